@@ -1,0 +1,229 @@
+//! What can be typed, and the help that explains it.
+
+use std::ffi::OsString;
+
+use clap::builder::NonEmptyStringValueParser;
+use clap::{Args, Parser, Subcommand};
+
+use crate::budget::Budget;
+
+const EXIT_CODES: &str = "\
+Exit code: 0 all passed, 1 findings, 2 bad usage, a failed build or an internal error.";
+
+const TEST_HELP: &str = "\
+Examples:
+  cargo raddle test                               what `cargo test` would run
+  cargo raddle test counter --budget 2m           tests with `counter` in the name, 2 minutes each
+  cargo raddle test --strategy random --seed 7    the same random schedules on every run
+  cargo raddle test -p queue -- --release         one package, with a flag for `cargo test`
+  cargo raddle test -- --lib -- --test-threads 1  flags for `cargo test`, then for the tests
+
+Environment (a flag wins over the variable that it sets):
+  RADDLE_MAX_TIME        set by --budget
+  RADDLE_STRATEGY        set by --strategy
+  RADDLE_MAX_EXECUTIONS  set by --max-executions
+  RADDLE_SEED            set by --seed
+  CARGO                  the cargo to run; cargo sets it
+  NO_COLOR               no colours, if set
+";
+
+const REPLAY_HELP: &str = "\
+Examples:
+  cargo raddle replay tests::counter                        the schedule that its last failure saved
+  cargo raddle replay tests::counter counter.schedule       a schedule in a file
+  cargo raddle replay tests::counter 'raddle schedule ...'  the text of a schedule
+
+Environment:
+  RADDLE_REPLAY  set to SCHEDULE, or to the file that has it
+  CARGO          the cargo to run; cargo sets it
+  NO_COLOR       no colours, if set
+";
+
+/// Check concurrent code under many schedules.
+#[derive(Debug, Parser)]
+#[command(name = "cargo-raddle", bin_name = "cargo raddle", version, after_help = EXIT_CODES)]
+pub struct Arguments {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run the tests with `cargo test`, under limits and a strategy of your choice.
+    #[command(after_help = format!("{TEST_HELP}\n{EXIT_CODES}"))]
+    Test(TestArguments),
+    /// Run one test on one schedule, and print what happens.
+    #[command(after_help = format!("{REPLAY_HELP}\n{EXIT_CODES}"))]
+    Replay(ReplayArguments),
+}
+
+#[derive(Args, Debug, Default, PartialEq)]
+pub struct TestArguments {
+    /// Run only tests whose name contains this.
+    pub filter: Option<String>,
+
+    /// Stop each check after this long: 500ms, 30s, 2m, 1h.
+    #[arg(long, value_name = "TIME")]
+    pub budget: Option<Budget>,
+
+    /// How schedules are picked, such as `exhaustive` or `random`.
+    #[arg(long, value_parser = NonEmptyStringValueParser::new())]
+    pub strategy: Option<String>,
+
+    /// Stop each check after this many executions.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub max_executions: Option<u64>,
+
+    /// Where strategies that draw at random start.
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+
+    /// Test only this package; may be repeated.
+    #[arg(short, long = "package", value_name = "PACKAGE")]
+    pub packages: Vec<String>,
+
+    /// Arguments for `cargo test`.
+    #[arg(last = true, value_name = "ARGS-FOR-CARGO-TEST")]
+    pub for_cargo: Vec<OsString>,
+}
+
+#[derive(Args, Debug, PartialEq)]
+pub struct ReplayArguments {
+    /// The full name of the test, as `cargo test` prints it.
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
+    pub test: String,
+
+    /// The text of a schedule, or a file that has it; without it, the file
+    /// `target/raddle/TEST.schedule`, with `.` for each `::` of the name.
+    pub schedule: Option<OsString>,
+}
+
+/// The arguments without the `raddle` that cargo puts first when it runs `cargo raddle`.
+pub fn without_name_of_subcommand(
+    arguments: impl IntoIterator<Item = OsString>,
+) -> impl Iterator<Item = OsString> {
+    let mut arguments = arguments.into_iter();
+    let program = arguments.next();
+    let mut rest = arguments.peekable();
+    rest.next_if(|first| first == "raddle");
+    program.into_iter().chain(rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+    use clap::error::ErrorKind;
+
+    use super::*;
+
+    fn parse(line: &str) -> Result<Command, clap::Error> {
+        let words = line.split_whitespace().map(OsString::from);
+        Arguments::try_parse_from(without_name_of_subcommand(words))
+            .map(|arguments| arguments.command)
+    }
+
+    fn parse_test(line: &str) -> TestArguments {
+        match parse(line) {
+            Ok(Command::Test(options)) => options,
+            other => panic!("`{line}` is not a test command: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn definition_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn the_word_that_cargo_adds_is_dropped_once() {
+        assert_eq!(parse_test("cargo-raddle test"), TestArguments::default());
+        assert_eq!(
+            parse_test("cargo-raddle raddle test"),
+            TestArguments::default()
+        );
+        assert_eq!(
+            parse_test("cargo-raddle raddle test raddle"),
+            TestArguments {
+                filter: Some("raddle".to_owned()),
+                ..TestArguments::default()
+            }
+        );
+        let error = parse("cargo-raddle raddle raddle").expect_err("`raddle` is no command");
+        assert_eq!(error.kind(), ErrorKind::InvalidSubcommand);
+    }
+
+    #[test]
+    fn every_flag_of_test_is_read() {
+        let line = "cargo-raddle test counter --budget 30s --strategy pct --max-executions 9 \
+                    --seed 7 -p one --package two -- --release -- --nocapture";
+        assert_eq!(
+            parse_test(line),
+            TestArguments {
+                filter: Some("counter".to_owned()),
+                budget: Some("30s".parse().expect("a budget")),
+                strategy: Some("pct".to_owned()),
+                max_executions: Some(9),
+                seed: Some(7),
+                packages: vec!["one".to_owned(), "two".to_owned()],
+                for_cargo: ["--release", "--", "--nocapture"]
+                    .map(OsString::from)
+                    .to_vec(),
+            }
+        );
+    }
+
+    #[test]
+    fn replay_takes_a_test_and_perhaps_a_schedule() {
+        for (line, schedule) in [
+            ("cargo-raddle replay a::b", None),
+            (
+                "cargo-raddle replay a::b a.schedule",
+                Some(OsString::from("a.schedule")),
+            ),
+        ] {
+            match parse(line) {
+                Ok(Command::Replay(options)) => {
+                    assert_eq!(
+                        options,
+                        ReplayArguments {
+                            test: "a::b".to_owned(),
+                            schedule
+                        }
+                    );
+                }
+                other => panic!("`{line}` is not a replay command: {other:?}"),
+            }
+        }
+        let error = parse("cargo-raddle replay").expect_err("the test is missing");
+        assert_eq!(error.kind(), ErrorKind::MissingRequiredArgument);
+    }
+
+    #[test]
+    fn values_that_make_no_sense_are_refused() {
+        for line in [
+            "cargo-raddle test --budget soon",
+            "cargo-raddle test --max-executions 0",
+            "cargo-raddle test --seed -1",
+            "cargo-raddle test --seed seven",
+        ] {
+            let error = parse(line).expect_err(line);
+            assert_eq!(error.exit_code(), 2, "{line}");
+        }
+    }
+
+    #[test]
+    fn help_has_examples_environment_and_exit_codes() {
+        for mut command in Arguments::command().get_subcommands().cloned() {
+            let help = command.render_long_help().to_string();
+            for part in [
+                "Examples:\n",
+                "Environment",
+                "  CARGO ",
+                "  NO_COLOR ",
+                "Exit code: 0",
+            ] {
+                assert!(help.contains(part), "`{part}` is not in {help}");
+            }
+        }
+    }
+}

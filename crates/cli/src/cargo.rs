@@ -1,0 +1,124 @@
+//! Cargo as the commands need it: build, run and list tests, find the target directory.
+
+use std::env;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::{Command, ExitStatus, Output};
+
+use serde_json::Value;
+
+use crate::error::Error;
+
+/// What `cargo test` exits with when a test failed.
+const TEST_FAILURE: i32 = 101;
+
+/// What came of tests that ran.
+#[derive(Debug, PartialEq)]
+pub enum Verdict {
+    Passed,
+    Findings,
+}
+
+/// The cargo to run.
+pub struct Cargo {
+    program: OsString,
+}
+
+impl Cargo {
+    /// The cargo that runs us, or else the one in the path.
+    pub fn from_environment() -> Self {
+        Self {
+            program: env::var_os("CARGO").unwrap_or_else(|| "cargo".into()),
+        }
+    }
+
+    /// Builds the tests, so that what fails later is a test.
+    pub fn build_tests(&self, arguments: &[OsString]) -> Result<(), Error> {
+        let mut build = self.command(["test", "--no-run"]);
+        build.args(arguments);
+        if self.status(&mut build)?.success() {
+            Ok(())
+        } else {
+            Err(Error::BuildFailed)
+        }
+    }
+
+    /// Runs tests that are built.
+    pub fn run_tests(
+        &self,
+        arguments: &[OsString],
+        environment: &[(&str, OsString)],
+    ) -> Result<Verdict, Error> {
+        let mut tests = self.command(["test"]);
+        tests
+            .args(arguments)
+            .envs(environment.iter().map(|(name, value)| (name, value)));
+        let status = self.status(&mut tests)?;
+        match status.code() {
+            Some(0) => Ok(Verdict::Passed),
+            Some(TEST_FAILURE) => Ok(Verdict::Findings),
+            _ => Err(Error::TestsBroke { status }),
+        }
+    }
+
+    /// The names of all tests, in every target.
+    pub fn test_names(&self) -> Result<Vec<String>, Error> {
+        let output = self.output(["test", "--", "--list", "--format", "terse"])?;
+        if !output.status.success() {
+            return Err(Error::ListFailed {
+                output: said(&output),
+            });
+        }
+        let listing = String::from_utf8_lossy(&output.stdout);
+        let names = listing
+            .lines()
+            .filter_map(|line| line.strip_suffix(": test"));
+        Ok(names.map(str::to_owned).collect())
+    }
+
+    /// Where cargo puts what it builds.
+    pub fn target_directory(&self) -> Result<PathBuf, Error> {
+        let output = self.output(["metadata", "--no-deps", "--format-version", "1"])?;
+        if !output.status.success() {
+            return Err(Error::MetadataFailed {
+                output: said(&output),
+            });
+        }
+        let metadata: Option<Value> = serde_json::from_slice(&output.stdout).ok();
+        let directory = metadata
+            .as_ref()
+            .and_then(|metadata| metadata["target_directory"].as_str());
+        directory
+            .map(PathBuf::from)
+            .ok_or(Error::MetadataUnreadable)
+    }
+
+    fn command<const N: usize>(&self, arguments: [&str; N]) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(arguments);
+        command
+    }
+
+    fn status(&self, command: &mut Command) -> Result<ExitStatus, Error> {
+        command.status().map_err(|cause| self.not_started(cause))
+    }
+
+    fn output<const N: usize>(&self, arguments: [&str; N]) -> Result<Output, Error> {
+        self.command(arguments)
+            .output()
+            .map_err(|cause| self.not_started(cause))
+    }
+
+    fn not_started(&self, cause: std::io::Error) -> Error {
+        Error::CargoNotStarted {
+            program: self.program.clone(),
+            cause,
+        }
+    }
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr)
+        .trim_end()
+        .to_owned()
+}

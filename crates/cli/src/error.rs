@@ -1,0 +1,95 @@
+//! What ends a command without a verdict. Each message says what to do next.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+use std::process::ExitStatus;
+
+use crate::replay::SCHEDULE_HEADER;
+
+/// Why there is no verdict.
+#[derive(Debug)]
+pub enum Error {
+    /// Cargo itself could not be started.
+    CargoNotStarted { program: OsString, cause: io::Error },
+    /// The tests do not compile; cargo has said why.
+    BuildFailed,
+    /// Neither a pass nor a failure of a test: a crash, a signal, the watchdog.
+    TestsBroke { status: ExitStatus },
+    /// The names of the tests could not be had.
+    ListFailed { output: String },
+    /// The target directory could not be had.
+    MetadataFailed { output: String },
+    /// Cargo's metadata are not what its manual says.
+    MetadataUnreadable,
+    /// No target has a test of that name.
+    NoSuchTest { name: String, near: Vec<String> },
+    /// What was given is neither a schedule nor a file.
+    NotASchedule { given: OsString },
+    /// Nothing was given and nothing was saved.
+    NoSavedSchedule { test: String, path: PathBuf },
+    /// A relative path has no meaning without a current directory.
+    NoCurrentDirectory { cause: io::Error },
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::CargoNotStarted { program, cause } => write!(
+                formatter,
+                "cannot run `{}`: {cause}\n  \
+                 help: set the environment variable CARGO to the cargo to use",
+                program.display(),
+            ),
+            Self::BuildFailed => {
+                formatter.write_str("the tests do not build\n  help: cargo's messages are above")
+            }
+            Self::TestsBroke { status } => write!(
+                formatter,
+                "the tests did not finish: cargo test ended with {status}\n  \
+                 help: what they printed last is above",
+            ),
+            Self::ListFailed { output } => write!(
+                formatter,
+                "cannot list the tests\n  note: cargo said:\n{output}",
+            ),
+            Self::MetadataFailed { output } => write!(
+                formatter,
+                "cannot find the target directory\n  note: cargo said:\n{output}",
+            ),
+            Self::MetadataUnreadable => formatter.write_str(
+                "cannot find the target directory: `cargo metadata` does not name it\n  \
+                 help: name the schedule's file",
+            ),
+            Self::NoSuchTest { name, near } => {
+                write!(formatter, "no test is named `{name}`\n  help: ")?;
+                match near.as_slice() {
+                    [] => formatter.write_str("`cargo test -- --list` shows the names"),
+                    near => write!(formatter, "did you mean `{}`?", near.join("`, `")),
+                }
+            }
+            Self::NotASchedule { given } => write!(
+                formatter,
+                "`{}` is neither a file nor a schedule\n  \
+                 help: the text of a schedule starts with `{SCHEDULE_HEADER}`",
+                given.display(),
+            ),
+            Self::NoSavedSchedule { test, path } => write!(
+                formatter,
+                "no schedule is saved for `{test}`: there is no file {}\n  \
+                 help: a failing run of the test saves one; or give the schedule, or its file, \
+                 after the test's name",
+                path.display(),
+            ),
+            Self::NoCurrentDirectory { cause } => {
+                write!(
+                    formatter,
+                    "cannot make the schedule's path absolute: {cause}"
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,41 @@
+//! `cargo raddle`: runs and replays tests that raddle checks.
+//!
+//! The command adds nothing to the tests themselves. It turns its flags into the environment
+//! variables that raddle reads, runs `cargo test`, and says by its exit code what came of it:
+//! 0 all passed, 1 findings, 2 bad usage or an error that is not a test's.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::arguments::{Arguments, Command};
+use crate::cargo::{Cargo, Verdict};
+
+mod arguments;
+mod budget;
+mod cargo;
+mod error;
+mod near;
+mod replay;
+mod test;
+
+const FINDINGS: u8 = 1;
+const ERROR: u8 = 2;
+
+fn main() -> ExitCode {
+    let arguments =
+        Arguments::parse_from(arguments::without_name_of_subcommand(std::env::args_os()));
+    let cargo = Cargo::from_environment();
+    let verdict = match arguments.command {
+        Command::Test(options) => test::run(&cargo, options),
+        Command::Replay(options) => replay::run(&cargo, options),
+    };
+    match verdict {
+        Ok(Verdict::Passed) => ExitCode::SUCCESS,
+        Ok(Verdict::Findings) => ExitCode::from(FINDINGS),
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(ERROR)
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Names close to one that was mistyped or shortened.
+
+/// How many suggestions help; more would be a list to search.
+const MOST: usize = 3;
+
+/// The names that the user may have meant, the likeliest first.
+pub fn near_names(wanted: &str, names: &[String]) -> Vec<String> {
+    let mut near: Vec<(usize, &String)> = names
+        .iter()
+        .filter_map(|name| Some((distance(wanted, name)?, name)))
+        .collect();
+    near.sort();
+    near.dedup();
+    near.into_iter()
+        .take(MOST)
+        .map(|(_, name)| name.clone())
+        .collect()
+}
+
+/// How far apart two names are, if they are close at all.
+///
+/// The commonest mistake is in the modules before the last name, not in the name itself: they are
+/// left out, or the crate's name is put before them.
+fn distance(wanted: &str, name: &str) -> Option<usize> {
+    if last_part(wanted) == last_part(name) {
+        return Some(0);
+    }
+    let edits = strsim::osa_distance(wanted, name)
+        .min(strsim::osa_distance(last_part(wanted), last_part(name)));
+    if edits <= last_part(wanted).len() / 3 {
+        Some(edits)
+    } else {
+        name.contains(wanted).then_some(edits)
+    }
+}
+
+fn last_part(name: &str) -> &str {
+    name.rsplit("::").next().unwrap_or(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NAMES: [&str; 6] = [
+        "queue::tests::push_then_pop",
+        "queue::tests::push_then_push",
+        "stack::tests::push_then_pop",
+        "counter_is_not_lost",
+        "counter_is_not_lost_when_shared",
+        "counts",
+    ];
+
+    fn near(wanted: &str) -> Vec<String> {
+        near_names(wanted, &NAMES.map(str::to_owned))
+    }
+
+    #[test]
+    fn a_spelling_mistake_finds_the_name() {
+        assert_eq!(near("counter_is_not_lots"), ["counter_is_not_lost"]);
+        assert_eq!(
+            near("count"),
+            [
+                "counts",
+                "counter_is_not_lost",
+                "counter_is_not_lost_when_shared"
+            ]
+        );
+    }
+
+    #[test]
+    fn missing_or_wrong_modules_find_the_name() {
+        let both = [
+            "queue::tests::push_then_pop",
+            "stack::tests::push_then_pop",
+            "queue::tests::push_then_push",
+        ];
+        assert_eq!(near("push_then_pop"), both);
+        assert_eq!(near("my_crate::queue::tests::push_then_pop"), both);
+    }
+
+    #[test]
+    fn a_part_of_the_name_finds_it() {
+        assert_eq!(near("shared"), ["counter_is_not_lost_when_shared"]);
+    }
+
+    #[test]
+    fn something_else_finds_nothing() {
+        assert!(near("philosophers_dine").is_empty());
+        assert!(near_names("counts", &[]).is_empty());
+    }
+
+    #[test]
+    fn a_name_that_two_targets_have_is_suggested_once() {
+        let names = ["counts", "counts"].map(str::to_owned);
+        assert_eq!(near_names("count", &names), ["counts"]);
+    }
+}

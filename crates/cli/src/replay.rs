@@ -1,0 +1,74 @@
+//! `cargo raddle replay`: one test, on one schedule.
+
+use std::ffi::OsString;
+use std::path::{self, Path};
+
+use crate::arguments::ReplayArguments;
+use crate::cargo::{Cargo, Verdict};
+use crate::error::Error;
+use crate::near::near_names;
+
+/// How the text of a schedule starts.
+pub const SCHEDULE_HEADER: &str = "raddle schedule";
+
+/// Finds the schedule and the test, then runs the one on the other.
+pub fn run(cargo: &Cargo, options: ReplayArguments) -> Result<Verdict, Error> {
+    let ReplayArguments { test, schedule } = options;
+    let given = schedule.map(given_schedule).transpose()?;
+    cargo.build_tests(&[])?;
+    require_test(cargo, &test)?;
+    let schedule = match given {
+        Some(schedule) => schedule,
+        None => saved_schedule(cargo, &test)?,
+    };
+    // A test that is named is wanted, ignored or not; skipping it would look like a pass.
+    let arguments = [&test, "--", "--exact", "--include-ignored", "--nocapture"];
+    cargo.run_tests(
+        &arguments.map(OsString::from),
+        &[("RADDLE_REPLAY", schedule)],
+    )
+}
+
+/// What the user typed, as a test can use it: cargo runs tests in their package's directory, so a
+/// relative path would be looked for in the wrong place.
+fn given_schedule(given: OsString) -> Result<OsString, Error> {
+    if given
+        .to_str()
+        .is_some_and(|text| text.starts_with(SCHEDULE_HEADER))
+    {
+        Ok(given)
+    } else if Path::new(&given).is_file() {
+        let absolute =
+            path::absolute(&given).map_err(|cause| Error::NoCurrentDirectory { cause })?;
+        Ok(absolute.into_os_string())
+    } else {
+        Err(Error::NotASchedule { given })
+    }
+}
+
+/// The file in which a failing run of the test leaves its schedule.
+fn saved_schedule(cargo: &Cargo, test: &str) -> Result<OsString, Error> {
+    let file = format!("{}.schedule", test.replace("::", "."));
+    let path = cargo.target_directory()?.join("raddle").join(file);
+    eprintln!("no schedule given, looking for {}", path.display());
+    if path.is_file() {
+        Ok(path.into_os_string())
+    } else {
+        Err(Error::NoSavedSchedule {
+            test: test.to_owned(),
+            path,
+        })
+    }
+}
+
+/// `cargo test` is content with a filter that matches nothing; a replay of nothing is a mistake.
+fn require_test(cargo: &Cargo, test: &str) -> Result<(), Error> {
+    let names = cargo.test_names()?;
+    if names.iter().any(|name| name == test) {
+        return Ok(());
+    }
+    Err(Error::NoSuchTest {
+        name: test.to_owned(),
+        near: near_names(test, &names),
+    })
+}

@@ -1,0 +1,78 @@
+//! What holds for every command.
+
+use std::env;
+
+use crate::support::{Workspace, finish, script_directory};
+
+#[test]
+fn cargo_is_looked_for_in_the_path_when_nothing_names_it() {
+    let workspace = Workspace::new("cargo_is_looked_for_in_the_path");
+    let mut path = script_directory().as_os_str().to_owned();
+    path.push(":");
+    path.push(env::var_os("PATH").unwrap_or_default());
+    let finished = finish(
+        workspace
+            .command(&["test"])
+            .env_remove("CARGO")
+            .env("PATH", path),
+    );
+    assert_eq!(finished.code, Some(0));
+    assert_eq!(workspace.calls(), "cargo test --no-run\ncargo test\n");
+}
+
+#[test]
+fn a_cargo_that_cannot_be_started_is_named() {
+    let workspace = Workspace::new("a_cargo_that_cannot_be_started");
+    for arguments in [["test", "counter"], ["replay", "counter"]] {
+        let finished = finish(workspace.command(&arguments).env("CARGO", "/no/such/cargo"));
+        assert_eq!(finished.code, Some(2));
+        assert_eq!(
+            finished.stderr,
+            "error: cannot run `/no/such/cargo`: No such file or directory (os error 2)\n  \
+             help: set the environment variable CARGO to the cargo to use\n"
+        );
+    }
+}
+
+#[test]
+fn the_word_that_cargo_adds_changes_nothing() {
+    let workspace = Workspace::new("the_word_that_cargo_adds");
+    assert_eq!(workspace.run(&["raddle", "test", "counter"]).code, Some(0));
+    assert_eq!(
+        workspace.calls(),
+        "cargo test --no-run counter\ncargo test counter\n"
+    );
+}
+
+#[test]
+fn bad_usage_exits_with_2_and_runs_nothing() {
+    let workspace = Workspace::new("bad_usage");
+    for arguments in [&[][..], &["tset"], &["test", "--bugdet", "1s"], &["replay"]] {
+        let finished = workspace.run(arguments);
+        assert_eq!(finished.code, Some(2), "{arguments:?}");
+        assert!(
+            finished.stderr.contains("Usage: cargo raddle"),
+            "{arguments:?}: {finished:?}"
+        );
+    }
+    assert_eq!(workspace.calls(), "");
+}
+
+#[test]
+fn help_and_version_exit_with_0() {
+    let workspace = Workspace::new("help_and_version");
+    for arguments in [&["--help"][..], &["test", "--help"], &["replay", "--help"]] {
+        let finished = workspace.run(arguments);
+        assert_eq!(finished.code, Some(0), "{arguments:?}");
+        assert!(
+            finished.stdout.contains("Usage: cargo raddle"),
+            "{arguments:?}: {finished:?}"
+        );
+    }
+    let version = workspace.run(&["--version"]);
+    assert_eq!(version.code, Some(0));
+    assert_eq!(
+        version.stdout,
+        concat!("cargo-raddle ", env!("CARGO_PKG_VERSION"), "\n")
+    );
+}

@@ -1,0 +1,8 @@
+//! The commands as they are typed, against a cargo that writes down how it is called.
+
+#![cfg(unix)]
+
+mod general;
+mod replay;
+mod support;
+mod test;

@@ -1,0 +1,197 @@
+//! `cargo raddle replay`.
+
+use crate::support::{Finished, Step, Workspace};
+
+const SCHEDULE: &str = "raddle schedule 1";
+
+/// A workspace with two tests, of which the replayed one answers with `code`.
+fn workspace_with_tests(test: &str, code: u8) -> Workspace {
+    let workspace = Workspace::new(test);
+    let names = "queue::tests::push_then_pop: test\ncounter_is_not_lost: test\nspeed: benchmark\n";
+    workspace.answer(Step::List, 0, names, "Running unittests\n");
+    workspace.answer(Step::Tests, code, "the story\n", "");
+    workspace
+}
+
+fn calls_with(schedule: &str) -> String {
+    format!(
+        "cargo test --no-run
+cargo test -- --list --format terse
+cargo test counter_is_not_lost -- --exact --include-ignored --nocapture
+    RADDLE_REPLAY={schedule}
+"
+    )
+}
+
+#[test]
+fn the_text_of_a_schedule_is_passed_on_as_it_is() {
+    let workspace = workspace_with_tests("the_text_of_a_schedule", 101);
+    let expected = Finished {
+        code: Some(1),
+        stdout: "the story\n".to_owned(),
+        stderr: String::new(),
+    };
+    assert_eq!(
+        workspace.run(&["replay", "counter_is_not_lost", SCHEDULE]),
+        expected
+    );
+    assert_eq!(workspace.calls(), calls_with(SCHEDULE));
+}
+
+#[test]
+fn a_test_that_passes_now_is_a_pass() {
+    let workspace = workspace_with_tests("a_test_that_passes_now", 0);
+    assert_eq!(
+        workspace
+            .run(&["replay", "counter_is_not_lost", SCHEDULE])
+            .code,
+        Some(0)
+    );
+}
+
+#[test]
+fn a_relative_path_is_made_absolute() {
+    let workspace = workspace_with_tests("a_relative_path", 101);
+    let path = workspace.write("saved/lost.schedule", SCHEDULE);
+    let finished = workspace.run(&["replay", "counter_is_not_lost", "saved/lost.schedule"]);
+    assert_eq!(finished.code, Some(1));
+    assert_eq!(workspace.calls(), calls_with(&path.display().to_string()));
+}
+
+#[test]
+fn what_is_neither_a_schedule_nor_a_file_is_refused_before_anything_runs() {
+    let workspace = workspace_with_tests("neither_a_schedule_nor_a_file", 0);
+    workspace.write("directory/file", "");
+    for given in ["lost.schedule", "directory", "schedule raddle", ""] {
+        let finished = workspace.run(&["replay", "counter_is_not_lost", given]);
+        assert_eq!(finished.code, Some(2));
+        let message = format!(
+            "error: `{given}` is neither a file nor a schedule\n  \
+             help: the text of a schedule starts with `raddle schedule`\n"
+        );
+        assert_eq!(finished.stderr, message);
+    }
+    assert_eq!(workspace.calls(), "");
+}
+
+#[test]
+fn without_a_schedule_the_saved_one_is_used() {
+    let workspace = workspace_with_tests("the_saved_one_is_used", 101);
+    let path = workspace.write("target/raddle/queue.tests.push_then_pop.schedule", SCHEDULE);
+    let metadata = serde_json::json!({ "target_directory": workspace.directory.join("target") });
+    workspace.answer(Step::Metadata, 0, &metadata.to_string(), "");
+    let finished = workspace.run(&["replay", "queue::tests::push_then_pop"]);
+    assert_eq!(finished.code, Some(1));
+    let path = path.display();
+    assert_eq!(
+        finished.stderr,
+        format!("no schedule given, looking for {path}\n")
+    );
+    assert_eq!(
+        workspace.calls(),
+        format!(
+            "cargo test --no-run
+cargo test -- --list --format terse
+cargo metadata --no-deps --format-version 1
+cargo test queue::tests::push_then_pop -- --exact --include-ignored --nocapture
+    RADDLE_REPLAY={path}
+"
+        )
+    );
+}
+
+#[test]
+fn without_a_schedule_and_without_a_saved_one_it_says_where_it_looked() {
+    let workspace = workspace_with_tests("without_a_saved_one", 0);
+    workspace.answer(
+        Step::Metadata,
+        0,
+        r#"{"target_directory": "/elsewhere/target"}"#,
+        "",
+    );
+    let finished = workspace.run(&["replay", "counter_is_not_lost"]);
+    assert_eq!(finished.code, Some(2));
+    assert_eq!(
+        finished.stderr,
+        "no schedule given, looking for /elsewhere/target/raddle/counter_is_not_lost.schedule
+error: no schedule is saved for `counter_is_not_lost`: there is no file \
+         /elsewhere/target/raddle/counter_is_not_lost.schedule
+  help: a failing run of the test saves one; or give the schedule, or its file, after the test's \
+         name
+"
+    );
+}
+
+#[test]
+fn a_target_directory_that_cannot_be_found_is_an_error() {
+    let workspace = workspace_with_tests("no_target_directory", 0);
+    for metadata in ["", "not json", "{}", r#"{"target_directory": 7}"#] {
+        workspace.answer(Step::Metadata, 0, metadata, "");
+        let finished = workspace.run(&["replay", "counter_is_not_lost"]);
+        assert_eq!(finished.code, Some(2));
+        assert_eq!(
+            finished.stderr,
+            "error: cannot find the target directory: `cargo metadata` does not name it
+  help: name the schedule's file
+"
+        );
+    }
+    workspace.answer(
+        Step::Metadata,
+        101,
+        "",
+        "error: could not find `Cargo.toml`\n",
+    );
+    let finished = workspace.run(&["replay", "counter_is_not_lost"]);
+    assert_eq!(finished.code, Some(2));
+    assert_eq!(
+        finished.stderr,
+        "error: cannot find the target directory
+  note: cargo said:
+error: could not find `Cargo.toml`
+"
+    );
+}
+
+#[test]
+fn a_test_that_does_not_exist_is_an_error_with_suggestions() {
+    let workspace = workspace_with_tests("a_test_that_does_not_exist", 0);
+    for (name, help) in [
+        ("counter_is_not_lots", "did you mean `counter_is_not_lost`?"),
+        (
+            "push_then_pop",
+            "did you mean `queue::tests::push_then_pop`?",
+        ),
+        ("speed", "`cargo test -- --list` shows the names"),
+    ] {
+        let finished = workspace.run(&["replay", name, SCHEDULE]);
+        assert_eq!(finished.code, Some(2));
+        assert_eq!(
+            finished.stderr,
+            format!("error: no test is named `{name}`\n  help: {help}\n")
+        );
+    }
+    assert!(!workspace.calls().contains("--exact"));
+}
+
+#[test]
+fn tests_that_cannot_be_built_or_listed_are_an_error() {
+    let workspace = workspace_with_tests("cannot_be_built_or_listed", 0);
+    workspace.answer(Step::List, 101, "", "error: unexpected argument\n");
+    let finished = workspace.run(&["replay", "counter_is_not_lost", SCHEDULE]);
+    assert_eq!(finished.code, Some(2));
+    assert_eq!(
+        finished.stderr,
+        "error: cannot list the tests
+  note: cargo said:
+error: unexpected argument
+"
+    );
+    workspace.answer(Step::Build, 101, "", "");
+    let finished = workspace.run(&["replay", "counter_is_not_lost", SCHEDULE]);
+    assert_eq!(finished.code, Some(2));
+    assert_eq!(
+        finished.stderr,
+        "error: the tests do not build\n  help: cargo's messages are above\n"
+    );
+}

@@ -1,0 +1,141 @@
+//! A stand-in for cargo that writes down how it was called and answers as it was told.
+//!
+//! It is one script for the whole process, written before anything is started: a script that is
+//! still open for writing anywhere, even in a child that is about to start, cannot be run.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{self, Command};
+use std::sync::LazyLock;
+
+const SCRIPT: &str = r#"#!/bin/sh
+{
+    echo "cargo $*"
+    env | grep -E '^(RADDLE_|NO_COLOR=)' | sort | sed 's/^/    /'
+} >> "$FAKE_CARGO/calls"
+case "$*" in
+    metadata*) step=metadata ;;
+    *--no-run*) step=build ;;
+    *--list*) step=list ;;
+    *) step=tests ;;
+esac
+cat "$FAKE_CARGO/$step.stdout"
+cat "$FAKE_CARGO/$step.stderr" >&2
+exit "$(cat "$FAKE_CARGO/$step.code")"
+"#;
+
+static SCRIPT_DIRECTORY: LazyLock<PathBuf> = LazyLock::new(|| {
+    let name = format!("fake-cargo-{}", process::id());
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    // An earlier process may have had the same number.
+    if directory.exists() {
+        fs::remove_dir_all(&directory).expect("what an earlier process left is ours");
+    }
+    fs::create_dir_all(&directory).expect("the test's directory is writable");
+    let script = directory.join("cargo");
+    fs::write(&script, SCRIPT).expect("the test's directory is writable");
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).expect("the script is ours");
+    directory
+});
+
+/// What cargo is called for.
+#[derive(Clone, Copy, Debug)]
+pub enum Step {
+    Metadata,
+    Build,
+    List,
+    Tests,
+}
+
+impl Step {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Metadata => "metadata",
+            Self::Build => "build",
+            Self::List => "list",
+            Self::Tests => "tests",
+        }
+    }
+}
+
+/// A directory in which to run `cargo raddle`, with a cargo that does as it is told.
+pub struct Workspace {
+    pub directory: PathBuf,
+}
+
+/// How `cargo raddle` ended.
+#[derive(Debug, PartialEq)]
+pub struct Finished {
+    pub code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Workspace {
+    /// An empty one, in which every call of cargo succeeds and prints nothing.
+    pub fn new(test: &str) -> Self {
+        let directory = SCRIPT_DIRECTORY.join(test);
+        fs::create_dir(&directory).expect("each test has a name of its own");
+        let workspace = Self { directory };
+        workspace.write("calls", "");
+        for step in [Step::Metadata, Step::Build, Step::List, Step::Tests] {
+            workspace.answer(step, 0, "", "");
+        }
+        workspace
+    }
+
+    /// Sets what cargo prints, and how it exits, when it is called for `step`.
+    pub fn answer(&self, step: Step, code: u8, stdout: &str, stderr: &str) {
+        let step = step.name();
+        self.write(&format!("{step}.code"), &code.to_string());
+        self.write(&format!("{step}.stdout"), stdout);
+        self.write(&format!("{step}.stderr"), stderr);
+    }
+
+    pub fn write(&self, file: &str, text: &str) -> PathBuf {
+        let path = self.directory.join(file);
+        fs::create_dir_all(path.parent().expect("a file is in a directory"))
+            .and_then(|()| fs::write(&path, text))
+            .expect("the test's directory is writable");
+        path
+    }
+
+    /// The command, with nothing in its environment but what finds the fake cargo.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_cargo-raddle"));
+        command
+            .args(arguments)
+            .current_dir(&self.directory)
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("CARGO", SCRIPT_DIRECTORY.join("cargo"))
+            .env("FAKE_CARGO", &self.directory);
+        command
+    }
+
+    pub fn run(&self, arguments: &[&str]) -> Finished {
+        finish(&mut self.command(arguments))
+    }
+
+    /// How cargo was called so far: a line for each call, followed by the variables it had.
+    pub fn calls(&self) -> String {
+        fs::read_to_string(self.directory.join("calls")).expect("the file was written at the start")
+    }
+}
+
+pub fn finish(command: &mut Command) -> Finished {
+    let output = command
+        .output()
+        .expect("the command was built with its tests");
+    Finished {
+        code: output.status.code(),
+        stdout: String::from_utf8(output.stdout).expect("text is printed"),
+        stderr: String::from_utf8(output.stderr).expect("text is printed"),
+    }
+}
+
+/// The directory with the fake cargo, for those who look in the path.
+pub fn script_directory() -> &'static Path {
+    &SCRIPT_DIRECTORY
+}

@@ -1,0 +1,52 @@
+//! Threads that can never go on: who waits for what, and who could have given it.
+
+use crate::event::{EventId, ObjectId, Operation, Reply, SiteId, ThreadId};
+use crate::execution::Execution;
+
+/// A thread that waits for ever.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Blocked {
+    /// The thread.
+    pub thread: ThreadId,
+    /// What it was about to do.
+    pub operation: Operation,
+    /// Where.
+    pub site: SiteId,
+    /// The thread it waits for, if one can be named.
+    pub waits_for: Option<ThreadId>,
+    /// The objects it holds, each with the event that took it.
+    pub holds: Vec<(ObjectId, EventId, SiteId)>,
+}
+
+/// Every thread that has not ended, when none of them can go on.
+pub fn blocked(execution: &Execution) -> Vec<Blocked> {
+    let waiting = execution.pending.iter().enumerate();
+    waiting
+        .filter_map(|(index, pending)| {
+            let (operation, site) = (*pending)?;
+            let thread = ThreadId::new(index);
+            let waits_for = match operation {
+                Operation::Join { target } => Some(target),
+                Operation::Call { object, .. } => execution.objects[object.index()].blocked_by(),
+                _ => None,
+            };
+            Some(Blocked { thread, operation, site, waits_for, holds: held_by(execution, thread) })
+        })
+        .collect()
+}
+
+fn held_by(execution: &Execution, thread: ThreadId) -> Vec<(ObjectId, EventId, SiteId)> {
+    let objects = execution.objects.iter().enumerate();
+    objects
+        .filter(|(_, object)| object.blocked_by() == Some(thread))
+        .filter_map(|(index, _)| {
+            let object = ObjectId::new(index);
+            let taken = execution.events.iter().rev().find(|event| {
+                event.id.thread == thread
+                    && event.operation.object() == Some(object)
+                    && matches!(event.reply, Reply::Acquired { .. })
+            })?;
+            Some((object, taken.id, taken.site))
+        })
+        .collect()
+}

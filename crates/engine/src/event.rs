@@ -1,0 +1,273 @@
+//! What threads do to each other: operations, and the events they become.
+//!
+//! An [`Operation`] is what a thread wants to do next; once performed it is an [`Event`]. All
+//! identifiers are small integers given out in the order of first use within one execution, so
+//! nothing on the hot path hashes, compares addresses or formats text.
+
+use std::sync::atomic::Ordering;
+
+use crate::object::Call;
+
+macro_rules! index_type {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        pub struct $name(u32);
+
+        impl $name {
+            /// The identifier with this index.
+            pub fn new(index: usize) -> Self {
+                Self(u32::try_from(index).expect("raddle: more than 2^32 identifiers"))
+            }
+
+            /// Position in the table this identifier belongs to.
+            pub fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+    };
+}
+
+index_type! {
+    /// A modelled thread. The main thread of a check has index 0.
+    ThreadId
+}
+index_type! {
+    /// A memory location: one atomic variable.
+    LocationId
+}
+index_type! {
+    /// A synchronisation object.
+    ObjectId
+}
+index_type! {
+    /// A place in the user's source, interned by the front end.
+    SiteId
+}
+
+impl ThreadId {
+    /// The thread that runs the body of the check.
+    pub const MAIN: ThreadId = ThreadId(0);
+}
+
+/// An event's name: its thread, and its position among the events of that thread.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct EventId {
+    /// The thread the event belongs to.
+    pub thread: ThreadId,
+    /// Position in program order, from 0.
+    pub index: u32,
+}
+
+/// What a thread wants to do next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Operation {
+    /// Start running: the first operation of every thread.
+    Begin,
+    /// Stop running: the last operation of every thread.
+    End,
+    /// Create a thread.
+    Spawn,
+    /// Wait until a thread has ended.
+    Join {
+        /// The thread waited for.
+        target: ThreadId,
+    },
+    /// Ask whether a thread has ended.
+    IsFinished {
+        /// The thread asked about.
+        target: ThreadId,
+    },
+    /// Give others a chance to run.
+    Yield,
+    /// Pick one of several alternatives that the program itself left open.
+    Choose {
+        /// How many there are; at least one.
+        alternatives: u32,
+    },
+    /// Read a location.
+    Load {
+        /// What is read.
+        location: LocationId,
+        /// As written in the program.
+        ordering: Ordering,
+    },
+    /// Write a location.
+    Store {
+        /// What is written.
+        location: LocationId,
+        /// As written in the program.
+        ordering: Ordering,
+        /// The new value.
+        value: u64,
+    },
+    /// Read a location and, depending on what was read, write it in the same step.
+    Update {
+        /// What is read and written.
+        location: LocationId,
+        /// Ordering when a value is written.
+        ordering: Ordering,
+        /// Ordering when nothing is written (a failed compare-exchange).
+        failure: Ordering,
+        /// How the new value follows from the old one.
+        update: Update,
+    },
+    /// A memory fence.
+    Fence {
+        /// As written in the program.
+        ordering: Ordering,
+    },
+    /// Call a synchronisation object and wait for the call to complete.
+    Call {
+        /// The object called.
+        object: ObjectId,
+        /// What it is asked to do.
+        call: Call,
+    },
+}
+
+impl Operation {
+    /// One word for schedules and traces.
+    pub fn label(&self) -> &'static str {
+        match self {
+            Operation::Begin => "begin",
+            Operation::End => "end",
+            Operation::Spawn => "spawn",
+            Operation::Join { .. } => "join",
+            Operation::IsFinished { .. } => "is-finished",
+            Operation::Yield => "yield",
+            Operation::Choose { .. } => "choose",
+            Operation::Load { .. } => "load",
+            Operation::Store { .. } => "store",
+            Operation::Update { update, .. } => update.kind.label(),
+            Operation::Fence { .. } => "fence",
+            Operation::Call { call, .. } => call.label(),
+        }
+    }
+
+    /// The object this operation calls, if it calls one.
+    pub fn object(&self) -> Option<ObjectId> {
+        match self {
+            Operation::Call { object, .. } => Some(*object),
+            _ => None,
+        }
+    }
+
+    /// The location this operation reads or writes, if any.
+    pub fn location(&self) -> Option<LocationId> {
+        match self {
+            Operation::Load { location, .. }
+            | Operation::Store { location, .. }
+            | Operation::Update { location, .. } => Some(*location),
+            _ => None,
+        }
+    }
+}
+
+/// An atomic read-modify-write: the kind, and the width of the value in bits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Update {
+    /// What is computed.
+    pub kind: UpdateKind,
+    /// Values are kept modulo 2^bits; 1 for `AtomicBool`.
+    pub bits: u8,
+}
+
+/// What an atomic read-modify-write computes from the old value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs, reason = "named after the methods of std's atomics")]
+pub enum UpdateKind {
+    Swap(u64),
+    Add(u64),
+    Sub(u64),
+    And(u64),
+    Nand(u64),
+    Or(u64),
+    Xor(u64),
+    Max(u64),
+    Min(u64),
+    SignedMax(i64),
+    SignedMin(i64),
+    CompareExchange { expected: u64, new: u64 },
+}
+
+impl UpdateKind {
+    fn label(&self) -> &'static str {
+        match self {
+            UpdateKind::Swap(_) => "swap",
+            UpdateKind::Add(_) => "fetch-add",
+            UpdateKind::Sub(_) => "fetch-sub",
+            UpdateKind::And(_) => "fetch-and",
+            UpdateKind::Nand(_) => "fetch-nand",
+            UpdateKind::Or(_) => "fetch-or",
+            UpdateKind::Xor(_) => "fetch-xor",
+            UpdateKind::Max(_) | UpdateKind::SignedMax(_) => "fetch-max",
+            UpdateKind::Min(_) | UpdateKind::SignedMin(_) => "fetch-min",
+            UpdateKind::CompareExchange { .. } => "compare-exchange",
+        }
+    }
+}
+
+impl Update {
+    /// The value written when `old` is read; `None` when nothing is written.
+    pub fn apply(&self, old: u64) -> Option<u64> {
+        let spare = 64 - u32::from(self.bits);
+        let signed = |value: u64| ((value << spare) as i64) >> spare;
+        let new = match self.kind {
+            UpdateKind::Swap(value) => value,
+            UpdateKind::Add(value) => old.wrapping_add(value),
+            UpdateKind::Sub(value) => old.wrapping_sub(value),
+            UpdateKind::And(value) => old & value,
+            UpdateKind::Nand(value) => !(old & value),
+            UpdateKind::Or(value) => old | value,
+            UpdateKind::Xor(value) => old ^ value,
+            UpdateKind::Max(value) => old.max(value),
+            UpdateKind::Min(value) => old.min(value),
+            UpdateKind::SignedMax(value) => signed(old).max(value) as u64,
+            UpdateKind::SignedMin(value) => signed(old).min(value) as u64,
+            UpdateKind::CompareExchange { expected, new } => {
+                if old != expected {
+                    return None;
+                }
+                new
+            }
+        };
+        Some(new & (u64::MAX >> spare))
+    }
+}
+
+/// What a performed operation gives back to its thread.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reply {
+    /// Nothing but the fact that it happened.
+    Done,
+    /// The value read, the alternative chosen, or an answer as 0 or 1.
+    Value(u64),
+    /// The thread created.
+    Spawned(ThreadId),
+    /// The lock was taken.
+    Acquired {
+        /// Whether a thread panicked while it held the lock.
+        poisoned: bool,
+    },
+    /// The lock was not taken, because another thread holds it.
+    WouldBlock,
+}
+
+/// An operation that happened.
+#[derive(Clone, Copy, Debug)]
+pub struct Event {
+    /// Its name.
+    pub id: EventId,
+    /// What was done.
+    pub operation: Operation,
+    /// Where its value or its turn came from: the write a read took, the write before a write,
+    /// the completed call before a call, the end a join saw. `None` stands for the initial state.
+    pub source: Option<EventId>,
+    /// Which of several possible outcomes it had.
+    pub outcome: u32,
+    /// What the thread was told.
+    pub reply: Reply,
+    /// Where in the user's source.
+    pub site: SiteId,
+}

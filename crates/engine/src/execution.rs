@@ -1,0 +1,186 @@
+//! One finished or running execution: what happened, in the order it happened.
+//!
+//! Everything after the run (checkers, coverage, schedules, reports) reads this and nothing else.
+//! Two executions belong to the same *class* when every receive has the same source, whatever the
+//! order in which unrelated events were run; [`Execution::class`] names the class exactly and
+//! [`Execution::fingerprint`] names it in 64 bits.
+
+use crate::check::panic::Panic;
+use crate::event::{Event, EventId, Operation, SiteId, ThreadId};
+use crate::memory::Location;
+use crate::object::Object;
+use crate::rng::mix;
+use crate::schedule::ThreadPath;
+
+/// What is known of a thread.
+#[derive(Clone, Debug)]
+pub struct ThreadInfo {
+    /// The event that created it; `None` for the main thread.
+    pub spawned_by: Option<EventId>,
+    /// How many threads its creator had made before it.
+    pub ordinal: u32,
+    /// The name the program gave it.
+    pub name: Option<String>,
+    /// How many events it has.
+    pub events: u32,
+    /// Its last event, once it ended.
+    pub end: Option<EventId>,
+    children: u32,
+    fingerprint: u64,
+}
+
+/// One execution of the program under test.
+#[derive(Clone, Debug, Default)]
+pub struct Execution {
+    /// Every event in the order it was performed.
+    pub events: Vec<Event>,
+    /// Every thread, by [`ThreadId`].
+    pub threads: Vec<ThreadInfo>,
+    /// Every synchronisation object in its last state, by [`ObjectId`](crate::ObjectId).
+    pub objects: Vec<Object>,
+    /// Every memory location in its last state, by [`LocationId`](crate::LocationId).
+    pub locations: Vec<Location>,
+    /// What each thread that had not ended was about to do, by [`ThreadId`].
+    pub pending: Vec<Option<(Operation, SiteId)>>,
+    /// The threads that ended by a panic, in the order the panics began.
+    pub panics: Vec<Panic>,
+    fingerprint: u64,
+}
+
+/// One decision of a class: an event, and the source and outcome it had.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct ClassEntry {
+    /// The event's thread and position.
+    pub event: (ThreadPath, u32),
+    /// The source's thread and position.
+    pub source: Option<(ThreadPath, u32)>,
+    /// Which outcome it had.
+    pub outcome: u32,
+}
+
+impl Execution {
+    /// Makes the execution empty, keeping its memory.
+    pub(crate) fn reset(&mut self) {
+        self.events.clear();
+        self.threads.clear();
+        self.objects.clear();
+        self.locations.clear();
+        self.pending.clear();
+        self.panics.clear();
+        self.fingerprint = 0;
+    }
+
+    pub(crate) fn add_thread(&mut self, spawned_by: Option<EventId>) -> ThreadId {
+        let id = ThreadId::new(self.threads.len());
+        let (ordinal, fingerprint) = match spawned_by {
+            None => (0, 1),
+            Some(event) => {
+                let parent = &mut self.threads[event.thread.index()];
+                parent.children += 1;
+                (parent.children - 1, mix(parent.fingerprint ^ (u64::from(parent.children) << 32)))
+            }
+        };
+        self.threads.push(ThreadInfo {
+            spawned_by,
+            ordinal,
+            name: None,
+            events: 0,
+            end: None,
+            children: 0,
+            fingerprint,
+        });
+        id
+    }
+
+    /// The name of the event that this thread's next operation will become.
+    pub(crate) fn next_event(&self, thread: ThreadId) -> EventId {
+        EventId { thread, index: self.threads[thread.index()].events }
+    }
+
+    pub(crate) fn record(&mut self, event: Event) {
+        self.threads[event.id.thread.index()].events += 1;
+        if decides(&event.operation) {
+            self.fingerprint = self.fingerprint.wrapping_add(self.entry_hash(&event));
+        }
+        self.events.push(event);
+    }
+
+    fn entry_hash(&self, event: &Event) -> u64 {
+        let name = |id: EventId| {
+            self.threads[id.thread.index()]
+                .fingerprint
+                .wrapping_add(u64::from(id.index).wrapping_mul(0xd6e8_feb8_6659_fd93))
+        };
+        let source = event.source.map_or(u64::from(event.outcome), |source| {
+            name(source).rotate_left(17) ^ (u64::from(event.outcome) << 48)
+        });
+        mix(name(event.id) ^ mix(source))
+    }
+
+    /// A 64-bit name of this execution's class: equal for executions of one class, and different
+    /// for two classes but for a chance of one in 2^64.
+    pub fn fingerprint(&self) -> u64 {
+        self.fingerprint
+    }
+
+    /// The exact name of this execution's class: every decision with its source and outcome, in
+    /// an order that does not depend on how it was run.
+    pub fn class(&self) -> Vec<ClassEntry> {
+        let name = |id: EventId| (self.path(id.thread), id.index);
+        let mut entries: Vec<ClassEntry> = self
+            .events
+            .iter()
+            .filter(|event| decides(&event.operation))
+            .map(|event| ClassEntry {
+                event: name(event.id),
+                source: event.source.map(name),
+                outcome: event.outcome,
+            })
+            .collect();
+        entries.sort();
+        entries
+    }
+
+    /// The thread's place in the tree of creations, which no schedule changes.
+    pub fn path(&self, thread: ThreadId) -> ThreadPath {
+        let mut path = Vec::new();
+        let mut info = &self.threads[thread.index()];
+        while let Some(event) = info.spawned_by {
+            path.push(info.ordinal + 1);
+            info = &self.threads[event.thread.index()];
+        }
+        path.reverse();
+        ThreadPath::new(path)
+    }
+
+    /// The thread at this place in the tree of creations, if it exists by now.
+    pub fn thread_at(&self, path: &ThreadPath) -> Option<ThreadId> {
+        let mut found = ThreadId::MAIN;
+        for &step in path.steps() {
+            let child = self.threads.iter().position(|info| {
+                info.spawned_by.is_some_and(|event| event.thread == found)
+                    && info.ordinal + 1 == step
+            })?;
+            found = ThreadId::new(child);
+        }
+        (found.index() < self.threads.len()).then_some(found)
+    }
+}
+
+/// Whether the operation's source or outcome tells classes apart.
+fn decides(operation: &Operation) -> bool {
+    match operation {
+        Operation::IsFinished { .. }
+        | Operation::Choose { .. }
+        | Operation::Load { .. }
+        | Operation::Store { .. }
+        | Operation::Update { .. }
+        | Operation::Call { .. } => true,
+        Operation::Begin
+        | Operation::End
+        | Operation::Spawn
+        | Operation::Join { .. }
+        | Operation::Yield
+        | Operation::Fence { .. } => false,
+    }
+}

@@ -1,0 +1,31 @@
+//! The model of a concurrent program's shared world, and the search over its behaviours.
+//!
+//! A *substrate* (outside this crate) runs the program's threads one at a time and hands every
+//! visible thing they do to [`World::request`] as an [`Operation`]. The world asks a [`Strategy`]
+//! which thread goes on, performs that thread's operation, and records an [`Event`] in an
+//! [`Execution`]: program order, and for every receiving event the *source* it took its value or
+//! its turn from. Checkers read the finished execution.
+//!
+//! This crate is pure and deterministic: no OS threads, no clock, no I/O and no unsafe code.
+
+#![forbid(unsafe_code)]
+
+pub mod check;
+mod event;
+mod execution;
+pub mod explore;
+pub mod memory;
+pub mod object;
+mod rng;
+pub mod schedule;
+pub mod strategy;
+mod world;
+
+pub use event::{
+    Event, EventId, LocationId, ObjectId, Operation, Reply, SiteId, ThreadId, Update, UpdateKind,
+};
+pub use execution::{ClassEntry, Execution, ThreadInfo};
+pub use explore::{Exploration, Limits};
+pub use schedule::{Schedule, ScheduleError, ThreadPath};
+pub use strategy::{Choice, Divergence, Strategy};
+pub use world::{Ending, State, Step, World};

@@ -1,0 +1,88 @@
+//! A mutual-exclusion lock: one holder, everyone else waits for a grant.
+
+use super::Machine;
+use crate::event::{Reply, ThreadId};
+
+/// The lock's state.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Mutex {
+    holder: Option<ThreadId>,
+    poisoned: bool,
+}
+
+/// What threads can ask of a lock.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Call {
+    /// Take it, waiting while somebody holds it.
+    Lock,
+    /// Take it if nobody holds it.
+    TryLock,
+    /// Give it back.
+    Unlock {
+        /// Whether the holder began to panic while it had the lock.
+        poison: bool,
+    },
+    /// Ask whether some holder panicked.
+    IsPoisoned,
+    /// Forget that some holder panicked.
+    ClearPoison,
+}
+
+impl Call {
+    pub(super) fn label(self) -> &'static str {
+        match self {
+            Call::Lock => "lock",
+            Call::TryLock => "try-lock",
+            Call::Unlock { .. } => "unlock",
+            Call::IsPoisoned => "is-poisoned",
+            Call::ClearPoison => "clear-poison",
+        }
+    }
+}
+
+impl Mutex {
+    /// A free lock.
+    pub fn new(poisoned: bool) -> Self {
+        Mutex { holder: None, poisoned }
+    }
+
+    /// Whether some holder panicked.
+    pub fn poisoned(&self) -> bool {
+        self.poisoned
+    }
+}
+
+impl Machine for Mutex {
+    type Call = Call;
+
+    fn open(&self, call: Call, _by: ThreadId) -> bool {
+        match call {
+            Call::Lock => self.holder.is_none(),
+            Call::TryLock | Call::Unlock { .. } | Call::IsPoisoned | Call::ClearPoison => true,
+        }
+    }
+
+    fn apply(&mut self, call: Call, by: ThreadId, _outcome: u32) -> Reply {
+        match call {
+            Call::TryLock if self.holder.is_some() => Reply::WouldBlock,
+            Call::Lock | Call::TryLock => {
+                self.holder = Some(by);
+                Reply::Acquired { poisoned: self.poisoned }
+            }
+            Call::Unlock { poison } => {
+                self.holder = None;
+                self.poisoned |= poison;
+                Reply::Done
+            }
+            Call::IsPoisoned => Reply::Value(u64::from(self.poisoned)),
+            Call::ClearPoison => {
+                self.poisoned = false;
+                Reply::Done
+            }
+        }
+    }
+
+    fn blocked_by(&self) -> Option<ThreadId> {
+        self.holder
+    }
+}

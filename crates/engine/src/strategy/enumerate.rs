@@ -1,0 +1,90 @@
+//! Every schedule, one after the other, with no reduction at all.
+//!
+//! The oracle that every cleverer search is compared with, so it is kept too simple to be wrong:
+//! remember how many alternatives each step had and which one was taken, and in the next
+//! execution take the next alternative at the last step that has one left.
+
+use super::{Choice, Divergence, Strategy};
+use crate::event::ThreadId;
+use crate::execution::Execution;
+use crate::world::{Ending, State};
+
+/// All schedules in depth-first order.
+#[derive(Debug, Default)]
+pub struct Enumerate {
+    steps: Vec<Taken>,
+    depth: usize,
+    started: bool,
+    exhausted: bool,
+}
+
+#[derive(Debug)]
+struct Taken {
+    alternative: usize,
+    alternatives: usize,
+}
+
+impl Enumerate {
+    /// An enumeration that has run nothing yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+impl Strategy for Enumerate {
+    fn begin(&mut self) -> bool {
+        if self.started {
+            while self.steps.last().is_some_and(|step| step.alternative + 1 == step.alternatives) {
+                self.steps.pop();
+            }
+            match self.steps.last_mut() {
+                Some(step) => step.alternative += 1,
+                None => self.exhausted = true,
+            }
+        }
+        self.started = true;
+        self.depth = 0;
+        !self.exhausted
+    }
+
+    fn choose(&mut self, state: &State) -> Result<Choice, Divergence> {
+        let choices = all_choices(state);
+        if self.depth == self.steps.len() {
+            self.steps.push(Taken { alternative: 0, alternatives: choices.len() });
+        }
+        let step = &self.steps[self.depth];
+        self.depth += 1;
+        if step.alternatives == choices.len() {
+            return Ok(choices[step.alternative]);
+        }
+        let thread = state.enabled()[0];
+        Err(Divergence {
+            after: self.depth - 1,
+            thread: state.execution().path(thread),
+            expected: format!("one of {} ways to go on, as in the last run", step.alternatives),
+            found: Some(*state.pending(thread)),
+        })
+    }
+
+    fn end(&mut self, _execution: &Execution, _ending: &Ending) {
+        self.steps.truncate(self.depth);
+    }
+
+    fn exhausted(&self) -> bool {
+        self.exhausted
+    }
+}
+
+fn all_choices(state: &State) -> Vec<Choice> {
+    let mut threads: Vec<ThreadId> = state.enabled().to_vec();
+    threads.sort();
+    let mut choices = Vec::new();
+    for thread in threads {
+        for source in 0..state.sources(thread) {
+            for outcome in 0..state.outcomes(thread) {
+                choices.push(Choice { thread, source, outcome });
+            }
+        }
+    }
+    choices
+}

@@ -1,0 +1,247 @@
+//! The graph's names for what the running world calls something else.
+//!
+//! The world numbers threads, locations and objects by first use in this run; the graph's names
+//! last from run to run. They are matched through events: when a thread performs the operation
+//! that the graph has for it, whatever it touches gets the graph's name. If that contradicts an
+//! earlier match, or the operation is another one, the program is not deterministic.
+
+use super::graph::{Graph, Kind, Machine};
+use crate::event::{EventId, LocationId, ObjectId, Operation, ThreadId};
+use crate::strategy::{Choice, Divergence};
+use crate::world::State;
+
+#[derive(Debug, Default)]
+pub(super) struct Binding {
+    threads: Names<ThreadId>,
+    locations: Names<LocationId>,
+    objects: Names<ObjectId>,
+    /// Where to look for unused names next.
+    free_location: usize,
+    free_object: usize,
+}
+
+/// A one-to-one match of names, both ways.
+#[derive(Debug)]
+struct Names<Id> {
+    to_world: Vec<Option<Id>>,
+    to_graph: Vec<Option<Id>>,
+}
+
+impl<Id> Default for Names<Id> {
+    fn default() -> Self {
+        Names { to_world: Vec::new(), to_graph: Vec::new() }
+    }
+}
+
+impl<Id: Copy + PartialEq> Names<Id> {
+    fn clear(&mut self) {
+        self.to_world.clear();
+        self.to_graph.clear();
+    }
+
+    fn world(&self, graph: usize) -> Option<Id> {
+        self.to_world.get(graph).copied().flatten()
+    }
+
+    fn graph(&self, world: usize) -> Option<Id> {
+        self.to_graph.get(world).copied().flatten()
+    }
+
+    /// Matches the two; `false` if one of them is matched with another already.
+    fn bind(&mut self, (graph, at): (Id, usize), (world, here): (Id, usize)) -> bool {
+        if self.to_world.len() <= at {
+            self.to_world.resize(at + 1, None);
+        }
+        if self.to_graph.len() <= here {
+            self.to_graph.resize(here + 1, None);
+        }
+        *self.to_world[at].get_or_insert(world) == world
+            && *self.to_graph[here].get_or_insert(graph) == graph
+    }
+}
+
+impl Binding {
+    /// Starts a run: only the main thread is known.
+    pub(super) fn reset(&mut self) {
+        self.threads.clear();
+        self.locations.clear();
+        self.objects.clear();
+        self.free_location = 0;
+        self.free_object = 0;
+        self.bind_thread(ThreadId::MAIN, ThreadId::MAIN);
+    }
+
+    pub(super) fn bind_thread(&mut self, graph: ThreadId, world: ThreadId) {
+        self.threads.bind((graph, graph.index()), (world, world.index()));
+    }
+
+    pub(super) fn to_world(&self, thread: ThreadId) -> ThreadId {
+        self.threads.world(thread.index()).expect("its creation has been run")
+    }
+
+    pub(super) fn to_graph(&self, thread: ThreadId) -> ThreadId {
+        self.threads.graph(thread.index()).expect("its creation is in the graph")
+    }
+
+    fn bind_location(&mut self, graph: LocationId, world: LocationId) -> bool {
+        self.locations.bind((graph, graph.index()), (world, world.index()))
+    }
+
+    fn bind_object(&mut self, graph: ObjectId, world: ObjectId) -> bool {
+        self.objects.bind((graph, graph.index()), (world, world.index()))
+    }
+
+    /// The graph's name of a location, a new one if the graph has not seen it.
+    pub(super) fn location(
+        &mut self,
+        graph: &mut Graph,
+        state: &State,
+        world: LocationId,
+    ) -> LocationId {
+        if let Some(known) = self.locations.graph(world.index()) {
+            return known;
+        }
+        let used = |index: usize| self.locations.world(index).is_some();
+        let mut index = self.free_location;
+        while index < graph.cells.len() && (used(index) || !graph.is_free_cell(index)) {
+            index += 1;
+        }
+        self.free_location = index;
+        if index == graph.cells.len() {
+            graph.cells.push(Default::default());
+        }
+        graph.cells[index].initial = state.execution().locations[world.index()].initial;
+        let name = LocationId::new(index);
+        self.bind_location(name, world);
+        name
+    }
+
+    /// The graph's name of an object, a new one if the graph has not seen it.
+    pub(super) fn object(&mut self, graph: &mut Graph, state: &State, world: ObjectId) -> ObjectId {
+        if let Some(known) = self.objects.graph(world.index()) {
+            return known;
+        }
+        let mut index = self.free_object;
+        while index < graph.machines.len() && !graph.machines[index].calls.is_empty() {
+            index += 1;
+        }
+        self.free_object = index + 1;
+        if index == graph.machines.len() {
+            graph.machines.push(Machine::default());
+        }
+        let states = &mut graph.machines[index].states;
+        states.clear();
+        states.push(state.execution().objects[world.index()]);
+        let name = ObjectId::new(index);
+        self.bind_object(name, world);
+        name
+    }
+
+    /// The choice that performs the graph's event, if the program still does that.
+    pub(super) fn replay(
+        &mut self,
+        graph: &Graph,
+        state: &State,
+        event: EventId,
+    ) -> Result<Choice, Divergence> {
+        let node = graph.node(event);
+        let thread = self.to_world(event.thread);
+        if state.is_enabled(thread) && self.fits(graph, state, event) {
+            return Ok(Choice { thread, source: 0, outcome: node.outcome });
+        }
+        Err(self.divergence(graph, state, event))
+    }
+
+    /// Matches the calls that wait at the end of the replayed part with those of the graph.
+    pub(super) fn bind_waiting_calls(
+        &mut self,
+        graph: &Graph,
+        state: &State,
+    ) -> Result<(), Divergence> {
+        for &thread in &graph.canonical {
+            let Some((event, object, call)) = graph.pending_call(thread) else { continue };
+            let fits = match *state.pending(self.to_world(thread)) {
+                Operation::Call { object: here, call: now } => {
+                    call == now && self.bind_object(object, here)
+                }
+                _ => false,
+            };
+            if !fits {
+                return Err(self.divergence(graph, state, event));
+            }
+        }
+        Ok(())
+    }
+
+    fn fits(&mut self, graph: &Graph, state: &State, event: EventId) -> bool {
+        let node = graph.node(event);
+        let thread = self.to_world(event.thread);
+        let value = |location: LocationId| state.execution().locations[location.index()].value;
+        match (node.kind, *state.pending(thread)) {
+            (Kind::Begin, Operation::Begin) | (Kind::End { .. }, Operation::End) => true,
+            (Kind::Local, Operation::Yield | Operation::Fence { .. }) => true,
+            (Kind::Spawn { child }, Operation::Spawn) => {
+                self.bind_thread(child, ThreadId::new(state.execution().threads.len()));
+                true
+            }
+            (Kind::Join { target }, Operation::Join { target: here }) => {
+                self.to_world(target) == here
+            }
+            (Kind::Choose { alternatives }, Operation::Choose { alternatives: now }) => {
+                alternatives == now
+            }
+            (Kind::Read { location }, Operation::IsFinished { target }) => {
+                location == graph.ended(self.to_graph(target))
+            }
+            (Kind::Read { location }, Operation::Load { location: here, .. }) => {
+                self.bind_location(location, here)
+                    && graph.value(location, node.source) == value(here)
+            }
+            (Kind::Write { location }, Operation::Store { location: here, value, .. }) => {
+                self.bind_location(location, here) && node.value == value
+            }
+            (
+                Kind::ReadForUpdate { location, update },
+                Operation::Update { location: here, update: now, .. },
+            ) => {
+                self.bind_location(location, here)
+                    && update == now
+                    && graph.value(location, node.source) == value(here)
+            }
+            (Kind::Completion { object }, Operation::Call { object: here, call: now }) => {
+                let call = EventId { index: event.index - 1, ..event };
+                self.bind_object(object, here)
+                    && matches!(graph.node(call).kind, Kind::Call { call, .. } if call == now)
+            }
+            _ => false,
+        }
+    }
+
+    fn divergence(&self, graph: &Graph, state: &State, event: EventId) -> Divergence {
+        let thread = self.to_world(event.thread);
+        let expected = match graph.node(event).kind {
+            Kind::Begin => "begin",
+            Kind::End { .. } => "end",
+            Kind::Spawn { .. } => "spawn",
+            Kind::Join { .. } => "join",
+            Kind::Local => "yield or fence",
+            Kind::Choose { .. } => "choose",
+            Kind::Read { .. } => "load",
+            Kind::ReadForUpdate { .. } | Kind::WriteOfUpdate { .. } => "atomic update",
+            Kind::Write { .. } => "store",
+            Kind::Call { call, .. } => call.label(),
+            Kind::Completion { .. } => match graph.node(EventId { index: event.index - 1, ..event })
+                .kind
+            {
+                Kind::Call { call, .. } => call.label(),
+                _ => "call",
+            },
+        };
+        Divergence {
+            after: state.execution().events.len(),
+            thread: state.execution().path(thread),
+            expected: expected.to_owned(),
+            found: (!state.has_ended(thread)).then(|| *state.pending(thread)),
+        }
+    }
+}

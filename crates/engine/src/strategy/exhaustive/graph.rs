@@ -1,0 +1,517 @@
+//! An execution as a partial order, while the search is building it.
+//!
+//! Events are kept per thread in program order, with the order in which they were inserted beside
+//! it: the search undoes and restricts graphs by that order. A call and its completion are two
+//! neighbouring events of the calling thread, and so are the read and the write of an atomic
+//! update; in both cases the second belongs to the first but is inserted, deleted and revisited on
+//! its own. Each event has two vector clocks: `causal` (program order, sources, creation and join,
+//! the order of completions on one object), which never changes while the event lives, and
+//! `before`, which adds coherence and from-reads as one run of the graph shows them.
+//!
+//! Identifiers here are the graph's own. They survive from run to run, whereas the running world
+//! numbers threads, locations and objects afresh each time.
+
+use crate::event::{EventId, LocationId, ObjectId, ThreadId, Update};
+use crate::object::{Call, Object};
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Kind {
+    Begin,
+    End { location: LocationId },
+    Spawn { child: ThreadId },
+    Join { target: ThreadId },
+    /// Touches nothing that others can see: a fence, a yield.
+    Local,
+    Choose { alternatives: u32 },
+    Read { location: LocationId },
+    /// The read of an atomic update. If it writes, the next event of the thread is its write.
+    ReadForUpdate { location: LocationId, update: Update },
+    Write { location: LocationId },
+    /// The write of an atomic update: directly after its source in coherence order.
+    WriteOfUpdate { location: LocationId },
+    Call { object: ObjectId, call: Call },
+    /// The previous event of the thread is the call it completes.
+    Completion { object: ObjectId },
+}
+
+impl Kind {
+    pub(crate) fn reads(&self) -> Option<LocationId> {
+        match *self {
+            Kind::Read { location } | Kind::ReadForUpdate { location, .. } => Some(location),
+            _ => None,
+        }
+    }
+
+    /// An end is a write too: of the fact that the thread has ended.
+    pub(crate) fn writes(&self) -> Option<LocationId> {
+        match *self {
+            Kind::Write { location }
+            | Kind::WriteOfUpdate { location }
+            | Kind::End { location } => Some(location),
+            _ => None,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Node {
+    pub(crate) kind: Kind,
+    /// Position in insertion order.
+    pub(crate) stamp: u32,
+    /// For a read, the write it takes its value from; `None` is the initial value.
+    pub(crate) source: Option<EventId>,
+    pub(crate) outcome: u32,
+    /// For a write, the value; for a completion, its position among those of its object.
+    pub(crate) value: u64,
+    /// While the graph is put in a line: how many reads of this write are still to come.
+    pub(crate) unread: u32,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Line {
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) spawned_by: Option<EventId>,
+    depth: u32,
+    live: bool,
+    /// Written by the thread's end.
+    ended: Option<LocationId>,
+    causal: Vec<u32>,
+    before: Vec<u32>,
+    /// While the graph is put in a line: how many events are placed.
+    pub(crate) placed: u32,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Cell {
+    pub(crate) initial: u64,
+    /// In coherence order.
+    pub(crate) writes: Vec<EventId>,
+    /// In insertion order.
+    pub(crate) reads: Vec<EventId>,
+    /// Belongs to a thread's end, so it is never handed out for anything else.
+    reserved: bool,
+    /// Joined `before` clocks of all reads and writes so far.
+    accesses: Vec<u32>,
+    /// While the graph is put in a line: how many writes are placed, and how many reads of the
+    /// initial value are still to come.
+    pub(crate) placed: usize,
+    pub(crate) unread: u32,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Machine {
+    /// Before each completion, and after the last.
+    pub(crate) states: Vec<Object>,
+    pub(crate) completions: Vec<EventId>,
+    /// In insertion order.
+    pub(crate) calls: Vec<EventId>,
+    /// While the graph is put in a line: how many completions are placed.
+    pub(crate) placed: usize,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Graph {
+    pub(crate) lines: Vec<Line>,
+    /// The threads of the graph in an order that depends on the graph alone: creators before the
+    /// created, siblings by age.
+    pub(crate) canonical: Vec<ThreadId>,
+    /// All events in insertion order.
+    pub(crate) order: Vec<EventId>,
+    pub(crate) cells: Vec<Cell>,
+    pub(crate) machines: Vec<Machine>,
+    /// Entries of a clock; at least the number of lines.
+    width: usize,
+}
+
+/// Whether the clock includes the event.
+pub(crate) fn covers(clock: &[u32], event: EventId) -> bool {
+    clock[event.thread.index()] > event.index
+}
+
+fn join(clock: &mut [u32], other: &[u32]) {
+    for (mine, theirs) in clock.iter_mut().zip(other) {
+        *mine = (*mine).max(*theirs);
+    }
+}
+
+impl Machine {
+    /// The object's state after all completions.
+    pub(crate) fn state(&self) -> &Object {
+        self.states.last().expect("an object has a state")
+    }
+}
+
+impl Graph {
+    /// A graph with the main thread and no event.
+    pub(crate) fn new() -> Self {
+        let mut graph = Graph { width: 4, ..Graph::default() };
+        graph.add_thread(None);
+        graph
+    }
+
+    pub(crate) fn node(&self, id: EventId) -> &Node {
+        &self.lines[id.thread.index()].nodes[id.index as usize]
+    }
+
+    pub(crate) fn node_mut(&mut self, id: EventId) -> &mut Node {
+        &mut self.lines[id.thread.index()].nodes[id.index as usize]
+    }
+
+    pub(crate) fn cell(&self, location: LocationId) -> &Cell {
+        &self.cells[location.index()]
+    }
+
+    pub(crate) fn cell_mut(&mut self, location: LocationId) -> &mut Cell {
+        &mut self.cells[location.index()]
+    }
+
+    pub(crate) fn machine(&self, object: ObjectId) -> &Machine {
+        &self.machines[object.index()]
+    }
+
+    pub(crate) fn machine_mut(&mut self, object: ObjectId) -> &mut Machine {
+        &mut self.machines[object.index()]
+    }
+
+    /// The last event of a thread.
+    pub(crate) fn tail(&self, thread: ThreadId) -> Option<(EventId, &Node)> {
+        let nodes = &self.lines[thread.index()].nodes;
+        let index = nodes.len().checked_sub(1)?;
+        Some((EventId { thread, index: index as u32 }, &nodes[index]))
+    }
+
+    /// The call a thread waits for, if its last event is one.
+    pub(crate) fn pending_call(&self, thread: ThreadId) -> Option<(EventId, ObjectId, Call)> {
+        match self.tail(thread)? {
+            (id, &Node { kind: Kind::Call { object, call }, .. }) => Some((id, object, call)),
+            _ => None,
+        }
+    }
+
+    /// The location that a thread's end writes.
+    pub(crate) fn ended(&self, thread: ThreadId) -> LocationId {
+        self.lines[thread.index()].ended.expect("every line has its location")
+    }
+
+    pub(crate) fn end_of(&self, thread: ThreadId) -> Option<EventId> {
+        self.cell(self.ended(thread)).writes.first().copied()
+    }
+
+    /// The value a read with this source sees.
+    pub(crate) fn value(&self, location: LocationId, source: Option<EventId>) -> u64 {
+        match source {
+            None => self.cell(location).initial,
+            Some(write) => self.node(write).value,
+        }
+    }
+
+    /// Where a write stands in coherence order, counted from 1; 0 is the initial value.
+    pub(crate) fn coherence(&self, location: LocationId, write: Option<EventId>) -> usize {
+        let Some(write) = write else { return 0 };
+        let writes = &self.cell(location).writes;
+        1 + writes.iter().rposition(|&other| other == write).expect("the write is in the graph")
+    }
+
+    pub(crate) fn causal(&self, id: EventId) -> &[u32] {
+        &self.lines[id.thread.index()].causal[id.index as usize * self.width..][..self.width]
+    }
+
+    pub(crate) fn before(&self, id: EventId) -> &[u32] {
+        &self.lines[id.thread.index()].before[id.index as usize * self.width..][..self.width]
+    }
+
+    /// Adds the creation of a thread.
+    pub(crate) fn spawn(&mut self, thread: ThreadId) -> ThreadId {
+        let index = self.lines[thread.index()].nodes.len() as u32;
+        let child = self.add_thread(Some(EventId { thread, index }));
+        let id = self.push(thread, Kind::Spawn { child });
+        self.set_clocks(id);
+        child
+    }
+
+    fn add_thread(&mut self, spawned_by: Option<EventId>) -> ThreadId {
+        let index = match self.lines.iter().position(|line| !line.live) {
+            Some(index) => index,
+            None => {
+                self.cells.push(Cell { reserved: true, ..Cell::default() });
+                let ended = Some(LocationId::new(self.cells.len() - 1));
+                self.lines.push(Line { ended, ..Line::default() });
+                self.lines.len() - 1
+            }
+        };
+        if self.lines.len() > self.width {
+            self.widen();
+        }
+        let id = ThreadId::new(index);
+        let (depth, position) = match spawned_by {
+            None => (0, 0),
+            Some(event) => self.youngest_child_of(event.thread),
+        };
+        self.canonical.insert(position, id);
+        let line = &mut self.lines[index];
+        line.live = true;
+        line.depth = depth;
+        line.spawned_by = spawned_by;
+        id
+    }
+
+    /// Depth and canonical position of a new child of `parent`: behind all its descendants.
+    fn youngest_child_of(&self, parent: ThreadId) -> (u32, usize) {
+        let depth = |thread: ThreadId| self.lines[thread.index()].depth;
+        let at = self.canonical.iter().position(|&t| t == parent).expect("the parent is live");
+        let behind = self.canonical[at + 1..].iter().position(|&t| depth(t) <= depth(parent));
+        (depth(parent) + 1, behind.map_or(self.canonical.len(), |n| at + 1 + n))
+    }
+
+    fn widen(&mut self) {
+        let (old, new) = (self.width, self.width * 2);
+        let relay = |clocks: &mut Vec<u32>| {
+            let mut wide = vec![0; clocks.len() / old * new];
+            for (row, from) in wide.chunks_exact_mut(new).zip(clocks.chunks_exact(old)) {
+                row[..old].copy_from_slice(from);
+            }
+            *clocks = wide;
+        };
+        for line in &mut self.lines {
+            relay(&mut line.causal);
+            relay(&mut line.before);
+        }
+        for cell in &mut self.cells {
+            relay(&mut cell.accesses);
+        }
+        self.width = new;
+    }
+
+    /// Adds an event at the end of its thread and of the insertion order. Its place in coherence
+    /// or completion order, and its clocks, are given separately.
+    pub(crate) fn push(&mut self, thread: ThreadId, kind: Kind) -> EventId {
+        let stamp = self.order.len() as u32;
+        let nodes = &mut self.lines[thread.index()].nodes;
+        let id = EventId { thread, index: nodes.len() as u32 };
+        nodes.push(Node { kind, stamp, source: None, outcome: 0, value: 0, unread: 0 });
+        self.order.push(id);
+        if let Some(location) = kind.reads() {
+            self.cell_mut(location).reads.push(id);
+        }
+        if let Kind::Call { object, .. } = kind {
+            self.machine_mut(object).calls.push(id);
+        }
+        id
+    }
+
+    /// Completes a call as the next one on its object.
+    pub(crate) fn push_completion(&mut self, call: EventId, outcome: u32) -> EventId {
+        let Kind::Call { object, .. } = self.node(call).kind else {
+            unreachable!("only calls are completed");
+        };
+        let id = self.push(call.thread, Kind::Completion { object });
+        self.finish_completion(id, object, outcome);
+        id
+    }
+
+    fn finish_completion(&mut self, id: EventId, object: ObjectId, outcome: u32) {
+        let call = EventId { index: id.index - 1, ..id };
+        let Kind::Call { call, .. } = self.node(call).kind else {
+            unreachable!("a completion follows its call");
+        };
+        let machine = self.machine_mut(object);
+        let position = machine.completions.len() as u64;
+        machine.completions.push(id);
+        let mut state = *machine.state();
+        state.apply(call, id.thread, outcome);
+        machine.states.push(state);
+        let node = self.node_mut(id);
+        node.outcome = outcome;
+        node.value = position;
+    }
+
+    /// Lets the last completion of an object complete another call instead. It keeps its place in
+    /// insertion order.
+    pub(crate) fn move_completion(&mut self, stamp: u32, call: EventId, outcome: u32) {
+        let old = self.order[stamp as usize];
+        let removed = self.lines[old.thread.index()].nodes.pop().expect("it is the last");
+        let Kind::Completion { object } = removed.kind else {
+            unreachable!("only completions are moved");
+        };
+        let machine = self.machine_mut(object);
+        debug_assert_eq!(machine.completions.last(), Some(&old));
+        machine.completions.pop();
+        machine.states.pop();
+        let id = EventId { index: call.index + 1, ..call };
+        self.lines[id.thread.index()].nodes.push(removed);
+        self.order[stamp as usize] = id;
+        self.finish_completion(id, object, outcome);
+    }
+
+    /// Undoes insertions until `keep` events are left.
+    pub(crate) fn truncate(&mut self, keep: usize) {
+        while self.order.len() > keep {
+            let id = self.order.pop().expect("longer than keep");
+            let line = &mut self.lines[id.thread.index()];
+            let node = line.nodes.pop().expect("the event is in its line");
+            debug_assert_eq!(line.nodes.len(), id.index as usize);
+            match node.kind {
+                Kind::Spawn { child } => {
+                    self.lines[child.index()].live = false;
+                    self.canonical.retain(|&thread| thread != child);
+                }
+                Kind::Call { object, .. } => {
+                    self.machine_mut(object).calls.pop();
+                }
+                Kind::Completion { object } => {
+                    let machine = self.machine_mut(object);
+                    machine.completions.pop();
+                    machine.states.pop();
+                }
+                kind => {
+                    if let Some(location) = kind.reads() {
+                        self.cell_mut(location).reads.pop();
+                    }
+                    if let Some(location) = kind.writes() {
+                        self.unplace(location, id);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Takes a write out of its location's coherence order.
+    pub(crate) fn unplace(&mut self, location: LocationId, write: EventId) {
+        let writes = &mut self.cell_mut(location).writes;
+        if let Some(position) = writes.iter().rposition(|&other| other == write) {
+            writes.remove(position);
+        }
+    }
+
+    /// Puts a write at this position of its location's coherence order.
+    pub(crate) fn place(&mut self, location: LocationId, write: EventId, position: usize) {
+        self.cell_mut(location).writes.insert(position, write);
+    }
+
+    /// Whether a write may stand at this position without tearing an atomic update apart.
+    pub(crate) fn may_place(&self, location: LocationId, position: usize) -> bool {
+        match self.cell(location).writes.get(position) {
+            Some(&next) => !matches!(self.node(next).kind, Kind::WriteOfUpdate { .. }),
+            None => true,
+        }
+    }
+
+    /// Makes this graph the part of `whole` that a revisit of `receive` by `send` keeps: what was
+    /// inserted no later than the receive, and what the send depends on.
+    pub(crate) fn restrict(&mut self, whole: &Graph, receive: EventId, send: EventId) {
+        let last = whole.node(receive).stamp;
+        let prefix = whole.causal(send);
+        let keep =
+            |id: EventId| whole.node(id).stamp <= last || covers(prefix, id);
+        self.width = whole.width;
+        self.order.clear();
+        self.order.extend(whole.order.iter().copied().filter(|&id| keep(id)));
+        self.lines.resize_with(whole.lines.len(), Line::default);
+        for (index, (line, from)) in self.lines.iter_mut().zip(&whole.lines).enumerate() {
+            let thread = ThreadId::new(index);
+            let kept = (0..from.nodes.len() as u32)
+                .take_while(|&index| keep(EventId { thread, index }))
+                .count();
+            line.nodes.clear();
+            line.nodes.extend_from_slice(&from.nodes[..kept]);
+            line.live = from.live && from.spawned_by.is_none_or(keep);
+            line.spawned_by = from.spawned_by;
+            line.depth = from.depth;
+            line.ended = from.ended;
+        }
+        let lines = &self.lines;
+        self.canonical.clear();
+        self.canonical
+            .extend(whole.canonical.iter().copied().filter(|thread| lines[thread.index()].live));
+        self.cells.resize_with(whole.cells.len(), Cell::default);
+        for (cell, from) in self.cells.iter_mut().zip(&whole.cells) {
+            cell.initial = from.initial;
+            cell.reserved = from.reserved;
+            cell.writes.clear();
+            cell.writes.extend(from.writes.iter().copied().filter(|&id| keep(id)));
+            cell.reads.clear();
+            cell.reads.extend(from.reads.iter().copied().filter(|&id| keep(id)));
+        }
+        self.machines.resize_with(whole.machines.len(), Machine::default);
+        for (machine, from) in self.machines.iter_mut().zip(&whole.machines) {
+            machine.completions.clear();
+            machine
+                .completions
+                .extend(from.completions.iter().copied().take_while(|&id| keep(id)));
+            machine.states.clear();
+            let states = from.states.len().min(machine.completions.len() + 1);
+            machine.states.extend_from_slice(&from.states[..states]);
+            machine.calls.clear();
+            machine.calls.extend(from.calls.iter().copied().filter(|&id| keep(id)));
+        }
+        for stamp in 0..self.order.len() {
+            self.node_mut(self.order[stamp]).stamp = stamp as u32;
+        }
+    }
+
+    /// Gives an event its clocks, from what comes before it. Its predecessors have theirs.
+    pub(crate) fn set_clocks(&mut self, id: EventId) {
+        let width = self.width;
+        let row = id.index as usize * width;
+        let node = *self.node(id);
+        let line = &mut self.lines[id.thread.index()];
+        let mut causal = std::mem::take(&mut line.causal);
+        let mut before = std::mem::take(&mut line.before);
+        let rows = (id.index as usize + 1) * width;
+        if causal.len() < rows {
+            causal.resize(rows, 0);
+            before.resize(rows, 0);
+        }
+        if id.index == 0 {
+            causal[..width].fill(0);
+            before[..width].fill(0);
+        } else {
+            causal.copy_within(row - width..row, row);
+            before.copy_within(row - width..row, row);
+        }
+        let mine = id.thread.index();
+        causal[row + mine] = id.index + 1;
+        before[row + mine] = id.index + 1;
+        let comes_from = match node.kind {
+            Kind::Begin => self.lines[mine].spawned_by,
+            Kind::Join { target } => self.end_of(target),
+            Kind::Completion { object } => {
+                let earlier = (node.value as usize).checked_sub(1);
+                earlier.map(|position| self.machine(object).completions[position])
+            }
+            _ => node.source,
+        };
+        // An event of the same thread comes before anyway, and its clocks are on loan here.
+        if let Some(from) = comes_from.filter(|from| from.thread != id.thread) {
+            let line = &self.lines[from.thread.index()];
+            let from = from.index as usize * width;
+            join(&mut causal[row..row + width], &line.causal[from..from + width]);
+            join(&mut before[row..row + width], &line.before[from..from + width]);
+        }
+        if let Some(location) = node.kind.reads().or(node.kind.writes()) {
+            let accesses = &mut self.cells[location.index()].accesses;
+            accesses.resize(width, 0);
+            let before = &mut before[row..row + width];
+            if node.kind.writes().is_some() {
+                join(before, accesses);
+            }
+            join(accesses, before);
+        }
+        let line = &mut self.lines[mine];
+        line.causal = causal;
+        line.before = before;
+    }
+
+    /// Forgets what earlier accesses have left in the locations' clocks.
+    pub(crate) fn reset_accesses(&mut self) {
+        for cell in &mut self.cells {
+            cell.accesses.clear();
+        }
+    }
+
+    /// Whether nothing in the graph uses this location, so that it can be handed out.
+    pub(crate) fn is_free_cell(&self, index: usize) -> bool {
+        let cell = &self.cells[index];
+        !cell.reserved && cell.writes.is_empty() && cell.reads.is_empty()
+    }
+}

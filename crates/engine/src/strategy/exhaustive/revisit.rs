@@ -1,0 +1,105 @@
+//! Which receives a new send may revisit.
+//!
+//! A receive that was given its source before the send existed must get the chance to take it.
+//! Revisiting deletes what was inserted after the receive and does not lead to the send. To reach
+//! every graph from exactly one parent, this is done only when everything deleted, and the old
+//! source of the receive itself, is what the search would have chosen first (is *maximal*) in view
+//! of what is kept: then no other graph leads to the same result. The idea is TruSt's
+//! (Kokologiannakis et al., POPL 2022), extended to completions of calls.
+
+use super::graph::{Graph, Kind, covers};
+use crate::event::{EventId, LocationId};
+
+/// The receives that `send` may revisit, newest first. Called when the send has its clocks and is
+/// the last event, but has no place in coherence order yet.
+pub(super) fn revisits(graph: &Graph, send: EventId, mut found: impl FnMut(EventId)) {
+    let prefix = graph.causal(send);
+    let may_take = |receive: EventId| !covers(prefix, receive) && matches(graph, receive, send);
+    let node = graph.node(send);
+    let candidates = match node.kind {
+        Kind::Call { object, .. } => &graph.machine(object).completions,
+        kind => &graph.cell(kind.writes().expect("a send is a call or a write")).reads,
+    };
+    let Some(oldest) = candidates.iter().copied().find(|&receive| may_take(receive)) else {
+        return;
+    };
+    let oldest = graph.node(oldest).stamp;
+    for &event in graph.order[oldest as usize..node.stamp as usize].iter().rev() {
+        if covers(prefix, event) {
+            continue;
+        }
+        if !is_maximal(graph, event, send) {
+            return;
+        }
+        if matches(graph, event, send) {
+            found(event);
+        }
+    }
+}
+
+/// Whether the event is a receive that could take the send.
+fn matches(graph: &Graph, event: EventId, send: EventId) -> bool {
+    let node = graph.node(event);
+    match graph.node(send).kind {
+        Kind::Call { object, call } => match node.kind {
+            Kind::Completion { object: of } => {
+                of == object
+                    && graph.machine(object).states[node.value as usize].open(call, send.thread)
+            }
+            _ => false,
+        },
+        kind => node.kind.reads().is_some() && node.kind.reads() == kind.writes(),
+    }
+}
+
+/// Whether the search would have added the event the same way, seen from what is kept: what was
+/// inserted no later than it, and what the send depends on.
+fn is_maximal(graph: &Graph, event: EventId, send: EventId) -> bool {
+    let node = graph.node(event);
+    let prefix = graph.causal(send);
+    let kept = |other: EventId| {
+        other != send && (graph.node(other).stamp <= node.stamp || covers(prefix, other))
+    };
+    let last_in_coherence = |location: LocationId, write: Option<EventId>| {
+        let place = graph.coherence(location, write);
+        !graph.cell(location).writes[place..].iter().any(|&later| kept(later))
+    };
+    match node.kind {
+        Kind::Begin | Kind::Spawn { .. } | Kind::Join { .. } | Kind::Local => true,
+        Kind::Choose { .. } => node.outcome == 0,
+        Kind::Read { location } | Kind::ReadForUpdate { location, .. } => {
+            node.source.is_none_or(kept) && last_in_coherence(location, node.source)
+        }
+        Kind::Write { location } | Kind::WriteOfUpdate { location } | Kind::End { location } => {
+            let is_read = |&read: &EventId| graph.node(read).source == Some(event) && kept(read);
+            !graph.cell(location).reads.iter().any(is_read)
+                && last_in_coherence(location, Some(event))
+        }
+        Kind::Call { .. } => {
+            let completion = EventId { index: event.index + 1, ..event };
+            let completed =
+                graph.lines[event.thread.index()].nodes.len() > completion.index as usize;
+            !(completed && kept(completion))
+        }
+        Kind::Completion { object } => {
+            let call = EventId { index: event.index - 1, ..event };
+            let machine = graph.machine(object);
+            let state = machine.states[node.value as usize];
+            let could_complete = |&other: &EventId| {
+                let Kind::Call { call, .. } = graph.node(other).kind else { return false };
+                kept(other)
+                    && !completed_before(graph, other, node.value)
+                    && state.open(call, other.thread)
+            };
+            node.outcome == 0
+                && kept(call)
+                && machine.calls.iter().find(|other| could_complete(other)) == Some(&call)
+        }
+    }
+}
+
+/// Whether the call is completed before this position of its object's completions.
+fn completed_before(graph: &Graph, call: EventId, position: u64) -> bool {
+    let nodes = &graph.lines[call.thread.index()].nodes;
+    nodes.get(call.index as usize + 1).is_some_and(|completion| completion.value < position)
+}

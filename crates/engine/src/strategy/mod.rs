@@ -1,0 +1,78 @@
+//! Deciding what happens next.
+//!
+//! A strategy is told the pending operation of every enabled thread and answers which thread goes
+//! on, and how an operation with several outcomes turns out. It never sees how threads are run.
+//! A new strategy is one file here.
+
+mod enumerate;
+pub(crate) mod exhaustive;
+mod random;
+mod replay;
+
+pub use enumerate::Enumerate;
+pub use exhaustive::Exhaustive;
+pub use random::Random;
+pub use replay::Replay;
+
+use crate::event::{Operation, ThreadId};
+use crate::execution::Execution;
+use crate::schedule::ThreadPath;
+use crate::world::{Ending, State};
+
+/// What happens next: a thread, and how its pending operation turns out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Choice {
+    /// The thread that goes on.
+    pub thread: ThreadId,
+    /// Which source its operation takes, 0 being the latest; see [`State::sources`].
+    pub source: u32,
+    /// Which outcome its operation has; see [`State::outcomes`].
+    pub outcome: u32,
+}
+
+impl Choice {
+    /// This thread goes on with the first source and the first outcome.
+    pub fn run(thread: ThreadId) -> Self {
+        Choice { thread, source: 0, outcome: 0 }
+    }
+}
+
+/// The program did not do what the strategy had on record for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Divergence {
+    /// How many events had been performed as recorded.
+    pub after: usize,
+    /// The thread that differs.
+    pub thread: ThreadPath,
+    /// What it should have done, in words.
+    pub expected: String,
+    /// What it was about to do; `None` if there is no such thread or it has ended.
+    pub found: Option<Operation>,
+}
+
+/// Decides what happens next, execution after execution.
+pub trait Strategy: Send {
+    /// Prepares the next execution; `false` when there is none left to run.
+    fn begin(&mut self) -> bool;
+
+    /// Picks one of the enabled threads. Never called when no thread is enabled.
+    fn choose(&mut self, state: &State) -> Result<Choice, Divergence>;
+
+    /// Is told that no thread can go on, although some have not ended.
+    fn stuck(&mut self, _state: &State) -> Result<(), Divergence> {
+        Ok(())
+    }
+
+    /// Is told how the execution ended.
+    fn end(&mut self, _execution: &Execution, _ending: &Ending) {}
+
+    /// Whether every class of the program has been run.
+    fn exhausted(&self) -> bool {
+        false
+    }
+
+    /// Whether no two executions belong to one class, so that nobody needs to compare them.
+    fn never_repeats(&self) -> bool {
+        false
+    }
+}

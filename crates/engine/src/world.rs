@@ -1,0 +1,444 @@
+//! What threads can do next, and what happens when they do it.
+//!
+//! The world is passive: a substrate announces the running thread's next operation with
+//! [`World::request`] and is told to go on with it, to switch to another thread, or to stop. One
+//! decision of the strategy performs one operation of one thread; that thread then runs, unseen,
+//! up to its next operation. The set of enabled threads is kept up to date as operations are
+//! announced and performed, so a decision costs the same whatever the number of threads.
+
+use crate::check::panic::Panic;
+use crate::event::{Event, EventId, LocationId, ObjectId, Operation, Reply, SiteId, ThreadId};
+use crate::execution::Execution;
+use crate::memory::Location;
+use crate::object::Object;
+use crate::strategy::{Choice, Divergence, Strategy};
+
+/// What the substrate must do now.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Step {
+    /// The thread that asked goes on with this reply.
+    Continue(Reply),
+    /// This thread goes on; [`World::reply`] has its reply.
+    Switch(ThreadId),
+    /// The execution is over; [`World::ending`] says how.
+    Stop,
+}
+
+/// How an execution ended.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Ending {
+    /// Every thread ended.
+    Complete,
+    /// Some threads have not ended and none of them can go on.
+    Deadlock,
+    /// The program said that this execution does not count (`assume`).
+    Discarded,
+    /// More events than allowed.
+    TooManyEvents,
+    /// A thread used more stack than it has.
+    StackOverflow(ThreadId),
+    /// The program did not do what it did before.
+    Diverged(Divergence),
+}
+
+/// The part of the world that strategies may look at.
+#[derive(Debug, Default)]
+pub struct State {
+    execution: Execution,
+    threads: Vec<Thread>,
+    enabled: Vec<ThreadId>,
+    /// By object: who has announced a call on it that is not completed, and the last completed.
+    calls: Vec<Calls>,
+    objects: usize,
+}
+
+#[derive(Clone, Debug)]
+struct Thread {
+    pending: Operation,
+    site: SiteId,
+    reply: Reply,
+    /// Position in `State::enabled`, or `NOT_ENABLED`.
+    slot: usize,
+    joiner: Option<ThreadId>,
+}
+
+const NOT_ENABLED: usize = usize::MAX;
+
+#[derive(Debug, Default)]
+struct Calls {
+    waiting: Vec<ThreadId>,
+    last: Option<EventId>,
+}
+
+impl State {
+    /// The execution so far.
+    pub fn execution(&self) -> &Execution {
+        &self.execution
+    }
+
+    /// The threads that can go on, in no particular order.
+    pub fn enabled(&self) -> &[ThreadId] {
+        &self.enabled
+    }
+
+    /// What the thread will do when it goes on (for an ended thread: what it did last).
+    pub fn pending(&self, thread: ThreadId) -> &Operation {
+        &self.threads[thread.index()].pending
+    }
+
+    /// Where in the source the thread's pending operation is.
+    pub fn pending_site(&self, thread: ThreadId) -> SiteId {
+        self.threads[thread.index()].site
+    }
+
+    /// Whether the thread can go on.
+    pub fn is_enabled(&self, thread: ThreadId) -> bool {
+        self.threads[thread.index()].slot != NOT_ENABLED
+    }
+
+    /// Whether the thread has ended.
+    pub fn has_ended(&self, thread: ThreadId) -> bool {
+        self.execution.threads[thread.index()].end.is_some()
+    }
+
+    /// How many sources the thread's pending operation can choose from; at least one. Under
+    /// sequential consistency a read takes the latest write, so there is one.
+    pub fn sources(&self, _thread: ThreadId) -> u32 {
+        1
+    }
+
+    /// How many ways the thread's pending operation can turn out; at least one.
+    pub fn outcomes(&self, thread: ThreadId) -> u32 {
+        match *self.pending(thread) {
+            Operation::Choose { alternatives } => alternatives,
+            Operation::Call { object, call } => {
+                self.execution.objects[object.index()].outcomes(call, thread)
+            }
+            _ => 1,
+        }
+    }
+
+    fn reset(&mut self) {
+        self.execution.reset();
+        self.threads.clear();
+        self.enabled.clear();
+        for calls in &mut self.calls[..self.objects] {
+            calls.waiting.clear();
+            calls.last = None;
+        }
+        self.objects = 0;
+    }
+
+    fn add_thread(&mut self, spawned_by: Option<EventId>, site: SiteId) -> ThreadId {
+        let id = self.execution.add_thread(spawned_by);
+        self.threads.push(Thread {
+            pending: Operation::Begin,
+            site,
+            reply: Reply::Done,
+            slot: NOT_ENABLED,
+            joiner: None,
+        });
+        self.enable(id);
+        id
+    }
+
+    fn enable(&mut self, thread: ThreadId) {
+        let slot = &mut self.threads[thread.index()].slot;
+        if *slot == NOT_ENABLED {
+            *slot = self.enabled.len();
+            self.enabled.push(thread);
+        }
+    }
+
+    fn disable(&mut self, thread: ThreadId) {
+        let slot = std::mem::replace(&mut self.threads[thread.index()].slot, NOT_ENABLED);
+        if slot != NOT_ENABLED {
+            self.enabled.swap_remove(slot);
+            if let Some(moved) = self.enabled.get(slot) {
+                self.threads[moved.index()].slot = slot;
+            }
+        }
+    }
+
+    fn set_enabled(&mut self, thread: ThreadId, enabled: bool) {
+        if enabled {
+            self.enable(thread);
+        } else {
+            self.disable(thread);
+        }
+    }
+
+    fn announce(&mut self, thread: ThreadId, operation: Operation, site: SiteId) {
+        let entry = &mut self.threads[thread.index()];
+        entry.pending = operation;
+        entry.site = site;
+        let enabled = match operation {
+            Operation::Join { target } => {
+                self.threads[target.index()].joiner = Some(thread);
+                self.has_ended(target)
+            }
+            Operation::Call { object, call } => {
+                self.calls[object.index()].waiting.push(thread);
+                self.execution.objects[object.index()].open(call, thread)
+            }
+            _ => true,
+        };
+        self.set_enabled(thread, enabled);
+    }
+
+    /// Performs the pending operation of an enabled thread and keeps its reply.
+    fn perform(&mut self, choice: Choice, record: bool) -> Reply {
+        let Choice { thread, outcome, .. } = choice;
+        let id = self.execution.next_event(thread);
+        let Thread { pending: operation, site, .. } = self.threads[thread.index()];
+        let (source, reply) = match operation {
+            Operation::Begin => (self.execution.threads[thread.index()].spawned_by, Reply::Done),
+            Operation::End => {
+                self.end_thread(id);
+                (None, Reply::Done)
+            }
+            Operation::Spawn => (None, Reply::Spawned(self.add_thread(Some(id), site))),
+            Operation::Join { target } => {
+                (self.execution.threads[target.index()].end, Reply::Done)
+            }
+            Operation::IsFinished { target } => {
+                let end = self.execution.threads[target.index()].end;
+                (end, Reply::Value(u64::from(end.is_some())))
+            }
+            Operation::Yield | Operation::Fence { .. } => (None, Reply::Done),
+            Operation::Choose { .. } => (None, Reply::Value(u64::from(outcome))),
+            Operation::Load { location, .. } => {
+                let location = &self.execution.locations[location.index()];
+                (location.last_write, Reply::Value(location.value))
+            }
+            Operation::Store { location, value, .. } => {
+                let location = &mut self.execution.locations[location.index()];
+                (location.write(id, value), Reply::Done)
+            }
+            Operation::Update { location, update, .. } => {
+                let location = &mut self.execution.locations[location.index()];
+                let (old, source) = (location.value, location.last_write);
+                if let Some(new) = update.apply(old) {
+                    location.write(id, new);
+                }
+                (source, Reply::Value(old))
+            }
+            Operation::Call { object, call } => {
+                let reply =
+                    self.execution.objects[object.index()].apply(call, thread, outcome);
+                (self.complete_call(object, id), reply)
+            }
+        };
+        self.threads[thread.index()].reply = reply;
+        if record {
+            self.execution.record(Event { id, operation, source, outcome, reply, site });
+        }
+        reply
+    }
+
+    fn end_thread(&mut self, end: EventId) {
+        self.execution.threads[end.thread.index()].end = Some(end);
+        self.disable(end.thread);
+        if let Some(joiner) = self.threads[end.thread.index()].joiner {
+            self.enable(joiner);
+        }
+    }
+
+    /// Whoever else waits on the object may be able to go on now, or not any more.
+    fn complete_call(&mut self, object: ObjectId, id: EventId) -> Option<EventId> {
+        let calls = &mut self.calls[object.index()];
+        let previous = calls.last.replace(id);
+        let mut waiting = std::mem::take(&mut calls.waiting);
+        waiting.retain(|&thread| thread != id.thread);
+        for &thread in &waiting {
+            let Operation::Call { call, .. } = self.threads[thread.index()].pending else {
+                unreachable!("a thread waits on an object it does not call");
+            };
+            let open = self.execution.objects[object.index()].open(call, thread);
+            self.set_enabled(thread, open);
+        }
+        self.calls[object.index()].waiting = waiting;
+        previous
+    }
+}
+
+/// The shared world of the program under test, and the strategy that drives it.
+pub struct World {
+    state: State,
+    strategy: Box<dyn Strategy>,
+    max_events: usize,
+    ending: Option<Ending>,
+}
+
+impl World {
+    /// A world in which no execution has been started.
+    pub fn new(strategy: Box<dyn Strategy>, max_events: usize) -> Self {
+        World { state: State::default(), strategy, max_events, ending: None }
+    }
+
+    /// Starts the next execution with its main thread; `false` when the strategy has none left.
+    pub fn begin(&mut self, site: SiteId) -> bool {
+        if !self.strategy.begin() {
+            return false;
+        }
+        self.state.reset();
+        self.ending = None;
+        self.state.add_thread(None, site);
+        true
+    }
+
+    /// Makes a location known, with the value it has outside the execution.
+    pub fn add_location(&mut self, initial: u64) -> LocationId {
+        let locations = &mut self.state.execution.locations;
+        locations.push(Location::new(initial));
+        LocationId::new(locations.len() - 1)
+    }
+
+    /// Makes an object known, in the state it has outside the execution.
+    pub fn add_object(&mut self, object: Object) -> ObjectId {
+        let state = &mut self.state;
+        state.execution.objects.push(object);
+        state.objects += 1;
+        if state.calls.len() < state.objects {
+            state.calls.push(Calls::default());
+        }
+        ObjectId::new(state.objects - 1)
+    }
+
+    /// Remembers the name the program gave a thread.
+    pub fn name_thread(&mut self, thread: ThreadId, name: String) {
+        self.state.execution.threads[thread.index()].name = Some(name);
+    }
+
+    /// Remembers that a thread ended by a panic.
+    pub fn add_panic(&mut self, panic: Panic) {
+        self.state.execution.panics.push(panic);
+    }
+
+    /// If `thread` ended by a panic that nobody was given, remembers that `joiner` was.
+    pub fn join_panic(&mut self, thread: ThreadId, joiner: ThreadId) -> bool {
+        let panics = &mut self.state.execution.panics;
+        let untaken = |panic: &&mut Panic| panic.thread == thread && panic.joined_by.is_none();
+        panics.iter_mut().find(untaken).map(|panic| panic.joined_by = Some(joiner)).is_some()
+    }
+
+    /// The running thread wants to do `operation`; decides who goes on.
+    pub fn request(&mut self, thread: ThreadId, operation: Operation, site: SiteId) -> Step {
+        self.state.announce(thread, operation, site);
+        match self.advance() {
+            Step::Switch(next) if next == thread => Step::Continue(self.reply(thread)),
+            step => step,
+        }
+    }
+
+    /// Decides who goes on when no thread is running.
+    pub fn advance(&mut self) -> Step {
+        loop {
+            if self.state.enabled.is_empty() {
+                if self.state.execution.threads.iter().all(|info| info.end.is_some()) {
+                    return self.stop(Ending::Complete);
+                }
+                return match self.strategy.stuck(&self.state) {
+                    Ok(()) => self.stop(Ending::Deadlock),
+                    Err(divergence) => self.stop(Ending::Diverged(divergence)),
+                };
+            }
+            if self.state.execution.events.len() >= self.max_events {
+                return self.stop(Ending::TooManyEvents);
+            }
+            let choice = match self.strategy.choose(&self.state) {
+                Ok(choice) => choice,
+                Err(divergence) => return self.stop(Ending::Diverged(divergence)),
+            };
+            debug_assert!(self.state.is_enabled(choice.thread));
+            let ends = *self.state.pending(choice.thread) == Operation::End;
+            self.state.perform(choice, true);
+            if !ends {
+                return Step::Switch(choice.thread);
+            }
+        }
+    }
+
+    /// The running thread has nothing left to do but to end. Its stack may be gone before the end
+    /// itself is performed.
+    pub fn announce_end(&mut self, thread: ThreadId, site: SiteId) {
+        self.state.announce(thread, Operation::End, site);
+    }
+
+    /// What the thread's last performed operation gave back.
+    pub fn reply(&self, thread: ThreadId) -> Reply {
+        self.state.threads[thread.index()].reply
+    }
+
+    /// Ends the execution where it stands.
+    pub fn stop(&mut self, ending: Ending) -> Step {
+        self.ending.get_or_insert(ending);
+        Step::Stop
+    }
+
+    /// How the execution ended, once [`Step::Stop`] was answered.
+    pub fn ending(&self) -> Option<&Ending> {
+        self.ending.as_ref()
+    }
+
+    /// Tells the strategy that the execution is over and gives the execution to read.
+    pub fn finish(&mut self) -> (&Execution, &Ending) {
+        let state = &mut self.state;
+        let Execution { pending, threads, .. } = &mut state.execution;
+        let ending = self.ending.as_ref().expect("raddle: finish() before the execution stopped");
+        // In all other cases some thread is not at an operation.
+        if matches!(ending, Ending::Deadlock | Ending::TooManyEvents | Ending::Diverged(_)) {
+            pending.extend(threads.iter().zip(&state.threads).map(|(info, thread)| {
+            info.end.is_none().then_some((thread.pending, thread.site))
+            }));
+        }
+        self.strategy.end(&state.execution, ending);
+        (&state.execution, ending)
+    }
+
+    /// What strategies see.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// The strategy in use.
+    pub fn strategy(&self) -> &dyn Strategy {
+        &*self.strategy
+    }
+
+    /// Replaces the strategy between two executions.
+    pub fn set_strategy(&mut self, strategy: Box<dyn Strategy>) {
+        self.strategy = strategy;
+    }
+
+    /// After the execution stopped: a thread that is being unwound wants to do `operation`.
+    /// Nothing is recorded and no strategy is asked; `None` means that the thread must wait and
+    /// ask [`World::retry_after_stop`] again when others have moved.
+    pub fn request_after_stop(
+        &mut self,
+        thread: ThreadId,
+        operation: Operation,
+        site: SiteId,
+    ) -> Option<Reply> {
+        self.withdraw(thread);
+        self.state.announce(thread, operation, site);
+        self.retry_after_stop(thread)
+    }
+
+    /// Performs the pending operation of a thread that is being unwound, if it can be performed.
+    pub fn retry_after_stop(&mut self, thread: ThreadId) -> Option<Reply> {
+        self.state.is_enabled(thread).then(|| self.state.perform(Choice::run(thread), false))
+    }
+
+    /// After the execution stopped: the thread is gone, whatever it was about to do.
+    pub fn end_after_stop(&mut self, thread: ThreadId, site: SiteId) {
+        self.request_after_stop(thread, Operation::End, site);
+    }
+
+    /// The thread no longer wants what it had announced.
+    fn withdraw(&mut self, thread: ThreadId) {
+        if let Operation::Call { object, .. } = *self.state.pending(thread) {
+            self.state.calls[object.index()].waiting.retain(|&other| other != thread);
+        }
+    }
+}

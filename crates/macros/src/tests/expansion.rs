@@ -1,0 +1,114 @@
+//! What the attribute expands to.
+
+use super::{pretty, tokens};
+use crate::expand::expand_or_report;
+
+#[test]
+fn without_options_the_checker_is_left_as_it_is() {
+    assert_eq!(
+        pretty("", "fn counter() { work(); }"),
+        r#"#[::core::prelude::v1::test]
+fn counter() {
+    fn counter() {
+        work();
+    }
+    ::raddle::__private::test(
+        ::core::concat!(::core::module_path!(), "::", ::core::stringify!(counter)),
+        |checker| checker,
+        counter,
+    );
+}
+"#
+    );
+}
+
+#[test]
+fn every_option_is_a_setter_in_the_order_written() {
+    let arguments = r#"
+        strategy = "pct", max_executions = 50_000, max_time = "20s", max_events = 1_000,
+        seed = 7, memory = "rc11", keep_going = true, stack_size = 256 * 1024,
+        crate = my::raddle,
+    "#;
+    assert_eq!(
+        pretty(arguments, "fn counter() {}"),
+        r#"#[::core::prelude::v1::test]
+fn counter() {
+    fn counter() {}
+    my::raddle::__private::test(
+        ::core::concat!(::core::module_path!(), "::", ::core::stringify!(counter)),
+        |checker| {
+            checker
+                .strategy_named("pct")
+                .max_executions(50_000)
+                .max_time_text("20s")
+                .max_events(1_000)
+                .seed(7)
+                .memory_named("rc11")
+                .keep_going(true)
+                .stack_size(256 * 1024)
+        },
+        counter,
+    );
+}
+"#
+    );
+}
+
+#[test]
+fn attributes_and_visibility_go_outside_and_the_return_type_inside() {
+    let item = r#"
+        /// Why this is here.
+        #[cfg(unix)] #[should_panic(expected = "lost")] #[ignore]
+        pub(crate) fn counter() -> Result<(), Error> { Ok(()) }
+    "#;
+    assert_eq!(
+        pretty("", item),
+        r#"#[::core::prelude::v1::test]
+/// Why this is here.
+#[cfg(unix)]
+#[should_panic(expected = "lost")]
+#[ignore]
+pub(crate) fn counter() {
+    fn counter() -> Result<(), Error> {
+        Ok(())
+    }
+    ::raddle::__private::test(
+        ::core::concat!(::core::module_path!(), "::", ::core::stringify!(counter)),
+        |checker| checker,
+        counter,
+    );
+}
+"#
+    );
+}
+
+#[test]
+fn the_crate_may_be_a_path_or_a_string() {
+    for (written, path) in [
+        ("my_raddle", "my_raddle"),
+        ("::my::raddle", "::my::raddle"),
+        ("\"my::raddle\"", "my::raddle"),
+        ("crate", "crate"),
+        ("\"crate\"", "crate"),
+        ("super::raddle", "super::raddle"),
+    ] {
+        let expansion = pretty(&format!("crate = {written}"), "fn counter() {}");
+        let call = format!("\n    {path}::__private::test(\n");
+        assert!(expansion.contains(&call), "{written}: {expansion}");
+    }
+}
+
+#[test]
+fn parentheses_around_a_value_are_dropped() {
+    let expansion = pretty("seed = (7), stack_size = ((2 * KIB))", "fn counter() {}");
+    let configuration = "|checker| checker.seed(7).stack_size(2 * KIB),";
+    assert!(expansion.contains(configuration), "{expansion}");
+}
+
+#[test]
+fn an_error_keeps_the_function_after_it() {
+    let reported = expand_or_report(tokens("sed = 7"), tokens("fn counter() {}")).to_string();
+    let errors = ":: core :: compile_error !";
+    assert!(reported.starts_with(errors), "{reported}");
+    assert!(reported.ends_with("fn counter () { }"), "{reported}");
+}

@@ -1,0 +1,76 @@
+//! What is said about options that are wrong.
+
+use super::{assert_options_error, errors};
+
+const THE_OPTIONS_ARE: &str = "the options are `strategy`, `max_executions`, `max_time`, \
+    `max_events`, `seed`, `memory`, `keep_going`, `stack_size`, `crate`";
+
+#[test]
+fn unknown_names_list_the_known_ones() {
+    let message = format!("unknown option `sed`; {THE_OPTIONS_ARE}");
+    assert_options_error("strategy = \"pct\", sed = 7", "sed", &message);
+    assert_options_error("sed", "sed", &message);
+    assert_options_error("sed(7)", "sed", &message);
+    assert_options_error("7", "7", &format!("expected an option; {THE_OPTIONS_ARE}"));
+}
+
+#[test]
+fn a_name_needs_a_value() {
+    let seed = "`seed` needs a value: write `seed = 7`";
+    for arguments in ["seed", "seed(7)", "seed =", "seed = , memory = \"sc\""] {
+        assert_options_error(arguments, "seed", seed);
+    }
+    let path = "`crate` needs a value: write `crate = my_raddle`";
+    assert_options_error("crate", "crate", path);
+}
+
+#[test]
+fn a_name_is_given_once() {
+    let message = "`seed` is given twice: keep one of them";
+    assert_options_error("seed = 1, seed = 2", "seed", message);
+    let message = "`crate` is given twice: keep one of them";
+    assert_options_error("crate = a, crate = b", "crate", message);
+}
+
+#[test]
+fn a_value_is_of_the_kind_that_its_option_takes() {
+    let (text, integer) = ("a string", "an integer that is not negative");
+    let expression = "an integer or an expression that gives one";
+    for (option, value, takes, example) in [
+        ("strategy", "pct", text, "\"exhaustive\""),
+        ("max_time", "20", text, "\"20s\""),
+        ("memory", "b\"sc\"", text, "\"rc11\""),
+        ("seed", "\"7\"", integer, "7"),
+        ("seed", "-7", integer, "7"),
+        ("max_executions", "1.5", integer, "50_000"),
+        ("max_events", "true", integer, "100_000"),
+        ("keep_going", "1", "`true` or `false`", "true"),
+        ("stack_size", "\"1M\"", expression, "256 * 1024"),
+        ("crate", "7", "a path", "my_raddle"),
+        ("crate", "\"not a path\"", "a path", "my_raddle"),
+    ] {
+        let message = format!("`{option}` takes {takes}: write `{option} = {example}`");
+        assert_options_error(&format!("{option} = {value}"), value, &message);
+    }
+}
+
+#[test]
+fn a_string_says_something() {
+    for (option, example) in [
+        ("strategy", "exhaustive"),
+        ("max_time", "20s"),
+        ("memory", "rc11"),
+    ] {
+        let message =
+            format!("`{option}` is empty: write `{option} = \"{example}\"`, or leave it out");
+        assert_options_error(&format!("{option} = \"\""), "\"\"", &message);
+        assert_options_error(&format!("{option} = \" \""), "\" \"", &message);
+    }
+}
+
+#[test]
+fn all_are_reported_at_once() {
+    let found = errors("seed = \"7\", seed = 8, keep_going = 0", "struct Counter;");
+    let places: Vec<_> = found.iter().map(|(place, _)| place.as_str()).collect();
+    assert_eq!(places, ["\"7\"", "seed", "0", "struct"]);
+}

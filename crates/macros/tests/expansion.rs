@@ -1,0 +1,214 @@
+//! The expansion compiled for real, against a stand-in for `raddle` that runs a body once.
+//!
+//! Each body asserts what the stand-in was told, so the assertion is also the proof that the body
+//! ran with it; the tests that should panic prove that bodies run at all.
+
+#![deny(warnings, missing_docs)]
+
+// `::raddle`, where the expansion looks by default, is this file.
+extern crate self as raddle;
+
+/// The part of `raddle` that the expansion calls.
+#[doc(hidden)]
+pub mod __private {
+    use std::cell::RefCell;
+
+    /// What a test's body can ask about the test that it is in.
+    #[derive(Clone, Default)]
+    pub struct Checker {
+        /// The name of the test.
+        pub name: &'static str,
+        /// The setters that were called.
+        pub calls: Vec<String>,
+    }
+
+    macro_rules! setters {
+        ($($setter:ident: $value:ty,)*) => {$(
+            /// Records the call.
+            pub fn $setter(mut self, value: $value) -> Self {
+                self.calls.push(format!("{}({value:?})", stringify!($setter)));
+                self
+            }
+        )*};
+    }
+
+    impl Checker {
+        setters! {
+            strategy_named: &str,
+            max_executions: u64,
+            max_time_text: &str,
+            max_events: u64,
+            seed: u64,
+            memory_named: &str,
+            keep_going: bool,
+            stack_size: usize,
+        }
+    }
+
+    /// What a body may return.
+    pub trait Outcome {
+        /// Panics if the body failed.
+        fn unwrap_outcome(self);
+    }
+
+    impl Outcome for () {
+        fn unwrap_outcome(self) {}
+    }
+
+    impl Outcome for Result<(), String> {
+        fn unwrap_outcome(self) {
+            self.unwrap();
+        }
+    }
+
+    thread_local!(static CURRENT: RefCell<Checker> = RefCell::default());
+
+    /// The checker of the test that runs on this thread.
+    pub fn current() -> Checker {
+        CURRENT.with_borrow(Clone::clone)
+    }
+
+    /// Runs the body once.
+    pub fn test<T: Outcome>(
+        name: &'static str,
+        configure: impl FnOnce(Checker) -> Checker,
+        body: fn() -> T,
+    ) {
+        CURRENT.set(configure(Checker {
+            name,
+            calls: Vec::new(),
+        }));
+        body().unwrap_outcome();
+    }
+}
+
+/// Another way to `__private`, as a crate that re-exports `raddle` has.
+pub mod facade {
+    pub use crate::__private;
+}
+
+use crate::__private::current;
+
+const KIB: usize = 1024;
+
+#[raddle_macros::test]
+fn the_name_says_which_module() {
+    assert_eq!(current().name, "expansion::the_name_says_which_module");
+    assert!(current().calls.is_empty());
+}
+
+#[raddle_macros::test(
+    strategy = "pct",
+    max_executions = 50_000,
+    max_time = "20s",
+    max_events = 1_000,
+    seed = 7,
+    memory = "rc11",
+    keep_going = true,
+    stack_size = 256 * KIB
+)]
+fn options_reach_the_checker() {
+    let expected = [
+        "strategy_named(\"pct\")",
+        "max_executions(50000)",
+        "max_time_text(\"20s\")",
+        "max_events(1000)",
+        "seed(7)",
+        "memory_named(\"rc11\")",
+        "keep_going(true)",
+        "stack_size(262144)",
+    ];
+    assert_eq!(current().calls, expected);
+}
+
+/// Attributes and documentation stay with the test.
+#[raddle_macros::test]
+#[should_panic(expected = "the body ran")]
+fn a_panic_of_the_body_is_the_panic_of_the_test() {
+    panic!("the body ran");
+}
+
+#[should_panic(expected = "the body returned")]
+#[raddle_macros::test]
+fn an_error_that_the_body_returns_reaches_raddle() -> Result<(), String> {
+    Err("the body returned".to_owned())
+}
+
+#[raddle_macros::test]
+#[ignore = "it must not run"]
+fn an_ignored_test_is_ignored() {
+    panic!("it ran");
+}
+
+#[raddle_macros::test]
+#[cfg(any())]
+fn a_test_that_is_configured_out_is_not_compiled() {
+    this_does_not_exist();
+}
+
+#[raddle_macros::test(crate = facade)]
+fn the_crate_can_be_a_path() {}
+
+#[raddle_macros::test(crate = "crate::facade")]
+fn the_crate_can_be_a_string() {}
+
+#[raddle_macros::test(seed = 7)]
+fn checker() {
+    assert_eq!(current().name, "expansion::checker");
+    assert_eq!(current().calls, ["seed(7)"]);
+}
+
+#[raddle_macros::test]
+fn r#match() {
+    assert_eq!(current().name, "expansion::r#match");
+}
+
+macro_rules! tests_of_seeds {
+    ($($name:ident: $seed:expr, $size:expr;)*) => {$(
+        #[raddle_macros::test(seed = $seed, stack_size = $size, crate = $crate::facade)]
+        fn $name() {
+            assert_eq!(current().calls, [format!("seed({})", $seed), format!("stack_size({})", $size)]);
+        }
+    )*};
+}
+
+tests_of_seeds! {
+    values_can_come_through_a_macro: 7, 2 * KIB;
+    names_can_come_through_a_macro: 8, KIB;
+}
+
+mod hostile_scope {
+    #![allow(dead_code, unused_macros, unused_imports)]
+
+    mod core {}
+    mod std {}
+    mod raddle {}
+    struct Some;
+    struct Ok;
+    struct Result;
+
+    macro_rules! concat {
+        ($($anything:tt)*) => {
+            compile_error!("captured")
+        };
+    }
+    macro_rules! module_path {
+        () => {
+            compile_error!("captured")
+        };
+    }
+    macro_rules! stringify {
+        ($($anything:tt)*) => {
+            compile_error!("captured")
+        };
+    }
+
+    use raddle_macros::test;
+
+    #[test(seed = 7, keep_going = false)]
+    fn test() {
+        let checker = super::current();
+        assert_eq!(checker.name, "expansion::hostile_scope::test");
+        assert_eq!(checker.calls, ["seed(7)", "keep_going(false)"]);
+    }
+}

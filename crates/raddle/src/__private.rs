@@ -1,0 +1,39 @@
+//! What the expansion of `#[raddle::test]` calls. Not for direct use.
+
+use std::fmt::Debug;
+
+use crate::checker::Checker;
+
+/// What a test function may return.
+pub trait Outcome {
+    /// Panics if the test failed.
+    fn verify(self);
+}
+
+impl Outcome for () {
+    fn verify(self) {}
+}
+
+impl<T: Outcome, E: Debug> Outcome for Result<T, E> {
+    #[track_caller]
+    fn verify(self) {
+        match self {
+            Ok(value) => value.verify(),
+            Err(error) => panic!("the test returned an error: {error:?}"),
+        }
+    }
+}
+
+/// Runs a test many times and panics with the story of the first failure.
+#[track_caller]
+pub fn test<T: Outcome>(
+    name: &'static str,
+    configure: impl FnOnce(Checker) -> Checker,
+    body: fn() -> T,
+) {
+    // The harness knows tests by their path inside the crate.
+    let name = name.split_once("::").map_or(name, |(_, path)| path);
+    let report = configure(Checker::new().named(name)).run(move || body().verify());
+    report.assert_ok();
+    println!("raddle: {name}: {report}");
+}

@@ -1,0 +1,294 @@
+//! What the user types to run a check.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use raddle_engine::Schedule;
+use raddle_report::Report;
+
+use crate::environment::{self, Environment};
+use crate::run;
+
+/// Runs `body` many times, under full control and never the same way twice, until every behaviour
+/// has been seen or the budget is spent; panics with the story of the first failure.
+///
+/// ```should_panic
+/// use raddle::sync::Arc;
+/// use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};
+///
+/// raddle::check(|| {
+///     let counter = Arc::new(AtomicU32::new(0));
+///     let other = counter.clone();
+///     let thread = raddle::thread::spawn(move || {
+///         other.store(other.load(SeqCst) + 1, SeqCst);
+///     });
+///     counter.store(counter.load(SeqCst) + 1, SeqCst);
+///     thread.join().unwrap();
+///     assert_eq!(counter.load(SeqCst), 2, "an update was lost");
+/// });
+/// ```
+#[track_caller]
+pub fn check(body: impl Fn() + Send + Sync) {
+    Checker::new().run(body).assert_ok();
+}
+
+/// How the next execution is chosen.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Strategy {
+    /// Exhaustive for half of the budget, then random for the rest.
+    #[default]
+    Auto,
+    /// Every class of executions exactly once.
+    Exhaustive,
+    /// At every step a random thread.
+    Random,
+    /// Every schedule, without any reduction: slow, and an oracle for small tests.
+    Enumerate,
+    /// One given schedule.
+    Replay(Schedule),
+}
+
+/// Which values a read may see.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Memory {
+    /// Sequential consistency: always the latest.
+    #[default]
+    Sc,
+    /// The weak memory model of Rust's atomics. Not yet available.
+    Rc11,
+}
+
+/// A name that is none of the valid ones.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownName {
+    what: &'static str,
+    name: String,
+    valid: &'static str,
+}
+
+impl fmt::Display for UnknownName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let UnknownName { what, name, valid } = self;
+        write!(f, "unknown {what} `{name}`; there are: {valid}")
+    }
+}
+
+impl std::error::Error for UnknownName {}
+
+impl FromStr for Strategy {
+    type Err = UnknownName;
+
+    fn from_str(name: &str) -> Result<Self, UnknownName> {
+        match name.to_ascii_lowercase().as_str() {
+            "auto" => Ok(Strategy::Auto),
+            "exhaustive" => Ok(Strategy::Exhaustive),
+            "random" => Ok(Strategy::Random),
+            "enumerate" => Ok(Strategy::Enumerate),
+            _ => Err(UnknownName {
+                what: "strategy",
+                name: name.to_owned(),
+                valid: "auto, exhaustive, random, enumerate",
+            }),
+        }
+    }
+}
+
+impl fmt::Display for Strategy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Strategy::Auto => "auto",
+            Strategy::Exhaustive => "exhaustive",
+            Strategy::Random => "random",
+            Strategy::Enumerate => "enumerate",
+            Strategy::Replay(_) => "replay",
+        })
+    }
+}
+
+impl FromStr for Memory {
+    type Err = UnknownName;
+
+    fn from_str(name: &str) -> Result<Self, UnknownName> {
+        match name.to_ascii_lowercase().as_str() {
+            "sc" => Ok(Memory::Sc),
+            "rc11" => Ok(Memory::Rc11),
+            _ => Err(UnknownName {
+                what: "memory model",
+                name: name.to_owned(),
+                valid: "sc, rc11",
+            }),
+        }
+    }
+}
+
+/// A check with its settings.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// let report = raddle::Checker::new()
+///     .strategy(raddle::Strategy::Exhaustive)
+///     .max_time(Duration::from_secs(5))
+///     .run(|| {
+///         let thread = raddle::thread::spawn(|| raddle::choose(0..3));
+///         assert!(thread.join().unwrap() < 3);
+///     });
+/// report.assert_ok();
+/// assert!(report.exhausted);
+/// assert_eq!(report.classes(), 3);
+/// ```
+#[derive(Clone, Debug)]
+#[must_use = "a check does nothing before `run`"]
+pub struct Checker {
+    pub(crate) strategy: Strategy,
+    pub(crate) memory: Memory,
+    pub(crate) max_executions: Option<u64>,
+    pub(crate) max_time: Option<Duration>,
+    pub(crate) max_events: usize,
+    pub(crate) seed: u64,
+    pub(crate) keep_going: bool,
+    pub(crate) stack_size: usize,
+    pub(crate) name: Option<String>,
+}
+
+impl Default for Checker {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Checker {
+    /// The default settings: [`Strategy::Auto`] within 100,000 executions and 10 seconds, stopping
+    /// at the first failure.
+    pub fn new() -> Self {
+        Checker {
+            strategy: Strategy::default(),
+            memory: Memory::default(),
+            max_executions: None,
+            max_time: None,
+            max_events: 100_000,
+            seed: 0,
+            keep_going: false,
+            stack_size: 256 * 1024,
+            name: None,
+        }
+    }
+
+    /// How the next execution is chosen.
+    pub fn strategy(mut self, strategy: Strategy) -> Self {
+        self.strategy = strategy;
+        self
+    }
+
+    /// Which values a read may see.
+    pub fn memory(mut self, memory: Memory) -> Self {
+        self.memory = memory;
+        self
+    }
+
+    /// At most this many executions. By default 100,000 for `Auto` and `Random`, and no limit for
+    /// strategies that come to an end by themselves.
+    pub fn max_executions(mut self, executions: u64) -> Self {
+        self.max_executions = Some(executions);
+        self
+    }
+
+    /// At most this long; the execution in progress is finished first. By default 10 seconds for
+    /// `Auto` and `Random`, and no limit for strategies that come to an end by themselves.
+    pub fn max_time(mut self, time: Duration) -> Self {
+        self.max_time = Some(time);
+        self
+    }
+
+    /// At most this many events in one execution (100,000 by default); more is a failure.
+    pub fn max_events(mut self, events: usize) -> Self {
+        self.max_events = events;
+        self
+    }
+
+    /// Where random choices start from (0 by default).
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// Whether to collect distinct failures instead of stopping at the first.
+    pub fn keep_going(mut self, keep_going: bool) -> Self {
+        self.keep_going = keep_going;
+        self
+    }
+
+    /// Bytes of stack for every modelled thread (256 KiB by default).
+    pub fn stack_size(mut self, bytes: usize) -> Self {
+        self.stack_size = bytes;
+        self
+    }
+
+    /// What to call the check in messages; the name of the running test by default.
+    pub fn named(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// For `#[raddle::test]`: the strategy by its name.
+    #[doc(hidden)]
+    #[track_caller]
+    pub fn strategy_named(self, name: &str) -> Self {
+        let strategy = name.parse().unwrap_or_else(|error| panic!("raddle: {error}"));
+        self.strategy(strategy)
+    }
+
+    /// For `#[raddle::test]`: the memory model by its name.
+    #[doc(hidden)]
+    #[track_caller]
+    pub fn memory_named(self, name: &str) -> Self {
+        let memory = name.parse().unwrap_or_else(|error| panic!("raddle: {error}"));
+        self.memory(memory)
+    }
+
+    /// For `#[raddle::test]`: the time as text.
+    #[doc(hidden)]
+    #[track_caller]
+    pub fn max_time_text(self, text: &str) -> Self {
+        let time = environment::duration(text).unwrap_or_else(|| {
+            panic!("raddle: `{text}` is not a time; write it like 500ms, 20s, 2m or 1h")
+        });
+        self.max_time(time)
+    }
+
+    /// Runs `body` many times and says what was found. Environment variables (`RADDLE_STRATEGY`,
+    /// `RADDLE_SEED`, `RADDLE_MAX_EXECUTIONS`, `RADDLE_MAX_TIME`, `RADDLE_REPLAY`) go before the
+    /// settings made here.
+    ///
+    /// # Panics
+    ///
+    /// If the settings cannot be used, or inside another check.
+    #[track_caller]
+    pub fn run(mut self, body: impl Fn() + Send + Sync) -> Report {
+        let environment = Environment::read().unwrap_or_else(|error| panic!("raddle: {error}"));
+        environment.apply(&mut self);
+        self.validate();
+        run::run(&self, &body, std::panic::Location::caller())
+    }
+
+    #[track_caller]
+    fn validate(&self) {
+        assert!(
+            self.memory == Memory::Sc,
+            "raddle: Memory::Rc11 is not yet available; use Memory::Sc, which is the default"
+        );
+        assert!(
+            !cfg!(panic = "abort"),
+            "raddle: a check unwinds threads, so it cannot run with panic = \"abort\"; remove \
+             that from the profile the tests are built with"
+        );
+        assert!(
+            crate::substrate::current().is_none(),
+            "raddle: a check was started inside a check; what runs inside one is controlled \
+             already, so call the code to be tested directly"
+        );
+    }
+}

@@ -1,0 +1,148 @@
+//! Settings from the environment, for a run without recompiling.
+
+use std::fmt;
+use std::path::Path;
+use std::time::Duration;
+
+use raddle_engine::Schedule;
+
+use crate::checker::{Checker, Strategy};
+
+/// What the environment says; nothing for what it does not mention.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Environment {
+    strategy: Option<Strategy>,
+    seed: Option<u64>,
+    max_executions: Option<u64>,
+    max_time: Option<Duration>,
+}
+
+/// A variable that cannot be used.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct BadVariable {
+    variable: &'static str,
+    problem: String,
+}
+
+impl fmt::Display for BadVariable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.variable, self.problem)
+    }
+}
+
+impl Environment {
+    pub(crate) fn read() -> Result<Self, BadVariable> {
+        Self::from_variables(|name| std::env::var(name).ok())
+    }
+
+    fn from_variables(get: impl Fn(&str) -> Option<String>) -> Result<Self, BadVariable> {
+        let mut environment = Environment::default();
+        let number = |variable: &'static str| match get(variable) {
+            None => Ok(None),
+            Some(text) => text.trim().parse().map(Some).map_err(|_| BadVariable {
+                variable,
+                problem: format!("`{text}` is not a number"),
+            }),
+        };
+        environment.seed = number("RADDLE_SEED")?;
+        environment.max_executions = number("RADDLE_MAX_EXECUTIONS")?;
+        if let Some(text) = get("RADDLE_MAX_TIME") {
+            environment.max_time = Some(duration(&text).ok_or_else(|| BadVariable {
+                variable: "RADDLE_MAX_TIME",
+                problem: format!("`{text}` is not a time; write it like 500ms, 20s, 2m or 1h"),
+            })?);
+        }
+        if let Some(name) = get("RADDLE_STRATEGY") {
+            let variable = "RADDLE_STRATEGY";
+            let parsed = name.trim().parse();
+            environment.strategy = Some(parsed.map_err(|error: crate::checker::UnknownName| {
+                BadVariable { variable, problem: error.to_string() }
+            })?);
+        }
+        if let Some(text) = get("RADDLE_REPLAY") {
+            let variable = "RADDLE_REPLAY";
+            environment.strategy = Some(Strategy::Replay(
+                schedule(&text).map_err(|problem| BadVariable { variable, problem })?,
+            ));
+        }
+        Ok(environment)
+    }
+
+    pub(crate) fn apply(self, checker: &mut Checker) {
+        if let Some(strategy) = self.strategy {
+            checker.strategy = strategy;
+        }
+        if let Some(seed) = self.seed {
+            checker.seed = seed;
+        }
+        checker.max_executions = self.max_executions.or(checker.max_executions);
+        checker.max_time = self.max_time.or(checker.max_time);
+    }
+}
+
+/// A schedule given directly, or the file that has it.
+fn schedule(text: &str) -> Result<Schedule, String> {
+    if text.trim_start().starts_with("raddle schedule") {
+        return text.parse().map_err(|error: raddle_engine::ScheduleError| error.to_string());
+    }
+    let content = std::fs::read_to_string(Path::new(text)).map_err(|error| {
+        format!("`{text}` is not a schedule and cannot be read as a file: {error}")
+    })?;
+    content.parse().map_err(|error: raddle_engine::ScheduleError| format!("{text}: {error}"))
+}
+
+/// A time like `500ms`, `20s`, `2m` or `1h`.
+pub(crate) fn duration(text: &str) -> Option<Duration> {
+    let text = text.trim();
+    let digits = text.find(|c: char| !c.is_ascii_digit())?;
+    let number: u64 = text[..digits].parse().ok()?;
+    match &text[digits..] {
+        "ms" => Some(Duration::from_millis(number)),
+        "s" => Some(Duration::from_secs(number)),
+        "m" => number.checked_mul(60).map(Duration::from_secs),
+        "h" => number.checked_mul(3600).map(Duration::from_secs),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(name: &'static str, value: &'static str) -> Result<Environment, String> {
+        Environment::from_variables(|asked| (asked == name).then(|| value.to_owned()))
+            .map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn durations_have_a_unit() {
+        assert_eq!(duration("500ms"), Some(Duration::from_millis(500)));
+        assert_eq!(duration(" 20s"), Some(Duration::from_secs(20)));
+        assert_eq!(duration("2m"), Some(Duration::from_secs(120)));
+        assert_eq!(duration("1h"), Some(Duration::from_secs(3600)));
+        for bad in ["", "20", "s", "1.5s", "-1s", "1 s", "1d", "99999999999999999999s"] {
+            assert_eq!(duration(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn bad_variables_are_named() {
+        assert_eq!(with("OTHER", "x"), Ok(Environment::default()));
+        assert_eq!(with("RADDLE_SEED", "x"), Err("RADDLE_SEED: `x` is not a number".to_owned()));
+        assert_eq!(
+            with("RADDLE_MAX_TIME", "20"),
+            Err("RADDLE_MAX_TIME: `20` is not a time; write it like 500ms, 20s, 2m or 1h"
+                .to_owned())
+        );
+        assert_eq!(
+            with("RADDLE_STRATEGY", "pct9"),
+            Err("RADDLE_STRATEGY: unknown strategy `pct9`; there are: auto, exhaustive, random, \
+                 enumerate"
+                .to_owned())
+        );
+        assert_eq!(
+            with("RADDLE_REPLAY", "raddle schedule 1; oops"),
+            Err("RADDLE_REPLAY: line 2 of the schedule, `oops`: there is no `thread:`".to_owned())
+        );
+    }
+}

@@ -1,0 +1,60 @@
+//! Which location or object of the running execution a controlled value is.
+//!
+//! Given out at first use in an execution and kept inside the value itself, so it moves with the
+//! value and is new when the value is; addresses, which move and are reused, play no part. A stamp
+//! that is different for every execution in the process tells a present identity from an old one.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+const INDEX_BITS: u32 = 24;
+
+pub(crate) struct Identity(AtomicU64);
+
+impl Identity {
+    pub(crate) const fn new() -> Self {
+        Identity(AtomicU64::new(0))
+    }
+
+    /// The index this value has in the execution with this stamp, if it has one.
+    #[inline]
+    pub(crate) fn get(&self, stamp: u64) -> Option<usize> {
+        let value = self.0.load(Ordering::Relaxed);
+        (value >> INDEX_BITS == stamp).then_some((value & ((1 << INDEX_BITS) - 1)) as usize)
+    }
+
+    pub(crate) fn set(&self, stamp: u64, index: usize) {
+        assert!(index < 1 << INDEX_BITS, "raddle: more than 2^24 objects in one execution");
+        self.0.store(stamp << INDEX_BITS | index as u64, Ordering::Relaxed);
+    }
+
+    /// The next use is the first again.
+    pub(crate) fn forget(&self) {
+        self.0.store(0, Ordering::Relaxed);
+    }
+}
+
+/// Stamps are reserved in blocks, so that checks running side by side do not fight over the
+/// counter.
+static NEXT_BLOCK: AtomicU64 = AtomicU64::new(0);
+const BLOCK: u64 = 1 << 12;
+
+/// Gives out stamps that no other execution in the process has.
+pub(crate) struct Stamps {
+    next: u64,
+    end: u64,
+}
+
+impl Stamps {
+    pub(crate) const fn new() -> Self {
+        Stamps { next: 0, end: 0 }
+    }
+
+    pub(crate) fn next(&mut self) -> u64 {
+        if self.next == self.end {
+            self.next = NEXT_BLOCK.fetch_add(BLOCK, Ordering::Relaxed);
+            self.end = self.next + BLOCK;
+        }
+        self.next += 1;
+        self.next
+    }
+}

@@ -1,0 +1,35 @@
+#![doc = include_str!("../README.md")]
+
+#[cfg(feature = "check")]
+mod checker;
+#[cfg(feature = "check")]
+mod choose;
+#[cfg(feature = "check")]
+mod environment;
+#[cfg(feature = "check")]
+mod identity;
+#[cfg(feature = "check")]
+mod run;
+#[cfg(feature = "check")]
+mod saved;
+#[cfg(feature = "check")]
+mod substrate;
+pub mod sync;
+pub mod thread;
+
+#[cfg(feature = "check")]
+#[doc(hidden)]
+pub mod __private;
+
+#[cfg(feature = "check")]
+pub use checker::{Checker, Memory, Strategy, UnknownName, check};
+#[cfg(feature = "check")]
+pub use choose::{Alternatives, Any, any, assume, choose};
+#[cfg(feature = "check")]
+pub use raddle_engine::schedule::{Schedule, ScheduleError};
+#[cfg(feature = "check")]
+pub use raddle_macros::test;
+#[cfg(feature = "check")]
+pub use raddle_report::{
+    Failure, FailureKind, Guarantee, Place, Report, Search, Trace, TraceStep, TraceThread,
+};

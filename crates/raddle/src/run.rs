@@ -1,0 +1,241 @@
+//! Running a check: budgets, phases, and the report.
+
+use std::panic::Location;
+use std::time::{Duration, Instant};
+
+use raddle_engine::check::Finding;
+use raddle_engine::{Exploration, Limits, strategy};
+use raddle_report::{Failure, Guarantee, Report, Search};
+
+use crate::checker::{Checker, Strategy};
+use crate::saved;
+use crate::substrate::{Context, install_hook, install_overflow_handler, run_execution};
+
+const DEFAULT_EXECUTIONS: u64 = 100_000;
+const DEFAULT_TIME: Duration = Duration::from_secs(10);
+/// With `keep_going`, a search that has found this many different failures has found enough.
+const MAX_FAILURES: usize = 100;
+
+/// Runs the check.
+pub(crate) fn run(
+    checker: &Checker,
+    body: &(dyn Fn() + Sync),
+    place: &'static Location<'static>,
+) -> Report {
+    install_hook();
+    install_overflow_handler();
+    let start = Instant::now();
+    let mut report = Report::new(Search::new(checker.strategy.to_string(), checker.seed));
+    let mut phases = phases(checker, start).into_iter().peekable();
+    let first = phases.next().expect("every strategy has a phase");
+    let limits = Limits { max_events: checker.max_events };
+    let mut exploration = Exploration::new(first.strategy, limits);
+    if phases.peek().is_some() {
+        exploration.compare_classes();
+    }
+    let context = Context::new(exploration, checker.stack_size);
+    let mut worker = Worker { checker, context, report: &mut report, clock: Clock::new() };
+    let mut stopped = worker.explore(body, place, &first.budget, first.name);
+    for phase in phases {
+        if stopped {
+            break;
+        }
+        worker.context.with_exploration(|exploration| {
+            exploration.world().set_strategy(phase.strategy);
+        });
+        stopped = worker.explore(body, place, &phase.budget, phase.name);
+    }
+    worker.finish(start);
+    report
+}
+
+/// One strategy with its share of the budget.
+struct Phase {
+    name: &'static str,
+    strategy: Box<dyn raddle_engine::Strategy>,
+    budget: Budget,
+}
+
+struct Budget {
+    executions: u64,
+    until: Option<Instant>,
+}
+
+fn phases(checker: &Checker, start: Instant) -> Vec<Phase> {
+    let executions = checker.max_executions;
+    let time = checker.max_time;
+    let sampling = || Budget {
+        executions: executions.unwrap_or(DEFAULT_EXECUTIONS),
+        until: Some(start + time.unwrap_or(DEFAULT_TIME)),
+    };
+    let ending = || Budget {
+        executions: executions.unwrap_or(u64::MAX),
+        until: time.map(|time| start + time),
+    };
+    let exhaustive = || Box::new(strategy::Exhaustive::new());
+    let random = || Box::new(strategy::Random::new(checker.seed));
+    match &checker.strategy {
+        Strategy::Auto => {
+            let whole = sampling();
+            let half = Budget {
+                executions: whole.executions.div_ceil(2),
+                until: Some(start + time.unwrap_or(DEFAULT_TIME) / 2),
+            };
+            vec![
+                Phase { name: "exhaustive", strategy: exhaustive(), budget: half },
+                Phase { name: "random", strategy: random(), budget: whole },
+            ]
+        }
+        Strategy::Exhaustive => {
+            vec![Phase { name: "exhaustive", strategy: exhaustive(), budget: ending() }]
+        }
+        Strategy::Random => {
+            vec![Phase { name: "random", strategy: random(), budget: sampling() }]
+        }
+        Strategy::Enumerate => {
+            let strategy = Box::new(strategy::Enumerate::new());
+            vec![Phase { name: "enumerate", strategy, budget: ending() }]
+        }
+        Strategy::Replay(schedule) => {
+            let strategy = Box::new(strategy::Replay::new(schedule.clone()));
+            vec![Phase { name: "replay", strategy, budget: ending() }]
+        }
+    }
+}
+
+struct Worker<'a> {
+    checker: &'a Checker,
+    context: Context,
+    report: &'a mut Report,
+    clock: Clock,
+}
+
+impl Worker<'_> {
+    /// Runs one phase; whether the whole check is over.
+    fn explore(
+        &mut self,
+        body: &(dyn Fn() + Sync),
+        place: &'static Location<'static>,
+        budget: &Budget,
+        name: &'static str,
+    ) -> bool {
+        loop {
+            let runs = self.context.with_exploration(|e| e.executions() + e.discarded());
+            if runs >= budget.executions || self.clock.is_past(budget.until) {
+                return false;
+            }
+            if !run_execution(&self.context, body, place) {
+                return true;
+            }
+            let finding = self.context.with_exploration(|exploration| exploration.finish());
+            let over = finding.is_some_and(|finding| self.add_failure(&finding, name));
+            self.context.clean_up();
+            if over {
+                return true;
+            }
+        }
+    }
+
+    /// Adds a failure to the report; whether the check is over with it.
+    #[cold]
+    fn add_failure(&mut self, finding: &Finding, name: &'static str) -> bool {
+        let mut failure = self.context.failure(finding);
+        failure.search = match name {
+            "random" => format!("random, seed {}", self.checker.seed),
+            name => name.to_owned(),
+        };
+        let known = self
+            .report
+            .failures
+            .iter()
+            .any(|other| other.kind == failure.kind && other.message == failure.message);
+        if !known {
+            self.report.failures.push(failure);
+        }
+        !self.checker.keep_going
+            || matches!(finding, Finding::Nondeterminism(_))
+            || self.report.failures.len() >= MAX_FAILURES
+    }
+
+    fn finish(self, start: Instant) {
+        let Worker { checker, context, report, .. } = self;
+        context.with_exploration(|exploration| {
+            report.executions = exploration.executions();
+            report.discarded = exploration.discarded();
+            report.exhausted = exploration.exhausted();
+            let guarantee = match checker.strategy {
+                Strategy::Replay(_) => Guarantee::Replayed,
+                _ if report.exhausted => Guarantee::Exhaustive,
+                _ => Guarantee::Sampled,
+            };
+            report.set_classes(exploration.classes(), guarantee);
+        });
+        let dropped = context.dropped_stacks();
+        let replayed = matches!(checker.strategy, Strategy::Replay(_));
+        let harness = std::thread::current();
+        let test = checker.name.as_deref().or(harness.name()).filter(|&name| name != "main");
+        for (index, failure) in report.failures.iter_mut().enumerate() {
+            if dropped > 0 {
+                failure.notes.push(dropped_note(dropped));
+            }
+            if !replayed {
+                // One file for a test: the failure shown first.
+                let name = test.filter(|_| index == 0);
+                let saved = saved::save(&failure.schedule, name);
+                failure.replay = Some(saved.replay);
+                failure.notes.extend(saved.problem);
+            }
+        }
+        report.elapsed = start.elapsed();
+    }
+}
+
+fn dropped_note(count: usize) -> String {
+    let threads = if count == 1 { "thread was" } else { "threads were" };
+    format!(
+        "{count} {threads} left by dropping the stack without unwinding, because destructors or \
+         `catch_unwind` kept them from ending; their memory is not given back"
+    )
+}
+
+impl Context {
+    fn failure(&self, finding: &Finding) -> Failure {
+        self.with_execution(|execution, executions| {
+            let mut failure = Failure::new(finding, execution, self);
+            failure.execution = executions;
+            failure
+        })
+    }
+}
+
+/// Looks at the time seldom enough not to cost anything, and often enough to be right within a
+/// few milliseconds.
+struct Clock {
+    every: u32,
+    left: u32,
+    last: Instant,
+}
+
+impl Clock {
+    fn new() -> Self {
+        Clock { every: 1, left: 1, last: Instant::now() }
+    }
+
+    fn is_past(&mut self, until: Option<Instant>) -> bool {
+        let Some(until) = until else { return false };
+        self.left -= 1;
+        if self.left > 0 {
+            return false;
+        }
+        let now = Instant::now();
+        let took = now - self.last;
+        self.last = now;
+        if took < Duration::from_millis(1) {
+            self.every = (self.every * 2).min(1 << 16);
+        } else if took > Duration::from_millis(4) {
+            self.every = (self.every / 2).max(1);
+        }
+        self.left = self.every;
+        now >= until
+    }
+}

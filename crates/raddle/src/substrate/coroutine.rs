@@ -1,0 +1,223 @@
+//! One coroutine for each modelled thread, and the loop that switches between them.
+
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::sync::Arc;
+
+use corosensei::stack::{DefaultStack, Stack};
+use corosensei::{CoroutineResult, Yielder};
+use raddle_engine::{Ending, Reply, Step, ThreadId};
+
+use super::abandon::AfterStop;
+use super::overflow::{self, Guard};
+use super::{CURRENT, Context};
+
+/// How a coroutine came to its end.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Exit {
+    Returned,
+    Overflowed,
+}
+
+pub(super) type Coroutine = corosensei::Coroutine<(), (), Exit, DefaultStack>;
+
+/// What the substrate knows of one modelled thread.
+pub(super) struct Slot {
+    /// `None` while it runs and when it is done.
+    pub(super) coroutine: Option<Coroutine>,
+    yielder: *const Yielder<(), ()>,
+    guard: Guard,
+    name: Option<Arc<str>>,
+    /// Whether it is unwinding, as far as can be told.
+    pub(super) unwinding: bool,
+    /// Whether it is suspended and counted in [`Context::unwinding`].
+    pub(super) counted: bool,
+    pub(super) after_stop: AfterStop,
+}
+
+/// Runs the next execution of `body`; `false` if the strategy has none left. Afterwards the
+/// exploration must be told to finish, and then [`Context::clean_up`] be called.
+pub(crate) fn run_execution(
+    context: &Context,
+    body: &dyn Fn(),
+    place: &'static Location<'static>,
+) -> bool {
+    let site = context.site(place);
+    if !context.with_exploration(|exploration| exploration.begin(site)) {
+        return false;
+    }
+    context.stamp.set(context.stamps.borrow_mut().next());
+    let mut made = context.made.borrow_mut();
+    made.locations.clear();
+    made.objects.clear();
+    drop(made);
+    // SAFETY: the coroutine is run to its end or forgotten before `clean_up` returns, and `body`
+    // is borrowed for longer than that by the caller's loop.
+    unsafe { context.add_coroutine(ThreadId::MAIN, place, None, body) };
+    context.drive();
+    true
+}
+
+impl Context {
+    /// Makes the coroutine of a thread that the engine has just created.
+    ///
+    /// # Safety
+    ///
+    /// What `body` borrows must live until the thread has ended.
+    pub(crate) unsafe fn add_coroutine(
+        &self,
+        thread: ThreadId,
+        place: &'static Location<'static>,
+        name: Option<Arc<str>>,
+        body: impl FnOnce(),
+    ) {
+        let stack = self.stacks.borrow_mut().pop().unwrap_or_else(|| {
+            DefaultStack::new(self.stack_size).unwrap_or_else(|error| {
+                panic!(
+                    "raddle: no stack of {} bytes for thread {}: {error}; a smaller `stack_size` \
+                     or fewer threads may help",
+                    self.stack_size,
+                    thread.index()
+                )
+            })
+        });
+        let limit = stack.limit().get();
+        let context: *const Context = self;
+        let run = move |yielder: &Yielder<(), ()>, ()| {
+            // SAFETY: a coroutine runs only inside `resume`, which borrows the context.
+            let context = unsafe { &*context };
+            context.slots.borrow_mut()[thread.index()].yielder = yielder;
+            context.run_body(thread, place, body);
+            Exit::Returned
+        };
+        // SAFETY: the caller vouches for what `body` borrows, and a coroutine that is not run to
+        // its end is forgotten with its stack, so nothing it borrows is used again.
+        let coroutine = unsafe { Coroutine::with_stack_unchecked(stack, run) };
+        let slot = Slot {
+            yielder: std::ptr::null(),
+            guard: Guard { trap: coroutine.trap_handler(), limit },
+            coroutine: Some(coroutine),
+            name,
+            unwinding: false,
+            counted: false,
+            after_stop: AfterStop::default(),
+        };
+        let mut slots = self.slots.borrow_mut();
+        debug_assert_eq!(slots.len(), thread.index());
+        slots.push(slot);
+    }
+
+    /// The whole life of a thread, inside its coroutine.
+    fn run_body(
+        &self,
+        thread: ThreadId,
+        place: &'static Location<'static>,
+        body: impl FnOnce(),
+    ) {
+        if self.stopped.get() {
+            // It never began: only its captures are to be dropped, which is user code too.
+            let _ = catch_unwind(AssertUnwindSafe(|| drop(body)));
+        } else if let Err(payload) = catch_unwind(AssertUnwindSafe(body)) {
+            self.note_panic(&*payload);
+            let _ = catch_unwind(AssertUnwindSafe(|| drop(payload)));
+        }
+        let site = self.site(place);
+        self.with_world(|world| {
+            if self.stopped.get() {
+                world.end_after_stop(thread, site);
+            } else {
+                world.announce_end(thread, site);
+            }
+        });
+    }
+
+    /// Lets the engine's choices run until the execution stops.
+    fn drive(&self) {
+        self.stopped.set(false);
+        let mut step = self.with_world(|world| world.advance());
+        while let Step::Switch(thread) = step {
+            step = match self.resume(thread) {
+                CoroutineResult::Yield(()) => self.step.get(),
+                CoroutineResult::Return(Exit::Returned) => self.with_world(|world| world.advance()),
+                CoroutineResult::Return(Exit::Overflowed) => {
+                    let mut exploration = self.exploration.try_borrow_mut().unwrap_or_else(|_| {
+                        overflow::give_up(self.stack_size);
+                    });
+                    exploration.world().stop(Ending::StackOverflow(thread))
+                }
+            };
+        }
+        self.stopped.set(true);
+    }
+
+    /// Lets a thread run until it suspends itself or ends.
+    pub(super) fn resume(&self, thread: ThreadId) -> CoroutineResult<(), Exit> {
+        let mut slots = self.slots.borrow_mut();
+        let slot = &mut slots[thread.index()];
+        let mut coroutine = slot.coroutine.take().expect("raddle: a thread that ended was run");
+        if std::mem::take(&mut slot.counted) {
+            self.unwinding.update(|count| count - 1);
+        }
+        self.guard.set(Some(slot.guard));
+        drop(slots);
+        self.thread.set(thread);
+        CURRENT.set(self);
+        let result = coroutine.resume(());
+        CURRENT.set(std::ptr::null());
+        match result {
+            CoroutineResult::Yield(()) => {
+                self.slots.borrow_mut()[thread.index()].coroutine = Some(coroutine);
+            }
+            CoroutineResult::Return(Exit::Returned) => {
+                self.stacks.borrow_mut().push(coroutine.into_stack());
+            }
+            // What was on the stack was never unwound, and others may still refer to it.
+            CoroutineResult::Return(Exit::Overflowed) => std::mem::forget(coroutine),
+        }
+        result
+    }
+
+    /// Gives control back to `drive` until the calling thread is resumed.
+    pub(super) fn suspend(&self) {
+        let thread = self.thread.get();
+        let unwinding = self.is_unwinding();
+        let mut slots = self.slots.borrow_mut();
+        let slot = &mut slots[thread.index()];
+        slot.unwinding = unwinding;
+        slot.counted = unwinding;
+        if unwinding {
+            self.unwinding.update(|count| count + 1);
+        }
+        let yielder = slot.yielder;
+        drop(slots);
+        // SAFETY: the yielder was stored when this coroutine started and lives at the bottom of
+        // its stack until it ends; only code running inside this coroutine gets here.
+        unsafe { &*yielder }.suspend(());
+    }
+
+    /// The name the program gave the calling thread.
+    pub(crate) fn thread_name(&self) -> Option<Arc<str>> {
+        self.slots.borrow()[self.thread.get().index()].name.clone()
+    }
+
+    /// Creates a thread that will run `body`.
+    ///
+    /// # Safety
+    ///
+    /// What `body` borrows must live until the thread has ended.
+    pub(crate) unsafe fn spawn(
+        &self,
+        place: &'static Location<'static>,
+        name: Option<Arc<str>>,
+        body: impl FnOnce(),
+    ) -> ThreadId {
+        let Reply::Spawned(child) = self.perform(place, |_| raddle_engine::Operation::Spawn) else {
+            unreachable!("spawning answers with the new thread");
+        };
+        if let Some(name) = &name {
+            self.with_world(|world| world.name_thread(child, name.to_string()));
+        }
+        // SAFETY: as for this function.
+        unsafe { self.add_coroutine(child, place, name, body) };
+        child
+    }
+}

@@ -1,0 +1,234 @@
+//! Running modelled threads: every one is a coroutine on the OS thread that runs the check.
+//!
+//! [`Context`] is the running check as controlled types see it: they find it in a thread-local,
+//! hand it operations with [`Context::perform`] and are suspended there while others run. The
+//! engine decides who runs; this module only switches. What happens to threads that are left over
+//! when an execution stops early is in [`abandon`].
+
+mod abandon;
+mod coroutine;
+mod overflow;
+mod panics;
+mod sites;
+
+use std::cell::{Cell, RefCell};
+use std::panic::Location;
+
+use raddle_engine::object::Object;
+use raddle_engine::{
+    Execution, Exploration, LocationId, ObjectId, Operation, Reply, SiteId, Step, ThreadId, World,
+};
+use raddle_report::{Names, Place};
+
+use crate::identity::{Identity, Stamps};
+use coroutine::Slot;
+use sites::Sites;
+
+pub(crate) use abandon::Abandoned;
+pub(crate) use coroutine::run_execution;
+pub(crate) use overflow::install as install_overflow_handler;
+pub(crate) use panics::install_hook;
+
+thread_local! {
+    static CURRENT: Cell<*const Context> = const { Cell::new(std::ptr::null()) };
+}
+
+/// The check that the calling thread belongs to, if it belongs to one.
+#[inline]
+pub(crate) fn current<'a>() -> Option<&'a Context> {
+    let context = CURRENT.get();
+    // SAFETY: the pointer is set only while `coroutine::resume` runs a coroutine of that context
+    // on this OS thread, and the context outlives that call. Callers use the reference within a
+    // single operation of that coroutine.
+    unsafe { context.as_ref() }
+}
+
+/// A running check.
+pub(crate) struct Context {
+    exploration: RefCell<Exploration>,
+    slots: RefCell<Vec<Slot>>,
+    /// Stacks to use again.
+    stacks: RefCell<Vec<corosensei::stack::DefaultStack>>,
+    stack_size: usize,
+    /// The thread whose coroutine is running.
+    thread: Cell<ThreadId>,
+    /// What the engine decided when the running coroutine was last suspended.
+    step: Cell<Step>,
+    /// Whether the execution has stopped and what is left of it is being unwound.
+    stopped: Cell<bool>,
+    /// How many suspended threads are in the middle of unwinding.
+    unwinding: Cell<usize>,
+    /// Threads whose stacks had to be dropped without unwinding, in this check.
+    dropped_stacks: Cell<usize>,
+    /// Where the stack of the running coroutine ends.
+    guard: overflow::RunningGuard,
+    /// The last panic the hook was told of.
+    last_panic: RefCell<Option<panics::Noted>>,
+    stamp: Cell<u64>,
+    stamps: RefCell<Stamps>,
+    sites: RefCell<Sites>,
+    made: RefCell<Made>,
+}
+
+/// Kind and place of creation of everything the execution has touched.
+#[derive(Default)]
+struct Made {
+    locations: Vec<(&'static str, &'static Location<'static>)>,
+    objects: Vec<&'static Location<'static>>,
+}
+
+impl Context {
+    pub(crate) fn new(exploration: Exploration, stack_size: usize) -> Self {
+        Context {
+            exploration: RefCell::new(exploration),
+            slots: RefCell::default(),
+            stacks: RefCell::default(),
+            stack_size,
+            thread: Cell::new(ThreadId::MAIN),
+            step: Cell::new(Step::Stop),
+            stopped: Cell::new(false),
+            // Inside a destructor that runs because of a panic, std's answer is of no use.
+            unwinding: Cell::new(usize::from(std::thread::panicking())),
+            dropped_stacks: Cell::new(0),
+            guard: Cell::default(),
+            last_panic: RefCell::default(),
+            stamp: Cell::new(0),
+            stamps: RefCell::new(Stamps::new()),
+            sites: RefCell::new(Sites::new()),
+            made: RefCell::default(),
+        }
+    }
+
+    /// Reads or changes the exploration. Never call user code from `use_it`.
+    pub(crate) fn with_exploration<R>(&self, use_it: impl FnOnce(&mut Exploration) -> R) -> R {
+        use_it(&mut self.exploration.borrow_mut())
+    }
+
+    /// Reads the execution that has just stopped, and its number.
+    pub(crate) fn with_execution<R>(&self, use_it: impl FnOnce(&Execution, u64) -> R) -> R {
+        let exploration = self.exploration.borrow();
+        use_it(exploration.execution(), exploration.executions())
+    }
+
+    fn with_world<R>(&self, use_it: impl FnOnce(&mut World) -> R) -> R {
+        use_it(self.exploration.borrow_mut().world())
+    }
+
+    /// The modelled thread that calls.
+    pub(crate) fn thread(&self) -> ThreadId {
+        self.thread.get()
+    }
+
+    /// A number no other execution has.
+    pub(crate) fn stamp(&self) -> u64 {
+        self.stamp.get()
+    }
+
+    /// How many threads' stacks were dropped without unwinding.
+    pub(crate) fn dropped_stacks(&self) -> usize {
+        self.dropped_stacks.get()
+    }
+
+    fn site(&self, place: &'static Location<'static>) -> SiteId {
+        self.sites.borrow_mut().intern(place)
+    }
+
+    /// The calling thread does what `operation` says, when its turn comes.
+    #[inline]
+    pub(crate) fn perform(
+        &self,
+        place: &'static Location<'static>,
+        operation: impl FnOnce(&mut World) -> Operation,
+    ) -> Reply {
+        let thread = self.thread.get();
+        if self.stopped.get() {
+            return self.perform_after_stop(place, operation);
+        }
+        let site = self.site(place);
+        let mut exploration = self.exploration.borrow_mut();
+        let world = exploration.world();
+        let operation = operation(world);
+        match world.request(thread, operation, site) {
+            Step::Continue(reply) => reply,
+            step => {
+                drop(exploration);
+                self.step.set(step);
+                self.suspend();
+                if self.stopped.get() {
+                    return self.retry_after_stop(operation, site);
+                }
+                self.with_world(|world| world.reply(thread))
+            }
+        }
+    }
+
+    /// The location that a controlled atomic is in this execution.
+    #[inline]
+    pub(crate) fn location(
+        &self,
+        world: &mut World,
+        identity: &Identity,
+        made: (&'static str, &'static Location<'static>),
+        initial: impl FnOnce() -> u64,
+    ) -> LocationId {
+        if let Some(index) = identity.get(self.stamp.get()) {
+            return LocationId::new(index);
+        }
+        let location = world.add_location(initial());
+        identity.set(self.stamp.get(), location.index());
+        self.made.borrow_mut().locations.push(made);
+        location
+    }
+
+    /// The object that a controlled value is in this execution.
+    #[inline]
+    pub(crate) fn object(
+        &self,
+        world: &mut World,
+        identity: &Identity,
+        made: &'static Location<'static>,
+        initial: impl FnOnce() -> Object,
+    ) -> ObjectId {
+        if let Some(index) = identity.get(self.stamp.get()) {
+            return ObjectId::new(index);
+        }
+        let object = world.add_object(initial());
+        identity.set(self.stamp.get(), object.index());
+        self.made.borrow_mut().objects.push(made);
+        object
+    }
+
+    /// The value an atomic has now, for its sole owner; `None` if the execution has not used it.
+    pub(crate) fn owned_value(&self, identity: &Identity) -> Option<u64> {
+        let index = identity.get(self.stamp.get())?;
+        Some(self.exploration.borrow().execution().locations[index].value)
+    }
+
+    /// The state an object has now, for its sole owner; `None` if the execution has not used it.
+    pub(crate) fn owned_state(&self, identity: &Identity) -> Option<Object> {
+        let index = identity.get(self.stamp.get())?;
+        Some(self.exploration.borrow().execution().objects[index])
+    }
+}
+
+impl Names for Context {
+    fn place(&self, site: SiteId) -> Option<Place> {
+        self.sites.borrow().place(site).map(place)
+    }
+
+    fn object(&self, index: usize) -> (&str, Option<Place>) {
+        let kind = self.exploration.borrow().execution().objects[index].kind();
+        (kind, self.made.borrow().objects.get(index).copied().map(place))
+    }
+
+    fn location(&self, index: usize) -> (&str, Option<Place>) {
+        match self.made.borrow().locations.get(index) {
+            Some(&(kind, made)) => (kind, Some(place(made))),
+            None => ("atomic", None),
+        }
+    }
+}
+
+fn place(location: &'static Location<'static>) -> Place {
+    Place { file: location.file().to_owned(), line: location.line() }
+}

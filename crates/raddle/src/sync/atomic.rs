@@ -1,0 +1,22 @@
+//! Mirrors `std::sync::atomic`.
+//!
+//! Inside a check every access is an operation that the engine schedules. The values live in the
+//! engine: an atomic that outlives an execution still has the value it had before. `from_ptr` is
+//! missing, because these types are larger than std's.
+
+#[cfg(not(feature = "check"))]
+pub use std::sync::atomic::{
+    AtomicBool, AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicIsize, AtomicPtr, AtomicU8,
+    AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering, compiler_fence, fence,
+};
+
+#[cfg(feature = "check")]
+pub use controlled::{
+    AtomicBool, AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicIsize, AtomicPtr, AtomicU8,
+    AtomicU16, AtomicU32, AtomicU64, AtomicUsize, fence,
+};
+#[cfg(feature = "check")]
+pub use std::sync::atomic::{Ordering, compiler_fence};
+
+#[cfg(feature = "check")]
+mod controlled;

@@ -1,0 +1,506 @@
+//! The controlled atomics. Each keeps std's own atomic for use outside a check and for the value
+//! an execution starts with.
+
+use std::fmt;
+use std::panic::Location;
+use std::sync::atomic::{self as std_atomic, Ordering};
+
+use raddle_engine::{Operation, Reply, Update, UpdateKind};
+
+use crate::identity::Identity;
+use crate::substrate::{Context, current};
+
+/// A memory fence, as [`std::sync::atomic::fence`].
+#[track_caller]
+pub fn fence(ordering: Ordering) {
+    assert!(ordering != Ordering::Relaxed, "there is no such thing as a relaxed fence");
+    match current() {
+        None => std_atomic::fence(ordering),
+        Some(context) => {
+            context.perform(Location::caller(), |_| Operation::Fence { ordering });
+        }
+    }
+}
+
+/// What all atomics share.
+struct Shared {
+    identity: Identity,
+    kind: &'static str,
+    made: &'static Location<'static>,
+}
+
+impl Shared {
+    #[track_caller]
+    const fn new(kind: &'static str) -> Self {
+        Shared { identity: Identity::new(), kind, made: Location::caller() }
+    }
+
+    #[inline]
+    fn access(
+        &self,
+        context: &Context,
+        place: &'static Location<'static>,
+        initial: impl FnOnce() -> u64,
+        operation: impl FnOnce(raddle_engine::LocationId) -> Operation,
+    ) -> u64 {
+        let reply = context.perform(place, |world| {
+            let made = (self.kind, self.made);
+            operation(context.location(world, &self.identity, made, initial))
+        });
+        match reply {
+            Reply::Value(value) => value,
+            _ => 0,
+        }
+    }
+
+    fn load(
+        &self,
+        context: &Context,
+        place: &'static Location<'static>,
+        initial: impl FnOnce() -> u64,
+        ordering: Ordering,
+    ) -> u64 {
+        check_load(ordering);
+        self.access(context, place, initial, |location| Operation::Load { location, ordering })
+    }
+
+    fn store(
+        &self,
+        context: &Context,
+        place: &'static Location<'static>,
+        initial: impl FnOnce() -> u64,
+        value: u64,
+        ordering: Ordering,
+    ) {
+        match ordering {
+            Ordering::Acquire => panic!("there is no such thing as an acquire store"),
+            Ordering::AcqRel => panic!("there is no such thing as an acquire-release store"),
+            _ => {}
+        }
+        self.access(context, place, initial, |location| Operation::Store {
+            location,
+            ordering,
+            value,
+        });
+    }
+
+    fn update(
+        &self,
+        context: &Context,
+        place: &'static Location<'static>,
+        initial: impl FnOnce() -> u64,
+        update: Update,
+        (ordering, failure): (Ordering, Ordering),
+    ) -> u64 {
+        self.access(context, place, initial, |location| Operation::Update {
+            location,
+            ordering,
+            failure,
+            update,
+        })
+    }
+}
+
+fn check_load(ordering: Ordering) {
+    match ordering {
+        Ordering::Release => panic!("there is no such thing as a release load"),
+        Ordering::AcqRel => panic!("there is no such thing as an acquire-release load"),
+        _ => {}
+    }
+}
+
+fn check_failure(ordering: Ordering) {
+    match ordering {
+        Ordering::Release => panic!("there is no such thing as a release failure ordering"),
+        Ordering::AcqRel => {
+            panic!("there is no such thing as an acquire-release failure ordering")
+        }
+        _ => {}
+    }
+}
+
+/// Defines an atomic with the methods that all kinds of values have.
+macro_rules! atomic {
+    ($name:ident $(<$generic:ident>)?, $value:ty, $bits:expr, $to:expr, $from:expr) => {
+        #[doc = concat!("As [`std::sync::atomic::", stringify!($name), "`].")]
+        pub struct $name $(<$generic>)? {
+            shared: Shared,
+            /// The value outside checks.
+            plain: std_atomic::$name $(<$generic>)?,
+        }
+
+        impl $(<$generic>)? $name $(<$generic>)? {
+            const BITS: u8 = $bits;
+
+            /// An atomic with this value.
+            #[track_caller]
+            pub const fn new(value: $value) -> Self {
+                Self {
+                    shared: Shared::new(stringify!($name)),
+                    plain: std_atomic::$name::new(value),
+                }
+            }
+
+            #[inline]
+            fn to_word(value: $value) -> u64 {
+                let to: fn($value) -> u64 = $to;
+                to(value)
+            }
+
+            #[inline]
+            fn from_word(word: u64) -> $value {
+                let from: fn(u64) -> $value = $from;
+                from(word)
+            }
+
+            #[inline]
+            fn initial(&self) -> u64 {
+                Self::to_word(self.plain.load(Ordering::Relaxed))
+            }
+
+            /// Puts the value of the running execution where std's atomic is, for its sole owner.
+            fn settle(&mut self) {
+                if let Some(word) =
+                    current().and_then(|context| context.owned_value(&self.shared.identity))
+                {
+                    *self.plain.get_mut() = Self::from_word(word);
+                    self.shared.identity.forget();
+                }
+            }
+
+            /// The value, when nobody else can access it.
+            pub fn get_mut(&mut self) -> &mut $value {
+                self.settle();
+                self.plain.get_mut()
+            }
+
+            /// The value, when nobody else can access it.
+            pub fn into_inner(mut self) -> $value {
+                *self.get_mut()
+            }
+
+            /// A pointer to where the value is outside checks. Inside one, accesses through it are
+            /// not seen.
+            pub const fn as_ptr(&self) -> *mut $value {
+                self.plain.as_ptr()
+            }
+
+            /// Reads the value.
+            #[track_caller]
+            #[inline]
+            pub fn load(&self, ordering: Ordering) -> $value {
+                match current() {
+                    None => self.plain.load(ordering),
+                    Some(context) => Self::from_word(self.shared.load(
+                        context,
+                        Location::caller(),
+                        || self.initial(),
+                        ordering,
+                    )),
+                }
+            }
+
+            /// Writes the value.
+            #[track_caller]
+            #[inline]
+            pub fn store(&self, value: $value, ordering: Ordering) {
+                match current() {
+                    None => self.plain.store(value, ordering),
+                    Some(context) => self.shared.store(
+                        context,
+                        Location::caller(),
+                        || self.initial(),
+                        Self::to_word(value),
+                        ordering,
+                    ),
+                }
+            }
+
+            /// Writes the value and gives back the one before.
+            #[track_caller]
+            #[inline]
+            pub fn swap(&self, value: $value, ordering: Ordering) -> $value {
+                match current() {
+                    None => self.plain.swap(value, ordering),
+                    Some(context) => self.fetch(
+                        context,
+                        UpdateKind::Swap(Self::to_word(value)),
+                        ordering,
+                        Location::caller(),
+                    ),
+                }
+            }
+
+            /// Writes `new` if the value is `expected`; gives back the value before, as an error
+            /// if nothing was written.
+            #[track_caller]
+            #[inline]
+            pub fn compare_exchange(
+                &self,
+                expected: $value,
+                new: $value,
+                success: Ordering,
+                failure: Ordering,
+            ) -> Result<$value, $value> {
+                let Some(context) = current() else {
+                    return self.plain.compare_exchange(expected, new, success, failure);
+                };
+                check_failure(failure);
+                let (expected, new) = (Self::to_word(expected), Self::to_word(new));
+                let kind = UpdateKind::CompareExchange { expected, new };
+                let old = self.shared.update(
+                    context,
+                    Location::caller(),
+                    || self.initial(),
+                    Update { kind, bits: Self::BITS },
+                    (success, failure),
+                );
+                if old == expected { Ok(Self::from_word(old)) } else { Err(Self::from_word(old)) }
+            }
+
+            /// As [`compare_exchange`](Self::compare_exchange); std allows it to fail without a
+            /// reason, which is not modelled yet.
+            #[track_caller]
+            #[inline]
+            pub fn compare_exchange_weak(
+                &self,
+                expected: $value,
+                new: $value,
+                success: Ordering,
+                failure: Ordering,
+            ) -> Result<$value, $value> {
+                match current() {
+                    None => self.plain.compare_exchange_weak(expected, new, success, failure),
+                    Some(_) => self.compare_exchange(expected, new, success, failure),
+                }
+            }
+
+            /// As [`compare_exchange`](Self::compare_exchange), with one ordering and one result.
+            #[track_caller]
+            #[deprecated(note = "use `compare_exchange` or `compare_exchange_weak` instead")]
+            pub fn compare_and_swap(
+                &self,
+                expected: $value,
+                new: $value,
+                ordering: Ordering,
+            ) -> $value {
+                let failure = match ordering {
+                    Ordering::AcqRel => Ordering::Acquire,
+                    Ordering::Release => Ordering::Relaxed,
+                    other => other,
+                };
+                match self.compare_exchange(expected, new, ordering, failure) {
+                    Ok(old) | Err(old) => old,
+                }
+            }
+
+            /// Repeats reading and writing what `next` makes of it until no other write comes in
+            /// between, or `next` gives `None`.
+            #[track_caller]
+            pub fn fetch_update<F>(
+                &self,
+                success: Ordering,
+                failure: Ordering,
+                mut next: F,
+            ) -> Result<$value, $value>
+            where
+                F: FnMut($value) -> Option<$value>,
+            {
+                let mut old = self.load(failure);
+                while let Some(new) = next(old) {
+                    match self.compare_exchange_weak(old, new, success, failure) {
+                        Ok(old) => return Ok(old),
+                        Err(found) => old = found,
+                    }
+                }
+                Err(old)
+            }
+
+            /// As [`fetch_update`](Self::fetch_update).
+            #[track_caller]
+            pub fn try_update(
+                &self,
+                success: Ordering,
+                failure: Ordering,
+                next: impl FnMut($value) -> Option<$value>,
+            ) -> Result<$value, $value> {
+                self.fetch_update(success, failure, next)
+            }
+
+            /// As [`fetch_update`](Self::fetch_update), with a function that always has an answer.
+            #[track_caller]
+            pub fn update(
+                &self,
+                success: Ordering,
+                failure: Ordering,
+                mut next: impl FnMut($value) -> $value,
+            ) -> $value {
+                match self.fetch_update(success, failure, |old| Some(next(old))) {
+                    Ok(old) | Err(old) => old,
+                }
+            }
+
+            #[inline]
+            fn fetch(
+                &self,
+                context: &Context,
+                kind: UpdateKind,
+                ordering: Ordering,
+                place: &'static Location<'static>,
+            ) -> $value {
+                Self::from_word(self.shared.update(
+                    context,
+                    place,
+                    || self.initial(),
+                    Update { kind, bits: Self::BITS },
+                    (ordering, ordering),
+                ))
+            }
+        }
+
+        impl $(<$generic>)? fmt::Debug for $name $(<$generic>)? {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Debug::fmt(&self.load(Ordering::Relaxed), f)
+            }
+        }
+
+        impl $(<$generic>)? Default for $name $(<$generic>)? {
+            #[track_caller]
+            fn default() -> Self {
+                Self { shared: Shared::new(stringify!($name)), plain: Default::default() }
+            }
+        }
+
+        impl $(<$generic>)? From<$value> for $name $(<$generic>)? {
+            #[track_caller]
+            fn from(value: $value) -> Self {
+                Self::new(value)
+            }
+        }
+    };
+}
+
+/// Defines `fetch_*` methods that map to one kind of update each.
+macro_rules! fetch {
+    ($by:ty => $value:ty: $($(#[$doc:meta])* $method:ident => $kind:expr;)*) => {
+        $(
+            $(#[$doc])*
+            #[track_caller]
+            #[inline]
+            pub fn $method(&self, value: $by, ordering: Ordering) -> $value {
+                let kind: fn($by) -> UpdateKind = $kind;
+                match current() {
+                    None => self.plain.$method(value, ordering),
+                    Some(context) => {
+                        self.fetch(context, kind(value), ordering, Location::caller())
+                    }
+                }
+            }
+        )*
+    };
+}
+
+macro_rules! atomic_int {
+    ($($name:ident, $value:ident, $unsigned:ident, $max:expr, $min:expr;)*) => {$(
+        atomic!($name, $value, $value::BITS as u8, |value| value as $unsigned as u64,
+                |word| word as $value);
+
+        impl $name {
+            fetch! { $value => $value:
+                /// Adds, wrapping around; gives back the value before.
+                fetch_add => |value| UpdateKind::Add(Self::to_word(value));
+                /// Subtracts, wrapping around; gives back the value before.
+                fetch_sub => |value| UpdateKind::Sub(Self::to_word(value));
+                /// Bitwise and; gives back the value before.
+                fetch_and => |value| UpdateKind::And(Self::to_word(value));
+                /// Bitwise not-and; gives back the value before.
+                fetch_nand => |value| UpdateKind::Nand(Self::to_word(value));
+                /// Bitwise or; gives back the value before.
+                fetch_or => |value| UpdateKind::Or(Self::to_word(value));
+                /// Bitwise exclusive or; gives back the value before.
+                fetch_xor => |value| UpdateKind::Xor(Self::to_word(value));
+                /// The greater of the two; gives back the value before.
+                fetch_max => $max;
+                /// The lesser of the two; gives back the value before.
+                fetch_min => $min;
+            }
+        }
+    )*};
+}
+
+atomic_int! {
+    AtomicU8, u8, u8, |v| UpdateKind::Max(v.into()), |v| UpdateKind::Min(v.into());
+    AtomicU16, u16, u16, |v| UpdateKind::Max(v.into()), |v| UpdateKind::Min(v.into());
+    AtomicU32, u32, u32, |v| UpdateKind::Max(v.into()), |v| UpdateKind::Min(v.into());
+    AtomicU64, u64, u64, UpdateKind::Max, UpdateKind::Min;
+    AtomicUsize, usize, usize, |v| UpdateKind::Max(v as u64), |v| UpdateKind::Min(v as u64);
+    AtomicI8, i8, u8, |v| UpdateKind::SignedMax(v.into()), |v| UpdateKind::SignedMin(v.into());
+    AtomicI16, i16, u16, |v| UpdateKind::SignedMax(v.into()), |v| UpdateKind::SignedMin(v.into());
+    AtomicI32, i32, u32, |v| UpdateKind::SignedMax(v.into()), |v| UpdateKind::SignedMin(v.into());
+    AtomicI64, i64, u64, UpdateKind::SignedMax, UpdateKind::SignedMin;
+    AtomicIsize, isize, usize, |v| UpdateKind::SignedMax(v as i64),
+        |v| UpdateKind::SignedMin(v as i64);
+}
+
+atomic!(AtomicBool, bool, 1, u64::from, |word| word != 0);
+
+impl AtomicBool {
+    fetch! { bool => bool:
+        /// Logical and; gives back the value before.
+        fetch_and => |value| UpdateKind::And(value.into());
+        /// Logical not-and; gives back the value before.
+        fetch_nand => |value| UpdateKind::Nand(value.into());
+        /// Logical or; gives back the value before.
+        fetch_or => |value| UpdateKind::Or(value.into());
+        /// Logical exclusive or; gives back the value before.
+        fetch_xor => |value| UpdateKind::Xor(value.into());
+    }
+
+    /// Negates the value and gives back the one before.
+    #[track_caller]
+    pub fn fetch_not(&self, ordering: Ordering) -> bool {
+        self.fetch_xor(true, ordering)
+    }
+}
+
+// The address is all that the engine keeps, hence the round trip through exposed provenance.
+atomic!(
+    AtomicPtr<T>,
+    *mut T,
+    64,
+    |pointer| pointer.expose_provenance() as u64,
+    |word| std::ptr::with_exposed_provenance_mut(word as usize)
+);
+
+impl<T> AtomicPtr<T> {
+    fetch! { usize => *mut T:
+        /// Moves the pointer forward by so many bytes; gives back the one before.
+        fetch_byte_add => |value| UpdateKind::Add(value as u64);
+        /// Moves the pointer back by so many bytes; gives back the one before.
+        fetch_byte_sub => |value| UpdateKind::Sub(value as u64);
+        /// Bitwise or of the address; gives back the pointer before.
+        fetch_or => |value| UpdateKind::Or(value as u64);
+        /// Bitwise and of the address; gives back the pointer before.
+        fetch_and => |value| UpdateKind::And(value as u64);
+        /// Bitwise exclusive or of the address; gives back the pointer before.
+        fetch_xor => |value| UpdateKind::Xor(value as u64);
+    }
+
+    /// Moves the pointer forward by so many values; gives back the one before.
+    #[track_caller]
+    pub fn fetch_ptr_add(&self, value: usize, ordering: Ordering) -> *mut T {
+        self.fetch_byte_add(value.wrapping_mul(size_of::<T>()), ordering)
+    }
+
+    /// Moves the pointer back by so many values; gives back the one before.
+    #[track_caller]
+    pub fn fetch_ptr_sub(&self, value: usize, ordering: Ordering) -> *mut T {
+        self.fetch_byte_sub(value.wrapping_mul(size_of::<T>()), ordering)
+    }
+}
+
+impl<T> fmt::Pointer for AtomicPtr<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Pointer::fmt(&self.load(Ordering::Relaxed), f)
+    }
+}

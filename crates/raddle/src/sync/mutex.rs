@@ -1,0 +1,267 @@
+//! A mutual-exclusion lock with std's surface.
+
+use std::cell::UnsafeCell;
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+use std::panic::{Location, RefUnwindSafe, UnwindSafe};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
+
+use raddle_engine::object::{self, Object, mutex::Call};
+use raddle_engine::{Operation, Reply};
+
+use crate::identity::Identity;
+use crate::substrate::{Context, current};
+
+/// A mutual-exclusion lock, as [`std::sync::Mutex`].
+///
+/// Inside a check, locking and unlocking are operations that the engine schedules; who gets a free
+/// lock is one of the choices it explores. Outside one, this is std's lock.
+pub struct Mutex<T: ?Sized> {
+    identity: Identity,
+    made: &'static Location<'static>,
+    /// Taken inside a check too, so that code outside it can never share the data.
+    raw: std::sync::Mutex<()>,
+    /// As it is outside checks; inside one, the engine keeps track.
+    poisoned: AtomicBool,
+    data: UnsafeCell<T>,
+}
+
+// SAFETY: the lock gives out one reference at a time, so sharing it needs what sending `T` needs.
+unsafe impl<T: ?Sized + Send> Send for Mutex<T> {}
+// SAFETY: as above.
+unsafe impl<T: ?Sized + Send> Sync for Mutex<T> {}
+
+// As in std: a panic while the lock is held poisons it.
+impl<T: ?Sized> UnwindSafe for Mutex<T> {}
+impl<T: ?Sized> RefUnwindSafe for Mutex<T> {}
+
+/// Access to the data of a locked [`Mutex`]; unlocks when dropped.
+#[must_use = "if unused the Mutex will immediately unlock"]
+#[clippy::has_significant_drop]
+pub struct MutexGuard<'a, T: ?Sized + 'a> {
+    lock: &'a Mutex<T>,
+    raw: Option<std::sync::MutexGuard<'a, ()>>,
+    /// Inside which execution it was locked; 0 outside.
+    stamp: u64,
+    /// Whether the thread was panicking already when it took the lock.
+    panicking: bool,
+    place: &'static Location<'static>,
+}
+
+// SAFETY: a shared guard gives out shared references to the data only.
+unsafe impl<T: ?Sized + Sync> Sync for MutexGuard<'_, T> {}
+
+impl<T> Mutex<T> {
+    /// A free lock around `value`.
+    #[track_caller]
+    pub const fn new(value: T) -> Self {
+        Mutex {
+            identity: Identity::new(),
+            made: Location::caller(),
+            raw: std::sync::Mutex::new(()),
+            poisoned: AtomicBool::new(false),
+            data: UnsafeCell::new(value),
+        }
+    }
+
+    /// The data, when nobody else can have the lock; an error if it is poisoned.
+    pub fn into_inner(self) -> LockResult<T> {
+        let poisoned = self.owner_sees_poison();
+        or_poisoned(self.data.into_inner(), poisoned)
+    }
+}
+
+impl<T: ?Sized> Mutex<T> {
+    /// Waits until the lock is free and takes it; an error if it is poisoned.
+    #[track_caller]
+    pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
+        let place = Location::caller();
+        let Some(context) = current() else {
+            let raw = self.raw.lock().unwrap_or_else(PoisonError::into_inner);
+            return self.guard_outside(raw, place);
+        };
+        match self.call(context, place, Call::Lock) {
+            Reply::Acquired { poisoned } => self.guard_inside(context, poisoned, place),
+            reply => unreachable!("a lock was answered with {reply:?}"),
+        }
+    }
+
+    /// Takes the lock if it is free; an error if it is not, or if it is poisoned.
+    #[track_caller]
+    pub fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
+        let place = Location::caller();
+        let Some(context) = current() else {
+            let raw = match self.raw.try_lock() {
+                Ok(raw) => raw,
+                Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+                Err(TryLockError::WouldBlock) => return Err(TryLockError::WouldBlock),
+            };
+            return Ok(self.guard_outside(raw, place)?);
+        };
+        match self.call(context, place, Call::TryLock) {
+            Reply::Acquired { poisoned } => Ok(self.guard_inside(context, poisoned, place)?),
+            Reply::WouldBlock => Err(TryLockError::WouldBlock),
+            reply => unreachable!("a try_lock was answered with {reply:?}"),
+        }
+    }
+
+    /// Whether some thread panicked while it had the lock.
+    #[track_caller]
+    pub fn is_poisoned(&self) -> bool {
+        match current() {
+            None => self.poisoned.load(Ordering::Relaxed),
+            Some(context) => {
+                let reply = self.call(context, Location::caller(), Call::IsPoisoned);
+                reply == Reply::Value(1)
+            }
+        }
+    }
+
+    /// Makes the lock count as not poisoned.
+    #[track_caller]
+    pub fn clear_poison(&self) {
+        match current() {
+            None => self.poisoned.store(false, Ordering::Relaxed),
+            Some(context) => {
+                self.call(context, Location::caller(), Call::ClearPoison);
+            }
+        }
+    }
+
+    /// The data, when nobody else can have the lock; an error if it is poisoned.
+    pub fn get_mut(&mut self) -> LockResult<&mut T> {
+        let poisoned = self.owner_sees_poison();
+        or_poisoned(self.data.get_mut(), poisoned)
+    }
+
+    fn call(&self, context: &Context, place: &'static Location<'static>, call: Call) -> Reply {
+        context.perform(place, |world| {
+            let object = context.object(world, &self.identity, self.made, || {
+                Object::Mutex(object::mutex::Mutex::new(self.poisoned.load(Ordering::Relaxed)))
+            });
+            Operation::Call { object, call: object::Call::Mutex(call) }
+        })
+    }
+
+    fn owner_sees_poison(&self) -> bool {
+        match current().and_then(|context| context.owned_state(&self.identity)) {
+            Some(Object::Mutex(state)) => state.poisoned(),
+            None => self.poisoned.load(Ordering::Relaxed),
+        }
+    }
+
+    fn guard_outside<'a>(
+        &'a self,
+        raw: std::sync::MutexGuard<'a, ()>,
+        place: &'static Location<'static>,
+    ) -> LockResult<MutexGuard<'a, T>> {
+        let panicking = std::thread::panicking();
+        let guard = MutexGuard { lock: self, raw: Some(raw), stamp: 0, panicking, place };
+        or_poisoned(guard, self.poisoned.load(Ordering::Relaxed))
+    }
+
+    fn guard_inside(
+        &self,
+        context: &Context,
+        poisoned: bool,
+        place: &'static Location<'static>,
+    ) -> LockResult<MutexGuard<'_, T>> {
+        let raw = match self.raw.try_lock() {
+            Ok(raw) => raw,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => panic!(
+                "raddle: the Mutex made at {} is held by somebody outside this execution: a thread \
+                 that is not controlled, or a guard that an earlier execution never dropped. \
+                 Create the Mutex inside the check, and use `raddle::thread` for all threads that \
+                 share it",
+                self.made
+            ),
+        };
+        let guard = MutexGuard {
+            lock: self,
+            raw: Some(raw),
+            stamp: context.stamp(),
+            panicking: context.is_unwinding(),
+            place,
+        };
+        or_poisoned(guard, poisoned)
+    }
+}
+
+fn or_poisoned<V>(value: V, poisoned: bool) -> LockResult<V> {
+    if poisoned { Err(PoisonError::new(value)) } else { Ok(value) }
+}
+
+impl<T: ?Sized> Drop for MutexGuard<'_, T> {
+    fn drop(&mut self) {
+        // Before the unlocking operation, which may let another thread take the lock.
+        self.raw = None;
+        match current() {
+            Some(context) if context.stamp() == self.stamp => {
+                let poison = !self.panicking && context.is_unwinding() && !context.has_stopped();
+                self.lock.call(context, self.place, Call::Unlock { poison });
+            }
+            _ => {
+                if self.stamp == 0 && !self.panicking && std::thread::panicking() {
+                    self.lock.poisoned.store(true, Ordering::Relaxed);
+                }
+            }
+        }
+    }
+}
+
+impl<T: ?Sized> Deref for MutexGuard<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        // SAFETY: this guard has the lock.
+        unsafe { &*self.lock.data.get() }
+    }
+}
+
+impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: this guard has the lock and is borrowed exclusively.
+        unsafe { &mut *self.lock.data.get() }
+    }
+}
+
+impl<T: ?Sized + fmt::Debug> fmt::Debug for MutexGuard<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<T: ?Sized + fmt::Display> fmt::Display for MutexGuard<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<T: ?Sized + fmt::Debug> fmt::Debug for Mutex<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = f.debug_struct("Mutex");
+        match self.try_lock() {
+            Ok(guard) => text.field("data", &&*guard),
+            Err(TryLockError::Poisoned(error)) => text.field("data", &&**error.get_ref()),
+            Err(TryLockError::WouldBlock) => text.field("data", &format_args!("<locked>")),
+        };
+        text.field("poisoned", &self.is_poisoned());
+        text.finish_non_exhaustive()
+    }
+}
+
+impl<T: Default> Default for Mutex<T> {
+    #[track_caller]
+    fn default() -> Self {
+        Mutex::new(T::default())
+    }
+}
+
+impl<T> From<T> for Mutex<T> {
+    #[track_caller]
+    fn from(value: T) -> Self {
+        Mutex::new(value)
+    }
+}

@@ -1,0 +1,110 @@
+//! Who a thread is.
+
+use std::fmt;
+use std::panic::Location;
+use std::sync::Arc;
+
+use raddle_engine::Operation;
+
+use crate::substrate::{Context, current as current_check};
+
+/// A handle to a thread, as [`std::thread::Thread`].
+#[derive(Clone)]
+pub struct Thread(pub(super) Inner);
+
+#[derive(Clone)]
+pub(super) enum Inner {
+    Std(std::thread::Thread),
+    Modelled { id: ThreadId, name: Option<Arc<str>> },
+}
+
+/// Tells threads apart, as [`std::thread::ThreadId`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ThreadId(Id);
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Id {
+    Std(std::thread::ThreadId),
+    Modelled { execution: u64, index: usize },
+}
+
+impl Thread {
+    pub(super) fn modelled(
+        context: &Context,
+        thread: raddle_engine::ThreadId,
+        name: Option<Arc<str>>,
+    ) -> Self {
+        let id = Id::Modelled { execution: context.stamp(), index: thread.index() };
+        Thread(Inner::Modelled { id: ThreadId(id), name })
+    }
+
+    /// The thread's identifier, which no other thread of the process has.
+    pub fn id(&self) -> ThreadId {
+        match &self.0 {
+            Inner::Std(thread) => ThreadId(Id::Std(thread.id())),
+            Inner::Modelled { id, .. } => *id,
+        }
+    }
+
+    /// The name given with [`Builder::name`](super::Builder::name); `main` for the thread that
+    /// runs the body of a check.
+    pub fn name(&self) -> Option<&str> {
+        match &self.0 {
+            Inner::Std(thread) => thread.name(),
+            Inner::Modelled { name, .. } => name.as_deref(),
+        }
+    }
+}
+
+impl fmt::Debug for Thread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Thread")
+            .field("id", &self.id())
+            .field("name", &self.name())
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for ThreadId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Id::Std(id) => id.fmt(f),
+            // Without the execution, so that what a program prints does not depend on it.
+            Id::Modelled { index, .. } => f.debug_tuple("ThreadId").field(&(index + 1)).finish(),
+        }
+    }
+}
+
+/// The calling thread.
+pub fn current() -> Thread {
+    match current_check() {
+        None => Thread(Inner::Std(std::thread::current())),
+        Some(context) => {
+            let thread = context.thread();
+            let name = match thread {
+                raddle_engine::ThreadId::MAIN => Some("main".into()),
+                _ => context.thread_name(),
+            };
+            Thread::modelled(context, thread, name)
+        }
+    }
+}
+
+/// Whether the calling thread is unwinding because of a panic.
+pub fn panicking() -> bool {
+    match current_check() {
+        None => std::thread::panicking(),
+        Some(context) => context.is_unwinding(),
+    }
+}
+
+/// Lets other threads go first.
+#[track_caller]
+pub fn yield_now() {
+    match current_check() {
+        None => std::thread::yield_now(),
+        Some(context) => {
+            context.perform(Location::caller(), |_| Operation::Yield);
+        }
+    }
+}

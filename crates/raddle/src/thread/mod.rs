@@ -1,0 +1,26 @@
+//! Mirrors `std::thread`.
+//!
+//! Without feature `check` everything here is std's own. With it, threads started inside a check
+//! are modelled threads that the engine schedules; threads started outside one are std's.
+
+#[cfg(not(feature = "check"))]
+pub use std::thread::{
+    Builder, JoinHandle, Result, Scope, ScopedJoinHandle, Thread, ThreadId, available_parallelism,
+    current, panicking, scope, spawn, yield_now,
+};
+
+#[cfg(feature = "check")]
+mod handle;
+#[cfg(feature = "check")]
+mod scoped;
+#[cfg(feature = "check")]
+mod spawn;
+
+#[cfg(feature = "check")]
+pub use handle::{Thread, ThreadId, current, panicking, yield_now};
+#[cfg(feature = "check")]
+pub use scoped::{Scope, ScopedJoinHandle, scope};
+#[cfg(feature = "check")]
+pub use spawn::{Builder, JoinHandle, spawn};
+#[cfg(feature = "check")]
+pub use std::thread::{Result, available_parallelism};

@@ -1,0 +1,166 @@
+//! Threads that borrow: they end before the scope does.
+
+use std::fmt;
+use std::io;
+use std::marker::PhantomData;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread::Result;
+
+use raddle_engine::Operation;
+
+use super::handle::{Inner, Thread};
+use super::spawn::{Builder, Modelled};
+use crate::substrate::{Context, current};
+
+/// A scope in which threads may borrow, as [`std::thread::Scope`].
+pub struct Scope<'scope, 'env: 'scope> {
+    /// Outside a check, std's scope does the work. A pointer, because its lifetime is std's own.
+    std: AtomicPtr<()>,
+    /// Inside a check: the threads that have not been waited for.
+    threads: Mutex<Vec<raddle_engine::ThreadId>>,
+    scope: PhantomData<&'scope mut &'scope ()>,
+    env: PhantomData<&'env mut &'env ()>,
+}
+
+/// Runs `f` with a scope and waits for all threads started in it, as [`std::thread::scope`].
+#[track_caller]
+pub fn scope<'env, F, T>(f: F) -> T
+where
+    F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
+{
+    let place = Location::caller();
+    let scope = Scope {
+        std: AtomicPtr::new(std::ptr::null_mut()),
+        threads: Mutex::new(Vec::new()),
+        scope: PhantomData,
+        env: PhantomData,
+    };
+    let Some(context) = current() else {
+        return std::thread::scope(|std| {
+            scope.std.store(std::ptr::from_ref(std).cast_mut().cast(), Ordering::Release);
+            f(&scope)
+        });
+    };
+    let result = catch_unwind(AssertUnwindSafe(|| f(&scope)));
+    let panicked = scope.wait(context, place);
+    match result {
+        Err(payload) => resume_unwind(payload),
+        Ok(_) if panicked => panic!("a scoped thread panicked"),
+        Ok(value) => {
+            context.unwind_if_stopped();
+            value
+        }
+    }
+}
+
+impl<'scope, 'env> Scope<'scope, 'env> {
+    /// Starts a thread in this scope.
+    #[track_caller]
+    pub fn spawn<F, T>(&'scope self, f: F) -> ScopedJoinHandle<'scope, T>
+    where
+        F: FnOnce() -> T + Send + 'scope,
+        T: Send + 'scope,
+    {
+        Builder::new().spawn_scoped(self, f).expect("failed to spawn thread")
+    }
+
+    /// Waits for all threads; whether one of them panicked and nobody took the panic. The wait
+    /// is not cut short even when the execution stops, because the threads borrow.
+    fn wait(&self, context: &Context, place: &'static Location<'static>) -> bool {
+        let mut panicked = false;
+        loop {
+            let next = self.threads.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            let Some(target) = next else { return panicked };
+            context.perform_protected(place, Operation::Join { target });
+            panicked |= context.join_panic(target);
+        }
+    }
+}
+
+impl fmt::Debug for Scope<'_, '_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scope").finish_non_exhaustive()
+    }
+}
+
+impl Builder {
+    /// Starts a thread in this scope.
+    #[track_caller]
+    pub fn spawn_scoped<'scope, 'env, F, T>(
+        self,
+        scope: &'scope Scope<'scope, 'env>,
+        f: F,
+    ) -> io::Result<ScopedJoinHandle<'scope, T>>
+    where
+        F: FnOnce() -> T + Send + 'scope,
+        T: Send + 'scope,
+    {
+        let place = Location::caller();
+        let std = scope.std.load(Ordering::Acquire);
+        if !std.is_null() {
+            // SAFETY: set by `scope` to std's scope, which outlives every use of ours: std waits
+            // for its threads before `scope` returns. Both scopes end at the same point, so what
+            // is valid for `'scope` is valid for std's as well.
+            let std = unsafe { &*std.cast::<std::thread::Scope<'scope, 'env>>() };
+            let handle = self.for_std().spawn_scoped(std, f)?;
+            let thread = Thread(Inner::Std(handle.thread().clone()));
+            return Ok(ScopedJoinHandle { thread, handle: Handle::Std(handle) });
+        }
+        let context = current().unwrap_or_else(|| {
+            panic!("raddle: a scope of a check is used by a thread that is not controlled")
+        });
+        // SAFETY: `scope` waits for this thread before anything that outlives `'scope` ends.
+        let started = unsafe { self.start(context, place, f) };
+        scope.threads.lock().unwrap_or_else(PoisonError::into_inner).push(started.id);
+        Ok(ScopedJoinHandle { thread: started.thread.clone(), handle: Handle::Modelled(started) })
+    }
+}
+
+/// A thread started in a scope, as [`std::thread::ScopedJoinHandle`].
+pub struct ScopedJoinHandle<'scope, T> {
+    thread: Thread,
+    handle: Handle<'scope, T>,
+}
+
+enum Handle<'scope, T> {
+    Std(std::thread::ScopedJoinHandle<'scope, T>),
+    Modelled(Modelled<T>),
+}
+
+// SAFETY: as std's: the result is only ever sent, and is `Send` wherever a handle is made.
+unsafe impl<T> Send for ScopedJoinHandle<'_, T> {}
+// SAFETY: a shared handle gives no access to the result.
+unsafe impl<T> Sync for ScopedJoinHandle<'_, T> {}
+
+impl<T> ScopedJoinHandle<'_, T> {
+    /// Who the thread is.
+    pub fn thread(&self) -> &Thread {
+        &self.thread
+    }
+
+    /// Waits for the thread to end; its result, or its panic as an error.
+    #[track_caller]
+    pub fn join(self) -> Result<T> {
+        match self.handle {
+            Handle::Std(handle) => handle.join(),
+            Handle::Modelled(handle) => handle.join(Location::caller()),
+        }
+    }
+
+    /// Whether the thread has ended.
+    #[track_caller]
+    pub fn is_finished(&self) -> bool {
+        match &self.handle {
+            Handle::Std(handle) => handle.is_finished(),
+            Handle::Modelled(handle) => handle.is_finished(Location::caller()),
+        }
+    }
+}
+
+impl<T> fmt::Debug for ScopedJoinHandle<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ScopedJoinHandle").finish_non_exhaustive()
+    }
+}

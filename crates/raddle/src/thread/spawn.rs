@@ -1,0 +1,225 @@
+//! Starting threads and waiting for them.
+
+use std::fmt;
+use std::io;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::Result;
+
+use raddle_engine::{Operation, Reply};
+
+use super::handle::{Inner, Thread};
+use crate::substrate::{Abandoned, Context, current};
+
+/// Starts a thread, as [`std::thread::spawn`].
+#[track_caller]
+pub fn spawn<F, T>(f: F) -> JoinHandle<T>
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    Builder::new().spawn(f).expect("failed to spawn thread")
+}
+
+/// Configures a thread before it is started, as [`std::thread::Builder`].
+#[derive(Debug)]
+#[must_use = "must eventually spawn the thread"]
+pub struct Builder {
+    name: Option<String>,
+    stack_size: Option<usize>,
+}
+
+impl Builder {
+    /// A thread without a name and with the usual stack.
+    #[expect(clippy::new_without_default, reason = "std's has none either")]
+    pub fn new() -> Self {
+        Builder { name: None, stack_size: None }
+    }
+
+    /// Names the thread.
+    pub fn name(mut self, name: String) -> Self {
+        self.name = Some(name);
+        self
+    }
+
+    /// Sets the size of the thread's stack. Inside a check all stacks have the size that the
+    /// check was given.
+    pub fn stack_size(mut self, size: usize) -> Self {
+        self.stack_size = Some(size);
+        self
+    }
+
+    /// Starts the thread.
+    #[track_caller]
+    pub fn spawn<F, T>(self, f: F) -> io::Result<JoinHandle<T>>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        // SAFETY: nothing is borrowed.
+        unsafe { self.spawn_unchecked(f) }
+    }
+
+    /// Starts a thread that may borrow.
+    ///
+    /// # Safety
+    ///
+    /// What `f` and its result borrow must live until the thread is joined.
+    #[track_caller]
+    pub unsafe fn spawn_unchecked<F, T>(self, f: F) -> io::Result<JoinHandle<T>>
+    where
+        F: FnOnce() -> T + Send,
+        T: Send,
+    {
+        let place = Location::caller();
+        let handle = match current() {
+            // SAFETY: as for this function.
+            Some(context) => Handle::Modelled(unsafe { self.start(context, place, f) }),
+            // SAFETY: as for this function.
+            None => Handle::Std(unsafe { self.for_std().spawn_unchecked(f) }?),
+        };
+        Ok(JoinHandle { thread: handle.thread(), handle })
+    }
+
+    pub(super) fn for_std(self) -> std::thread::Builder {
+        let mut builder = std::thread::Builder::new();
+        if let Some(name) = self.name {
+            builder = builder.name(name);
+        }
+        if let Some(size) = self.stack_size {
+            builder = builder.stack_size(size);
+        }
+        builder
+    }
+
+    /// Starts a modelled thread.
+    ///
+    /// # Safety
+    ///
+    /// What `f` and its result borrow must live until the thread has ended.
+    pub(super) unsafe fn start<F, T>(
+        self,
+        context: &Context,
+        place: &'static Location<'static>,
+        f: F,
+    ) -> Modelled<T>
+    where
+        F: FnOnce() -> T,
+    {
+        assert!(
+            !self.name.as_ref().is_some_and(|name| name.contains('\0')),
+            "thread name may not contain interior null bytes"
+        );
+        let name: Option<Arc<str>> = self.name.map(Into::into);
+        let result = Arc::new(Mutex::new(None));
+        let slot = Arc::clone(&result);
+        let body = move || {
+            let outcome = catch_unwind(AssertUnwindSafe(f));
+            let context = current().expect("a modelled thread runs inside its check");
+            match outcome {
+                Err(payload) if payload.is::<Abandoned>() => {}
+                outcome => {
+                    if let Err(payload) = &outcome {
+                        context.note_panic(&**payload);
+                    }
+                    *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
+                }
+            }
+        };
+        // SAFETY: as for this function.
+        let thread = unsafe { context.spawn(place, name.clone(), body) };
+        Modelled { id: thread, thread: Thread::modelled(context, thread, name), result }
+    }
+}
+
+/// A started thread of a check.
+pub(super) struct Modelled<T> {
+    pub(super) id: raddle_engine::ThreadId,
+    pub(super) thread: Thread,
+    pub(super) result: Arc<Mutex<Option<Result<T>>>>,
+}
+
+impl<T> Modelled<T> {
+    /// The check it belongs to, which must be the running one.
+    fn context<'a>(&self) -> &'a Context {
+        let context = current().filter(|context| {
+            Thread::modelled(context, self.id, None).id() == self.thread.id()
+        });
+        context.unwrap_or_else(|| {
+            panic!("raddle: the handle of a modelled thread is used outside its execution")
+        })
+    }
+
+    pub(super) fn is_finished(&self, place: &'static Location<'static>) -> bool {
+        let target = self.id;
+        self.context().perform(place, |_| Operation::IsFinished { target }) == Reply::Value(1)
+    }
+
+    pub(super) fn join(&self, place: &'static Location<'static>) -> Result<T> {
+        let target = self.id;
+        let context = self.context();
+        context.perform(place, |_| Operation::Join { target });
+        let result = self.result.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(Err(_)) = result {
+            context.join_panic(target);
+        }
+        // A thread that was abandoned has no result; its joiner is being unwound itself.
+        result.unwrap_or_else(|| Err(Box::new("raddle: the execution has stopped")))
+    }
+}
+
+/// A started thread that can be waited for, as [`std::thread::JoinHandle`].
+pub struct JoinHandle<T> {
+    thread: Thread,
+    handle: Handle<T>,
+}
+
+enum Handle<T> {
+    Std(std::thread::JoinHandle<T>),
+    Modelled(Modelled<T>),
+}
+
+impl<T> Handle<T> {
+    fn thread(&self) -> Thread {
+        match self {
+            Handle::Std(handle) => Thread(Inner::Std(handle.thread().clone())),
+            Handle::Modelled(handle) => handle.thread.clone(),
+        }
+    }
+}
+
+// SAFETY: as std's: the result is only ever sent, and is `Send` wherever a handle is made.
+unsafe impl<T> Send for JoinHandle<T> {}
+// SAFETY: a shared handle gives no access to the result.
+unsafe impl<T> Sync for JoinHandle<T> {}
+
+impl<T> JoinHandle<T> {
+    /// Who the thread is.
+    pub fn thread(&self) -> &Thread {
+        &self.thread
+    }
+
+    /// Waits for the thread to end; its result, or its panic as an error.
+    #[track_caller]
+    pub fn join(self) -> Result<T> {
+        match self.handle {
+            Handle::Std(handle) => handle.join(),
+            Handle::Modelled(handle) => handle.join(Location::caller()),
+        }
+    }
+
+    /// Whether the thread has ended.
+    #[track_caller]
+    pub fn is_finished(&self) -> bool {
+        match &self.handle {
+            Handle::Std(handle) => handle.is_finished(),
+            Handle::Modelled(handle) => handle.is_finished(Location::caller()),
+        }
+    }
+}
+
+impl<T> fmt::Debug for JoinHandle<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JoinHandle").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,94 @@
+//! One thing that goes wrong, with everything needed to understand and to replay it.
+
+use std::fmt;
+
+use raddle_engine::check::Finding;
+use raddle_engine::{Execution, Schedule};
+use serde::{Serialize, Serializer};
+
+use crate::text;
+use crate::trace::{Names, Trace};
+
+/// What kind of thing goes wrong.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
+#[non_exhaustive]
+pub enum FailureKind {
+    /// A thread panicked and nobody dealt with it.
+    Panic,
+    /// Some threads can never go on.
+    Deadlock,
+    /// The program behaves differently when it is run the same way.
+    Nondeterminism,
+    /// An execution exceeded one of its limits.
+    Limit,
+}
+
+impl fmt::Display for FailureKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            FailureKind::Panic => "panic",
+            FailureKind::Deadlock => "deadlock",
+            FailureKind::Nondeterminism => "nondeterminism",
+            FailureKind::Limit => "limit exceeded",
+        })
+    }
+}
+
+/// One thing that goes wrong. `Display` tells the story.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct Failure {
+    /// What kind of thing.
+    pub kind: FailureKind,
+    /// What happened, in a few lines.
+    pub message: String,
+    /// The schedule that leads there.
+    #[serde(serialize_with = "as_text")]
+    pub schedule: Schedule,
+    /// The steps that led there.
+    pub trace: Trace,
+    /// In which execution it was found, counted from 1.
+    pub execution: u64,
+    /// How the search was run, in a few words.
+    pub search: String,
+    /// What to type to see it again.
+    pub replay: Option<String>,
+    /// What else the user should know.
+    pub notes: Vec<String>,
+}
+
+fn as_text<S: Serializer>(schedule: &Schedule, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(schedule)
+}
+
+impl Failure {
+    /// The failure behind a finding.
+    pub fn new(finding: &Finding, execution: &Execution, names: &dyn Names) -> Self {
+        let trace = Trace::of(execution, names);
+        Failure {
+            kind: kind(finding),
+            message: text::message(finding, execution, &trace, names),
+            schedule: Schedule::of(execution),
+            trace,
+            execution: 0,
+            search: String::new(),
+            replay: None,
+            notes: Vec::new(),
+        }
+    }
+}
+
+fn kind(finding: &Finding) -> FailureKind {
+    match finding {
+        Finding::Panic(_) => FailureKind::Panic,
+        Finding::Deadlock(_) => FailureKind::Deadlock,
+        Finding::TooManyEvents { .. } | Finding::StackOverflow(_) => FailureKind::Limit,
+        Finding::Nondeterminism(_) => FailureKind::Nondeterminism,
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        text::failure(self, f)
+    }
+}

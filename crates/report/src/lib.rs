@@ -1,0 +1,13 @@
+//! What a check found, as data ([`Report`], [`Failure`], [`Trace`]) and as text for people.
+//!
+//! A report is made from finished executions and from nothing else; the front end only says how
+//! things are called in the user's source ([`Names`]). Everything here can be serialised.
+
+mod failure;
+mod report;
+mod text;
+mod trace;
+
+pub use failure::{Failure, FailureKind};
+pub use report::{Guarantee, Report, Search};
+pub use trace::{Names, Place, Trace, TraceStep, TraceThread};

@@ -1,0 +1,120 @@
+//! What a whole check has found.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::failure::Failure;
+
+/// What a finished check can promise.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[non_exhaustive]
+pub enum Guarantee {
+    /// Every class of executions was run.
+    Exhaustive,
+    /// Some classes were run; others may behave differently.
+    Sampled,
+    /// One given schedule was run.
+    Replayed,
+}
+
+/// How a check was run; the part of a report that is known beforehand.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct Search {
+    /// The strategy's name.
+    pub strategy: String,
+    /// The seed of random choices.
+    pub seed: u64,
+}
+
+impl Search {
+    /// A search with this strategy and seed.
+    pub fn new(strategy: impl Into<String>, seed: u64) -> Self {
+        Search { strategy: strategy.into(), seed }
+    }
+}
+
+/// What a check has found.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct Report {
+    /// How it was run.
+    pub search: Search,
+    /// How many executions were run, without those that `assume` discarded.
+    pub executions: u64,
+    /// How many executions `assume` discarded.
+    pub discarded: u64,
+    /// Whether every class was run.
+    pub exhausted: bool,
+    /// What goes wrong, in the order it was found.
+    pub failures: Vec<Failure>,
+    /// How long it took.
+    pub elapsed: Duration,
+    classes: u64,
+    guarantee: Guarantee,
+}
+
+impl Report {
+    /// A report of a check that has run nothing.
+    pub fn new(search: Search) -> Self {
+        Report {
+            search,
+            executions: 0,
+            discarded: 0,
+            exhausted: false,
+            failures: Vec::new(),
+            elapsed: Duration::ZERO,
+            classes: 0,
+            guarantee: Guarantee::Sampled,
+        }
+    }
+
+    /// Fills in how far the check went.
+    pub fn set_classes(&mut self, classes: u64, guarantee: Guarantee) {
+        self.classes = classes;
+        self.guarantee = guarantee;
+    }
+
+    /// How many different executions, as partial orders, were run.
+    pub fn classes(&self) -> u64 {
+        self.classes
+    }
+
+    /// What the check can promise.
+    pub fn guarantee(&self) -> Guarantee {
+        self.guarantee
+    }
+
+    /// Panics with the story of the first failure, if there is one.
+    #[track_caller]
+    pub fn assert_ok(&self) {
+        if let Some(failure) = self.failures.first() {
+            let more = match self.failures.len() - 1 {
+                0 => String::new(),
+                1 => "\nand 1 more failure".to_owned(),
+                more => format!("\nand {more} more failures"),
+            };
+            panic!("{failure}{more}");
+        }
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Report { executions, classes, .. } = self;
+        match self.guarantee {
+            Guarantee::Exhaustive => write!(f, "every behaviour was run: {classes} classes")?,
+            Guarantee::Sampled => {
+                write!(f, "not every behaviour was run: {classes} classes in {executions} runs")?;
+            }
+            Guarantee::Replayed => write!(f, "one schedule was replayed")?,
+        }
+        write!(f, " ({}, {:.1?})", self.search.strategy, self.elapsed)?;
+        for failure in &self.failures {
+            write!(f, "\n\n{failure}")?;
+        }
+        Ok(())
+    }
+}

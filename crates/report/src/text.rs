@@ -1,0 +1,195 @@
+//! Failures as text: one headline, who and where, the steps in a column for each thread, what to
+//! type next.
+
+use std::fmt::{self, Write};
+
+use raddle_engine::Execution;
+use raddle_engine::check::Finding;
+use raddle_engine::check::deadlock::Blocked;
+use raddle_engine::check::panic::Panic;
+use raddle_engine::object::Object;
+use raddle_engine::{Divergence, Operation, ThreadId};
+
+use crate::failure::Failure;
+use crate::trace::{Names, Things, Trace, TraceStep};
+
+/// With more threads than this the steps are a list, because columns would not fit a terminal.
+const MAX_COLUMNS: usize = 6;
+/// Steps shown; of a longer story, the end.
+const MAX_STEPS: usize = 200;
+
+pub(crate) fn message(
+    finding: &Finding,
+    execution: &Execution,
+    trace: &Trace,
+    names: &dyn Names,
+) -> String {
+    match finding {
+        Finding::Panic(panic) => panicked(panic, trace),
+        Finding::Deadlock(blocked) => {
+            let things = Things::of(execution, names);
+            let lines: Vec<_> =
+                blocked.iter().map(|one| waiting(one, execution, trace, &things, names)).collect();
+            lines.join("\n")
+        }
+        Finding::TooManyEvents { limit } => format!(
+            "one execution has more than {limit} events\n\
+             help: if it must be so long, raise the limit with `max_events`; a loop that waits for \
+             another thread never ends when that thread is not given a turn"
+        ),
+        Finding::StackOverflow(thread) => format!(
+            "thread {} used more stack than it has\n\
+             help: give threads more with `stack_size`, or look for a recursion without end",
+            trace.title(*thread)
+        ),
+        Finding::Nondeterminism(divergence) => diverged(divergence),
+    }
+}
+
+fn panicked(panic: &Panic, trace: &Trace) -> String {
+    let thread = trace.title(panic.thread);
+    let mut text = format!("{thread} panicked");
+    if let Some(place) = &panic.place {
+        let _ = write!(text, " at {place}");
+    }
+    let _ = write!(text, ":\n{}", panic.message);
+    if let Some(joiner) = panic.joined_by {
+        let _ = write!(text, "\nand {}, which joined it, panicked in turn", trace.title(joiner));
+    }
+    text
+}
+
+fn waiting(
+    blocked: &Blocked,
+    execution: &Execution,
+    trace: &Trace,
+    things: &Things,
+    names: &dyn Names,
+) -> String {
+    let mut text = trace.title(blocked.thread).to_owned();
+    for (index, (object, _, site)) in blocked.holds.iter().enumerate() {
+        let and = if index == 0 { " holds" } else { " and" };
+        let _ = write!(text, "{and} {}", things.object(object.index()));
+        if let Some(place) = names.place(*site) {
+            let _ = write!(text, " (since {place})");
+        }
+    }
+    if !blocked.holds.is_empty() {
+        text.push(',');
+    }
+    let _ = match blocked.operation {
+        Operation::Join { target } => {
+            write!(text, " waits for {} to end", trace.title(target))
+        }
+        Operation::Call { object, .. } => {
+            let name = things.object(object.index());
+            let own = blocked.waits_for == Some(blocked.thread);
+            match (execution.objects[object.index()], blocked.waits_for) {
+                (Object::Mutex(_), _) if own => write!(text, " waits for {name}, which it holds"),
+                (Object::Mutex(_), Some(holder)) => {
+                    write!(text, " waits for {name}, held by {}", trace.title(holder))
+                }
+                _ => write!(text, " waits for {name}"),
+            }
+        }
+        _ => write!(text, " waits"),
+    };
+    if let Some(place) = names.place(blocked.site) {
+        let _ = write!(text, " at {place}");
+    }
+    text
+}
+
+fn diverged(divergence: &Divergence) -> String {
+    let Divergence { after, thread, expected, found } = divergence;
+    let found = match found {
+        Some(operation) => format!("it is at `{}`", operation.label()),
+        None => "there is no such thread, or it has ended".to_owned(),
+    };
+    format!(
+        "after {after} events, thread {thread} should do `{expected}`, but {found}\n\
+         help: the program must depend on nothing but its schedule: look for time, randomness, \
+         the order of a hash map, locks that raddle does not see, and state kept from one \
+         execution to the next"
+    )
+}
+
+pub(crate) fn failure(failure: &Failure, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let executions = if failure.execution == 1 { "execution" } else { "executions" };
+    write!(f, "{} after {} {executions}", failure.kind, failure.execution)?;
+    writeln!(f, " ({})\n", failure.search)?;
+    for line in failure.message.lines() {
+        writeln!(f, "  {line}")?;
+    }
+    writeln!(f)?;
+    steps(&failure.trace, f)?;
+    let used = |name: &str| {
+        failure.trace.steps.iter().any(|step| step.what.split([' ', ':']).any(|word| word == name))
+    };
+    let mut things = failure.trace.things.iter().filter(|(name, _)| used(name)).peekable();
+    if things.peek().is_some() {
+        writeln!(f)?;
+    }
+    for (name, place) in things {
+        if let Some(place) = place {
+            writeln!(f, "  {name} was made at {place}")?;
+        }
+    }
+    for note in &failure.notes {
+        writeln!(f, "\n  note: {note}")?;
+    }
+    if let Some(replay) = &failure.replay {
+        writeln!(f, "\n  replay: {replay}")?;
+    }
+    Ok(())
+}
+
+/// What a person wants to see of a step; beginnings and ends only fill the page.
+fn is_shown(step: &TraceStep) -> bool {
+    step.waits || !matches!(step.what.as_str(), "begin" | "end")
+}
+
+fn steps(trace: &Trace, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let shown: Vec<(usize, &TraceStep)> =
+        trace.steps.iter().filter(|step| is_shown(step)).enumerate().collect();
+    let left_out = shown.len().saturating_sub(MAX_STEPS);
+    let shown = &shown[left_out..];
+    let cell = |step: &TraceStep| {
+        let wait = if step.waits { "⏳ " } else { "" };
+        let line = step.place.as_ref().map(|place| format!(" :{}", place.line));
+        format!("{wait}{}{}", step.what, line.unwrap_or_default())
+    };
+    if left_out > 0 {
+        writeln!(f, "  ({left_out} steps before these)")?;
+    }
+    let acting: Vec<usize> = (0..trace.threads.len())
+        .filter(|&thread| shown.iter().any(|(_, step)| step.thread == thread))
+        .collect();
+    if acting.len() > MAX_COLUMNS {
+        for (number, step) in shown {
+            let thread = trace.title(ThreadId::new(step.thread));
+            writeln!(f, "  {:>5} │ {thread}: {}", number + 1, cell(step))?;
+        }
+        return Ok(());
+    }
+    let width = |thread: usize| {
+        let cells = shown.iter().filter(|(_, step)| step.thread == thread);
+        let widest = cells.map(|(_, step)| cell(step).chars().count()).max().unwrap_or(0);
+        widest.max(trace.title(ThreadId::new(thread)).chars().count())
+    };
+    let widths: Vec<usize> = acting.iter().map(|&thread| width(thread)).collect();
+    let mut header = "   step".to_owned();
+    for (&thread, &width) in acting.iter().zip(&widths) {
+        let _ = write!(header, " │ {:<width$}", trace.title(ThreadId::new(thread)));
+    }
+    writeln!(f, "{}", header.trim_end())?;
+    for (number, step) in shown {
+        let mut line = format!("  {:>5}", number + 1);
+        for (&thread, &width) in acting.iter().zip(&widths) {
+            let text = if thread == step.thread { cell(step) } else { String::new() };
+            let _ = write!(line, " │ {text:<width$}");
+        }
+        writeln!(f, "{}", line.trim_end())?;
+    }
+    Ok(())
+}

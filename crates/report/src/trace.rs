@@ -1,0 +1,234 @@
+//! An execution in the user's own names: what each thread did, to what, on which line.
+
+use raddle_engine::{Event, Execution, Operation, Reply, SiteId, ThreadId, UpdateKind};
+use serde::Serialize;
+
+/// A place in the user's source.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Place {
+    /// As the compiler calls the file.
+    pub file: String,
+    /// Counted from 1.
+    pub line: u32,
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}", self.file, self.line)
+    }
+}
+
+/// How the front end calls what the engine only numbers.
+pub trait Names {
+    /// Where an operation was written.
+    fn place(&self, site: SiteId) -> Option<Place>;
+    /// Kind and place of creation of an object, by index.
+    fn object(&self, index: usize) -> (&str, Option<Place>);
+    /// Kind and place of creation of a memory location, by index.
+    fn location(&self, index: usize) -> (&str, Option<Place>);
+}
+
+/// A thread of a trace.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct TraceThread {
+    /// Its place in the tree of creations, `main.2` for the second thread that `main` created.
+    pub path: String,
+    /// The name the program gave it.
+    pub name: Option<String>,
+    /// Where it was created; nothing for the main thread.
+    pub spawned: Option<Place>,
+}
+
+impl TraceThread {
+    /// What to call it in front of the user.
+    pub fn title(&self) -> &str {
+        self.name.as_deref().unwrap_or(&self.path)
+    }
+}
+
+/// One step of a trace.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct TraceStep {
+    /// Index into [`Trace::threads`].
+    pub thread: usize,
+    /// In words: `lock Mutex#2`, `store 1 to AtomicU32#1`.
+    pub what: String,
+    /// The line it was written on.
+    pub place: Option<Place>,
+    /// Whether the thread still waits for it at the end.
+    pub waits: bool,
+}
+
+/// What happened, step by step.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct Trace {
+    /// Every thread, in order of creation.
+    pub threads: Vec<TraceThread>,
+    /// Every step, in the order it happened; what never happened comes last.
+    pub steps: Vec<TraceStep>,
+    /// The names used in the steps, each with the place where the thing was made.
+    pub things: Vec<(String, Option<Place>)>,
+}
+
+impl Trace {
+    /// The trace of a finished execution.
+    pub fn of(execution: &Execution, names: &dyn Names) -> Self {
+        let things = Things::of(execution, names);
+        let mut steps: Vec<TraceStep> = execution
+            .events
+            .iter()
+            .map(|event| TraceStep {
+                thread: event.id.thread.index(),
+                what: things.describe(event, execution),
+                place: names.place(event.site),
+                waits: false,
+            })
+            .collect();
+        for (thread, pending) in execution.pending.iter().enumerate() {
+            if let Some((operation, site)) = pending {
+                steps.push(TraceStep {
+                    thread,
+                    what: things.describe_pending(operation, execution),
+                    place: names.place(*site),
+                    waits: true,
+                });
+            }
+        }
+        let place_of_spawn = |thread: usize| {
+            let event = execution.threads[thread].spawned_by?;
+            let spawn = execution.events.iter().find(|other| other.id == event)?;
+            names.place(spawn.site)
+        };
+        let threads = (0..execution.threads.len())
+            .map(|index| TraceThread {
+                path: execution.path(ThreadId::new(index)).to_string(),
+                name: execution.threads[index].name.clone(),
+                spawned: place_of_spawn(index),
+            })
+            .collect();
+        Trace { threads, steps, things: things.made }
+    }
+
+    /// What to call a thread in front of the user.
+    pub fn title(&self, thread: ThreadId) -> &str {
+        self.threads.get(thread.index()).map_or("?", TraceThread::title)
+    }
+}
+
+/// Names for the locations and objects of one execution: the kind alone where there is only one
+/// of it, numbered in order of first use otherwise.
+pub(crate) struct Things {
+    locations: Vec<String>,
+    objects: Vec<String>,
+    made: Vec<(String, Option<Place>)>,
+}
+
+impl Things {
+    pub(crate) fn of(execution: &Execution, names: &dyn Names) -> Self {
+        let locations: Vec<_> = (0..execution.locations.len()).map(|i| names.location(i)).collect();
+        let objects: Vec<_> = (0..execution.objects.len()).map(|i| names.object(i)).collect();
+        let all: Vec<_> = locations.iter().chain(&objects).collect();
+        let called: Vec<String> = (0..all.len())
+            .map(|index| {
+                let kind = all[index].0;
+                let same = |upto: usize| all[..upto].iter().filter(|(k, _)| *k == kind).count();
+                if same(all.len()) == 1 {
+                    kind.to_owned()
+                } else {
+                    format!("{kind}#{}", same(index) + 1)
+                }
+            })
+            .collect();
+        let made = called.iter().cloned().zip(all.iter().map(|(_, place)| place.clone())).collect();
+        let objects = called[locations.len()..].to_vec();
+        let locations = called[..locations.len()].to_vec();
+        Things { locations, objects, made }
+    }
+
+    pub(crate) fn object(&self, index: usize) -> &str {
+        &self.objects[index]
+    }
+
+    fn describe(&self, event: &Event, execution: &Execution) -> String {
+        let is_bool = |index: usize| self.locations[index].starts_with("AtomicBool");
+        let show = |index: usize, value: u64| match (is_bool(index), value) {
+            (true, 0) => "false".to_owned(),
+            (true, _) => "true".to_owned(),
+            (false, value) => value.to_string(),
+        };
+        let read = match event.reply {
+            Reply::Value(value) => value,
+            _ => 0,
+        };
+        match event.operation {
+            Operation::Load { location, .. } => {
+                let index = location.index();
+                format!("load {} = {}", self.locations[index], show(index, read))
+            }
+            Operation::Store { location, value, .. } => {
+                let index = location.index();
+                format!("store {} to {}", show(index, value), self.locations[index])
+            }
+            Operation::Update { location, update, .. } => {
+                let index = location.index();
+                let (name, old) = (&self.locations[index], show(index, read));
+                match update.apply(read) {
+                    Some(new) => {
+                        let label = event.operation.label();
+                        format!("{label} {name}: {old} to {}", show(index, new))
+                    }
+                    None => match update.kind {
+                        UpdateKind::CompareExchange { expected, .. } => format!(
+                            "compare-exchange {name} fails: {old}, not {}",
+                            show(index, expected)
+                        ),
+                        _ => unreachable!("only a compare-exchange may write nothing"),
+                    },
+                }
+            }
+            Operation::Spawn => match event.reply {
+                Reply::Spawned(child) => {
+                    let info = &execution.threads[child.index()];
+                    let path = || execution.path(child).to_string();
+                    format!("spawn {}", info.name.clone().unwrap_or_else(path))
+                }
+                _ => "spawn".to_owned(),
+            },
+            Operation::Choose { alternatives } => {
+                format!("choose {} of {alternatives}", event.outcome)
+            }
+            Operation::IsFinished { .. } => {
+                let answer = if read == 1 { "yes" } else { "no" };
+                format!("{}: {answer}", self.describe_pending(&event.operation, execution))
+            }
+            Operation::Call { .. } => {
+                let what = self.describe_pending(&event.operation, execution);
+                match event.reply {
+                    Reply::WouldBlock => format!("{what} fails"),
+                    Reply::Acquired { poisoned: true } => format!("{what} (poisoned)"),
+                    Reply::Value(value) => format!("{what}: {}", value == 1),
+                    _ => what,
+                }
+            }
+            _ => self.describe_pending(&event.operation, execution),
+        }
+    }
+
+    fn describe_pending(&self, operation: &Operation, execution: &Execution) -> String {
+        let label = operation.label();
+        let thread = |target: ThreadId| {
+            let name = execution.threads[target.index()].name.clone();
+            name.unwrap_or_else(|| execution.path(target).to_string())
+        };
+        match operation {
+            Operation::Join { target } | Operation::IsFinished { target } => {
+                format!("{label} {}", thread(*target))
+            }
+            Operation::Call { object, .. } => format!("{label} {}", self.object(object.index())),
+            _ => match operation.location() {
+                Some(location) => format!("{label} {}", self.locations[location.index()]),
+                None => label.to_owned(),
+            },
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! What the suites share: running a program under a strategy, and the programs themselves.
+
+pub mod programs;
+
+use raddle::{Checker, Report, Strategy};
+
+/// Runs every class of the program; panics if the search does not end or something fails.
+pub fn classes(program: impl Fn() + Send + Sync) -> u64 {
+    let report = exhaust(program);
+    report.assert_ok();
+    report.classes()
+}
+
+/// Runs every class of the program, failures or not.
+pub fn exhaust(program: impl Fn() + Send + Sync) -> Report {
+    let report = Checker::new().strategy(Strategy::Exhaustive).keep_going(true).run(program);
+    assert!(report.exhausted, "the search did not come to its end");
+    assert_eq!(report.executions, report.classes(), "one run for each class, none wasted");
+    report
+}

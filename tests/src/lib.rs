@@ -1,6 +1,7 @@
 //! What the suites share: running a program under a strategy, and the programs themselves.
 
 pub mod programs;
+pub mod random_program;
 
 use raddle::{Checker, Report, Strategy};
 
@@ -13,8 +14,15 @@ pub fn classes(program: impl Fn() + Send + Sync) -> u64 {
 
 /// Runs every class of the program, failures or not.
 pub fn exhaust(program: impl Fn() + Send + Sync) -> Report {
-    let report = Checker::new().strategy(Strategy::Exhaustive).keep_going(true).run(program);
+    let report = Checker::new()
+        .strategy(Strategy::Exhaustive)
+        .keep_going(true)
+        .run(program);
     assert!(report.exhausted, "the search did not come to its end");
-    assert_eq!(report.executions, report.classes(), "one run for each class, none wasted");
+    assert_eq!(
+        report.executions,
+        report.classes(),
+        "one run for each class, none wasted"
+    );
     report
 }

@@ -77,7 +77,10 @@ impl Execution {
             Some(event) => {
                 let parent = &mut self.threads[event.thread.index()];
                 parent.children += 1;
-                (parent.children - 1, mix(parent.fingerprint ^ (u64::from(parent.children) << 32)))
+                (
+                    parent.children - 1,
+                    mix(parent.fingerprint ^ (u64::from(parent.children) << 32)),
+                )
             }
         };
         self.threads.push(ThreadInfo {
@@ -94,7 +97,10 @@ impl Execution {
 
     /// The name of the event that this thread's next operation will become.
     pub(crate) fn next_event(&self, thread: ThreadId) -> EventId {
-        EventId { thread, index: self.threads[thread.index()].events }
+        EventId {
+            thread,
+            index: self.threads[thread.index()].events,
+        }
     }
 
     pub(crate) fn record(&mut self, event: Event) {

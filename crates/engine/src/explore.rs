@@ -99,7 +99,11 @@ impl Exploration {
 
     /// How many different classes were run.
     pub fn classes(&self) -> u64 {
-        if self.counts_itself { self.executions } else { self.seen.len() as u64 }
+        if self.counts_itself {
+            self.executions
+        } else {
+            self.seen.len() as u64
+        }
     }
 
     /// Whether every class of the program has been run.

@@ -27,5 +27,5 @@ pub use event::{
 pub use execution::{ClassEntry, Execution, ThreadInfo};
 pub use explore::{Exploration, Limits};
 pub use schedule::{Schedule, ScheduleError, ThreadPath};
-pub use strategy::{Choice, Divergence, Strategy};
+pub use strategy::{Choice, Divergence, Record, Strategy};
 pub use world::{Ending, State, Step, World};

@@ -87,7 +87,9 @@ impl Schedule {
             operation: event.operation.label().to_owned(),
             outcome: event.outcome,
         };
-        Schedule { steps: execution.events.iter().map(step).collect() }
+        Schedule {
+            steps: execution.events.iter().map(step).collect(),
+        }
     }
 
     /// The schedule on one line, for a shell variable.
@@ -150,7 +152,11 @@ impl fmt::Display for ScheduleError {
                 "a schedule of version `{version}`, but this version of raddle reads `{HEADER}`: \
                  run the test again to get a new one"
             ),
-            ScheduleError::Line { line, text, problem } => {
+            ScheduleError::Line {
+                line,
+                text,
+                problem,
+            } => {
                 write!(f, "line {line} of the schedule, `{text}`: {problem}")
             }
         }
@@ -190,19 +196,26 @@ impl FromStr for Schedule {
 
 fn parse_line(line: &str, steps: &mut Vec<ScheduleStep>) -> Result<(), &'static str> {
     let (thread, operations) = line.split_once(':').ok_or("there is no `thread:`")?;
-    let thread: ThreadPath =
-        thread.trim().parse().map_err(|()| "the thread is not `main` or like `main.2.1`")?;
+    let thread: ThreadPath = thread
+        .trim()
+        .parse()
+        .map_err(|()| "the thread is not `main` or like `main.2.1`")?;
     for word in operations.split_whitespace() {
         let (operation, outcome) = match word.split_once('=') {
             None => (word, 0),
-            Some((operation, outcome)) => {
-                (operation, outcome.parse().map_err(|_| "an outcome is not a number")?)
-            }
+            Some((operation, outcome)) => (
+                operation,
+                outcome.parse().map_err(|_| "an outcome is not a number")?,
+            ),
         };
         if operation.is_empty() {
             return Err("an operation has no name");
         }
-        steps.push(ScheduleStep { thread: thread.clone(), operation: operation.into(), outcome });
+        steps.push(ScheduleStep {
+            thread: thread.clone(),
+            operation: operation.into(),
+            outcome,
+        });
     }
     Ok(())
 }
@@ -232,7 +245,10 @@ mod tests {
     #[test]
     fn bad_text_is_named() {
         let problem = |text: &str| text.parse::<Schedule>().unwrap_err().to_string();
-        assert_eq!(problem(""), "not a schedule: the first line must be `raddle schedule 1`");
+        assert_eq!(
+            problem(""),
+            "not a schedule: the first line must be `raddle schedule 1`"
+        );
         assert_eq!(
             problem("raddle schedule 7\nmain: begin"),
             "a schedule of version `7`, but this version of raddle reads `raddle schedule 1`: \

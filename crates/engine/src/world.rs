@@ -188,19 +188,26 @@ impl State {
 
     /// Performs the pending operation of an enabled thread and keeps its reply.
     fn perform(&mut self, choice: Choice, record: bool) -> Reply {
-        let Choice { thread, outcome, .. } = choice;
+        let Choice {
+            thread, outcome, ..
+        } = choice;
         let id = self.execution.next_event(thread);
-        let Thread { pending: operation, site, .. } = self.threads[thread.index()];
+        let Thread {
+            pending: operation,
+            site,
+            ..
+        } = self.threads[thread.index()];
         let (source, reply) = match operation {
-            Operation::Begin => (self.execution.threads[thread.index()].spawned_by, Reply::Done),
+            Operation::Begin => (
+                self.execution.threads[thread.index()].spawned_by,
+                Reply::Done,
+            ),
             Operation::End => {
                 self.end_thread(id);
                 (None, Reply::Done)
             }
             Operation::Spawn => (None, Reply::Spawned(self.add_thread(Some(id), site))),
-            Operation::Join { target } => {
-                (self.execution.threads[target.index()].end, Reply::Done)
-            }
+            Operation::Join { target } => (self.execution.threads[target.index()].end, Reply::Done),
             Operation::IsFinished { target } => {
                 let end = self.execution.threads[target.index()].end;
                 (end, Reply::Value(u64::from(end.is_some())))
@@ -211,11 +218,15 @@ impl State {
                 let location = &self.execution.locations[location.index()];
                 (location.last_write, Reply::Value(location.value))
             }
-            Operation::Store { location, value, .. } => {
+            Operation::Store {
+                location, value, ..
+            } => {
                 let location = &mut self.execution.locations[location.index()];
                 (location.write(id, value), Reply::Done)
             }
-            Operation::Update { location, update, .. } => {
+            Operation::Update {
+                location, update, ..
+            } => {
                 let location = &mut self.execution.locations[location.index()];
                 let (old, source) = (location.value, location.last_write);
                 if let Some(new) = update.apply(old) {
@@ -224,14 +235,20 @@ impl State {
                 (source, Reply::Value(old))
             }
             Operation::Call { object, call } => {
-                let reply =
-                    self.execution.objects[object.index()].apply(call, thread, outcome);
+                let reply = self.execution.objects[object.index()].apply(call, thread, outcome);
                 (self.complete_call(object, id), reply)
             }
         };
         self.threads[thread.index()].reply = reply;
         if record {
-            self.execution.record(Event { id, operation, source, outcome, reply, site });
+            self.execution.record(Event {
+                id,
+                operation,
+                source,
+                outcome,
+                reply,
+                site,
+            });
         }
         reply
     }
@@ -273,7 +290,12 @@ pub struct World {
 impl World {
     /// A world in which no execution has been started.
     pub fn new(strategy: Box<dyn Strategy>, max_events: usize) -> Self {
-        World { state: State::default(), strategy, max_events, ending: None }
+        World {
+            state: State::default(),
+            strategy,
+            max_events,
+            ending: None,
+        }
     }
 
     /// Starts the next execution with its main thread; `false` when the strategy has none left.
@@ -319,7 +341,11 @@ impl World {
     pub fn join_panic(&mut self, thread: ThreadId, joiner: ThreadId) -> bool {
         let panics = &mut self.state.execution.panics;
         let untaken = |panic: &&mut Panic| panic.thread == thread && panic.joined_by.is_none();
-        panics.iter_mut().find(untaken).map(|panic| panic.joined_by = Some(joiner)).is_some()
+        panics
+            .iter_mut()
+            .find(untaken)
+            .map(|panic| panic.joined_by = Some(joiner))
+            .is_some()
     }
 
     /// The running thread wants to do `operation`; decides who goes on.
@@ -335,7 +361,13 @@ impl World {
     pub fn advance(&mut self) -> Step {
         loop {
             if self.state.enabled.is_empty() {
-                if self.state.execution.threads.iter().all(|info| info.end.is_some()) {
+                if self
+                    .state
+                    .execution
+                    .threads
+                    .iter()
+                    .all(|info| info.end.is_some())
+                {
                     return self.stop(Ending::Complete);
                 }
                 return match self.strategy.stuck(&self.state) {
@@ -384,13 +416,23 @@ impl World {
     /// Tells the strategy that the execution is over and gives the execution to read.
     pub fn finish(&mut self) -> (&Execution, &Ending) {
         let state = &mut self.state;
-        let Execution { pending, threads, .. } = &mut state.execution;
-        let ending = self.ending.as_ref().expect("raddle: finish() before the execution stopped");
+        let Execution {
+            pending, threads, ..
+        } = &mut state.execution;
+        let ending = self
+            .ending
+            .as_ref()
+            .expect("raddle: finish() before the execution stopped");
         // In all other cases some thread is not at an operation.
-        if matches!(ending, Ending::Deadlock | Ending::TooManyEvents | Ending::Diverged(_)) {
-            pending.extend(threads.iter().zip(&state.threads).map(|(info, thread)| {
-            info.end.is_none().then_some((thread.pending, thread.site))
-            }));
+        if matches!(
+            ending,
+            Ending::Deadlock | Ending::TooManyEvents | Ending::Diverged(_)
+        ) {
+            pending.extend(
+                threads.iter().zip(&state.threads).map(|(info, thread)| {
+                    info.end.is_none().then_some((thread.pending, thread.site))
+                }),
+            );
         }
         self.strategy.end(&state.execution, ending);
         (&state.execution, ending)
@@ -427,7 +469,9 @@ impl World {
 
     /// Performs the pending operation of a thread that is being unwound, if it can be performed.
     pub fn retry_after_stop(&mut self, thread: ThreadId) -> Option<Reply> {
-        self.state.is_enabled(thread).then(|| self.state.perform(Choice::run(thread), false))
+        self.state
+            .is_enabled(thread)
+            .then(|| self.state.perform(Choice::run(thread), false))
     }
 
     /// After the execution stopped: the thread is gone, whatever it was about to do.
@@ -438,7 +482,9 @@ impl World {
     /// The thread no longer wants what it had announced.
     fn withdraw(&mut self, thread: ThreadId) {
         if let Operation::Call { object, .. } = *self.state.pending(thread) {
-            self.state.calls[object.index()].waiting.retain(|&other| other != thread);
+            self.state.calls[object.index()]
+                .waiting
+                .retain(|&other| other != thread);
         }
     }
 }

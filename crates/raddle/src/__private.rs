@@ -1,6 +1,8 @@
-//! What the expansion of `#[raddle::test]` calls. Not for direct use.
+//! What the expansion of `#[raddle::test]` and raddle's own tests call. Not for direct use.
 
 use std::fmt::Debug;
+
+use raddle_report::Report;
 
 use crate::checker::Checker;
 
@@ -36,4 +38,14 @@ pub fn test<T: Outcome>(
     let report = configure(Checker::new().named(name)).run(move || body().verify());
     report.assert_ok();
     println!("raddle: {name}: {report}");
+}
+
+/// Runs a check and shows every execution to `observer` when it has stopped.
+#[track_caller]
+pub fn run_observed(
+    checker: Checker,
+    body: impl Fn() + Send + Sync,
+    observer: &mut dyn FnMut(&raddle_engine::Execution),
+) -> Report {
+    checker.run_observed(body, Some(observer))
 }

@@ -48,6 +48,9 @@ pub enum Strategy {
     Enumerate,
     /// One given schedule.
     Replay(Schedule),
+    /// As `Enumerate`, leaving out what makes no difference; for raddle's own tests.
+    #[doc(hidden)]
+    EnumeratePrivateFirst,
 }
 
 /// Which values a read may see.
@@ -102,7 +105,7 @@ impl fmt::Display for Strategy {
             Strategy::Auto => "auto",
             Strategy::Exhaustive => "exhaustive",
             Strategy::Random => "random",
-            Strategy::Enumerate => "enumerate",
+            Strategy::Enumerate | Strategy::EnumeratePrivateFirst => "enumerate",
             Strategy::Replay(_) => "replay",
         })
     }
@@ -237,7 +240,9 @@ impl Checker {
     #[doc(hidden)]
     #[track_caller]
     pub fn strategy_named(self, name: &str) -> Self {
-        let strategy = name.parse().unwrap_or_else(|error| panic!("raddle: {error}"));
+        let strategy = name
+            .parse()
+            .unwrap_or_else(|error| panic!("raddle: {error}"));
         self.strategy(strategy)
     }
 
@@ -245,7 +250,9 @@ impl Checker {
     #[doc(hidden)]
     #[track_caller]
     pub fn memory_named(self, name: &str) -> Self {
-        let memory = name.parse().unwrap_or_else(|error| panic!("raddle: {error}"));
+        let memory = name
+            .parse()
+            .unwrap_or_else(|error| panic!("raddle: {error}"));
         self.memory(memory)
     }
 
@@ -267,11 +274,20 @@ impl Checker {
     ///
     /// If the settings cannot be used, or inside another check.
     #[track_caller]
-    pub fn run(mut self, body: impl Fn() + Send + Sync) -> Report {
+    pub fn run(self, body: impl Fn() + Send + Sync) -> Report {
+        self.run_observed(body, None)
+    }
+
+    #[track_caller]
+    pub(crate) fn run_observed(
+        mut self,
+        body: impl Fn() + Send + Sync,
+        observer: Option<run::Observer<'_>>,
+    ) -> Report {
         let environment = Environment::read().unwrap_or_else(|error| panic!("raddle: {error}"));
         environment.apply(&mut self);
         self.validate();
-        run::run(&self, &body, std::panic::Location::caller())
+        run::run(&self, &body, std::panic::Location::caller(), observer)
     }
 
     #[track_caller]

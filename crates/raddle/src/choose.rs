@@ -17,7 +17,10 @@ pub fn choose<A: Alternatives>(from: A) -> A::Item {
     let count = from.count();
     let alternatives = u32::try_from(count).ok().filter(|&count| count > 0);
     let alternatives = alternatives.unwrap_or_else(|| {
-        panic!("raddle::choose: {count} values to choose from; there must be 1 to {}", u32::MAX)
+        panic!(
+            "raddle::choose: {count} values to choose from; there must be 1 to {}",
+            u32::MAX
+        )
     });
     let context = inside("choose");
     match context.perform(Location::caller(), |_| Operation::Choose { alternatives }) {

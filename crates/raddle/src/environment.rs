@@ -55,9 +55,13 @@ impl Environment {
         if let Some(name) = get("RADDLE_STRATEGY") {
             let variable = "RADDLE_STRATEGY";
             let parsed = name.trim().parse();
-            environment.strategy = Some(parsed.map_err(|error: crate::checker::UnknownName| {
-                BadVariable { variable, problem: error.to_string() }
-            })?);
+            environment.strategy =
+                Some(
+                    parsed.map_err(|error: crate::checker::UnknownName| BadVariable {
+                        variable,
+                        problem: error.to_string(),
+                    })?,
+                );
         }
         if let Some(text) = get("RADDLE_REPLAY") {
             let variable = "RADDLE_REPLAY";
@@ -83,12 +87,16 @@ impl Environment {
 /// A schedule given directly, or the file that has it.
 fn schedule(text: &str) -> Result<Schedule, String> {
     if text.trim_start().starts_with("raddle schedule") {
-        return text.parse().map_err(|error: raddle_engine::ScheduleError| error.to_string());
+        return text
+            .parse()
+            .map_err(|error: raddle_engine::ScheduleError| error.to_string());
     }
     let content = std::fs::read_to_string(Path::new(text)).map_err(|error| {
         format!("`{text}` is not a schedule and cannot be read as a file: {error}")
     })?;
-    content.parse().map_err(|error: raddle_engine::ScheduleError| format!("{text}: {error}"))
+    content
+        .parse()
+        .map_err(|error: raddle_engine::ScheduleError| format!("{text}: {error}"))
 }
 
 /// A time like `500ms`, `20s`, `2m` or `1h`.
@@ -120,7 +128,16 @@ mod tests {
         assert_eq!(duration(" 20s"), Some(Duration::from_secs(20)));
         assert_eq!(duration("2m"), Some(Duration::from_secs(120)));
         assert_eq!(duration("1h"), Some(Duration::from_secs(3600)));
-        for bad in ["", "20", "s", "1.5s", "-1s", "1 s", "1d", "99999999999999999999s"] {
+        for bad in [
+            "",
+            "20",
+            "s",
+            "1.5s",
+            "-1s",
+            "1 s",
+            "1d",
+            "99999999999999999999s",
+        ] {
             assert_eq!(duration(bad), None, "{bad}");
         }
     }
@@ -128,17 +145,24 @@ mod tests {
     #[test]
     fn bad_variables_are_named() {
         assert_eq!(with("OTHER", "x"), Ok(Environment::default()));
-        assert_eq!(with("RADDLE_SEED", "x"), Err("RADDLE_SEED: `x` is not a number".to_owned()));
+        assert_eq!(
+            with("RADDLE_SEED", "x"),
+            Err("RADDLE_SEED: `x` is not a number".to_owned())
+        );
         assert_eq!(
             with("RADDLE_MAX_TIME", "20"),
-            Err("RADDLE_MAX_TIME: `20` is not a time; write it like 500ms, 20s, 2m or 1h"
-                .to_owned())
+            Err(
+                "RADDLE_MAX_TIME: `20` is not a time; write it like 500ms, 20s, 2m or 1h"
+                    .to_owned()
+            )
         );
         assert_eq!(
             with("RADDLE_STRATEGY", "pct9"),
-            Err("RADDLE_STRATEGY: unknown strategy `pct9`; there are: auto, exhaustive, random, \
+            Err(
+                "RADDLE_STRATEGY: unknown strategy `pct9`; there are: auto, exhaustive, random, \
                  enumerate"
-                .to_owned())
+                    .to_owned()
+            )
         );
         assert_eq!(
             with("RADDLE_REPLAY", "raddle schedule 1; oops"),

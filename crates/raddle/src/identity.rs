@@ -23,8 +23,12 @@ impl Identity {
     }
 
     pub(crate) fn set(&self, stamp: u64, index: usize) {
-        assert!(index < 1 << INDEX_BITS, "raddle: more than 2^24 objects in one execution");
-        self.0.store(stamp << INDEX_BITS | index as u64, Ordering::Relaxed);
+        assert!(
+            index < 1 << INDEX_BITS,
+            "raddle: more than 2^24 objects in one execution"
+        );
+        self.0
+            .store(stamp << INDEX_BITS | index as u64, Ordering::Relaxed);
     }
 
     /// The next use is the first again.

@@ -4,7 +4,7 @@ use std::panic::Location;
 use std::time::{Duration, Instant};
 
 use raddle_engine::check::Finding;
-use raddle_engine::{Exploration, Limits, strategy};
+use raddle_engine::{Execution, Exploration, Limits, strategy};
 use raddle_report::{Failure, Guarantee, Report, Search};
 
 use crate::checker::{Checker, Strategy};
@@ -16,25 +16,38 @@ const DEFAULT_TIME: Duration = Duration::from_secs(10);
 /// With `keep_going`, a search that has found this many different failures has found enough.
 const MAX_FAILURES: usize = 100;
 
+/// Sees every execution that counts when it has stopped.
+pub(crate) type Observer<'a> = &'a mut dyn FnMut(&Execution);
+
 /// Runs the check.
 pub(crate) fn run(
     checker: &Checker,
     body: &(dyn Fn() + Sync),
     place: &'static Location<'static>,
+    observer: Option<Observer<'_>>,
 ) -> Report {
     install_hook();
     install_overflow_handler();
     let start = Instant::now();
-    let mut report = Report::new(Search::new(checker.strategy.to_string(), checker.seed));
+    let report = Report::new(Search::new(checker.strategy.to_string(), checker.seed));
     let mut phases = phases(checker, start).into_iter().peekable();
     let first = phases.next().expect("every strategy has a phase");
-    let limits = Limits { max_events: checker.max_events };
+    let limits = Limits {
+        max_events: checker.max_events,
+    };
     let mut exploration = Exploration::new(first.strategy, limits);
     if phases.peek().is_some() {
         exploration.compare_classes();
     }
     let context = Context::new(exploration, checker.stack_size);
-    let mut worker = Worker { checker, context, report: &mut report, clock: Clock::new() };
+    let clock = Clock::new();
+    let mut worker = Worker {
+        checker,
+        context,
+        report,
+        clock,
+        observer,
+    };
     let mut stopped = worker.explore(body, place, &first.budget, first.name);
     for phase in phases {
         if stopped {
@@ -45,8 +58,7 @@ pub(crate) fn run(
         });
         stopped = worker.explore(body, place, &phase.budget, phase.name);
     }
-    worker.finish(start);
-    report
+    worker.finish(start)
 }
 
 /// One strategy with its share of the budget.
@@ -82,35 +94,68 @@ fn phases(checker: &Checker, start: Instant) -> Vec<Phase> {
                 until: Some(start + time.unwrap_or(DEFAULT_TIME) / 2),
             };
             vec![
-                Phase { name: "exhaustive", strategy: exhaustive(), budget: half },
-                Phase { name: "random", strategy: random(), budget: whole },
+                Phase {
+                    name: "exhaustive",
+                    strategy: exhaustive(),
+                    budget: half,
+                },
+                Phase {
+                    name: "random",
+                    strategy: random(),
+                    budget: whole,
+                },
             ]
         }
         Strategy::Exhaustive => {
-            vec![Phase { name: "exhaustive", strategy: exhaustive(), budget: ending() }]
+            vec![Phase {
+                name: "exhaustive",
+                strategy: exhaustive(),
+                budget: ending(),
+            }]
         }
         Strategy::Random => {
-            vec![Phase { name: "random", strategy: random(), budget: sampling() }]
+            vec![Phase {
+                name: "random",
+                strategy: random(),
+                budget: sampling(),
+            }]
         }
         Strategy::Enumerate => {
             let strategy = Box::new(strategy::Enumerate::new());
-            vec![Phase { name: "enumerate", strategy, budget: ending() }]
+            vec![Phase {
+                name: "enumerate",
+                strategy,
+                budget: ending(),
+            }]
+        }
+        Strategy::EnumeratePrivateFirst => {
+            let strategy = Box::new(strategy::Enumerate::private_first());
+            vec![Phase {
+                name: "enumerate",
+                strategy,
+                budget: ending(),
+            }]
         }
         Strategy::Replay(schedule) => {
             let strategy = Box::new(strategy::Replay::new(schedule.clone()));
-            vec![Phase { name: "replay", strategy, budget: ending() }]
+            vec![Phase {
+                name: "replay",
+                strategy,
+                budget: ending(),
+            }]
         }
     }
 }
 
-struct Worker<'a> {
+struct Worker<'a, 'o> {
     checker: &'a Checker,
     context: Context,
-    report: &'a mut Report,
+    report: Report,
     clock: Clock,
+    observer: Option<Observer<'o>>,
 }
 
-impl Worker<'_> {
+impl Worker<'_, '_> {
     /// Runs one phase; whether the whole check is over.
     fn explore(
         &mut self,
@@ -120,14 +165,22 @@ impl Worker<'_> {
         name: &'static str,
     ) -> bool {
         loop {
-            let runs = self.context.with_exploration(|e| e.executions() + e.discarded());
+            let runs = self
+                .context
+                .with_exploration(|e| e.executions() + e.discarded());
             if runs >= budget.executions || self.clock.is_past(budget.until) {
                 return false;
             }
             if !run_execution(&self.context, body, place) {
                 return true;
             }
-            let finding = self.context.with_exploration(|exploration| exploration.finish());
+            let finding = self
+                .context
+                .with_exploration(|exploration| exploration.finish());
+            if let Some(observer) = &mut self.observer {
+                self.context
+                    .with_execution(|execution, _| observer(execution));
+            }
             let over = finding.is_some_and(|finding| self.add_failure(&finding, name));
             self.context.clean_up();
             if over {
@@ -157,8 +210,13 @@ impl Worker<'_> {
             || self.report.failures.len() >= MAX_FAILURES
     }
 
-    fn finish(self, start: Instant) {
-        let Worker { checker, context, report, .. } = self;
+    fn finish(self, start: Instant) -> Report {
+        let Worker {
+            checker,
+            context,
+            mut report,
+            ..
+        } = self;
         context.with_exploration(|exploration| {
             report.executions = exploration.executions();
             report.discarded = exploration.discarded();
@@ -173,7 +231,11 @@ impl Worker<'_> {
         let dropped = context.dropped_stacks();
         let replayed = matches!(checker.strategy, Strategy::Replay(_));
         let harness = std::thread::current();
-        let test = checker.name.as_deref().or(harness.name()).filter(|&name| name != "main");
+        let test = checker
+            .name
+            .as_deref()
+            .or(harness.name())
+            .filter(|&name| name != "main");
         for (index, failure) in report.failures.iter_mut().enumerate() {
             if dropped > 0 {
                 failure.notes.push(dropped_note(dropped));
@@ -187,11 +249,16 @@ impl Worker<'_> {
             }
         }
         report.elapsed = start.elapsed();
+        report
     }
 }
 
 fn dropped_note(count: usize) -> String {
-    let threads = if count == 1 { "thread was" } else { "threads were" };
+    let threads = if count == 1 {
+        "thread was"
+    } else {
+        "threads were"
+    };
     format!(
         "{count} {threads} left by dropping the stack without unwinding, because destructors or \
          `catch_unwind` kept them from ending; their memory is not given back"
@@ -218,7 +285,11 @@ struct Clock {
 
 impl Clock {
     fn new() -> Self {
-        Clock { every: 1, left: 1, last: Instant::now() }
+        Clock {
+            every: 1,
+            left: 1,
+            last: Instant::now(),
+        }
     }
 
     fn is_past(&mut self, until: Option<Instant>) -> bool {

@@ -21,16 +21,27 @@ pub(crate) fn save(schedule: &Schedule, name: Option<&str>) -> Saved {
     let command = |value: &str| format!("RADDLE_REPLAY='{value}' cargo test{test}");
     let written = match (name, folder()) {
         (Some(name), Some(folder)) => write(&folder, name, schedule),
-        _ => return Saved { replay: command(&line), problem: None },
+        _ => {
+            return Saved {
+                replay: command(&line),
+                problem: None,
+            };
+        }
     };
     match written {
-        Ok(path) if line.len() > MAX_PRINTED => {
-            Saved { replay: command(&path.display().to_string()), problem: None }
-        }
-        Ok(_) => Saved { replay: command(&line), problem: None },
+        Ok(path) if line.len() > MAX_PRINTED => Saved {
+            replay: command(&path.display().to_string()),
+            problem: None,
+        },
+        Ok(_) => Saved {
+            replay: command(&line),
+            problem: None,
+        },
         Err((path, error)) => Saved {
             replay: command(&line),
-            problem: Some(format!("the schedule could not be saved as {path:?}: {error}")),
+            problem: Some(format!(
+                "the schedule could not be saved as {path:?}: {error}"
+            )),
         },
     }
 }
@@ -48,6 +59,8 @@ fn write(folder: &Path, name: &str, schedule: &Schedule) -> Result<PathBuf, (Pat
 /// `raddle` in cargo's target folder, found from the running binary; cargo marks it with a tag.
 fn folder() -> Option<PathBuf> {
     let binary = std::env::current_exe().ok()?;
-    let target = binary.ancestors().find(|folder| folder.join("CACHEDIR.TAG").is_file())?;
+    let target = binary
+        .ancestors()
+        .find(|folder| folder.join("CACHEDIR.TAG").is_file())?;
     Some(target.join("raddle"))
 }

@@ -32,7 +32,10 @@ pub struct Search {
 impl Search {
     /// A search with this strategy and seed.
     pub fn new(strategy: impl Into<String>, seed: u64) -> Self {
-        Search { strategy: strategy.into(), seed }
+        Search {
+            strategy: strategy.into(),
+            seed,
+        }
     }
 }
 
@@ -103,11 +106,18 @@ impl Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Report { executions, classes, .. } = self;
+        let Report {
+            executions,
+            classes,
+            ..
+        } = self;
         match self.guarantee {
             Guarantee::Exhaustive => write!(f, "every behaviour was run: {classes} classes")?,
             Guarantee::Sampled => {
-                write!(f, "not every behaviour was run: {classes} classes in {executions} runs")?;
+                write!(
+                    f,
+                    "not every behaviour was run: {classes} classes in {executions} runs"
+                )?;
             }
             Guarantee::Replayed => write!(f, "one schedule was replayed")?,
         }

@@ -8,7 +8,7 @@ use raddle_engine::check::Finding;
 use raddle_engine::check::deadlock::Blocked;
 use raddle_engine::check::panic::Panic;
 use raddle_engine::object::Object;
-use raddle_engine::{Divergence, Operation, ThreadId};
+use raddle_engine::{Divergence, Operation, Record, ThreadId};
 
 use crate::failure::Failure;
 use crate::trace::{Names, Things, Trace, TraceStep};
@@ -28,8 +28,10 @@ pub(crate) fn message(
         Finding::Panic(panic) => panicked(panic, trace),
         Finding::Deadlock(blocked) => {
             let things = Things::of(execution, names);
-            let lines: Vec<_> =
-                blocked.iter().map(|one| waiting(one, execution, trace, &things, names)).collect();
+            let lines: Vec<_> = blocked
+                .iter()
+                .map(|one| waiting(one, execution, trace, &things, names))
+                .collect();
             lines.join("\n")
         }
         Finding::TooManyEvents { limit } => format!(
@@ -54,7 +56,11 @@ fn panicked(panic: &Panic, trace: &Trace) -> String {
     }
     let _ = write!(text, ":\n{}", panic.message);
     if let Some(joiner) = panic.joined_by {
-        let _ = write!(text, "\nand {}, which joined it, panicked in turn", trace.title(joiner));
+        let _ = write!(
+            text,
+            "\nand {}, which joined it, panicked in turn",
+            trace.title(joiner)
+        );
     }
     text
 }
@@ -101,22 +107,45 @@ fn waiting(
 }
 
 fn diverged(divergence: &Divergence) -> String {
-    let Divergence { after, thread, expected, found } = divergence;
+    let Divergence {
+        from,
+        after,
+        thread,
+        expected,
+        found,
+    } = divergence;
     let found = match found {
         Some(operation) => format!("it is at `{}`", operation.label()),
         None => "there is no such thread, or it has ended".to_owned(),
     };
-    format!(
-        "after {after} events, thread {thread} should do `{expected}`, but {found}\n\
-         help: the program must depend on nothing but its schedule: look for time, randomness, \
-         the order of a hash map, locks that raddle does not see, and state kept from one \
-         execution to the next"
-    )
+    match from {
+        Record::EarlierRun => format!(
+            "after {after} events, thread {thread} should do `{expected}` as in an earlier run, \
+             but {found}\n\
+             help: the program must depend on nothing but its schedule: look for time, randomness, \
+             the order of a hash map, locks that raddle does not see, and state kept from one \
+             execution to the next"
+        ),
+        Record::Schedule => format!(
+            "the schedule does not fit the program: after {after} steps, thread {thread} should \
+             do `{expected}`, but {found}\n\
+             help: the program has changed since the schedule was made, or it is another test's; \
+             run the test without a schedule to get a new one"
+        ),
+    }
 }
 
 pub(crate) fn failure(failure: &Failure, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    let executions = if failure.execution == 1 { "execution" } else { "executions" };
-    write!(f, "{} after {} {executions}", failure.kind, failure.execution)?;
+    let executions = if failure.execution == 1 {
+        "execution"
+    } else {
+        "executions"
+    };
+    write!(
+        f,
+        "{} after {} {executions}",
+        failure.kind, failure.execution
+    )?;
     writeln!(f, " ({})\n", failure.search)?;
     for line in failure.message.lines() {
         writeln!(f, "  {line}")?;
@@ -124,9 +153,18 @@ pub(crate) fn failure(failure: &Failure, f: &mut fmt::Formatter<'_>) -> fmt::Res
     writeln!(f)?;
     steps(&failure.trace, f)?;
     let used = |name: &str| {
-        failure.trace.steps.iter().any(|step| step.what.split([' ', ':']).any(|word| word == name))
+        failure
+            .trace
+            .steps
+            .iter()
+            .any(|step| step.what.split([' ', ':']).any(|word| word == name))
     };
-    let mut things = failure.trace.things.iter().filter(|(name, _)| used(name)).peekable();
+    let mut things = failure
+        .trace
+        .things
+        .iter()
+        .filter(|(name, _)| used(name))
+        .peekable();
     if things.peek().is_some() {
         writeln!(f)?;
     }
@@ -150,8 +188,12 @@ fn is_shown(step: &TraceStep) -> bool {
 }
 
 fn steps(trace: &Trace, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    let shown: Vec<(usize, &TraceStep)> =
-        trace.steps.iter().filter(|step| is_shown(step)).enumerate().collect();
+    let shown: Vec<(usize, &TraceStep)> = trace
+        .steps
+        .iter()
+        .filter(|step| is_shown(step))
+        .enumerate()
+        .collect();
     let left_out = shown.len().saturating_sub(MAX_STEPS);
     let shown = &shown[left_out..];
     let cell = |step: &TraceStep| {
@@ -174,7 +216,10 @@ fn steps(trace: &Trace, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     }
     let width = |thread: usize| {
         let cells = shown.iter().filter(|(_, step)| step.thread == thread);
-        let widest = cells.map(|(_, step)| cell(step).chars().count()).max().unwrap_or(0);
+        let widest = cells
+            .map(|(_, step)| cell(step).chars().count())
+            .max()
+            .unwrap_or(0);
         widest.max(trace.title(ThreadId::new(thread)).chars().count())
     };
     let widths: Vec<usize> = acting.iter().map(|&thread| width(thread)).collect();
@@ -186,7 +231,11 @@ fn steps(trace: &Trace, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     for (number, step) in shown {
         let mut line = format!("  {:>5}", number + 1);
         for (&thread, &width) in acting.iter().zip(&widths) {
-            let text = if thread == step.thread { cell(step) } else { String::new() };
+            let text = if thread == step.thread {
+                cell(step)
+            } else {
+                String::new()
+            };
             let _ = write!(line, " │ {text:<width$}");
         }
         writeln!(f, "{}", line.trim_end())?;

@@ -106,12 +106,18 @@ impl Trace {
                 spawned: place_of_spawn(index),
             })
             .collect();
-        Trace { threads, steps, things: things.made }
+        Trace {
+            threads,
+            steps,
+            things: things.made,
+        }
     }
 
     /// What to call a thread in front of the user.
     pub fn title(&self, thread: ThreadId) -> &str {
-        self.threads.get(thread.index()).map_or("?", TraceThread::title)
+        self.threads
+            .get(thread.index())
+            .map_or("?", TraceThread::title)
     }
 }
 
@@ -125,8 +131,12 @@ pub(crate) struct Things {
 
 impl Things {
     pub(crate) fn of(execution: &Execution, names: &dyn Names) -> Self {
-        let locations: Vec<_> = (0..execution.locations.len()).map(|i| names.location(i)).collect();
-        let objects: Vec<_> = (0..execution.objects.len()).map(|i| names.object(i)).collect();
+        let locations: Vec<_> = (0..execution.locations.len())
+            .map(|i| names.location(i))
+            .collect();
+        let objects: Vec<_> = (0..execution.objects.len())
+            .map(|i| names.object(i))
+            .collect();
         let all: Vec<_> = locations.iter().chain(&objects).collect();
         let called: Vec<String> = (0..all.len())
             .map(|index| {
@@ -139,10 +149,18 @@ impl Things {
                 }
             })
             .collect();
-        let made = called.iter().cloned().zip(all.iter().map(|(_, place)| place.clone())).collect();
+        let made = called
+            .iter()
+            .cloned()
+            .zip(all.iter().map(|(_, place)| place.clone()))
+            .collect();
         let objects = called[locations.len()..].to_vec();
         let locations = called[..locations.len()].to_vec();
-        Things { locations, objects, made }
+        Things {
+            locations,
+            objects,
+            made,
+        }
     }
 
     pub(crate) fn object(&self, index: usize) -> &str {
@@ -165,11 +183,15 @@ impl Things {
                 let index = location.index();
                 format!("load {} = {}", self.locations[index], show(index, read))
             }
-            Operation::Store { location, value, .. } => {
+            Operation::Store {
+                location, value, ..
+            } => {
                 let index = location.index();
                 format!("store {} to {}", show(index, value), self.locations[index])
             }
-            Operation::Update { location, update, .. } => {
+            Operation::Update {
+                location, update, ..
+            } => {
                 let index = location.index();
                 let (name, old) = (&self.locations[index], show(index, read));
                 match update.apply(read) {
@@ -199,7 +221,10 @@ impl Things {
             }
             Operation::IsFinished { .. } => {
                 let answer = if read == 1 { "yes" } else { "no" };
-                format!("{}: {answer}", self.describe_pending(&event.operation, execution))
+                format!(
+                    "{}: {answer}",
+                    self.describe_pending(&event.operation, execution)
+                )
             }
             Operation::Call { .. } => {
                 let what = self.describe_pending(&event.operation, execution);

@@ -30,7 +30,13 @@ pub fn blocked(execution: &Execution) -> Vec<Blocked> {
                 Operation::Call { object, .. } => execution.objects[object.index()].blocked_by(),
                 _ => None,
             };
-            Some(Blocked { thread, operation, site, waits_for, holds: held_by(execution, thread) })
+            Some(Blocked {
+                thread,
+                operation,
+                site,
+                waits_for,
+                holds: held_by(execution, thread),
+            })
         })
         .collect()
 }

@@ -33,14 +33,12 @@ pub(crate) fn check(execution: &Execution, ending: &Ending, max_events: usize) -
         Ending::StackOverflow(thread) => Some(Finding::StackOverflow(*thread)),
         Ending::Discarded => None,
         // A panic often is the reason why others wait for ever, so it comes first.
-        Ending::Complete | Ending::Deadlock | Ending::TooManyEvents => {
-            panic::unhandled(execution).map(|panic| Finding::Panic(panic.clone())).or_else(|| {
-                match ending {
-                    Ending::Deadlock => Some(Finding::Deadlock(deadlock::blocked(execution))),
-                    Ending::TooManyEvents => Some(Finding::TooManyEvents { limit: max_events }),
-                    _ => None,
-                }
-            })
-        }
+        Ending::Complete | Ending::Deadlock | Ending::TooManyEvents => panic::unhandled(execution)
+            .map(|panic| Finding::Panic(panic.clone()))
+            .or_else(|| match ending {
+                Ending::Deadlock => Some(Finding::Deadlock(deadlock::blocked(execution))),
+                Ending::TooManyEvents => Some(Finding::TooManyEvents { limit: max_events }),
+                _ => None,
+            }),
     }
 }

@@ -23,7 +23,10 @@ pub struct Panic {
 
 /// The first panic that the program did not deal with.
 pub fn unhandled(execution: &Execution) -> Option<&Panic> {
-    execution.panics.iter().find(|panic| !is_handled(execution, panic))
+    execution
+        .panics
+        .iter()
+        .find(|panic| !is_handled(execution, panic))
 }
 
 fn is_handled(execution: &Execution, panic: &Panic) -> bool {

@@ -22,7 +22,11 @@ pub struct Location {
 
 impl Location {
     pub(crate) fn new(initial: u64) -> Self {
-        Location { initial, value: initial, last_write: None }
+        Location {
+            initial,
+            value: initial,
+            last_write: None,
+        }
     }
 
     /// Makes `value` the latest value and says which write it follows in coherence order.

@@ -72,8 +72,14 @@ fn next_ready(graph: &Graph, thread: ThreadId) -> Option<EventId> {
         Kind::ReadForUpdate { location, .. } => {
             latest(graph, location) == node.source
                 && match line.nodes.get(index as usize + 1) {
-                    Some(&Node { kind: Kind::WriteOfUpdate { .. }, .. }) => {
-                        let write = EventId { index: index + 1, ..id };
+                    Some(&Node {
+                        kind: Kind::WriteOfUpdate { .. },
+                        ..
+                    }) => {
+                        let write = EventId {
+                            index: index + 1,
+                            ..id
+                        };
                         is_next_write(graph, location, write) && unread(graph, location) == 1
                     }
                     _ => true,
@@ -118,9 +124,18 @@ fn place(graph: &mut Graph, id: EventId, steps: &mut Vec<EventId>) -> u32 {
                 Some(write) => graph.node_mut(write).unread -= 1,
                 None => graph.cell_mut(location).unread -= 1,
             }
-            let write = EventId { index: id.index + 1, ..id };
-            let next = graph.lines[id.thread.index()].nodes.get(write.index as usize);
-            if let Some(Node { kind: Kind::WriteOfUpdate { .. }, .. }) = next {
+            let write = EventId {
+                index: id.index + 1,
+                ..id
+            };
+            let next = graph.lines[id.thread.index()]
+                .nodes
+                .get(write.index as usize);
+            if let Some(Node {
+                kind: Kind::WriteOfUpdate { .. },
+                ..
+            }) = next
+            {
                 graph.set_clocks(write);
                 graph.cell_mut(location).placed += 1;
                 steps.push(id);

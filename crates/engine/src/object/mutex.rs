@@ -43,7 +43,10 @@ impl Call {
 impl Mutex {
     /// A free lock.
     pub fn new(poisoned: bool) -> Self {
-        Mutex { holder: None, poisoned }
+        Mutex {
+            holder: None,
+            poisoned,
+        }
     }
 
     /// Whether some holder panicked.
@@ -67,7 +70,9 @@ impl Machine for Mutex {
             Call::TryLock if self.holder.is_some() => Reply::WouldBlock,
             Call::Lock | Call::TryLock => {
                 self.holder = Some(by);
-                Reply::Acquired { poisoned: self.poisoned }
+                Reply::Acquired {
+                    poisoned: self.poisoned,
+                }
             }
             Call::Unlock { poison } => {
                 self.holder = None;

@@ -4,14 +4,15 @@
 //! remember how many alternatives each step had and which one was taken, and in the next
 //! execution take the next alternative at the last step that has one left.
 
-use super::{Choice, Divergence, Strategy};
-use crate::event::ThreadId;
+use super::{Choice, Divergence, Record, Strategy};
+use crate::event::{Operation, ThreadId};
 use crate::execution::Execution;
 use crate::world::{Ending, State};
 
 /// All schedules in depth-first order.
 #[derive(Debug, Default)]
 pub struct Enumerate {
+    private_first: bool,
     steps: Vec<Taken>,
     depth: usize,
     started: bool,
@@ -29,12 +30,33 @@ impl Enumerate {
     pub fn new() -> Self {
         Self::default()
     }
+
+    /// Like [`Enumerate::new`], but an operation that no other thread can notice is performed as
+    /// soon as it is pending. This leaves out most schedules and no class.
+    pub fn private_first() -> Self {
+        Enumerate {
+            private_first: true,
+            ..Self::default()
+        }
+    }
+}
+
+/// Whether it makes no difference to any other thread when this operation is performed.
+fn is_private(operation: &Operation) -> bool {
+    matches!(
+        operation,
+        Operation::Begin | Operation::Spawn | Operation::Join { .. } | Operation::Yield
+    )
 }
 
 impl Strategy for Enumerate {
     fn begin(&mut self) -> bool {
         if self.started {
-            while self.steps.last().is_some_and(|step| step.alternative + 1 == step.alternatives) {
+            while self
+                .steps
+                .last()
+                .is_some_and(|step| step.alternative + 1 == step.alternatives)
+            {
                 self.steps.pop();
             }
             match self.steps.last_mut() {
@@ -48,9 +70,18 @@ impl Strategy for Enumerate {
     }
 
     fn choose(&mut self, state: &State) -> Result<Choice, Divergence> {
+        if self.private_first {
+            let private = |&&thread: &&ThreadId| is_private(state.pending(thread));
+            if let Some(&thread) = state.enabled().iter().find(private) {
+                return Ok(Choice::run(thread));
+            }
+        }
         let choices = all_choices(state);
         if self.depth == self.steps.len() {
-            self.steps.push(Taken { alternative: 0, alternatives: choices.len() });
+            self.steps.push(Taken {
+                alternative: 0,
+                alternatives: choices.len(),
+            });
         }
         let step = &self.steps[self.depth];
         self.depth += 1;
@@ -59,9 +90,13 @@ impl Strategy for Enumerate {
         }
         let thread = state.enabled()[0];
         Err(Divergence {
+            from: Record::EarlierRun,
             after: self.depth - 1,
             thread: state.execution().path(thread),
-            expected: format!("one of {} ways to go on, as in the last run", step.alternatives),
+            expected: format!(
+                "one of {} ways to go on, as in the last run",
+                step.alternatives
+            ),
             found: Some(*state.pending(thread)),
         })
     }
@@ -82,7 +117,11 @@ fn all_choices(state: &State) -> Vec<Choice> {
     for thread in threads {
         for source in 0..state.sources(thread) {
             for outcome in 0..state.outcomes(thread) {
-                choices.push(Choice { thread, source, outcome });
+                choices.push(Choice {
+                    thread,
+                    source,
+                    outcome,
+                });
             }
         }
     }

@@ -33,13 +33,19 @@ pub struct Choice {
 impl Choice {
     /// This thread goes on with the first source and the first outcome.
     pub fn run(thread: ThreadId) -> Self {
-        Choice { thread, source: 0, outcome: 0 }
+        Choice {
+            thread,
+            source: 0,
+            outcome: 0,
+        }
     }
 }
 
 /// The program did not do what the strategy had on record for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Divergence {
+    /// Whose record it was.
+    pub from: Record,
     /// How many events had been performed as recorded.
     pub after: usize,
     /// The thread that differs.
@@ -48,6 +54,15 @@ pub struct Divergence {
     pub expected: String,
     /// What it was about to do; `None` if there is no such thread or it has ended.
     pub found: Option<Operation>,
+}
+
+/// What the strategy goes by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Record {
+    /// What the program did in an earlier run.
+    EarlierRun,
+    /// A schedule given by the user.
+    Schedule,
 }
 
 /// Decides what happens next, execution after execution.

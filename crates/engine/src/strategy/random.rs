@@ -13,11 +13,17 @@ pub struct Random {
 impl Random {
     /// A walk that depends on nothing but the seed and the program.
     pub fn new(seed: u64) -> Self {
-        Random { rng: Rng::new(seed) }
+        Random {
+            rng: Rng::new(seed),
+        }
     }
 
     fn pick(&mut self, bound: u32) -> u32 {
-        if bound == 1 { 0 } else { self.rng.below(bound as usize) as u32 }
+        if bound == 1 {
+            0
+        } else {
+            self.rng.below(bound as usize) as u32
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 //! Where the program no longer does what the schedule says, the execution stops there and says
 //! what differs. Past the end of the schedule each thread runs as far as it can.
 
-use super::{Choice, Divergence, Strategy};
+use super::{Choice, Divergence, Record, Strategy};
 use crate::schedule::Schedule;
 use crate::world::State;
 
@@ -18,7 +18,11 @@ pub struct Replay {
 impl Replay {
     /// Will follow this schedule.
     pub fn new(schedule: Schedule) -> Self {
-        Replay { schedule, position: 0, started: false }
+        Replay {
+            schedule,
+            position: 0,
+            started: false,
+        }
     }
 }
 
@@ -29,7 +33,11 @@ impl Strategy for Replay {
 
     fn choose(&mut self, state: &State) -> Result<Choice, Divergence> {
         let Some(step) = self.schedule.steps.get(self.position) else {
-            let first = state.enabled().iter().min().expect("some thread is enabled");
+            let first = state
+                .enabled()
+                .iter()
+                .min()
+                .expect("some thread is enabled");
             return Ok(Choice::run(*first));
         };
         let thread = state.execution().thread_at(&step.thread);
@@ -40,9 +48,14 @@ impl Strategy for Replay {
             && step.outcome < state.outcomes(thread)
         {
             self.position += 1;
-            return Ok(Choice { thread, source: 0, outcome: step.outcome });
+            return Ok(Choice {
+                thread,
+                source: 0,
+                outcome: step.outcome,
+            });
         }
         Err(Divergence {
+            from: Record::Schedule,
             after: self.position,
             thread: step.thread.clone(),
             expected: step.operation.clone(),

@@ -122,7 +122,9 @@ impl Context {
     /// Never to be resumed.
     fn give_up(&self) -> ! {
         loop {
-            self.slots.borrow_mut()[self.thread.get().index()].after_stop.given_up = true;
+            self.slots.borrow_mut()[self.thread.get().index()]
+                .after_stop
+                .given_up = true;
             self.suspend();
         }
     }
@@ -138,8 +140,7 @@ impl Context {
         if operations > MAX_OPERATIONS {
             self.give_up();
         }
-        let mut reply =
-            self.with_world(|world| world.request_after_stop(thread, operation, site));
+        let mut reply = self.with_world(|world| world.request_after_stop(thread, operation, site));
         while reply.is_none() {
             self.slots.borrow_mut()[thread.index()].after_stop.waits = true;
             self.suspend();
@@ -180,7 +181,10 @@ impl Context {
         loop {
             let slots = self.slots.borrow();
             let left = || {
-                let left = slots.iter().enumerate().filter(|(_, slot)| slot.coroutine.is_some());
+                let left = slots
+                    .iter()
+                    .enumerate()
+                    .filter(|(_, slot)| slot.coroutine.is_some());
                 left.map(|(index, slot)| (ThreadId::new(index), slot))
             };
             let (youngest, _) = left().last()?;

@@ -94,7 +94,10 @@ impl Context {
         let coroutine = unsafe { Coroutine::with_stack_unchecked(stack, run) };
         let slot = Slot {
             yielder: std::ptr::null(),
-            guard: Guard { trap: coroutine.trap_handler(), limit },
+            guard: Guard {
+                trap: coroutine.trap_handler(),
+                limit,
+            },
             coroutine: Some(coroutine),
             name,
             unwinding: false,
@@ -107,12 +110,7 @@ impl Context {
     }
 
     /// The whole life of a thread, inside its coroutine.
-    fn run_body(
-        &self,
-        thread: ThreadId,
-        place: &'static Location<'static>,
-        body: impl FnOnce(),
-    ) {
+    fn run_body(&self, thread: ThreadId, place: &'static Location<'static>, body: impl FnOnce()) {
         if self.stopped.get() {
             // It never began: only its captures are to be dropped, which is user code too.
             let _ = catch_unwind(AssertUnwindSafe(|| drop(body)));
@@ -153,7 +151,10 @@ impl Context {
     pub(super) fn resume(&self, thread: ThreadId) -> CoroutineResult<(), Exit> {
         let mut slots = self.slots.borrow_mut();
         let slot = &mut slots[thread.index()];
-        let mut coroutine = slot.coroutine.take().expect("raddle: a thread that ended was run");
+        let mut coroutine = slot
+            .coroutine
+            .take()
+            .expect("raddle: a thread that ended was run");
         if std::mem::take(&mut slot.counted) {
             self.unwinding.update(|count| count - 1);
         }

@@ -218,7 +218,10 @@ impl Names for Context {
 
     fn object(&self, index: usize) -> (&str, Option<Place>) {
         let kind = self.exploration.borrow().execution().objects[index].kind();
-        (kind, self.made.borrow().objects.get(index).copied().map(place))
+        (
+            kind,
+            self.made.borrow().objects.get(index).copied().map(place),
+        )
     }
 
     fn location(&self, index: usize) -> (&str, Option<Place>) {
@@ -230,5 +233,8 @@ impl Names for Context {
 }
 
 fn place(location: &'static Location<'static>) -> Place {
-    Place { file: location.file().to_owned(), line: location.line() }
+    Place {
+        file: location.file().to_owned(),
+        line: location.line(),
+    }
 }

@@ -28,7 +28,10 @@ pub(super) fn give_up(stack_size: usize) -> ! {
     std::process::exit(2);
 }
 
-#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[cfg(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
 mod handler {
     use std::sync::OnceLock;
 
@@ -80,7 +83,13 @@ mod handler {
 
     #[cfg(target_arch = "x86_64")]
     fn set(context: &mut libc::mcontext_t, regs: TrapHandlerRegs) {
-        let TrapHandlerRegs { rip, rsp, rbp, rdi, rsi } = regs;
+        let TrapHandlerRegs {
+            rip,
+            rsp,
+            rbp,
+            rdi,
+            rsi,
+        } = regs;
         context.gregs[libc::REG_RIP as usize] = rip as i64;
         context.gregs[libc::REG_RSP as usize] = rsp as i64;
         context.gregs[libc::REG_RBP as usize] = rbp as i64;
@@ -90,7 +99,14 @@ mod handler {
 
     #[cfg(target_arch = "aarch64")]
     fn set(context: &mut libc::mcontext_t, regs: TrapHandlerRegs) {
-        let TrapHandlerRegs { pc, sp, x0, x1, x29, lr } = regs;
+        let TrapHandlerRegs {
+            pc,
+            sp,
+            x0,
+            x1,
+            x29,
+            lr,
+        } = regs;
         context.pc = pc;
         context.sp = sp;
         context.regs[0] = x0;
@@ -99,11 +115,7 @@ mod handler {
         context.regs[30] = lr;
     }
 
-    unsafe fn pass_on(
-        signal: libc::c_int,
-        info: *mut libc::siginfo_t,
-        context: *mut libc::c_void,
-    ) {
+    unsafe fn pass_on(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
         match PREVIOUS.get() {
             Some(previous) if previous.sa_sigaction > libc::SIG_IGN => {
                 type Handler =
@@ -123,7 +135,10 @@ mod handler {
     }
 }
 
-#[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
+#[cfg(not(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+)))]
 mod handler {
     /// On other systems an overflow ends the process, as it does outside a check.
     pub(crate) fn install() {}

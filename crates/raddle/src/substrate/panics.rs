@@ -44,7 +44,10 @@ impl Context {
         {
             slot.unwinding = true;
         }
-        let events = self.exploration.try_borrow().map(|e| e.execution().events.len());
+        let events = self
+            .exploration
+            .try_borrow()
+            .map(|e| e.execution().events.len());
         *self.last_panic.borrow_mut() = Some(Noted {
             thread,
             place: info.location().map(ToString::to_string),
@@ -58,7 +61,11 @@ impl Context {
             return;
         }
         let thread = self.thread.get();
-        let noted = self.last_panic.borrow_mut().take().filter(|noted| noted.thread == thread);
+        let noted = self
+            .last_panic
+            .borrow_mut()
+            .take()
+            .filter(|noted| noted.thread == thread);
         let message = match payload.downcast_ref::<&str>() {
             Some(text) => (*text).to_owned(),
             None => match payload.downcast_ref::<String>() {

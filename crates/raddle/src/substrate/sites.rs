@@ -14,7 +14,10 @@ pub(crate) struct Sites {
 
 impl Sites {
     pub(crate) fn new() -> Self {
-        Sites { places: Vec::new(), table: vec![None; 64] }
+        Sites {
+            places: Vec::new(),
+            table: vec![None; 64],
+        }
     }
 
     #[inline]

@@ -138,9 +138,14 @@ impl<T: ?Sized> Mutex<T> {
     fn call(&self, context: &Context, place: &'static Location<'static>, call: Call) -> Reply {
         context.perform(place, |world| {
             let object = context.object(world, &self.identity, self.made, || {
-                Object::Mutex(object::mutex::Mutex::new(self.poisoned.load(Ordering::Relaxed)))
+                Object::Mutex(object::mutex::Mutex::new(
+                    self.poisoned.load(Ordering::Relaxed),
+                ))
             });
-            Operation::Call { object, call: object::Call::Mutex(call) }
+            Operation::Call {
+                object,
+                call: object::Call::Mutex(call),
+            }
         })
     }
 
@@ -157,7 +162,13 @@ impl<T: ?Sized> Mutex<T> {
         place: &'static Location<'static>,
     ) -> LockResult<MutexGuard<'a, T>> {
         let panicking = std::thread::panicking();
-        let guard = MutexGuard { lock: self, raw: Some(raw), stamp: 0, panicking, place };
+        let guard = MutexGuard {
+            lock: self,
+            raw: Some(raw),
+            stamp: 0,
+            panicking,
+            place,
+        };
         or_poisoned(guard, self.poisoned.load(Ordering::Relaxed))
     }
 
@@ -190,7 +201,11 @@ impl<T: ?Sized> Mutex<T> {
 }
 
 fn or_poisoned<V>(value: V, poisoned: bool) -> LockResult<V> {
-    if poisoned { Err(PoisonError::new(value)) } else { Ok(value) }
+    if poisoned {
+        Err(PoisonError::new(value))
+    } else {
+        Ok(value)
+    }
 }
 
 impl<T: ?Sized> Drop for MutexGuard<'_, T> {

@@ -15,7 +15,10 @@ pub struct Thread(pub(super) Inner);
 #[derive(Clone)]
 pub(super) enum Inner {
     Std(std::thread::Thread),
-    Modelled { id: ThreadId, name: Option<Arc<str>> },
+    Modelled {
+        id: ThreadId,
+        name: Option<Arc<str>>,
+    },
 }
 
 /// Tells threads apart, as [`std::thread::ThreadId`].
@@ -34,8 +37,14 @@ impl Thread {
         thread: raddle_engine::ThreadId,
         name: Option<Arc<str>>,
     ) -> Self {
-        let id = Id::Modelled { execution: context.stamp(), index: thread.index() };
-        Thread(Inner::Modelled { id: ThreadId(id), name })
+        let id = Id::Modelled {
+            execution: context.stamp(),
+            index: thread.index(),
+        };
+        Thread(Inner::Modelled {
+            id: ThreadId(id),
+            name,
+        })
     }
 
     /// The thread's identifier, which no other thread of the process has.

@@ -39,7 +39,9 @@ where
     };
     let Some(context) = current() else {
         return std::thread::scope(|std| {
-            scope.std.store(std::ptr::from_ref(std).cast_mut().cast(), Ordering::Release);
+            scope
+                .std
+                .store(std::ptr::from_ref(std).cast_mut().cast(), Ordering::Release);
             f(&scope)
         });
     };
@@ -63,7 +65,9 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         F: FnOnce() -> T + Send + 'scope,
         T: Send + 'scope,
     {
-        Builder::new().spawn_scoped(self, f).expect("failed to spawn thread")
+        Builder::new()
+            .spawn_scoped(self, f)
+            .expect("failed to spawn thread")
     }
 
     /// Waits for all threads; whether one of them panicked and nobody took the panic. The wait
@@ -71,7 +75,11 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     fn wait(&self, context: &Context, place: &'static Location<'static>) -> bool {
         let mut panicked = false;
         loop {
-            let next = self.threads.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            let next = self
+                .threads
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .pop();
             let Some(target) = next else { return panicked };
             context.perform_protected(place, Operation::Join { target });
             panicked |= context.join_panic(target);
@@ -106,15 +114,25 @@ impl Builder {
             let std = unsafe { &*std.cast::<std::thread::Scope<'scope, 'env>>() };
             let handle = self.for_std().spawn_scoped(std, f)?;
             let thread = Thread(Inner::Std(handle.thread().clone()));
-            return Ok(ScopedJoinHandle { thread, handle: Handle::Std(handle) });
+            return Ok(ScopedJoinHandle {
+                thread,
+                handle: Handle::Std(handle),
+            });
         }
         let context = current().unwrap_or_else(|| {
             panic!("raddle: a scope of a check is used by a thread that is not controlled")
         });
         // SAFETY: `scope` waits for this thread before anything that outlives `'scope` ends.
         let started = unsafe { self.start(context, place, f) };
-        scope.threads.lock().unwrap_or_else(PoisonError::into_inner).push(started.id);
-        Ok(ScopedJoinHandle { thread: started.thread.clone(), handle: Handle::Modelled(started) })
+        scope
+            .threads
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(started.id);
+        Ok(ScopedJoinHandle {
+            thread: started.thread.clone(),
+            handle: Handle::Modelled(started),
+        })
     }
 }
 

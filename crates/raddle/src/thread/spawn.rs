@@ -33,7 +33,10 @@ impl Builder {
     /// A thread without a name and with the usual stack.
     #[expect(clippy::new_without_default, reason = "std's has none either")]
     pub fn new() -> Self {
-        Builder { name: None, stack_size: None }
+        Builder {
+            name: None,
+            stack_size: None,
+        }
     }
 
     /// Names the thread.
@@ -78,7 +81,10 @@ impl Builder {
             // SAFETY: as for this function.
             None => Handle::Std(unsafe { self.for_std().spawn_unchecked(f) }?),
         };
-        Ok(JoinHandle { thread: handle.thread(), handle })
+        Ok(JoinHandle {
+            thread: handle.thread(),
+            handle,
+        })
     }
 
     pub(super) fn for_std(self) -> std::thread::Builder {
@@ -128,7 +134,11 @@ impl Builder {
         };
         // SAFETY: as for this function.
         let thread = unsafe { context.spawn(place, name.clone(), body) };
-        Modelled { id: thread, thread: Thread::modelled(context, thread, name), result }
+        Modelled {
+            id: thread,
+            thread: Thread::modelled(context, thread, name),
+            result,
+        }
     }
 }
 
@@ -142,9 +152,8 @@ pub(super) struct Modelled<T> {
 impl<T> Modelled<T> {
     /// The check it belongs to, which must be the running one.
     fn context<'a>(&self) -> &'a Context {
-        let context = current().filter(|context| {
-            Thread::modelled(context, self.id, None).id() == self.thread.id()
-        });
+        let context = current()
+            .filter(|context| Thread::modelled(context, self.id, None).id() == self.thread.id());
         context.unwrap_or_else(|| {
             panic!("raddle: the handle of a modelled thread is used outside its execution")
         })
@@ -152,14 +161,20 @@ impl<T> Modelled<T> {
 
     pub(super) fn is_finished(&self, place: &'static Location<'static>) -> bool {
         let target = self.id;
-        self.context().perform(place, |_| Operation::IsFinished { target }) == Reply::Value(1)
+        self.context()
+            .perform(place, |_| Operation::IsFinished { target })
+            == Reply::Value(1)
     }
 
     pub(super) fn join(&self, place: &'static Location<'static>) -> Result<T> {
         let target = self.id;
         let context = self.context();
         context.perform(place, |_| Operation::Join { target });
-        let result = self.result.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let result = self
+            .result
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
         if let Some(Err(_)) = result {
             context.join_panic(target);
         }

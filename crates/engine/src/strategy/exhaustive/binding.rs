@@ -7,7 +7,7 @@
 
 use super::graph::{Graph, Kind, Machine};
 use crate::event::{EventId, LocationId, ObjectId, Operation, ThreadId};
-use crate::strategy::{Choice, Divergence};
+use crate::strategy::{Choice, Divergence, Record};
 use crate::world::State;
 
 #[derive(Debug, Default)]
@@ -29,7 +29,10 @@ struct Names<Id> {
 
 impl<Id> Default for Names<Id> {
     fn default() -> Self {
-        Names { to_world: Vec::new(), to_graph: Vec::new() }
+        Names {
+            to_world: Vec::new(),
+            to_graph: Vec::new(),
+        }
     }
 }
 
@@ -72,23 +75,30 @@ impl Binding {
     }
 
     pub(super) fn bind_thread(&mut self, graph: ThreadId, world: ThreadId) {
-        self.threads.bind((graph, graph.index()), (world, world.index()));
+        self.threads
+            .bind((graph, graph.index()), (world, world.index()));
     }
 
     pub(super) fn to_world(&self, thread: ThreadId) -> ThreadId {
-        self.threads.world(thread.index()).expect("its creation has been run")
+        self.threads
+            .world(thread.index())
+            .expect("its creation has been run")
     }
 
     pub(super) fn to_graph(&self, thread: ThreadId) -> ThreadId {
-        self.threads.graph(thread.index()).expect("its creation is in the graph")
+        self.threads
+            .graph(thread.index())
+            .expect("its creation is in the graph")
     }
 
     fn bind_location(&mut self, graph: LocationId, world: LocationId) -> bool {
-        self.locations.bind((graph, graph.index()), (world, world.index()))
+        self.locations
+            .bind((graph, graph.index()), (world, world.index()))
     }
 
     fn bind_object(&mut self, graph: ObjectId, world: ObjectId) -> bool {
-        self.objects.bind((graph, graph.index()), (world, world.index()))
+        self.objects
+            .bind((graph, graph.index()), (world, world.index()))
     }
 
     /// The graph's name of a location, a new one if the graph has not seen it.
@@ -147,7 +157,11 @@ impl Binding {
         let node = graph.node(event);
         let thread = self.to_world(event.thread);
         if state.is_enabled(thread) && self.fits(graph, state, event) {
-            return Ok(Choice { thread, source: 0, outcome: node.outcome });
+            return Ok(Choice {
+                thread,
+                source: 0,
+                outcome: node.outcome,
+            });
         }
         Err(self.divergence(graph, state, event))
     }
@@ -159,11 +173,14 @@ impl Binding {
         state: &State,
     ) -> Result<(), Divergence> {
         for &thread in &graph.canonical {
-            let Some((event, object, call)) = graph.pending_call(thread) else { continue };
+            let Some((event, object, call)) = graph.pending_call(thread) else {
+                continue;
+            };
             let fits = match *state.pending(self.to_world(thread)) {
-                Operation::Call { object: here, call: now } => {
-                    call == now && self.bind_object(object, here)
-                }
+                Operation::Call {
+                    object: here,
+                    call: now,
+                } => call == now && self.bind_object(object, here),
                 _ => false,
             };
             if !fits {
@@ -197,19 +214,37 @@ impl Binding {
                 self.bind_location(location, here)
                     && graph.value(location, node.source) == value(here)
             }
-            (Kind::Write { location }, Operation::Store { location: here, value, .. }) => {
-                self.bind_location(location, here) && node.value == value
-            }
+            (
+                Kind::Write { location },
+                Operation::Store {
+                    location: here,
+                    value,
+                    ..
+                },
+            ) => self.bind_location(location, here) && node.value == value,
             (
                 Kind::ReadForUpdate { location, update },
-                Operation::Update { location: here, update: now, .. },
+                Operation::Update {
+                    location: here,
+                    update: now,
+                    ..
+                },
             ) => {
                 self.bind_location(location, here)
                     && update == now
                     && graph.value(location, node.source) == value(here)
             }
-            (Kind::Completion { object }, Operation::Call { object: here, call: now }) => {
-                let call = EventId { index: event.index - 1, ..event };
+            (
+                Kind::Completion { object },
+                Operation::Call {
+                    object: here,
+                    call: now,
+                },
+            ) => {
+                let call = EventId {
+                    index: event.index - 1,
+                    ..event
+                };
                 self.bind_object(object, here)
                     && matches!(graph.node(call).kind, Kind::Call { call, .. } if call == now)
             }
@@ -230,7 +265,11 @@ impl Binding {
             Kind::ReadForUpdate { .. } | Kind::WriteOfUpdate { .. } => "atomic update",
             Kind::Write { .. } => "store",
             Kind::Call { call, .. } => call.label(),
-            Kind::Completion { .. } => match graph.node(EventId { index: event.index - 1, ..event })
+            Kind::Completion { .. } => match graph
+                .node(EventId {
+                    index: event.index - 1,
+                    ..event
+                })
                 .kind
             {
                 Kind::Call { call, .. } => call.label(),
@@ -238,6 +277,7 @@ impl Binding {
             },
         };
         Divergence {
+            from: Record::EarlierRun,
             after: state.execution().events.len(),
             thread: state.execution().path(thread),
             expected: expected.to_owned(),

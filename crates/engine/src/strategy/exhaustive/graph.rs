@@ -17,21 +17,43 @@ use crate::object::{Call, Object};
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Kind {
     Begin,
-    End { location: LocationId },
-    Spawn { child: ThreadId },
-    Join { target: ThreadId },
+    End {
+        location: LocationId,
+    },
+    Spawn {
+        child: ThreadId,
+    },
+    Join {
+        target: ThreadId,
+    },
     /// Touches nothing that others can see: a fence, a yield.
     Local,
-    Choose { alternatives: u32 },
-    Read { location: LocationId },
+    Choose {
+        alternatives: u32,
+    },
+    Read {
+        location: LocationId,
+    },
     /// The read of an atomic update. If it writes, the next event of the thread is its write.
-    ReadForUpdate { location: LocationId, update: Update },
-    Write { location: LocationId },
+    ReadForUpdate {
+        location: LocationId,
+        update: Update,
+    },
+    Write {
+        location: LocationId,
+    },
     /// The write of an atomic update: directly after its source in coherence order.
-    WriteOfUpdate { location: LocationId },
-    Call { object: ObjectId, call: Call },
+    WriteOfUpdate {
+        location: LocationId,
+    },
+    Call {
+        object: ObjectId,
+        call: Call,
+    },
     /// The previous event of the thread is the call it completes.
-    Completion { object: ObjectId },
+    Completion {
+        object: ObjectId,
+    },
 }
 
 impl Kind {
@@ -144,7 +166,10 @@ impl Machine {
 impl Graph {
     /// A graph with the main thread and no event.
     pub(crate) fn new() -> Self {
-        let mut graph = Graph { width: 4, ..Graph::default() };
+        let mut graph = Graph {
+            width: 4,
+            ..Graph::default()
+        };
         graph.add_thread(None);
         graph
     }
@@ -177,20 +202,34 @@ impl Graph {
     pub(crate) fn tail(&self, thread: ThreadId) -> Option<(EventId, &Node)> {
         let nodes = &self.lines[thread.index()].nodes;
         let index = nodes.len().checked_sub(1)?;
-        Some((EventId { thread, index: index as u32 }, &nodes[index]))
+        Some((
+            EventId {
+                thread,
+                index: index as u32,
+            },
+            &nodes[index],
+        ))
     }
 
     /// The call a thread waits for, if its last event is one.
     pub(crate) fn pending_call(&self, thread: ThreadId) -> Option<(EventId, ObjectId, Call)> {
         match self.tail(thread)? {
-            (id, &Node { kind: Kind::Call { object, call }, .. }) => Some((id, object, call)),
+            (
+                id,
+                &Node {
+                    kind: Kind::Call { object, call },
+                    ..
+                },
+            ) => Some((id, object, call)),
             _ => None,
         }
     }
 
     /// The location that a thread's end writes.
     pub(crate) fn ended(&self, thread: ThreadId) -> LocationId {
-        self.lines[thread.index()].ended.expect("every line has its location")
+        self.lines[thread.index()]
+            .ended
+            .expect("every line has its location")
     }
 
     pub(crate) fn end_of(&self, thread: ThreadId) -> Option<EventId> {
@@ -209,7 +248,10 @@ impl Graph {
     pub(crate) fn coherence(&self, location: LocationId, write: Option<EventId>) -> usize {
         let Some(write) = write else { return 0 };
         let writes = &self.cell(location).writes;
-        1 + writes.iter().rposition(|&other| other == write).expect("the write is in the graph")
+        1 + writes
+            .iter()
+            .rposition(|&other| other == write)
+            .expect("the write is in the graph")
     }
 
     pub(crate) fn causal(&self, id: EventId) -> &[u32] {
@@ -233,9 +275,15 @@ impl Graph {
         let index = match self.lines.iter().position(|line| !line.live) {
             Some(index) => index,
             None => {
-                self.cells.push(Cell { reserved: true, ..Cell::default() });
+                self.cells.push(Cell {
+                    reserved: true,
+                    ..Cell::default()
+                });
                 let ended = Some(LocationId::new(self.cells.len() - 1));
-                self.lines.push(Line { ended, ..Line::default() });
+                self.lines.push(Line {
+                    ended,
+                    ..Line::default()
+                });
                 self.lines.len() - 1
             }
         };
@@ -258,9 +306,18 @@ impl Graph {
     /// Depth and canonical position of a new child of `parent`: behind all its descendants.
     fn youngest_child_of(&self, parent: ThreadId) -> (u32, usize) {
         let depth = |thread: ThreadId| self.lines[thread.index()].depth;
-        let at = self.canonical.iter().position(|&t| t == parent).expect("the parent is live");
-        let behind = self.canonical[at + 1..].iter().position(|&t| depth(t) <= depth(parent));
-        (depth(parent) + 1, behind.map_or(self.canonical.len(), |n| at + 1 + n))
+        let at = self
+            .canonical
+            .iter()
+            .position(|&t| t == parent)
+            .expect("the parent is live");
+        let behind = self.canonical[at + 1..]
+            .iter()
+            .position(|&t| depth(t) <= depth(parent));
+        (
+            depth(parent) + 1,
+            behind.map_or(self.canonical.len(), |n| at + 1 + n),
+        )
     }
 
     fn widen(&mut self) {
@@ -287,8 +344,18 @@ impl Graph {
     pub(crate) fn push(&mut self, thread: ThreadId, kind: Kind) -> EventId {
         let stamp = self.order.len() as u32;
         let nodes = &mut self.lines[thread.index()].nodes;
-        let id = EventId { thread, index: nodes.len() as u32 };
-        nodes.push(Node { kind, stamp, source: None, outcome: 0, value: 0, unread: 0 });
+        let id = EventId {
+            thread,
+            index: nodes.len() as u32,
+        };
+        nodes.push(Node {
+            kind,
+            stamp,
+            source: None,
+            outcome: 0,
+            value: 0,
+            unread: 0,
+        });
         self.order.push(id);
         if let Some(location) = kind.reads() {
             self.cell_mut(location).reads.push(id);
@@ -310,7 +377,10 @@ impl Graph {
     }
 
     fn finish_completion(&mut self, id: EventId, object: ObjectId, outcome: u32) {
-        let call = EventId { index: id.index - 1, ..id };
+        let call = EventId {
+            index: id.index - 1,
+            ..id
+        };
         let Kind::Call { call, .. } = self.node(call).kind else {
             unreachable!("a completion follows its call");
         };
@@ -329,7 +399,10 @@ impl Graph {
     /// insertion order.
     pub(crate) fn move_completion(&mut self, stamp: u32, call: EventId, outcome: u32) {
         let old = self.order[stamp as usize];
-        let removed = self.lines[old.thread.index()].nodes.pop().expect("it is the last");
+        let removed = self.lines[old.thread.index()]
+            .nodes
+            .pop()
+            .expect("it is the last");
         let Kind::Completion { object } = removed.kind else {
             unreachable!("only completions are moved");
         };
@@ -337,7 +410,10 @@ impl Graph {
         debug_assert_eq!(machine.completions.last(), Some(&old));
         machine.completions.pop();
         machine.states.pop();
-        let id = EventId { index: call.index + 1, ..call };
+        let id = EventId {
+            index: call.index + 1,
+            ..call
+        };
         self.lines[id.thread.index()].nodes.push(removed);
         self.order[stamp as usize] = id;
         self.finish_completion(id, object, outcome);
@@ -401,11 +477,11 @@ impl Graph {
     pub(crate) fn restrict(&mut self, whole: &Graph, receive: EventId, send: EventId) {
         let last = whole.node(receive).stamp;
         let prefix = whole.causal(send);
-        let keep =
-            |id: EventId| whole.node(id).stamp <= last || covers(prefix, id);
+        let keep = |id: EventId| whole.node(id).stamp <= last || covers(prefix, id);
         self.width = whole.width;
         self.order.clear();
-        self.order.extend(whole.order.iter().copied().filter(|&id| keep(id)));
+        self.order
+            .extend(whole.order.iter().copied().filter(|&id| keep(id)));
         self.lines.resize_with(whole.lines.len(), Line::default);
         for (index, (line, from)) in self.lines.iter_mut().zip(&whole.lines).enumerate() {
             let thread = ThreadId::new(index);
@@ -421,18 +497,26 @@ impl Graph {
         }
         let lines = &self.lines;
         self.canonical.clear();
-        self.canonical
-            .extend(whole.canonical.iter().copied().filter(|thread| lines[thread.index()].live));
+        self.canonical.extend(
+            whole
+                .canonical
+                .iter()
+                .copied()
+                .filter(|thread| lines[thread.index()].live),
+        );
         self.cells.resize_with(whole.cells.len(), Cell::default);
         for (cell, from) in self.cells.iter_mut().zip(&whole.cells) {
             cell.initial = from.initial;
             cell.reserved = from.reserved;
             cell.writes.clear();
-            cell.writes.extend(from.writes.iter().copied().filter(|&id| keep(id)));
+            cell.writes
+                .extend(from.writes.iter().copied().filter(|&id| keep(id)));
             cell.reads.clear();
-            cell.reads.extend(from.reads.iter().copied().filter(|&id| keep(id)));
+            cell.reads
+                .extend(from.reads.iter().copied().filter(|&id| keep(id)));
         }
-        self.machines.resize_with(whole.machines.len(), Machine::default);
+        self.machines
+            .resize_with(whole.machines.len(), Machine::default);
         for (machine, from) in self.machines.iter_mut().zip(&whole.machines) {
             machine.completions.clear();
             machine
@@ -442,7 +526,9 @@ impl Graph {
             let states = from.states.len().min(machine.completions.len() + 1);
             machine.states.extend_from_slice(&from.states[..states]);
             machine.calls.clear();
-            machine.calls.extend(from.calls.iter().copied().filter(|&id| keep(id)));
+            machine
+                .calls
+                .extend(from.calls.iter().copied().filter(|&id| keep(id)));
         }
         for stamp in 0..self.order.len() {
             self.node_mut(self.order[stamp]).stamp = stamp as u32;
@@ -485,8 +571,14 @@ impl Graph {
         if let Some(from) = comes_from.filter(|from| from.thread != id.thread) {
             let line = &self.lines[from.thread.index()];
             let from = from.index as usize * width;
-            join(&mut causal[row..row + width], &line.causal[from..from + width]);
-            join(&mut before[row..row + width], &line.before[from..from + width]);
+            join(
+                &mut causal[row..row + width],
+                &line.causal[from..from + width],
+            );
+            join(
+                &mut before[row..row + width],
+                &line.before[from..from + width],
+            );
         }
         if let Some(location) = node.kind.reads().or(node.kind.writes()) {
             let accesses = &mut self.cells[location.index()].accesses;

@@ -54,11 +54,18 @@ struct Branch {
 #[derive(Clone, Copy, Debug)]
 enum Change {
     /// A read takes another write.
-    Source { read: EventId, source: Option<EventId> },
+    Source {
+        read: EventId,
+        source: Option<EventId>,
+    },
     /// A write stands elsewhere in coherence order.
     Place { write: EventId, position: usize },
     /// The completion with this stamp completes another call, or the same with another outcome.
-    Complete { stamp: u32, call: EventId, outcome: u32 },
+    Complete {
+        stamp: u32,
+        call: EventId,
+        outcome: u32,
+    },
     /// A choice takes another alternative.
     Choose { event: EventId, outcome: u32 },
     /// An older receive takes a newer send.
@@ -74,7 +81,9 @@ impl Exhaustive {
     /// Takes branches until one leads to a graph that can be run.
     fn next_graph(&mut self) -> bool {
         loop {
-            let Some(frame) = self.frames.last_mut() else { return false };
+            let Some(frame) = self.frames.last_mut() else {
+                return false;
+            };
             let Some(Branch { keep, change }) = frame.branches.pop() else {
                 self.spare.extend(self.frames.pop());
                 continue;
@@ -110,7 +119,9 @@ impl Exhaustive {
             return false;
         }
         while let Some((read, location, value)) = frame.missing_write() {
-            let position = frame.graph.coherence(location, frame.graph.node(read).source);
+            let position = frame
+                .graph
+                .coherence(location, frame.graph.node(read).source);
             let write = frame.push_write(
                 read.thread,
                 Kind::WriteOfUpdate { location },
@@ -213,11 +224,15 @@ impl Exhaustive {
                 let location = binding.location(graph, state, location);
                 frame.push_read(thread, Kind::Read { location }, location);
             }
-            Operation::Store { location, value, .. } => {
+            Operation::Store {
+                location, value, ..
+            } => {
                 let location = binding.location(graph, state, location);
                 frame.append_write(thread, Kind::Write { location }, location, value);
             }
-            Operation::Update { location, update, .. } => {
+            Operation::Update {
+                location, update, ..
+            } => {
                 let location = binding.location(graph, state, location);
                 let kind = Kind::ReadForUpdate { location, update };
                 let read = frame.push_read(thread, kind, location);
@@ -233,7 +248,10 @@ impl Exhaustive {
 
 impl Frame {
     fn branch(&mut self, change: Change) {
-        self.branches.push(Branch { keep: self.graph.order.len(), change });
+        self.branches.push(Branch {
+            keep: self.graph.order.len(),
+            change,
+        });
     }
 
     fn apply(&mut self, change: Change) {
@@ -241,11 +259,19 @@ impl Frame {
         match change {
             Change::Source { read, source } => graph.node_mut(read).source = source,
             Change::Place { write, position } => {
-                let location = graph.node(write).kind.writes().expect("only writes are placed");
+                let location = graph
+                    .node(write)
+                    .kind
+                    .writes()
+                    .expect("only writes are placed");
                 graph.unplace(location, write);
                 graph.place(location, write, position);
             }
-            Change::Complete { stamp, call, outcome } => {
+            Change::Complete {
+                stamp,
+                call,
+                outcome,
+            } => {
                 graph.move_completion(stamp, call, outcome);
             }
             Change::Choose { event, outcome } => graph.node_mut(event).outcome = outcome,
@@ -262,7 +288,11 @@ impl Frame {
             let outcomes = state.outcomes(call, send.thread);
             graph.move_completion(node.stamp, send, 0);
             for outcome in 1..outcomes {
-                self.branch(Change::Complete { stamp: node.stamp, call: send, outcome });
+                self.branch(Change::Complete {
+                    stamp: node.stamp,
+                    call: send,
+                    outcome,
+                });
             }
             return;
         }
@@ -271,7 +301,10 @@ impl Frame {
         let location = kind.writes().expect("a send is a call or a write");
         graph.unplace(location, send);
         if let Kind::WriteOfUpdate { .. } = kind {
-            let read = EventId { index: send.index - 1, ..send };
+            let read = EventId {
+                index: send.index - 1,
+                ..send
+            };
             let position = graph.coherence(location, graph.node(read).source);
             graph.place(location, send, position);
             return;
@@ -281,7 +314,10 @@ impl Frame {
         for position in (0..last).filter(|&position| self.graph.may_place(location, position)) {
             self.branches.push(Branch {
                 keep: self.graph.order.len(),
-                change: Change::Place { write: send, position },
+                change: Change::Place {
+                    write: send,
+                    position,
+                },
             });
         }
     }
@@ -290,7 +326,9 @@ impl Frame {
     fn missing_write(&self) -> Option<(EventId, LocationId, u64)> {
         self.graph.canonical.iter().find_map(|&thread| {
             let (read, node) = self.graph.tail(thread)?;
-            let Kind::ReadForUpdate { location, update } = node.kind else { return None };
+            let Kind::ReadForUpdate { location, update } = node.kind else {
+                return None;
+            };
             let value = update.apply(self.graph.value(location, node.source))?;
             Some((read, location, value))
         })
@@ -319,9 +357,10 @@ impl Frame {
         let known = self.known_writes(read, location);
         let sources = (known..count).map(source);
         let keep = self.graph.order.len();
-        self.branches.extend(
-            sources.map(|source| Branch { keep, change: Change::Source { read, source } }),
-        );
+        self.branches.extend(sources.map(|source| Branch {
+            keep,
+            change: Change::Source { read, source },
+        }));
         self.graph.node_mut(read).source = self.graph.cell(location).writes.last().copied();
         self.graph.set_clocks(read);
         read
@@ -329,10 +368,15 @@ impl Frame {
 
     /// How many writes of the location, in coherence order, come before the event.
     fn known_writes(&self, event: EventId, location: LocationId) -> usize {
-        let Some(index) = event.index.checked_sub(1) else { return 0 };
+        let Some(index) = event.index.checked_sub(1) else {
+            return 0;
+        };
         let before = self.graph.before(EventId { index, ..event });
         let writes = &self.graph.cell(location).writes;
-        writes.iter().rposition(|&write| covers(before, write)).map_or(0, |place| place + 1)
+        writes
+            .iter()
+            .rposition(|&write| covers(before, write))
+            .map_or(0, |place| place + 1)
     }
 
     /// A write goes last in coherence order; any earlier place is a branch, unless a write there
@@ -347,7 +391,10 @@ impl Frame {
             self.branches.extend(
                 (known..last)
                     .filter(|&position| graph.may_place(location, position))
-                    .map(|position| Branch { keep, change: Change::Place { write, position } }),
+                    .map(|position| Branch {
+                        keep,
+                        change: Change::Place { write, position },
+                    }),
             );
         }
         self.graph.place(location, write, last);
@@ -379,7 +426,10 @@ impl Frame {
         let keep = self.graph.order.len();
         let branches = &mut self.branches;
         revisit::revisits(&self.graph, send, |receive| {
-            branches.push(Branch { keep, change: Change::Revisit { receive, send } });
+            branches.push(Branch {
+                keep,
+                change: Change::Revisit { receive, send },
+            });
         });
     }
 
@@ -389,21 +439,30 @@ impl Frame {
         let graph = &self.graph;
         let mut object = None;
         for &thread in &graph.canonical {
-            let Some((id, called, call)) = graph.pending_call(thread) else { continue };
+            let Some((id, called, call)) = graph.pending_call(thread) else {
+                continue;
+            };
             let state = graph.machine(called).state();
             if object.is_none_or(|object| object == called) && state.open(call, thread) {
                 object = Some(called);
                 calls.push((id, state.outcomes(call, thread)));
             }
         }
-        let oldest = calls.iter().map(|&(id, _)| id).min_by_key(|&id| graph.node(id).stamp);
+        let oldest = calls
+            .iter()
+            .map(|&(id, _)| id)
+            .min_by_key(|&id| graph.node(id).stamp);
         if let Some(oldest) = oldest {
             let completion = self.graph.push_completion(oldest, 0);
             self.graph.set_clocks(completion);
             let stamp = self.graph.node(completion).stamp;
             for &(call, outcomes) in &calls {
                 for outcome in u32::from(call == oldest)..outcomes {
-                    self.branch(Change::Complete { stamp, call, outcome });
+                    self.branch(Change::Complete {
+                        stamp,
+                        call,
+                        outcome,
+                    });
                 }
             }
         }
@@ -421,7 +480,10 @@ impl Strategy for Exhaustive {
         if std::mem::replace(&mut self.started, true) {
             return self.next_graph();
         }
-        self.frames.push(Frame { graph: Graph::new(), ..Frame::default() });
+        self.frames.push(Frame {
+            graph: Graph::new(),
+            ..Frame::default()
+        });
         true
     }
 

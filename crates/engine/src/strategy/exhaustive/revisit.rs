@@ -18,13 +18,24 @@ pub(super) fn revisits(graph: &Graph, send: EventId, mut found: impl FnMut(Event
     let node = graph.node(send);
     let candidates = match node.kind {
         Kind::Call { object, .. } => &graph.machine(object).completions,
-        kind => &graph.cell(kind.writes().expect("a send is a call or a write")).reads,
+        kind => {
+            &graph
+                .cell(kind.writes().expect("a send is a call or a write"))
+                .reads
+        }
     };
-    let Some(oldest) = candidates.iter().copied().find(|&receive| may_take(receive)) else {
+    let Some(oldest) = candidates
+        .iter()
+        .copied()
+        .find(|&receive| may_take(receive))
+    else {
         return;
     };
     let oldest = graph.node(oldest).stamp;
-    for &event in graph.order[oldest as usize..node.stamp as usize].iter().rev() {
+    for &event in graph.order[oldest as usize..node.stamp as usize]
+        .iter()
+        .rev()
+    {
         if covers(prefix, event) {
             continue;
         }
@@ -62,7 +73,9 @@ fn is_maximal(graph: &Graph, event: EventId, send: EventId) -> bool {
     };
     let last_in_coherence = |location: LocationId, write: Option<EventId>| {
         let place = graph.coherence(location, write);
-        !graph.cell(location).writes[place..].iter().any(|&later| kept(later))
+        !graph.cell(location).writes[place..]
+            .iter()
+            .any(|&later| kept(later))
     };
     match node.kind {
         Kind::Begin | Kind::Spawn { .. } | Kind::Join { .. } | Kind::Local => true,
@@ -76,17 +89,25 @@ fn is_maximal(graph: &Graph, event: EventId, send: EventId) -> bool {
                 && last_in_coherence(location, Some(event))
         }
         Kind::Call { .. } => {
-            let completion = EventId { index: event.index + 1, ..event };
+            let completion = EventId {
+                index: event.index + 1,
+                ..event
+            };
             let completed =
                 graph.lines[event.thread.index()].nodes.len() > completion.index as usize;
             !(completed && kept(completion))
         }
         Kind::Completion { object } => {
-            let call = EventId { index: event.index - 1, ..event };
+            let call = EventId {
+                index: event.index - 1,
+                ..event
+            };
             let machine = graph.machine(object);
             let state = machine.states[node.value as usize];
             let could_complete = |&other: &EventId| {
-                let Kind::Call { call, .. } = graph.node(other).kind else { return false };
+                let Kind::Call { call, .. } = graph.node(other).kind else {
+                    return false;
+                };
                 kept(other)
                     && !completed_before(graph, other, node.value)
                     && state.open(call, other.thread)
@@ -101,5 +122,7 @@ fn is_maximal(graph: &Graph, event: EventId, send: EventId) -> bool {
 /// Whether the call is completed before this position of its object's completions.
 fn completed_before(graph: &Graph, call: EventId, position: u64) -> bool {
     let nodes = &graph.lines[call.thread.index()].nodes;
-    nodes.get(call.index as usize + 1).is_some_and(|completion| completion.value < position)
+    nodes
+        .get(call.index as usize + 1)
+        .is_some_and(|completion| completion.value < position)
 }

@@ -13,7 +13,10 @@ use crate::substrate::{Context, current};
 /// A memory fence, as [`std::sync::atomic::fence`].
 #[track_caller]
 pub fn fence(ordering: Ordering) {
-    assert!(ordering != Ordering::Relaxed, "there is no such thing as a relaxed fence");
+    assert!(
+        ordering != Ordering::Relaxed,
+        "there is no such thing as a relaxed fence"
+    );
     match current() {
         None => std_atomic::fence(ordering),
         Some(context) => {
@@ -32,7 +35,11 @@ struct Shared {
 impl Shared {
     #[track_caller]
     const fn new(kind: &'static str) -> Self {
-        Shared { identity: Identity::new(), kind, made: Location::caller() }
+        Shared {
+            identity: Identity::new(),
+            kind,
+            made: Location::caller(),
+        }
     }
 
     #[inline]
@@ -61,7 +68,10 @@ impl Shared {
         ordering: Ordering,
     ) -> u64 {
         check_load(ordering);
-        self.access(context, place, initial, |location| Operation::Load { location, ordering })
+        self.access(context, place, initial, |location| Operation::Load {
+            location,
+            ordering,
+        })
     }
 
     fn store(

@@ -1,0 +1,185 @@
+//! Random small programs: what they are made of, how they are made and how they are run.
+
+use std::fmt;
+
+use fastrand::Rng;
+use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use raddle::sync::{Arc, Mutex};
+use raddle::thread::{self, JoinHandle};
+
+/// One statement. Every thread has a register that reads fill and that writes and branches use,
+/// so values flow.
+#[derive(Clone, Debug)]
+pub enum Statement {
+    /// register = x
+    Read(usize),
+    /// x = register + constant
+    Write(usize, u32),
+    /// register = x; x += constant
+    Add(usize, u32),
+    /// register = x; if it was the expected value, x = the new one
+    CompareExchange(usize, u32, u32),
+    /// with the lock held, the statements
+    Lock(usize, Vec<Statement>),
+    /// the statements, if the lock is free
+    TryLock(usize, Vec<Statement>),
+    /// register = any of so many
+    Choose(u32),
+    /// if the register is odd, the first statements, else the others
+    If(Vec<Statement>, Vec<Statement>),
+    /// starts a thread with these statements
+    Spawn(Vec<Statement>),
+    /// register = whether the last thread started has ended
+    IsFinished,
+    /// lets others go first
+    Yield,
+}
+
+/// A program: what main does first, the threads it starts then, and what it does before it waits
+/// for them.
+#[derive(Clone)]
+pub struct Program {
+    /// The threads in the order they are started.
+    pub threads: Vec<Vec<Statement>>,
+    /// What main does meanwhile.
+    pub main: Vec<Statement>,
+}
+
+impl fmt::Debug for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "main: {:?}", self.main)?;
+        self.threads
+            .iter()
+            .try_for_each(|thread| writeln!(f, "thread: {thread:?}"))
+    }
+}
+
+impl Program {
+    /// A random program of two to four threads, main among them.
+    pub fn random(rng: &mut Rng) -> Self {
+        let started = rng.choice([1, 1, 2, 2, 2, 3]).expect("not empty");
+        let longest = match started {
+            1 => 5,
+            2 => 3,
+            _ => 2,
+        };
+        let threads = (0..started).map(|_| statements(rng, longest, 1)).collect();
+        let main = if rng.bool() {
+            statements(rng, longest, 1)
+        } else {
+            Vec::new()
+        };
+        Program { threads, main }
+    }
+
+    /// Runs the program inside a check.
+    pub fn run(&self) {
+        let world = Arc::new(World::default());
+        let threads: Vec<_> = self
+            .threads
+            .iter()
+            .map(|body| {
+                let (world, body) = (Arc::clone(&world), body.clone());
+                thread::spawn(move || Thread::new(&world).run(&body))
+            })
+            .collect();
+        Thread::new(&world).run(&self.main);
+        for thread in threads {
+            thread.join().unwrap();
+        }
+    }
+}
+
+fn statements(rng: &mut Rng, longest: usize, depth: u32) -> Vec<Statement> {
+    (0..rng.usize(1..=longest))
+        .map(|_| statement(rng, depth))
+        .collect()
+}
+
+fn statement(rng: &mut Rng, depth: u32) -> Statement {
+    // Mostly the first of each kind, so that threads meet.
+    let x = usize::from(rng.u32(0..10) >= 7);
+    let inner = |rng: &mut Rng| statements(rng, 1, depth - 1);
+    match rng.u32(0..100) {
+        0..20 => Statement::Read(x),
+        20..36 => Statement::Write(x, rng.u32(1..3)),
+        36..46 => Statement::Add(x, rng.u32(1..3)),
+        46..56 => Statement::CompareExchange(x, rng.u32(0..3), rng.u32(1..4)),
+        56..60 => Statement::Choose(2),
+        60..62 => Statement::IsFinished,
+        62..63 => Statement::Yield,
+        _ if depth == 0 => Statement::Read(x),
+        63..80 => Statement::Lock(x, inner(rng)),
+        80..88 => Statement::TryLock(x, inner(rng)),
+        88..97 => Statement::If(inner(rng), inner(rng)),
+        _ => Statement::Spawn(inner(rng)),
+    }
+}
+
+#[derive(Default)]
+struct World {
+    variables: [AtomicU32; 2],
+    locks: [Mutex<()>; 2],
+}
+
+struct Thread<'a> {
+    world: &'a Arc<World>,
+    register: u32,
+    started: Option<JoinHandle<()>>,
+}
+
+impl<'a> Thread<'a> {
+    fn new(world: &'a Arc<World>) -> Self {
+        Thread {
+            world,
+            register: 0,
+            started: None,
+        }
+    }
+
+    fn run(&mut self, statements: &[Statement]) {
+        for statement in statements {
+            self.step(statement);
+        }
+    }
+
+    fn step(&mut self, statement: &Statement) {
+        let World { variables, locks } = &**self.world;
+        match statement {
+            Statement::Read(x) => self.register = variables[*x].load(SeqCst),
+            Statement::Write(x, constant) => {
+                variables[*x].store(self.register + constant, SeqCst);
+            }
+            Statement::Add(x, constant) => {
+                self.register = variables[*x].fetch_add(*constant, SeqCst);
+            }
+            Statement::CompareExchange(x, expected, new) => {
+                let result = variables[*x].compare_exchange(*expected, *new, SeqCst, SeqCst);
+                self.register = result.unwrap_or_else(|found| found);
+            }
+            Statement::Lock(lock, inner) => {
+                let _guard = locks[*lock].lock().unwrap();
+                self.run(inner);
+            }
+            Statement::TryLock(lock, inner) => {
+                if let Ok(_guard) = locks[*lock].try_lock() {
+                    self.run(inner);
+                }
+            }
+            Statement::Choose(count) => self.register = raddle::choose(0..*count),
+            Statement::If(odd, even) => {
+                self.run(if self.register % 2 == 1 { odd } else { even });
+            }
+            Statement::Spawn(inner) => {
+                let (world, inner) = (Arc::clone(self.world), inner.clone());
+                self.started = Some(thread::spawn(move || Thread::new(&world).run(&inner)));
+            }
+            Statement::IsFinished => {
+                if let Some(thread) = &self.started {
+                    self.register = u32::from(thread.is_finished());
+                }
+            }
+            Statement::Yield => thread::yield_now(),
+        }
+    }
+}

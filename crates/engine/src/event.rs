@@ -2,8 +2,10 @@
 //!
 //! An [`Operation`] is what a thread wants to do next; once performed it is an [`Event`]. All
 //! identifiers are small integers given out in the order of first use within one execution, so
-//! nothing on the hot path hashes, compares addresses or formats text.
+//! nothing on the hot path hashes, compares addresses or formats text. They start at one inside, so
+//! that an optional identifier is no larger than a plain one.
 
+use std::num::NonZeroU32;
 use std::sync::atomic::Ordering;
 
 use crate::object::Call;
@@ -12,17 +14,20 @@ macro_rules! index_type {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-        pub struct $name(u32);
+        pub struct $name(NonZeroU32);
 
         impl $name {
             /// The identifier with this index.
+            #[inline]
             pub fn new(index: usize) -> Self {
-                Self(u32::try_from(index).expect("raddle: more than 2^32 identifiers"))
+                let number = u32::try_from(index + 1).ok().and_then(NonZeroU32::new);
+                Self(number.expect("raddle: more than 2^32 identifiers"))
             }
 
             /// Position in the table this identifier belongs to.
+            #[inline]
             pub fn index(self) -> usize {
-                self.0 as usize
+                self.0.get() as usize - 1
             }
         }
     };
@@ -47,7 +52,7 @@ index_type! {
 
 impl ThreadId {
     /// The thread that runs the body of the check.
-    pub const MAIN: ThreadId = ThreadId(0);
+    pub const MAIN: ThreadId = ThreadId(NonZeroU32::MIN);
 }
 
 /// An event's name: its thread, and its position among the events of that thread.
@@ -236,22 +241,77 @@ impl Update {
     }
 }
 
-/// What a performed operation gives back to its thread.
+/// What a performed operation gives back to its thread: one word, which the operation tells how to
+/// read. (A plain word, because replies are written and read at every step.)
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Reply {
-    /// Nothing but the fact that it happened.
-    Done,
-    /// The value read, the alternative chosen, or an answer as 0 or 1.
-    Value(u64),
-    /// The thread created.
-    Spawned(ThreadId),
+pub struct Reply(u64);
+
+/// How an attempt to take a lock went.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Grant {
     /// The lock was taken.
-    Acquired {
+    Taken {
         /// Whether a thread panicked while it held the lock.
         poisoned: bool,
     },
-    /// The lock was not taken, because another thread holds it.
-    WouldBlock,
+    /// Another thread holds the lock.
+    Refused,
+}
+
+impl Reply {
+    /// Nothing but the fact that it happened.
+    pub const DONE: Reply = Reply(0);
+
+    /// The value read or the alternative chosen.
+    #[inline]
+    pub fn value(value: u64) -> Self {
+        Reply(value)
+    }
+
+    /// The answer to a question.
+    pub fn answer(answer: bool) -> Self {
+        Reply(u64::from(answer))
+    }
+
+    /// The thread created.
+    pub fn thread(thread: ThreadId) -> Self {
+        Reply(thread.index() as u64)
+    }
+
+    /// How an attempt to take a lock went.
+    pub fn grant(grant: Grant) -> Self {
+        match grant {
+            Grant::Taken { poisoned } => Reply(u64::from(poisoned)),
+            Grant::Refused => Reply(2),
+        }
+    }
+
+    /// Of a load, an update or a choice.
+    #[inline]
+    pub fn to_value(self) -> u64 {
+        self.0
+    }
+
+    /// Of a question.
+    pub fn to_answer(self) -> bool {
+        self.0 != 0
+    }
+
+    /// Of a spawn.
+    pub fn to_thread(self) -> ThreadId {
+        ThreadId::new(self.0 as usize)
+    }
+
+    /// Of an attempt to take a lock.
+    #[inline]
+    pub fn to_grant(self) -> Grant {
+        match self.0 {
+            2 => Grant::Refused,
+            poisoned => Grant::Taken {
+                poisoned: poisoned == 1,
+            },
+        }
+    }
 }
 
 /// An operation that happened.

@@ -103,6 +103,7 @@ impl Execution {
         }
     }
 
+    #[inline]
     pub(crate) fn record(&mut self, event: Event) {
         self.threads[event.id.thread.index()].events += 1;
         if decides(&event.operation) {
@@ -111,6 +112,7 @@ impl Execution {
         self.events.push(event);
     }
 
+    #[inline]
     fn entry_hash(&self, event: &Event) -> u64 {
         let name = |id: EventId| {
             self.threads[id.thread.index()]

@@ -22,7 +22,8 @@ pub mod strategy;
 mod world;
 
 pub use event::{
-    Event, EventId, LocationId, ObjectId, Operation, Reply, SiteId, ThreadId, Update, UpdateKind,
+    Event, EventId, Grant, LocationId, ObjectId, Operation, Reply, SiteId, ThreadId, Update,
+    UpdateKind,
 };
 pub use execution::{ClassEntry, Execution, ThreadInfo};
 pub use explore::{Exploration, Limits};

@@ -11,15 +11,13 @@ use crate::event::{Event, EventId, LocationId, ObjectId, Operation, Reply, SiteI
 use crate::execution::Execution;
 use crate::memory::Location;
 use crate::object::Object;
-use crate::strategy::{Choice, Divergence, Strategy};
+use crate::strategy::{Divergence, Strategy};
 
 /// What the substrate must do now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
-    /// The thread that asked goes on with this reply.
-    Continue(Reply),
-    /// This thread goes on; [`World::reply`] has its reply.
-    Switch(ThreadId),
+    /// This thread goes on; [`World::reply`] has the reply to its operation.
+    Run(ThreadId),
     /// The execution is over; [`World::ending`] says how.
     Stop,
 }
@@ -134,7 +132,7 @@ impl State {
         self.threads.push(Thread {
             pending: Operation::Begin,
             site,
-            reply: Reply::Done,
+            reply: Reply::DONE,
             slot: NOT_ENABLED,
             joiner: None,
         });
@@ -160,6 +158,7 @@ impl State {
         }
     }
 
+    #[inline]
     fn set_enabled(&mut self, thread: ThreadId, enabled: bool) {
         if enabled {
             self.enable(thread);
@@ -168,6 +167,8 @@ impl State {
         }
     }
 
+    // Inlined so that what is known of the operation where it is made is known here too.
+    #[inline]
     fn announce(&mut self, thread: ThreadId, operation: Operation, site: SiteId) {
         let entry = &mut self.threads[thread.index()];
         entry.pending = operation;
@@ -187,10 +188,7 @@ impl State {
     }
 
     /// Performs the pending operation of an enabled thread and keeps its reply.
-    fn perform(&mut self, choice: Choice, record: bool) -> Reply {
-        let Choice {
-            thread, outcome, ..
-        } = choice;
+    fn perform(&mut self, thread: ThreadId, outcome: u32, record: bool) -> Reply {
         let id = self.execution.next_event(thread);
         let Thread {
             pending: operation,
@@ -200,29 +198,29 @@ impl State {
         let (source, reply) = match operation {
             Operation::Begin => (
                 self.execution.threads[thread.index()].spawned_by,
-                Reply::Done,
+                Reply::DONE,
             ),
             Operation::End => {
                 self.end_thread(id);
-                (None, Reply::Done)
+                (None, Reply::DONE)
             }
-            Operation::Spawn => (None, Reply::Spawned(self.add_thread(Some(id), site))),
-            Operation::Join { target } => (self.execution.threads[target.index()].end, Reply::Done),
+            Operation::Spawn => (None, Reply::thread(self.add_thread(Some(id), site))),
+            Operation::Join { target } => (self.execution.threads[target.index()].end, Reply::DONE),
             Operation::IsFinished { target } => {
                 let end = self.execution.threads[target.index()].end;
-                (end, Reply::Value(u64::from(end.is_some())))
+                (end, Reply::answer(end.is_some()))
             }
-            Operation::Yield | Operation::Fence { .. } => (None, Reply::Done),
-            Operation::Choose { .. } => (None, Reply::Value(u64::from(outcome))),
+            Operation::Yield | Operation::Fence { .. } => (None, Reply::DONE),
+            Operation::Choose { .. } => (None, Reply::value(u64::from(outcome))),
             Operation::Load { location, .. } => {
                 let location = &self.execution.locations[location.index()];
-                (location.last_write, Reply::Value(location.value))
+                (location.last_write, Reply::value(location.value))
             }
             Operation::Store {
                 location, value, ..
             } => {
                 let location = &mut self.execution.locations[location.index()];
-                (location.write(id, value), Reply::Done)
+                (location.write(id, value), Reply::DONE)
             }
             Operation::Update {
                 location, update, ..
@@ -232,7 +230,7 @@ impl State {
                 if let Some(new) = update.apply(old) {
                     location.write(id, new);
                 }
-                (source, Reply::Value(old))
+                (source, Reply::value(old))
             }
             Operation::Call { object, call } => {
                 let reply = self.execution.objects[object.index()].apply(call, thread, outcome);
@@ -349,12 +347,10 @@ impl World {
     }
 
     /// The running thread wants to do `operation`; decides who goes on.
+    #[inline]
     pub fn request(&mut self, thread: ThreadId, operation: Operation, site: SiteId) -> Step {
         self.state.announce(thread, operation, site);
-        match self.advance() {
-            Step::Switch(next) if next == thread => Step::Continue(self.reply(thread)),
-            step => step,
-        }
+        self.advance()
     }
 
     /// Decides who goes on when no thread is running.
@@ -372,7 +368,7 @@ impl World {
                 }
                 return match self.strategy.stuck(&self.state) {
                     Ok(()) => self.stop(Ending::Deadlock),
-                    Err(divergence) => self.stop(Ending::Diverged(divergence)),
+                    Err(divergence) => self.stop(Ending::Diverged(*divergence)),
                 };
             }
             if self.state.execution.events.len() >= self.max_events {
@@ -380,13 +376,13 @@ impl World {
             }
             let choice = match self.strategy.choose(&self.state) {
                 Ok(choice) => choice,
-                Err(divergence) => return self.stop(Ending::Diverged(divergence)),
+                Err(divergence) => return self.stop(Ending::Diverged(*divergence)),
             };
             debug_assert!(self.state.is_enabled(choice.thread));
-            let ends = *self.state.pending(choice.thread) == Operation::End;
-            self.state.perform(choice, true);
+            let ends = matches!(self.state.pending(choice.thread), Operation::End);
+            self.state.perform(choice.thread, choice.outcome, true);
             if !ends {
-                return Step::Switch(choice.thread);
+                return Step::Run(choice.thread);
             }
         }
     }
@@ -398,6 +394,7 @@ impl World {
     }
 
     /// What the thread's last performed operation gave back.
+    #[inline]
     pub fn reply(&self, thread: ThreadId) -> Reply {
         self.state.threads[thread.index()].reply
     }
@@ -471,7 +468,7 @@ impl World {
     pub fn retry_after_stop(&mut self, thread: ThreadId) -> Option<Reply> {
         self.state
             .is_enabled(thread)
-            .then(|| self.state.perform(Choice::run(thread), false))
+            .then(|| self.state.perform(thread, 0, false))
     }
 
     /// After the execution stopped: the thread is gone, whatever it was about to do.

@@ -3,7 +3,7 @@
 use std::ops::{Range, RangeInclusive};
 use std::panic::Location;
 
-use raddle_engine::{Ending, Operation, Reply};
+use raddle_engine::{Ending, Operation};
 
 use crate::substrate::{Context, current};
 
@@ -23,10 +23,8 @@ pub fn choose<A: Alternatives>(from: A) -> A::Item {
         )
     });
     let context = inside("choose");
-    match context.perform(Location::caller(), |_| Operation::Choose { alternatives }) {
-        Reply::Value(chosen) => from.pick(chosen),
-        reply => unreachable!("a choice was answered with {reply:?}"),
-    }
+    let reply = context.perform(Location::caller(), |_| Operation::Choose { alternatives });
+    from.pick(reply.to_value())
 }
 
 /// Any value of the type; all of them are explored.

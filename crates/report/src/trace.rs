@@ -1,6 +1,6 @@
 //! An execution in the user's own names: what each thread did, to what, on which line.
 
-use raddle_engine::{Event, Execution, Operation, Reply, SiteId, ThreadId, UpdateKind};
+use raddle_engine::{Event, Execution, Grant, Operation, SiteId, ThreadId, UpdateKind};
 use serde::Serialize;
 
 /// A place in the user's source.
@@ -174,10 +174,7 @@ impl Things {
             (true, _) => "true".to_owned(),
             (false, value) => value.to_string(),
         };
-        let read = match event.reply {
-            Reply::Value(value) => value,
-            _ => 0,
-        };
+        let read = event.reply.to_value();
         match event.operation {
             Operation::Load { location, .. } => {
                 let index = location.index();
@@ -208,30 +205,28 @@ impl Things {
                     },
                 }
             }
-            Operation::Spawn => match event.reply {
-                Reply::Spawned(child) => {
-                    let info = &execution.threads[child.index()];
-                    let path = || execution.path(child).to_string();
-                    format!("spawn {}", info.name.clone().unwrap_or_else(path))
-                }
-                _ => "spawn".to_owned(),
-            },
+            Operation::Spawn => {
+                let child = event.reply.to_thread();
+                let info = &execution.threads[child.index()];
+                let path = || execution.path(child).to_string();
+                format!("spawn {}", info.name.clone().unwrap_or_else(path))
+            }
             Operation::Choose { alternatives } => {
                 format!("choose {} of {alternatives}", event.outcome)
             }
             Operation::IsFinished { .. } => {
-                let answer = if read == 1 { "yes" } else { "no" };
+                let answer = if event.reply.to_answer() { "yes" } else { "no" };
                 format!(
                     "{}: {answer}",
                     self.describe_pending(&event.operation, execution)
                 )
             }
-            Operation::Call { .. } => {
+            Operation::Call { call, .. } => {
                 let what = self.describe_pending(&event.operation, execution);
-                match event.reply {
-                    Reply::WouldBlock => format!("{what} fails"),
-                    Reply::Acquired { poisoned: true } => format!("{what} (poisoned)"),
-                    Reply::Value(value) => format!("{what}: {}", value == 1),
+                match call.grant(event.reply) {
+                    Some(Grant::Refused) => format!("{what} fails"),
+                    Some(Grant::Taken { poisoned: true }) => format!("{what} (poisoned)"),
+                    None if call.asks() => format!("{what}: {}", event.reply.to_answer()),
                     _ => what,
                 }
             }

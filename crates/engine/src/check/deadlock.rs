@@ -1,6 +1,6 @@
 //! Threads that can never go on: who waits for what, and who could have given it.
 
-use crate::event::{EventId, ObjectId, Operation, Reply, SiteId, ThreadId};
+use crate::event::{Event, EventId, Grant, ObjectId, Operation, SiteId, ThreadId};
 use crate::execution::Execution;
 
 /// A thread that waits for ever.
@@ -50,9 +50,18 @@ fn held_by(execution: &Execution, thread: ThreadId) -> Vec<(ObjectId, EventId, S
             let taken = execution.events.iter().rev().find(|event| {
                 event.id.thread == thread
                     && event.operation.object() == Some(object)
-                    && matches!(event.reply, Reply::Acquired { .. })
+                    && is_grant(event)
             })?;
             Some((object, taken.id, taken.site))
         })
         .collect()
+}
+
+fn is_grant(event: &Event) -> bool {
+    match event.operation {
+        Operation::Call { call, .. } => {
+            matches!(call.grant(event.reply), Some(Grant::Taken { .. }))
+        }
+        _ => false,
+    }
 }

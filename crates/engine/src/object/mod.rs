@@ -9,7 +9,7 @@
 
 pub mod mutex;
 
-use crate::event::{Reply, ThreadId};
+use crate::event::{Grant, Reply, ThreadId};
 
 /// What every primitive must say about itself.
 pub(crate) trait Machine {
@@ -46,6 +46,18 @@ pub enum Call {
 }
 
 impl Call {
+    /// How the attempt to take a lock went, if this call is one.
+    pub fn grant(&self, reply: Reply) -> Option<Grant> {
+        match self {
+            Call::Mutex(call) => call.takes().then(|| reply.to_grant()),
+        }
+    }
+
+    /// Whether the reply is the answer to a question.
+    pub fn asks(&self) -> bool {
+        matches!(self, Call::Mutex(mutex::Call::IsPoisoned))
+    }
+
     /// One word for schedules and traces.
     pub fn label(&self) -> &'static str {
         match self {

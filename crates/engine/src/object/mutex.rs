@@ -1,7 +1,7 @@
 //! A mutual-exclusion lock: one holder, everyone else waits for a grant.
 
 use super::Machine;
-use crate::event::{Reply, ThreadId};
+use crate::event::{Grant, Reply, ThreadId};
 
 /// The lock's state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -29,6 +29,11 @@ pub enum Call {
 }
 
 impl Call {
+    /// Whether the reply is a [`Grant`].
+    pub fn takes(self) -> bool {
+        matches!(self, Call::Lock | Call::TryLock)
+    }
+
     pub(super) fn label(self) -> &'static str {
         match self {
             Call::Lock => "lock",
@@ -67,22 +72,22 @@ impl Machine for Mutex {
 
     fn apply(&mut self, call: Call, by: ThreadId, _outcome: u32) -> Reply {
         match call {
-            Call::TryLock if self.holder.is_some() => Reply::WouldBlock,
+            Call::TryLock if self.holder.is_some() => Reply::grant(Grant::Refused),
             Call::Lock | Call::TryLock => {
                 self.holder = Some(by);
-                Reply::Acquired {
+                Reply::grant(Grant::Taken {
                     poisoned: self.poisoned,
-                }
+                })
             }
             Call::Unlock { poison } => {
                 self.holder = None;
                 self.poisoned |= poison;
-                Reply::Done
+                Reply::DONE
             }
-            Call::IsPoisoned => Reply::Value(u64::from(self.poisoned)),
+            Call::IsPoisoned => Reply::answer(self.poisoned),
             Call::ClearPoison => {
                 self.poisoned = false;
-                Reply::Done
+                Reply::DONE
             }
         }
     }

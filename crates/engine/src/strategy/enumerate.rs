@@ -69,7 +69,7 @@ impl Strategy for Enumerate {
         !self.exhausted
     }
 
-    fn choose(&mut self, state: &State) -> Result<Choice, Divergence> {
+    fn choose(&mut self, state: &State) -> Result<Choice, Box<Divergence>> {
         if self.private_first {
             let private = |&&thread: &&ThreadId| is_private(state.pending(thread));
             if let Some(&thread) = state.enabled().iter().find(private) {
@@ -89,7 +89,7 @@ impl Strategy for Enumerate {
             return Ok(choices[step.alternative]);
         }
         let thread = state.enabled()[0];
-        Err(Divergence {
+        Err(Box::new(Divergence {
             from: Record::EarlierRun,
             after: self.depth - 1,
             thread: state.execution().path(thread),
@@ -98,7 +98,7 @@ impl Strategy for Enumerate {
                 step.alternatives
             ),
             found: Some(*state.pending(thread)),
-        })
+        }))
     }
 
     fn end(&mut self, _execution: &Execution, _ending: &Ending) {

@@ -71,10 +71,10 @@ pub trait Strategy: Send {
     fn begin(&mut self) -> bool;
 
     /// Picks one of the enabled threads. Never called when no thread is enabled.
-    fn choose(&mut self, state: &State) -> Result<Choice, Divergence>;
+    fn choose(&mut self, state: &State) -> Result<Choice, Box<Divergence>>;
 
     /// Is told that no thread can go on, although some have not ended.
-    fn stuck(&mut self, _state: &State) -> Result<(), Divergence> {
+    fn stuck(&mut self, _state: &State) -> Result<(), Box<Divergence>> {
         Ok(())
     }
 

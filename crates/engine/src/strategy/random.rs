@@ -32,7 +32,7 @@ impl Strategy for Random {
         true
     }
 
-    fn choose(&mut self, state: &State) -> Result<Choice, Divergence> {
+    fn choose(&mut self, state: &State) -> Result<Choice, Box<Divergence>> {
         let enabled = state.enabled();
         let thread = enabled[self.pick(enabled.len() as u32) as usize];
         Ok(Choice {

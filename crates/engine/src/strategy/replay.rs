@@ -31,7 +31,7 @@ impl Strategy for Replay {
         !std::mem::replace(&mut self.started, true)
     }
 
-    fn choose(&mut self, state: &State) -> Result<Choice, Divergence> {
+    fn choose(&mut self, state: &State) -> Result<Choice, Box<Divergence>> {
         let Some(step) = self.schedule.steps.get(self.position) else {
             let first = state
                 .enabled()
@@ -54,12 +54,12 @@ impl Strategy for Replay {
                 outcome: step.outcome,
             });
         }
-        Err(Divergence {
+        Err(Box::new(Divergence {
             from: Record::Schedule,
             after: self.position,
             thread: step.thread.clone(),
             expected: step.operation.clone(),
             found: live.map(|thread| *state.pending(thread)),
-        })
+        }))
     }
 }

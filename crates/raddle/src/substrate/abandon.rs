@@ -13,7 +13,7 @@
 use std::panic::{Location, resume_unwind};
 
 use corosensei::CoroutineResult;
-use raddle_engine::{Ending, Operation, Reply, SiteId, ThreadId, World};
+use raddle_engine::{Ending, Grant, Operation, Reply, SiteId, Step, ThreadId, World};
 
 use super::coroutine::Exit;
 use super::{Context, current};
@@ -79,11 +79,10 @@ impl Context {
         if !self.stopped.get() {
             let thread = self.thread.get();
             let step = self.with_world(|world| world.request(thread, operation, site));
-            if let raddle_engine::Step::Continue(reply) = step {
-                return reply;
+            if step != Step::Run(thread) {
+                self.step.set(step);
+                self.suspend();
             }
-            self.step.set(step);
-            self.suspend();
             if !self.stopped.get() {
                 return self.with_world(|world| world.reply(thread));
             }
@@ -147,11 +146,14 @@ impl Context {
             self.slots.borrow_mut()[thread.index()].after_stop.waits = false;
             reply = self.with_world(|world| world.retry_after_stop(thread));
         }
-        match reply {
+        let reply = reply.expect("waited until there was one");
+        match operation {
             // A destructor that unwraps a poisoned lock while it is unwound would end the process.
-            Some(Reply::Acquired { .. }) => Reply::Acquired { poisoned: false },
-            Some(reply) => reply,
-            None => unreachable!("waited until there was one"),
+            Operation::Call { call, .. } => match call.grant(reply) {
+                Some(Grant::Taken { .. }) => Reply::grant(Grant::Taken { poisoned: false }),
+                _ => reply,
+            },
+            _ => reply,
         }
     }
 
@@ -172,7 +174,8 @@ impl Context {
                 }
             }
         }
-        self.slots.borrow_mut().clear();
+        let mut homes = self.homes.borrow_mut();
+        homes.extend(self.slots.borrow_mut().drain(..).map(|slot| slot.home));
     }
 
     /// A thread that is left and can move, those in the middle of unwinding first. If none can
@@ -184,7 +187,7 @@ impl Context {
                 let left = slots
                     .iter()
                     .enumerate()
-                    .filter(|(_, slot)| slot.coroutine.is_some());
+                    .filter(|(_, slot)| !slot.home.is_empty());
                 left.map(|(index, slot)| (ThreadId::new(index), slot))
             };
             let (youngest, _) = left().last()?;
@@ -214,7 +217,7 @@ impl Context {
         if slot.counted {
             self.unwinding.update(|count| count - 1);
         }
-        std::mem::forget(slot.coroutine.take());
+        std::mem::forget(slot.home.take());
         drop(slots);
         self.dropped_stacks.update(|count| count + 1);
         self.end_after_stop(thread);

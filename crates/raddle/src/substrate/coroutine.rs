@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use corosensei::stack::{DefaultStack, Stack};
 use corosensei::{CoroutineResult, Yielder};
-use raddle_engine::{Ending, Reply, Step, ThreadId};
+use raddle_engine::{Ending, Operation, Step, ThreadId};
 
 use super::abandon::AfterStop;
+use super::home::Home;
 use super::overflow::{self, Guard};
 use super::{CURRENT, Context};
 
@@ -22,8 +23,8 @@ pub(super) type Coroutine = corosensei::Coroutine<(), (), Exit, DefaultStack>;
 
 /// What the substrate knows of one modelled thread.
 pub(super) struct Slot {
-    /// `None` while it runs and when it is done.
-    pub(super) coroutine: Option<Coroutine>,
+    /// Empty when the thread has ended.
+    pub(super) home: Home,
     yielder: *const Yielder<(), ()>,
     guard: Guard,
     name: Option<Arc<str>>,
@@ -92,13 +93,13 @@ impl Context {
         // SAFETY: the caller vouches for what `body` borrows, and a coroutine that is not run to
         // its end is forgotten with its stack, so nothing it borrows is used again.
         let coroutine = unsafe { Coroutine::with_stack_unchecked(stack, run) };
+        let trap = coroutine.trap_handler();
+        let home = self.homes.borrow_mut().pop().unwrap_or_else(Home::new);
+        home.put(coroutine);
         let slot = Slot {
+            home,
             yielder: std::ptr::null(),
-            guard: Guard {
-                trap: coroutine.trap_handler(),
-                limit,
-            },
-            coroutine: Some(coroutine),
+            guard: Guard { trap, limit },
             name,
             unwinding: false,
             counted: false,
@@ -132,7 +133,7 @@ impl Context {
     fn drive(&self) {
         self.stopped.set(false);
         let mut step = self.with_world(|world| world.advance());
-        while let Step::Switch(thread) = step {
+        while let Step::Run(thread) = step {
             step = match self.resume(thread) {
                 CoroutineResult::Yield(()) => self.step.get(),
                 CoroutineResult::Return(Exit::Returned) => self.with_world(|world| world.advance()),
@@ -151,10 +152,7 @@ impl Context {
     pub(super) fn resume(&self, thread: ThreadId) -> CoroutineResult<(), Exit> {
         let mut slots = self.slots.borrow_mut();
         let slot = &mut slots[thread.index()];
-        let mut coroutine = slot
-            .coroutine
-            .take()
-            .expect("raddle: a thread that ended was run");
+        let home = slot.home.pin();
         if std::mem::take(&mut slot.counted) {
             self.unwinding.update(|count| count - 1);
         }
@@ -162,17 +160,19 @@ impl Context {
         drop(slots);
         self.thread.set(thread);
         CURRENT.set(self);
-        let result = coroutine.resume(());
+        // SAFETY: homes are given up only by `clean_up`, which runs no coroutine at that time, and
+        // a thread is resumed only from here, never while it runs.
+        let (result, ended) = unsafe { home.resume() };
         CURRENT.set(std::ptr::null());
         match result {
-            CoroutineResult::Yield(()) => {
-                self.slots.borrow_mut()[thread.index()].coroutine = Some(coroutine);
-            }
+            CoroutineResult::Yield(()) => {}
             CoroutineResult::Return(Exit::Returned) => {
-                self.stacks.borrow_mut().push(coroutine.into_stack());
+                self.stacks
+                    .borrow_mut()
+                    .extend(ended.map(Coroutine::into_stack));
             }
             // What was on the stack was never unwound, and others may still refer to it.
-            CoroutineResult::Return(Exit::Overflowed) => std::mem::forget(coroutine),
+            CoroutineResult::Return(Exit::Overflowed) => std::mem::forget(ended),
         }
         result
     }
@@ -211,9 +211,7 @@ impl Context {
         name: Option<Arc<str>>,
         body: impl FnOnce(),
     ) -> ThreadId {
-        let Reply::Spawned(child) = self.perform(place, |_| raddle_engine::Operation::Spawn) else {
-            unreachable!("spawning answers with the new thread");
-        };
+        let child = self.perform(place, |_| Operation::Spawn).to_thread();
         if let Some(name) = &name {
             self.with_world(|world| world.name_thread(child, name.to_string()));
         }

@@ -7,6 +7,7 @@
 
 mod abandon;
 mod coroutine;
+mod home;
 mod overflow;
 mod panics;
 mod sites;
@@ -47,6 +48,8 @@ pub(crate) fn current<'a>() -> Option<&'a Context> {
 pub(crate) struct Context {
     exploration: RefCell<Exploration>,
     slots: RefCell<Vec<Slot>>,
+    /// Homes to use again.
+    homes: RefCell<Vec<home::Home>>,
     /// Stacks to use again.
     stacks: RefCell<Vec<corosensei::stack::DefaultStack>>,
     stack_size: usize,
@@ -82,6 +85,7 @@ impl Context {
         Context {
             exploration: RefCell::new(exploration),
             slots: RefCell::default(),
+            homes: RefCell::default(),
             stacks: RefCell::default(),
             stack_size,
             thread: Cell::new(ThreadId::MAIN),
@@ -148,18 +152,17 @@ impl Context {
         let mut exploration = self.exploration.borrow_mut();
         let world = exploration.world();
         let operation = operation(world);
-        match world.request(thread, operation, site) {
-            Step::Continue(reply) => reply,
-            step => {
-                drop(exploration);
-                self.step.set(step);
-                self.suspend();
-                if self.stopped.get() {
-                    return self.retry_after_stop(operation, site);
-                }
-                self.with_world(|world| world.reply(thread))
-            }
+        let step = world.request(thread, operation, site);
+        if step == Step::Run(thread) {
+            return world.reply(thread);
         }
+        drop(exploration);
+        self.step.set(step);
+        self.suspend();
+        if self.stopped.get() {
+            return self.retry_after_stop(operation, site);
+        }
+        self.with_world(|world| world.reply(thread))
     }
 
     /// The location that a controlled atomic is in this execution.

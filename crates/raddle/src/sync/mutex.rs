@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
 
 use raddle_engine::object::{self, Object, mutex::Call};
-use raddle_engine::{Operation, Reply};
+use raddle_engine::{Grant, Operation, Reply};
 
 use crate::identity::Identity;
 use crate::substrate::{Context, current};
@@ -81,9 +81,9 @@ impl<T: ?Sized> Mutex<T> {
             let raw = self.raw.lock().unwrap_or_else(PoisonError::into_inner);
             return self.guard_outside(raw, place);
         };
-        match self.call(context, place, Call::Lock) {
-            Reply::Acquired { poisoned } => self.guard_inside(context, poisoned, place),
-            reply => unreachable!("a lock was answered with {reply:?}"),
+        match self.call(context, place, Call::Lock).to_grant() {
+            Grant::Taken { poisoned } => self.guard_inside(context, poisoned, place),
+            Grant::Refused => unreachable!("lock waits until it has the lock"),
         }
     }
 
@@ -99,10 +99,9 @@ impl<T: ?Sized> Mutex<T> {
             };
             return Ok(self.guard_outside(raw, place)?);
         };
-        match self.call(context, place, Call::TryLock) {
-            Reply::Acquired { poisoned } => Ok(self.guard_inside(context, poisoned, place)?),
-            Reply::WouldBlock => Err(TryLockError::WouldBlock),
-            reply => unreachable!("a try_lock was answered with {reply:?}"),
+        match self.call(context, place, Call::TryLock).to_grant() {
+            Grant::Taken { poisoned } => Ok(self.guard_inside(context, poisoned, place)?),
+            Grant::Refused => Err(TryLockError::WouldBlock),
         }
     }
 
@@ -111,10 +110,9 @@ impl<T: ?Sized> Mutex<T> {
     pub fn is_poisoned(&self) -> bool {
         match current() {
             None => self.poisoned.load(Ordering::Relaxed),
-            Some(context) => {
-                let reply = self.call(context, Location::caller(), Call::IsPoisoned);
-                reply == Reply::Value(1)
-            }
+            Some(context) => self
+                .call(context, Location::caller(), Call::IsPoisoned)
+                .to_answer(),
         }
     }
 

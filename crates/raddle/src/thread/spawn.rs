@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::Result;
 
-use raddle_engine::{Operation, Reply};
+use raddle_engine::Operation;
 
 use super::handle::{Inner, Thread};
 use crate::substrate::{Abandoned, Context, current};
@@ -163,7 +163,7 @@ impl<T> Modelled<T> {
         let target = self.id;
         self.context()
             .perform(place, |_| Operation::IsFinished { target })
-            == Reply::Value(1)
+            .to_answer()
     }
 
     pub(super) fn join(&self, place: &'static Location<'static>) -> Result<T> {

@@ -153,7 +153,7 @@ impl Binding {
         graph: &Graph,
         state: &State,
         event: EventId,
-    ) -> Result<Choice, Divergence> {
+    ) -> Result<Choice, Box<Divergence>> {
         let node = graph.node(event);
         let thread = self.to_world(event.thread);
         if state.is_enabled(thread) && self.fits(graph, state, event) {
@@ -171,7 +171,7 @@ impl Binding {
         &mut self,
         graph: &Graph,
         state: &State,
-    ) -> Result<(), Divergence> {
+    ) -> Result<(), Box<Divergence>> {
         for &thread in &graph.canonical {
             let Some((event, object, call)) = graph.pending_call(thread) else {
                 continue;
@@ -252,7 +252,7 @@ impl Binding {
         }
     }
 
-    fn divergence(&self, graph: &Graph, state: &State, event: EventId) -> Divergence {
+    fn divergence(&self, graph: &Graph, state: &State, event: EventId) -> Box<Divergence> {
         let thread = self.to_world(event.thread);
         let expected = match graph.node(event).kind {
             Kind::Begin => "begin",
@@ -276,12 +276,12 @@ impl Binding {
                 _ => "call",
             },
         };
-        Divergence {
+        Box::new(Divergence {
             from: Record::EarlierRun,
             after: state.execution().events.len(),
             thread: state.execution().path(thread),
             expected: expected.to_owned(),
             found: (!state.has_ended(thread)).then(|| *state.pending(thread)),
-        }
+        })
     }
 }

@@ -140,7 +140,7 @@ impl Exhaustive {
     }
 
     /// Called at every step past the replayed part.
-    fn start_extending(&mut self, state: &State) -> Result<(), Divergence> {
+    fn start_extending(&mut self, state: &State) -> Result<(), Box<Divergence>> {
         if std::mem::replace(&mut self.extending, true) {
             return Ok(());
         }
@@ -150,7 +150,7 @@ impl Exhaustive {
 
     /// Extends the graph by one operation of the program: a call that can be completed if there is
     /// one, else the next operation of the first thread that has one.
-    fn extend(&mut self, state: &State) -> Result<Choice, Divergence> {
+    fn extend(&mut self, state: &State) -> Result<Choice, Box<Divergence>> {
         loop {
             let frame = self.frames.last_mut().expect("a run has a frame");
             if let Some(choice) = frame.complete_a_call(&self.binding) {
@@ -487,7 +487,7 @@ impl Strategy for Exhaustive {
         true
     }
 
-    fn choose(&mut self, state: &State) -> Result<Choice, Divergence> {
+    fn choose(&mut self, state: &State) -> Result<Choice, Box<Divergence>> {
         let frame = self.frames.last().expect("a run has a frame");
         if let Some(&event) = self.steps.get(self.position) {
             self.position += 1;
@@ -498,7 +498,7 @@ impl Strategy for Exhaustive {
     }
 
     /// The graph still gets the calls that nobody will complete: they may revisit.
-    fn stuck(&mut self, state: &State) -> Result<(), Divergence> {
+    fn stuck(&mut self, state: &State) -> Result<(), Box<Divergence>> {
         self.start_extending(state)?;
         while self.insert_call(state).is_some() {}
         Ok(())

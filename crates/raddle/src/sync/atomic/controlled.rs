@@ -5,7 +5,7 @@ use std::fmt;
 use std::panic::Location;
 use std::sync::atomic::{self as std_atomic, Ordering};
 
-use raddle_engine::{Operation, Reply, Update, UpdateKind};
+use raddle_engine::{Operation, Update, UpdateKind};
 
 use crate::identity::Identity;
 use crate::substrate::{Context, current};
@@ -54,10 +54,7 @@ impl Shared {
             let made = (self.kind, self.made);
             operation(context.location(world, &self.identity, made, initial))
         });
-        match reply {
-            Reply::Value(value) => value,
-            _ => 0,
-        }
+        reply.to_value()
     }
 
     fn load(

@@ -1,0 +1,293 @@
+//! What can be typed.
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::programs::Program;
+use crate::{exhaust, memory, speed};
+
+/// The answer to `--help`.
+pub(crate) const HELP: &str = "\
+How fast raddle is, next to loom and shuttle measured in the same run.
+
+Usage: raddle-bench COMMAND
+
+Commands:
+  speed [PROGRAM...]                       executions per second of processor time
+  speed point                              nanoseconds for one scheduling point
+  speed scale                              nanoseconds for one event as programs grow
+  speed scale exhaustive                   the same for the exhaustive search
+  exhaust [PROGRAM...] [--cut TIME]        executions and seconds until a search ends;
+                                           each is stopped after TIME (60s)
+  memory [PROGRAM...] [--executions N]     resident memory during N executions (10000000)
+
+Programs: mutex_TxI, racy_TxI (T threads, I increments each), two_locks, and locks_TxL
+(T threads that take L locks one after the other).
+
+Examples:
+  cargo run --release -p raddle-bench -- speed
+  cargo run --release -p raddle-bench -- speed racy_2x1 mutex_3x2
+  cargo run --release -p raddle-bench -- speed scale exhaustive
+  cargo run --release -p raddle-bench -- exhaust --cut 5s
+  cargo run --release -p raddle-bench -- memory racy_2x1 --executions 1000000
+
+Exit code: 0 if all was measured, 2 for bad usage.
+";
+
+/// What to measure.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Command {
+    Help,
+    Speed {
+        programs: Vec<Program>,
+    },
+    Point,
+    Scale,
+    ScaleExhaustive,
+    Exhaust {
+        programs: Vec<Program>,
+        cut: Duration,
+    },
+    Memory {
+        programs: Vec<Program>,
+        executions: u64,
+    },
+}
+
+/// Why the words are not a command.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Problem {
+    NoCommand,
+    UnknownCommand(String),
+    UnknownProgram(String),
+    UnknownOption(String),
+    Unexpected { word: String, after: &'static str },
+    BadCut(Option<String>),
+    BadExecutions(Option<String>),
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let given = |value: &Option<String>| match value {
+            Some(value) => format!("not `{value}`"),
+            None => "but there is none".to_owned(),
+        };
+        match self {
+            Problem::NoCommand => write!(f, "say what to measure: speed, exhaust or memory"),
+            Problem::UnknownCommand(word) => {
+                write!(
+                    f,
+                    "unknown command `{word}`; the commands are speed, exhaust and memory"
+                )
+            }
+            Problem::UnknownProgram(word) => {
+                write!(
+                    f,
+                    "unknown program `{word}`; programs are named like mutex_3x2, racy_2x1, "
+                )?;
+                write!(f, "two_locks or locks_10x10")
+            }
+            Problem::UnknownOption(word) => write!(f, "unknown option `{word}`"),
+            Problem::Unexpected { word, after } => write!(f, "unexpected `{word}` after `{after}`"),
+            Problem::BadCut(value) => {
+                write!(
+                    f,
+                    "--cut takes a time like 500ms, 5s or 2m, {}",
+                    given(value)
+                )
+            }
+            Problem::BadExecutions(value) => {
+                write!(
+                    f,
+                    "--executions takes a number of at least 100, {}",
+                    given(value)
+                )
+            }
+        }
+    }
+}
+
+/// Understands the words after the name of the binary.
+pub(crate) fn parse(words: &[String]) -> Result<Command, Problem> {
+    if words
+        .iter()
+        .any(|word| matches!(word.as_str(), "--help" | "-h"))
+    {
+        return Ok(Command::Help);
+    }
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        [] => Err(Problem::NoCommand),
+        ["speed", "point", rest @ ..] => nothing_more(rest, "speed point", Command::Point),
+        ["speed", "scale", "exhaustive", rest @ ..] => {
+            nothing_more(rest, "speed scale exhaustive", Command::ScaleExhaustive)
+        }
+        ["speed", "scale", rest @ ..] => nothing_more(rest, "speed scale", Command::Scale),
+        ["speed", rest @ ..] => {
+            let (programs, rest) = programs(rest, &speed::PROGRAMS)?;
+            let command = Command::Speed { programs };
+            rest.first().map_or(Ok(command), |word| {
+                Err(Problem::UnknownOption((*word).into()))
+            })
+        }
+        ["exhaust", rest @ ..] => {
+            let (programs, rest) = programs(rest, &exhaust::PROGRAMS)?;
+            let cut = match option(rest, "--cut")? {
+                None => exhaust::CUT,
+                Some(text) => text
+                    .and_then(time)
+                    .ok_or(Problem::BadCut(text.map(Into::into)))?,
+            };
+            Ok(Command::Exhaust { programs, cut })
+        }
+        ["memory", rest @ ..] => {
+            let (programs, rest) = programs(rest, &memory::PROGRAMS)?;
+            let executions = match option(rest, "--executions")? {
+                None => memory::EXECUTIONS,
+                Some(text) => text
+                    .and_then(|text| text.parse().ok())
+                    .filter(|&executions| executions >= 100)
+                    .ok_or(Problem::BadExecutions(text.map(Into::into)))?,
+            };
+            Ok(Command::Memory {
+                programs,
+                executions,
+            })
+        }
+        [word, ..] => Err(Problem::UnknownCommand((*word).into())),
+    }
+}
+
+fn nothing_more(rest: &[&str], after: &'static str, command: Command) -> Result<Command, Problem> {
+    match rest {
+        [] => Ok(command),
+        [word, ..] => Err(Problem::Unexpected {
+            word: (*word).into(),
+            after,
+        }),
+    }
+}
+
+/// The programs named before the first option, or all if none is.
+fn programs<'a, 'b>(
+    words: &'b [&'a str],
+    all: &[Program],
+) -> Result<(Vec<Program>, &'b [&'a str]), Problem> {
+    let named = words
+        .iter()
+        .take_while(|word| !word.starts_with('-'))
+        .count();
+    let (names, rest) = words.split_at(named);
+    let programs = names
+        .iter()
+        .map(|name| {
+            name.parse()
+                .map_err(|()| Problem::UnknownProgram((*name).into()))
+        })
+        .collect::<Result<Vec<_>, _>>()?;
+    Ok((
+        if programs.is_empty() {
+            all.to_vec()
+        } else {
+            programs
+        },
+        rest,
+    ))
+}
+
+/// The value of the only option there may be: `Some(None)` if the option has no value.
+fn option<'a>(words: &[&'a str], name: &'static str) -> Result<Option<Option<&'a str>>, Problem> {
+    match words {
+        [] => Ok(None),
+        [option] if *option == name => Ok(Some(None)),
+        [option, value] if *option == name => Ok(Some(Some(value))),
+        [option, _, word, ..] if *option == name => Err(Problem::Unexpected {
+            word: (*word).into(),
+            after: name,
+        }),
+        [word, ..] => Err(Problem::UnknownOption((*word).into())),
+    }
+}
+
+/// A time like `500ms`, `5s` or `2m`; not zero.
+fn time(text: &str) -> Option<Duration> {
+    let digits = text.find(|c: char| !c.is_ascii_digit())?;
+    let (number, unit) = text.split_at(digits);
+    let milliseconds = match unit {
+        "ms" => 1,
+        "s" => 1_000,
+        "m" => 60_000,
+        _ => return None,
+    };
+    let number: u64 = number.parse().ok().filter(|&number| number > 0)?;
+    Some(Duration::from_millis(number.checked_mul(milliseconds)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse_line(line: &str) -> Result<Command, Problem> {
+        parse(&line.split_whitespace().map(Into::into).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn commands_have_defaults() {
+        let all = Command::Speed {
+            programs: speed::PROGRAMS.to_vec(),
+        };
+        assert_eq!(parse_line("speed"), Ok(all));
+        assert_eq!(parse_line("speed scale"), Ok(Command::Scale));
+        let all = Command::Exhaust {
+            programs: exhaust::PROGRAMS.to_vec(),
+            cut: exhaust::CUT,
+        };
+        assert_eq!(parse_line("exhaust"), Ok(all));
+    }
+
+    #[test]
+    fn programs_and_options_are_understood() {
+        let programs = vec![Program::racy(2, 1), Program::TwoLocks];
+        let cut = Duration::from_millis(1500);
+        assert_eq!(
+            parse_line("exhaust racy_2x1 two_locks --cut 1500ms"),
+            Ok(Command::Exhaust { programs, cut })
+        );
+        let programs = vec![Program::mutex(3, 2)];
+        assert_eq!(
+            parse_line("memory mutex_3x2 --executions 1000"),
+            Ok(Command::Memory {
+                programs,
+                executions: 1000
+            })
+        );
+    }
+
+    #[test]
+    fn what_is_not_understood_is_named() {
+        let problem = |line| parse_line(line).unwrap_err().to_string();
+        assert_eq!(problem(""), "say what to measure: speed, exhaust or memory");
+        assert_eq!(
+            problem("sped"),
+            "unknown command `sped`; the commands are speed, exhaust and memory"
+        );
+        assert_eq!(
+            problem("speed racy_2"),
+            "unknown program `racy_2`; programs are named like mutex_3x2, racy_2x1, two_locks or \
+             locks_10x10"
+        );
+        assert_eq!(
+            problem("speed point now"),
+            "unexpected `now` after `speed point`"
+        );
+        assert_eq!(problem("speed --fast"), "unknown option `--fast`");
+        assert_eq!(
+            problem("exhaust --cut 5"),
+            "--cut takes a time like 500ms, 5s or 2m, not `5`"
+        );
+        assert_eq!(
+            problem("memory --executions"),
+            "--executions takes a number of at least 100, but there is none"
+        );
+    }
+}

@@ -1,0 +1,52 @@
+//! How much work it is to run everything: raddle's exhaustive search, loom's, and shuttle's DFS.
+
+use std::time::{Duration, Instant};
+
+use crate::measure::processor_time;
+use crate::programs::{Program, loom, raddle, shuttle};
+
+/// When a search is given up, unless something else is asked for.
+pub(crate) const CUT: Duration = Duration::from_secs(60);
+
+/// What is measured unless something else is asked for.
+pub(crate) const PROGRAMS: [Program; 9] = [
+    Program::mutex(2, 1),
+    Program::mutex(3, 1),
+    Program::mutex(4, 1),
+    Program::mutex(3, 2),
+    Program::racy(2, 1),
+    Program::racy(2, 2),
+    Program::racy(3, 1),
+    Program::racy(3, 2),
+    Program::TwoLocks,
+];
+
+/// Prints a line for each program.
+pub(crate) fn run(programs: &[Program], cut: Duration) {
+    for &program in programs {
+        print!("exhaust {program}");
+        print_search("classes", "raddle_s", cut, || raddle::exhaust(program, cut));
+        if loom::can_run(program) {
+            print_search("loom_execs", "loom_s", cut, || loom::exhaust(program, cut));
+        } else {
+            print!(" loom_execs=- loom_s=-");
+        }
+        print_search("shuttle_dfs_execs", "shuttle_dfs_s", cut, || {
+            shuttle::exhaust(program, cut)
+        });
+        println!();
+    }
+}
+
+/// Prints what one search came to. Peers do not say whether they reached the end, but a search
+/// that did not has used all its time.
+fn print_search(count: &str, seconds: &str, cut: Duration, search: impl Fn() -> u64) {
+    let (start, start_processor) = (Instant::now(), processor_time());
+    let executions = search();
+    if start.elapsed() >= cut {
+        print!(" {count}=>{executions} {seconds}=>{}", cut.as_secs_f64());
+    } else {
+        let time = (processor_time() - start_processor).as_secs_f64();
+        print!(" {count}={executions} {seconds}={time:.4}");
+    }
+}

@@ -1,0 +1,42 @@
+//! How fast raddle is, next to the checkers people use today, measured in the same process.
+//!
+//! Every number that has a peer's number beside it was taken in alternation with it, so that
+//! whatever else the machine was doing weighs on both. Rates are per second of processor time.
+
+mod arguments;
+mod exhaust;
+mod measure;
+mod memory;
+mod point;
+mod programs;
+mod scale;
+mod speed;
+
+use std::process::ExitCode;
+
+use arguments::Command;
+
+/// Bad usage.
+const USAGE: u8 = 2;
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    programs::prepare();
+    match arguments::parse(&words) {
+        Ok(Command::Help) => print!("{}", arguments::HELP),
+        Ok(Command::Speed { programs }) => speed::run(&programs),
+        Ok(Command::Point) => point::run(),
+        Ok(Command::Scale) => scale::random(),
+        Ok(Command::ScaleExhaustive) => scale::exhaustive(),
+        Ok(Command::Exhaust { programs, cut }) => exhaust::run(&programs, cut),
+        Ok(Command::Memory {
+            programs,
+            executions,
+        }) => memory::run(&programs, executions),
+        Err(problem) => {
+            eprintln!("error: {problem}; try --help");
+            return ExitCode::from(USAGE);
+        }
+    }
+    ExitCode::SUCCESS
+}

@@ -1,0 +1,90 @@
+//! Processor time, and batches that take turns.
+//!
+//! All checkers here run everything on the calling OS thread, so the processor time of that thread
+//! is what an execution costs, whatever else the machine is doing.
+
+use std::time::Duration;
+
+/// How much processor time a batch should take: long against the clock's resolution and against
+/// what it costs to set a check up, short against changes in the machine's load.
+const BATCH: Duration = Duration::from_millis(150);
+
+/// Does at least so many units of work (executions, events) and says how many it did.
+pub(crate) type Batch<'a> = Box<dyn FnMut(u64) -> u64 + 'a>;
+
+/// The processor time that the calling thread has used.
+pub(crate) fn processor_time() -> Duration {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: the pointer is to a live value that the call fills in.
+    let result = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
+    assert_eq!(
+        result, 0,
+        "the clock of the thread's processor time cannot be read"
+    );
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
+/// Runs every batch `rounds` times, one after the other and round after round; for each the median
+/// of its units per second of processor time.
+pub(crate) fn take_turns(rounds: usize, mut batches: Vec<Batch<'_>>) -> Vec<f64> {
+    let sizes: Vec<u64> = batches.iter_mut().map(size).collect();
+    let mut rates = vec![Vec::with_capacity(rounds); batches.len()];
+    for _ in 0..rounds {
+        for ((batch, &size), rates) in batches.iter_mut().zip(&sizes).zip(&mut rates) {
+            let (units, time) = timed(batch, size);
+            rates.push(units as f64 / time.as_secs_f64());
+        }
+    }
+    rates.into_iter().map(median).collect()
+}
+
+/// How many units make a batch of the right length. Finding out also warms everything up.
+fn size(batch: &mut Batch<'_>) -> u64 {
+    let mut size = 1;
+    loop {
+        let (units, time) = timed(batch, size);
+        if time >= BATCH / 10 {
+            let fitting = units as f64 * BATCH.as_secs_f64() / time.as_secs_f64();
+            return (fitting as u64).max(1);
+        }
+        size = units * 2;
+    }
+}
+
+fn timed(batch: &mut Batch<'_>, size: u64) -> (u64, Duration) {
+    let start = processor_time();
+    let units = batch(size);
+    (units, processor_time() - start)
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// The mean to use for ratios.
+pub(crate) fn geometric_mean(values: &[f64]) -> f64 {
+    (values.iter().map(|value| value.ln()).sum::<f64>() / values.len() as f64).exp()
+}
+
+/// The largest over the smallest.
+pub(crate) fn spread(values: &[f64]) -> f64 {
+    let largest = values.iter().copied().fold(f64::MIN, f64::max);
+    let smallest = values.iter().copied().fold(f64::MAX, f64::min);
+    largest / smallest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_summed_up() {
+        assert_eq!(median(vec![3.0, 1.0, 2.0]), 2.0);
+        assert_eq!(geometric_mean(&[2.0, 8.0]), 4.0);
+        assert_eq!(spread(&[2.0, 1.0, 5.0]), 5.0);
+    }
+}

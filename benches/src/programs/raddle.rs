@@ -1,0 +1,59 @@
+//! The programs under raddle.
+
+use std::time::Duration;
+
+use raddle::{Checker, Strategy};
+
+use crate::measure::Batch;
+
+crate::programs::programs!(raddle);
+
+/// Longer than anybody waits: what limits a batch is its number of executions.
+const NO_LIMIT: Duration = Duration::from_secs(1_000_000);
+
+/// A check of so many random executions.
+pub(crate) fn sampling(executions: u64) -> Checker {
+    Checker::new()
+        .strategy(Strategy::Random)
+        .max_executions(executions)
+        .max_time(NO_LIMIT)
+}
+
+/// Batches of random executions, each batch from another seed.
+pub(crate) fn random(program: Program) -> Batch<'static> {
+    let body = counted(program);
+    let mut seed = 0;
+    Box::new(move |executions| {
+        let before = body.count();
+        sampling(executions)
+            .seed(seed)
+            .run(|| body.run())
+            .assert_ok();
+        seed += 1;
+        body.count() - before
+    })
+}
+
+/// Random executions, with something else to do at the start of each.
+pub(crate) fn random_with(program: Program, executions: u64, at_start: impl Fn(u64) + Send + Sync) {
+    let body = counted(program);
+    let run = || {
+        at_start(body.count());
+        body.run();
+    };
+    sampling(executions).run(run).assert_ok();
+}
+
+/// The whole search, but no longer than `cut`: how many classes it found.
+pub(crate) fn exhaust(program: Program, cut: Duration) -> u64 {
+    let body = counted(program);
+    let check = Checker::new().strategy(Strategy::Exhaustive).max_time(cut);
+    let report = check.run(|| body.run());
+    report.assert_ok();
+    assert_eq!(
+        report.classes(),
+        body.count(),
+        "{program}: one execution for each class"
+    );
+    report.classes()
+}

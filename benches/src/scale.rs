@@ -1,0 +1,154 @@
+//! What an event costs as executions have more events and more threads.
+//!
+//! Every thread alternates an update of one atomic that all share and a lock and unlock of one of
+//! eight mutexes. An execution has exactly the events asked for, and what starts, joins and ends
+//! threads is among them. Sizes too small even for that are left out.
+
+use std::sync::Arc;
+
+use raddle::sync::Mutex;
+use raddle::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use raddle::{Checker, Strategy, thread};
+
+use crate::measure::{Batch, spread, take_turns};
+use crate::programs::raddle::sampling;
+
+const ROUNDS: usize = 5;
+const MUTEXES: usize = 8;
+/// The start of a large search, or all of a small one.
+const SEARCHED_EXECUTIONS: u64 = 2_000;
+
+/// A size to measure.
+#[derive(Clone, Copy, Debug)]
+struct Size {
+    threads: usize,
+    events: usize,
+}
+
+impl Size {
+    /// Events that only start, join and end threads: each thread begins, ends, is spawned and
+    /// joined; main begins and ends.
+    fn overhead(self) -> usize {
+        4 * self.threads + 2
+    }
+
+    /// Whether threads do enough to compare with others: with fewer events for each, most of the
+    /// cost is that of creating threads, and what is compared is that with an ordinary event.
+    fn is_busy(self) -> bool {
+        self.events >= 10 * self.threads
+    }
+
+    /// The program of this size.
+    fn run(self) {
+        let shared = Arc::new((AtomicUsize::new(0), [const { Mutex::new(0) }; MUTEXES]));
+        let left = self.events - self.overhead();
+        let threads: Vec<_> = (0..self.threads)
+            .map(|number| {
+                let shared = Arc::clone(&shared);
+                let events = left / self.threads + usize::from(number < left % self.threads);
+                thread::spawn(move || work(&shared.0, &shared.1, number, events))
+            })
+            .collect();
+        for thread in threads {
+            thread.join().unwrap();
+        }
+    }
+}
+
+/// One thread's part of the program: exactly so many events.
+fn work(shared: &AtomicUsize, mutexes: &[Mutex<u64>], thread: usize, events: usize) {
+    let mut left = events;
+    let mut next = thread;
+    while left > 0 {
+        shared.fetch_add(1, Relaxed);
+        left -= 1;
+        if left >= 2 {
+            *mutexes[next % MUTEXES].lock().unwrap() += 1;
+            left -= 2;
+            next += 1;
+        }
+    }
+}
+
+/// Prints the cost of an event under the random strategy.
+pub(crate) fn random() {
+    let sizes = sizes(&[2, 4, 8, 16, 32, 64], &[10, 100, 1_000, 10_000]);
+    let batch = |size: Size| -> Batch<'static> {
+        Box::new(move |events| {
+            let executions = events.div_ceil(size.events as u64);
+            let check = sampling(executions).seed(events).max_events(size.events);
+            check.run(|| size.run()).assert_ok();
+            executions * size.events as u64
+        })
+    };
+    print("scale", &sizes, batch);
+}
+
+/// Prints the cost of an event of the exhaustive search.
+pub(crate) fn exhaustive() {
+    let sizes = sizes(&[2, 4, 8], &[10, 30, 100, 300, 1_000]);
+    let batch = |size: Size| -> Batch<'static> {
+        Box::new(move |events| {
+            let mut done = 0;
+            while done < events {
+                let check = Checker::new()
+                    .strategy(Strategy::Exhaustive)
+                    .max_executions(SEARCHED_EXECUTIONS)
+                    .max_events(size.events);
+                let report = check.run(|| size.run());
+                report.assert_ok();
+                done += report.executions * size.events as u64;
+            }
+            done
+        })
+    };
+    print("scale exhaustive", &sizes, batch);
+}
+
+fn sizes(threads: &[usize], events: &[usize]) -> Vec<Size> {
+    let all = threads
+        .iter()
+        .flat_map(|&threads| events.iter().map(move |&events| Size { threads, events }));
+    all.filter(|size| size.events >= size.overhead()).collect()
+}
+
+fn print(name: &str, sizes: &[Size], batch: impl Fn(Size) -> Batch<'static>) {
+    let batches = sizes.iter().map(|&size| batch(size)).collect();
+    let costs: Vec<f64> = take_turns(ROUNDS, batches)
+        .iter()
+        .map(|rate| 1e9 / rate)
+        .collect();
+    for (Size { threads, events }, cost) in sizes.iter().zip(&costs) {
+        println!("{name} threads={threads} events={events} ns_per_event={cost:.1}");
+    }
+    let busy: Vec<f64> = sizes
+        .iter()
+        .zip(&costs)
+        .filter(|(size, _)| size.is_busy())
+        .map(|(_, &cost)| cost)
+        .collect();
+    println!("{name} spread={:.1}", spread(&busy));
+}
+
+#[cfg(test)]
+mod tests {
+    use raddle::FailureKind;
+
+    use super::*;
+
+    #[test]
+    fn an_execution_has_the_events_it_is_said_to_have() {
+        for size in sizes(&[2, 3, 8], &[10, 14, 15, 100, 101]) {
+            let events_up_to = |limit| {
+                sampling(20)
+                    .max_events(limit)
+                    .named("scale")
+                    .run(|| size.run())
+                    .failures
+            };
+            assert!(events_up_to(size.events).is_empty(), "{size:?} has more");
+            let failures = events_up_to(size.events - 1);
+            assert_eq!(failures[0].kind, FailureKind::Limit, "{size:?} has fewer");
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! A place where a coroutine stays while it runs.
+//!
+//! A running coroutine may start others, so the table of threads can grow, and move, while one of
+//! its entries is being resumed. What is resumed must not move; hence the box. Boxes are used
+//! again.
+
+use std::cell::UnsafeCell;
+
+use corosensei::CoroutineResult;
+
+use super::coroutine::{Coroutine, Exit};
+
+/// Room for one coroutine. Everything but [`Home::put`] is called only while no coroutine runs on
+/// this OS thread, by the loop that switches between them; `put` fills an empty home.
+pub(super) struct Home(Box<UnsafeCell<Option<Coroutine>>>);
+
+impl Home {
+    pub(super) fn new() -> Self {
+        Home(Box::new(UnsafeCell::new(None)))
+    }
+
+    pub(super) fn put(&self, coroutine: Coroutine) {
+        // SAFETY: an empty home is not being resumed, so nobody else refers to its inside.
+        unsafe { *self.0.get() = Some(coroutine) };
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        // SAFETY: no coroutine runs, so nobody else refers to the inside.
+        unsafe { (*self.0.get()).is_none() }
+    }
+
+    pub(super) fn take(&self) -> Option<Coroutine> {
+        // SAFETY: no coroutine runs, so nobody else refers to the inside.
+        unsafe { (*self.0.get()).take() }
+    }
+
+    /// A reference that lasts while the table of threads changes.
+    pub(super) fn pin(&self) -> Pinned {
+        Pinned(self.0.get())
+    }
+}
+
+/// The inside of a home.
+pub(super) struct Pinned(*mut Option<Coroutine>);
+
+impl Pinned {
+    /// Runs the coroutine until it suspends itself, or ends and is taken out.
+    ///
+    /// # Safety
+    ///
+    /// The home must be alive until this returns, and nobody else use it.
+    pub(super) unsafe fn resume(self) -> (CoroutineResult<(), Exit>, Option<Coroutine>) {
+        // SAFETY: vouched for by the caller.
+        let home = unsafe { &mut *self.0 };
+        let coroutine = home.as_mut().expect("raddle: a thread that ended was run");
+        let result = coroutine.resume(());
+        let ended = match result {
+            CoroutineResult::Yield(()) => None,
+            CoroutineResult::Return(_) => home.take(),
+        };
+        (result, ended)
+    }
+}

@@ -9,6 +9,7 @@ use raddle_engine::check::deadlock::Blocked;
 use raddle_engine::check::panic::Panic;
 use raddle_engine::object::Object;
 use raddle_engine::{Divergence, Operation, Record, ThreadId};
+use unicode_width::UnicodeWidthStr;
 
 use crate::failure::Failure;
 use crate::trace::{Names, Things, Trace, TraceStep};
@@ -83,26 +84,26 @@ fn waiting(
     if !blocked.holds.is_empty() {
         text.push(',');
     }
-    let _ = match blocked.operation {
-        Operation::Join { target } => {
-            write!(text, " waits for {} to end", trace.title(target))
-        }
-        Operation::Call { object, .. } => {
-            let name = things.object(object.index());
-            let own = blocked.waits_for == Some(blocked.thread);
-            match (execution.objects[object.index()], blocked.waits_for) {
-                (Object::Mutex(_), _) if own => write!(text, " waits for {name}, which it holds"),
-                (Object::Mutex(_), Some(holder)) => {
-                    write!(text, " waits for {name}, held by {}", trace.title(holder))
-                }
-                _ => write!(text, " waits for {name}"),
-            }
-        }
-        _ => write!(text, " waits"),
-    };
+    text.push_str(" waits");
     if let Some(place) = names.place(blocked.site) {
         let _ = write!(text, " at {place}");
     }
+    let _ = match blocked.operation {
+        Operation::Join { target } => write!(text, " for {} to end", trace.title(target)),
+        Operation::Call { object, .. } => {
+            let name = things.object(object.index());
+            match (execution.objects[object.index()], blocked.waits_for) {
+                (Object::Mutex(_), Some(holder)) if holder == blocked.thread => {
+                    write!(text, " for {name}, which it holds itself")
+                }
+                (Object::Mutex(_), Some(holder)) => {
+                    write!(text, " for {name}, held by {}", trace.title(holder))
+                }
+                _ => write!(text, " for {name}"),
+            }
+        }
+        _ => Ok(()),
+    };
     text
 }
 
@@ -216,29 +217,32 @@ fn steps(trace: &Trace, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     }
     let width = |thread: usize| {
         let cells = shown.iter().filter(|(_, step)| step.thread == thread);
-        let widest = cells
-            .map(|(_, step)| cell(step).chars().count())
-            .max()
-            .unwrap_or(0);
-        widest.max(trace.title(ThreadId::new(thread)).chars().count())
+        let widest = cells.map(|(_, step)| cell(step).width()).max().unwrap_or(0);
+        widest.max(trace.title(ThreadId::new(thread)).width())
     };
     let widths: Vec<usize> = acting.iter().map(|&thread| width(thread)).collect();
-    let mut header = "   step".to_owned();
-    for (&thread, &width) in acting.iter().zip(&widths) {
-        let _ = write!(header, " │ {:<width$}", trace.title(ThreadId::new(thread)));
-    }
-    writeln!(f, "{}", header.trim_end())?;
-    for (number, step) in shown {
-        let mut line = format!("  {:>5}", number + 1);
+    let row = |first: &str, cells: &mut dyn FnMut(usize) -> String| {
+        let mut line = first.to_owned();
         for (&thread, &width) in acting.iter().zip(&widths) {
-            let text = if thread == step.thread {
+            let text = cells(thread);
+            let padding = " ".repeat(width - text.width());
+            let _ = write!(line, " │ {text}{padding}");
+        }
+        line.truncate(line.trim_end().len());
+        line
+    };
+    let title = |thread: usize| trace.title(ThreadId::new(thread)).to_owned();
+    writeln!(f, "{}", row("   step", &mut |thread| title(thread)))?;
+    for (number, step) in shown {
+        let first = format!("  {:>5}", number + 1);
+        let mut only = |thread| {
+            if thread == step.thread {
                 cell(step)
             } else {
                 String::new()
-            };
-            let _ = write!(line, " │ {text:<width$}");
-        }
-        writeln!(f, "{}", line.trim_end())?;
+            }
+        };
+        writeln!(f, "{}", row(&first, &mut only))?;
     }
     Ok(())
 }

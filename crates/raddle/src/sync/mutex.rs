@@ -258,7 +258,7 @@ impl<T: ?Sized + fmt::Debug> fmt::Debug for Mutex<T> {
         match self.try_lock() {
             Ok(guard) => text.field("data", &&*guard),
             Err(TryLockError::Poisoned(error)) => text.field("data", &&**error.get_ref()),
-            Err(TryLockError::WouldBlock) => text.field("data", &format_args!("<locked>")),
+            Err(TryLockError::WouldBlock) => text.field("data", &"<locked>"),
         };
         text.field("poisoned", &self.is_poisoned());
         text.finish_non_exhaustive()

@@ -35,7 +35,7 @@ pub(crate) fn linearise(graph: &mut Graph, steps: &mut Vec<EventId>) -> bool {
 }
 
 fn prepare(graph: &mut Graph) {
-    graph.reset_accesses();
+    graph.forget_accesses();
     for line in &mut graph.lines {
         line.placed = 0;
         line.nodes.iter_mut().for_each(|node| node.unread = 0);

@@ -80,11 +80,18 @@ pub(crate) struct Node {
     pub(crate) kind: Kind,
     /// Position in insertion order.
     pub(crate) stamp: u32,
+    /// From this position on, insertion order has events of this thread only, up to this one.
+    pub(crate) run: u32,
     /// For a read, the write it takes its value from; `None` is the initial value.
     pub(crate) source: Option<EventId>,
     pub(crate) outcome: u32,
     /// For a write, the value; for a completion, its position among those of its object.
     pub(crate) value: u64,
+    /// For a completion: when it was inserted, no older call could have been completed instead.
+    /// Deleting events never makes this untrue.
+    pub(crate) oldest: bool,
+    /// For a write, where it was last seen in coherence order.
+    pub(crate) place: u32,
     /// While the graph is put in a line: how many reads of this write are still to come.
     pub(crate) unread: u32,
 }
@@ -114,6 +121,8 @@ pub(crate) struct Cell {
     reserved: bool,
     /// Joined `before` clocks of all reads and writes so far.
     accesses: Vec<u32>,
+    /// By thread: how many reads, from the first, its latest write is known to depend on.
+    known_reads: Vec<u32>,
     /// While the graph is put in a line: how many writes are placed, and how many reads of the
     /// initial value are still to come.
     pub(crate) placed: usize,
@@ -248,10 +257,25 @@ impl Graph {
     pub(crate) fn coherence(&self, location: LocationId, write: Option<EventId>) -> usize {
         let Some(write) = write else { return 0 };
         let writes = &self.cell(location).writes;
-        1 + writes
-            .iter()
-            .rposition(|&other| other == write)
-            .expect("the write is in the graph")
+        let last_seen = self.node(write).place as usize;
+        if writes.get(last_seen) == Some(&write) {
+            return 1 + last_seen;
+        }
+        let position = writes.iter().rposition(|&other| other == write);
+        1 + position.expect("the write is in the graph")
+    }
+
+    /// How many reads of the location, from the first inserted, the write depends on. Remembered
+    /// while a graph is extended, because what a thread depends on only grows.
+    pub(crate) fn known_reads(&mut self, location: LocationId, write: EventId) -> usize {
+        let line = &self.lines[write.thread.index()];
+        let prefix = &line.causal[write.index as usize * self.width..][..self.width];
+        let cell = &mut self.cells[location.index()];
+        cell.known_reads.resize(self.width, 0);
+        let known = &mut cell.known_reads[write.thread.index()];
+        let further = cell.reads[*known as usize..].iter();
+        *known += further.take_while(|&&read| covers(prefix, read)).count() as u32;
+        *known as usize
     }
 
     pub(crate) fn causal(&self, id: EventId) -> &[u32] {
@@ -343,6 +367,7 @@ impl Graph {
     /// or completion order, and its clocks, are given separately.
     pub(crate) fn push(&mut self, thread: ThreadId, kind: Kind) -> EventId {
         let stamp = self.order.len() as u32;
+        let run = self.run_before(stamp, thread);
         let nodes = &mut self.lines[thread.index()].nodes;
         let id = EventId {
             thread,
@@ -351,10 +376,13 @@ impl Graph {
         nodes.push(Node {
             kind,
             stamp,
+            run,
             source: None,
             outcome: 0,
             value: 0,
             unread: 0,
+            oldest: false,
+            place: 0,
         });
         self.order.push(id);
         if let Some(location) = kind.reads() {
@@ -364,6 +392,14 @@ impl Graph {
             self.machine_mut(object).calls.push(id);
         }
         id
+    }
+
+    /// Where the run of a thread begins that has the event with this stamp.
+    fn run_before(&self, stamp: u32, thread: ThreadId) -> u32 {
+        match (stamp as usize).checked_sub(1).map(|last| self.order[last]) {
+            Some(last) if last.thread == thread => self.node(last).run,
+            _ => stamp,
+        }
     }
 
     /// Completes a call as the next one on its object.
@@ -414,7 +450,13 @@ impl Graph {
             index: call.index + 1,
             ..call
         };
-        self.lines[id.thread.index()].nodes.push(removed);
+        // Its neighbours in insertion order are another thread's.
+        let moved = Node {
+            run: stamp,
+            oldest: false,
+            ..removed
+        };
+        self.lines[id.thread.index()].nodes.push(moved);
         self.order[stamp as usize] = id;
         self.finish_completion(id, object, outcome);
     }
@@ -462,6 +504,7 @@ impl Graph {
     /// Puts a write at this position of its location's coherence order.
     pub(crate) fn place(&mut self, location: LocationId, write: EventId, position: usize) {
         self.cell_mut(location).writes.insert(position, write);
+        self.node_mut(write).place = position as u32;
     }
 
     /// Whether a write may stand at this position without tearing an atomic update apart.
@@ -530,8 +573,12 @@ impl Graph {
                 .calls
                 .extend(from.calls.iter().copied().filter(|&id| keep(id)));
         }
-        for stamp in 0..self.order.len() {
-            self.node_mut(self.order[stamp]).stamp = stamp as u32;
+        for stamp in 0..self.order.len() as u32 {
+            let id = self.order[stamp as usize];
+            let run = self.run_before(stamp, id.thread);
+            let node = self.node_mut(id);
+            node.stamp = stamp;
+            node.run = run;
         }
     }
 
@@ -594,10 +641,11 @@ impl Graph {
         line.before = before;
     }
 
-    /// Forgets what earlier accesses have left in the locations' clocks.
-    pub(crate) fn reset_accesses(&mut self) {
+    /// Forgets what is known of the locations from the last time the graph was put in a line.
+    pub(crate) fn forget_accesses(&mut self) {
         for cell in &mut self.cells {
             cell.accesses.clear();
+            cell.known_reads.clear();
         }
     }
 

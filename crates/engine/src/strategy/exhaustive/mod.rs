@@ -425,7 +425,7 @@ impl Frame {
     fn push_revisits(&mut self, send: EventId) {
         let keep = self.graph.order.len();
         let branches = &mut self.branches;
-        revisit::revisits(&self.graph, send, |receive| {
+        revisit::revisits(&mut self.graph, send, |receive| {
             branches.push(Branch {
                 keep,
                 change: Change::Revisit { receive, send },
@@ -454,6 +454,7 @@ impl Frame {
             .min_by_key(|&id| graph.node(id).stamp);
         if let Some(oldest) = oldest {
             let completion = self.graph.push_completion(oldest, 0);
+            self.graph.node_mut(completion).oldest = true;
             self.graph.set_clocks(completion);
             let stamp = self.graph.node(completion).stamp;
             for &(call, outcomes) in &calls {

@@ -8,35 +8,43 @@
 //! (Kokologiannakis et al., POPL 2022), extended to completions of calls.
 
 use super::graph::{Graph, Kind, covers};
-use crate::event::{EventId, LocationId};
+use crate::event::{EventId, LocationId, ObjectId};
 
 /// The receives that `send` may revisit, newest first. Called when the send has its clocks and is
 /// the last event, but has no place in coherence order yet.
-pub(super) fn revisits(graph: &Graph, send: EventId, mut found: impl FnMut(EventId)) {
+pub(super) fn revisits(graph: &mut Graph, send: EventId, mut found: impl FnMut(EventId)) {
+    let kind = graph.node(send).kind;
+    let known_reads = kind
+        .writes()
+        .map(|location| graph.known_reads(location, send));
+    let graph = &*graph;
     let prefix = graph.causal(send);
-    let may_take = |receive: EventId| !covers(prefix, receive) && matches(graph, receive, send);
-    let node = graph.node(send);
-    let candidates = match node.kind {
-        Kind::Call { object, .. } => &graph.machine(object).completions,
+    let candidates = match kind {
+        Kind::Call { object, .. } => {
+            // Completions of one object depend on each other, so those it knows come first.
+            let completions = &graph.machine(object).completions;
+            &completions[completions.partition_point(|&completion| covers(prefix, completion))..]
+        }
         kind => {
-            &graph
-                .cell(kind.writes().expect("a send is a call or a write"))
-                .reads
+            let location = kind.writes().expect("a send is a call or a write");
+            &graph.cell(location).reads[known_reads.unwrap_or(0)..]
         }
     };
-    let Some(oldest) = candidates
-        .iter()
-        .copied()
-        .find(|&receive| may_take(receive))
-    else {
+    let may_take = |&&receive: &&EventId| !covers(prefix, receive) && matches(graph, receive, send);
+    let Some(&oldest) = candidates.iter().find(may_take) else {
         return;
     };
-    let oldest = graph.node(oldest).stamp;
-    for &event in graph.order[oldest as usize..node.stamp as usize]
-        .iter()
-        .rev()
-    {
+    let (oldest, newest) = (
+        graph.node(oldest).stamp as usize,
+        graph.node(send).stamp as usize,
+    );
+    let mut stamp = newest;
+    while stamp > oldest {
+        stamp -= 1;
+        let event = graph.order[stamp];
         if covers(prefix, event) {
+            // So is everything before it in its thread.
+            stamp = graph.node(event).run as usize;
             continue;
         }
         if !is_maximal(graph, event, send) {
@@ -102,21 +110,38 @@ fn is_maximal(graph: &Graph, event: EventId, send: EventId) -> bool {
                 index: event.index - 1,
                 ..event
             };
-            let machine = graph.machine(object);
-            let state = machine.states[node.value as usize];
-            let could_complete = |&other: &EventId| {
-                let Kind::Call { call, .. } = graph.node(other).kind else {
-                    return false;
-                };
-                kept(other)
-                    && !completed_before(graph, other, node.value)
-                    && state.open(call, other.thread)
-            };
             node.outcome == 0
                 && kept(call)
-                && machine.calls.iter().find(|other| could_complete(other)) == Some(&call)
+                && (node.oldest || !older_call_waits(graph, object, event, kept))
         }
     }
+}
+
+/// Whether some kept call, inserted before the one that `completion` completes, could have been
+/// completed in its place.
+fn older_call_waits(
+    graph: &Graph,
+    object: ObjectId,
+    completion: EventId,
+    kept: impl Fn(EventId) -> bool,
+) -> bool {
+    let machine = graph.machine(object);
+    let position = graph.node(completion).value;
+    let state = machine.states[position as usize];
+    let call = EventId {
+        index: completion.index - 1,
+        ..completion
+    };
+    let stamp = graph.node(call).stamp;
+    let older = machine
+        .calls
+        .partition_point(|&other| graph.node(other).stamp < stamp);
+    machine.calls[..older].iter().any(|&other| {
+        let Kind::Call { call, .. } = graph.node(other).kind else {
+            return false;
+        };
+        !completed_before(graph, other, position) && kept(other) && state.open(call, other.thread)
+    })
 }
 
 /// Whether the call is completed before this position of its object's completions.

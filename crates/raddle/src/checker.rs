@@ -296,11 +296,12 @@ impl Checker {
             self.memory == Memory::Sc,
             "raddle: Memory::Rc11 is not yet available; use Memory::Sc, which is the default"
         );
-        assert!(
-            !cfg!(panic = "abort"),
-            "raddle: a check unwinds threads, so it cannot run with panic = \"abort\"; remove \
-             that from the profile the tests are built with"
-        );
+        if cfg!(panic = "abort") {
+            panic!(
+                "raddle: a check unwinds threads, so it cannot run with panic = \"abort\"; remove \
+                 that from the profile the tests are built with"
+            );
+        }
         assert!(
             crate::substrate::current().is_none(),
             "raddle: a check was started inside a check; what runs inside one is controlled \

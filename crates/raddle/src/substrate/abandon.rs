@@ -190,7 +190,7 @@ impl Context {
                     .filter(|(_, slot)| !slot.home.is_empty());
                 left.map(|(index, slot)| (ThreadId::new(index), slot))
             };
-            let (youngest, _) = left().last()?;
+            let (youngest, _) = left().next_back()?;
             let exploration = self.exploration.borrow();
             let can_move = |&(thread, slot): &(ThreadId, &super::Slot)| {
                 !slot.after_stop.waits || exploration.state().is_enabled(thread)

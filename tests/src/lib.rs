@@ -1,5 +1,6 @@
 //! What the suites share: running a program under a strategy, and the programs themselves.
 
+mod docs;
 pub mod programs;
 pub mod random_program;
 

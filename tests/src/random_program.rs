@@ -54,21 +54,36 @@ impl fmt::Debug for Program {
     }
 }
 
+/// What a program is mostly about.
+#[derive(Clone, Copy)]
+enum Theme {
+    Memory,
+    Locks,
+    Everything,
+}
+
 impl Program {
     /// A random program of two to four threads, main among them.
     pub fn random(rng: &mut Rng) -> Self {
+        let theme = rng
+            .choice([Theme::Memory, Theme::Locks, Theme::Everything])
+            .expect("not empty");
         let started = rng.choice([1, 1, 2, 2, 2, 3]).expect("not empty");
-        let longest = match started {
-            1 => 5,
-            2 => 3,
+        let longest = match (started, theme) {
+            (1, _) => 5,
+            (2, Theme::Locks) => 2,
+            (2, _) => 3,
+            (_, Theme::Locks) => 1,
             _ => 2,
         };
-        let threads = (0..started).map(|_| statements(rng, longest, 1)).collect();
-        let main = if rng.bool() {
-            statements(rng, longest, 1)
-        } else {
-            Vec::new()
+        let mut body = || {
+            (0..rng.usize(1..=longest))
+                .map(|_| statement(rng, theme, 2))
+                .collect()
         };
+        let threads = (0..started).map(|_| body()).collect();
+        let main: Vec<_> = body();
+        let main = if main.len() > 1 { main } else { Vec::new() };
         Program { threads, main }
     }
 
@@ -90,29 +105,30 @@ impl Program {
     }
 }
 
-fn statements(rng: &mut Rng, longest: usize, depth: u32) -> Vec<Statement> {
-    (0..rng.usize(1..=longest))
-        .map(|_| statement(rng, depth))
-        .collect()
-}
-
-fn statement(rng: &mut Rng, depth: u32) -> Statement {
+fn statement(rng: &mut Rng, theme: Theme, depth: u32) -> Statement {
     // Mostly the first of each kind, so that threads meet.
     let x = usize::from(rng.u32(0..10) >= 7);
-    let inner = |rng: &mut Rng| statements(rng, 1, depth - 1);
-    match rng.u32(0..100) {
+    let number = match theme {
+        Theme::Memory => rng.u32(0..60),
+        Theme::Locks => rng.u32(50..100),
+        Theme::Everything => rng.u32(0..100),
+    };
+    let inner = |rng: &mut Rng| match (depth, rng.u32(0..10)) {
+        (0, _) | (_, 0..3) => Vec::new(),
+        _ => vec![statement(rng, theme, depth - 1)],
+    };
+    match number {
         0..20 => Statement::Read(x),
         20..36 => Statement::Write(x, rng.u32(1..3)),
-        36..46 => Statement::Add(x, rng.u32(1..3)),
-        46..56 => Statement::CompareExchange(x, rng.u32(0..3), rng.u32(1..4)),
+        36..44 => Statement::Add(x, rng.u32(1..3)),
+        44..52 => Statement::CompareExchange(x, rng.u32(0..3), rng.u32(1..4)),
+        52..56 => Statement::If(inner(rng), inner(rng)),
         56..60 => Statement::Choose(2),
         60..62 => Statement::IsFinished,
         62..63 => Statement::Yield,
-        _ if depth == 0 => Statement::Read(x),
-        63..80 => Statement::Lock(x, inner(rng)),
-        80..88 => Statement::TryLock(x, inner(rng)),
-        88..97 => Statement::If(inner(rng), inner(rng)),
-        _ => Statement::Spawn(inner(rng)),
+        63..65 => Statement::Spawn(inner(rng)),
+        65..87 => Statement::Lock(rng.usize(0..2), inner(rng)),
+        _ => Statement::TryLock(rng.usize(0..2), inner(rng)),
     }
 }
 

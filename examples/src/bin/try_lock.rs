@@ -1,0 +1,65 @@
+//! Somebody else has the lock, so somebody else will do the work. Will they?
+//!
+//! ```console
+//! cargo run -p raddle-examples --bin try_lock
+//! ```
+//!
+//! Threads hand in letters; whoever can get hold of the postbox empties it. A thread that finds the
+//! postbox busy leaves its letter there and goes away, trusting that the other one sees it. But the
+//! other one may have emptied the box already and only not let go of it yet.
+
+use raddle::sync::Mutex;
+use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use raddle::{Checker, thread};
+
+#[derive(Default)]
+struct Postbox {
+    letters: AtomicU32,
+    sent: Mutex<u32>,
+}
+
+impl Postbox {
+    /// Empties the box unless somebody else is at it.
+    fn hand_in(&self) {
+        self.letters.fetch_add(1, SeqCst);
+        // A check explores both answers: the lock is free, or somebody has it.
+        if let Ok(mut sent) = self.sent.try_lock() {
+            *sent += self.letters.swap(0, SeqCst);
+        }
+    }
+
+    /// The fix: after letting go of the box, look again.
+    fn hand_in_and_look_again(&self) {
+        self.letters.fetch_add(1, SeqCst);
+        while self.letters.load(SeqCst) > 0 {
+            let Ok(mut sent) = self.sent.try_lock() else {
+                return;
+            };
+            *sent += self.letters.swap(0, SeqCst);
+        }
+    }
+}
+
+fn two_letters(hand_in: fn(&Postbox)) {
+    let postbox = Postbox::default();
+    thread::scope(|scope| {
+        scope.spawn(|| hand_in(&postbox));
+        scope.spawn(|| hand_in(&postbox));
+    });
+    let sent = *postbox.sent.lock().unwrap();
+    assert_eq!(sent, 2, "a letter is left in the box");
+}
+
+fn main() {
+    println!("Look once:");
+    let report = Checker::new()
+        .named("try_lock")
+        .keep_going(true)
+        .run(|| two_letters(Postbox::hand_in));
+    println!("{report}");
+
+    println!("Look again:");
+    let report = Checker::new().run(|| two_letters(Postbox::hand_in_and_look_again));
+    println!("{report}");
+    report.assert_ok();
+}

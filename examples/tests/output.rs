@@ -1,0 +1,53 @@
+//! Runs every example and compares what it prints with the text in `expected/`.
+//!
+//! `UPDATE_EXPECTED=1 cargo test -p raddle-examples` writes those files anew; read the difference
+//! before you keep it.
+
+use std::path::Path;
+use std::process::Command;
+
+fn prints_as_expected(name: &str, program: &str) {
+    let mut command = Command::new(program);
+    for (variable, _) in std::env::vars_os() {
+        if variable.to_string_lossy().starts_with("RADDLE_") {
+            command.env_remove(variable);
+        }
+    }
+    let output = command.output().expect("the example was built");
+    let printed = String::from_utf8(output.stdout).expect("text is printed");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{printed}{errors}");
+    let printed = without_times(&printed);
+    let file = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("expected")
+        .join(name)
+        .with_extension("txt");
+    if std::env::var_os("UPDATE_EXPECTED").is_some() {
+        std::fs::write(&file, &printed).expect("the folder is writable");
+    }
+    let expected = std::fs::read_to_string(&file).expect("each example has its text");
+    assert!(
+        printed == expected,
+        "{name} prints\n{printed}\nand not\n{expected}"
+    );
+}
+
+/// How long a check took is different every time: `(auto, 1.5ms)` becomes `(auto, TIME)`.
+fn without_times(text: &str) -> String {
+    let line = |line: &str| match line.rsplit_once(", ") {
+        Some((start, _)) if line.contains(" run: ") => format!("{start}, TIME)\n"),
+        _ => format!("{line}\n"),
+    };
+    text.lines().map(line).collect()
+}
+
+macro_rules! examples {
+    ($($name:ident)*) => {$(
+        #[test]
+        fn $name() {
+            let program = env!(concat!("CARGO_BIN_EXE_", stringify!($name)));
+            prints_as_expected(stringify!($name), program);
+        }
+    )*};
+}
+examples!(lost_update bank_transfer once_flag try_lock);

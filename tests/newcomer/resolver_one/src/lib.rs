@@ -1,0 +1,3 @@
+#![deny(warnings)]
+
+pub static LOCK: raddle::sync::Mutex<u32> = raddle::sync::Mutex::new(0);

@@ -1,0 +1,20 @@
+//! The pages of the book, so that `cargo test --doc` compiles and runs their code.
+#![cfg(doctest)]
+
+macro_rules! pages {
+    ($($module:ident = $file:literal)*) => {$(
+        #[doc = include_str!(concat!("../../docs/src/", $file))]
+        mod $module {}
+    )*};
+}
+pages! {
+    introduction = "introduction.md"
+    first_test = "first-test.md"
+    promises = "promises.md"
+    failures = "failures.md"
+    replaying = "replaying.md"
+    adopting = "adopting.md"
+    limits = "limits.md"
+    reference = "reference.md"
+    architecture = "architecture.md"
+}

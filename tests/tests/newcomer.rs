@@ -1,0 +1,291 @@
+//! What happens to somebody who starts to use raddle: fresh crates from `tests/newcomer/`, built,
+//! tested and replayed with the real cargo.
+
+#[path = "../newcomer/support.rs"]
+mod support;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use support::{Finished, Newcomer, builds, finish, text_after, workspace};
+
+const LOST: &str = "let seen = self.0.load(SeqCst);\n        self.0.store(seen + 1, SeqCst);";
+const KEPT: &str = "self.0.fetch_add(1, SeqCst);";
+
+/// Compiles only where the two locks are the same type.
+const SAME: &str = "
+pub fn same(lock: std::sync::Mutex<u32>) -> raddle::sync::Mutex<u32> {
+    lock
+}
+";
+
+#[test]
+fn a_release_build_is_std_and_compiles_nothing_else() {
+    let tally = Newcomer::new("release", "tally");
+    let library = tally.read("src/lib.rs");
+    tally.write("src/lib.rs", &format!("{library}{SAME}"));
+    let build = tally
+        .cargo("build --release --message-format json")
+        .exits(0);
+    assert_eq!(build.packages(), BTreeSet::from(["raddle", "tally"]));
+    // With the feature the types differ, so the above means something.
+    tally
+        .cargo("build --examples")
+        .exits(101)
+        .says("error[E0308]: mismatched types");
+}
+
+#[test]
+fn a_lost_update_is_found_and_replayed_by_the_printed_line() {
+    let tally = Newcomer::new("lost_update", "tally");
+    let test = tally.cargo("test").exits(101);
+    test.says("test tests::one_and_one_is_two ... ok")
+        .says("test tests::nothing_is_lost ... FAILED")
+        .says("panic after 2 executions (exhaustive)\n")
+        .says("main panicked at src/lib.rs:35:9:\n")
+        .says("assertion `left == right` failed: an update was lost\n")
+        .says("step │ main                   │ main.1                   │ main.2\n")
+        .says("│ load AtomicU32 = 0 :14\n")
+        .says("│ store 1 to AtomicU32 :15 │\n")
+        .says("AtomicU32 was made at src/lib.rs:10\n");
+    let line = test.replay_line();
+    assert!(
+        line.starts_with("RADDLE_REPLAY='raddle schedule 1; main: begin "),
+        "{line}"
+    );
+    assert!(
+        line.ends_with("' cargo test tests::nothing_is_lost"),
+        "{line}"
+    );
+    let replay = tally.shell(&line).exits(101);
+    replay
+        .says("panic after 1 execution (replay)\n")
+        .says("assertion `left == right` failed: an update was lost\n")
+        .does_not_say("one_and_one_is_two");
+    let steps = |finished: &Finished| -> Vec<String> {
+        let steps = finished.stdout.lines().filter(|line| line.contains('│'));
+        steps.map(str::to_owned).collect()
+    };
+    assert_eq!(steps(&replay), steps(&test));
+}
+
+#[test]
+fn the_first_page_of_the_book_shows_what_is_printed() {
+    let tally = Newcomer::new("book", "tally");
+    let page = fs::read_to_string(workspace().join("docs/src/first-test.md")).unwrap();
+    let shown = |text: &str| {
+        assert!(
+            page.contains(text.trim_end()),
+            "the page does not show\n{text}"
+        );
+    };
+    shown(
+        tally
+            .read("src/lib.rs")
+            .trim_start_matches("#![deny(warnings)]\n\n"),
+    );
+    tally.replace("src/lib.rs", "#![deny(warnings)]\n\n", "");
+    let test = tally.cargo("test nothing").exits(101);
+    shown(&test.story());
+    tally.replace("src/lib.rs", LOST, KEPT);
+    shown(KEPT);
+    tally
+        .cargo("test nothing -- --nocapture")
+        .exits(0)
+        .says("raddle: tests::nothing_is_lost: every behaviour was run: 2 classes (auto, ");
+}
+
+#[test]
+fn a_schedule_that_no_longer_fits_names_the_step() {
+    let tally = Newcomer::new("edited", "tally");
+    let line = tally.cargo("test").exits(101).replay_line();
+    tally.replace("src/lib.rs", LOST, KEPT);
+    tally
+        .shell(&line)
+        .exits(101)
+        .says("nondeterminism after 1 execution (replay)\n")
+        .says(
+            "the schedule does not fit the program: after 4 steps, thread main.1 should do \
+             `load`, but it is at `fetch-add`\n",
+        )
+        .says("help: the program has changed since the schedule was made");
+    tally.cargo("test").exits(0);
+}
+
+#[test]
+fn examples_and_benches_of_the_package_have_the_feature() {
+    let tally = Newcomer::new("examples", "tally");
+    for targets in ["--examples", "--benches", "--all-targets"] {
+        let build = tally.cargo(&format!("build {targets} --message-format json"));
+        assert!(
+            build.exits(0).packages().contains("corosensei"),
+            "{targets}"
+        );
+    }
+    tally.cargo("run --example show").exits(0).says("checked");
+    // The same program is no part of the package's tests when it is a binary.
+    tally.write("src/main.rs", &tally.read("examples/show.rs"));
+    tally
+        .cargo("build")
+        .exits(101)
+        .says("cannot find function `check` in crate `raddle`")
+        .says("the item is gated behind the `check` feature");
+}
+
+#[test]
+fn a_bench_in_a_package_of_its_own_has_not_if_built_alone() {
+    let workspace = Newcomer::new("bench_apart", "bench_apart");
+    let alone = workspace
+        .cargo("build -p speed --benches --message-format json")
+        .exits(0);
+    assert_eq!(
+        alone.packages(),
+        BTreeSet::from(["raddle", "speed", "tally"])
+    );
+    workspace
+        .cargo("bench -p speed")
+        .exits(0)
+        .says("1000 counted");
+    // Together with the tests of the other package, there is one raddle for both.
+    workspace
+        .cargo("build --workspace --benches")
+        .exits(101)
+        .says("mismatched types");
+}
+
+#[test]
+fn locks_inside_a_dependency_are_controlled() {
+    let workspace = Newcomer::new("dependency", "pool");
+    let test = workspace.cargo("test -p app").exits(101);
+    test.says("test tests::two_may_borrow_at_once ... FAILED")
+        .says("deadlock after ")
+        .says(" holds Mutex#1 (since pool/src/lib.rs:22), waits at pool/src/lib.rs:24 for Mutex#2")
+        .says(" holds Mutex#2 (since pool/src/lib.rs:14), waits at pool/src/lib.rs:15 for Mutex#1");
+    let build = workspace
+        .cargo("build -p app --message-format json")
+        .exits(0);
+    assert_eq!(build.packages(), BTreeSet::from(["app", "pool", "raddle"]));
+}
+
+#[test]
+fn the_crate_may_have_another_name() {
+    let renamed = Newcomer::new("renamed", "renamed");
+    renamed
+        .cargo("test")
+        .exits(0)
+        .says("test tests::one_passes ... ok")
+        .says("test the_second_never_passes ... ok")
+        .says("test src/lib.rs - Door (line 7) ... ok");
+    let build = renamed.cargo("build --message-format json").exits(0);
+    assert_eq!(build.packages(), BTreeSet::from(["raddle", "renamed"]));
+}
+
+#[test]
+fn tests_may_return_results_be_ignored_and_be_expected_to_panic() {
+    let shapes = Newcomer::new("shapes", "shapes");
+    shapes
+        .cargo("test")
+        .exits(101)
+        .says("test tests::returns_ok ... ok")
+        .says("test tests::returns_an_error ... FAILED")
+        .says("the test returned an error: ParseIntError { kind: InvalidDigit }")
+        .says("test tests::panics_as_expected - should panic ... ok")
+        .says("test tests::a_deadlock_is_a_panic_too - should panic ... ok")
+        .says("test tests::is_ignored ... ignored")
+        .says("3 passed; 1 failed; 1 ignored");
+}
+
+#[test]
+fn the_old_resolver_turns_the_feature_on_everywhere() {
+    let old = Newcomer::new("resolver_one", "resolver_one");
+    let build = old.cargo("build --message-format json").exits(0);
+    assert!(build.packages().contains("corosensei"));
+    let (edition, resolver) = ("edition = \"2018\"\n", "resolver = \"2\"\n");
+    old.replace("Cargo.toml", edition, &format!("{edition}{resolver}"));
+    let build = old.cargo("build --message-format json").exits(0);
+    assert_eq!(build.packages(), BTreeSet::from(["raddle", "resolver_one"]));
+    // A workspace without a package at its root has the old one, whatever its members say.
+    let workspace = Newcomer::new("resolver_of_workspace", "bench_apart");
+    workspace.replace("Cargo.toml", "resolver = \"3\"\n", "");
+    let build = workspace
+        .cargo("build -p tally --message-format json")
+        .exits(0);
+    assert!(build.packages().contains("corosensei"));
+}
+
+#[test]
+fn a_trait_cannot_be_implemented_for_both_types() {
+    let both = Newcomer::new("traits_for_both", "traits_for_both");
+    both.cargo("check")
+        .exits(101)
+        .says("error[E0119]: conflicting implementations of trait `Reset`");
+    both.cargo("check --tests").exits(0);
+    let library = both.read("src/lib.rs");
+    let (start, _) = library
+        .split_once("impl Reset for std")
+        .expect("the first of the two");
+    let (_, end) = library
+        .split_once("impl Reset for raddle")
+        .expect("the second of the two");
+    both.write("src/lib.rs", &format!("{start}impl Reset for raddle{end}"));
+    both.cargo("check").exits(0);
+    both.cargo("check --tests").exits(0);
+}
+
+/// The command line, built from this workspace.
+fn cargo_raddle() -> PathBuf {
+    let mut build = Command::new(env!("CARGO"));
+    let target = builds()
+        .parent()
+        .expect("cargo's folder for tests is in the target folder");
+    build
+        .args([
+            "build",
+            "--offline",
+            "--package",
+            "cargo-raddle",
+            "--message-format",
+            "json",
+        ])
+        .current_dir(workspace())
+        .env("CARGO_TARGET_DIR", target);
+    let build = finish(&mut build).exits(0);
+    text_after(&build.stdout, r#""executable":""#).into()
+}
+
+#[test]
+fn cargo_raddle_tests_and_replays() {
+    let tally = Newcomer::new("command_line", "tally");
+    // The saved schedule goes by the test's name, and other tests here use the same target folder.
+    tally.replace("src/lib.rs", "fn nothing_is_lost", "fn nothing_is_missing");
+    let program = cargo_raddle();
+    let raddle = |words: &str| {
+        finish(
+            tally
+                .command(&program)
+                .arg("raddle")
+                .args(words.split_whitespace()),
+        )
+    };
+    raddle("test --strategy random --seed 7")
+        .exits(1)
+        .says(" (random, seed 7)\n")
+        .says("an update was lost");
+    raddle("replay tests::nothing_is_missing")
+        .exits(1)
+        .says("panic after 1 execution (replay)\n")
+        .says("an update was lost");
+    raddle("replay tests::nothing_is_mising")
+        .exits(2)
+        .says("error: no test is named `tests::nothing_is_mising`")
+        .says("did you mean `tests::nothing_is_missing`?");
+    raddle("test one_and_one").exits(0);
+    raddle("test --budget soon").exits(2);
+    tally.replace("src/lib.rs", LOST, KEPT);
+    raddle("test").exits(0);
+    raddle("replay tests::nothing_is_missing")
+        .exits(1)
+        .says("the schedule does not fit the program");
+}

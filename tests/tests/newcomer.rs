@@ -56,7 +56,7 @@ fn a_lost_update_is_found_and_replayed_by_the_printed_line() {
         "{line}"
     );
     assert!(
-        line.ends_with("' cargo test tests::nothing_is_lost"),
+        line.ends_with("' cargo test tests::nothing_is_lost -- --exact"),
         "{line}"
     );
     let replay = tally.shell(&line).exits(101);
@@ -105,7 +105,7 @@ fn a_schedule_that_no_longer_fits_names_the_step() {
     tally
         .shell(&line)
         .exits(101)
-        .says("nondeterminism after 1 execution (replay)\n")
+        .says("schedule does not fit after 1 execution (replay)\n")
         .says(
             "the schedule does not fit the program: after 4 steps, thread main.1 should do \
              `load`, but it is at `fetch-add`\n",

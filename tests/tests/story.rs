@@ -102,7 +102,7 @@ panic after 2 executions (exhaustive)
   AtomicU32 was made at tests/tests/story.rs:10
 
   replay: RADDLE_REPLAY='raddle schedule 1; main: begin spawn load; main.1: begin load; main: \
-         store; main.1: store end; main: join load end' cargo test it
+         store; main.1: store end; main: join load end' cargo test it -- --exact
 "
     );
 }
@@ -114,9 +114,9 @@ fn a_deadlock() {
         "\
 deadlock after 2 executions (exhaustive)
 
-  main waits at tests/tests/story.rs:34 for alice to end
   alice holds Mutex#1 (since tests/tests/story.rs:27), waits at tests/tests/story.rs:28 for Mutex#2, held by bob
   bob holds Mutex#2 (since tests/tests/story.rs:27), waits at tests/tests/story.rs:28 for Mutex#1, held by alice
+  main waits at tests/tests/story.rs:34 for alice to end
 
    step │ main              │ alice               │ bob
       1 │ spawn alice :30   │                     │
@@ -131,7 +131,7 @@ deadlock after 2 executions (exhaustive)
   Mutex#2 was made at tests/tests/story.rs:23
 
   replay: RADDLE_REPLAY='raddle schedule 1; main: begin spawn spawn; main.1: begin lock; main.2: \
-         begin lock' cargo test it
+         begin lock' cargo test it -- --exact
 "
     );
 }
@@ -152,7 +152,7 @@ deadlock after 1 execution (exhaustive)
 
   Mutex was made at tests/tests/story.rs:46
 
-  replay: RADDLE_REPLAY='raddle schedule 1; main: begin lock try-lock' cargo test it
+  replay: RADDLE_REPLAY='raddle schedule 1; main: begin lock try-lock' cargo test it -- --exact
 "
     );
 }

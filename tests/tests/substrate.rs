@@ -104,6 +104,26 @@ fn checks_run_side_by_side_in_one_process() {
 }
 
 #[test]
+fn checks_side_by_side_may_share_a_static_atomic() {
+    static SHARED: AtomicU32 = AtomicU32::new(5);
+    // Three increments of two steps by three threads have 36 classes, main's load included.
+    let program = || {
+        run_threads(3, |_| SHARED.store(SHARED.load(SeqCst) + 1, SeqCst));
+        assert!((6..=8).contains(&SHARED.load(SeqCst)));
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..50 {
+                    assert_eq!(classes(program), 36);
+                }
+            });
+        }
+    });
+    assert_eq!(SHARED.load(SeqCst), 5);
+}
+
+#[test]
 fn a_stack_overflow_is_a_failure_and_not_the_end_of_the_process() {
     #[allow(unconditional_recursion)]
     fn recurse(depth: &Cell<u64>) -> u64 {

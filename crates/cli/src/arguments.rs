@@ -94,7 +94,7 @@ pub struct ReplayArguments {
     pub test: String,
 
     /// The text of a schedule, or a file that has it; without it, the file
-    /// `target/raddle/TEST.schedule`, with `.` for each `::` of the name.
+    /// `target/raddle/BINARY/TEST.schedule`, with `.` for each `::` of the name.
     pub schedule: Option<OsString>,
 }
 

@@ -29,6 +29,8 @@ pub enum Error {
     NotASchedule { given: OsString },
     /// Nothing was given and nothing was saved.
     NoSavedSchedule { test: String, path: PathBuf },
+    /// Tests of that name in several binaries have saved one each.
+    SeveralSavedSchedules { test: String, found: Vec<PathBuf> },
     /// A relative path has no meaning without a current directory.
     NoCurrentDirectory { cause: io::Error },
 }
@@ -82,6 +84,16 @@ impl fmt::Display for Error {
                  after the test's name",
                 path.display(),
             ),
+            Self::SeveralSavedSchedules { test, found } => {
+                write!(
+                    formatter,
+                    "several binaries have saved a schedule for `{test}`"
+                )?;
+                for path in found {
+                    write!(formatter, "\n  note: {}", path.display())?;
+                }
+                formatter.write_str("\n  help: give the one you mean after the test's name")
+            }
             Self::NoCurrentDirectory { cause } => {
                 write!(
                     formatter,

@@ -1,7 +1,8 @@
 //! `cargo raddle replay`: one test, on one schedule.
 
 use std::ffi::OsString;
-use std::path::{self, Path};
+use std::fs;
+use std::path::{self, Path, PathBuf};
 
 use crate::arguments::ReplayArguments;
 use crate::cargo::{Cargo, Verdict};
@@ -46,19 +47,36 @@ fn given_schedule(given: OsString) -> Result<OsString, Error> {
     }
 }
 
-/// The file in which a failing run of the test leaves its schedule.
+/// The file in which a failing run of the test left its schedule: every test binary has a folder.
 fn saved_schedule(cargo: &Cargo, test: &str) -> Result<OsString, Error> {
     let file = format!("{}.schedule", test.replace("::", "."));
-    let path = cargo.target_directory()?.join("raddle").join(file);
-    eprintln!("no schedule given, looking for {}", path.display());
-    if path.is_file() {
-        Ok(path.into_os_string())
-    } else {
-        Err(Error::NoSavedSchedule {
+    let folder = cargo.target_directory()?.join("raddle");
+    eprintln!(
+        "no schedule given, looking for {file} in the folders of {}",
+        folder.display()
+    );
+    let mut found = saved_files(&folder, &file);
+    match found.len() {
+        0 => Err(Error::NoSavedSchedule {
             test: test.to_owned(),
-            path,
-        })
+            path: folder.join("*").join(file),
+        }),
+        1 => Ok(found.remove(0).into_os_string()),
+        _ => Err(Error::SeveralSavedSchedules {
+            test: test.to_owned(),
+            found,
+        }),
     }
+}
+
+fn saved_files(folder: &Path, file: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut found: Vec<PathBuf> = entries
+        .map(|entry| entry.path().join(file))
+        .filter(|path| path.is_file())
+        .collect();
+    found.sort();
+    found
 }
 
 /// `cargo test` is content with a filter that matches nothing; a replay of nothing is a mistake.

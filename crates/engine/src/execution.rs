@@ -40,7 +40,7 @@ pub struct Execution {
     pub objects: Vec<Object>,
     /// Every memory location in its last state, by [`LocationId`](crate::LocationId).
     pub locations: Vec<Location>,
-    /// What each thread that had not ended was about to do, by [`ThreadId`].
+    /// After a deadlock, by [`ThreadId`]: what each thread that has not ended waits for.
     pub pending: Vec<Option<(Operation, SiteId)>>,
     /// The threads that ended by a panic, in the order the panics began.
     pub panics: Vec<Panic>,

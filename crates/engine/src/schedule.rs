@@ -231,7 +231,7 @@ mod tests {
     fn text_makes_an_exact_round_trip() {
         let schedule: Schedule = TEXT.parse().unwrap();
         assert_eq!(schedule.steps.len(), 9);
-        assert_eq!(schedule.steps[6].outcome, 2);
+        assert_eq!(schedule.steps[5].outcome, 2);
         assert_eq!(schedule.to_string(), TEXT);
         assert_eq!(schedule.one_line().parse(), Ok(schedule));
     }

@@ -420,11 +420,7 @@ impl World {
             .ending
             .as_ref()
             .expect("raddle: finish() before the execution stopped");
-        // In all other cases some thread is not at an operation.
-        if matches!(
-            ending,
-            Ending::Deadlock | Ending::TooManyEvents | Ending::Diverged(_)
-        ) {
+        if *ending == Ending::Deadlock {
             pending.extend(
                 threads.iter().zip(&state.threads).map(|(info, thread)| {
                     info.end.is_none().then_some((thread.pending, thread.site))

@@ -9,6 +9,8 @@ use crate::substrate::{Context, current};
 
 /// Any one of the values; all of them are explored.
 ///
+/// The type of the range must be known: where nothing else says so, write `0..3_u32`.
+///
 /// # Panics
 ///
 /// If there is no value to choose from, or outside a check.

@@ -3,6 +3,10 @@
 //! Given out at first use in an execution and kept inside the value itself, so it moves with the
 //! value and is new when the value is; addresses, which move and are reused, play no part. A stamp
 //! that is different for every execution in the process tells a present identity from an old one.
+//!
+//! A value that several checks use at the same time (a static, say) is the exception: they overwrite
+//! each other's identity. Such a value was made outside the execution, so it stays where it is while
+//! the execution lasts, and its address is good enough to find it again.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -29,6 +33,17 @@ impl Identity {
         );
         self.0
             .store(stamp << INDEX_BITS | index as u64, Ordering::Relaxed);
+    }
+
+    /// Whether another execution has used the value.
+    #[inline]
+    pub(crate) fn is_shared(&self) -> bool {
+        self.0.load(Ordering::Relaxed) != 0
+    }
+
+    /// Tells values apart that were made outside the execution.
+    pub(crate) fn address(&self) -> usize {
+        std::ptr::from_ref(self) as usize
     }
 
     /// The next use is the first again.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use raddle_engine::check::Finding;
 use raddle_engine::{Execution, Exploration, Limits, strategy};
-use raddle_report::{Failure, Guarantee, Report, Search};
+use raddle_report::{Failure, FailureKind, Guarantee, Report, Search};
 
 use crate::checker::{Checker, Strategy};
 use crate::saved;
@@ -240,12 +240,16 @@ impl Worker<'_, '_> {
             if dropped > 0 {
                 failure.notes.push(dropped_note(dropped));
             }
-            if !replayed {
-                // One file for a test: the failure shown first.
-                let name = test.filter(|_| index == 0);
-                let saved = saved::save(&failure.schedule, name);
+            if replayed || failure.kind == FailureKind::Nondeterminism {
+                continue;
+            }
+            // One file for a test: the failure shown first.
+            if index == 0 {
+                let saved = saved::save(&failure.schedule, test);
                 failure.replay = Some(saved.replay);
                 failure.notes.extend(saved.problem);
+            } else {
+                failure.replay = Some(saved::command(&failure.schedule, test));
             }
         }
         report.elapsed = start.elapsed();

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use raddle_engine::check::Finding;
-use raddle_engine::{Execution, Schedule};
+use raddle_engine::{Execution, Record, Schedule};
 use serde::{Serialize, Serializer};
 
 use crate::text;
@@ -19,6 +19,8 @@ pub enum FailureKind {
     Deadlock,
     /// The program behaves differently when it is run the same way.
     Nondeterminism,
+    /// The program does not do what the schedule to be replayed says.
+    ScheduleMismatch,
     /// An execution exceeded one of its limits.
     Limit,
 }
@@ -29,6 +31,7 @@ impl fmt::Display for FailureKind {
             FailureKind::Panic => "panic",
             FailureKind::Deadlock => "deadlock",
             FailureKind::Nondeterminism => "nondeterminism",
+            FailureKind::ScheduleMismatch => "schedule does not fit",
             FailureKind::Limit => "limit exceeded",
         })
     }
@@ -83,7 +86,10 @@ fn kind(finding: &Finding) -> FailureKind {
         Finding::Panic(_) => FailureKind::Panic,
         Finding::Deadlock(_) => FailureKind::Deadlock,
         Finding::TooManyEvents { .. } | Finding::StackOverflow(_) => FailureKind::Limit,
-        Finding::Nondeterminism(_) => FailureKind::Nondeterminism,
+        Finding::Nondeterminism(divergence) => match divergence.from {
+            Record::EarlierRun => FailureKind::Nondeterminism,
+            Record::Schedule => FailureKind::ScheduleMismatch,
+        },
     }
 }
 

@@ -106,18 +106,12 @@ impl Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Report {
-            executions,
-            classes,
-            ..
-        } = self;
+        let classes = counted(self.classes, "class", "classes");
         match self.guarantee {
-            Guarantee::Exhaustive => write!(f, "every behaviour was run: {classes} classes")?,
+            Guarantee::Exhaustive => write!(f, "every behaviour was run: {classes}")?,
             Guarantee::Sampled => {
-                write!(
-                    f,
-                    "not every behaviour was run: {classes} classes in {executions} runs"
-                )?;
+                let runs = counted(self.executions, "run", "runs");
+                write!(f, "not every behaviour was run: {classes} in {runs}")?;
             }
             Guarantee::Replayed => write!(f, "one schedule was replayed")?,
         }
@@ -127,4 +121,8 @@ impl fmt::Display for Report {
         }
         Ok(())
     }
+}
+
+fn counted(count: u64, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
 }

@@ -125,7 +125,7 @@ fn diverged(divergence: &Divergence) -> String {
              but {found}\n\
              help: the program must depend on nothing but its schedule: look for time, randomness, \
              the order of a hash map, locks that raddle does not see, and state kept from one \
-             execution to the next"
+             execution to the next, such as the contents of a lock made outside the check"
         ),
         Record::Schedule => format!(
             "the schedule does not fit the program: after {after} steps, thread {thread} should \
@@ -188,6 +188,10 @@ fn is_shown(step: &TraceStep) -> bool {
     step.waits || !matches!(step.what.as_str(), "begin" | "end")
 }
 
+fn file_name(path: &str) -> &str {
+    path.rsplit(['/', '\\']).next().unwrap_or(path)
+}
+
 fn steps(trace: &Trace, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let shown: Vec<(usize, &TraceStep)> = trace
         .steps
@@ -197,9 +201,18 @@ fn steps(trace: &Trace, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         .collect();
     let left_out = shown.len().saturating_sub(MAX_STEPS);
     let shown = &shown[left_out..];
+    let mut files = shown
+        .iter()
+        .filter_map(|(_, step)| step.place.as_ref())
+        .map(|place| &place.file);
+    let first_file = files.next();
+    let several_files = files.any(|file| Some(file) != first_file);
     let cell = |step: &TraceStep| {
         let wait = if step.waits { "⏳ " } else { "" };
-        let line = step.place.as_ref().map(|place| format!(" :{}", place.line));
+        let line = step.place.as_ref().map(|place| match several_files {
+            true => format!(" {}:{}", file_name(&place.file), place.line),
+            false => format!(" :{}", place.line),
+        });
         format!("{wait}{}{}", step.what, line.unwrap_or_default())
     };
     if left_out > 0 {

@@ -77,15 +77,21 @@ fn what_is_neither_a_schedule_nor_a_file_is_refused_before_anything_runs() {
 #[test]
 fn without_a_schedule_the_saved_one_is_used() {
     let workspace = workspace_with_tests("the_saved_one_is_used", 101);
-    let path = workspace.write("target/raddle/queue.tests.push_then_pop.schedule", SCHEDULE);
+    let file = "queue.tests.push_then_pop.schedule";
+    let path = workspace.write(&format!("target/raddle/mycrate/{file}"), SCHEDULE);
+    workspace.write("target/raddle/other/tests.other.schedule", SCHEDULE);
     let metadata = serde_json::json!({ "target_directory": workspace.directory.join("target") });
     workspace.answer(Step::Metadata, 0, &metadata.to_string(), "");
     let finished = workspace.run(&["replay", "queue::tests::push_then_pop"]);
     assert_eq!(finished.code, Some(1));
     let path = path.display();
+    let folder = workspace.directory.join("target/raddle");
     assert_eq!(
         finished.stderr,
-        format!("no schedule given, looking for {path}\n")
+        format!(
+            "no schedule given, looking for {file} in the folders of {}\n",
+            folder.display()
+        )
     );
     assert_eq!(
         workspace.calls(),
@@ -101,6 +107,27 @@ cargo test queue::tests::push_then_pop -- --exact --include-ignored --nocapture
 }
 
 #[test]
+fn saved_schedules_of_several_binaries_are_listed() {
+    let workspace = workspace_with_tests("several_saved_ones", 0);
+    let one = workspace.write("target/raddle/one/counter_is_not_lost.schedule", SCHEDULE);
+    let two = workspace.write("target/raddle/two/counter_is_not_lost.schedule", SCHEDULE);
+    let metadata = serde_json::json!({ "target_directory": workspace.directory.join("target") });
+    workspace.answer(Step::Metadata, 0, &metadata.to_string(), "");
+    let finished = workspace.run(&["replay", "counter_is_not_lost"]);
+    assert_eq!(finished.code, Some(2));
+    let message = format!(
+        "error: several binaries have saved a schedule for `counter_is_not_lost`
+  note: {}
+  note: {}
+  help: give the one you mean after the test's name
+",
+        one.display(),
+        two.display()
+    );
+    assert!(finished.stderr.ends_with(&message), "{}", finished.stderr);
+}
+
+#[test]
 fn without_a_schedule_and_without_a_saved_one_it_says_where_it_looked() {
     let workspace = workspace_with_tests("without_a_saved_one", 0);
     workspace.answer(
@@ -113,9 +140,10 @@ fn without_a_schedule_and_without_a_saved_one_it_says_where_it_looked() {
     assert_eq!(finished.code, Some(2));
     assert_eq!(
         finished.stderr,
-        "no schedule given, looking for /elsewhere/target/raddle/counter_is_not_lost.schedule
+        "no schedule given, looking for counter_is_not_lost.schedule in the folders of \
+         /elsewhere/target/raddle
 error: no schedule is saved for `counter_is_not_lost`: there is no file \
-         /elsewhere/target/raddle/counter_is_not_lost.schedule
+         /elsewhere/target/raddle/*/counter_is_not_lost.schedule
   help: a failing run of the test saves one; or give the schedule, or its file, after the test's \
          name
 "

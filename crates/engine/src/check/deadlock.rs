@@ -18,10 +18,11 @@ pub struct Blocked {
     pub holds: Vec<(ObjectId, EventId, SiteId)>,
 }
 
-/// Every thread that has not ended, when none of them can go on.
+/// Every thread that has not ended, when none of them can go on: those that wait for each other
+/// first, then those that wait for them.
 pub fn blocked(execution: &Execution) -> Vec<Blocked> {
     let waiting = execution.pending.iter().enumerate();
-    waiting
+    let mut blocked: Vec<Blocked> = waiting
         .filter_map(|(index, pending)| {
             let (operation, site) = (*pending)?;
             let thread = ThreadId::new(index);
@@ -38,7 +39,32 @@ pub fn blocked(execution: &Execution) -> Vec<Blocked> {
                 holds: held_by(execution, thread),
             })
         })
-        .collect()
+        .collect();
+    let in_cycle: Vec<ThreadId> = blocked
+        .iter()
+        .map(|one| one.thread)
+        .filter(|&thread| is_in_cycle(&blocked, thread))
+        .collect();
+    blocked.sort_by_key(|one| !in_cycle.contains(&one.thread));
+    blocked
+}
+
+/// Whether the thread waits, over any number of others, for itself.
+fn is_in_cycle(blocked: &[Blocked], thread: ThreadId) -> bool {
+    let waits_for = |thread: ThreadId| {
+        blocked
+            .iter()
+            .find(|one| one.thread == thread)
+            .and_then(|one| one.waits_for)
+    };
+    let mut reached = waits_for(thread);
+    for _ in blocked {
+        match reached {
+            Some(other) if other != thread => reached = waits_for(other),
+            _ => break,
+        }
+    }
+    reached == Some(thread)
 }
 
 fn held_by(execution: &Execution, thread: ThreadId) -> Vec<(ObjectId, EventId, SiteId)> {

@@ -67,13 +67,6 @@ impl Call {
 }
 
 impl Object {
-    /// What the user calls this kind of object.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Object::Mutex(_) => "Mutex",
-        }
-    }
-
     /// Whether the call could complete now.
     pub fn open(&self, call: Call, by: ThreadId) -> bool {
         match (self, call) {

@@ -47,10 +47,8 @@ pub(crate) fn run_execution(
         return false;
     }
     context.stamp.set(context.stamps.borrow_mut().next());
-    let mut made = context.made.borrow_mut();
-    made.locations.clear();
-    made.objects.clear();
-    drop(made);
+    context.locations.borrow_mut().clear();
+    context.objects.borrow_mut().clear();
     // SAFETY: the coroutine is run to its end or forgotten before `clean_up` returns, and `body`
     // is borrowed for longer than that by the caller's loop.
     unsafe { context.add_coroutine(ThreadId::MAIN, place, None, body) };

@@ -14,6 +14,14 @@ use super::coroutine::{Coroutine, Exit};
 /// this OS thread, by the loop that switches between them; `put` fills an empty home.
 pub(super) struct Home(Box<UnsafeCell<Option<Coroutine>>>);
 
+impl Drop for Home {
+    /// Only a panic inside raddle leaves a coroutine here. Unwinding it would run user code that
+    /// has lost its check.
+    fn drop(&mut self) {
+        std::mem::forget(self.0.get_mut().take());
+    }
+}
+
 impl Home {
     pub(super) fn new() -> Self {
         Home(Box::new(UnsafeCell::new(None)))

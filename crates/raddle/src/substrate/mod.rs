@@ -11,6 +11,7 @@ mod home;
 mod overflow;
 mod panics;
 mod sites;
+mod things;
 
 use std::cell::{Cell, RefCell};
 use std::panic::Location;
@@ -24,11 +25,13 @@ use raddle_report::{Names, Place};
 use crate::identity::{Identity, Stamps};
 use coroutine::Slot;
 use sites::Sites;
+use things::Things;
 
 pub(crate) use abandon::Abandoned;
 pub(crate) use coroutine::run_execution;
 pub(crate) use overflow::install as install_overflow_handler;
 pub(crate) use panics::install_hook;
+pub(crate) use things::Made;
 
 thread_local! {
     static CURRENT: Cell<*const Context> = const { Cell::new(std::ptr::null()) };
@@ -70,14 +73,8 @@ pub(crate) struct Context {
     stamp: Cell<u64>,
     stamps: RefCell<Stamps>,
     sites: RefCell<Sites>,
-    made: RefCell<Made>,
-}
-
-/// Kind and place of creation of everything the execution has touched.
-#[derive(Default)]
-struct Made {
-    locations: Vec<(&'static str, &'static Location<'static>)>,
-    objects: Vec<&'static Location<'static>>,
+    locations: RefCell<Things>,
+    objects: RefCell<Things>,
 }
 
 impl Context {
@@ -99,7 +96,8 @@ impl Context {
             stamp: Cell::new(0),
             stamps: RefCell::new(Stamps::new()),
             sites: RefCell::new(Sites::new()),
-            made: RefCell::default(),
+            locations: RefCell::default(),
+            objects: RefCell::default(),
         }
     }
 
@@ -171,16 +169,12 @@ impl Context {
         &self,
         world: &mut World,
         identity: &Identity,
-        made: (&'static str, &'static Location<'static>),
+        made: Made,
         initial: impl FnOnce() -> u64,
     ) -> LocationId {
-        if let Some(index) = identity.get(self.stamp.get()) {
-            return LocationId::new(index);
-        }
-        let location = world.add_location(initial());
-        identity.set(self.stamp.get(), location.index());
-        self.made.borrow_mut().locations.push(made);
-        location
+        let register = || world.add_location(initial()).index();
+        let mut locations = self.locations.borrow_mut();
+        LocationId::new(locations.index(identity, self.stamp.get(), made, register))
     }
 
     /// The object that a controlled value is in this execution.
@@ -189,16 +183,12 @@ impl Context {
         &self,
         world: &mut World,
         identity: &Identity,
-        made: &'static Location<'static>,
+        made: Made,
         initial: impl FnOnce() -> Object,
     ) -> ObjectId {
-        if let Some(index) = identity.get(self.stamp.get()) {
-            return ObjectId::new(index);
-        }
-        let object = world.add_object(initial());
-        identity.set(self.stamp.get(), object.index());
-        self.made.borrow_mut().objects.push(made);
-        object
+        let register = || world.add_object(initial()).index();
+        let mut objects = self.objects.borrow_mut();
+        ObjectId::new(objects.index(identity, self.stamp.get(), made, register))
     }
 
     /// The value an atomic has now, for its sole owner; `None` if the execution has not used it.
@@ -220,18 +210,11 @@ impl Names for Context {
     }
 
     fn object(&self, index: usize) -> (&str, Option<Place>) {
-        let kind = self.exploration.borrow().execution().objects[index].kind();
-        (
-            kind,
-            self.made.borrow().objects.get(index).copied().map(place),
-        )
+        self.objects.borrow().name(index)
     }
 
     fn location(&self, index: usize) -> (&str, Option<Place>) {
-        match self.made.borrow().locations.get(index) {
-            Some(&(kind, made)) => (kind, Some(place(made))),
-            None => ("atomic", None),
-        }
+        self.locations.borrow().name(index)
     }
 }
 

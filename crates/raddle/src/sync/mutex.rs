@@ -11,7 +11,7 @@ use raddle_engine::object::{self, Object, mutex::Call};
 use raddle_engine::{Grant, Operation, Reply};
 
 use crate::identity::Identity;
-use crate::substrate::{Context, current};
+use crate::substrate::{Context, Made, current};
 
 /// A mutual-exclusion lock, as [`std::sync::Mutex`].
 ///
@@ -19,7 +19,7 @@ use crate::substrate::{Context, current};
 /// lock is one of the choices it explores. Outside one, this is std's lock.
 pub struct Mutex<T: ?Sized> {
     identity: Identity,
-    made: &'static Location<'static>,
+    made: Made,
     /// Taken inside a check too, so that code outside it can never share the data.
     raw: std::sync::Mutex<()>,
     /// As it is outside checks; inside one, the engine keeps track.
@@ -58,7 +58,10 @@ impl<T> Mutex<T> {
     pub const fn new(value: T) -> Self {
         Mutex {
             identity: Identity::new(),
-            made: Location::caller(),
+            made: Made {
+                kind: "Mutex",
+                place: Location::caller(),
+            },
             raw: std::sync::Mutex::new(()),
             poisoned: AtomicBool::new(false),
             data: UnsafeCell::new(value),
@@ -184,7 +187,7 @@ impl<T: ?Sized> Mutex<T> {
                  that is not controlled, or a guard that an earlier execution never dropped. \
                  Create the Mutex inside the check, and use `raddle::thread` for all threads that \
                  share it",
-                self.made
+                self.made.place
             ),
         };
         let guard = MutexGuard {

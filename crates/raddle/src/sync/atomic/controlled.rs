@@ -8,7 +8,7 @@ use std::sync::atomic::{self as std_atomic, Ordering};
 use raddle_engine::{Operation, Update, UpdateKind};
 
 use crate::identity::Identity;
-use crate::substrate::{Context, current};
+use crate::substrate::{Context, Made, current};
 
 /// A memory fence, as [`std::sync::atomic::fence`].
 #[track_caller]
@@ -28,17 +28,19 @@ pub fn fence(ordering: Ordering) {
 /// What all atomics share.
 struct Shared {
     identity: Identity,
-    kind: &'static str,
-    made: &'static Location<'static>,
+    made: Made,
 }
 
 impl Shared {
     #[track_caller]
     const fn new(kind: &'static str) -> Self {
+        let made = Made {
+            kind,
+            place: Location::caller(),
+        };
         Shared {
             identity: Identity::new(),
-            kind,
-            made: Location::caller(),
+            made,
         }
     }
 
@@ -51,8 +53,7 @@ impl Shared {
         operation: impl FnOnce(raddle_engine::LocationId) -> Operation,
     ) -> u64 {
         let reply = context.perform(place, |world| {
-            let made = (self.kind, self.made);
-            operation(context.location(world, &self.identity, made, initial))
+            operation(context.location(world, &self.identity, self.made, initial))
         });
         reply.to_value()
     }

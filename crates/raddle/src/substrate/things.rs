@@ -1,0 +1,69 @@
+//! What the running execution has touched: locations, or objects, by their index in the world.
+
+use std::panic::Location;
+
+use raddle_report::Place;
+
+use crate::identity::Identity;
+
+/// Kind and place of creation of a controlled value.
+#[derive(Clone, Copy)]
+pub(crate) struct Made {
+    pub(crate) kind: &'static str,
+    pub(crate) place: &'static Location<'static>,
+}
+
+/// Everything of one sort, in order of first use.
+#[derive(Default)]
+pub(super) struct Things {
+    /// With the address, which is only looked at for values that live outside the execution.
+    list: Vec<(Made, usize)>,
+}
+
+impl Things {
+    pub(super) fn clear(&mut self) {
+        self.list.clear();
+    }
+
+    /// The index of the value in the execution with this stamp; `register` gives it one at its
+    /// first use.
+    #[inline]
+    pub(super) fn index(
+        &mut self,
+        identity: &Identity,
+        stamp: u64,
+        made: Made,
+        register: impl FnOnce() -> usize,
+    ) -> usize {
+        if let Some(index) = identity.get(stamp) {
+            return index;
+        }
+        let known = if identity.is_shared() {
+            self.find_shared(identity)
+        } else {
+            None
+        };
+        let index = known.unwrap_or_else(|| {
+            self.list.push((made, identity.address()));
+            register()
+        });
+        identity.set(stamp, index);
+        index
+    }
+
+    /// A value that another check has used since this execution did.
+    #[cold]
+    fn find_shared(&self, identity: &Identity) -> Option<usize> {
+        self.list
+            .iter()
+            .position(|&(_, address)| address == identity.address())
+    }
+
+    /// What to call it, and where it was made.
+    pub(super) fn name(&self, index: usize) -> (&'static str, Option<Place>) {
+        match self.list.get(index) {
+            Some((made, _)) => (made.kind, Some(super::place(made.place))),
+            None => ("?", None),
+        }
+    }
+}

@@ -26,6 +26,8 @@ pub struct Exploration {
     limits: Limits,
     executions: u64,
     discarded: u64,
+    /// Whether some execution did not come to its end, so that what follows it is not known.
+    cut_short: bool,
     counts_itself: bool,
     seen: HashSet<u64, BuildHasherDefault<AlreadyHashed>>,
 }
@@ -39,6 +41,7 @@ impl Exploration {
             limits,
             executions: 0,
             discarded: 0,
+            cut_short: false,
             seen: HashSet::default(),
         }
     }
@@ -72,6 +75,7 @@ impl Exploration {
             }
             Ending::TooManyEvents | Ending::StackOverflow(_) | Ending::Diverged(_) => {
                 self.executions += 1;
+                self.cut_short = true;
             }
         }
         finding
@@ -108,7 +112,7 @@ impl Exploration {
 
     /// Whether every class of the program has been run.
     pub fn exhausted(&self) -> bool {
-        self.world.strategy().exhausted()
+        self.world.strategy().exhausted() && !self.cut_short
     }
 }
 

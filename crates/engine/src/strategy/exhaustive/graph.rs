@@ -4,9 +4,7 @@
 //! it: the search undoes and restricts graphs by that order. A call and its completion are two
 //! neighbouring events of the calling thread, and so are the read and the write of an atomic
 //! update; in both cases the second belongs to the first but is inserted, deleted and revisited on
-//! its own. Each event has two vector clocks: `causal` (program order, sources, creation and join,
-//! the order of completions on one object), which never changes while the event lives, and
-//! `before`, which adds coherence and from-reads as one run of the graph shows them.
+//! its own. Clocks are in `clocks.rs`, deleting events is in `undo.rs`.
 //!
 //! Identifiers here are the graph's own. They survive from run to run, whereas the running world
 //! numbers threads, locations and objects afresh each time.
@@ -100,12 +98,12 @@ pub(crate) struct Node {
 pub(crate) struct Line {
     pub(crate) nodes: Vec<Node>,
     pub(crate) spawned_by: Option<EventId>,
-    depth: u32,
-    live: bool,
+    pub(super) depth: u32,
+    pub(super) live: bool,
     /// Written by the thread's end.
-    ended: Option<LocationId>,
-    causal: Vec<u32>,
-    before: Vec<u32>,
+    pub(super) ended: Option<LocationId>,
+    pub(super) causal: Vec<u32>,
+    pub(super) before: Vec<u32>,
     /// While the graph is put in a line: how many events are placed.
     pub(crate) placed: u32,
 }
@@ -118,11 +116,11 @@ pub(crate) struct Cell {
     /// In insertion order.
     pub(crate) reads: Vec<EventId>,
     /// Belongs to a thread's end, so it is never handed out for anything else.
-    reserved: bool,
+    pub(super) reserved: bool,
     /// Joined `before` clocks of all reads and writes so far.
-    accesses: Vec<u32>,
+    pub(super) accesses: Vec<u32>,
     /// By thread: how many reads, from the first, its latest write is known to depend on.
-    known_reads: Vec<u32>,
+    pub(super) known_reads: Vec<u32>,
     /// While the graph is put in a line: how many writes are placed, and how many reads of the
     /// initial value are still to come.
     pub(crate) placed: usize,
@@ -151,18 +149,7 @@ pub(crate) struct Graph {
     pub(crate) cells: Vec<Cell>,
     pub(crate) machines: Vec<Machine>,
     /// Entries of a clock; at least the number of lines.
-    width: usize,
-}
-
-/// Whether the clock includes the event.
-pub(crate) fn covers(clock: &[u32], event: EventId) -> bool {
-    clock[event.thread.index()] > event.index
-}
-
-fn join(clock: &mut [u32], other: &[u32]) {
-    for (mine, theirs) in clock.iter_mut().zip(other) {
-        *mine = (*mine).max(*theirs);
-    }
+    pub(super) width: usize,
 }
 
 impl Machine {
@@ -265,27 +252,6 @@ impl Graph {
         1 + position.expect("the write is in the graph")
     }
 
-    /// How many reads of the location, from the first inserted, the write depends on. Remembered
-    /// while a graph is extended, because what a thread depends on only grows.
-    pub(crate) fn known_reads(&mut self, location: LocationId, write: EventId) -> usize {
-        let line = &self.lines[write.thread.index()];
-        let prefix = &line.causal[write.index as usize * self.width..][..self.width];
-        let cell = &mut self.cells[location.index()];
-        cell.known_reads.resize(self.width, 0);
-        let known = &mut cell.known_reads[write.thread.index()];
-        let further = cell.reads[*known as usize..].iter();
-        *known += further.take_while(|&&read| covers(prefix, read)).count() as u32;
-        *known as usize
-    }
-
-    pub(crate) fn causal(&self, id: EventId) -> &[u32] {
-        &self.lines[id.thread.index()].causal[id.index as usize * self.width..][..self.width]
-    }
-
-    pub(crate) fn before(&self, id: EventId) -> &[u32] {
-        &self.lines[id.thread.index()].before[id.index as usize * self.width..][..self.width]
-    }
-
     /// Adds the creation of a thread.
     pub(crate) fn spawn(&mut self, thread: ThreadId) -> ThreadId {
         let index = self.lines[thread.index()].nodes.len() as u32;
@@ -344,25 +310,6 @@ impl Graph {
         )
     }
 
-    fn widen(&mut self) {
-        let (old, new) = (self.width, self.width * 2);
-        let relay = |clocks: &mut Vec<u32>| {
-            let mut wide = vec![0; clocks.len() / old * new];
-            for (row, from) in wide.chunks_exact_mut(new).zip(clocks.chunks_exact(old)) {
-                row[..old].copy_from_slice(from);
-            }
-            *clocks = wide;
-        };
-        for line in &mut self.lines {
-            relay(&mut line.causal);
-            relay(&mut line.before);
-        }
-        for cell in &mut self.cells {
-            relay(&mut cell.accesses);
-        }
-        self.width = new;
-    }
-
     /// Adds an event at the end of its thread and of the insertion order. Its place in coherence
     /// or completion order, and its clocks, are given separately.
     pub(crate) fn push(&mut self, thread: ThreadId, kind: Kind) -> EventId {
@@ -395,7 +342,7 @@ impl Graph {
     }
 
     /// Where the run of a thread begins that has the event with this stamp.
-    fn run_before(&self, stamp: u32, thread: ThreadId) -> u32 {
+    pub(super) fn run_before(&self, stamp: u32, thread: ThreadId) -> u32 {
         match (stamp as usize).checked_sub(1).map(|last| self.order[last]) {
             Some(last) if last.thread == thread => self.node(last).run,
             _ => stamp,
@@ -461,38 +408,6 @@ impl Graph {
         self.finish_completion(id, object, outcome);
     }
 
-    /// Undoes insertions until `keep` events are left.
-    pub(crate) fn truncate(&mut self, keep: usize) {
-        while self.order.len() > keep {
-            let id = self.order.pop().expect("longer than keep");
-            let line = &mut self.lines[id.thread.index()];
-            let node = line.nodes.pop().expect("the event is in its line");
-            debug_assert_eq!(line.nodes.len(), id.index as usize);
-            match node.kind {
-                Kind::Spawn { child } => {
-                    self.lines[child.index()].live = false;
-                    self.canonical.retain(|&thread| thread != child);
-                }
-                Kind::Call { object, .. } => {
-                    self.machine_mut(object).calls.pop();
-                }
-                Kind::Completion { object } => {
-                    let machine = self.machine_mut(object);
-                    machine.completions.pop();
-                    machine.states.pop();
-                }
-                kind => {
-                    if let Some(location) = kind.reads() {
-                        self.cell_mut(location).reads.pop();
-                    }
-                    if let Some(location) = kind.writes() {
-                        self.unplace(location, id);
-                    }
-                }
-            }
-        }
-    }
-
     /// Takes a write out of its location's coherence order.
     pub(crate) fn unplace(&mut self, location: LocationId, write: EventId) {
         let writes = &mut self.cell_mut(location).writes;
@@ -512,140 +427,6 @@ impl Graph {
         match self.cell(location).writes.get(position) {
             Some(&next) => !matches!(self.node(next).kind, Kind::WriteOfUpdate { .. }),
             None => true,
-        }
-    }
-
-    /// Makes this graph the part of `whole` that a revisit of `receive` by `send` keeps: what was
-    /// inserted no later than the receive, and what the send depends on.
-    pub(crate) fn restrict(&mut self, whole: &Graph, receive: EventId, send: EventId) {
-        let last = whole.node(receive).stamp;
-        let prefix = whole.causal(send);
-        let keep = |id: EventId| whole.node(id).stamp <= last || covers(prefix, id);
-        self.width = whole.width;
-        self.order.clear();
-        self.order
-            .extend(whole.order.iter().copied().filter(|&id| keep(id)));
-        self.lines.resize_with(whole.lines.len(), Line::default);
-        for (index, (line, from)) in self.lines.iter_mut().zip(&whole.lines).enumerate() {
-            let thread = ThreadId::new(index);
-            let kept = (0..from.nodes.len() as u32)
-                .take_while(|&index| keep(EventId { thread, index }))
-                .count();
-            line.nodes.clear();
-            line.nodes.extend_from_slice(&from.nodes[..kept]);
-            line.live = from.live && from.spawned_by.is_none_or(keep);
-            line.spawned_by = from.spawned_by;
-            line.depth = from.depth;
-            line.ended = from.ended;
-        }
-        let lines = &self.lines;
-        self.canonical.clear();
-        self.canonical.extend(
-            whole
-                .canonical
-                .iter()
-                .copied()
-                .filter(|thread| lines[thread.index()].live),
-        );
-        self.cells.resize_with(whole.cells.len(), Cell::default);
-        for (cell, from) in self.cells.iter_mut().zip(&whole.cells) {
-            cell.initial = from.initial;
-            cell.reserved = from.reserved;
-            cell.writes.clear();
-            cell.writes
-                .extend(from.writes.iter().copied().filter(|&id| keep(id)));
-            cell.reads.clear();
-            cell.reads
-                .extend(from.reads.iter().copied().filter(|&id| keep(id)));
-        }
-        self.machines
-            .resize_with(whole.machines.len(), Machine::default);
-        for (machine, from) in self.machines.iter_mut().zip(&whole.machines) {
-            machine.completions.clear();
-            machine
-                .completions
-                .extend(from.completions.iter().copied().take_while(|&id| keep(id)));
-            machine.states.clear();
-            let states = from.states.len().min(machine.completions.len() + 1);
-            machine.states.extend_from_slice(&from.states[..states]);
-            machine.calls.clear();
-            machine
-                .calls
-                .extend(from.calls.iter().copied().filter(|&id| keep(id)));
-        }
-        for stamp in 0..self.order.len() as u32 {
-            let id = self.order[stamp as usize];
-            let run = self.run_before(stamp, id.thread);
-            let node = self.node_mut(id);
-            node.stamp = stamp;
-            node.run = run;
-        }
-    }
-
-    /// Gives an event its clocks, from what comes before it. Its predecessors have theirs.
-    pub(crate) fn set_clocks(&mut self, id: EventId) {
-        let width = self.width;
-        let row = id.index as usize * width;
-        let node = *self.node(id);
-        let line = &mut self.lines[id.thread.index()];
-        let mut causal = std::mem::take(&mut line.causal);
-        let mut before = std::mem::take(&mut line.before);
-        let rows = (id.index as usize + 1) * width;
-        if causal.len() < rows {
-            causal.resize(rows, 0);
-            before.resize(rows, 0);
-        }
-        if id.index == 0 {
-            causal[..width].fill(0);
-            before[..width].fill(0);
-        } else {
-            causal.copy_within(row - width..row, row);
-            before.copy_within(row - width..row, row);
-        }
-        let mine = id.thread.index();
-        causal[row + mine] = id.index + 1;
-        before[row + mine] = id.index + 1;
-        let comes_from = match node.kind {
-            Kind::Begin => self.lines[mine].spawned_by,
-            Kind::Join { target } => self.end_of(target),
-            Kind::Completion { object } => {
-                let earlier = (node.value as usize).checked_sub(1);
-                earlier.map(|position| self.machine(object).completions[position])
-            }
-            _ => node.source,
-        };
-        // An event of the same thread comes before anyway, and its clocks are on loan here.
-        if let Some(from) = comes_from.filter(|from| from.thread != id.thread) {
-            let line = &self.lines[from.thread.index()];
-            let from = from.index as usize * width;
-            join(
-                &mut causal[row..row + width],
-                &line.causal[from..from + width],
-            );
-            join(
-                &mut before[row..row + width],
-                &line.before[from..from + width],
-            );
-        }
-        if let Some(location) = node.kind.reads().or(node.kind.writes()) {
-            let accesses = &mut self.cells[location.index()].accesses;
-            accesses.resize(width, 0);
-            let before = &mut before[row..row + width];
-            if node.kind.writes().is_some() {
-                join(before, accesses);
-            }
-            join(accesses, before);
-        }
-        let line = &mut self.lines[mine];
-        line.causal = causal;
-        line.before = before;
-    }
-
-    /// Forgets what is known of the locations from the last time the graph was put in a line.
-    pub(crate) fn forget_accesses(&mut self) {
-        for cell in &mut self.cells {
-            cell.accesses.clear();
-            cell.known_reads.clear();
         }
     }
 

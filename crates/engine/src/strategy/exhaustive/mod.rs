@@ -11,14 +11,18 @@
 //! Memory grows with the depth of the tree, never with its size.
 
 mod binding;
+mod clocks;
+mod frame;
 pub(crate) mod graph;
 mod revisit;
+mod undo;
 
 use binding::Binding;
-use graph::{Graph, Kind, covers};
+use frame::{Branch, Change, Frame};
+use graph::Kind;
 
 use super::{Choice, Divergence, Strategy};
-use crate::event::{EventId, LocationId, Operation, ThreadId};
+use crate::event::{EventId, Operation, ThreadId};
 use crate::memory::sc::linearise;
 use crate::world::State;
 
@@ -33,43 +37,6 @@ pub struct Exhaustive {
     binding: Binding,
     extending: bool,
     started: bool,
-}
-
-/// A graph, and the choices made in it that have alternatives left.
-#[derive(Debug, Default)]
-struct Frame {
-    graph: Graph,
-    branches: Vec<Branch>,
-    /// Calls that can be completed now, with their outcomes; empty between two uses.
-    open_calls: Vec<(EventId, u32)>,
-}
-
-/// Another way to go on: undo the insertions after the first `keep`, then change one thing.
-#[derive(Clone, Copy, Debug)]
-struct Branch {
-    keep: usize,
-    change: Change,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Change {
-    /// A read takes another write.
-    Source {
-        read: EventId,
-        source: Option<EventId>,
-    },
-    /// A write stands elsewhere in coherence order.
-    Place { write: EventId, position: usize },
-    /// The completion with this stamp completes another call, or the same with another outcome.
-    Complete {
-        stamp: u32,
-        call: EventId,
-        outcome: u32,
-    },
-    /// A choice takes another alternative.
-    Choose { event: EventId, outcome: u32 },
-    /// An older receive takes a newer send.
-    Revisit { receive: EventId, send: EventId },
 }
 
 impl Exhaustive {
@@ -153,8 +120,8 @@ impl Exhaustive {
     fn extend(&mut self, state: &State) -> Result<Choice, Box<Divergence>> {
         loop {
             let frame = self.frames.last_mut().expect("a run has a frame");
-            if let Some(choice) = frame.complete_a_call(&self.binding) {
-                return Ok(choice);
+            if let Some(caller) = frame.complete_a_call() {
+                return Ok(Choice::run(self.binding.to_world(caller)));
             }
             let thread = self.first_to_go_on(state).expect(
                 "raddle: the search and the world disagree on what can go on; please report this",
@@ -246,233 +213,6 @@ impl Exhaustive {
     }
 }
 
-impl Frame {
-    fn branch(&mut self, change: Change) {
-        self.branches.push(Branch {
-            keep: self.graph.order.len(),
-            change,
-        });
-    }
-
-    fn apply(&mut self, change: Change) {
-        let graph = &mut self.graph;
-        match change {
-            Change::Source { read, source } => graph.node_mut(read).source = source,
-            Change::Place { write, position } => {
-                let location = graph
-                    .node(write)
-                    .kind
-                    .writes()
-                    .expect("only writes are placed");
-                graph.unplace(location, write);
-                graph.place(location, write, position);
-            }
-            Change::Complete {
-                stamp,
-                call,
-                outcome,
-            } => {
-                graph.move_completion(stamp, call, outcome);
-            }
-            Change::Choose { event, outcome } => graph.node_mut(event).outcome = outcome,
-            Change::Revisit { .. } => unreachable!("a revisit makes a frame of its own"),
-        }
-    }
-
-    /// In a graph just restricted for it: the receive takes the send, in every way it can.
-    fn take_send(&mut self, receive: EventId, send: EventId) {
-        let graph = &mut self.graph;
-        if let Kind::Call { object, call } = graph.node(send).kind {
-            let node = *graph.node(receive);
-            let state = graph.machine(object).states[node.value as usize];
-            let outcomes = state.outcomes(call, send.thread);
-            graph.move_completion(node.stamp, send, 0);
-            for outcome in 1..outcomes {
-                self.branch(Change::Complete {
-                    stamp: node.stamp,
-                    call: send,
-                    outcome,
-                });
-            }
-            return;
-        }
-        graph.node_mut(receive).source = Some(send);
-        let kind = graph.node(send).kind;
-        let location = kind.writes().expect("a send is a call or a write");
-        graph.unplace(location, send);
-        if let Kind::WriteOfUpdate { .. } = kind {
-            let read = EventId {
-                index: send.index - 1,
-                ..send
-            };
-            let position = graph.coherence(location, graph.node(read).source);
-            graph.place(location, send, position);
-            return;
-        }
-        let last = graph.cell(location).writes.len();
-        graph.place(location, send, last);
-        for position in (0..last).filter(|&position| self.graph.may_place(location, position)) {
-            self.branches.push(Branch {
-                keep: self.graph.order.len(),
-                change: Change::Place {
-                    write: send,
-                    position,
-                },
-            });
-        }
-    }
-
-    /// An update that has read a value for which it writes, but has not written.
-    fn missing_write(&self) -> Option<(EventId, LocationId, u64)> {
-        self.graph.canonical.iter().find_map(|&thread| {
-            let (read, node) = self.graph.tail(thread)?;
-            let Kind::ReadForUpdate { location, update } = node.kind else {
-                return None;
-            };
-            let value = update.apply(self.graph.value(location, node.source))?;
-            Some((read, location, value))
-        })
-    }
-
-    fn push_plain(&mut self, thread: ThreadId, kind: Kind) {
-        let id = self.graph.push(thread, kind);
-        self.graph.set_clocks(id);
-    }
-
-    fn push_choice(&mut self, thread: ThreadId, alternatives: u32) {
-        let event = self.graph.push(thread, Kind::Choose { alternatives });
-        self.graph.set_clocks(event);
-        for outcome in 1..alternatives {
-            self.branch(Change::Choose { event, outcome });
-        }
-    }
-
-    /// A read takes the last write; any earlier one is a branch, unless a later one is already
-    /// known to the reading thread.
-    fn push_read(&mut self, thread: ThreadId, kind: Kind, location: LocationId) -> EventId {
-        let read = self.graph.push(thread, kind);
-        let count = self.graph.cell(location).writes.len();
-        let write = |place: usize| self.graph.cell(location).writes[place];
-        let source = |place: usize| place.checked_sub(1).map(write);
-        let known = self.known_writes(read, location);
-        let sources = (known..count).map(source);
-        let keep = self.graph.order.len();
-        self.branches.extend(sources.map(|source| Branch {
-            keep,
-            change: Change::Source { read, source },
-        }));
-        self.graph.node_mut(read).source = self.graph.cell(location).writes.last().copied();
-        self.graph.set_clocks(read);
-        read
-    }
-
-    /// How many writes of the location, in coherence order, come before the event.
-    fn known_writes(&self, event: EventId, location: LocationId) -> usize {
-        let Some(index) = event.index.checked_sub(1) else {
-            return 0;
-        };
-        let before = self.graph.before(EventId { index, ..event });
-        let writes = &self.graph.cell(location).writes;
-        writes
-            .iter()
-            .rposition(|&write| covers(before, write))
-            .map_or(0, |place| place + 1)
-    }
-
-    /// A write goes last in coherence order; any earlier place is a branch, unless a write there
-    /// is already known to the writing thread.
-    fn append_write(&mut self, thread: ThreadId, kind: Kind, location: LocationId, value: u64) {
-        let write = self.push_write(thread, kind, location, value);
-        let last = self.graph.cell(location).writes.len();
-        if let Kind::Write { .. } = kind {
-            let known = self.known_writes(write, location);
-            let keep = self.graph.order.len();
-            let graph = &self.graph;
-            self.branches.extend(
-                (known..last)
-                    .filter(|&position| graph.may_place(location, position))
-                    .map(|position| Branch {
-                        keep,
-                        change: Change::Place { write, position },
-                    }),
-            );
-        }
-        self.graph.place(location, write, last);
-    }
-
-    /// Adds a write that has no place in coherence order yet, and its revisits.
-    fn push_write(
-        &mut self,
-        thread: ThreadId,
-        kind: Kind,
-        location: LocationId,
-        value: u64,
-    ) -> EventId {
-        debug_assert_eq!(kind.writes(), Some(location));
-        let write = self.graph.push(thread, kind);
-        self.graph.node_mut(write).value = value;
-        self.graph.set_clocks(write);
-        self.push_revisits(write);
-        write
-    }
-
-    fn push_call(&mut self, thread: ThreadId, kind: Kind) {
-        let call = self.graph.push(thread, kind);
-        self.graph.set_clocks(call);
-        self.push_revisits(call);
-    }
-
-    fn push_revisits(&mut self, send: EventId) {
-        let keep = self.graph.order.len();
-        let branches = &mut self.branches;
-        revisit::revisits(&mut self.graph, send, |receive| {
-            branches.push(Branch {
-                keep,
-                change: Change::Revisit { receive, send },
-            });
-        });
-    }
-
-    /// If some call can be completed, completes the oldest one; every other is a branch.
-    fn complete_a_call(&mut self, binding: &Binding) -> Option<Choice> {
-        let mut calls = std::mem::take(&mut self.open_calls);
-        let graph = &self.graph;
-        let mut object = None;
-        for &thread in &graph.canonical {
-            let Some((id, called, call)) = graph.pending_call(thread) else {
-                continue;
-            };
-            let state = graph.machine(called).state();
-            if object.is_none_or(|object| object == called) && state.open(call, thread) {
-                object = Some(called);
-                calls.push((id, state.outcomes(call, thread)));
-            }
-        }
-        let oldest = calls
-            .iter()
-            .map(|&(id, _)| id)
-            .min_by_key(|&id| graph.node(id).stamp);
-        if let Some(oldest) = oldest {
-            let completion = self.graph.push_completion(oldest, 0);
-            self.graph.node_mut(completion).oldest = true;
-            self.graph.set_clocks(completion);
-            let stamp = self.graph.node(completion).stamp;
-            for &(call, outcomes) in &calls {
-                for outcome in u32::from(call == oldest)..outcomes {
-                    self.branch(Change::Complete {
-                        stamp,
-                        call,
-                        outcome,
-                    });
-                }
-            }
-        }
-        calls.clear();
-        self.open_calls = calls;
-        oldest.map(|call| Choice::run(binding.to_world(call.thread)))
-    }
-}
-
 impl Strategy for Exhaustive {
     fn begin(&mut self) -> bool {
         self.position = 0;
@@ -481,10 +221,7 @@ impl Strategy for Exhaustive {
         if std::mem::replace(&mut self.started, true) {
             return self.next_graph();
         }
-        self.frames.push(Frame {
-            graph: Graph::new(),
-            ..Frame::default()
-        });
+        self.frames.push(Frame::new());
         true
     }
 
@@ -506,7 +243,7 @@ impl Strategy for Exhaustive {
     }
 
     fn exhausted(&self) -> bool {
-        self.started && self.frames.is_empty()
+        self.started && self.frames.iter().all(|frame| frame.branches.is_empty())
     }
 
     fn never_repeats(&self) -> bool {

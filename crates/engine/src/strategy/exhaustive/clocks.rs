@@ -1,0 +1,130 @@
+//! What comes before what, as vector clocks.
+//!
+//! Each event of a graph has two: `causal` (program order, sources, creation and join, the order of
+//! completions on one object), which never changes while the event lives, and `before`, which adds
+//! coherence and from-reads as one run of the graph shows them. A clock counts, for each thread, how
+//! many of its events come before or are the event itself.
+
+use super::graph::{Graph, Kind};
+use crate::event::{EventId, LocationId};
+
+/// Whether the clock includes the event.
+pub(crate) fn covers(clock: &[u32], event: EventId) -> bool {
+    clock[event.thread.index()] > event.index
+}
+
+fn join(clock: &mut [u32], other: &[u32]) {
+    for (mine, theirs) in clock.iter_mut().zip(other) {
+        *mine = (*mine).max(*theirs);
+    }
+}
+
+impl Graph {
+    /// How many reads of the location, from the first inserted, the write depends on. Remembered
+    /// while a graph is extended, because what a thread depends on only grows.
+    pub(crate) fn known_reads(&mut self, location: LocationId, write: EventId) -> usize {
+        let line = &self.lines[write.thread.index()];
+        let prefix = &line.causal[write.index as usize * self.width..][..self.width];
+        let cell = &mut self.cells[location.index()];
+        cell.known_reads.resize(self.width, 0);
+        let known = &mut cell.known_reads[write.thread.index()];
+        let further = cell.reads[*known as usize..].iter();
+        *known += further.take_while(|&&read| covers(prefix, read)).count() as u32;
+        *known as usize
+    }
+
+    pub(crate) fn causal(&self, id: EventId) -> &[u32] {
+        &self.lines[id.thread.index()].causal[id.index as usize * self.width..][..self.width]
+    }
+
+    pub(crate) fn before(&self, id: EventId) -> &[u32] {
+        &self.lines[id.thread.index()].before[id.index as usize * self.width..][..self.width]
+    }
+
+    /// Makes room for more threads in every clock.
+    pub(super) fn widen(&mut self) {
+        let (old, new) = (self.width, self.width * 2);
+        let relay = |clocks: &mut Vec<u32>| {
+            let mut wide = vec![0; clocks.len() / old * new];
+            for (row, from) in wide.chunks_exact_mut(new).zip(clocks.chunks_exact(old)) {
+                row[..old].copy_from_slice(from);
+            }
+            *clocks = wide;
+        };
+        for line in &mut self.lines {
+            relay(&mut line.causal);
+            relay(&mut line.before);
+        }
+        for cell in &mut self.cells {
+            relay(&mut cell.accesses);
+        }
+        self.width = new;
+    }
+
+    /// Gives an event its clocks, from what comes before it. Its predecessors have theirs.
+    pub(crate) fn set_clocks(&mut self, id: EventId) {
+        let width = self.width;
+        let row = id.index as usize * width;
+        let node = *self.node(id);
+        let line = &mut self.lines[id.thread.index()];
+        let mut causal = std::mem::take(&mut line.causal);
+        let mut before = std::mem::take(&mut line.before);
+        let rows = (id.index as usize + 1) * width;
+        if causal.len() < rows {
+            causal.resize(rows, 0);
+            before.resize(rows, 0);
+        }
+        if id.index == 0 {
+            causal[..width].fill(0);
+            before[..width].fill(0);
+        } else {
+            causal.copy_within(row - width..row, row);
+            before.copy_within(row - width..row, row);
+        }
+        let mine = id.thread.index();
+        causal[row + mine] = id.index + 1;
+        before[row + mine] = id.index + 1;
+        let comes_from = match node.kind {
+            Kind::Begin => self.lines[mine].spawned_by,
+            Kind::Join { target } => self.end_of(target),
+            Kind::Completion { object } => {
+                let earlier = (node.value as usize).checked_sub(1);
+                earlier.map(|position| self.machine(object).completions[position])
+            }
+            _ => node.source,
+        };
+        // An event of the same thread comes before anyway, and its clocks are on loan here.
+        if let Some(from) = comes_from.filter(|from| from.thread != id.thread) {
+            let line = &self.lines[from.thread.index()];
+            let from = from.index as usize * width;
+            join(
+                &mut causal[row..row + width],
+                &line.causal[from..from + width],
+            );
+            join(
+                &mut before[row..row + width],
+                &line.before[from..from + width],
+            );
+        }
+        if let Some(location) = node.kind.reads().or(node.kind.writes()) {
+            let accesses = &mut self.cells[location.index()].accesses;
+            accesses.resize(width, 0);
+            let before = &mut before[row..row + width];
+            if node.kind.writes().is_some() {
+                join(before, accesses);
+            }
+            join(accesses, before);
+        }
+        let line = &mut self.lines[mine];
+        line.causal = causal;
+        line.before = before;
+    }
+
+    /// Forgets what is known of the locations from the last time the graph was put in a line.
+    pub(crate) fn forget_accesses(&mut self) {
+        for cell in &mut self.cells {
+            cell.accesses.clear();
+            cell.known_reads.clear();
+        }
+    }
+}

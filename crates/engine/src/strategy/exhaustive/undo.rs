@@ -1,0 +1,106 @@
+//! Going back: the last insertions undone, or the part of a graph that a revisit keeps.
+
+use super::clocks::covers;
+use super::graph::{Cell, Graph, Kind, Line, Machine};
+use crate::event::{EventId, ThreadId};
+
+impl Graph {
+    /// Undoes insertions until `keep` events are left.
+    pub(crate) fn truncate(&mut self, keep: usize) {
+        while self.order.len() > keep {
+            let id = self.order.pop().expect("longer than keep");
+            let line = &mut self.lines[id.thread.index()];
+            let node = line.nodes.pop().expect("the event is in its line");
+            debug_assert_eq!(line.nodes.len(), id.index as usize);
+            match node.kind {
+                Kind::Spawn { child } => {
+                    self.lines[child.index()].live = false;
+                    self.canonical.retain(|&thread| thread != child);
+                }
+                Kind::Call { object, .. } => {
+                    self.machine_mut(object).calls.pop();
+                }
+                Kind::Completion { object } => {
+                    let machine = self.machine_mut(object);
+                    machine.completions.pop();
+                    machine.states.pop();
+                }
+                kind => {
+                    if let Some(location) = kind.reads() {
+                        self.cell_mut(location).reads.pop();
+                    }
+                    if let Some(location) = kind.writes() {
+                        self.unplace(location, id);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Makes this graph the part of `whole` that a revisit of `receive` by `send` keeps: what was
+    /// inserted no later than the receive, and what the send depends on.
+    pub(crate) fn restrict(&mut self, whole: &Graph, receive: EventId, send: EventId) {
+        let last = whole.node(receive).stamp;
+        let prefix = whole.causal(send);
+        let keep = |id: EventId| whole.node(id).stamp <= last || covers(prefix, id);
+        self.width = whole.width;
+        self.order.clear();
+        self.order
+            .extend(whole.order.iter().copied().filter(|&id| keep(id)));
+        self.lines.resize_with(whole.lines.len(), Line::default);
+        for (index, (line, from)) in self.lines.iter_mut().zip(&whole.lines).enumerate() {
+            let thread = ThreadId::new(index);
+            let kept = (0..from.nodes.len() as u32)
+                .take_while(|&index| keep(EventId { thread, index }))
+                .count();
+            line.nodes.clear();
+            line.nodes.extend_from_slice(&from.nodes[..kept]);
+            line.live = from.live && from.spawned_by.is_none_or(keep);
+            line.spawned_by = from.spawned_by;
+            line.depth = from.depth;
+            line.ended = from.ended;
+        }
+        let lines = &self.lines;
+        self.canonical.clear();
+        self.canonical.extend(
+            whole
+                .canonical
+                .iter()
+                .copied()
+                .filter(|thread| lines[thread.index()].live),
+        );
+        self.cells.resize_with(whole.cells.len(), Cell::default);
+        for (cell, from) in self.cells.iter_mut().zip(&whole.cells) {
+            cell.initial = from.initial;
+            cell.reserved = from.reserved;
+            cell.writes.clear();
+            cell.writes
+                .extend(from.writes.iter().copied().filter(|&id| keep(id)));
+            cell.reads.clear();
+            cell.reads
+                .extend(from.reads.iter().copied().filter(|&id| keep(id)));
+        }
+        self.machines
+            .resize_with(whole.machines.len(), Machine::default);
+        for (machine, from) in self.machines.iter_mut().zip(&whole.machines) {
+            machine.completions.clear();
+            machine
+                .completions
+                .extend(from.completions.iter().copied().take_while(|&id| keep(id)));
+            machine.states.clear();
+            let states = from.states.len().min(machine.completions.len() + 1);
+            machine.states.extend_from_slice(&from.states[..states]);
+            machine.calls.clear();
+            machine
+                .calls
+                .extend(from.calls.iter().copied().filter(|&id| keep(id)));
+        }
+        for stamp in 0..self.order.len() as u32 {
+            let id = self.order[stamp as usize];
+            let run = self.run_before(stamp, id.thread);
+            let node = self.node_mut(id);
+            node.stamp = stamp;
+            node.run = run;
+        }
+    }
+}

@@ -18,3 +18,6 @@ pages! {
     reference = "reference.md"
     architecture = "architecture.md"
 }
+
+#[doc = include_str!("../../README.md")]
+mod readme {}

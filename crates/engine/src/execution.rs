@@ -9,7 +9,6 @@ use crate::check::panic::Panic;
 use crate::event::{Event, EventId, Operation, SiteId, ThreadId};
 use crate::memory::Location;
 use crate::object::Object;
-use crate::rng::mix;
 use crate::schedule::ThreadPath;
 
 /// What is known of a thread.
@@ -21,12 +20,9 @@ pub struct ThreadInfo {
     pub ordinal: u32,
     /// The name the program gave it.
     pub name: Option<String>,
-    /// How many events it has.
-    pub events: u32,
     /// Its last event, once it ended.
     pub end: Option<EventId>,
     children: u32,
-    fingerprint: u64,
 }
 
 /// One execution of the program under test.
@@ -72,57 +68,26 @@ impl Execution {
 
     pub(crate) fn add_thread(&mut self, spawned_by: Option<EventId>) -> ThreadId {
         let id = ThreadId::new(self.threads.len());
-        let (ordinal, fingerprint) = match spawned_by {
-            None => (0, 1),
-            Some(event) => {
-                let parent = &mut self.threads[event.thread.index()];
-                parent.children += 1;
-                (
-                    parent.children - 1,
-                    mix(parent.fingerprint ^ (u64::from(parent.children) << 32)),
-                )
-            }
-        };
+        let ordinal = spawned_by.map_or(0, |event| {
+            let parent = &mut self.threads[event.thread.index()];
+            parent.children += 1;
+            parent.children - 1
+        });
         self.threads.push(ThreadInfo {
             spawned_by,
             ordinal,
             name: None,
-            events: 0,
             end: None,
             children: 0,
-            fingerprint,
         });
         id
     }
 
-    /// The name of the event that this thread's next operation will become.
-    pub(crate) fn next_event(&self, thread: ThreadId) -> EventId {
-        EventId {
-            thread,
-            index: self.threads[thread.index()].events,
-        }
-    }
-
+    /// Adds an event; `entry` is the fingerprint of its decision, 0 if it decides nothing.
     #[inline]
-    pub(crate) fn record(&mut self, event: Event) {
-        self.threads[event.id.thread.index()].events += 1;
-        if decides(&event.operation) {
-            self.fingerprint = self.fingerprint.wrapping_add(self.entry_hash(&event));
-        }
+    pub(crate) fn record(&mut self, event: Event, entry: u64) {
+        self.fingerprint = self.fingerprint.wrapping_add(entry);
         self.events.push(event);
-    }
-
-    #[inline]
-    fn entry_hash(&self, event: &Event) -> u64 {
-        let name = |id: EventId| {
-            self.threads[id.thread.index()]
-                .fingerprint
-                .wrapping_add(u64::from(id.index).wrapping_mul(0xd6e8_feb8_6659_fd93))
-        };
-        let source = event.source.map_or(u64::from(event.outcome), |source| {
-            name(source).rotate_left(17) ^ (u64::from(event.outcome) << 48)
-        });
-        mix(name(event.id) ^ mix(source))
     }
 
     /// A 64-bit name of this execution's class: equal for executions of one class, and different
@@ -176,7 +141,8 @@ impl Execution {
 }
 
 /// Whether the operation's source or outcome tells classes apart.
-fn decides(operation: &Operation) -> bool {
+#[inline]
+pub(crate) fn decides(operation: &Operation) -> bool {
     match operation {
         Operation::IsFinished { .. }
         | Operation::Choose { .. }

@@ -8,10 +8,11 @@
 
 use crate::check::panic::Panic;
 use crate::event::{Event, EventId, LocationId, ObjectId, Operation, Reply, SiteId, ThreadId};
-use crate::execution::Execution;
+use crate::execution::{Execution, decides};
 use crate::memory::Location;
 use crate::object::Object;
-use crate::strategy::{Divergence, Strategy};
+use crate::rng::mix;
+use crate::strategy::{Choice, Divergence, Random, Strategy};
 
 /// What the substrate must do now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -58,6 +59,19 @@ struct Thread {
     /// Position in `State::enabled`, or `NOT_ENABLED`.
     slot: usize,
     joiner: Option<ThreadId>,
+    /// How many events it has.
+    events: u32,
+    /// Names the thread whatever the schedule: depends on its place in the tree of creations.
+    fingerprint: u64,
+}
+
+impl Thread {
+    /// Names an event of the thread whatever the schedule.
+    #[inline]
+    fn event_fingerprint(&self, index: u32) -> u64 {
+        self.fingerprint
+            .wrapping_add(u64::from(index).wrapping_mul(0xd6e8_feb8_6659_fd93))
+    }
 }
 
 const NOT_ENABLED: usize = usize::MAX;
@@ -129,15 +143,28 @@ impl State {
 
     fn add_thread(&mut self, spawned_by: Option<EventId>, site: SiteId) -> ThreadId {
         let id = self.execution.add_thread(spawned_by);
+        let fingerprint = spawned_by.map_or(1, |event| {
+            mix(self.threads[event.thread.index()].event_fingerprint(event.index))
+        });
         self.threads.push(Thread {
             pending: Operation::Begin,
             site,
             reply: Reply::DONE,
             slot: NOT_ENABLED,
             joiner: None,
+            events: 0,
+            fingerprint,
         });
         self.enable(id);
         id
+    }
+
+    /// The fingerprint of what an event decides.
+    #[inline]
+    fn entry(&self, id: EventId, source: Option<EventId>, outcome: u32) -> u64 {
+        let name = |id: EventId| self.threads[id.thread.index()].event_fingerprint(id.index);
+        let source = source.map_or(0, |source| name(source).rotate_left(29));
+        mix(name(id) ^ source ^ (u64::from(outcome) << 40))
     }
 
     fn enable(&mut self, thread: ThreadId) {
@@ -168,7 +195,7 @@ impl State {
     }
 
     // Inlined so that what is known of the operation where it is made is known here too.
-    #[inline]
+    #[inline(always)]
     fn announce(&mut self, thread: ThreadId, operation: Operation, site: SiteId) {
         let entry = &mut self.threads[thread.index()];
         entry.pending = operation;
@@ -188,13 +215,21 @@ impl State {
     }
 
     /// Performs the pending operation of an enabled thread and keeps its reply.
+    #[inline(always)]
     fn perform(&mut self, thread: ThreadId, outcome: u32, record: bool) -> Reply {
-        let id = self.execution.next_event(thread);
         let Thread {
-            pending: operation,
+            pending: ref operation,
             site,
+            events,
             ..
         } = self.threads[thread.index()];
+        let (operation, id) = (
+            *operation,
+            EventId {
+                thread,
+                index: events,
+            },
+        );
         let (source, reply) = match operation {
             Operation::Begin => (
                 self.execution.threads[thread.index()].spawned_by,
@@ -237,16 +272,26 @@ impl State {
                 (self.complete_call(object, id), reply)
             }
         };
-        self.threads[thread.index()].reply = reply;
+        let entry = &mut self.threads[thread.index()];
+        entry.reply = reply;
         if record {
-            self.execution.record(Event {
-                id,
-                operation,
-                source,
-                outcome,
-                reply,
-                site,
-            });
+            entry.events += 1;
+            let decision = if decides(&operation) {
+                self.entry(id, source, outcome)
+            } else {
+                0
+            };
+            self.execution.record(
+                Event {
+                    id,
+                    operation,
+                    source,
+                    outcome,
+                    reply,
+                    site,
+                },
+                decision,
+            );
         }
         reply
     }
@@ -277,10 +322,41 @@ impl State {
     }
 }
 
+/// The strategy in use. A random walk is called directly, because it does so little that an
+/// indirect call at every step would show.
+enum Chooser {
+    Random(Random),
+    Other(Box<dyn Strategy>),
+}
+
+impl Chooser {
+    fn new(strategy: Box<dyn Strategy>) -> Self {
+        match strategy.as_random() {
+            Some(random) => Chooser::Random(random),
+            None => Chooser::Other(strategy),
+        }
+    }
+
+    #[inline(always)]
+    fn choose(&mut self, state: &State) -> Result<Choice, Box<Divergence>> {
+        match self {
+            Chooser::Random(random) => Ok(random.pick(state)),
+            Chooser::Other(strategy) => strategy.choose(state),
+        }
+    }
+
+    fn as_dyn(&mut self) -> &mut dyn Strategy {
+        match self {
+            Chooser::Random(random) => random,
+            Chooser::Other(strategy) => &mut **strategy,
+        }
+    }
+}
+
 /// The shared world of the program under test, and the strategy that drives it.
 pub struct World {
     state: State,
-    strategy: Box<dyn Strategy>,
+    strategy: Chooser,
     max_events: usize,
     ending: Option<Ending>,
 }
@@ -290,7 +366,7 @@ impl World {
     pub fn new(strategy: Box<dyn Strategy>, max_events: usize) -> Self {
         World {
             state: State::default(),
-            strategy,
+            strategy: Chooser::new(strategy),
             max_events,
             ending: None,
         }
@@ -298,7 +374,7 @@ impl World {
 
     /// Starts the next execution with its main thread; `false` when the strategy has none left.
     pub fn begin(&mut self, site: SiteId) -> bool {
-        if !self.strategy.begin() {
+        if !self.strategy.as_dyn().begin() {
             return false;
         }
         self.state.reset();
@@ -347,7 +423,7 @@ impl World {
     }
 
     /// The running thread wants to do `operation`; decides who goes on.
-    #[inline]
+    #[inline(always)]
     pub fn request(&mut self, thread: ThreadId, operation: Operation, site: SiteId) -> Step {
         self.state.announce(thread, operation, site);
         self.advance()
@@ -366,7 +442,7 @@ impl World {
                 {
                     return self.stop(Ending::Complete);
                 }
-                return match self.strategy.stuck(&self.state) {
+                return match self.strategy.as_dyn().stuck(&self.state) {
                     Ok(()) => self.stop(Ending::Deadlock),
                     Err(divergence) => self.stop(Ending::Diverged(*divergence)),
                 };
@@ -427,7 +503,7 @@ impl World {
                 }),
             );
         }
-        self.strategy.end(&state.execution, ending);
+        self.strategy.as_dyn().end(&state.execution, ending);
         (&state.execution, ending)
     }
 
@@ -438,12 +514,15 @@ impl World {
 
     /// The strategy in use.
     pub fn strategy(&self) -> &dyn Strategy {
-        &*self.strategy
+        match &self.strategy {
+            Chooser::Random(random) => random,
+            Chooser::Other(strategy) => &**strategy,
+        }
     }
 
     /// Replaces the strategy between two executions.
     pub fn set_strategy(&mut self, strategy: Box<dyn Strategy>) {
-        self.strategy = strategy;
+        self.strategy = Chooser::new(strategy);
     }
 
     /// After the execution stopped: a thread that is being unwound wants to do `operation`.

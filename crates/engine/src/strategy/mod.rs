@@ -86,6 +86,11 @@ pub trait Strategy: Send {
         false
     }
 
+    /// The strategy itself, if it is the plain random walk.
+    fn as_random(&self) -> Option<Random> {
+        None
+    }
+
     /// Whether no two executions belong to one class, so that nobody needs to compare them.
     fn never_repeats(&self) -> bool {
         false

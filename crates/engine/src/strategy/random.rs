@@ -5,7 +5,7 @@ use crate::rng::Rng;
 use crate::world::State;
 
 /// A random walk from a seed; the same seed gives the same schedules.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Random {
     rng: Rng,
 }
@@ -18,11 +18,23 @@ impl Random {
         }
     }
 
-    fn pick(&mut self, bound: u32) -> u32 {
+    #[inline]
+    fn below(&mut self, bound: u32) -> u32 {
         if bound == 1 {
             0
         } else {
             self.rng.below(bound as usize) as u32
+        }
+    }
+
+    #[inline]
+    pub(crate) fn pick(&mut self, state: &State) -> Choice {
+        let enabled = state.enabled();
+        let thread = enabled[self.below(enabled.len() as u32) as usize];
+        Choice {
+            thread,
+            source: self.below(state.sources(thread)),
+            outcome: self.below(state.outcomes(thread)),
         }
     }
 }
@@ -33,12 +45,10 @@ impl Strategy for Random {
     }
 
     fn choose(&mut self, state: &State) -> Result<Choice, Box<Divergence>> {
-        let enabled = state.enabled();
-        let thread = enabled[self.pick(enabled.len() as u32) as usize];
-        Ok(Choice {
-            thread,
-            source: self.pick(state.sources(thread)),
-            outcome: self.pick(state.outcomes(thread)),
-        })
+        Ok(self.pick(state))
+    }
+
+    fn as_random(&self) -> Option<Random> {
+        Some(self.clone())
     }
 }

@@ -57,6 +57,7 @@ impl Pinned {
     /// # Safety
     ///
     /// The home must be alive until this returns, and nobody else use it.
+    #[inline(always)]
     pub(super) unsafe fn resume(self) -> (CoroutineResult<(), Exit>, Option<Coroutine>) {
         // SAFETY: vouched for by the caller.
         let home = unsafe { &mut *self.0 };

@@ -66,8 +66,6 @@ pub(crate) struct Context {
     unwinding: Cell<usize>,
     /// Threads whose stacks had to be dropped without unwinding, in this check.
     dropped_stacks: Cell<usize>,
-    /// Where the stack of the running coroutine ends.
-    guard: overflow::RunningGuard,
     /// The last panic the hook was told of.
     last_panic: RefCell<Option<panics::Noted>>,
     stamp: Cell<u64>,
@@ -91,7 +89,6 @@ impl Context {
             // Inside a destructor that runs because of a panic, std's answer is of no use.
             unwinding: Cell::new(usize::from(std::thread::panicking())),
             dropped_stacks: Cell::new(0),
-            guard: Cell::default(),
             last_panic: RefCell::default(),
             stamp: Cell::new(0),
             stamps: RefCell::new(Stamps::new()),
@@ -112,6 +109,7 @@ impl Context {
         use_it(exploration.execution(), exploration.executions())
     }
 
+    #[inline(always)]
     fn with_world<R>(&self, use_it: impl FnOnce(&mut World) -> R) -> R {
         use_it(self.exploration.borrow_mut().world())
     }
@@ -131,6 +129,7 @@ impl Context {
         self.dropped_stacks.get()
     }
 
+    #[inline(always)]
     fn site(&self, place: &'static Location<'static>) -> SiteId {
         self.sites.borrow_mut().intern(place)
     }
@@ -172,6 +171,9 @@ impl Context {
         made: Made,
         initial: impl FnOnce() -> u64,
     ) -> LocationId {
+        if let Some(index) = identity.get(self.stamp.get()) {
+            return LocationId::new(index);
+        }
         let register = || world.add_location(initial()).index();
         let mut locations = self.locations.borrow_mut();
         LocationId::new(locations.index(identity, self.stamp.get(), made, register))
@@ -186,6 +188,9 @@ impl Context {
         made: Made,
         initial: impl FnOnce() -> Object,
     ) -> ObjectId {
+        if let Some(index) = identity.get(self.stamp.get()) {
+            return ObjectId::new(index);
+        }
         let register = || world.add_object(initial()).index();
         let mut objects = self.objects.borrow_mut();
         ObjectId::new(objects.index(identity, self.stamp.get(), made, register))

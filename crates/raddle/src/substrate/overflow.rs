@@ -4,8 +4,6 @@
 //! the coroutine at once: its stack is not unwound and never used again. Any other fault goes to
 //! whoever handled it before (usually std, which ends the process).
 
-use std::cell::Cell;
-
 use corosensei::trap::CoroutineTrapHandler;
 
 use super::coroutine::Exit;
@@ -16,8 +14,6 @@ pub(super) struct Guard {
     pub(super) trap: CoroutineTrapHandler<Exit>,
     pub(super) limit: usize,
 }
-
-pub(super) type RunningGuard = Cell<Option<Guard>>;
 
 /// The engine itself was interrupted, so its state cannot be trusted.
 pub(super) fn give_up(stack_size: usize) -> ! {
@@ -37,6 +33,8 @@ mod handler {
 
     use corosensei::trap::TrapHandlerRegs;
 
+    use super::Guard;
+    use crate::substrate::Context;
     use crate::substrate::coroutine::Exit;
 
     static PREVIOUS: OnceLock<libc::sigaction> = OnceLock::new();
@@ -66,7 +64,7 @@ mod handler {
             let context = &mut *context.cast::<libc::ucontext_t>();
             ((*info).si_addr() as usize, &mut context.uc_mcontext)
         };
-        if let Some(guard) = crate::substrate::current().and_then(|context| context.guard.get()) {
+        if let Some(guard) = crate::substrate::current().and_then(running_guard) {
             // SAFETY: asks for a constant of the system.
             let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
             if (guard.limit..guard.limit + page).contains(&address) {
@@ -79,6 +77,17 @@ mod handler {
         }
         // SAFETY: as installed by whoever came before us.
         unsafe { pass_on(signal, info, context) };
+    }
+
+    /// The guard of the coroutine that was interrupted.
+    fn running_guard(context: &Context) -> Option<Guard> {
+        // SAFETY: the table is changed only by code that runs on this OS thread, which is
+        // interrupted. If it was interrupted while it changed the table, the address will not be
+        // in a guard page that the table names, or the entry is whole.
+        let slots = unsafe { &*context.slots.as_ptr() };
+        slots
+            .get(context.thread.get().index())
+            .map(|slot| slot.guard)
     }
 
     #[cfg(target_arch = "x86_64")]

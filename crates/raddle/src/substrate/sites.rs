@@ -8,20 +8,37 @@ use raddle_engine::SiteId;
 /// compiler makes once for each call site, so a lookup is one multiplication and one comparison.
 pub(crate) struct Sites {
     places: Vec<&'static Location<'static>>,
+    /// What was asked for last, by some bits of the address.
+    recent: [Option<(&'static Location<'static>, SiteId)>; RECENT],
     /// Open addressing; the length is a power of two and at least twice the number of places.
     table: Vec<Option<SiteId>>,
 }
+
+const RECENT: usize = 64;
 
 impl Sites {
     pub(crate) fn new() -> Self {
         Sites {
             places: Vec::new(),
+            recent: [None; RECENT],
             table: vec![None; 64],
         }
     }
 
     #[inline]
     pub(crate) fn intern(&mut self, place: &'static Location<'static>) -> SiteId {
+        let slot = std::ptr::from_ref(place) as usize / size_of::<Location<'_>>() % RECENT;
+        match self.recent[slot] {
+            Some((recent, id)) if std::ptr::eq(recent, place) => id,
+            _ => {
+                let id = self.find(place);
+                self.recent[slot] = Some((place, id));
+                id
+            }
+        }
+    }
+
+    fn find(&mut self, place: &'static Location<'static>) -> SiteId {
         let mut slot = self.first_slot(place);
         loop {
             match self.table[slot] {

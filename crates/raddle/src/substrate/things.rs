@@ -25,9 +25,8 @@ impl Things {
         self.list.clear();
     }
 
-    /// The index of the value in the execution with this stamp; `register` gives it one at its
-    /// first use.
-    #[inline]
+    /// The index of a value that the execution with this stamp has not used, as far as the value
+    /// knows; `register` gives it one at its first use.
     pub(super) fn index(
         &mut self,
         identity: &Identity,
@@ -35,9 +34,6 @@ impl Things {
         made: Made,
         register: impl FnOnce() -> usize,
     ) -> usize {
-        if let Some(index) = identity.get(stamp) {
-            return index;
-        }
         let known = if identity.is_shared() {
             self.find_shared(identity)
         } else {

@@ -75,16 +75,16 @@ impl Builder {
         T: Send,
     {
         let place = Location::caller();
-        let handle = match current() {
+        Ok(JoinHandle(match current() {
             // SAFETY: as for this function.
             Some(context) => Handle::Modelled(unsafe { self.start(context, place, f) }),
-            // SAFETY: as for this function.
-            None => Handle::Std(unsafe { self.for_std().spawn_unchecked(f) }?),
-        };
-        Ok(JoinHandle {
-            thread: handle.thread(),
-            handle,
-        })
+            None => {
+                // SAFETY: as for this function.
+                let handle = unsafe { self.for_std().spawn_unchecked(f) }?;
+                let thread = Thread(Inner::Std(handle.thread().clone()));
+                Handle::Std { handle, thread }
+            }
+        }))
     }
 
     pub(super) fn for_std(self) -> std::thread::Builder {
@@ -184,23 +184,14 @@ impl<T> Modelled<T> {
 }
 
 /// A started thread that can be waited for, as [`std::thread::JoinHandle`].
-pub struct JoinHandle<T> {
-    thread: Thread,
-    handle: Handle<T>,
-}
+pub struct JoinHandle<T>(Handle<T>);
 
 enum Handle<T> {
-    Std(std::thread::JoinHandle<T>),
+    Std {
+        handle: std::thread::JoinHandle<T>,
+        thread: Thread,
+    },
     Modelled(Modelled<T>),
-}
-
-impl<T> Handle<T> {
-    fn thread(&self) -> Thread {
-        match self {
-            Handle::Std(handle) => Thread(Inner::Std(handle.thread().clone())),
-            Handle::Modelled(handle) => handle.thread.clone(),
-        }
-    }
 }
 
 // SAFETY: as std's: the result is only ever sent, and is `Send` wherever a handle is made.
@@ -211,14 +202,17 @@ unsafe impl<T> Sync for JoinHandle<T> {}
 impl<T> JoinHandle<T> {
     /// Who the thread is.
     pub fn thread(&self) -> &Thread {
-        &self.thread
+        match &self.0 {
+            Handle::Std { thread, .. } => thread,
+            Handle::Modelled(handle) => &handle.thread,
+        }
     }
 
     /// Waits for the thread to end; its result, or its panic as an error.
     #[track_caller]
     pub fn join(self) -> Result<T> {
-        match self.handle {
-            Handle::Std(handle) => handle.join(),
+        match self.0 {
+            Handle::Std { handle, .. } => handle.join(),
             Handle::Modelled(handle) => handle.join(Location::caller()),
         }
     }
@@ -226,8 +220,8 @@ impl<T> JoinHandle<T> {
     /// Whether the thread has ended.
     #[track_caller]
     pub fn is_finished(&self) -> bool {
-        match &self.handle {
-            Handle::Std(handle) => handle.is_finished(),
+        match &self.0 {
+            Handle::Std { handle, .. } => handle.is_finished(),
             Handle::Modelled(handle) => handle.is_finished(Location::caller()),
         }
     }

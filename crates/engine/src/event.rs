@@ -150,6 +150,16 @@ impl Operation {
         }
     }
 
+    /// Whether it makes no difference to any other thread when this operation is performed, once it
+    /// can be.
+    #[inline]
+    pub fn is_private(&self) -> bool {
+        matches!(
+            self,
+            Operation::Begin | Operation::Spawn | Operation::Join { .. } | Operation::Yield
+        )
+    }
+
     /// The object this operation calls, if it calls one.
     pub fn object(&self) -> Option<ObjectId> {
         match self {

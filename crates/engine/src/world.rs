@@ -426,7 +426,25 @@ impl World {
     #[inline(always)]
     pub fn request(&mut self, thread: ThreadId, operation: Operation, site: SiteId) -> Step {
         self.state.announce(thread, operation, site);
+        if self.goes_without_saying(thread, &operation) {
+            self.state.perform(thread, 0, true);
+            return Step::Run(thread);
+        }
         self.advance()
+    }
+
+    /// Whether a random walk need not choose whether the running thread goes on: because nobody else
+    /// notices the operation, or because the thread has only just begun, and choosing it meant
+    /// choosing its first operation. No class is lost that way, and choices are spent on what
+    /// matters.
+    #[inline(always)]
+    fn goes_without_saying(&self, thread: ThreadId, operation: &Operation) -> bool {
+        matches!(self.strategy, Chooser::Random(_))
+            && (matches!(operation, Operation::Spawn | Operation::Join { .. })
+                || self.state.threads[thread.index()].events == 1)
+            && self.state.is_enabled(thread)
+            && self.state.outcomes(thread) == 1
+            && self.state.execution.events.len() < self.max_events
     }
 
     /// Decides who goes on when no thread is running.

@@ -5,7 +5,7 @@
 //! execution take the next alternative at the last step that has one left.
 
 use super::{Choice, Divergence, Record, Strategy};
-use crate::event::{Operation, ThreadId};
+use crate::event::ThreadId;
 use crate::execution::Execution;
 use crate::world::{Ending, State};
 
@@ -41,14 +41,6 @@ impl Enumerate {
     }
 }
 
-/// Whether it makes no difference to any other thread when this operation is performed.
-fn is_private(operation: &Operation) -> bool {
-    matches!(
-        operation,
-        Operation::Begin | Operation::Spawn | Operation::Join { .. } | Operation::Yield
-    )
-}
-
 impl Strategy for Enumerate {
     fn begin(&mut self) -> bool {
         if self.started {
@@ -71,7 +63,7 @@ impl Strategy for Enumerate {
 
     fn choose(&mut self, state: &State) -> Result<Choice, Box<Divergence>> {
         if self.private_first {
-            let private = |&&thread: &&ThreadId| is_private(state.pending(thread));
+            let private = |&&thread: &&ThreadId| state.pending(thread).is_private();
             if let Some(&thread) = state.enabled().iter().find(private) {
                 return Ok(Choice::run(thread));
             }

@@ -135,6 +135,7 @@ impl Builder {
         // SAFETY: as for this function.
         let thread = unsafe { context.spawn(place, name.clone(), body) };
         Modelled {
+            execution: context.stamp(),
             id: thread,
             thread: Thread::modelled(context, thread, name),
             result,
@@ -144,6 +145,7 @@ impl Builder {
 
 /// A started thread of a check.
 pub(super) struct Modelled<T> {
+    execution: u64,
     pub(super) id: raddle_engine::ThreadId,
     pub(super) thread: Thread,
     pub(super) result: Arc<Mutex<Option<Result<T>>>>,
@@ -152,8 +154,7 @@ pub(super) struct Modelled<T> {
 impl<T> Modelled<T> {
     /// The check it belongs to, which must be the running one.
     fn context<'a>(&self) -> &'a Context {
-        let context = current()
-            .filter(|context| Thread::modelled(context, self.id, None).id() == self.thread.id());
+        let context = current().filter(|context| context.stamp() == self.execution);
         context.unwrap_or_else(|| {
             panic!("raddle: the handle of a modelled thread is used outside its execution")
         })

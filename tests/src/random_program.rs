@@ -4,7 +4,7 @@ use std::fmt;
 
 use fastrand::Rng;
 use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};
-use raddle::sync::{Arc, Mutex};
+use raddle::sync::{Arc, Mutex, Semaphore};
 use raddle::thread::{self, JoinHandle};
 
 /// One statement. Every thread has a register that reads fill and that writes and branches use,
@@ -23,6 +23,12 @@ pub enum Statement {
     Lock(usize, Vec<Statement>),
     /// the statements, if the lock is free
     TryLock(usize, Vec<Statement>),
+    /// take a permit
+    Acquire,
+    /// register = whether a permit could be taken
+    TryAcquire,
+    /// give a permit back
+    Release,
     /// register = any of so many
     Choose(u32),
     /// if the register is odd, the first statements, else the others
@@ -127,15 +133,29 @@ fn statement(rng: &mut Rng, theme: Theme, depth: u32) -> Statement {
         60..62 => Statement::IsFinished,
         62..63 => Statement::Yield,
         63..65 => Statement::Spawn(inner(rng)),
-        65..87 => Statement::Lock(rng.usize(0..2), inner(rng)),
+        65..72 => Statement::Acquire,
+        72..73 => Statement::TryAcquire,
+        73..78 => Statement::Release,
+        78..91 => Statement::Lock(rng.usize(0..2), inner(rng)),
         _ => Statement::TryLock(rng.usize(0..2), inner(rng)),
     }
 }
 
-#[derive(Default)]
 struct World {
     variables: [AtomicU32; 2],
     locks: [Mutex<()>; 2],
+    permits: Semaphore,
+}
+
+impl Default for World {
+    fn default() -> Self {
+        let permits = Semaphore::new(1);
+        World {
+            variables: Default::default(),
+            locks: Default::default(),
+            permits,
+        }
+    }
 }
 
 struct Thread<'a> {
@@ -160,7 +180,11 @@ impl<'a> Thread<'a> {
     }
 
     fn step(&mut self, statement: &Statement) {
-        let World { variables, locks } = &**self.world;
+        let World {
+            variables,
+            locks,
+            permits,
+        } = &**self.world;
         match statement {
             Statement::Read(x) => self.register = variables[*x].load(SeqCst),
             Statement::Write(x, constant) => {
@@ -182,6 +206,9 @@ impl<'a> Thread<'a> {
                     self.run(inner);
                 }
             }
+            Statement::Acquire => permits.acquire(),
+            Statement::TryAcquire => self.register = u32::from(permits.try_acquire()),
+            Statement::Release => permits.release(),
             Statement::Choose(count) => self.register = raddle::choose(0..*count),
             Statement::If(odd, even) => {
                 self.run(if self.register % 2 == 1 { odd } else { even });

@@ -8,6 +8,7 @@ mod choose;
 mod environment;
 #[cfg(feature = "check")]
 mod identity;
+mod plain;
 #[cfg(feature = "check")]
 mod run;
 #[cfg(feature = "check")]

@@ -7,7 +7,6 @@ use raddle_engine::Execution;
 use raddle_engine::check::Finding;
 use raddle_engine::check::deadlock::Blocked;
 use raddle_engine::check::panic::Panic;
-use raddle_engine::object::Object;
 use raddle_engine::{Divergence, Operation, Record, ThreadId};
 use unicode_width::UnicodeWidthStr;
 
@@ -31,7 +30,7 @@ pub(crate) fn message(
             let things = Things::of(execution, names);
             let lines: Vec<_> = blocked
                 .iter()
-                .map(|one| waiting(one, execution, trace, &things, names))
+                .map(|one| waiting(one, trace, &things, names))
                 .collect();
             lines.join("\n")
         }
@@ -66,13 +65,7 @@ fn panicked(panic: &Panic, trace: &Trace) -> String {
     text
 }
 
-fn waiting(
-    blocked: &Blocked,
-    execution: &Execution,
-    trace: &Trace,
-    things: &Things,
-    names: &dyn Names,
-) -> String {
+fn waiting(blocked: &Blocked, trace: &Trace, things: &Things, names: &dyn Names) -> String {
     let mut text = trace.title(blocked.thread).to_owned();
     for (index, (object, _, site)) in blocked.holds.iter().enumerate() {
         let and = if index == 0 { " holds" } else { " and" };
@@ -92,14 +85,12 @@ fn waiting(
         Operation::Join { target } => write!(text, " for {} to end", trace.title(target)),
         Operation::Call { object, .. } => {
             let name = things.object(object.index());
-            match (execution.objects[object.index()], blocked.waits_for) {
-                (Object::Mutex(_), Some(holder)) if holder == blocked.thread => {
+            match blocked.waits_for {
+                Some(holder) if holder == blocked.thread => {
                     write!(text, " for {name}, which it holds itself")
                 }
-                (Object::Mutex(_), Some(holder)) => {
-                    write!(text, " for {name}, held by {}", trace.title(holder))
-                }
-                _ => write!(text, " for {name}"),
+                Some(holder) => write!(text, " for {name}, held by {}", trace.title(holder)),
+                None => write!(text, " for {name}"),
             }
         }
         _ => Ok(()),

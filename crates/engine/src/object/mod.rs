@@ -5,16 +5,17 @@
 //! state, how many ways a call can turn out, and what completing one does. Scheduling, clocks,
 //! deadlock reports, replay and exhaustive search follow from that.
 //!
-//! A new primitive is a new file here, a variant in [`Object`] and one in [`Call`].
+//! A new primitive is a new file here and a line in [`machines!`].
 
 pub mod mutex;
+pub mod semaphore;
 
 use crate::event::{Grant, Reply, ThreadId};
 
 /// What every primitive must say about itself.
 pub(crate) trait Machine {
     /// What threads can ask of it.
-    type Call: Copy;
+    type Call: Request;
 
     /// Whether the call could complete now.
     fn open(&self, call: Self::Call, by: ThreadId) -> bool;
@@ -28,70 +29,111 @@ pub(crate) trait Machine {
     fn apply(&mut self, call: Self::Call, by: ThreadId, outcome: u32) -> Reply;
 
     /// The thread whose move would open the object again, if one can be named.
-    fn blocked_by(&self) -> Option<ThreadId>;
+    fn blocked_by(&self) -> Option<ThreadId> {
+        None
+    }
 }
 
-/// A synchronisation object in some state.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Object {
-    /// A mutual-exclusion lock.
-    Mutex(mutex::Mutex),
-}
+/// What every call must say about itself.
+pub(crate) trait Request: Copy {
+    /// One word for schedules and traces.
+    fn label(self) -> &'static str;
 
-/// A call on a synchronisation object.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Call {
-    /// A call on a mutual-exclusion lock.
-    Mutex(mutex::Call),
-}
-
-impl Call {
-    /// How the attempt to take a lock went, if this call is one.
-    pub fn grant(&self, reply: Reply) -> Option<Grant> {
-        match self {
-            Call::Mutex(call) => call.takes().then(|| reply.to_grant()),
-        }
+    /// Whether the reply is a [`Grant`].
+    fn takes(self) -> bool {
+        false
     }
 
     /// Whether the reply is the answer to a question.
-    pub fn asks(&self) -> bool {
-        matches!(self, Call::Mutex(mutex::Call::IsPoisoned))
-    }
-
-    /// One word for schedules and traces.
-    pub fn label(&self) -> &'static str {
-        match self {
-            Call::Mutex(call) => call.label(),
-        }
+    fn asks(self) -> bool {
+        false
     }
 }
 
-impl Object {
-    /// Whether the call could complete now.
-    pub fn open(&self, call: Call, by: ThreadId) -> bool {
-        match (self, call) {
-            (Object::Mutex(machine), Call::Mutex(call)) => machine.open(call, by),
+/// Lists the primitives; everything here does no more than ask the right one.
+macro_rules! machines {
+    ($($(#[$doc:meta])* $name:ident($module:ident);)*) => {
+        /// A synchronisation object in some state.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub enum Object {
+            $($(#[$doc])* $name($module::$name),)*
         }
-    }
 
-    /// How many ways the call could turn out if it completed now.
-    pub fn outcomes(&self, call: Call, by: ThreadId) -> u32 {
-        match (self, call) {
-            (Object::Mutex(machine), Call::Mutex(call)) => machine.outcomes(call, by),
+        /// A call on a synchronisation object.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub enum Call {
+            $($(#[$doc])* $name($module::Call),)*
         }
-    }
 
-    /// Completes an open call.
-    pub fn apply(&mut self, call: Call, by: ThreadId, outcome: u32) -> Reply {
-        match (self, call) {
-            (Object::Mutex(machine), Call::Mutex(call)) => machine.apply(call, by, outcome),
-        }
-    }
+        impl Call {
+            /// One word for schedules and traces.
+            pub fn label(&self) -> &'static str {
+                match self {
+                    $(Call::$name(call) => call.label(),)*
+                }
+            }
 
-    /// The thread whose move would open the object again, if one can be named.
-    pub fn blocked_by(&self) -> Option<ThreadId> {
-        match self {
-            Object::Mutex(machine) => machine.blocked_by(),
+            /// How the attempt to take something went, if this call is one.
+            pub fn grant(&self, reply: Reply) -> Option<Grant> {
+                let takes = match self {
+                    $(Call::$name(call) => call.takes(),)*
+                };
+                takes.then(|| reply.to_grant())
+            }
+
+            /// Whether the reply is the answer to a question.
+            pub fn asks(&self) -> bool {
+                match self {
+                    $(Call::$name(call) => call.asks(),)*
+                }
+            }
         }
-    }
+
+        impl Object {
+            /// Whether the call could complete now.
+            pub fn open(&self, call: Call, by: ThreadId) -> bool {
+                match (self, call) {
+                    $((Object::$name(machine), Call::$name(call)) => machine.open(call, by),)*
+                    (object, call) => mismatch(object, call),
+                }
+            }
+
+            /// How many ways the call could turn out if it completed now.
+            pub fn outcomes(&self, call: Call, by: ThreadId) -> u32 {
+                match (self, call) {
+                    $((Object::$name(machine), Call::$name(call)) => machine.outcomes(call, by),)*
+                    (object, call) => mismatch(object, call),
+                }
+            }
+
+            /// Completes an open call.
+            pub fn apply(&mut self, call: Call, by: ThreadId, outcome: u32) -> Reply {
+                match (self, call) {
+                    $((Object::$name(machine), Call::$name(call)) => {
+                        machine.apply(call, by, outcome)
+                    })*
+                    (object, call) => mismatch(object, call),
+                }
+            }
+
+            /// The thread whose move would open the object again, if one can be named.
+            pub fn blocked_by(&self) -> Option<ThreadId> {
+                match self {
+                    $(Object::$name(machine) => machine.blocked_by(),)*
+                }
+            }
+        }
+    };
+}
+
+machines! {
+    /// A mutual-exclusion lock.
+    Mutex(mutex);
+    /// A counting or binary semaphore.
+    Semaphore(semaphore);
+}
+
+#[cold]
+fn mismatch(object: &Object, call: Call) -> ! {
+    panic!("raddle: {call:?} on {object:?}; please report this")
 }

@@ -1,6 +1,6 @@
 //! A mutual-exclusion lock: one holder, everyone else waits for a grant.
 
-use super::Machine;
+use super::{Machine, Request};
 use crate::event::{Grant, Reply, ThreadId};
 
 /// The lock's state.
@@ -28,13 +28,8 @@ pub enum Call {
     ClearPoison,
 }
 
-impl Call {
-    /// Whether the reply is a [`Grant`].
-    pub fn takes(self) -> bool {
-        matches!(self, Call::Lock | Call::TryLock)
-    }
-
-    pub(super) fn label(self) -> &'static str {
+impl Request for Call {
+    fn label(self) -> &'static str {
         match self {
             Call::Lock => "lock",
             Call::TryLock => "try-lock",
@@ -42,6 +37,14 @@ impl Call {
             Call::IsPoisoned => "is-poisoned",
             Call::ClearPoison => "clear-poison",
         }
+    }
+
+    fn takes(self) -> bool {
+        matches!(self, Call::Lock | Call::TryLock)
+    }
+
+    fn asks(self) -> bool {
+        self == Call::IsPoisoned
     }
 }
 

@@ -1,15 +1,22 @@
 //! Mirrors `std::sync`.
 //!
 //! Without feature `check` everything here is std's own. With it, `Mutex` and the atomics are
-//! controlled inside a check and behave like std's outside one.
+//! controlled inside a check and behave like std's outside one. The semaphores, which std does not
+//! have, are real ones where they are not controlled.
 
 pub mod atomic;
 #[cfg(feature = "check")]
 mod mutex;
+#[cfg(feature = "check")]
+mod semaphore;
 
 pub use std::sync::{Arc, LockResult, PoisonError, TryLockError, TryLockResult, Weak};
 
+#[cfg(not(feature = "check"))]
+pub use crate::plain::semaphore::{BinarySemaphore, Semaphore};
 #[cfg(feature = "check")]
 pub use mutex::{Mutex, MutexGuard};
+#[cfg(feature = "check")]
+pub use semaphore::{BinarySemaphore, Semaphore};
 #[cfg(not(feature = "check"))]
 pub use std::sync::{Mutex, MutexGuard};

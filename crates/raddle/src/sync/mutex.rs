@@ -153,7 +153,7 @@ impl<T: ?Sized> Mutex<T> {
     fn owner_sees_poison(&self) -> bool {
         match current().and_then(|context| context.owned_state(&self.identity)) {
             Some(Object::Mutex(state)) => state.poisoned(),
-            None => self.poisoned.load(Ordering::Relaxed),
+            _ => self.poisoned.load(Ordering::Relaxed),
         }
     }
 

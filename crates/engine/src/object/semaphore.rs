@@ -1,0 +1,83 @@
+//! A semaphore: permits that threads take and give back.
+//!
+//! A counting semaphore holds any number of permits, so giving one back never waits. A binary one
+//! holds at most one: taking and giving back strictly alternate, and either may wait.
+
+use super::{Machine, Request};
+use crate::event::{Grant, Reply, ThreadId};
+
+/// The semaphore's state.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Semaphore {
+    permits: u32,
+    binary: bool,
+}
+
+/// What threads can ask of a semaphore.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Call {
+    /// Take a permit, waiting until there is one.
+    Acquire,
+    /// Take a permit if there is one.
+    TryAcquire,
+    /// Give a permit back; to a binary semaphore, waiting until it has none.
+    Release,
+}
+
+impl Request for Call {
+    fn label(self) -> &'static str {
+        match self {
+            Call::Acquire => "acquire",
+            Call::TryAcquire => "try-acquire",
+            Call::Release => "release",
+        }
+    }
+
+    fn takes(self) -> bool {
+        matches!(self, Call::Acquire | Call::TryAcquire)
+    }
+}
+
+impl Semaphore {
+    /// A counting semaphore with so many permits.
+    pub fn counting(permits: u32) -> Self {
+        Semaphore {
+            permits,
+            binary: false,
+        }
+    }
+
+    /// A binary semaphore with or without its permit.
+    pub fn binary(available: bool) -> Self {
+        Semaphore {
+            permits: u32::from(available),
+            binary: true,
+        }
+    }
+}
+
+impl Machine for Semaphore {
+    type Call = Call;
+
+    fn open(&self, call: Call, _by: ThreadId) -> bool {
+        match call {
+            Call::Acquire => self.permits > 0,
+            Call::TryAcquire => true,
+            Call::Release => !self.binary || self.permits == 0,
+        }
+    }
+
+    fn apply(&mut self, call: Call, _by: ThreadId, _outcome: u32) -> Reply {
+        match call {
+            Call::TryAcquire if self.permits == 0 => Reply::grant(Grant::Refused),
+            Call::Acquire | Call::TryAcquire => {
+                self.permits -= 1;
+                Reply::grant(Grant::Taken { poisoned: false })
+            }
+            Call::Release => {
+                self.permits += 1;
+                Reply::DONE
+            }
+        }
+    }
+}

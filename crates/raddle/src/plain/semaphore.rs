@@ -1,0 +1,111 @@
+//! Semaphores on std's lock and condition variable.
+
+use std::fmt;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// A counting semaphore: any number of permits.
+pub struct Semaphore {
+    permits: Mutex<usize>,
+    changed: Condvar,
+}
+
+impl Semaphore {
+    /// A semaphore with so many permits.
+    pub const fn new(permits: usize) -> Self {
+        Semaphore {
+            permits: Mutex::new(permits),
+            changed: Condvar::new(),
+        }
+    }
+
+    fn permits(&self) -> MutexGuard<'_, usize> {
+        // Nothing panics while the lock is held.
+        self.permits.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How many permits there are.
+    pub(crate) fn available(&self) -> usize {
+        *self.permits()
+    }
+
+    /// Takes a permit, waiting until there is one.
+    pub fn acquire(&self) {
+        let permits = self
+            .changed
+            .wait_while(self.permits(), |permits| *permits == 0);
+        *permits.unwrap_or_else(PoisonError::into_inner) -= 1;
+    }
+
+    /// Takes a permit if there is one.
+    pub fn try_acquire(&self) -> bool {
+        let mut permits = self.permits();
+        let taken = *permits > 0;
+        *permits -= usize::from(taken);
+        taken
+    }
+
+    /// Gives a permit back.
+    pub fn release(&self) {
+        *self.permits() += 1;
+        self.changed.notify_one();
+    }
+
+    /// Gives a permit back, waiting until there is none.
+    fn release_when_empty(&self) {
+        let permits = self
+            .changed
+            .wait_while(self.permits(), |permits| *permits > 0);
+        *permits.unwrap_or_else(PoisonError::into_inner) += 1;
+        self.changed.notify_all();
+    }
+}
+
+impl fmt::Debug for Semaphore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Semaphore")
+            .field("permits", &self.available())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A binary semaphore: one permit at most, taken and given back in turns.
+pub struct BinarySemaphore(Semaphore);
+
+impl BinarySemaphore {
+    /// A semaphore with or without its permit.
+    pub const fn new(available: bool) -> Self {
+        BinarySemaphore(Semaphore::new(available as usize))
+    }
+
+    /// Whether the permit is there.
+    pub(crate) fn available(&self) -> bool {
+        self.0.available() > 0
+    }
+
+    /// Takes the permit, waiting until it is there.
+    pub fn acquire(&self) {
+        self.0.acquire();
+        // Somebody may wait to give it back.
+        self.0.changed.notify_all();
+    }
+
+    /// Takes the permit if it is there.
+    pub fn try_acquire(&self) -> bool {
+        let taken = self.0.try_acquire();
+        self.0.changed.notify_all();
+        taken
+    }
+
+    /// Gives the permit back, waiting until it is gone.
+    pub fn release(&self) {
+        self.0.release_when_empty();
+    }
+}
+
+impl fmt::Debug for BinarySemaphore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BinarySemaphore")
+            .field("available", &self.available())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,104 @@
+//! Controlled semaphores.
+
+use std::fmt;
+use std::panic::Location;
+
+use raddle_engine::object::{self, Object, semaphore};
+use raddle_engine::{Grant, Operation, Reply};
+
+use crate::identity::Identity;
+use crate::plain;
+use crate::substrate::{Context, Made, current};
+
+/// Defines a semaphore over the plain one of the same name.
+macro_rules! semaphore {
+    ($(#[$doc:meta])* $name:ident($initial:ident: $type:ty), $state:expr) => {
+        $(#[$doc])*
+        pub struct $name {
+            identity: Identity,
+            made: Made,
+            /// In use outside checks, and the state that an execution starts with.
+            plain: plain::semaphore::$name,
+        }
+
+        impl $name {
+            /// A semaphore in this state.
+            #[track_caller]
+            pub const fn new($initial: $type) -> Self {
+                let made = Made { kind: stringify!($name), place: Location::caller() };
+                $name {
+                    identity: Identity::new(),
+                    made,
+                    plain: plain::semaphore::$name::new($initial),
+                }
+            }
+
+            /// Takes a permit, waiting until there is one.
+            #[track_caller]
+            pub fn acquire(&self) {
+                match current() {
+                    None => self.plain.acquire(),
+                    Some(context) => {
+                        self.call(context, semaphore::Call::Acquire, Location::caller());
+                    }
+                }
+            }
+
+            /// Takes a permit if there is one.
+            #[track_caller]
+            pub fn try_acquire(&self) -> bool {
+                let Some(context) = current() else { return self.plain.try_acquire() };
+                let reply = self.call(context, semaphore::Call::TryAcquire, Location::caller());
+                reply.to_grant() != Grant::Refused
+            }
+
+            /// Gives a permit back.
+            #[track_caller]
+            pub fn release(&self) {
+                match current() {
+                    None => self.plain.release(),
+                    Some(context) => {
+                        self.call(context, semaphore::Call::Release, Location::caller());
+                    }
+                }
+            }
+
+            fn call(
+                &self,
+                context: &Context,
+                call: semaphore::Call,
+                place: &'static Location<'static>,
+            ) -> Reply {
+                context.perform(place, |world| {
+                    let object = context.object(world, &self.identity, self.made, || {
+                        let state: fn(&Self) -> semaphore::Semaphore = $state;
+                        Object::Semaphore(state(self))
+                    });
+                    Operation::Call { object, call: object::Call::Semaphore(call) }
+                })
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.plain.fmt(f)
+            }
+        }
+    };
+}
+
+semaphore! {
+    /// A counting semaphore: any number of permits, so giving one back never waits.
+    Semaphore(permits: usize), |this| {
+        let permits = u32::try_from(this.plain.available());
+        semaphore::Semaphore::counting(permits.expect("raddle: more than 2^32 permits"))
+    }
+}
+
+semaphore! {
+    /// A binary semaphore: one permit at most, taken and given back in turns. Giving it back waits
+    /// until it is gone.
+    BinarySemaphore(available: bool), |this| {
+        semaphore::Semaphore::binary(this.plain.available())
+    }
+}

@@ -54,7 +54,7 @@ pub(crate) trait Request: Copy {
 macro_rules! machines {
     ($($(#[$doc:meta])* $name:ident($module:ident);)*) => {
         /// A synchronisation object in some state.
-        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        #[derive(Clone, PartialEq, Eq, Debug)]
         pub enum Object {
             $($(#[$doc])* $name($module::$name),)*
         }

@@ -205,7 +205,7 @@ impl Context {
     /// The state an object has now, for its sole owner; `None` if the execution has not used it.
     pub(crate) fn owned_state(&self, identity: &Identity) -> Option<Object> {
         let index = identity.get(self.stamp.get())?;
-        Some(self.exploration.borrow().execution().objects[index])
+        Some(self.exploration.borrow().execution().objects[index].clone())
     }
 }
 

@@ -141,7 +141,7 @@ impl Binding {
         }
         let states = &mut graph.machines[index].states;
         states.clear();
-        states.push(state.execution().objects[world.index()]);
+        states.push(state.execution().objects[world.index()].clone());
         let name = ObjectId::new(index);
         self.bind_object(name, world);
         name

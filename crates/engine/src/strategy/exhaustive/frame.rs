@@ -88,7 +88,7 @@ impl Frame {
         let graph = &mut self.graph;
         if let Kind::Call { object, call } = graph.node(send).kind {
             let node = *graph.node(receive);
-            let state = graph.machine(object).states[node.value as usize];
+            let state = &graph.machine(object).states[node.value as usize];
             let outcomes = state.outcomes(call, send.thread);
             graph.move_completion(node.stamp, send, 0);
             for outcome in 1..outcomes {

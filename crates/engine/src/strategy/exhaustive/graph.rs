@@ -370,7 +370,7 @@ impl Graph {
         let machine = self.machine_mut(object);
         let position = machine.completions.len() as u64;
         machine.completions.push(id);
-        let mut state = *machine.state();
+        let mut state = machine.state().clone();
         state.apply(call, id.thread, outcome);
         machine.states.push(state);
         let node = self.node_mut(id);

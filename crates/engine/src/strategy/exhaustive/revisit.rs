@@ -128,7 +128,7 @@ fn older_call_waits(
 ) -> bool {
     let machine = graph.machine(object);
     let position = graph.node(completion).value;
-    let state = machine.states[position as usize];
+    let state = &machine.states[position as usize];
     let call = EventId {
         index: completion.index - 1,
         ..completion

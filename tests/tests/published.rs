@@ -4,8 +4,9 @@
 use std::sync::Mutex as StdMutex;
 
 use raddle::FailureKind;
+use raddle::monitor::{Discipline, Monitor};
 use raddle::sync::{Arc, BinarySemaphore, Semaphore};
-use raddle_tests::programs::run_threads;
+use raddle_tests::programs::{dining, run_threads};
 use raddle_tests::{classes, exhaust};
 
 /// Three producers, three consumers, two slots, with counting semaphores.
@@ -185,4 +186,151 @@ fn a_binary_semaphore_alternates() {
         });
     });
     assert_eq!(count, 2, "either release may come first");
+}
+
+/// Three producers, three consumers, two slots, in a monitor. `if` is enough where the signalled
+/// thread comes next; else `while` and waking everybody.
+fn bounded_buffer(discipline: Discipline) -> u64 {
+    classes(move || {
+        let full = Monitor::new(discipline, 0);
+        let (not_full, not_empty) = (full.condition(), full.condition());
+        run_threads(6, move |number| {
+            let producer = number < 3;
+            let (limit, mine, theirs) = if producer {
+                (2, not_full, not_empty)
+            } else {
+                (0, not_empty, not_full)
+            };
+            let mut full = full.enter();
+            match discipline {
+                Discipline::SignalUrgent if *full == limit => full.wait(mine),
+                Discipline::SignalUrgent => {}
+                Discipline::SignalContinue => {
+                    while *full == limit {
+                        full.wait(mine);
+                    }
+                }
+            }
+            assert_ne!(*full, limit, "woken without a reason");
+            *full += if producer { 1 } else { -1 };
+            match discipline {
+                Discipline::SignalUrgent => full.signal(theirs),
+                Discipline::SignalContinue => full.signal_all(theirs),
+            }
+        });
+    })
+}
+
+#[test]
+fn bounded_buffer_in_a_monitor() {
+    assert_eq!(bounded_buffer(Discipline::SignalUrgent), 720);
+    assert_eq!(bounded_buffer(Discipline::SignalContinue), 12_096);
+}
+
+/// Three readers, two writers, readers preferred, signal and urgent wait.
+#[test]
+fn readers_and_writers_in_an_urgent_monitor() {
+    #[derive(Default)]
+    struct State {
+        readers: u32,
+        writing: bool,
+    }
+    let count = classes(|| {
+        let monitor = Monitor::new(Discipline::SignalUrgent, State::default());
+        let (reader_queue, writer_queue) = (monitor.condition(), monitor.condition());
+        run_threads(5, move |number| {
+            if number < 3 {
+                let mut state = monitor.enter();
+                if state.writing {
+                    state.wait(reader_queue);
+                }
+                state.readers += 1;
+                state.signal(reader_queue);
+                drop(state);
+                let mut state = monitor.enter();
+                assert!(!state.writing);
+                state.readers -= 1;
+                if state.readers == 0 {
+                    state.signal(writer_queue);
+                }
+            } else {
+                let mut state = monitor.enter();
+                if state.readers > 0 || state.writing {
+                    state.wait(writer_queue);
+                }
+                state.writing = true;
+                drop(state);
+                let mut state = monitor.enter();
+                assert_eq!(state.readers, 0);
+                state.writing = false;
+                if state.waiting(reader_queue) > 0 {
+                    state.signal(reader_queue);
+                } else {
+                    state.signal(writer_queue);
+                }
+            }
+        });
+    });
+    assert_eq!(count, 13_320);
+}
+
+/// Three readers, two writers, readers preferred, signal and continue: signalled readers that have
+/// not come back yet are counted.
+#[test]
+fn readers_and_writers_in_a_continuing_monitor() {
+    #[derive(Default)]
+    struct State {
+        readers: u32,
+        writing: bool,
+        signalled: usize,
+    }
+    let count = classes(|| {
+        let monitor = Monitor::new(Discipline::SignalContinue, State::default());
+        let (reader_queue, writer_queue) = (monitor.condition(), monitor.condition());
+        run_threads(5, move |number| {
+            if number < 3 {
+                let mut state = monitor.enter();
+                if state.writing {
+                    state.wait(reader_queue);
+                    state.signalled -= 1;
+                }
+                state.readers += 1;
+                drop(state);
+                let mut state = monitor.enter();
+                assert!(!state.writing);
+                state.readers -= 1;
+                if state.readers == 0 && state.signalled == 0 {
+                    state.signal(writer_queue);
+                }
+            } else {
+                let mut state = monitor.enter();
+                while state.readers > 0 || state.writing || state.signalled > 0 {
+                    state.wait(writer_queue);
+                }
+                state.writing = true;
+                drop(state);
+                let mut state = monitor.enter();
+                assert_eq!(state.readers, 0);
+                state.writing = false;
+                if state.waiting(reader_queue) > 0 {
+                    state.signalled = state.waiting(reader_queue);
+                    state.signal_all(reader_queue);
+                } else {
+                    state.signal(writer_queue);
+                }
+            }
+        });
+    });
+    assert_eq!(count, 61_716);
+}
+
+#[test]
+fn philosophers_in_an_urgent_monitor() {
+    for (count, published) in [(3, 30), (4, 624), (5, 19_330)] {
+        assert_eq!(
+            classes(move || dining(count)),
+            published,
+            "{count} philosophers"
+        );
+    }
 }

@@ -8,6 +8,7 @@ mod choose;
 mod environment;
 #[cfg(feature = "check")]
 mod identity;
+pub mod monitor;
 mod plain;
 #[cfg(feature = "check")]
 mod run;

@@ -7,6 +7,7 @@
 //!
 //! A new primitive is a new file here and a line in [`machines!`].
 
+pub mod monitor;
 pub mod mutex;
 pub mod semaphore;
 
@@ -127,6 +128,8 @@ macro_rules! machines {
 }
 
 machines! {
+    /// A monitor.
+    Monitor(monitor);
     /// A mutual-exclusion lock.
     Mutex(mutex);
     /// A counting or binary semaphore.

@@ -1,0 +1,142 @@
+//! A monitor: a lock with condition queues, after Hoare and after Mesa.
+//!
+//! Conditions are first in, first out. *Signal and continue*: the signaller goes on, the signalled
+//! thread competes with everybody else to re-enter. *Signal and urgent wait*: the monitor is handed
+//! to the signalled thread at once; the signaller waits and gets it back, before any newcomer, when
+//! that thread leaves or waits. A thread that must wait does so with the call [`Call::Resume`].
+
+use super::{Machine, Request};
+use crate::event::{Reply, ThreadId};
+
+/// What becomes of a thread that signals.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Discipline {
+    /// It goes on.
+    SignalContinue,
+    /// It makes way for the signalled thread.
+    SignalUrgent,
+}
+
+/// The monitor's state.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Monitor {
+    discipline: Discipline,
+    inside: Option<ThreadId>,
+    /// Who waits for which condition, in order of arrival.
+    waiting: Vec<(u32, ThreadId)>,
+    /// Signalled threads that compete to re-enter (signal and continue).
+    signalled: Vec<ThreadId>,
+    /// Signallers that made way, the last first in line (signal and urgent wait).
+    urgent: Vec<ThreadId>,
+}
+
+/// What threads can ask of a monitor.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Call {
+    /// Go in, waiting until it is free.
+    Enter,
+    /// Go out.
+    Exit,
+    /// Go out and wait for a signal of this condition.
+    Wait(u32),
+    /// Go in again after waiting or making way.
+    Resume,
+    /// Wake the first that waits for this condition; the answer is whether to make way.
+    Signal(u32),
+    /// Wake all that wait for this condition.
+    SignalAll(u32),
+    /// How many wait for this condition.
+    Waiting(u32),
+}
+
+impl Request for Call {
+    fn label(self) -> &'static str {
+        match self {
+            Call::Enter => "enter",
+            Call::Exit => "exit",
+            Call::Wait(_) => "wait",
+            Call::Resume => "resume",
+            Call::Signal(_) => "signal",
+            Call::SignalAll(_) => "signal-all",
+            Call::Waiting(_) => "waiting",
+        }
+    }
+}
+
+impl Monitor {
+    /// A free monitor.
+    pub fn new(discipline: Discipline) -> Self {
+        Monitor {
+            discipline,
+            inside: None,
+            waiting: Vec::new(),
+            signalled: Vec::new(),
+            urgent: Vec::new(),
+        }
+    }
+
+    /// The first thread that waits for the condition leaves the queue.
+    fn take_waiting(&mut self, condition: u32) -> Option<ThreadId> {
+        let first = self
+            .waiting
+            .iter()
+            .position(|&(waits_for, _)| waits_for == condition)?;
+        Some(self.waiting.remove(first).1)
+    }
+}
+
+impl Machine for Monitor {
+    type Call = Call;
+
+    fn open(&self, call: Call, by: ThreadId) -> bool {
+        match (call, self.discipline) {
+            (Call::Enter, _) => self.inside.is_none(),
+            (Call::Resume, Discipline::SignalContinue) => {
+                self.inside.is_none() && self.signalled.contains(&by)
+            }
+            (Call::Resume, Discipline::SignalUrgent) => self.inside == Some(by),
+            _ => true,
+        }
+    }
+
+    fn apply(&mut self, call: Call, by: ThreadId, _outcome: u32) -> Reply {
+        match call {
+            Call::Enter | Call::Resume => {
+                self.inside = Some(by);
+                self.signalled.retain(|&thread| thread != by);
+            }
+            Call::Exit => self.inside = self.urgent.pop(),
+            Call::Wait(condition) => {
+                self.waiting.push((condition, by));
+                self.inside = self.urgent.pop();
+            }
+            Call::Signal(condition) => {
+                let Some(woken) = self.take_waiting(condition) else {
+                    return Reply::answer(false);
+                };
+                match self.discipline {
+                    Discipline::SignalContinue => self.signalled.push(woken),
+                    Discipline::SignalUrgent => {
+                        self.urgent.push(by);
+                        self.inside = Some(woken);
+                        return Reply::answer(true);
+                    }
+                }
+            }
+            Call::SignalAll(condition) => {
+                while let Some(woken) = self.take_waiting(condition) {
+                    self.signalled.push(woken);
+                }
+            }
+            Call::Waiting(condition) => {
+                let waiting = self.waiting.iter().filter(|(c, _)| *c == condition).count();
+                return Reply::value(waiting as u64);
+            }
+        }
+        Reply::DONE
+    }
+
+    fn blocked_by(&self) -> Option<ThreadId> {
+        self.inside
+    }
+}

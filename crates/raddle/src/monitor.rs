@@ -1,0 +1,257 @@
+//! Monitors: data that one thread at a time works on, with conditions to wait for.
+//!
+//! Conditions are queues, first in, first out. What becomes of the signaller is chosen when the
+//! monitor is made: see [`Discipline`].
+//!
+//! ```
+//! use raddle::monitor::{Discipline, Monitor};
+//!
+//! let queue = Monitor::new(Discipline::SignalContinue, Vec::new());
+//! let not_empty = queue.condition();
+//! std::thread::scope(|scope| {
+//!     scope.spawn(|| {
+//!         let mut inside = queue.enter();
+//!         while inside.is_empty() {
+//!             inside.wait(not_empty);
+//!         }
+//!         assert_eq!(inside.pop(), Some(7));
+//!     });
+//!     let mut inside = queue.enter();
+//!     inside.push(7);
+//!     inside.signal(not_empty);
+//! });
+//! ```
+
+pub use crate::plain::monitor::{Condition, Discipline};
+
+#[cfg(not(feature = "check"))]
+pub use crate::plain::monitor::{Monitor, MonitorGuard};
+#[cfg(feature = "check")]
+pub use controlled::{Monitor, MonitorGuard};
+
+#[cfg(feature = "check")]
+mod controlled {
+    use std::fmt;
+    use std::ops::{Deref, DerefMut};
+    use std::panic::Location;
+
+    use raddle_engine::object::{self, Object, monitor};
+    use raddle_engine::{Operation, Reply};
+
+    use super::{Condition, Discipline};
+    use crate::identity::Identity;
+    use crate::plain;
+    use crate::substrate::{Context, Made, current};
+
+    /// Data that one thread at a time works on, with conditions to wait for.
+    pub struct Monitor<T: ?Sized> {
+        identity: Identity,
+        made: Made,
+        /// In use outside checks; inside one, closed to everybody outside while somebody is in.
+        plain: plain::monitor::Monitor<T>,
+    }
+
+    impl<T> Monitor<T> {
+        /// A free monitor around `value`.
+        #[track_caller]
+        pub const fn new(discipline: Discipline, value: T) -> Self {
+            let made = Made {
+                kind: "Monitor",
+                place: Location::caller(),
+            };
+            let plain = plain::monitor::Monitor::new(discipline, value);
+            Monitor {
+                identity: Identity::new(),
+                made,
+                plain,
+            }
+        }
+
+        /// The data, when nobody else can enter.
+        pub fn into_inner(self) -> T {
+            self.plain.into_inner()
+        }
+    }
+
+    impl<T: ?Sized> Monitor<T> {
+        /// A new condition of this monitor.
+        pub fn condition(&self) -> Condition {
+            self.plain.condition()
+        }
+
+        /// Waits until the monitor is free and goes in.
+        #[track_caller]
+        pub fn enter(&self) -> MonitorGuard<'_, T> {
+            let place = Location::caller();
+            let plain = match current() {
+                None => Some(self.plain.enter()),
+                Some(context) => {
+                    self.call(context, monitor::Call::Enter, place);
+                    self.close();
+                    None
+                }
+            };
+            MonitorGuard {
+                monitor: self,
+                plain,
+                inside: true,
+                place,
+            }
+        }
+
+        /// The data, when nobody else can enter.
+        pub fn get_mut(&mut self) -> &mut T {
+            self.plain.get_mut()
+        }
+
+        fn close(&self) {
+            assert!(
+                self.plain.close(),
+                "raddle: somebody outside this execution is inside the Monitor made at {}: a thread \
+                 that is not controlled, or a guard that an earlier execution never dropped",
+                self.made.place
+            );
+        }
+
+        fn call(
+            &self,
+            context: &Context,
+            call: monitor::Call,
+            place: &'static Location<'static>,
+        ) -> Reply {
+            context.perform(place, |world| {
+                let object = context.object(world, &self.identity, self.made, || {
+                    let discipline = match self.plain.discipline() {
+                        Discipline::SignalContinue => monitor::Discipline::SignalContinue,
+                        Discipline::SignalUrgent => monitor::Discipline::SignalUrgent,
+                    };
+                    Object::Monitor(monitor::Monitor::new(discipline))
+                });
+                Operation::Call {
+                    object,
+                    call: object::Call::Monitor(call),
+                }
+            })
+        }
+    }
+
+    /// Being inside a monitor; leaves it when dropped.
+    #[must_use = "if unused the monitor is left at once"]
+    pub struct MonitorGuard<'a, T: ?Sized> {
+        monitor: &'a Monitor<T>,
+        /// Outside a check.
+        plain: Option<plain::monitor::MonitorGuard<'a, T>>,
+        inside: bool,
+        place: &'static Location<'static>,
+    }
+
+    impl<T: ?Sized> MonitorGuard<'_, T> {
+        /// Leaves the monitor, waits for a signal of the condition, and goes in again.
+        #[track_caller]
+        pub fn wait(&mut self, condition: Condition) {
+            if let Some(plain) = &mut self.plain {
+                return plain.wait(condition);
+            }
+            let place = Location::caller();
+            self.make_way(|guard| {
+                guard.call(monitor::Call::Wait(condition.0), place);
+                guard.call(monitor::Call::Resume, place);
+            });
+        }
+
+        /// Wakes the thread that has waited longest for the condition, if there is one.
+        #[track_caller]
+        pub fn signal(&mut self, condition: Condition) {
+            if let Some(plain) = &mut self.plain {
+                return plain.signal(condition);
+            }
+            let place = Location::caller();
+            self.make_way(|guard| {
+                if guard
+                    .call(monitor::Call::Signal(condition.0), place)
+                    .to_answer()
+                {
+                    guard.call(monitor::Call::Resume, place);
+                }
+            });
+        }
+
+        /// Wakes all threads that wait for the condition.
+        ///
+        /// # Panics
+        ///
+        /// If the monitor is one where the signaller makes way: it could do so for one only.
+        #[track_caller]
+        pub fn signal_all(&mut self, condition: Condition) {
+            plain::monitor::check_signal_all(self.monitor.plain.discipline());
+            if let Some(plain) = &mut self.plain {
+                return plain.signal_all(condition);
+            }
+            self.call(monitor::Call::SignalAll(condition.0), Location::caller());
+        }
+
+        /// How many threads wait for the condition.
+        #[track_caller]
+        pub fn waiting(&self, condition: Condition) -> usize {
+            if let Some(plain) = &self.plain {
+                return plain.waiting(condition);
+            }
+            let reply = self.call(monitor::Call::Waiting(condition.0), Location::caller());
+            reply.to_value() as usize
+        }
+
+        /// Others may be inside while `meanwhile` runs. If it is unwound, the thread is not inside
+        /// afterwards either, so that the guard has nothing to leave.
+        fn make_way(&mut self, meanwhile: impl FnOnce(&Self)) {
+            self.inside = false;
+            self.monitor.plain.reopen();
+            meanwhile(self);
+            self.monitor.close();
+            self.inside = true;
+        }
+
+        fn call(&self, call: monitor::Call, place: &'static Location<'static>) -> Reply {
+            let context = current().unwrap_or_else(|| {
+                panic!("raddle: a monitor entered inside a check is used outside it")
+            });
+            self.monitor.call(context, call, place)
+        }
+    }
+
+    impl<T: ?Sized> Drop for MonitorGuard<'_, T> {
+        fn drop(&mut self) {
+            if let (true, None, Some(context)) = (self.inside, &self.plain, current()) {
+                self.monitor.plain.reopen();
+                self.monitor.call(context, monitor::Call::Exit, self.place);
+            }
+        }
+    }
+
+    impl<T: ?Sized> Deref for MonitorGuard<'_, T> {
+        type Target = T;
+
+        fn deref(&self) -> &T {
+            // SAFETY: the guard's thread is inside.
+            unsafe { &*self.monitor.plain.data() }
+        }
+    }
+
+    impl<T: ?Sized> DerefMut for MonitorGuard<'_, T> {
+        fn deref_mut(&mut self) -> &mut T {
+            // SAFETY: the guard's thread is inside, and the guard is borrowed exclusively.
+            unsafe { &mut *self.monitor.plain.data() }
+        }
+    }
+
+    impl<T: ?Sized> fmt::Debug for Monitor<T> {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            self.plain.fmt(f)
+        }
+    }
+
+    impl<T: ?Sized + fmt::Debug> fmt::Debug for MonitorGuard<'_, T> {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            (**self).fmt(f)
+        }
+    }
+}

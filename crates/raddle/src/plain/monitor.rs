@@ -1,0 +1,277 @@
+//! Monitors on std's lock and condition variable.
+//!
+//! One lock guards who is inside and who waits; everybody sleeps on one condition variable and looks
+//! for their own ticket. Slower than one variable for each condition, and simple enough to be right
+//! for both disciplines.
+
+use std::cell::UnsafeCell;
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// What becomes of a thread that signals.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Discipline {
+    /// It goes on; the signalled thread competes with everybody else to re-enter.
+    SignalContinue,
+    /// It makes way for the signalled thread, and gets the monitor back, before any newcomer, when
+    /// that thread leaves or waits.
+    SignalUrgent,
+}
+
+/// A condition that threads inside a monitor can wait for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Condition(pub(crate) u32);
+
+/// Data that one thread at a time works on, with conditions to wait for.
+pub struct Monitor<T: ?Sized> {
+    discipline: Discipline,
+    queues: Mutex<Queues>,
+    changed: Condvar,
+    conditions: AtomicU32,
+    data: UnsafeCell<T>,
+}
+
+/// Threads by ticket: each entering, waiting or making way draws a new one.
+struct Queues {
+    next: u64,
+    inside: Option<u64>,
+    waiting: Vec<(Condition, u64)>,
+    signalled: Vec<u64>,
+    urgent: Vec<u64>,
+}
+
+// SAFETY: one thread at a time is inside, so sharing the monitor needs what sending `T` needs.
+unsafe impl<T: ?Sized + Send> Send for Monitor<T> {}
+// SAFETY: as above.
+unsafe impl<T: ?Sized + Send> Sync for Monitor<T> {}
+
+impl<T> Monitor<T> {
+    /// A free monitor around `value`.
+    pub const fn new(discipline: Discipline, value: T) -> Self {
+        let queues = Queues {
+            next: 0,
+            inside: None,
+            waiting: Vec::new(),
+            signalled: Vec::new(),
+            urgent: Vec::new(),
+        };
+        Monitor {
+            discipline,
+            queues: Mutex::new(queues),
+            changed: Condvar::new(),
+            conditions: AtomicU32::new(0),
+            data: UnsafeCell::new(value),
+        }
+    }
+
+    /// The data, when nobody else can enter.
+    pub fn into_inner(self) -> T {
+        self.data.into_inner()
+    }
+}
+
+impl<T: ?Sized> Monitor<T> {
+    /// A new condition of this monitor.
+    pub fn condition(&self) -> Condition {
+        Condition(self.conditions.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// Waits until the monitor is free and goes in.
+    pub fn enter(&self) -> MonitorGuard<'_, T> {
+        let mut queues = self.queues();
+        while queues.inside.is_some() {
+            queues = self.sleep(queues);
+        }
+        let ticket = queues.draw();
+        queues.inside = Some(ticket);
+        MonitorGuard {
+            monitor: self,
+            ticket,
+            not_send: PhantomData,
+        }
+    }
+
+    /// The data, when nobody else can enter.
+    pub fn get_mut(&mut self) -> &mut T {
+        self.data.get_mut()
+    }
+
+    /// For a controlled monitor: where the data is, for whoever is inside.
+    #[cfg(feature = "check")]
+    pub(crate) fn data(&self) -> *mut T {
+        self.data.get()
+    }
+
+    /// For a controlled monitor: which discipline it has.
+    #[cfg(feature = "check")]
+    pub(crate) fn discipline(&self) -> Discipline {
+        self.discipline
+    }
+
+    /// For a controlled monitor: keeps everybody outside the check out; `false` if somebody is in.
+    #[cfg(feature = "check")]
+    pub(crate) fn close(&self) -> bool {
+        let mut queues = self.queues();
+        let free = queues.inside.is_none();
+        if free {
+            queues.inside = Some(0);
+        }
+        free
+    }
+
+    /// For a controlled monitor: the opposite of `close`.
+    #[cfg(feature = "check")]
+    pub(crate) fn reopen(&self) {
+        self.queues().inside = None;
+        self.changed.notify_all();
+    }
+
+    fn queues(&self) -> MutexGuard<'_, Queues> {
+        // Nothing panics while the lock is held.
+        self.queues.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn sleep<'a>(&self, queues: MutexGuard<'a, Queues>) -> MutexGuard<'a, Queues> {
+        self.changed
+            .wait(queues)
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sleeps until the ticket has the monitor.
+    fn resume(&self, mut queues: MutexGuard<'_, Queues>, ticket: u64) {
+        self.changed.notify_all();
+        loop {
+            if queues.inside == Some(ticket) {
+                return;
+            }
+            if queues.inside.is_none() && queues.signalled.contains(&ticket) {
+                queues.signalled.retain(|&other| other != ticket);
+                queues.inside = Some(ticket);
+                return;
+            }
+            queues = self.sleep(queues);
+        }
+    }
+}
+
+impl Queues {
+    fn draw(&mut self) -> u64 {
+        self.next += 1;
+        self.next
+    }
+
+    fn take_waiting(&mut self, condition: Condition) -> Option<u64> {
+        let first = self
+            .waiting
+            .iter()
+            .position(|&(other, _)| other == condition)?;
+        Some(self.waiting.remove(first).1)
+    }
+}
+
+/// Being inside a monitor; leaves it when dropped.
+#[must_use = "if unused the monitor is left at once"]
+pub struct MonitorGuard<'a, T: ?Sized> {
+    monitor: &'a Monitor<T>,
+    ticket: u64,
+    not_send: PhantomData<*const ()>,
+}
+
+impl<T: ?Sized> MonitorGuard<'_, T> {
+    /// Leaves the monitor, waits for a signal of the condition, and goes in again.
+    pub fn wait(&mut self, condition: Condition) {
+        let mut queues = self.monitor.queues();
+        queues.waiting.push((condition, self.ticket));
+        queues.inside = queues.urgent.pop();
+        self.monitor.resume(queues, self.ticket);
+    }
+
+    /// Wakes the thread that has waited longest for the condition, if there is one.
+    pub fn signal(&mut self, condition: Condition) {
+        let mut queues = self.monitor.queues();
+        let Some(woken) = queues.take_waiting(condition) else {
+            return;
+        };
+        match self.monitor.discipline {
+            Discipline::SignalContinue => queues.signalled.push(woken),
+            Discipline::SignalUrgent => {
+                queues.urgent.push(self.ticket);
+                queues.inside = Some(woken);
+                self.monitor.resume(queues, self.ticket);
+            }
+        }
+    }
+
+    /// Wakes all threads that wait for the condition.
+    ///
+    /// # Panics
+    ///
+    /// If the monitor is one where the signaller makes way: it could do so for one only.
+    pub fn signal_all(&mut self, condition: Condition) {
+        check_signal_all(self.monitor.discipline);
+        let mut queues = self.monitor.queues();
+        while let Some(woken) = queues.take_waiting(condition) {
+            queues.signalled.push(woken);
+        }
+    }
+
+    /// How many threads wait for the condition.
+    pub fn waiting(&self, condition: Condition) -> usize {
+        self.monitor
+            .queues()
+            .waiting
+            .iter()
+            .filter(|(other, _)| *other == condition)
+            .count()
+    }
+}
+
+#[track_caller]
+pub(crate) fn check_signal_all(discipline: Discipline) {
+    assert!(
+        discipline == Discipline::SignalContinue,
+        "signal_all needs a monitor with Discipline::SignalContinue"
+    );
+}
+
+impl<T: ?Sized> Drop for MonitorGuard<'_, T> {
+    fn drop(&mut self) {
+        let mut queues = self.monitor.queues();
+        queues.inside = queues.urgent.pop();
+        drop(queues);
+        self.monitor.changed.notify_all();
+    }
+}
+
+impl<T: ?Sized> Deref for MonitorGuard<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        // SAFETY: the guard's thread is inside.
+        unsafe { &*self.monitor.data.get() }
+    }
+}
+
+impl<T: ?Sized> DerefMut for MonitorGuard<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: the guard's thread is inside, and the guard is borrowed exclusively.
+        unsafe { &mut *self.monitor.data.get() }
+    }
+}
+
+impl<T: ?Sized> fmt::Debug for Monitor<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Monitor")
+            .field("discipline", &self.discipline)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<T: ?Sized + fmt::Debug> fmt::Debug for MonitorGuard<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}

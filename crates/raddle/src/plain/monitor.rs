@@ -36,6 +36,8 @@ pub struct Monitor<T: ?Sized> {
 
 /// Threads by ticket: each entering, waiting or making way draws a new one.
 struct Queues {
+    /// How many threads are asleep: waking nobody costs a system call.
+    asleep: usize,
     next: u64,
     inside: Option<u64>,
     waiting: Vec<(Condition, u64)>,
@@ -52,6 +54,7 @@ impl<T> Monitor<T> {
     /// A free monitor around `value`.
     pub const fn new(discipline: Discipline, value: T) -> Self {
         let queues = Queues {
+            asleep: 0,
             next: 0,
             inside: None,
             waiting: Vec::new(),
@@ -125,8 +128,9 @@ impl<T: ?Sized> Monitor<T> {
     /// For a controlled monitor: the opposite of `close`.
     #[cfg(feature = "check")]
     pub(crate) fn reopen(&self) {
-        self.queues().inside = None;
-        self.changed.notify_all();
+        let mut queues = self.queues();
+        queues.inside = None;
+        self.wake(&queues);
     }
 
     fn queues(&self) -> MutexGuard<'_, Queues> {
@@ -134,15 +138,26 @@ impl<T: ?Sized> Monitor<T> {
         self.queues.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn sleep<'a>(&self, queues: MutexGuard<'a, Queues>) -> MutexGuard<'a, Queues> {
-        self.changed
+    fn sleep<'a>(&self, mut queues: MutexGuard<'a, Queues>) -> MutexGuard<'a, Queues> {
+        queues.asleep += 1;
+        let mut queues = self
+            .changed
             .wait(queues)
-            .unwrap_or_else(PoisonError::into_inner)
+            .unwrap_or_else(PoisonError::into_inner);
+        queues.asleep -= 1;
+        queues
+    }
+
+    /// Lets everybody who sleeps look again.
+    fn wake(&self, queues: &Queues) {
+        if queues.asleep > 0 {
+            self.changed.notify_all();
+        }
     }
 
     /// Sleeps until the ticket has the monitor.
     fn resume(&self, mut queues: MutexGuard<'_, Queues>, ticket: u64) {
-        self.changed.notify_all();
+        self.wake(&queues);
         loop {
             if queues.inside == Some(ticket) {
                 return;
@@ -241,8 +256,7 @@ impl<T: ?Sized> Drop for MonitorGuard<'_, T> {
     fn drop(&mut self) {
         let mut queues = self.monitor.queues();
         queues.inside = queues.urgent.pop();
-        drop(queues);
-        self.monitor.changed.notify_all();
+        self.monitor.wake(&queues);
     }
 }
 
@@ -273,5 +287,89 @@ impl<T: ?Sized> fmt::Debug for Monitor<T> {
 impl<T: ?Sized + fmt::Debug> fmt::Debug for MonitorGuard<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         (**self).fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::thread;
+
+    use super::*;
+
+    /// Waits until so many threads wait for the condition.
+    fn await_waiting<T>(monitor: &Monitor<T>, condition: Condition, count: usize) {
+        while monitor.enter().waiting(condition) < count {
+            thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn an_urgent_signaller_makes_way_and_comes_back_first() {
+        let monitor = Monitor::new(Discipline::SignalUrgent, Vec::new());
+        let ready = monitor.condition();
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let mut steps = monitor.enter();
+                steps.wait(ready);
+                steps.push("signalled");
+            });
+            await_waiting(&monitor, ready, 1);
+            let mut steps = monitor.enter();
+            steps.push("signals");
+            steps.signal(ready);
+            steps.push("goes on");
+        });
+        assert_eq!(monitor.into_inner(), ["signals", "signalled", "goes on"]);
+    }
+
+    #[test]
+    fn a_continuing_signaller_goes_on() {
+        let monitor = Monitor::new(Discipline::SignalContinue, Vec::new());
+        let ready = monitor.condition();
+        thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    let mut steps = monitor.enter();
+                    steps.wait(ready);
+                    steps.push("signalled");
+                });
+            }
+            await_waiting(&monitor, ready, 2);
+            let mut steps = monitor.enter();
+            steps.signal_all(ready);
+            steps.push("goes on");
+        });
+        assert_eq!(monitor.into_inner(), ["goes on", "signalled", "signalled"]);
+    }
+
+    #[test]
+    fn conditions_are_first_in_first_out() {
+        let monitor = Monitor::new(Discipline::SignalUrgent, Vec::new());
+        let ready = monitor.condition();
+        thread::scope(|scope| {
+            for number in 0..4 {
+                let monitor = &monitor;
+                scope.spawn(move || {
+                    let mut order = monitor.enter();
+                    order.wait(ready);
+                    order.push(number);
+                });
+                await_waiting(monitor, ready, number + 1);
+            }
+            let mut order = monitor.enter();
+            for _ in 0..4 {
+                order.signal(ready);
+            }
+        });
+        assert_eq!(monitor.into_inner(), [0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn signalling_all_needs_the_right_discipline() {
+        let monitor = Monitor::new(Discipline::SignalUrgent, ());
+        let ready = monitor.condition();
+        assert!(catch_unwind(AssertUnwindSafe(|| monitor.enter().signal_all(ready))).is_err());
+        drop(monitor.enter());
     }
 }

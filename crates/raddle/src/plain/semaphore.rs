@@ -109,3 +109,69 @@ impl fmt::Debug for BinarySemaphore {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn permits_are_taken_and_given_back() {
+        let semaphore = Semaphore::new(2);
+        semaphore.acquire();
+        assert!(semaphore.try_acquire());
+        assert!(!semaphore.try_acquire());
+        semaphore.release();
+        assert_eq!(format!("{semaphore:?}"), "Semaphore { permits: 1, .. }");
+    }
+
+    #[test]
+    fn no_more_threads_get_in_than_there_are_permits() {
+        let (semaphore, inside, most) =
+            (Semaphore::new(3), AtomicUsize::new(0), AtomicUsize::new(0));
+        thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for _ in 0..200 {
+                        semaphore.acquire();
+                        most.fetch_max(inside.fetch_add(1, SeqCst) + 1, SeqCst);
+                        inside.fetch_sub(1, SeqCst);
+                        semaphore.release();
+                    }
+                });
+            }
+        });
+        assert!((1..=3).contains(&most.into_inner()));
+        assert_eq!(semaphore.available(), 3);
+    }
+
+    #[test]
+    fn a_binary_semaphore_passes_turns() {
+        let (semaphore, given, most) = (
+            BinarySemaphore::new(false),
+            AtomicUsize::new(0),
+            AtomicUsize::new(0),
+        );
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                for _ in 0..500 {
+                    semaphore.release();
+                    given.fetch_add(1, SeqCst);
+                }
+            });
+            for taken in 0..500 {
+                semaphore.acquire();
+                // This acquire let one more release through; the one after that waits for the next.
+                most.fetch_max(given.load(SeqCst) - taken.min(given.load(SeqCst)), SeqCst);
+            }
+        });
+        assert!(most.into_inner() <= 2, "a release overtook");
+        assert!(!semaphore.available() && !semaphore.try_acquire());
+        assert_eq!(
+            format!("{semaphore:?}"),
+            "BinarySemaphore { available: false, .. }"
+        );
+    }
+}

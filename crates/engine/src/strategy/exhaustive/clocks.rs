@@ -24,7 +24,7 @@ impl Graph {
     /// while a graph is extended, because what a thread depends on only grows.
     pub(crate) fn known_reads(&mut self, location: LocationId, write: EventId) -> usize {
         let line = &self.lines[write.thread.index()];
-        let prefix = &line.causal[write.index as usize * self.width..][..self.width];
+        let prefix = &line.clocks[write.index as usize * 2 * self.width..][..self.width];
         let cell = &mut self.cells[location.index()];
         cell.known_reads.resize(self.width, 0);
         let known = &mut cell.known_reads[write.thread.index()];
@@ -34,11 +34,17 @@ impl Graph {
     }
 
     pub(crate) fn causal(&self, id: EventId) -> &[u32] {
-        &self.lines[id.thread.index()].causal[id.index as usize * self.width..][..self.width]
+        &self.clocks(id)[..self.width]
     }
 
     pub(crate) fn before(&self, id: EventId) -> &[u32] {
-        &self.lines[id.thread.index()].before[id.index as usize * self.width..][..self.width]
+        &self.clocks(id)[self.width..]
+    }
+
+    /// Both clocks of an event, one behind the other.
+    fn clocks(&self, id: EventId) -> &[u32] {
+        let row = 2 * self.width;
+        &self.lines[id.thread.index()].clocks[id.index as usize * row..][..row]
     }
 
     /// Makes room for more threads in every clock.
@@ -46,14 +52,13 @@ impl Graph {
         let (old, new) = (self.width, self.width * 2);
         let relay = |clocks: &mut Vec<u32>| {
             let mut wide = vec![0; clocks.len() / old * new];
-            for (row, from) in wide.chunks_exact_mut(new).zip(clocks.chunks_exact(old)) {
-                row[..old].copy_from_slice(from);
+            for (clock, from) in wide.chunks_exact_mut(new).zip(clocks.chunks_exact(old)) {
+                clock[..old].copy_from_slice(from);
             }
             *clocks = wide;
         };
         for line in &mut self.lines {
-            relay(&mut line.causal);
-            relay(&mut line.before);
+            relay(&mut line.clocks);
         }
         for cell in &mut self.cells {
             relay(&mut cell.accesses);
@@ -63,27 +68,21 @@ impl Graph {
 
     /// Gives an event its clocks, from what comes before it. Its predecessors have theirs.
     pub(crate) fn set_clocks(&mut self, id: EventId) {
-        let width = self.width;
-        let row = id.index as usize * width;
+        let (width, row) = (self.width, 2 * self.width);
+        let start = id.index as usize * row;
         let node = *self.node(id);
-        let line = &mut self.lines[id.thread.index()];
-        let mut causal = std::mem::take(&mut line.causal);
-        let mut before = std::mem::take(&mut line.before);
-        let rows = (id.index as usize + 1) * width;
-        if causal.len() < rows {
-            causal.resize(rows, 0);
-            before.resize(rows, 0);
-        }
-        if id.index == 0 {
-            causal[..width].fill(0);
-            before[..width].fill(0);
-        } else {
-            causal.copy_within(row - width..row, row);
-            before.copy_within(row - width..row, row);
-        }
         let mine = id.thread.index();
-        causal[row + mine] = id.index + 1;
-        before[row + mine] = id.index + 1;
+        let mut clocks = std::mem::take(&mut self.lines[mine].clocks);
+        if clocks.len() < start + row {
+            clocks.resize(start + row, 0);
+        }
+        match start.checked_sub(row) {
+            Some(previous) => clocks.copy_within(previous..start, start),
+            None => clocks[..row].fill(0),
+        }
+        let own = &mut clocks[start..start + row];
+        own[mine] = id.index + 1;
+        own[width + mine] = id.index + 1;
         let comes_from = match node.kind {
             Kind::Begin => self.lines[mine].spawned_by,
             Kind::Join { target } => self.end_of(target),
@@ -95,29 +94,18 @@ impl Graph {
         };
         // An event of the same thread comes before anyway, and its clocks are on loan here.
         if let Some(from) = comes_from.filter(|from| from.thread != id.thread) {
-            let line = &self.lines[from.thread.index()];
-            let from = from.index as usize * width;
-            join(
-                &mut causal[row..row + width],
-                &line.causal[from..from + width],
-            );
-            join(
-                &mut before[row..row + width],
-                &line.before[from..from + width],
-            );
+            join(own, self.clocks(from));
         }
         if let Some(location) = node.kind.reads().or(node.kind.writes()) {
             let accesses = &mut self.cells[location.index()].accesses;
             accesses.resize(width, 0);
-            let before = &mut before[row..row + width];
+            let before = &mut own[width..];
             if node.kind.writes().is_some() {
                 join(before, accesses);
             }
             join(accesses, before);
         }
-        let line = &mut self.lines[mine];
-        line.causal = causal;
-        line.before = before;
+        self.lines[mine].clocks = clocks;
     }
 
     /// Forgets what is known of the locations from the last time the graph was put in a line.

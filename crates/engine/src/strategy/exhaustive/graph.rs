@@ -102,8 +102,8 @@ pub(crate) struct Line {
     pub(super) live: bool,
     /// Written by the thread's end.
     pub(super) ended: Option<LocationId>,
-    pub(super) causal: Vec<u32>,
-    pub(super) before: Vec<u32>,
+    /// Two for each event; see `clocks.rs`.
+    pub(super) clocks: Vec<u32>,
     /// While the graph is put in a line: how many events are placed.
     pub(crate) placed: u32,
 }

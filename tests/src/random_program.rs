@@ -4,7 +4,7 @@ use std::fmt;
 
 use fastrand::Rng;
 use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};
-use raddle::sync::{Arc, Mutex, Semaphore};
+use raddle::sync::{Arc, Barrier, Mutex, RwLock, RwLockWriteGuard, Semaphore};
 use raddle::thread::{self, JoinHandle};
 
 /// One statement. Every thread has a register that reads fill and that writes and branches use,
@@ -23,6 +23,16 @@ pub enum Statement {
     Lock(usize, Vec<Statement>),
     /// the statements, if the lock is free
     TryLock(usize, Vec<Statement>),
+    /// with the readers-writer lock held for reading, the statements
+    LockToRead(Vec<Statement>),
+    /// the statements, if it is free for reading
+    TryLockToRead(Vec<Statement>),
+    /// with it held for writing, the first statements; then, held for reading, the others
+    LockToWrite(Vec<Statement>, Vec<Statement>),
+    /// the statements, if it is free for writing
+    TryLockToWrite(Vec<Statement>),
+    /// register = whether this thread leads, of the two that meet
+    Meet,
     /// take a permit
     Acquire,
     /// register = whether a permit could be taken
@@ -116,8 +126,8 @@ fn statement(rng: &mut Rng, theme: Theme, depth: u32) -> Statement {
     let x = usize::from(rng.u32(0..10) >= 7);
     let number = match theme {
         Theme::Memory => rng.u32(0..60),
-        Theme::Locks => rng.u32(50..100),
-        Theme::Everything => rng.u32(0..100),
+        Theme::Locks => rng.u32(50..112),
+        Theme::Everything => rng.u32(0..112),
     };
     let inner = |rng: &mut Rng| match (depth, rng.u32(0..10)) {
         (0, _) | (_, 0..3) => Vec::new(),
@@ -137,23 +147,32 @@ fn statement(rng: &mut Rng, theme: Theme, depth: u32) -> Statement {
         72..73 => Statement::TryAcquire,
         73..78 => Statement::Release,
         78..91 => Statement::Lock(rng.usize(0..2), inner(rng)),
-        _ => Statement::TryLock(rng.usize(0..2), inner(rng)),
+        91..100 => Statement::TryLock(rng.usize(0..2), inner(rng)),
+        100..103 => Statement::LockToRead(inner(rng)),
+        103..104 => Statement::TryLockToRead(inner(rng)),
+        104..107 => Statement::LockToWrite(inner(rng), Vec::new()),
+        107..108 => Statement::LockToWrite(Vec::new(), inner(rng)),
+        108..110 => Statement::TryLockToWrite(inner(rng)),
+        _ => Statement::Meet,
     }
 }
 
 struct World {
     variables: [AtomicU32; 2],
     locks: [Mutex<()>; 2],
+    readers_writer: RwLock<()>,
+    meeting: Barrier,
     permits: Semaphore,
 }
 
 impl Default for World {
     fn default() -> Self {
-        let permits = Semaphore::new(1);
         World {
             variables: Default::default(),
             locks: Default::default(),
-            permits,
+            readers_writer: RwLock::default(),
+            meeting: Barrier::new(2),
+            permits: Semaphore::new(1),
         }
     }
 }
@@ -183,6 +202,8 @@ impl<'a> Thread<'a> {
         let World {
             variables,
             locks,
+            readers_writer,
+            meeting,
             permits,
         } = &**self.world;
         match statement {
@@ -206,6 +227,29 @@ impl<'a> Thread<'a> {
                     self.run(inner);
                 }
             }
+            Statement::LockToRead(inner) => {
+                let _guard = readers_writer.read().unwrap();
+                self.run(inner);
+            }
+            Statement::TryLockToRead(inner) => {
+                if let Ok(_guard) = readers_writer.try_read() {
+                    self.run(inner);
+                }
+            }
+            Statement::LockToWrite(writing, reading) => {
+                let guard = readers_writer.write().unwrap();
+                self.run(writing);
+                if !reading.is_empty() {
+                    let _guard = RwLockWriteGuard::downgrade(guard);
+                    self.run(reading);
+                }
+            }
+            Statement::TryLockToWrite(inner) => {
+                if let Ok(_guard) = readers_writer.try_write() {
+                    self.run(inner);
+                }
+            }
+            Statement::Meet => self.register = u32::from(meeting.wait().is_leader()),
             Statement::Acquire => permits.acquire(),
             Statement::TryAcquire => self.register = u32::from(permits.try_acquire()),
             Statement::Release => permits.release(),

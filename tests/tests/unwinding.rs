@@ -246,6 +246,36 @@ fn destructors_may_lock_and_join_while_they_are_abandoned() {
 }
 
 #[test]
+fn a_lock_is_given_back_even_when_the_execution_stops_at_that_point() {
+    struct LockAtTheEnd(Arc<Mutex<u32>>);
+    impl Drop for LockAtTheEnd {
+        fn drop(&mut self) {
+            *self.0.lock().unwrap() += 1;
+        }
+    }
+    let checker = Checker::new().strategy(Strategy::Random).max_events(20);
+    let report = checker.max_executions(500).keep_going(true).run(|| {
+        let lock = Arc::new(Mutex::new(0));
+        for _ in 0..2 {
+            let lock = Arc::clone(&lock);
+            thread::spawn(move || {
+                let end = LockAtTheEnd(lock);
+                loop {
+                    drop(end.0.lock());
+                }
+            });
+        }
+    });
+    assert_eq!(report.failures.len(), 1);
+    assert_eq!(report.failures[0].kind, FailureKind::Limit);
+    assert_eq!(
+        report.failures[0].notes,
+        Vec::<String>::new(),
+        "everything could be unwound"
+    );
+}
+
+#[test]
 fn scoped_threads_are_waited_for_even_when_the_execution_is_abandoned() {
     let report = exhaust(|| {
         let data = [1, 2, 3];

@@ -70,7 +70,7 @@ fn is_in_cycle(blocked: &[Blocked], thread: ThreadId) -> bool {
 fn held_by(execution: &Execution, thread: ThreadId) -> Vec<(ObjectId, EventId, SiteId)> {
     let objects = execution.objects.iter().enumerate();
     objects
-        .filter(|(_, object)| object.blocked_by() == Some(thread))
+        .filter(|(_, object)| object.held_by(thread))
         .filter_map(|(index, _)| {
             let object = ObjectId::new(index);
             let taken = execution.events.iter().rev().find(|event| {

@@ -5,10 +5,12 @@
 //! state, how many ways a call can turn out, and what completing one does. Scheduling, clocks,
 //! deadlock reports, replay and exhaustive search follow from that.
 //!
-//! A new primitive is a new file here and a line in [`machines!`].
+//! A new primitive is a new file here and a line in `machines!`.
 
+pub mod barrier;
 pub mod monitor;
 pub mod mutex;
+pub mod rwlock;
 pub mod semaphore;
 
 use crate::event::{Grant, Reply, ThreadId};
@@ -33,6 +35,11 @@ pub(crate) trait Machine {
     fn blocked_by(&self) -> Option<ThreadId> {
         None
     }
+
+    /// Whether the thread has something of the object's that others may have to wait for.
+    fn held_by(&self, thread: ThreadId) -> bool {
+        self.blocked_by() == Some(thread)
+    }
 }
 
 /// What every call must say about itself.
@@ -47,6 +54,11 @@ pub(crate) trait Request: Copy {
 
     /// Whether the reply is the answer to a question.
     fn asks(self) -> bool {
+        false
+    }
+
+    /// Whether it gives back what others may wait for, so that it must happen whatever else does.
+    fn gives_back(self) -> bool {
         false
     }
 }
@@ -80,6 +92,14 @@ macro_rules! machines {
                     $(Call::$name(call) => call.takes(),)*
                 };
                 takes.then(|| reply.to_grant())
+            }
+
+            /// Whether it gives back what others may wait for, so that it must happen whatever else
+            /// does.
+            pub fn gives_back(&self) -> bool {
+                match self {
+                    $(Call::$name(call) => call.gives_back(),)*
+                }
             }
 
             /// Whether the reply is the answer to a question.
@@ -123,15 +143,26 @@ macro_rules! machines {
                     $(Object::$name(machine) => machine.blocked_by(),)*
                 }
             }
+
+            /// Whether the thread has something of the object's that others may have to wait for.
+            pub fn held_by(&self, thread: ThreadId) -> bool {
+                match self {
+                    $(Object::$name(machine) => machine.held_by(thread),)*
+                }
+            }
         }
     };
 }
 
 machines! {
+    /// A barrier.
+    Barrier(barrier);
     /// A monitor.
     Monitor(monitor);
     /// A mutual-exclusion lock.
     Mutex(mutex);
+    /// A readers-writer lock.
+    RwLock(rwlock);
     /// A counting or binary semaphore.
     Semaphore(semaphore);
 }

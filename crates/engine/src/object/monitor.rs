@@ -61,6 +61,10 @@ impl Request for Call {
             Call::Waiting(_) => "waiting",
         }
     }
+
+    fn gives_back(self) -> bool {
+        self == Call::Exit
+    }
 }
 
 impl Monitor {

@@ -43,6 +43,10 @@ impl Request for Call {
         matches!(self, Call::Lock | Call::TryLock)
     }
 
+    fn gives_back(self) -> bool {
+        matches!(self, Call::Unlock { .. })
+    }
+
     fn asks(self) -> bool {
         self == Call::IsPoisoned
     }

@@ -33,6 +33,10 @@ impl Request for Call {
         }
     }
 
+    fn gives_back(self) -> bool {
+        self == Call::Release
+    }
+
     fn takes(self) -> bool {
         matches!(self, Call::Acquire | Call::TryAcquire)
     }

@@ -62,7 +62,9 @@ impl Context {
     /// same if the thread is unwinding already.
     #[cold]
     pub(super) fn retry_after_stop(&self, operation: Operation, site: SiteId) -> Reply {
-        if !self.is_unwinding() {
+        // What is given back is given back first; the thread is unwound at its next operation.
+        let gives_back = matches!(operation, Operation::Call { call, .. } if call.gives_back());
+        if !gives_back && !self.is_unwinding() {
             self.raise();
         }
         self.wait_after_stop(operation, site)

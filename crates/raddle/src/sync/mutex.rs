@@ -201,7 +201,7 @@ impl<T: ?Sized> Mutex<T> {
     }
 }
 
-fn or_poisoned<V>(value: V, poisoned: bool) -> LockResult<V> {
+pub(super) fn or_poisoned<V>(value: V, poisoned: bool) -> LockResult<V> {
     if poisoned {
         Err(PoisonError::new(value))
     } else {

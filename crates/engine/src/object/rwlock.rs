@@ -1,0 +1,164 @@
+//! A readers-writer lock: any number of readers, or one writer.
+//!
+//! Completions are in one total order, those of readers too, although two readers who overlap could
+//! come either way round without anybody noticing.
+
+use super::{Machine, Request};
+use crate::event::{Grant, Reply, ThreadId};
+
+/// The lock's state.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct RwLock {
+    writer: Option<ThreadId>,
+    /// In the order they came; a thread is here as often as it has the lock.
+    readers: Vec<ThreadId>,
+    poisoned: bool,
+}
+
+/// What threads can ask of a lock.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Call {
+    /// Take it for reading, waiting while somebody writes.
+    Read,
+    /// Take it for reading if nobody writes.
+    TryRead,
+    /// Take it for writing, waiting while somebody reads or writes.
+    Write,
+    /// Take it for writing if nobody reads or writes.
+    TryWrite,
+    /// Stop reading.
+    ReadUnlock,
+    /// Stop writing.
+    WriteUnlock {
+        /// Whether the writer began to panic while it had the lock.
+        poison: bool,
+    },
+    /// Stop writing and read, with nobody else writing in between.
+    Downgrade,
+    /// Ask whether some writer panicked.
+    IsPoisoned,
+    /// Forget that some writer panicked.
+    ClearPoison,
+}
+
+impl Request for Call {
+    fn label(self) -> &'static str {
+        match self {
+            Call::Read => "read",
+            Call::TryRead => "try-read",
+            Call::Write => "write",
+            Call::TryWrite => "try-write",
+            Call::ReadUnlock => "read-unlock",
+            Call::WriteUnlock { .. } => "write-unlock",
+            Call::Downgrade => "downgrade",
+            Call::IsPoisoned => "is-poisoned",
+            Call::ClearPoison => "clear-poison",
+        }
+    }
+
+    fn takes(self) -> bool {
+        matches!(
+            self,
+            Call::Read | Call::TryRead | Call::Write | Call::TryWrite
+        )
+    }
+
+    fn gives_back(self) -> bool {
+        matches!(self, Call::ReadUnlock | Call::WriteUnlock { .. })
+    }
+
+    fn asks(self) -> bool {
+        self == Call::IsPoisoned
+    }
+}
+
+impl RwLock {
+    /// A free lock.
+    pub fn new(poisoned: bool) -> Self {
+        RwLock {
+            poisoned,
+            ..RwLock::default()
+        }
+    }
+
+    /// Whether some writer panicked.
+    pub fn poisoned(&self) -> bool {
+        self.poisoned
+    }
+
+    fn is_readable(&self) -> bool {
+        self.writer.is_none()
+    }
+
+    fn is_writable(&self) -> bool {
+        self.writer.is_none() && self.readers.is_empty()
+    }
+
+    fn taken(&self) -> Reply {
+        Reply::grant(Grant::Taken {
+            poisoned: self.poisoned,
+        })
+    }
+}
+
+impl Machine for RwLock {
+    type Call = Call;
+
+    fn open(&self, call: Call, _by: ThreadId) -> bool {
+        match call {
+            Call::Read => self.is_readable(),
+            Call::Write => self.is_writable(),
+            Call::TryRead
+            | Call::TryWrite
+            | Call::ReadUnlock
+            | Call::WriteUnlock { .. }
+            | Call::Downgrade
+            | Call::IsPoisoned
+            | Call::ClearPoison => true,
+        }
+    }
+
+    fn apply(&mut self, call: Call, by: ThreadId, _outcome: u32) -> Reply {
+        match call {
+            Call::TryRead if !self.is_readable() => Reply::grant(Grant::Refused),
+            Call::TryWrite if !self.is_writable() => Reply::grant(Grant::Refused),
+            Call::Read | Call::TryRead => {
+                self.readers.push(by);
+                self.taken()
+            }
+            Call::Write | Call::TryWrite => {
+                self.writer = Some(by);
+                self.taken()
+            }
+            Call::ReadUnlock => {
+                let reader = self.readers.iter().position(|&reader| reader == by);
+                let reader = reader.expect("raddle: not a reader; please report this");
+                self.readers.remove(reader);
+                Reply::DONE
+            }
+            Call::WriteUnlock { poison } => {
+                self.writer = None;
+                self.poisoned |= poison;
+                Reply::DONE
+            }
+            Call::Downgrade => {
+                self.writer = None;
+                self.readers.push(by);
+                Reply::DONE
+            }
+            Call::IsPoisoned => Reply::answer(self.poisoned),
+            Call::ClearPoison => {
+                self.poisoned = false;
+                Reply::DONE
+            }
+        }
+    }
+
+    fn blocked_by(&self) -> Option<ThreadId> {
+        self.writer.or_else(|| self.readers.first().copied())
+    }
+
+    fn held_by(&self, thread: ThreadId) -> bool {
+        self.writer == Some(thread) || self.readers.contains(&thread)
+    }
+}

@@ -39,6 +39,8 @@ pub enum Statement {
     TryAcquire,
     /// give a permit back
     Release,
+    /// go on only if the register is not so
+    Assume(u32),
     /// register = any of so many
     Choose(u32),
     /// if the register is odd, the first statements, else the others
@@ -139,7 +141,8 @@ fn statement(rng: &mut Rng, theme: Theme, depth: u32) -> Statement {
         36..44 => Statement::Add(x, rng.u32(1..3)),
         44..52 => Statement::CompareExchange(x, rng.u32(0..3), rng.u32(1..4)),
         52..56 => Statement::If(inner(rng), inner(rng)),
-        56..60 => Statement::Choose(2),
+        56..58 => Statement::Choose(2),
+        58..60 => Statement::Assume(rng.u32(0..3)),
         60..62 => Statement::IsFinished,
         62..63 => Statement::Yield,
         63..65 => Statement::Spawn(inner(rng)),
@@ -253,6 +256,7 @@ impl<'a> Thread<'a> {
             Statement::Acquire => permits.acquire(),
             Statement::TryAcquire => self.register = u32::from(permits.try_acquire()),
             Statement::Release => permits.release(),
+            Statement::Assume(value) => raddle::assume(self.register != *value),
             Statement::Choose(count) => self.register = raddle::choose(0..*count),
             Statement::If(odd, even) => {
                 self.run(if self.register % 2 == 1 { odd } else { even });

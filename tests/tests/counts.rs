@@ -141,6 +141,20 @@ fn one_of_n_threads_wins_a_compare_exchange() {
 }
 
 #[test]
+fn what_is_assumed_may_be_made_true_by_another_thread() {
+    // The load sees the initial value, which is discarded, or the store.
+    let report = exhaust(|| {
+        let value = Arc::new(AtomicUsize::new(0));
+        let other = Arc::clone(&value);
+        let thread = raddle::thread::spawn(move || write(&other, 1));
+        raddle::assume(value.load(SeqCst) == 1);
+        thread.join().unwrap();
+    });
+    report.assert_ok();
+    assert_eq!((report.classes(), report.discarded), (1, 1));
+}
+
+#[test]
 fn a_choice_has_one_class_for_each_alternative() {
     let count = classes(|| {
         let thread = raddle::thread::spawn(|| raddle::choose(10..=12));

@@ -90,6 +90,8 @@ pub enum Operation {
         /// How many there are; at least one.
         alternatives: u32,
     },
+    /// Never go on: the program said that executions like this one do not count (`assume`).
+    Assume,
     /// Read a location.
     Load {
         /// What is read.
@@ -142,6 +144,7 @@ impl Operation {
             Operation::IsFinished { .. } => "is-finished",
             Operation::Yield => "yield",
             Operation::Choose { .. } => "choose",
+            Operation::Assume => "assume",
             Operation::Load { .. } => "load",
             Operation::Store { .. } => "store",
             Operation::Update { update, .. } => update.kind.label(),

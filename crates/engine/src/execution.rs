@@ -155,6 +155,7 @@ pub(crate) fn decides(operation: &Operation) -> bool {
         | Operation::Spawn
         | Operation::Join { .. }
         | Operation::Yield
+        | Operation::Assume
         | Operation::Fence { .. } => false,
     }
 }

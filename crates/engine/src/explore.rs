@@ -86,6 +86,13 @@ impl Exploration {
         self.world.state()
     }
 
+    /// How the execution that has just stopped ended.
+    pub fn ending(&self) -> &Ending {
+        self.world
+            .ending()
+            .expect("raddle: asked before the execution stopped")
+    }
+
     /// The execution that has just stopped.
     pub fn execution(&self) -> &Execution {
         self.world.state().execution()

@@ -130,6 +130,13 @@ impl State {
         }
     }
 
+    /// Whether some thread has said that the execution does not count.
+    fn is_discarded(&self) -> bool {
+        self.threads
+            .iter()
+            .any(|thread| matches!(thread.pending, Operation::Assume))
+    }
+
     fn reset(&mut self) {
         self.execution.reset();
         self.threads.clear();
@@ -209,6 +216,7 @@ impl State {
                 self.calls[object.index()].waiting.push(thread);
                 self.execution.objects[object.index()].open(call, thread)
             }
+            Operation::Assume => false,
             _ => true,
         };
         self.set_enabled(thread, enabled);
@@ -246,6 +254,7 @@ impl State {
                 (end, Reply::answer(end.is_some()))
             }
             Operation::Yield | Operation::Fence { .. } => (None, Reply::DONE),
+            Operation::Assume => unreachable!("never enabled"),
             Operation::Choose { .. } => (None, Reply::value(u64::from(outcome))),
             Operation::Load { location, .. } => {
                 let location = &self.execution.locations[location.index()];
@@ -426,6 +435,9 @@ impl World {
     #[inline(always)]
     pub fn request(&mut self, thread: ThreadId, operation: Operation, site: SiteId) -> Step {
         self.state.announce(thread, operation, site);
+        if matches!(operation, Operation::Assume) && !self.strategy().runs_on() {
+            return self.stop(Ending::Discarded);
+        }
         if self.goes_without_saying(thread, &operation) {
             self.state.perform(thread, 0, true);
             return Step::Run(thread);
@@ -461,6 +473,7 @@ impl World {
                     return self.stop(Ending::Complete);
                 }
                 return match self.strategy.as_dyn().stuck(&self.state) {
+                    Ok(()) if self.state.is_discarded() => self.stop(Ending::Discarded),
                     Ok(()) => self.stop(Ending::Deadlock),
                     Err(divergence) => self.stop(Ending::Diverged(*divergence)),
                 };

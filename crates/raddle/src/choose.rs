@@ -3,7 +3,7 @@
 use std::ops::{Range, RangeInclusive};
 use std::panic::Location;
 
-use raddle_engine::{Ending, Operation};
+use raddle_engine::Operation;
 
 use crate::substrate::{Context, current};
 
@@ -39,7 +39,8 @@ pub fn any<T: Any>() -> T {
     T::any()
 }
 
-/// Ends the execution here, without a verdict, unless the condition holds.
+/// Ends the execution without a verdict unless the condition holds: the calling thread does not go
+/// on, and whatever the others do then does not count either.
 ///
 /// # Panics
 ///
@@ -47,8 +48,8 @@ pub fn any<T: Any>() -> T {
 #[track_caller]
 pub fn assume(condition: bool) {
     let context = inside("assume");
-    if !condition {
-        context.discard();
+    if !condition && !context.has_stopped() {
+        context.perform(Location::caller(), |_| Operation::Assume);
     }
 }
 
@@ -141,15 +142,5 @@ impl<T: Any> Any for Option<T> {
     #[track_caller]
     fn any() -> Option<T> {
         bool::any().then(T::any)
-    }
-}
-
-impl Context {
-    /// The execution does not count: stop it here.
-    fn discard(&self) {
-        if !self.has_stopped() {
-            self.stop_here(Ending::Discarded);
-        }
-        self.unwind_if_stopped();
     }
 }

@@ -4,7 +4,7 @@ use std::panic::Location;
 use std::time::{Duration, Instant};
 
 use raddle_engine::check::Finding;
-use raddle_engine::{Execution, Exploration, Limits, strategy};
+use raddle_engine::{Ending, Execution, Exploration, Limits, strategy};
 use raddle_report::{Failure, FailureKind, Guarantee, Report, Search};
 
 use crate::checker::{Checker, Strategy};
@@ -177,7 +177,11 @@ impl Worker<'_, '_> {
             let finding = self
                 .context
                 .with_exploration(|exploration| exploration.finish());
-            if let Some(observer) = &mut self.observer {
+            if let Some(observer) = &mut self.observer
+                && self
+                    .context
+                    .with_exploration(|e| *e.ending() != Ending::Discarded)
+            {
                 self.context
                     .with_execution(|execution, _| observer(execution));
             }

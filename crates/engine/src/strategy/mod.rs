@@ -86,6 +86,12 @@ pub trait Strategy: Send {
         false
     }
 
+    /// Whether an execution that does not count must be run on all the same, because other threads
+    /// may do what makes others count.
+    fn runs_on(&self) -> bool {
+        false
+    }
+
     /// The strategy itself, if it is the plain random walk.
     fn as_random(&self) -> Option<Random> {
         None

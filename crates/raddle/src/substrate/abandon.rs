@@ -13,7 +13,7 @@
 use std::panic::{Location, resume_unwind};
 
 use corosensei::CoroutineResult;
-use raddle_engine::{Ending, Grant, Operation, Reply, SiteId, Step, ThreadId, World};
+use raddle_engine::{Grant, Operation, Reply, SiteId, Step, ThreadId, World};
 
 use super::coroutine::Exit;
 use super::{Context, current};
@@ -92,13 +92,6 @@ impl Context {
         self.wait_after_stop(operation, site)
     }
 
-    /// Stops the execution; comes back when the calling thread is to be unwound.
-    pub(crate) fn stop_here(&self, ending: Ending) {
-        let step = self.with_world(|world| world.stop(ending));
-        self.step.set(step);
-        self.suspend();
-    }
-
     /// Unwinds the calling thread if its execution has stopped and it is not unwinding yet.
     pub(crate) fn unwind_if_stopped(&self) {
         if self.stopped.get() && !self.is_unwinding() {
@@ -131,6 +124,9 @@ impl Context {
     }
 
     fn wait_after_stop(&self, operation: Operation, site: SiteId) -> Reply {
+        if operation == Operation::Assume {
+            return Reply::DONE;
+        }
         let thread = self.thread.get();
         let operations = {
             let mut slots = self.slots.borrow_mut();

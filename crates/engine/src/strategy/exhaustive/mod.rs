@@ -208,7 +208,9 @@ impl Exhaustive {
                     frame.append_write(thread, Kind::WriteOfUpdate { location }, location, new);
                 }
             }
-            Operation::Call { .. } => unreachable!("calls are inserted on their own"),
+            Operation::Call { .. } | Operation::Assume => {
+                unreachable!("calls are inserted on their own, and what never goes on is not")
+            }
         }
     }
 }
@@ -244,6 +246,11 @@ impl Strategy for Exhaustive {
 
     fn exhausted(&self) -> bool {
         self.started && self.frames.iter().all(|frame| frame.branches.is_empty())
+    }
+
+    /// A send that comes after an `assume` may revisit the receive that made it fail.
+    fn runs_on(&self) -> bool {
+        true
     }
 
     fn never_repeats(&self) -> bool {

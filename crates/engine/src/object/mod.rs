@@ -7,8 +7,10 @@
 //!
 //! A new primitive is a new file here and a line in [`machines!`].
 
+pub mod condvar;
 pub mod monitor;
 pub mod mutex;
+pub mod once;
 pub mod semaphore;
 
 use crate::event::{Grant, Reply, ThreadId};
@@ -49,6 +51,11 @@ pub(crate) trait Request: Copy {
     fn asks(self) -> bool {
         false
     }
+
+    /// What a trace should say of this reply, where the call alone does not tell.
+    fn remark(self, _reply: Reply) -> Option<&'static str> {
+        None
+    }
 }
 
 /// Lists the primitives; everything here does no more than ask the right one.
@@ -86,6 +93,13 @@ macro_rules! machines {
             pub fn asks(&self) -> bool {
                 match self {
                     $(Call::$name(call) => call.asks(),)*
+                }
+            }
+
+            /// What a trace should say of this reply, where the call alone does not tell.
+            pub fn remark(&self, reply: Reply) -> Option<&'static str> {
+                match self {
+                    $(Call::$name(call) => call.remark(reply),)*
                 }
             }
         }
@@ -128,10 +142,14 @@ macro_rules! machines {
 }
 
 machines! {
+    /// A condition variable.
+    Condvar(condvar);
     /// A monitor.
     Monitor(monitor);
     /// A mutual-exclusion lock.
     Mutex(mutex);
+    /// Something to be done once.
+    Once(once);
     /// A counting or binary semaphore.
     Semaphore(semaphore);
 }

@@ -1,12 +1,16 @@
 //! Mirrors `std::sync`.
 //!
-//! Without feature `check` everything here is std's own. With it, `Mutex` and the atomics are
-//! controlled inside a check and behave like std's outside one. The semaphores, which std does not
-//! have, are real ones where they are not controlled.
+//! Without feature `check` everything here is std's own. With it, the locks, `Condvar`, `Once`
+//! and its kin, and the atomics are controlled inside a check and behave like std's outside one. The
+//! semaphores, which std does not have, are real ones where they are not controlled.
 
 pub mod atomic;
 #[cfg(feature = "check")]
+mod condvar;
+#[cfg(feature = "check")]
 mod mutex;
+#[cfg(feature = "check")]
+mod once;
 #[cfg(feature = "check")]
 mod semaphore;
 
@@ -15,8 +19,14 @@ pub use std::sync::{Arc, LockResult, PoisonError, TryLockError, TryLockResult, W
 #[cfg(not(feature = "check"))]
 pub use crate::plain::semaphore::{BinarySemaphore, Semaphore};
 #[cfg(feature = "check")]
+pub use condvar::{Condvar, WaitTimeoutResult};
+#[cfg(feature = "check")]
 pub use mutex::{Mutex, MutexGuard};
+#[cfg(feature = "check")]
+pub use once::{LazyLock, Once, OnceLock, OnceState};
 #[cfg(feature = "check")]
 pub use semaphore::{BinarySemaphore, Semaphore};
 #[cfg(not(feature = "check"))]
-pub use std::sync::{Mutex, MutexGuard};
+pub use std::sync::{
+    Condvar, LazyLock, Mutex, MutexGuard, Once, OnceLock, OnceState, WaitTimeoutResult,
+};

@@ -15,7 +15,18 @@ pub fn classes(program: impl Fn() + Send + Sync) -> u64 {
 
 /// Runs every class of the program, failures or not.
 pub fn exhaust(program: impl Fn() + Send + Sync) -> Report {
-    let report = Checker::new()
+    exhaust_with(Checker::new(), program)
+}
+
+/// As [`exhaust`], in a world where nobody wakes up spuriously and no time runs out.
+pub fn exhaust_undisturbed(program: impl Fn() + Send + Sync) -> Report {
+    let checker = Checker::new().spurious_wakeups(false).timeouts(false);
+    exhaust_with(checker, program)
+}
+
+/// As [`exhaust`], with these settings.
+pub fn exhaust_with(checker: Checker, program: impl Fn() + Send + Sync) -> Report {
+    let report = checker
         .strategy(Strategy::Exhaustive)
         .keep_going(true)
         .run(program);

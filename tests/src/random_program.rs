@@ -1,11 +1,13 @@
 //! Random small programs: what they are made of, how they are made and how they are run.
 
 use std::fmt;
+use std::time::Duration;
 
 use fastrand::Rng;
 use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};
-use raddle::sync::{Arc, Barrier, Mutex, RwLock, RwLockWriteGuard, Semaphore};
+use raddle::sync::{Arc, Barrier, Condvar, Mutex, RwLock, RwLockWriteGuard, Semaphore};
 use raddle::thread::{self, JoinHandle};
+use raddle::{Checker, Strategy};
 
 /// One statement. Every thread has a register that reads fill and that writes and branches use,
 /// so values flow.
@@ -33,6 +35,14 @@ pub enum Statement {
     TryLockToWrite(Vec<Statement>),
     /// register = whether this thread leads, of the two that meet
     Meet,
+    /// take the lock, wait for a notification, then with the lock held the statements
+    Wait(usize, Vec<Statement>),
+    /// the same, but the time may run out; register = whether it did
+    WaitTimeout(usize, Vec<Statement>),
+    /// wake any one waiter
+    NotifyOne,
+    /// wake all waiters
+    NotifyAll,
     /// take a permit
     Acquire,
     /// register = whether a permit could be taken
@@ -53,6 +63,25 @@ pub enum Statement {
     Yield,
 }
 
+impl Statement {
+    fn waits(&self) -> bool {
+        let any_waits = |inner: &[Statement]| inner.iter().any(Statement::waits);
+        match self {
+            Statement::Wait(..) | Statement::WaitTimeout(..) => true,
+            Statement::Lock(_, inner)
+            | Statement::TryLock(_, inner)
+            | Statement::LockToRead(inner)
+            | Statement::TryLockToRead(inner)
+            | Statement::TryLockToWrite(inner)
+            | Statement::Spawn(inner) => any_waits(inner),
+            Statement::If(odd, even) | Statement::LockToWrite(odd, even) => {
+                any_waits(odd) || any_waits(even)
+            }
+            _ => false,
+        }
+    }
+}
+
 /// A program: what main does first, the threads it starts then, and what it does before it waits
 /// for them.
 #[derive(Clone)]
@@ -61,10 +90,13 @@ pub struct Program {
     pub threads: Vec<Vec<Statement>>,
     /// What main does meanwhile.
     pub main: Vec<Statement>,
+    /// Whether it runs in a world where threads wake up spuriously and time runs out.
+    pub disturbed: bool,
 }
 
 impl fmt::Debug for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "disturbed: {}", self.disturbed)?;
         writeln!(f, "main: {:?}", self.main)?;
         self.threads
             .iter()
@@ -77,6 +109,7 @@ impl fmt::Debug for Program {
 enum Theme {
     Memory,
     Locks,
+    Conditions,
     Everything,
 }
 
@@ -84,14 +117,19 @@ impl Program {
     /// A random program of two to four threads, main among them.
     pub fn random(rng: &mut Rng) -> Self {
         let theme = rng
-            .choice([Theme::Memory, Theme::Locks, Theme::Everything])
+            .choice([
+                Theme::Memory,
+                Theme::Locks,
+                Theme::Conditions,
+                Theme::Everything,
+            ])
             .expect("not empty");
         let started = rng.choice([1, 1, 2, 2, 2, 3]).expect("not empty");
         let longest = match (started, theme) {
             (1, _) => 5,
-            (2, Theme::Locks) => 2,
+            (2, Theme::Locks | Theme::Conditions) => 2,
             (2, _) => 3,
-            (_, Theme::Locks) => 1,
+            (_, Theme::Locks | Theme::Conditions) => 1,
             _ => 2,
         };
         let mut body = || {
@@ -102,7 +140,27 @@ impl Program {
         let threads = (0..started).map(|_| body()).collect();
         let main: Vec<_> = body();
         let main = if main.len() > 1 { main } else { Vec::new() };
-        Program { threads, main }
+        let disturbed = rng.bool();
+        Program {
+            threads,
+            main,
+            disturbed,
+        }
+    }
+
+    /// A check that runs every execution of the program.
+    pub fn checker(&self, strategy: Strategy) -> Checker {
+        Checker::new()
+            .strategy(strategy)
+            .spurious_wakeups(self.disturbed)
+            .timeouts(self.disturbed)
+            .keep_going(true)
+    }
+
+    /// Whether some thread may wait for a notification.
+    pub fn waits(&self) -> bool {
+        let mut bodies = self.threads.iter().chain([&self.main]);
+        bodies.any(|body| body.iter().any(Statement::waits))
     }
 
     /// Runs the program inside a check.
@@ -128,8 +186,12 @@ fn statement(rng: &mut Rng, theme: Theme, depth: u32) -> Statement {
     let x = usize::from(rng.u32(0..10) >= 7);
     let number = match theme {
         Theme::Memory => rng.u32(0..60),
-        Theme::Locks => rng.u32(50..112),
-        Theme::Everything => rng.u32(0..112),
+        Theme::Locks => match rng.u32(50..112) {
+            number @ 100.. => number + 40,
+            number => number,
+        },
+        Theme::Conditions => rng.u32(80..140),
+        Theme::Everything => rng.u32(0..152),
     };
     let inner = |rng: &mut Rng| match (depth, rng.u32(0..10)) {
         (0, _) | (_, 0..3) => Vec::new(),
@@ -151,11 +213,15 @@ fn statement(rng: &mut Rng, theme: Theme, depth: u32) -> Statement {
         73..78 => Statement::Release,
         78..91 => Statement::Lock(rng.usize(0..2), inner(rng)),
         91..100 => Statement::TryLock(rng.usize(0..2), inner(rng)),
-        100..103 => Statement::LockToRead(inner(rng)),
-        103..104 => Statement::TryLockToRead(inner(rng)),
-        104..107 => Statement::LockToWrite(inner(rng), Vec::new()),
-        107..108 => Statement::LockToWrite(Vec::new(), inner(rng)),
-        108..110 => Statement::TryLockToWrite(inner(rng)),
+        100..113 => Statement::Wait(rng.usize(0..2), inner(rng)),
+        113..120 => Statement::WaitTimeout(rng.usize(0..2), inner(rng)),
+        120..132 => Statement::NotifyOne,
+        132..140 => Statement::NotifyAll,
+        140..143 => Statement::LockToRead(inner(rng)),
+        143..144 => Statement::TryLockToRead(inner(rng)),
+        144..147 => Statement::LockToWrite(inner(rng), Vec::new()),
+        147..148 => Statement::LockToWrite(Vec::new(), inner(rng)),
+        148..150 => Statement::TryLockToWrite(inner(rng)),
         _ => Statement::Meet,
     }
 }
@@ -165,6 +231,7 @@ struct World {
     locks: [Mutex<()>; 2],
     readers_writer: RwLock<()>,
     meeting: Barrier,
+    condition: Condvar,
     permits: Semaphore,
 }
 
@@ -175,6 +242,7 @@ impl Default for World {
             locks: Default::default(),
             readers_writer: RwLock::default(),
             meeting: Barrier::new(2),
+            condition: Condvar::new(),
             permits: Semaphore::new(1),
         }
     }
@@ -207,6 +275,7 @@ impl<'a> Thread<'a> {
             locks,
             readers_writer,
             meeting,
+            condition,
             permits,
         } = &**self.world;
         match statement {
@@ -253,6 +322,19 @@ impl<'a> Thread<'a> {
                 }
             }
             Statement::Meet => self.register = u32::from(meeting.wait().is_leader()),
+            Statement::Wait(lock, inner) => {
+                let guard = locks[*lock].lock().unwrap();
+                let _guard = condition.wait(guard).unwrap();
+                self.run(inner);
+            }
+            Statement::WaitTimeout(lock, inner) => {
+                let guard = locks[*lock].lock().unwrap();
+                let (_guard, result) = condition.wait_timeout(guard, Duration::ZERO).unwrap();
+                self.register = u32::from(result.timed_out());
+                self.run(inner);
+            }
+            Statement::NotifyOne => condition.notify_one(),
+            Statement::NotifyAll => condition.notify_all(),
             Statement::Acquire => permits.acquire(),
             Statement::TryAcquire => self.register = u32::from(permits.try_acquire()),
             Statement::Release => permits.release(),

@@ -7,7 +7,7 @@
 use std::collections::{HashMap, HashSet};
 
 use fastrand::Rng;
-use raddle::{Checker, Strategy};
+use raddle::Strategy;
 use raddle_engine::ClassEntry;
 use raddle_tests::random_program::Program;
 
@@ -19,10 +19,7 @@ type Classes = HashSet<Vec<ClassEntry>>;
 /// Every class of the program by running all its schedules; `None` if there are too many.
 fn enumerate(program: &Program, strategy: Strategy) -> Option<Classes> {
     let mut classes = HashMap::new();
-    let checker = Checker::new()
-        .strategy(strategy)
-        .max_executions(MAX_SCHEDULES)
-        .keep_going(true);
+    let checker = program.checker(strategy).max_executions(MAX_SCHEDULES);
     let report = raddle::__private::run_observed(checker, || program.run(), &mut |execution| {
         classes
             .entry(execution.fingerprint())
@@ -39,9 +36,7 @@ fn enumerate(program: &Program, strategy: Strategy) -> Option<Classes> {
 /// Every class of the program as the search finds them.
 fn search(program: &Program) -> Classes {
     let mut classes = Classes::new();
-    let checker = Checker::new()
-        .strategy(Strategy::Exhaustive)
-        .keep_going(true);
+    let checker = program.checker(Strategy::Exhaustive);
     let report = raddle::__private::run_observed(checker, || program.run(), &mut |execution| {
         assert!(
             classes.insert(execution.class()),
@@ -67,7 +62,7 @@ fn setting(name: &str, default: u64) -> u64 {
 fn random_programs_have_the_same_classes_as_all_their_schedules() {
     let programs = setting("RADDLE_TEST_PROGRAMS", 2_500);
     let mut rng = Rng::with_seed(setting("RADDLE_TEST_SEED", 1));
-    let (mut compared, mut total, mut largest) = (0, 0, 0);
+    let (mut compared, mut waiting, mut total, mut largest) = (0, 0, 0, 0);
     let mut by_threads = HashMap::<usize, u64>::new();
     while compared < programs {
         let program = Program::random(&mut rng);
@@ -84,12 +79,14 @@ fn random_programs_have_the_same_classes_as_all_their_schedules() {
         );
         assert!(found == expected, "{program:?}");
         compared += 1;
+        waiting += u32::from(program.waits());
         total += found.len();
         largest = largest.max(found.len());
         *by_threads.entry(program.threads.len() + 1).or_default() += 1;
     }
     println!(
-        "{compared} programs, {total} classes, at most {largest} in one; by threads: {by_threads:?}"
+        "{compared} programs, {waiting} with waits, {total} classes, at most {largest} in one; by \
+         threads: {by_threads:?}"
     );
 }
 

@@ -9,6 +9,7 @@ use raddle_report::Report;
 
 use crate::environment::{self, Environment};
 use crate::run;
+use crate::substrate::Modelled;
 
 /// Runs `body` many times, under full control and never the same way twice, until every behaviour
 /// has been seen or the budget is spent; panics with the story of the first failure.
@@ -154,6 +155,7 @@ pub struct Checker {
     pub(crate) seed: u64,
     pub(crate) keep_going: bool,
     pub(crate) stack_size: usize,
+    pub(crate) modelled: Modelled,
     pub(crate) name: Option<String>,
 }
 
@@ -176,6 +178,7 @@ impl Checker {
             seed: 0,
             keep_going: false,
             stack_size: 256 * 1024,
+            modelled: Modelled::default(),
             name: None,
         }
     }
@@ -227,6 +230,20 @@ impl Checker {
     /// Bytes of stack for every modelled thread (256 KiB by default).
     pub fn stack_size(mut self, bytes: usize) -> Self {
         self.stack_size = bytes;
+        self
+    }
+
+    /// Whether waiting on a condition variable may end without a notification (it may by default,
+    /// as in std): at most once for every thread of an execution, so that every search ends.
+    pub fn spurious_wakeups(mut self, spurious_wakeups: bool) -> Self {
+        self.modelled.spurious_wakeups = spurious_wakeups;
+        self
+    }
+
+    /// Whether the time of a wait with a timeout may run out (it may by default). No time passes
+    /// inside a check: it may run out at any point, however long it is.
+    pub fn timeouts(mut self, timeouts: bool) -> Self {
+        self.modelled.timeouts = timeouts;
         self
     }
 

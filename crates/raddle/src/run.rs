@@ -39,7 +39,7 @@ pub(crate) fn run(
     if phases.peek().is_some() {
         exploration.compare_classes();
     }
-    let context = Context::new(exploration, checker.stack_size);
+    let context = Context::new(exploration, checker.stack_size, checker.modelled);
     let clock = Clock::new();
     let mut worker = Worker {
         checker,

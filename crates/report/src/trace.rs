@@ -223,6 +223,9 @@ impl Things {
             }
             Operation::Call { call, .. } => {
                 let what = self.describe_pending(&event.operation, execution);
+                if let Some(remark) = call.remark(event.reply) {
+                    return format!("{what} ({remark})");
+                }
                 match call.grant(event.reply) {
                     Some(Grant::Refused) => format!("{what} fails"),
                     Some(Grant::Taken { poisoned: true }) => format!("{what} (poisoned)"),

@@ -8,8 +8,10 @@
 //! A new primitive is a new file here and a line in `machines!`.
 
 pub mod barrier;
+pub mod condvar;
 pub mod monitor;
 pub mod mutex;
+pub mod once;
 pub mod rwlock;
 pub mod semaphore;
 
@@ -61,6 +63,11 @@ pub(crate) trait Request: Copy {
     fn gives_back(self) -> bool {
         false
     }
+
+    /// What a trace should say of this reply, where the call alone does not tell.
+    fn remark(self, _reply: Reply) -> Option<&'static str> {
+        None
+    }
 }
 
 /// Lists the primitives; everything here does no more than ask the right one.
@@ -106,6 +113,13 @@ macro_rules! machines {
             pub fn asks(&self) -> bool {
                 match self {
                     $(Call::$name(call) => call.asks(),)*
+                }
+            }
+
+            /// What a trace should say of this reply, where the call alone does not tell.
+            pub fn remark(&self, reply: Reply) -> Option<&'static str> {
+                match self {
+                    $(Call::$name(call) => call.remark(reply),)*
                 }
             }
         }
@@ -157,10 +171,14 @@ macro_rules! machines {
 machines! {
     /// A barrier.
     Barrier(barrier);
+    /// A condition variable.
+    Condvar(condvar);
     /// A monitor.
     Monitor(monitor);
     /// A mutual-exclusion lock.
     Mutex(mutex);
+    /// Something to be done once.
+    Once(once);
     /// A readers-writer lock.
     RwLock(rwlock);
     /// A counting or binary semaphore.

@@ -32,6 +32,8 @@ pub(super) struct Slot {
     pub(super) unwinding: bool,
     /// Whether it is suspended and counted in [`Context::unwinding`].
     pub(super) counted: bool,
+    /// How often it woke up spuriously.
+    pub(super) spurious_wakeups: u32,
     pub(super) after_stop: AfterStop,
 }
 
@@ -101,6 +103,7 @@ impl Context {
             name,
             unwinding: false,
             counted: false,
+            spurious_wakeups: 0,
             after_stop: AfterStop::default(),
         };
         let mut slots = self.slots.borrow_mut();

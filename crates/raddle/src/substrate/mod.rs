@@ -8,6 +8,7 @@
 mod abandon;
 mod coroutine;
 mod home;
+mod modelled;
 mod overflow;
 mod panics;
 mod sites;
@@ -29,6 +30,7 @@ use things::Things;
 
 pub(crate) use abandon::Abandoned;
 pub(crate) use coroutine::run_execution;
+pub(crate) use modelled::Modelled;
 pub(crate) use overflow::install as install_overflow_handler;
 pub(crate) use panics::install_hook;
 pub(crate) use things::Made;
@@ -56,6 +58,7 @@ pub(crate) struct Context {
     /// Stacks to use again.
     stacks: RefCell<Vec<corosensei::stack::DefaultStack>>,
     stack_size: usize,
+    modelled: Modelled,
     /// The thread whose coroutine is running.
     thread: Cell<ThreadId>,
     /// What the engine decided when the running coroutine was last suspended.
@@ -76,13 +79,14 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    pub(crate) fn new(exploration: Exploration, stack_size: usize) -> Self {
+    pub(crate) fn new(exploration: Exploration, stack_size: usize, modelled: Modelled) -> Self {
         Context {
             exploration: RefCell::new(exploration),
             slots: RefCell::default(),
             homes: RefCell::default(),
             stacks: RefCell::default(),
             stack_size,
+            modelled,
             thread: Cell::new(ThreadId::MAIN),
             step: Cell::new(Step::Stop),
             stopped: Cell::new(false),

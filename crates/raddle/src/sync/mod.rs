@@ -1,14 +1,18 @@
 //! Mirrors `std::sync`.
 //!
-//! Without feature `check` everything here is std's own. With it, the locks, `Barrier` and
-//! the atomics are controlled inside a check and behave like std's outside one. The semaphores,
-//! which std does not have, are real ones where they are not controlled.
+//! Without feature `check` everything here is std's own. With it, the locks, `Condvar`, `Barrier`,
+//! `Once` and its kin, and the atomics are controlled inside a check and behave like std's outside
+//! one. The semaphores, which std does not have, are real ones where they are not controlled.
 
 pub mod atomic;
 #[cfg(feature = "check")]
 mod barrier;
 #[cfg(feature = "check")]
+mod condvar;
+#[cfg(feature = "check")]
 mod mutex;
+#[cfg(feature = "check")]
+mod once;
 #[cfg(feature = "check")]
 mod rwlock;
 #[cfg(feature = "check")]
@@ -21,12 +25,17 @@ pub use crate::plain::semaphore::{BinarySemaphore, Semaphore};
 #[cfg(feature = "check")]
 pub use barrier::{Barrier, BarrierWaitResult};
 #[cfg(feature = "check")]
+pub use condvar::{Condvar, WaitTimeoutResult};
+#[cfg(feature = "check")]
 pub use mutex::{Mutex, MutexGuard};
+#[cfg(feature = "check")]
+pub use once::{LazyLock, Once, OnceLock, OnceState};
 #[cfg(feature = "check")]
 pub use rwlock::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 #[cfg(feature = "check")]
 pub use semaphore::{BinarySemaphore, Semaphore};
 #[cfg(not(feature = "check"))]
 pub use std::sync::{
-    Barrier, BarrierWaitResult, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard,
+    Barrier, BarrierWaitResult, Condvar, LazyLock, Mutex, MutexGuard, Once, OnceLock, OnceState,
+    RwLock, RwLockReadGuard, RwLockWriteGuard, WaitTimeoutResult,
 };

@@ -79,7 +79,10 @@ impl<T: ?Sized> Mutex<T> {
     /// Waits until the lock is free and takes it; an error if it is poisoned.
     #[track_caller]
     pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
-        let place = Location::caller();
+        self.lock_at(Location::caller())
+    }
+
+    fn lock_at(&self, place: &'static Location<'static>) -> LockResult<MutexGuard<'_, T>> {
         let Some(context) = current() else {
             let raw = self.raw.lock().unwrap_or_else(PoisonError::into_inner);
             return self.guard_outside(raw, place);
@@ -209,16 +212,71 @@ pub(super) fn or_poisoned<V>(value: V, poisoned: bool) -> LockResult<V> {
     }
 }
 
+/// A lock that was given back for the length of a wait.
+pub(super) struct GivenBack<'a, T: ?Sized> {
+    lock: &'a Mutex<T>,
+    panicking: bool,
+}
+
+impl<'a, T: ?Sized> MutexGuard<'a, T> {
+    /// The running check, if the lock was taken in it.
+    pub(super) fn context(&self) -> Option<&'static Context> {
+        current().filter(|context| context.stamp() == self.stamp)
+    }
+
+    /// Inside a check: unlocks for the length of a wait. As in std, the lock is not poisoned by that,
+    /// and whether the guard poisons it later depends on when it was first taken.
+    pub(super) fn give_back(
+        mut self,
+        context: &Context,
+        place: &'static Location<'static>,
+    ) -> GivenBack<'a, T> {
+        self.raw = None;
+        let unlock = Call::Unlock { poison: false };
+        self.lock.call(context, place, unlock);
+        let given_back = GivenBack {
+            lock: self.lock,
+            panicking: self.panicking,
+        };
+        std::mem::forget(self);
+        given_back
+    }
+
+    /// Outside a check: waits with std's own guard.
+    pub(super) fn wait_outside<R>(
+        mut self,
+        wait: impl FnOnce(std::sync::MutexGuard<'a, ()>) -> (std::sync::MutexGuard<'a, ()>, R),
+    ) -> LockResult<(Self, R)> {
+        let raw = self.raw.take().expect("a guard has it until it is dropped");
+        let (raw, result) = wait(raw);
+        self.raw = Some(raw);
+        let poisoned = self.lock.poisoned.load(Ordering::Relaxed);
+        or_poisoned((self, result), poisoned)
+    }
+}
+
+impl<'a, T: ?Sized> GivenBack<'a, T> {
+    /// Takes the lock again.
+    pub(super) fn take(self, place: &'static Location<'static>) -> LockResult<MutexGuard<'a, T>> {
+        let result = self.lock.lock_at(place);
+        let poisoned = result.is_err();
+        let mut guard = result.unwrap_or_else(PoisonError::into_inner);
+        guard.panicking = self.panicking;
+        or_poisoned(guard, poisoned)
+    }
+}
+
 impl<T: ?Sized> Drop for MutexGuard<'_, T> {
     fn drop(&mut self) {
-        // Before the unlocking operation, which may let another thread take the lock.
-        self.raw = None;
         match current() {
             Some(context) if context.stamp() == self.stamp => {
+                // Before the unlocking operation, which may let another thread take the lock.
+                self.raw = None;
                 let poison = !self.panicking && context.is_unwinding() && !context.has_stopped();
                 self.lock.call(context, self.place, Call::Unlock { poison });
             }
             _ => {
+                // Before std's lock is given back, so that the next to take it sees the poison.
                 if self.stamp == 0 && !self.panicking && std::thread::panicking() {
                     self.lock.poisoned.store(true, Ordering::Relaxed);
                 }

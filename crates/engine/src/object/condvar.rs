@@ -1,0 +1,129 @@
+//! A condition variable: threads wait until somebody notifies them.
+//!
+//! A wait is two calls, with the unlocking of the mutex between them: [`Call::Wait`] makes the
+//! thread a waiter and [`Call::Wake`] ends the wait. Becoming a waiter before unlocking is the same
+//! as doing both at once, because nobody can tell the difference: a notification in between reaches
+//! the waiter, as it would directly after both.
+//!
+//! A spurious wake-up is an outcome of `Wait`, not of `Wake`: the thread becomes no waiter at all
+//! and goes on as soon as it has the mutex again. A waiter that wakes up before any notification
+//! cannot be told from that, and the other outcome leaves the thread waiting, so a wake-up that
+//! *may* happen never hides a deadlock of a program that relies on it.
+
+use super::{Machine, Request};
+use crate::event::{Reply, ThreadId};
+
+/// The condition variable's state: who waits, in the order they came.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Condvar {
+    waiters: Vec<Waiter>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Waiter {
+    thread: ThreadId,
+    notified: bool,
+}
+
+/// What threads can ask of a condition variable.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Call {
+    /// Become a waiter. The answer is whether the wait is over at once, without a notification.
+    Wait {
+        /// Whether that may happen.
+        spurious: bool,
+    },
+    /// Go on when notified. The answer is whether the time ran out before that.
+    Wake {
+        /// Whether the time may run out.
+        timeout: bool,
+    },
+    /// Notify any one waiter.
+    NotifyOne,
+    /// Notify all waiters.
+    NotifyAll,
+}
+
+impl Request for Call {
+    fn label(self) -> &'static str {
+        match self {
+            Call::Wait { .. } => "wait",
+            Call::Wake { .. } => "wake",
+            Call::NotifyOne => "notify-one",
+            Call::NotifyAll => "notify-all",
+        }
+    }
+
+    fn remark(self, reply: Reply) -> Option<&'static str> {
+        match self {
+            Call::Wait { .. } if reply.to_answer() => Some("wakes up spuriously"),
+            Call::Wake { .. } if reply.to_answer() => Some("timed out"),
+            _ => None,
+        }
+    }
+}
+
+impl Condvar {
+    fn is_notified(&self, thread: ThreadId) -> bool {
+        self.waiters
+            .iter()
+            .any(|waiter| waiter.thread == thread && waiter.notified)
+    }
+
+    fn not_notified(&mut self) -> impl Iterator<Item = &mut Waiter> {
+        self.waiters.iter_mut().filter(|waiter| !waiter.notified)
+    }
+}
+
+impl Machine for Condvar {
+    type Call = Call;
+
+    fn open(&self, call: Call, by: ThreadId) -> bool {
+        match call {
+            Call::Wake { timeout } => timeout || self.is_notified(by),
+            Call::Wait { .. } | Call::NotifyOne | Call::NotifyAll => true,
+        }
+    }
+
+    fn outcomes(&self, call: Call, _by: ThreadId) -> u32 {
+        match call {
+            Call::Wait { spurious } => 1 + u32::from(spurious),
+            Call::NotifyOne => {
+                let waiting = self.waiters.iter().filter(|waiter| !waiter.notified);
+                (waiting.count() as u32).max(1)
+            }
+            Call::Wake { .. } | Call::NotifyAll => 1,
+        }
+    }
+
+    fn apply(&mut self, call: Call, by: ThreadId, outcome: u32) -> Reply {
+        match call {
+            Call::Wait { .. } => {
+                let spurious = outcome == 1;
+                if !spurious {
+                    self.waiters.push(Waiter {
+                        thread: by,
+                        notified: false,
+                    });
+                }
+                Reply::answer(spurious)
+            }
+            Call::Wake { .. } => {
+                let timed_out = !self.is_notified(by);
+                self.waiters.retain(|waiter| waiter.thread != by);
+                Reply::answer(timed_out)
+            }
+            Call::NotifyOne => {
+                if let Some(waiter) = self.not_notified().nth(outcome as usize) {
+                    waiter.notified = true;
+                }
+                Reply::DONE
+            }
+            Call::NotifyAll => {
+                self.not_notified()
+                    .for_each(|waiter| waiter.notified = true);
+                Reply::DONE
+            }
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Something to be done once: one thread does it, the others wait until it is done.
+//!
+//! A thread that panics while it does it leaves it poisoned. Whoever comes next may insist on doing
+//! it all the same, or only learns of the poison.
+
+use super::{Machine, Request};
+use crate::event::{Grant, Reply, ThreadId};
+
+/// How far it has come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Once {
+    /// Nobody has begun.
+    #[default]
+    New,
+    /// This thread does it.
+    Running(ThreadId),
+    /// It is done.
+    Done,
+    /// The last thread that did it panicked.
+    Poisoned,
+}
+
+/// What threads can ask of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Call {
+    /// Do it unless it is done, waiting while somebody does it. Taken: it is the caller's to do, or,
+    /// if it is poisoned and the caller does not insist, nobody's. Refused: it is done already.
+    Begin {
+        /// Whether to do it even if it is poisoned.
+        insist: bool,
+    },
+    /// It is done, or the thread that did it panicked.
+    Finish {
+        /// Which of the two.
+        poison: bool,
+    },
+    /// Ask whether it is done.
+    IsCompleted,
+    /// Wait until it is done. The answer is whether it is poisoned instead.
+    Wait {
+        /// Whether to go on waiting if it is poisoned.
+        insist: bool,
+    },
+}
+
+impl Request for Call {
+    fn label(self) -> &'static str {
+        match self {
+            Call::Begin { .. } => "call-once",
+            Call::Finish { .. } => "finish",
+            Call::IsCompleted => "is-completed",
+            Call::Wait { .. } => "wait",
+        }
+    }
+
+    fn takes(self) -> bool {
+        matches!(self, Call::Begin { .. })
+    }
+
+    fn gives_back(self) -> bool {
+        matches!(self, Call::Finish { .. })
+    }
+
+    fn asks(self) -> bool {
+        self == Call::IsCompleted
+    }
+
+    fn remark(self, reply: Reply) -> Option<&'static str> {
+        match self {
+            Call::Begin { .. } if reply.to_grant() == Grant::Refused => Some("done already"),
+            Call::Finish { poison: true } => Some("poisoned"),
+            Call::Wait { .. } if reply.to_answer() => Some("poisoned"),
+            _ => None,
+        }
+    }
+}
+
+impl Machine for Once {
+    type Call = Call;
+
+    fn open(&self, call: Call, _by: ThreadId) -> bool {
+        match call {
+            Call::Begin { .. } => !matches!(self, Once::Running(_)),
+            Call::Finish { .. } | Call::IsCompleted => true,
+            Call::Wait { insist } => match self {
+                Once::Done => true,
+                Once::Poisoned => !insist,
+                Once::New | Once::Running(_) => false,
+            },
+        }
+    }
+
+    fn apply(&mut self, call: Call, by: ThreadId, _outcome: u32) -> Reply {
+        let poisoned = *self == Once::Poisoned;
+        match call {
+            Call::Begin { .. } if *self == Once::Done => Reply::grant(Grant::Refused),
+            Call::Begin { insist } => {
+                if insist || !poisoned {
+                    *self = Once::Running(by);
+                }
+                Reply::grant(Grant::Taken { poisoned })
+            }
+            Call::Finish { poison } => {
+                *self = if poison { Once::Poisoned } else { Once::Done };
+                Reply::DONE
+            }
+            Call::IsCompleted => Reply::answer(*self == Once::Done),
+            Call::Wait { .. } => Reply::answer(poisoned),
+        }
+    }
+
+    fn blocked_by(&self) -> Option<ThreadId> {
+        match self {
+            Once::Running(thread) => Some(*thread),
+            Once::New | Once::Done | Once::Poisoned => None,
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! What may or may not happen to a program through no doing of its own, and how often.
+//!
+//! Each is bounded, so that every search ends; the count belongs to the thread and depends on
+//! nothing but the thread's own past, so a replay finds it the same.
+
+use super::Context;
+
+/// How often a thread may wake up spuriously in one execution.
+const MAX_SPURIOUS_WAKEUPS: u32 = 1;
+
+/// Which of these things are explored.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Modelled {
+    pub(crate) spurious_wakeups: bool,
+    pub(crate) timeouts: bool,
+}
+
+impl Default for Modelled {
+    fn default() -> Self {
+        Modelled {
+            spurious_wakeups: true,
+            timeouts: true,
+        }
+    }
+}
+
+impl Context {
+    /// Whether the calling thread may wake up without a notification.
+    pub(crate) fn may_wake_spuriously(&self) -> bool {
+        self.modelled.spurious_wakeups
+            && self.slots.borrow()[self.thread.get().index()].spurious_wakeups
+                < MAX_SPURIOUS_WAKEUPS
+    }
+
+    /// The calling thread has woken up without a notification.
+    pub(crate) fn count_spurious_wakeup(&self) {
+        self.slots.borrow_mut()[self.thread.get().index()].spurious_wakeups += 1;
+    }
+
+    /// Whether the time of a wait may run out.
+    pub(crate) fn may_time_out(&self) -> bool {
+        self.modelled.timeouts
+    }
+}

@@ -1,0 +1,235 @@
+//! A condition variable with std's surface.
+//!
+//! Inside a check, a wait is up to four operations: becoming a waiter, unlocking the mutex, waking
+//! up and locking the mutex again. Why the first two may be separate, and how spurious wake-ups
+//! come about, is told where the state machine is: `raddle_engine::object::condvar`.
+
+use std::fmt;
+use std::panic::Location;
+use std::sync::{LockResult, PoisonError};
+use std::time::{Duration, Instant};
+
+use raddle_engine::object::{self, Object, condvar::Call};
+use raddle_engine::{Operation, Reply};
+
+use super::mutex::MutexGuard;
+use crate::identity::Identity;
+use crate::substrate::{Context, Made, current};
+
+/// A condition variable, as [`std::sync::Condvar`].
+///
+/// Inside a check, which waiter a notification wakes is one of the choices the engine explores. So
+/// are spurious wake-ups, at most one for every thread and execution
+/// ([`Checker::spurious_wakeups`](crate::Checker::spurious_wakeups)), and whether the time of a wait
+/// runs out before a notification comes ([`Checker::timeouts`](crate::Checker::timeouts)). Outside
+/// a check, this is std's.
+pub struct Condvar {
+    identity: Identity,
+    made: Made,
+    /// In use outside checks.
+    plain: std::sync::Condvar,
+}
+
+/// Whether the time of a wait ran out, as [`std::sync::WaitTimeoutResult`].
+#[derive(Debug, PartialEq, Eq, Copy, Clone)]
+pub struct WaitTimeoutResult(bool);
+
+impl WaitTimeoutResult {
+    /// Whether the time ran out before a notification came.
+    #[must_use]
+    pub fn timed_out(&self) -> bool {
+        self.0
+    }
+}
+
+impl Condvar {
+    /// A condition variable that nobody waits on.
+    #[must_use]
+    #[track_caller]
+    pub const fn new() -> Self {
+        Condvar {
+            identity: Identity::new(),
+            made: Made {
+                kind: "Condvar",
+                place: Location::caller(),
+            },
+            plain: std::sync::Condvar::new(),
+        }
+    }
+
+    /// Unlocks the guard's mutex, waits for a notification and locks the mutex again; an error if
+    /// it is poisoned then. May also wake up without a notification.
+    #[track_caller]
+    pub fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
+        let result = match guard.context() {
+            Some(context) => self.wait_inside(context, guard, false, Location::caller()),
+            None => guard.wait_outside(|raw| (ignore_poison(self.plain.wait(raw)), false)),
+        };
+        map(result, |(guard, _)| guard)
+    }
+
+    /// Waits until the condition no longer holds.
+    #[track_caller]
+    pub fn wait_while<'a, T, F>(
+        &self,
+        mut guard: MutexGuard<'a, T>,
+        mut condition: F,
+    ) -> LockResult<MutexGuard<'a, T>>
+    where
+        F: FnMut(&mut T) -> bool,
+    {
+        while condition(&mut *guard) {
+            guard = self.wait(guard)?;
+        }
+        Ok(guard)
+    }
+
+    /// Waits for a notification, so many milliseconds at most; whether one came.
+    #[deprecated(
+        since = "1.6.0",
+        note = "replaced by `std::sync::Condvar::wait_timeout`"
+    )]
+    #[track_caller]
+    pub fn wait_timeout_ms<'a, T>(
+        &self,
+        guard: MutexGuard<'a, T>,
+        ms: u32,
+    ) -> LockResult<(MutexGuard<'a, T>, bool)> {
+        let result = self.wait_timeout(guard, Duration::from_millis(ms.into()));
+        map(result, |(guard, result)| (guard, !result.timed_out()))
+    }
+
+    /// Waits for a notification, so long at most. May also wake up without either.
+    #[track_caller]
+    pub fn wait_timeout<'a, T>(
+        &self,
+        guard: MutexGuard<'a, T>,
+        dur: Duration,
+    ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
+        let result = match guard.context() {
+            Some(context) => {
+                let timeout = context.may_time_out();
+                self.wait_inside(context, guard, timeout, Location::caller())
+            }
+            None => guard.wait_outside(|raw| {
+                let (raw, result) = ignore_poison(self.plain.wait_timeout(raw, dur));
+                (raw, result.timed_out())
+            }),
+        };
+        map(result, |(guard, timed_out)| {
+            (guard, WaitTimeoutResult(timed_out))
+        })
+    }
+
+    /// Waits until the condition no longer holds, so long at most.
+    #[track_caller]
+    pub fn wait_timeout_while<'a, T, F>(
+        &self,
+        mut guard: MutexGuard<'a, T>,
+        dur: Duration,
+        mut condition: F,
+    ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)>
+    where
+        F: FnMut(&mut T) -> bool,
+    {
+        // Inside a check no time passes: it has run out when a wait says so.
+        let start = guard.context().is_none().then(Instant::now);
+        let mut left = Some(dur);
+        loop {
+            if !condition(&mut *guard) {
+                return Ok((guard, WaitTimeoutResult(false)));
+            }
+            let Some(timeout) = left else {
+                return Ok((guard, WaitTimeoutResult(true)));
+            };
+            let result;
+            (guard, result) = self.wait_timeout(guard, timeout)?;
+            left = match start {
+                Some(start) => dur.checked_sub(start.elapsed()),
+                None => (!result.timed_out()).then_some(dur),
+            };
+        }
+    }
+
+    /// Wakes one waiter, if there is any.
+    #[track_caller]
+    pub fn notify_one(&self) {
+        match current() {
+            None => self.plain.notify_one(),
+            Some(context) => {
+                self.call(context, Location::caller(), Call::NotifyOne);
+            }
+        }
+    }
+
+    /// Wakes all waiters.
+    #[track_caller]
+    pub fn notify_all(&self) {
+        match current() {
+            None => self.plain.notify_all(),
+            Some(context) => {
+                self.call(context, Location::caller(), Call::NotifyAll);
+            }
+        }
+    }
+
+    /// Waits as a modelled thread; whether the time ran out.
+    fn wait_inside<'a, T>(
+        &self,
+        context: &Context,
+        guard: MutexGuard<'a, T>,
+        timeout: bool,
+        place: &'static Location<'static>,
+    ) -> LockResult<(MutexGuard<'a, T>, bool)> {
+        let spurious = context.may_wake_spuriously();
+        let woken_up = self
+            .call(context, place, Call::Wait { spurious })
+            .to_answer();
+        let lock = guard.give_back(context, place);
+        let timed_out = if woken_up {
+            context.count_spurious_wakeup();
+            false
+        } else {
+            self.call(context, place, Call::Wake { timeout })
+                .to_answer()
+        };
+        map(lock.take(place), |guard| (guard, timed_out))
+    }
+
+    fn call(&self, context: &Context, place: &'static Location<'static>, call: Call) -> Reply {
+        context.perform(place, |world| {
+            let object = context.object(world, &self.identity, self.made, || {
+                Object::Condvar(object::condvar::Condvar::default())
+            });
+            Operation::Call {
+                object,
+                call: object::Call::Condvar(call),
+            }
+        })
+    }
+}
+
+/// Of std's lock beneath ours, which keeps track of poisoning itself.
+fn ignore_poison<G>(result: LockResult<G>) -> G {
+    result.unwrap_or_else(PoisonError::into_inner)
+}
+
+fn map<A, B>(result: LockResult<A>, change: impl FnOnce(A) -> B) -> LockResult<B> {
+    match result {
+        Ok(value) => Ok(change(value)),
+        Err(poisoned) => Err(PoisonError::new(change(poisoned.into_inner()))),
+    }
+}
+
+impl fmt::Debug for Condvar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Condvar").finish_non_exhaustive()
+    }
+}
+
+impl Default for Condvar {
+    #[track_caller]
+    fn default() -> Self {
+        Condvar::new()
+    }
+}

@@ -1,0 +1,110 @@
+//! What `Once` and `OnceLock` have in common inside a check.
+
+use std::panic::Location;
+
+use raddle_engine::object::{self, Object, once::Call};
+use raddle_engine::{Grant, Operation, Reply};
+
+use crate::identity::Identity;
+use crate::substrate::{Context, Made};
+
+const POISONED: &str = "Once instance has previously been poisoned";
+
+/// Something to be done once in every execution.
+pub(super) struct Controlled {
+    identity: Identity,
+    made: Made,
+}
+
+/// A modelled thread at a place in the program.
+#[derive(Clone, Copy)]
+pub(super) struct Caller<'a> {
+    pub(super) context: &'a Context,
+    pub(super) place: &'static Location<'static>,
+    /// Whether it was done before the execution.
+    pub(super) done: bool,
+}
+
+impl Controlled {
+    #[track_caller]
+    pub(super) const fn new(kind: &'static str) -> Self {
+        Controlled {
+            identity: Identity::new(),
+            made: Made {
+                kind,
+                place: Location::caller(),
+            },
+        }
+    }
+
+    /// Lets the caller do it, unless it is done; `work` is told whether it is poisoned.
+    pub(super) fn run(&self, caller: Caller<'_>, insist: bool, work: impl FnOnce(bool)) {
+        let poisoned = match self.call(caller, Call::Begin { insist }).to_grant() {
+            Grant::Refused => return,
+            Grant::Taken { poisoned } => poisoned,
+        };
+        assert!(insist || !poisoned, "{POISONED}");
+        let mut finish = Finish {
+            once: self,
+            caller,
+            poison: true,
+        };
+        work(poisoned);
+        finish.poison = false;
+    }
+
+    pub(super) fn is_completed(&self, caller: Caller<'_>) -> bool {
+        self.call(caller, Call::IsCompleted).to_answer()
+    }
+
+    /// Waits until it is done; if it is poisoned, panics or insists.
+    pub(super) fn wait(&self, caller: Caller<'_>, insist: bool) {
+        let poisoned = self.call(caller, Call::Wait { insist }).to_answer();
+        // Destructors of an execution that has stopped are better off without the panic.
+        assert!(!poisoned || caller.context.has_stopped(), "{POISONED}");
+    }
+
+    /// Where it was made.
+    pub(super) fn place(&self) -> &'static Location<'static> {
+        self.made.place
+    }
+
+    /// The next use is the first again.
+    pub(super) fn forget(&self) {
+        self.identity.forget();
+    }
+
+    fn call(&self, caller: Caller<'_>, call: Call) -> Reply {
+        let Caller {
+            context,
+            place,
+            done,
+        } = caller;
+        context.perform(place, |world| {
+            let object = context.object(world, &self.identity, self.made, || {
+                Object::Once(match done {
+                    true => object::once::Once::Done,
+                    false => object::once::Once::New,
+                })
+            });
+            Operation::Call {
+                object,
+                call: object::Call::Once(call),
+            }
+        })
+    }
+}
+
+/// Says that it is done, or that the thread panicked, when dropped.
+struct Finish<'a> {
+    once: &'a Controlled,
+    caller: Caller<'a>,
+    poison: bool,
+}
+
+impl Drop for Finish<'_> {
+    fn drop(&mut self) {
+        let poison = self.poison;
+        self.once.call(self.caller, Call::Finish { poison });
+    }
+}

@@ -1,0 +1,135 @@
+//! A value that is made when it is first needed, with std's surface.
+//!
+//! A static is made anew in every execution, so its initialiser must be run more than once. That is
+//! possible for a plain function, which is what a static has; any other closure is run once only.
+
+use std::any::TypeId;
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::Deref;
+use std::sync::{Mutex, PoisonError};
+
+use super::lock::OnceLock;
+
+const POISONED: &str = "LazyLock instance has previously been poisoned";
+
+/// A value that is made when it is first needed, as [`std::sync::LazyLock`].
+///
+/// Inside a check, which thread makes it is one of the choices the engine explores, and an
+/// initialiser that needs itself is a deadlock. Outside one, this is std's.
+pub struct LazyLock<T, F = fn() -> T> {
+    cell: OnceLock<T>,
+    init: Mutex<Option<F>>,
+}
+
+impl<T, F: FnOnce() -> T> LazyLock<T, F> {
+    /// A value that `f` will make.
+    #[track_caller]
+    pub const fn new(f: F) -> LazyLock<T, F> {
+        LazyLock {
+            cell: OnceLock::of_kind("LazyLock"),
+            init: Mutex::new(Some(f)),
+        }
+    }
+
+    /// The value; makes it first, if nobody has.
+    ///
+    /// # Panics
+    ///
+    /// If the initialiser panicked.
+    #[track_caller]
+    pub fn force(this: &LazyLock<T, F>) -> &T {
+        match this.cell.caller() {
+            None => this.cell.get_or_init(|| match this.take_init() {
+                Some(init) => init(),
+                None => panic!("{POISONED}"),
+            }),
+            Some(caller) => this.cell.write_inside(caller, |poisoned| {
+                assert!(!poisoned, "{POISONED}");
+                this.init_inside()
+            }),
+        }
+    }
+
+    fn take_init(&self) -> Option<F> {
+        let mut init = self.init.lock().unwrap_or_else(PoisonError::into_inner);
+        init.take()
+    }
+
+    /// Makes the value for one execution.
+    fn init_inside(&self) -> T {
+        let made = match self.function() {
+            Some(function) => Some(function()),
+            None => self.take_init().map(|init| init()),
+        };
+        made.unwrap_or_else(|| {
+            panic!(
+                "raddle: the LazyLock made at {} has run its closure in an earlier execution or \
+                 outside the check. Create it inside the check, or give it a function or a closure \
+                 that captures nothing, as `fn() -> T`",
+                self.cell.place()
+            )
+        })
+    }
+
+    /// The initialiser if it is a plain function, which can be run again.
+    fn function(&self) -> Option<fn() -> T> {
+        if type_id::<F>() != type_id::<fn() -> T>() {
+            return None;
+        }
+        let init = self.init.lock().unwrap_or_else(PoisonError::into_inner);
+        let init: &F = init.as_ref()?;
+        // SAFETY: `F` is `fn() -> T` but for lifetimes, which do not differ either, because what `F`
+        // returns is `T`. A function pointer may be copied.
+        Some(unsafe { std::mem::transmute_copy::<F, fn() -> T>(init) })
+    }
+}
+
+/// Tells types apart, but not those that differ in lifetimes only.
+fn type_id<T>() -> TypeId {
+    trait Identified {
+        fn id(&self) -> TypeId
+        where
+            Self: 'static;
+    }
+    impl<T> Identified for PhantomData<T> {
+        fn id(&self) -> TypeId
+        where
+            Self: 'static,
+        {
+            TypeId::of::<T>()
+        }
+    }
+    let marker: &dyn Identified = &PhantomData::<T>;
+    // SAFETY: only lifetimes change, and `id` uses nothing that lives in them.
+    let marker =
+        unsafe { std::mem::transmute::<&dyn Identified, &(dyn Identified + 'static)>(marker) };
+    marker.id()
+}
+
+impl<T, F: FnOnce() -> T> Deref for LazyLock<T, F> {
+    type Target = T;
+
+    #[track_caller]
+    fn deref(&self) -> &T {
+        LazyLock::force(self)
+    }
+}
+
+impl<T: Default> Default for LazyLock<T> {
+    #[track_caller]
+    fn default() -> LazyLock<T> {
+        LazyLock::new(T::default)
+    }
+}
+
+impl<T: fmt::Debug, F> fmt::Debug for LazyLock<T, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = f.debug_tuple("LazyLock");
+        match self.cell.get() {
+            Some(value) => text.field(value),
+            None => text.field(&format_args!("<uninit>")),
+        };
+        text.finish()
+    }
+}

@@ -1,0 +1,203 @@
+//! A cell that is written once, with std's surface.
+//!
+//! Checks that run side by side must not share what one of them wrote, so inside a check values are
+//! kept apart by execution. They live until the cell itself is dropped, because borrows of them may
+//! live as long as the cell; a static that is initialised inside a check therefore costs one value
+//! for every execution.
+
+use std::fmt;
+use std::panic::Location;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::controlled::{Caller, Controlled};
+use crate::substrate::current;
+
+/// A cell that is written once, as [`std::sync::OnceLock`].
+///
+/// Inside a check, whether it is written already is observed by an operation that the engine
+/// schedules, and an initialiser that needs itself is a deadlock. Outside one, this is std's.
+pub struct OnceLock<T> {
+    controlled: Controlled,
+    /// Written outside checks, and the value that an execution starts with.
+    plain: std::sync::OnceLock<T>,
+    /// Written inside checks, each with the stamp of its execution.
+    values: Mutex<Vec<(u64, Box<T>)>>,
+}
+
+impl<T> OnceLock<T> {
+    /// An empty cell.
+    #[must_use]
+    #[track_caller]
+    pub const fn new() -> Self {
+        Self::of_kind("OnceLock")
+    }
+
+    #[track_caller]
+    pub(super) const fn of_kind(kind: &'static str) -> Self {
+        OnceLock {
+            controlled: Controlled::new(kind),
+            plain: std::sync::OnceLock::new(),
+            values: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// The value, if the cell has been written.
+    #[track_caller]
+    pub fn get(&self) -> Option<&T> {
+        let Some(caller) = self.caller() else {
+            return self.plain.get();
+        };
+        let written = self.controlled.is_completed(caller);
+        written.then(|| self.value()).flatten()
+    }
+
+    /// The value, if the cell has been written.
+    pub fn get_mut(&mut self) -> Option<&mut T> {
+        let values = self.values.get_mut();
+        let values = values.unwrap_or_else(PoisonError::into_inner);
+        match present(values) {
+            Some(index) => Some(&mut *values[index].1),
+            None => self.plain.get_mut(),
+        }
+    }
+
+    /// The value, when the cell has been written, waiting for that.
+    #[track_caller]
+    pub fn wait(&self) -> &T {
+        let Some(caller) = self.caller() else {
+            return self.plain.wait();
+        };
+        self.controlled.wait(caller, true);
+        self.value().expect("it has been written")
+    }
+
+    /// Writes the cell; gives the value back if it has been written before.
+    #[track_caller]
+    pub fn set(&self, value: T) -> Result<(), T> {
+        let mut value = Some(value);
+        self.get_or_init(|| value.take().expect("run once"));
+        match value {
+            None => Ok(()),
+            Some(value) => Err(value),
+        }
+    }
+
+    /// The value; writes the cell first, if nobody has.
+    #[track_caller]
+    pub fn get_or_init<F>(&self, f: F) -> &T
+    where
+        F: FnOnce() -> T,
+    {
+        let Some(caller) = self.caller() else {
+            return self.plain.get_or_init(f);
+        };
+        self.write_inside(caller, |_| f())
+    }
+
+    /// The value inside a check; writes the cell first, if nobody has. `value` is told whether an
+    /// attempt to do so has panicked.
+    pub(super) fn write_inside(&self, caller: Caller<'_>, value: impl FnOnce(bool) -> T) -> &T {
+        self.controlled.run(caller, true, |poisoned| {
+            let value = Box::new(value(poisoned));
+            self.values().push((caller.context.stamp(), value));
+        });
+        self.value().expect("it has been written")
+    }
+
+    /// The value, if the cell has been written.
+    pub fn into_inner(mut self) -> Option<T> {
+        self.take()
+    }
+
+    /// The value, if the cell has been written; the cell is empty then.
+    pub fn take(&mut self) -> Option<T> {
+        self.controlled.forget();
+        let plain = self.plain.take();
+        let mut values = self.values();
+        let present = present(&values).map(|index| *values.swap_remove(index).1);
+        present.or(plain)
+    }
+
+    #[track_caller]
+    pub(super) fn caller(&self) -> Option<Caller<'_>> {
+        current().map(|context| Caller {
+            context,
+            place: Location::caller(),
+            done: self.plain.get().is_some(),
+        })
+    }
+
+    /// Where it was made.
+    pub(super) fn place(&self) -> &'static Location<'static> {
+        self.controlled.place()
+    }
+
+    fn values(&self) -> MutexGuard<'_, Vec<(u64, Box<T>)>> {
+        self.values.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The value in this execution.
+    fn value(&self) -> Option<&T> {
+        let values = self.values();
+        let Some(index) = present(&values) else {
+            return self.plain.get();
+        };
+        let value: *const T = &raw const *values[index].1;
+        // SAFETY: a box stays where it is, and is taken out or dropped only by somebody who has the
+        // cell for himself. Until then nobody writes what is in it.
+        Some(unsafe { &*value })
+    }
+}
+
+/// Where the value of the running execution is. The latest comes last, most often.
+fn present<T>(values: &[(u64, Box<T>)]) -> Option<usize> {
+    let stamp = current()?.stamp();
+    values.iter().rposition(|&(of, _)| of == stamp)
+}
+
+impl<T> Default for OnceLock<T> {
+    #[track_caller]
+    fn default() -> Self {
+        OnceLock::new()
+    }
+}
+
+impl<T> From<T> for OnceLock<T> {
+    #[track_caller]
+    fn from(value: T) -> Self {
+        OnceLock {
+            plain: std::sync::OnceLock::from(value),
+            ..OnceLock::new()
+        }
+    }
+}
+
+impl<T: Clone> Clone for OnceLock<T> {
+    #[track_caller]
+    fn clone(&self) -> Self {
+        match self.get() {
+            Some(value) => OnceLock::from(value.clone()),
+            None => OnceLock::new(),
+        }
+    }
+}
+
+impl<T: PartialEq> PartialEq for OnceLock<T> {
+    #[track_caller]
+    fn eq(&self, other: &Self) -> bool {
+        self.get() == other.get()
+    }
+}
+
+impl<T: Eq> Eq for OnceLock<T> {}
+
+impl<T: fmt::Debug> fmt::Debug for OnceLock<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = f.debug_tuple("OnceLock");
+        match self.get() {
+            Some(value) => text.field(value),
+            None => text.field(&format_args!("<uninit>")),
+        };
+        text.finish()
+    }
+}

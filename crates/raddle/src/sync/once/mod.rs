@@ -1,0 +1,141 @@
+//! One-time initialisation with std's surface.
+//!
+//! An initialiser that runs is ordinary code with scheduling points; others wait for it. What is
+//! done inside a check is done for the running execution only: the next one, other checks and code
+//! outside start from what was done outside.
+
+mod controlled;
+mod lazy;
+mod lock;
+
+use std::fmt;
+use std::panic::Location;
+
+use crate::substrate::current;
+use controlled::{Caller, Controlled};
+
+pub use lazy::LazyLock;
+pub use lock::OnceLock;
+
+/// Runs something once, as [`std::sync::Once`].
+///
+/// Inside a check, which thread runs it is one of the choices the engine explores, and an
+/// initialiser that needs itself is a deadlock. Outside one, this is std's.
+pub struct Once {
+    controlled: Controlled,
+    /// In use outside checks, and the state that an execution starts with.
+    plain: std::sync::Once,
+}
+
+/// What [`Once::call_once_force`] tells its closure, as [`std::sync::OnceState`].
+pub struct OnceState {
+    poisoned: bool,
+}
+
+#[allow(clippy::new_without_default, reason = "std's has none")]
+impl Once {
+    /// Nothing has been run yet.
+    #[must_use]
+    #[track_caller]
+    pub const fn new() -> Self {
+        Once {
+            controlled: Controlled::new("Once"),
+            plain: std::sync::Once::new(),
+        }
+    }
+
+    /// Runs `f` unless something has been run; returns when that is done.
+    ///
+    /// # Panics
+    ///
+    /// If the closure of an earlier call panicked.
+    #[track_caller]
+    pub fn call_once<F>(&self, f: F)
+    where
+        F: FnOnce(),
+    {
+        match self.caller() {
+            None => self.plain.call_once(f),
+            Some(caller) => self.controlled.run(caller, false, |_| f()),
+        }
+    }
+
+    /// As [`Once::call_once`], but runs `f` even if the closure of an earlier call panicked.
+    #[track_caller]
+    pub fn call_once_force<F>(&self, f: F)
+    where
+        F: FnOnce(&OnceState),
+    {
+        match self.caller() {
+            None => self.plain.call_once_force(|state| {
+                let poisoned = state.is_poisoned();
+                f(&OnceState { poisoned });
+            }),
+            Some(caller) => {
+                let work = |poisoned| f(&OnceState { poisoned });
+                self.controlled.run(caller, true, work);
+            }
+        }
+    }
+
+    /// Whether something has been run to its end.
+    #[track_caller]
+    pub fn is_completed(&self) -> bool {
+        match self.caller() {
+            None => self.plain.is_completed(),
+            Some(caller) => self.controlled.is_completed(caller),
+        }
+    }
+
+    /// Waits until something has been run to its end.
+    ///
+    /// # Panics
+    ///
+    /// If its closure panicked.
+    #[track_caller]
+    pub fn wait(&self) {
+        match self.caller() {
+            None => self.plain.wait(),
+            Some(caller) => self.controlled.wait(caller, false),
+        }
+    }
+
+    /// Waits until something has been run to its end, however many closures panic.
+    #[track_caller]
+    pub fn wait_force(&self) {
+        match self.caller() {
+            None => self.plain.wait_force(),
+            Some(caller) => self.controlled.wait(caller, true),
+        }
+    }
+
+    #[track_caller]
+    fn caller(&self) -> Option<Caller<'_>> {
+        current().map(|context| Caller {
+            context,
+            place: Location::caller(),
+            done: self.plain.is_completed(),
+        })
+    }
+}
+
+impl fmt::Debug for Once {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Once").finish_non_exhaustive()
+    }
+}
+
+impl OnceState {
+    /// Whether the closure of an earlier call panicked.
+    pub fn is_poisoned(&self) -> bool {
+        self.poisoned
+    }
+}
+
+impl fmt::Debug for OnceState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OnceState")
+            .field("poisoned", &self.is_poisoned())
+            .finish()
+    }
+}

@@ -552,3 +552,13 @@ fn outside_a_check_it_is_stds() {
         results
     });
 }
+
+/// Nobody notifies, and nothing else may wake the thread: the attribute's options reach the check.
+#[raddle::test(spurious_wakeups = false, timeouts = false)]
+#[should_panic(expected = "deadlock after 1 execution")]
+fn a_wait_without_end_is_a_deadlock_when_nothing_may_disturb_it() {
+    let (lock, condvar) = (Mutex::new(()), Condvar::new());
+    let guard = lock.lock().unwrap();
+    let wait = condvar.wait_timeout(guard, std::time::Duration::from_secs(1));
+    drop(wait.unwrap());
+}

@@ -317,8 +317,13 @@ impl State {
     fn complete_call(&mut self, object: ObjectId, id: EventId) -> Option<EventId> {
         let calls = &mut self.calls[object.index()];
         let previous = calls.last.replace(id);
-        let mut waiting = std::mem::take(&mut calls.waiting);
-        waiting.retain(|&thread| thread != id.thread);
+        if let Some(mine) = calls.waiting.iter().position(|&thread| thread == id.thread) {
+            calls.waiting.swap_remove(mine);
+        }
+        if calls.waiting.is_empty() {
+            return previous;
+        }
+        let waiting = std::mem::take(&mut calls.waiting);
         for &thread in &waiting {
             let Operation::Call { call, .. } = self.threads[thread.index()].pending else {
                 unreachable!("a thread waits on an object it does not call");

@@ -6,14 +6,15 @@
 //! `wait*` one that wakes up spuriously, `wake` the end of a wait, `one` and `all` notifications.
 
 use std::collections::BTreeSet;
-use std::fmt::Debug;
 use std::sync::Mutex as StdMutex;
 use std::time::Duration;
 
 use raddle::sync::{Arc, Condvar, Mutex, PoisonError};
 use raddle::thread;
 use raddle::{Checker, FailureKind, Report, Strategy};
+use raddle_tests::parity::text;
 use raddle_tests::programs::run_threads;
+use raddle_tests::same;
 use raddle_tests::{exhaust, exhaust_undisturbed, exhaust_with};
 
 const LONG: Duration = Duration::from_secs(1000);
@@ -488,28 +489,6 @@ fn a_destructor_that_waits_for_nobody_is_given_up() {
         notes.starts_with("1 thread was left by dropping"),
         "{notes}"
     );
-}
-
-/// Runs the same block with `$sync` and `$thread` standing for std's modules and for raddle's, and
-/// compares what it returns.
-macro_rules! same {
-    (|$sync:ident, $thread:ident| $body:block) => {{
-        let std = {
-            use std::sync as $sync;
-            use std::thread as $thread;
-            $body
-        };
-        let raddle = {
-            use raddle::sync as $sync;
-            use raddle::thread as $thread;
-            $body
-        };
-        assert_eq!(std, raddle);
-    }};
-}
-
-fn text(value: impl Debug) -> String {
-    format!("{value:?}")
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! One-time initialisation: who does it, who waits for it, and parity with std outside a check.
 
 use std::collections::BTreeSet;
-use std::fmt::Debug;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex as StdMutex;
 
@@ -9,7 +8,9 @@ use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use raddle::sync::{Arc, LazyLock, Once, OnceLock};
 use raddle::thread;
 use raddle::{FailureKind, Report};
+use raddle_tests::parity::{panics, text};
 use raddle_tests::programs::run_threads;
+use raddle_tests::same;
 use raddle_tests::{classes, exhaust};
 
 /// The outcomes that the executions of a program leave in a set, and the number of classes.
@@ -206,34 +207,6 @@ fn a_closure_that_has_run_cannot_run_in_the_next_execution() {
         message.contains("has run its closure in an earlier execution"),
         "{message}"
     );
-}
-
-/// Runs the same block with `$sync` standing for std's module and for raddle's, and compares what
-/// it returns.
-macro_rules! same {
-    (|$sync:ident| $body:block) => {{
-        let std = {
-            use std::sync as $sync;
-            $body
-        };
-        let raddle = {
-            use raddle::sync as $sync;
-            $body
-        };
-        assert_eq!(std, raddle);
-    }};
-}
-
-fn text(value: impl Debug) -> String {
-    format!("{value:?}")
-}
-
-fn panics(body: impl FnOnce()) -> String {
-    let payload = catch_unwind(AssertUnwindSafe(body)).expect_err("it should panic");
-    match payload.downcast::<String>() {
-        Ok(text) => *text,
-        Err(payload) => (*payload.downcast::<&str>().expect("a text")).to_owned(),
-    }
 }
 
 fn does_as_std() {

@@ -1,39 +1,8 @@
 //! Outside a check, raddle's types do what std's do: the same calls on both, the same results.
 
-use std::fmt::Debug;
+use raddle_tests::parity::{panics, text};
+use raddle_tests::same;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-
-/// Runs the same block with `$sync` and `$thread` standing for std's modules and for raddle's, and
-/// compares what it returns.
-macro_rules! same {
-    (|$sync:ident, $thread:ident| $body:block) => {{
-        let std = {
-            use std::sync as $sync;
-            #[allow(unused_imports)]
-            use std::thread as $thread;
-            $body
-        };
-        let raddle = {
-            use raddle::sync as $sync;
-            #[allow(unused_imports)]
-            use raddle::thread as $thread;
-            $body
-        };
-        assert_eq!(std, raddle);
-    }};
-}
-
-fn text(value: impl Debug) -> String {
-    format!("{value:?}")
-}
-
-fn panics(body: impl FnOnce()) -> String {
-    let payload = catch_unwind(AssertUnwindSafe(body)).expect_err("it should panic");
-    match payload.downcast::<String>() {
-        Ok(text) => *text,
-        Err(payload) => (*payload.downcast::<&str>().expect("a text")).to_owned(),
-    }
-}
 
 #[test]
 fn mutex() {

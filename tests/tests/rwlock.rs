@@ -1,14 +1,15 @@
 //! `RwLock`: its classes counted on paper, its deadlocks, poisoning, and std's behaviour.
 
 use std::collections::BTreeSet;
-use std::fmt::Debug;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex as StdMutex;
 
 use raddle::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError};
 use raddle::{Checker, FailureKind, Strategy, thread};
+use raddle_tests::parity::text;
 use raddle_tests::programs::run_threads;
+use raddle_tests::same;
 use raddle_tests::{classes, exhaust};
 
 /// What a thread does with the lock, and leaves at once.
@@ -341,26 +342,6 @@ fn poison_from_outside_is_there_inside_and_does_not_come_back() {
     lock.clear_poison();
     exhaust(|| poison(&lock)).assert_ok();
     assert!(!lock.is_poisoned());
-}
-
-/// Runs the same block with `$sync` standing for std's module and for raddle's, and compares what
-/// it returns.
-macro_rules! same {
-    (|$sync:ident| $body:block) => {{
-        let std = {
-            use std::sync as $sync;
-            $body
-        };
-        let raddle = {
-            use raddle::sync as $sync;
-            $body
-        };
-        assert_eq!(std, raddle);
-    }};
-}
-
-fn text(value: impl Debug) -> String {
-    format!("{value:?} {value:#?}")
 }
 
 fn surface() {

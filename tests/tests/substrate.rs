@@ -2,26 +2,18 @@
 //! programs that are not deterministic, and wrong use.
 
 use std::cell::Cell;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU32 as StdAtomicU32, Ordering::Relaxed};
 
 use raddle::sync::atomic::{AtomicU32, AtomicUsize, Ordering::SeqCst};
 use raddle::sync::{Arc, Mutex};
 use raddle::{Checker, Failure, FailureKind, Memory, Report, Strategy, thread};
+use raddle_tests::parity::panics;
 use raddle_tests::programs::{mutex_counter, racy_counter, run_threads};
 use raddle_tests::{classes, exhaust};
 
 fn only_failure(report: &Report) -> &Failure {
     assert_eq!(report.failures.len(), 1, "{report}");
     &report.failures[0]
-}
-
-fn panic_message(body: impl FnOnce()) -> String {
-    let payload = catch_unwind(AssertUnwindSafe(body)).expect_err("it should panic");
-    match payload.downcast::<String>() {
-        Ok(text) => *text,
-        Err(payload) => (*payload.downcast::<&str>().expect("a text")).to_owned(),
-    }
 }
 
 #[test]
@@ -223,7 +215,7 @@ fn a_check_inside_a_check_is_refused() {
 
 #[test]
 fn weak_memory_is_not_there_yet_and_says_so() {
-    let message = panic_message(|| drop(Checker::new().memory(Memory::Rc11).run(|| {})));
+    let message = panics(|| drop(Checker::new().memory(Memory::Rc11).run(|| {})));
     assert_eq!(
         message,
         "raddle: Memory::Rc11 is not yet available; use Memory::Sc, which is the default"
@@ -248,7 +240,7 @@ fn a_lock_shared_with_a_thread_that_is_not_controlled_is_found_out() {
 
 #[test]
 fn choices_outside_a_check_are_refused() {
-    let message = panic_message(|| assert!(raddle::choose(0..2) < 2));
+    let message = panics(|| assert!(raddle::choose(0..2) < 2));
     assert_eq!(message, "raddle::choose is called outside a check");
     let report = Checker::new().run(|| assert_eq!(raddle::choose(3..3), 3));
     assert!(
@@ -266,7 +258,7 @@ fn a_handle_that_leaves_its_execution_is_refused() {
         .assert_ok();
     let handle = escaped.into_inner().unwrap().unwrap();
     assert_eq!(
-        panic_message(|| drop(handle.join())),
+        panics(|| drop(handle.join())),
         "raddle: the handle of a modelled thread is used outside its execution"
     );
 }

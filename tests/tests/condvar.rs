@@ -541,3 +541,32 @@ fn a_wait_without_end_is_a_deadlock_when_nothing_may_disturb_it() {
     let wait = condvar.wait_timeout(guard, std::time::Duration::from_secs(1));
     drop(wait.unwrap());
 }
+
+/// The time may run out at every turn, so there are executions without end.
+#[test]
+fn a_loop_of_timed_waits_spins_unless_time_outs_are_switched_off() {
+    let program = || {
+        let pair = Arc::new((Mutex::new(false), Condvar::new()));
+        let other = Arc::clone(&pair);
+        let thread = thread::spawn(move || {
+            *other.0.lock().unwrap() = true;
+            other.1.notify_one();
+        });
+        let mut ready = pair.0.lock().unwrap();
+        while !*ready {
+            ready = pair.1.wait_timeout(ready, Duration::ZERO).unwrap().0;
+        }
+        drop(ready);
+        thread.join().unwrap();
+    };
+    let checker = || {
+        Checker::new()
+            .strategy(Strategy::Exhaustive)
+            .max_events(200)
+    };
+    let report = checker().run(program);
+    assert_eq!(report.failures[0].kind, FailureKind::Limit);
+    let report = checker().timeouts(false).run(program);
+    report.assert_ok();
+    assert!(report.exhausted);
+}

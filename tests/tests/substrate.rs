@@ -201,6 +201,26 @@ fn a_program_that_is_not_deterministic_is_found_out() {
 }
 
 #[test]
+fn a_program_that_stores_something_else_each_time_is_found_out() {
+    let runs = StdAtomicU32::new(0);
+    let report = Checker::new().strategy(Strategy::Exhaustive).run(|| {
+        let value = Arc::new(AtomicU32::new(0));
+        let other = Arc::clone(&value);
+        let mine = runs.fetch_add(1, Relaxed);
+        let thread = thread::spawn(move || other.load(SeqCst));
+        value.store(mine, SeqCst);
+        thread.join().unwrap();
+    });
+    let failure = only_failure(&report);
+    assert_eq!(failure.kind, FailureKind::Nondeterminism);
+    let first = failure.message.lines().next().unwrap();
+    assert!(first.ends_with(
+        "thread main should do `store` as in an earlier run, but it does so to something else, or \
+         with another value"
+    ), "{first}");
+}
+
+#[test]
 fn a_check_inside_a_check_is_refused() {
     let report = Checker::new().run(|| raddle::check(|| {}));
     let failure = only_failure(&report);

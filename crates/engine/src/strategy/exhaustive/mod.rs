@@ -208,6 +208,10 @@ impl Exhaustive {
                     frame.append_write(thread, Kind::WriteOfUpdate { location }, location, new);
                 }
             }
+            Operation::Send { .. }
+            | Operation::Receive { .. }
+            | Operation::Delivered { .. }
+            | Operation::HangUp { .. } => unimplemented!(),
             Operation::Call { .. } | Operation::Assume => {
                 unreachable!("calls are inserted on their own, and what never goes on is not")
             }

@@ -95,7 +95,11 @@ impl State {
             let Operation::Receive { wait, .. } = *self.pending(id.thread) else {
                 unreachable!("only a receive receives");
             };
-            let found = if wait { Received::Closed } else { Received::Empty };
+            let found = if wait {
+                Received::Closed
+            } else {
+                Received::Empty
+            };
             return (None, Reply::received(found));
         };
         self.port_mut(port).take(message, id);

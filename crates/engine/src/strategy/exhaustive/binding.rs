@@ -6,7 +6,7 @@
 //! earlier match, or the operation is another one, the program is not deterministic.
 
 use super::graph::{Graph, Kind, Machine};
-use crate::event::{EventId, LocationId, ObjectId, Operation, ThreadId};
+use crate::event::{EventId, LocationId, ObjectId, Operation, PortListId, Ports, ThreadId};
 use crate::strategy::{Choice, Divergence, Record};
 use crate::world::State;
 
@@ -132,7 +132,8 @@ impl Binding {
             return known;
         }
         let mut index = self.free_object;
-        while index < graph.machines.len() && !graph.machines[index].calls.is_empty() {
+        let used = |machine: &Machine| !machine.calls.is_empty() || !machine.inbox.is_unused();
+        while index < graph.machines.len() && used(&graph.machines[index]) {
             index += 1;
         }
         self.free_object = index + 1;
@@ -147,6 +148,44 @@ impl Binding {
         name
     }
 
+    /// The graph's name of the ports that a receive looks at.
+    pub(super) fn ports(&mut self, graph: &mut Graph, state: &State, world: Ports) -> Ports {
+        let Ports::Any(_) = world else {
+            let port = state.execution().port_list(&world)[0];
+            return Ports::One(self.object(graph, state, port));
+        };
+        let names = state.execution().port_list(&world).iter();
+        let names: Vec<ObjectId> = names.map(|&port| self.object(graph, state, port)).collect();
+        let known = graph.port_lists.iter().position(|list| *list == names);
+        Ports::Any(PortListId::new(known.unwrap_or_else(|| {
+            graph.port_lists.push(names);
+            graph.port_lists.len() - 1
+        })))
+    }
+
+    /// Which of the messages that the thread's receive could take in the running world is the one
+    /// that the graph says.
+    pub(super) fn message(
+        &self,
+        graph: &Graph,
+        state: &State,
+        thread: ThreadId,
+        source: Option<EventId>,
+    ) -> Option<u32> {
+        let Operation::Receive { ports, .. } = *state.pending(thread) else {
+            return None;
+        };
+        let Kind::Send { port } = graph.node(source?).kind else {
+            return None;
+        };
+        let sender = self.threads.world(source?.thread.index())?;
+        let port = self.objects.world(port.index())?;
+        let mut messages = state.messages(ports);
+        let position =
+            messages.position(|(_, at, message)| at == port && message.send.thread == sender);
+        position.map(|position| position as u32)
+    }
+
     /// The choice that performs the graph's event, if the program still does that.
     pub(super) fn replay(
         &mut self,
@@ -157,10 +196,14 @@ impl Binding {
         let node = graph.node(event);
         let thread = self.to_world(event.thread);
         if state.is_enabled(thread) && self.fits(graph, state, event) {
+            let outcome = match node.kind {
+                Kind::Receive { .. } => self.message(graph, state, thread, node.source),
+                _ => Some(node.outcome),
+            };
             return Ok(Choice {
                 thread,
                 source: 0,
-                outcome: node.outcome,
+                outcome: outcome.unwrap_or(0),
             });
         }
         Err(self.divergence(graph, state, event))
@@ -234,6 +277,35 @@ impl Binding {
                     && update == now
                     && graph.value(location, node.source) == value(here)
             }
+            (Kind::Send { port }, Operation::Send { port: here })
+            | (Kind::Delivered { port }, Operation::Delivered { port: here }) => {
+                self.bind_object(port, here)
+            }
+            (
+                Kind::HangUp { port, location },
+                Operation::HangUp {
+                    port: here,
+                    location: now,
+                },
+            ) => self.bind_object(port, here) && self.bind_location(location, now),
+            (
+                Kind::Receive { ports, wait },
+                Operation::Receive {
+                    ports: here,
+                    wait: now,
+                },
+            ) => {
+                let (list, now_list) =
+                    (graph.port_list(&ports), state.execution().port_list(&here));
+                wait == now
+                    && list.len() == now_list.len()
+                    && (list.iter().zip(now_list))
+                        .all(|(&port, &here)| self.bind_object(port, here))
+                    && match node.source {
+                        Some(_) => self.message(graph, state, thread, node.source).is_some(),
+                        None => state.messages(here).next().is_none(),
+                    }
+            }
             (
                 Kind::Completion { object },
                 Operation::Call {
@@ -264,6 +336,11 @@ impl Binding {
             Kind::Read { .. } => "load",
             Kind::ReadForUpdate { .. } | Kind::WriteOfUpdate { .. } => "atomic update",
             Kind::Write { .. } => "store",
+            Kind::Send { .. } => "send",
+            Kind::Receive { wait: true, .. } => "receive",
+            Kind::Receive { wait: false, .. } => "try-receive",
+            Kind::Delivered { .. } => "delivered",
+            Kind::HangUp { .. } => "hang-up",
             Kind::Call { call, .. } => call.label(),
             Kind::Completion { .. } => match graph
                 .node(EventId {

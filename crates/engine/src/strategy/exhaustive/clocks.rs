@@ -90,11 +90,22 @@ impl Graph {
                 let earlier = (node.value as usize).checked_sub(1);
                 earlier.map(|position| self.machine(object).completions[position])
             }
+            Kind::Send { .. } => None,
             _ => node.source,
         };
         // An event of the same thread comes before anyway, and its clocks are on loan here.
         if let Some(from) = comes_from.filter(|from| from.thread != id.thread) {
             join(own, self.clocks(from));
+        }
+        if let Kind::Receive { ports, wait: true } = node.kind
+            && node.source.is_none()
+        {
+            let port = self.port_list(&ports)[0];
+            for &hang_up in &self.inbox(port).hang_ups {
+                if hang_up.thread != id.thread {
+                    join(own, self.clocks(hang_up));
+                }
+            }
         }
         if let Some(location) = node.kind.reads().or(node.kind.writes()) {
             let accesses = &mut self.cells[location.index()].accesses;

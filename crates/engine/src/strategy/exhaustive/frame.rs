@@ -38,6 +38,13 @@ pub(super) enum Change {
     },
     /// A choice takes another alternative.
     Choose { event: EventId, outcome: u32 },
+    /// A receive takes another message, or none.
+    Take {
+        receive: EventId,
+        send: Option<EventId>,
+    },
+    /// A message arrives earlier.
+    Arrive { send: EventId, position: usize },
     /// An older receive takes a newer send.
     Revisit { receive: EventId, send: EventId },
 }
@@ -51,7 +58,7 @@ impl Frame {
         }
     }
 
-    fn branch(&mut self, change: Change) {
+    pub(super) fn branch(&mut self, change: Change) {
         self.branches.push(Branch {
             keep: self.graph.order.len(),
             change,
@@ -78,6 +85,13 @@ impl Frame {
             } => {
                 graph.move_completion(stamp, call, outcome);
             }
+            Change::Take { receive, send } => graph.take_message(receive, send),
+            Change::Arrive { send, position } => {
+                let Kind::Send { port } = graph.node(send).kind else {
+                    unreachable!("only messages arrive");
+                };
+                graph.arrive(port, send, position);
+            }
             Change::Choose { event, outcome } => graph.node_mut(event).outcome = outcome,
             Change::Revisit { .. } => unreachable!("a revisit makes a frame of its own"),
         }
@@ -97,6 +111,13 @@ impl Frame {
                     call: send,
                     outcome,
                 });
+            }
+            return;
+        }
+        if let Kind::Send { port } = graph.node(send).kind {
+            graph.take_message(receive, Some(send));
+            if graph.is_ordered(port) {
+                graph.arrive(port, send, graph.node(receive).value as usize);
             }
             return;
         }
@@ -237,7 +258,7 @@ impl Frame {
         self.push_revisits(call);
     }
 
-    fn push_revisits(&mut self, send: EventId) {
+    pub(super) fn push_revisits(&mut self, send: EventId) {
         let keep = self.graph.order.len();
         let branches = &mut self.branches;
         revisit::revisits(&mut self.graph, send, |receive| {

@@ -9,7 +9,8 @@
 //! Identifiers here are the graph's own. They survive from run to run, whereas the running world
 //! numbers threads, locations and objects afresh each time.
 
-use crate::event::{EventId, LocationId, ObjectId, ThreadId, Update};
+use super::messages::Inbox;
+use crate::event::{EventId, LocationId, ObjectId, Ports, ThreadId, Update};
 use crate::object::{Call, Object};
 
 #[derive(Clone, Copy, Debug)]
@@ -44,6 +45,21 @@ pub(crate) enum Kind {
     WriteOfUpdate {
         location: LocationId,
     },
+    Send {
+        port: ObjectId,
+    },
+    Receive {
+        ports: Ports,
+        wait: bool,
+    },
+    /// The previous event of the thread at the port is a send, and its source took that.
+    Delivered {
+        port: ObjectId,
+    },
+    HangUp {
+        port: ObjectId,
+        location: LocationId,
+    },
     Call {
         object: ObjectId,
         call: Call,
@@ -67,6 +83,7 @@ impl Kind {
         match *self {
             Kind::Write { location }
             | Kind::WriteOfUpdate { location }
+            | Kind::HangUp { location, .. }
             | Kind::End { location } => Some(location),
             _ => None,
         }
@@ -80,10 +97,12 @@ pub(crate) struct Node {
     pub(crate) stamp: u32,
     /// From this position on, insertion order has events of this thread only, up to this one.
     pub(crate) run: u32,
-    /// For a read, the write it takes its value from; `None` is the initial value.
+    /// For a read, the write it takes its value from; `None` is the initial value. For a receive,
+    /// the send whose message it takes; for a send, the receive that takes it.
     pub(crate) source: Option<EventId>,
     pub(crate) outcome: u32,
-    /// For a write, the value; for a completion, its position among those of its object.
+    /// For a write, the value; for a completion, its position among those of its object; for a
+    /// receive from an ordered port, how many messages were taken before.
     pub(crate) value: u64,
     /// For a completion: when it was inserted, no older call could have been completed instead.
     /// Deleting events never makes this untrue.
@@ -136,6 +155,8 @@ pub(crate) struct Machine {
     pub(crate) calls: Vec<EventId>,
     /// While the graph is put in a line: how many completions are placed.
     pub(crate) placed: usize,
+    /// If it is a port.
+    pub(crate) inbox: Inbox,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -148,6 +169,8 @@ pub(crate) struct Graph {
     pub(crate) order: Vec<EventId>,
     pub(crate) cells: Vec<Cell>,
     pub(crate) machines: Vec<Machine>,
+    /// Lists of ports that receives look at.
+    pub(crate) port_lists: Vec<Vec<ObjectId>>,
     /// Entries of a clock; at least the number of lines.
     pub(super) width: usize,
 }
@@ -335,8 +358,9 @@ impl Graph {
         if let Some(location) = kind.reads() {
             self.cell_mut(location).reads.push(id);
         }
-        if let Kind::Call { object, .. } = kind {
-            self.machine_mut(object).calls.push(id);
+        match kind {
+            Kind::Call { object, .. } => self.machine_mut(object).calls.push(id),
+            _ => self.enter_inboxes(id, kind),
         }
         id
     }

@@ -14,6 +14,7 @@ mod binding;
 mod clocks;
 mod frame;
 pub(crate) mod graph;
+mod messages;
 mod revisit;
 mod undo;
 
@@ -131,8 +132,11 @@ impl Exhaustive {
                 self.insert_call(state);
                 continue;
             }
-            self.insert(state, thread, here);
-            return Ok(Choice::run(here));
+            let outcome = self.insert(state, thread, here);
+            return Ok(Choice {
+                outcome,
+                ..Choice::run(here)
+            });
         }
     }
 
@@ -162,8 +166,9 @@ impl Exhaustive {
         Some(())
     }
 
-    /// Inserts the pending operation of a thread, which is not a call, the canonical way.
-    fn insert(&mut self, state: &State, thread: ThreadId, here: ThreadId) {
+    /// Inserts the pending operation of a thread, which is not a call, the canonical way; says which
+    /// of its outcomes that is in the running world.
+    fn insert(&mut self, state: &State, thread: ThreadId, here: ThreadId) -> u32 {
         let binding = &mut self.binding;
         let frame = self.frames.last_mut().expect("a run has a frame");
         let graph = &mut frame.graph;
@@ -208,14 +213,31 @@ impl Exhaustive {
                     frame.append_write(thread, Kind::WriteOfUpdate { location }, location, new);
                 }
             }
-            Operation::Send { .. }
-            | Operation::Receive { .. }
-            | Operation::Delivered { .. }
-            | Operation::HangUp { .. } => unimplemented!(),
+            Operation::Send { port } => {
+                let port = binding.object(graph, state, port);
+                frame.push_send(thread, port);
+            }
+            Operation::Receive { ports, wait } => {
+                let ports = binding.ports(graph, state, ports);
+                let source = frame.push_receive(thread, ports, wait);
+                return binding
+                    .message(&frame.graph, state, here, source)
+                    .unwrap_or(0);
+            }
+            Operation::Delivered { port } => {
+                let port = binding.object(graph, state, port);
+                frame.push_delivered(thread, port);
+            }
+            Operation::HangUp { port, location } => {
+                let port = binding.object(graph, state, port);
+                let location = binding.location(graph, state, location);
+                frame.append_write(thread, Kind::HangUp { port, location }, location, 1);
+            }
             Operation::Call { .. } | Operation::Assume => {
                 unreachable!("calls are inserted on their own, and what never goes on is not")
             }
         }
+        0
     }
 }
 

@@ -26,6 +26,11 @@ pub(super) fn revisits(graph: &mut Graph, send: EventId, mut found: impl FnMut(E
             let completions = &graph.machine(object).completions;
             &completions[completions.partition_point(|&completion| covers(prefix, completion))..]
         }
+        Kind::Send { port } => {
+            // So do receives from one port.
+            let receives = &graph.inbox(port).receives;
+            &receives[receives.partition_point(|&receive| covers(prefix, receive))..]
+        }
         kind => {
             let location = kind.writes().expect("a send is a call or a write");
             &graph.cell(location).reads[known_reads.unwrap_or(0)..]
@@ -68,6 +73,7 @@ fn matches(graph: &Graph, event: EventId, send: EventId) -> bool {
             }
             _ => false,
         },
+        Kind::Send { .. } => graph.may_take(event, send),
         kind => node.kind.reads().is_some() && node.kind.reads() == kind.writes(),
     }
 }
@@ -87,12 +93,21 @@ fn is_maximal(graph: &Graph, event: EventId, send: EventId) -> bool {
             .any(|&later| kept(later))
     };
     match node.kind {
-        Kind::Begin | Kind::Spawn { .. } | Kind::Join { .. } | Kind::Local => true,
+        Kind::Begin
+        | Kind::Spawn { .. }
+        | Kind::Join { .. }
+        | Kind::Delivered { .. }
+        | Kind::Local => true,
+        Kind::Send { port } => graph.is_maximal_send(event, port, kept),
+        Kind::Receive { ports, wait } => graph.is_maximal_receive(event, ports, wait, kept),
         Kind::Choose { .. } => node.outcome == 0,
         Kind::Read { location } | Kind::ReadForUpdate { location, .. } => {
             node.source.is_none_or(kept) && last_in_coherence(location, node.source)
         }
-        Kind::Write { location } | Kind::WriteOfUpdate { location } | Kind::End { location } => {
+        Kind::Write { location }
+        | Kind::WriteOfUpdate { location }
+        | Kind::HangUp { location, .. }
+        | Kind::End { location } => {
             let is_read = |&read: &EventId| graph.node(read).source == Some(event) && kept(read);
             !graph.cell(location).reads.iter().any(is_read)
                 && last_in_coherence(location, Some(event))

@@ -26,6 +26,7 @@ impl Graph {
                     machine.states.pop();
                 }
                 kind => {
+                    self.leave_inboxes(id, kind, node.source);
                     if let Some(location) = kind.reads() {
                         self.cell_mut(location).reads.pop();
                     }
@@ -94,7 +95,10 @@ impl Graph {
             machine
                 .calls
                 .extend(from.calls.iter().copied().filter(|&id| keep(id)));
+            machine.inbox.restrict(&from.inbox, keep);
         }
+        self.port_lists.clone_from(&whole.port_lists);
+        self.forget_lost_receives(keep);
         for stamp in 0..self.order.len() as u32 {
             let id = self.order[stamp as usize];
             let run = self.run_before(stamp, id.thread);

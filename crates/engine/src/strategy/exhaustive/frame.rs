@@ -2,6 +2,7 @@
 
 use super::clocks::covers;
 use super::graph::{Graph, Kind};
+use super::reduce::Reductions;
 use super::revisit;
 use crate::event::{EventId, LocationId, ThreadId};
 
@@ -51,9 +52,9 @@ pub(super) enum Change {
 
 impl Frame {
     /// An empty graph in which nothing was chosen.
-    pub(super) fn new() -> Self {
+    pub(super) fn new(reductions: Reductions) -> Self {
         Frame {
-            graph: Graph::new(),
+            graph: Graph::new(reductions),
             ..Frame::default()
         }
     }
@@ -288,13 +289,22 @@ impl Frame {
         let oldest = calls
             .iter()
             .map(|&(id, _)| id)
-            .min_by_key(|&id| graph.node(id).stamp);
+            .min_by_key(|&id| graph.rank(id));
         if let Some(oldest) = oldest {
             let completion = self.graph.push_completion(oldest, 0);
             self.graph.node_mut(completion).oldest = true;
             self.graph.set_clocks(completion);
             let stamp = self.graph.node(completion).stamp;
-            for &(call, outcomes) in &calls {
+            let settled = self.graph.is_early_release(oldest);
+            for (position, &(call, outcomes)) in calls.iter().enumerate() {
+                let stands_for = |&(other, _): &(EventId, u32)| {
+                    other != call && self.graph.are_interchangeable(other, call)
+                };
+                let left_out =
+                    settled || stands_for(&(oldest, 0)) || calls[..position].iter().any(stands_for);
+                if call != oldest && left_out {
+                    continue;
+                }
                 for outcome in u32::from(call == oldest)..outcomes {
                     self.branch(Change::Complete {
                         stamp,

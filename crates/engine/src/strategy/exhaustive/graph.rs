@@ -10,7 +10,8 @@
 //! numbers threads, locations and objects afresh each time.
 
 use super::messages::Inbox;
-use crate::event::{EventId, LocationId, ObjectId, Ports, ThreadId, Update};
+use super::reduce::Reductions;
+use crate::event::{EventId, LocationId, ObjectId, Ports, SiteId, ThreadId, Update};
 use crate::object::{Call, Object};
 
 #[derive(Clone, Copy, Debug)]
@@ -117,6 +118,8 @@ pub(crate) struct Node {
 pub(crate) struct Line {
     pub(crate) nodes: Vec<Node>,
     pub(crate) spawned_by: Option<EventId>,
+    /// Where the thread was created.
+    pub(super) place: Option<SiteId>,
     pub(super) depth: u32,
     pub(super) live: bool,
     /// Written by the thread's end.
@@ -171,6 +174,7 @@ pub(crate) struct Graph {
     pub(crate) machines: Vec<Machine>,
     /// Lists of ports that receives look at.
     pub(crate) port_lists: Vec<Vec<ObjectId>>,
+    pub(super) reductions: Reductions,
     /// Entries of a clock; at least the number of lines.
     pub(super) width: usize,
 }
@@ -184,9 +188,10 @@ impl Machine {
 
 impl Graph {
     /// A graph with the main thread and no event.
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(reductions: Reductions) -> Self {
         let mut graph = Graph {
             width: 4,
+            reductions,
             ..Graph::default()
         };
         graph.add_thread(None);
@@ -276,9 +281,10 @@ impl Graph {
     }
 
     /// Adds the creation of a thread.
-    pub(crate) fn spawn(&mut self, thread: ThreadId) -> ThreadId {
+    pub(crate) fn spawn(&mut self, thread: ThreadId, place: SiteId) -> ThreadId {
         let index = self.lines[thread.index()].nodes.len() as u32;
         let child = self.add_thread(Some(EventId { thread, index }));
+        self.lines[child.index()].place = Some(place);
         let id = self.push(thread, Kind::Spawn { child });
         self.set_clocks(id);
         child

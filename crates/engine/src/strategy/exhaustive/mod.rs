@@ -15,12 +15,15 @@ mod clocks;
 mod frame;
 pub(crate) mod graph;
 mod messages;
+mod reduce;
 mod revisit;
 mod undo;
 
 use binding::Binding;
 use frame::{Branch, Change, Frame};
 use graph::Kind;
+
+pub use reduce::Reductions;
 
 use super::{Choice, Divergence, Strategy};
 use crate::event::{EventId, Operation, ThreadId};
@@ -38,12 +41,21 @@ pub struct Exhaustive {
     binding: Binding,
     extending: bool,
     started: bool,
+    reductions: Reductions,
 }
 
 impl Exhaustive {
     /// A search that has run nothing yet.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// A search that leaves out what these reductions say.
+    pub fn reduced(reductions: Reductions) -> Self {
+        Exhaustive {
+            reductions,
+            ..Self::default()
+        }
     }
 
     /// Takes branches until one leads to a graph that can be run.
@@ -176,7 +188,7 @@ impl Exhaustive {
             Operation::Begin => frame.push_plain(thread, Kind::Begin),
             Operation::Yield | Operation::Fence { .. } => frame.push_plain(thread, Kind::Local),
             Operation::Spawn => {
-                let child = graph.spawn(thread);
+                let child = graph.spawn(thread, state.pending_site(here));
                 binding.bind_thread(child, ThreadId::new(state.execution().threads.len()));
             }
             Operation::Join { target } => {
@@ -249,7 +261,7 @@ impl Strategy for Exhaustive {
         if std::mem::replace(&mut self.started, true) {
             return self.next_graph();
         }
-        self.frames.push(Frame::new());
+        self.frames.push(Frame::new(self.reductions));
         true
     }
 

@@ -69,6 +69,7 @@ fn matches(graph: &Graph, event: EventId, send: EventId) -> bool {
         Kind::Call { object, call } => match node.kind {
             Kind::Completion { object: of } => {
                 of == object
+                    && !graph.is_settled(event, send)
                     && graph.machine(object).states[node.value as usize].open(call, send.thread)
             }
             _ => false,
@@ -148,20 +149,27 @@ fn older_call_waits(
         index: completion.index - 1,
         ..completion
     };
-    let stamp = graph.node(call).stamp;
-    let older = machine
+    let rank = graph.rank(call);
+    // Without that reduction, in insertion order.
+    let may_rank_before =
+        |other: &&EventId| graph.reductions.releases || graph.rank(**other) < rank;
+    machine
         .calls
-        .partition_point(|&other| graph.node(other).stamp < stamp);
-    machine.calls[..older].iter().any(|&other| {
-        let Kind::Call { call, .. } = graph.node(other).kind else {
-            return false;
-        };
-        !completed_before(graph, other, position) && kept(other) && state.open(call, other.thread)
-    })
+        .iter()
+        .take_while(may_rank_before)
+        .any(|&other| {
+            let Kind::Call { call, .. } = graph.node(other).kind else {
+                return false;
+            };
+            graph.rank(other) < rank
+                && !completed_before(graph, other, position)
+                && kept(other)
+                && state.open(call, other.thread)
+        })
 }
 
 /// Whether the call is completed before this position of its object's completions.
-fn completed_before(graph: &Graph, call: EventId, position: u64) -> bool {
+pub(super) fn completed_before(graph: &Graph, call: EventId, position: u64) -> bool {
     let nodes = &graph.lines[call.thread.index()].nodes;
     nodes
         .get(call.index as usize + 1)

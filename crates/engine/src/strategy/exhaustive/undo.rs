@@ -45,6 +45,7 @@ impl Graph {
         let prefix = whole.causal(send);
         let keep = |id: EventId| whole.node(id).stamp <= last || covers(prefix, id);
         self.width = whole.width;
+        self.reductions = whole.reductions;
         self.order.clear();
         self.order
             .extend(whole.order.iter().copied().filter(|&id| keep(id)));
@@ -58,6 +59,7 @@ impl Graph {
             line.nodes.extend_from_slice(&from.nodes[..kept]);
             line.live = from.live && from.spawned_by.is_none_or(keep);
             line.spawned_by = from.spawned_by;
+            line.place = from.place;
             line.depth = from.depth;
             line.ended = from.ended;
         }

@@ -162,6 +162,20 @@ pub enum Operation {
         /// Becomes 1, for those who do not want to wait for it.
         location: LocationId,
     },
+    /// Wait at a barrier until a whole group has come.
+    Meet {
+        /// The barrier.
+        barrier: ObjectId,
+    },
+    /// Ask whether a thread led the group it met in.
+    Leads {
+        /// The barrier.
+        barrier: ObjectId,
+        /// Who was in the group.
+        member: ThreadId,
+        /// How often it had met others there before.
+        round: u32,
+    },
     /// Call a synchronisation object and wait for the call to complete.
     Call {
         /// The object called.
@@ -192,6 +206,8 @@ impl Operation {
             Operation::Receive { wait: false, .. } => "try-receive",
             Operation::Delivered { .. } => "delivered",
             Operation::HangUp { .. } => "hang-up",
+            Operation::Meet { .. } => "wait",
+            Operation::Leads { .. } => "is-leader",
             Operation::Call { call, .. } => call.label(),
         }
     }
@@ -210,11 +226,13 @@ impl Operation {
         )
     }
 
-    /// The object this operation calls, or the port it uses, if there is exactly one.
+    /// The object this operation calls, or the port or barrier it uses, if there is exactly one.
     pub fn object(&self) -> Option<ObjectId> {
         match self {
             Operation::Call { object, .. } => Some(*object),
             Operation::Send { port }
+            | Operation::Meet { barrier: port }
+            | Operation::Leads { barrier: port, .. }
             | Operation::Delivered { port }
             | Operation::HangUp { port, .. }
             | Operation::Receive {
@@ -391,7 +409,7 @@ impl Reply {
         }
     }
 
-    /// Of a load, an update or a choice; the number of a message sent.
+    /// Of a load, an update or a choice; the number of a message sent, or of a meeting.
     #[inline]
     pub fn to_value(self) -> u64 {
         self.0

@@ -6,7 +6,7 @@
 //! [`Execution::fingerprint`] names it in 64 bits.
 
 use crate::check::panic::Panic;
-use crate::event::{Event, EventId, ObjectId, Operation, Ports, SiteId, ThreadId};
+use crate::event::{Event, EventId, ObjectId, Operation, Ports, Reply, SiteId, ThreadId};
 use crate::memory::Location;
 use crate::object::Object;
 use crate::schedule::ThreadPath;
@@ -110,7 +110,7 @@ impl Execution {
             .map(|event| ClassEntry {
                 event: name(event.id),
                 source: event.source.map(name),
-                outcome: distinguishing(&event.operation, event.outcome),
+                outcome: distinguishing(&event.operation, event.outcome, event.reply),
             })
             .collect();
         entries.sort();
@@ -162,6 +162,8 @@ pub(crate) fn decides(operation: &Operation) -> bool {
         | Operation::Update { .. }
         | Operation::Send { .. }
         | Operation::Receive { .. }
+        | Operation::Meet { .. }
+        | Operation::Leads { .. }
         | Operation::Call { .. } => true,
         Operation::Begin
         | Operation::End
@@ -175,12 +177,14 @@ pub(crate) fn decides(operation: &Operation) -> bool {
     }
 }
 
-/// The part of the outcome that tells classes apart: a receive is told by its source, and which of
-/// the messages that was depends on the order of the run.
+/// The part of the outcome that tells classes apart. A receive is told by its source, and which of
+/// the messages that was depends on the order of the run; so it is with groups. Where an answer is
+/// not free, it is an outcome all the same.
 #[inline]
-pub(crate) fn distinguishing(operation: &Operation, outcome: u32) -> u32 {
+pub(crate) fn distinguishing(operation: &Operation, outcome: u32, reply: Reply) -> u32 {
     match operation {
-        Operation::Receive { .. } => 0,
+        Operation::Receive { .. } | Operation::Meet { .. } => 0,
+        Operation::Leads { .. } => u32::from(reply.to_answer()),
         _ => outcome,
     }
 }

@@ -19,6 +19,7 @@ pub mod object;
 mod rng;
 pub mod schedule;
 pub mod strategy;
+mod subsets;
 mod world;
 
 pub use event::{

@@ -6,6 +6,7 @@
 //! up to its next operation. The set of enabled threads is kept up to date as operations are
 //! announced and performed, so a decision costs the same whatever the number of threads.
 
+mod meetings;
 mod messages;
 
 use crate::check::panic::Panic;
@@ -132,6 +133,12 @@ impl State {
                 self.execution.objects[object.index()].outcomes(call, thread)
             }
             Operation::Receive { ports, .. } => self.messages(ports).count().max(1) as u32,
+            Operation::Meet { barrier } => self.groups(barrier, thread),
+            Operation::Leads {
+                barrier,
+                member,
+                round,
+            } => 1 + u32::from(self.barrier(barrier).may_lead_or_not(member, round)),
             _ => 1,
         }
     }
@@ -230,6 +237,11 @@ impl State {
                 self.wait_at(Ports::One(port), thread);
                 self.port(port).delivered(thread).is_some()
             }
+            Operation::Meet { barrier } => {
+                self.wait_at(Ports::One(barrier), thread);
+                self.count_waiting(barrier);
+                return;
+            }
             Operation::Assume => false,
             _ => true,
         };
@@ -290,6 +302,8 @@ impl State {
                 }
                 (source, Reply::value(old))
             }
+            Operation::Meet { barrier } => self.meet(barrier, id, outcome),
+            Operation::Leads { .. } => self.leads(operation, outcome),
             Operation::Send { port } => self.send(port, id),
             Operation::Receive { ports, .. } => self.receive(ports, id, outcome),
             Operation::Delivered { port } => (self.delivered(port, thread), Reply::DONE),
@@ -308,7 +322,7 @@ impl State {
         if record {
             entry.events += 1;
             let decision = if decides(&operation) {
-                self.entry(id, source, distinguishing(&operation, outcome))
+                self.entry(id, source, distinguishing(&operation, outcome, reply))
             } else {
                 0
             };
@@ -630,6 +644,10 @@ impl World {
             Operation::Call { object, .. } => self.state.leave(Ports::One(object), thread),
             Operation::Receive { ports, .. } => self.state.leave(ports, thread),
             Operation::Delivered { port } => self.state.leave(Ports::One(port), thread),
+            Operation::Meet { barrier } => {
+                self.state.leave(Ports::One(barrier), thread);
+                self.state.count_waiting(barrier);
+            }
             _ => {}
         }
     }

@@ -67,7 +67,16 @@ fn next_ready(graph: &Graph, thread: ThreadId) -> Option<EventId> {
     let ready = match node.kind {
         Kind::Begin => line.spawned_by.is_none_or(is_placed),
         Kind::Join { target } => graph.end_of(target).is_some_and(is_placed),
-        Kind::Local | Kind::Spawn { .. } | Kind::Choose { .. } | Kind::Call { .. } => true,
+        Kind::Local | Kind::Spawn { .. } | Kind::Choose { .. } => true,
+        Kind::Call { .. } | Kind::Meet { .. } => true,
+        Kind::Met { barrier } => match node.source {
+            Some(meeting) => is_placed(meeting),
+            None => {
+                graph.machine(barrier).placed as u64 == node.value
+                    && graph.members(id).all(is_placed)
+            }
+        },
+        Kind::Leads { .. } => node.source.is_some_and(is_placed),
         Kind::Completion { object } => graph.machine(object).placed as u64 == node.value,
         Kind::Read { location } => latest(graph, location) == node.source,
         Kind::ReadForUpdate { location, .. } => {
@@ -143,7 +152,8 @@ fn place(graph: &mut Graph, id: EventId, steps: &mut Vec<EventId>) -> u32 {
     graph.set_clocks(id);
     let node = *graph.node(id);
     match node.kind {
-        Kind::Call { .. } => return 1,
+        Kind::Call { .. } | Kind::Meet { .. } => return 1,
+        Kind::Met { barrier } if node.source.is_none() => graph.machine_mut(barrier).placed += 1,
         Kind::Completion { object } => graph.machine_mut(object).placed += 1,
         Kind::Read { location } | Kind::ReadForUpdate { location, .. } => {
             match node.source {

@@ -132,7 +132,9 @@ impl Binding {
             return known;
         }
         let mut index = self.free_object;
-        let used = |machine: &Machine| !machine.calls.is_empty() || !machine.inbox.is_unused();
+        let used = |machine: &Machine| {
+            !(machine.calls.is_empty() && machine.inbox.is_unused() && machine.hall.is_unused())
+        };
         while index < graph.machines.len() && used(&graph.machines[index]) {
             index += 1;
         }
@@ -186,6 +188,24 @@ impl Binding {
         position.map(|position| position as u32)
     }
 
+    /// Which of the groups that could meet in the running world is the one that the graph says.
+    fn group(
+        &self,
+        graph: &Graph,
+        state: &State,
+        barrier: ObjectId,
+        event: EventId,
+    ) -> Option<u32> {
+        let thread = self.to_world(event.thread);
+        let meeting = graph.node(event).source.unwrap_or(event);
+        let members: Vec<ThreadId> = graph
+            .members(meeting)
+            .filter_map(|one| self.threads.world(one.thread.index()))
+            .collect();
+        let barrier = self.objects.world(barrier.index())?;
+        state.group_of(barrier, thread, &members)
+    }
+
     /// The choice that performs the graph's event, if the program still does that.
     pub(super) fn replay(
         &mut self,
@@ -198,6 +218,8 @@ impl Binding {
         if state.is_enabled(thread) && self.fits(graph, state, event) {
             let outcome = match node.kind {
                 Kind::Receive { .. } => self.message(graph, state, thread, node.source),
+                Kind::Met { barrier } => self.group(graph, state, barrier, event),
+                Kind::Leads { .. } => Some(node.outcome.min(state.outcomes(thread) - 1)),
                 _ => Some(node.outcome),
             };
             return Ok(Choice {
@@ -216,15 +238,21 @@ impl Binding {
         state: &State,
     ) -> Result<(), Box<Divergence>> {
         for &thread in &graph.canonical {
-            let Some((event, object, call)) = graph.pending_call(thread) else {
+            let Some((event, node)) = graph.tail(thread) else {
                 continue;
             };
-            let fits = match *state.pending(self.to_world(thread)) {
-                Operation::Call {
-                    object: here,
-                    call: now,
-                } => call == now && self.bind_object(object, here),
-                _ => false,
+            let fits = match (node.kind, *state.pending(self.to_world(thread))) {
+                (
+                    Kind::Call { object, call },
+                    Operation::Call {
+                        object: here,
+                        call: now,
+                    },
+                ) => call == now && self.bind_object(object, here),
+                (Kind::Meet { barrier }, Operation::Meet { barrier: here }) => {
+                    self.bind_object(barrier, here)
+                }
+                (kind, _) => !matches!(kind, Kind::Call { .. } | Kind::Meet { .. }),
             };
             if !fits {
                 return Err(self.divergence(graph, state, event));
@@ -276,6 +304,21 @@ impl Binding {
                 self.bind_location(location, here)
                     && update == now
                     && graph.value(location, node.source) == value(here)
+            }
+            (Kind::Met { barrier }, Operation::Meet { barrier: here }) => {
+                self.bind_object(barrier, here)
+                    && self.group(graph, state, barrier, event).is_some()
+            }
+            (
+                Kind::Leads { barrier },
+                Operation::Leads {
+                    barrier: here,
+                    member,
+                    round,
+                },
+            ) => {
+                self.bind_object(barrier, here)
+                    && graph.meeting_of(barrier, self.to_graph(member), round) == node.source
             }
             (Kind::Send { port }, Operation::Send { port: here })
             | (Kind::Delivered { port }, Operation::Delivered { port: here }) => {
@@ -341,6 +384,8 @@ impl Binding {
             Kind::Receive { wait: false, .. } => "try-receive",
             Kind::Delivered { .. } => "delivered",
             Kind::HangUp { .. } => "hang-up",
+            Kind::Meet { .. } | Kind::Met { .. } => "wait",
+            Kind::Leads { .. } => "is-leader",
             Kind::Call { call, .. } => call.label(),
             Kind::Completion { .. } => match graph
                 .node(EventId {

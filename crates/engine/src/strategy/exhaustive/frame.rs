@@ -44,8 +44,17 @@ pub(super) enum Change {
         receive: EventId,
         send: Option<EventId>,
     },
+    /// The meeting with this stamp is of another group.
+    Group { stamp: u32, group: u32 },
     /// A message arrives earlier.
     Arrive { send: EventId, position: usize },
+    /// An older meeting is of a group with the newest who came, and with some of those who came
+    /// since then.
+    Gather {
+        meeting: EventId,
+        newest: EventId,
+        companions: u32,
+    },
     /// An older receive takes a newer send.
     Revisit { receive: EventId, send: EventId },
 }
@@ -86,6 +95,7 @@ impl Frame {
             } => {
                 graph.move_completion(stamp, call, outcome);
             }
+            Change::Group { stamp, group } => graph.move_meeting(stamp, group),
             Change::Take { receive, send } => graph.take_message(receive, send),
             Change::Arrive { send, position } => {
                 let Kind::Send { port } = graph.node(send).kind else {
@@ -94,7 +104,9 @@ impl Frame {
                 graph.arrive(port, send, position);
             }
             Change::Choose { event, outcome } => graph.node_mut(event).outcome = outcome,
-            Change::Revisit { .. } => unreachable!("a revisit makes a frame of its own"),
+            Change::Revisit { .. } | Change::Gather { .. } => {
+                unreachable!("a revisit makes a frame of its own")
+            }
         }
     }
 
@@ -113,6 +125,10 @@ impl Frame {
                     outcome,
                 });
             }
+            return;
+        }
+        if let Kind::Meet { barrier } = graph.node(send).kind {
+            self.take_late(receive, barrier);
             return;
         }
         if let Kind::Send { port } = graph.node(send).kind {

@@ -9,6 +9,7 @@
 //! Identifiers here are the graph's own. They survive from run to run, whereas the running world
 //! numbers threads, locations and objects afresh each time.
 
+use super::meetings::Hall;
 use super::messages::Inbox;
 use super::reduce::Reductions;
 use crate::event::{EventId, LocationId, ObjectId, Ports, SiteId, ThreadId, Update};
@@ -61,6 +62,19 @@ pub(crate) enum Kind {
         port: ObjectId,
         location: LocationId,
     },
+    /// To come to a barrier. Its source is the meeting of its group.
+    Meet {
+        barrier: ObjectId,
+    },
+    /// To go on from a barrier; the previous event of the thread is that it came. Without a source it
+    /// is the meeting of the group, else its source is.
+    Met {
+        barrier: ObjectId,
+    },
+    /// To ask about the leader of the group whose meeting is its source.
+    Leads {
+        barrier: ObjectId,
+    },
     Call {
         object: ObjectId,
         call: Call,
@@ -102,7 +116,8 @@ pub(crate) struct Node {
     /// the send whose message it takes; for a send, the receive that takes it.
     pub(crate) source: Option<EventId>,
     pub(crate) outcome: u32,
-    /// For a write, the value; for a completion, its position among those of its object; for a
+    /// For a write, the value; for a completion or the meeting of a group, its position among those
+    /// of its object; for a question about a leader, of whom; for a
     /// receive from an ordered port, how many messages were taken before.
     pub(crate) value: u64,
     /// For a completion: when it was inserted, no older call could have been completed instead.
@@ -160,6 +175,8 @@ pub(crate) struct Machine {
     pub(crate) placed: usize,
     /// If it is a port.
     pub(crate) inbox: Inbox,
+    /// If it is a barrier.
+    pub(crate) hall: Hall,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -233,6 +250,12 @@ impl Graph {
             },
             &nodes[index],
         ))
+    }
+
+    /// Whether a thread has called an object or come to a barrier, and waits.
+    pub(crate) fn is_waiting(&self, thread: ThreadId) -> bool {
+        let last = self.tail(thread).map(|(_, node)| node.kind);
+        matches!(last, Some(Kind::Call { .. } | Kind::Meet { .. }))
     }
 
     /// The call a thread waits for, if its last event is one.
@@ -366,7 +389,10 @@ impl Graph {
         }
         match kind {
             Kind::Call { object, .. } => self.machine_mut(object).calls.push(id),
-            _ => self.enter_inboxes(id, kind),
+            _ => {
+                self.enter_inboxes(id, kind);
+                self.enter_hall(id, kind);
+            }
         }
         id
     }

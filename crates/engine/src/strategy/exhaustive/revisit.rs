@@ -53,7 +53,7 @@ pub(super) fn revisits(graph: &mut Graph, send: EventId, mut found: impl FnMut(E
             stamp = graph.node(event).run as usize;
             continue;
         }
-        if !is_maximal(graph, event, send) {
+        if !is_maximal(graph, event, send, prefix) {
             return;
         }
         if matches(graph, event, send) {
@@ -79,11 +79,20 @@ fn matches(graph: &Graph, event: EventId, send: EventId) -> bool {
     }
 }
 
+/// Whether everything that a revisit of `receive` deletes, and the receive itself, is what the search
+/// would have chosen first.
+pub(super) fn all_maximal(graph: &Graph, receive: EventId, send: EventId, prefix: &[u32]) -> bool {
+    let after = graph.node(receive).stamp as usize..graph.node(send).stamp as usize;
+    let mut deleted = graph.order[after]
+        .iter()
+        .filter(|&&event| !covers(prefix, event));
+    deleted.all(|&event| is_maximal(graph, event, send, prefix))
+}
+
 /// Whether the search would have added the event the same way, seen from what is kept: what was
-/// inserted no later than it, and what the send depends on.
-fn is_maximal(graph: &Graph, event: EventId, send: EventId) -> bool {
+/// inserted no later than it, and what the send depends on, which `prefix` covers.
+fn is_maximal(graph: &Graph, event: EventId, send: EventId, prefix: &[u32]) -> bool {
     let node = graph.node(event);
-    let prefix = graph.causal(send);
     let kept = |other: EventId| {
         other != send && (graph.node(other).stamp <= node.stamp || covers(prefix, other))
     };
@@ -99,6 +108,11 @@ fn is_maximal(graph: &Graph, event: EventId, send: EventId) -> bool {
         | Kind::Join { .. }
         | Kind::Delivered { .. }
         | Kind::Local => true,
+        Kind::Meet { .. } => !node.source.is_some_and(kept),
+        Kind::Met { barrier } => {
+            node.source.is_some() || graph.is_maximal_meeting(barrier, event, kept)
+        }
+        Kind::Leads { barrier } => graph.first_answer(barrier, event, kept).0 == node.outcome,
         Kind::Send { port } => graph.is_maximal_send(event, port, kept),
         Kind::Receive { ports, wait } => graph.is_maximal_receive(event, ports, wait, kept),
         Kind::Choose { .. } => node.outcome == 0,

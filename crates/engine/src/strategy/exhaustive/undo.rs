@@ -27,6 +27,7 @@ impl Graph {
                 }
                 kind => {
                     self.leave_inboxes(id, kind, node.source);
+                    self.leave_hall(id, kind, node.source);
                     if let Some(location) = kind.reads() {
                         self.cell_mut(location).reads.pop();
                     }
@@ -38,11 +39,10 @@ impl Graph {
         }
     }
 
-    /// Makes this graph the part of `whole` that a revisit of `receive` by `send` keeps: what was
-    /// inserted no later than the receive, and what the send depends on.
-    pub(crate) fn restrict(&mut self, whole: &Graph, receive: EventId, send: EventId) {
+    /// Makes this graph the part of `whole` that a revisit of `receive` keeps: what was inserted no
+    /// later than the receive, and what the send depends on, which `prefix` covers.
+    pub(crate) fn restrict(&mut self, whole: &Graph, receive: EventId, prefix: &[u32]) {
         let last = whole.node(receive).stamp;
-        let prefix = whole.causal(send);
         let keep = |id: EventId| whole.node(id).stamp <= last || covers(prefix, id);
         self.width = whole.width;
         self.reductions = whole.reductions;
@@ -98,9 +98,11 @@ impl Graph {
                 .calls
                 .extend(from.calls.iter().copied().filter(|&id| keep(id)));
             machine.inbox.restrict(&from.inbox, keep);
+            machine.hall.restrict(&from.hall, keep);
         }
         self.port_lists.clone_from(&whole.port_lists);
         self.forget_lost_receives(keep);
+        self.forget_lost_meetings(keep);
         for stamp in 0..self.order.len() as u32 {
             let id = self.order[stamp as usize];
             let run = self.run_before(stamp, id.thread);

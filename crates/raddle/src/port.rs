@@ -35,11 +35,11 @@
 //! of the choices that the engine explores, so that a test does not pass because of luck with an
 //! order that nobody promised. Outside one, the message that came first is received first.
 
-#[cfg(feature = "check")]
-mod controlled;
 #[doc(hidden)]
 #[path = "port/select.rs"]
 pub mod __select;
+#[cfg(feature = "check")]
+mod controlled;
 
 #[cfg(not(feature = "check"))]
 pub use crate::plain::port::{Port, Sender};

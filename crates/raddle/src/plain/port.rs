@@ -87,7 +87,7 @@ impl<T> Port<T> {
         Port::new(Kind::bounded(bound))
     }
 
-    pub(crate) fn new(kind: Kind) -> Self {
+    fn new(kind: Kind) -> Self {
         let state = State {
             messages: VecDeque::new(),
             sent: 0,
@@ -118,16 +118,6 @@ impl<T> Port<T> {
         self.take()
     }
 
-    #[doc(hidden)]
-    pub fn __this(&self) -> &Self {
-        self
-    }
-
-    #[doc(hidden)]
-    pub fn __take(&self, _message: u32) -> T {
-        self.take()
-    }
-
     /// The next message, which must be there.
     pub(crate) fn take(&self) -> T {
         let mut state = self.shared.state();
@@ -138,6 +128,20 @@ impl<T> Port<T> {
             self.shared.taken.notify_all();
         }
         message
+    }
+}
+
+/// For `select!`.
+#[cfg(not(feature = "check"))]
+impl<T> Port<T> {
+    #[doc(hidden)]
+    pub fn __this(&self) -> &Self {
+        self
+    }
+
+    #[doc(hidden)]
+    pub fn __take(&self, _message: u32) -> T {
+        self.take()
     }
 }
 

@@ -52,13 +52,13 @@ impl<T> Port<T> {
     /// A port whose senders never wait.
     #[track_caller]
     pub fn asynchronous() -> Self {
-        Port::new(Kind::Asynchronous)
+        Port::new(Kind::Asynchronous, plain::port::Port::asynchronous)
     }
 
     /// A port whose senders wait until their message has been received.
     #[track_caller]
     pub fn synchronous() -> Self {
-        Port::new(Kind::Synchronous)
+        Port::new(Kind::Synchronous, plain::port::Port::synchronous)
     }
 
     /// A port whose senders wait while `bound` messages are waiting.
@@ -68,17 +68,17 @@ impl<T> Port<T> {
     /// If `bound` is 0: that is [`Port::synchronous`].
     #[track_caller]
     pub fn bounded(bound: usize) -> Self {
-        Port::new(Kind::bounded(bound))
+        Port::new(Kind::bounded(bound), || plain::port::Port::bounded(bound))
     }
 
     #[track_caller]
-    fn new(kind: Kind) -> Self {
+    fn new(kind: Kind, outside: impl FnOnce() -> plain::port::Port<T>) -> Self {
         let made = Made {
             kind: "Port",
             place: Location::caller(),
         };
         let end = match current() {
-            None => End::Outside(plain::port::Port::new(kind)),
+            None => End::Outside(outside()),
             Some(context) => End::Inside(Arc::new(Shared {
                 mailbox: Mailbox::new(context, made, port::Port::unordered()),
                 kind,

@@ -163,7 +163,9 @@ pub fn wait(alternatives: &[Open<'_>]) -> Chosen {
     for (position, alternative) in alternatives.iter().enumerate() {
         let Some(port) = alternative.0 else { continue };
         assert!(
-            ports.iter().all(|&other: &&dyn Alternative| other.address() != port.address()),
+            ports
+                .iter()
+                .all(|&other: &&dyn Alternative| other.address() != port.address()),
             "raddle: two open alternatives of a select! are for the same port; have one, and look at \
              the message in its body"
         );
@@ -199,6 +201,7 @@ impl Chosen {
     /// Its message.
     #[track_caller]
     pub fn take<T>(&self, port: Option<&Port<T>>) -> T {
-        port.expect("only what is open is chosen").__take(self.message)
+        port.expect("only what is open is chosen")
+            .__take(self.message)
     }
 }

@@ -75,40 +75,70 @@ impl<T> Mailbox<T> {
         reply.to_received()
     }
 
+    /// As [`Mailbox::receive`] without a wait, and the thread is not unwound before it is done.
+    pub(crate) fn receive_protected(
+        &self,
+        context: &Context,
+        place: &'static Location<'static>,
+    ) -> Received {
+        let operation = context.with_world(|world| Operation::Receive {
+            ports: Ports::One(self.object(context, world)),
+            wait: false,
+        });
+        context.perform_protected(place, operation).to_received()
+    }
+
     pub(crate) fn messages(&self) -> &Messages<T> {
         &self.messages
     }
 }
 
 /// Messages by number.
-pub(crate) struct Messages<T>(Mutex<Vec<(u32, T)>>);
+pub(crate) struct Messages<T>(Mutex<Kept<T>>);
+
+struct Kept<T> {
+    /// Nobody will take a message any more.
+    closed: bool,
+    list: Vec<(u32, T)>,
+}
 
 impl<T> Messages<T> {
-    pub(crate) const fn new() -> Self {
-        Messages(Mutex::new(Vec::new()))
+    pub(crate) fn new() -> Self {
+        let (closed, list) = (false, Vec::new());
+        Messages(Mutex::new(Kept { closed, list }))
     }
 
-    fn all(&self) -> MutexGuard<'_, Vec<(u32, T)>> {
+    fn kept(&self) -> MutexGuard<'_, Kept<T>> {
         // Nothing panics while the lock is held.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Keeps the message, or drops it if nobody will take it.
     pub(crate) fn put(&self, number: u32, message: T) {
-        self.all().push((number, message));
+        let mut kept = self.kept();
+        if !kept.closed {
+            kept.list.push((number, message));
+            return;
+        }
+        drop(kept);
+        drop(message);
     }
 
     /// The message with this number, which must be there.
     pub(crate) fn take(&self, number: u32) -> T {
-        let mut all = self.all();
-        let position = all.iter().position(|&(other, _)| other == number);
+        let list = &mut self.kept().list;
+        let position = list.iter().position(|&(other, _)| other == number);
         let position = position.expect("raddle: a message without contents; please report this");
-        all.remove(position).1
+        list.remove(position).1
     }
 
-    /// Drops them all.
-    pub(crate) fn clear(&self) {
-        let all = std::mem::take(&mut *self.all());
-        drop(all);
+    /// Drops all messages, those that are still to come too.
+    pub(crate) fn close(&self) {
+        let mut kept = self.kept();
+        kept.closed = true;
+        let list = std::mem::take(&mut kept.list);
+        drop(kept);
+        drop(list);
     }
 }
 

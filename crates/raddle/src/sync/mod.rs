@@ -9,6 +9,7 @@ pub mod atomic;
 mod barrier;
 #[cfg(feature = "check")]
 mod condvar;
+pub mod mpsc;
 #[cfg(feature = "check")]
 mod mutex;
 #[cfg(feature = "check")]

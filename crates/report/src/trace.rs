@@ -241,6 +241,9 @@ impl Things {
                     _ => format!("{what}: nothing there"),
                 }
             }
+            Operation::Delivered { port } => {
+                format!("delivered to {}", self.object(port.index()))
+            }
             Operation::Choose { alternatives } => {
                 format!("choose {} of {alternatives}", event.outcome)
             }
@@ -273,9 +276,8 @@ impl Things {
             Operation::Join { target } | Operation::IsFinished { target } => {
                 format!("{label} {}", title(execution, *target))
             }
-            Operation::Send { port } | Operation::Delivered { port } => {
-                format!("{label} to {}", self.object(port.index()))
-            }
+            Operation::Send { port } => format!("{label} to {}", self.object(port.index())),
+            Operation::Delivered { port } => format!("deliver to {}", self.object(port.index())),
             Operation::Receive { ports, .. } => {
                 format!("{label} from {}", self.ports(ports, execution))
             }
@@ -306,7 +308,7 @@ fn channel_call(call: &channel::Call, name: &str) -> String {
     match call {
         channel::Call::Send => format!("send to {name}"),
         channel::Call::TrySend => format!("try-send to {name}"),
-        channel::Call::Delivered(_) => format!("delivered to {name}"),
+        channel::Call::Delivered(_) => format!("deliver to {name}"),
         channel::Call::Receive | channel::Call::Accept { .. } => format!("receive from {name}"),
         channel::Call::TryReceive => format!("try-receive from {name}"),
         channel::Call::Clone => format!("clone sender of {name}"),

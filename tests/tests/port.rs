@@ -1,106 +1,18 @@
-//! Ports and selections inside a check, each program run by the search and by plain enumeration, and
-//! the text of failures. What they do outside one is tested where they are.
-//!
-//! The programs that fail stand at the top, so that their line numbers stay what the stories say.
+//! Ports and selections inside a check, each program run by the search and by plain enumeration. What
+//! they do outside one is tested where they are.
 
 use std::collections::BTreeSet;
 
 use raddle::port::{Port, Sender};
 use raddle::sync::Arc;
 use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};
-use raddle::{Checker, FailureKind, Strategy, thread};
+use raddle::{Checker, thread};
 use raddle_tests::classes;
 use raddle_tests::compare::outcomes;
 use raddle_tests::messages::{
     distributed_mutual_exclusion, selecting_buffer, selecting_readers_and_writers,
 };
 use raddle_tests::parity::panics;
-
-fn nobody_answers() {
-    let (questions, answers) = (Port::asynchronous(), Port::<u32>::asynchronous());
-    let ask = questions.sender();
-    let asking = move || {
-        ask.send("why?");
-        answers.receive()
-    };
-    let asker = thread::Builder::new().name("asker".into()).spawn(asking);
-    questions.receive();
-    asker.unwrap().join().unwrap();
-}
-
-fn nobody_listens() {
-    let (left, right) = (Port::synchronous(), Port::<()>::synchronous());
-    let third = Port::<()>::bounded(1);
-    let sender = Port::synchronous().sender();
-    thread::spawn(move || sender.send(1));
-    raddle::select! {
-        () = left.receive() => {}
-        () = right.receive() => {}
-        () = third.receive(), when false => {}
-    }
-}
-
-fn story(program: fn()) -> String {
-    let checker = Checker::new().strategy(Strategy::Exhaustive).named("it");
-    let report = checker.run(program);
-    let failure = &report.failures[0];
-    assert_eq!(failure.kind, FailureKind::Deadlock);
-    let again = Checker::new().strategy(Strategy::Replay(failure.schedule.clone()));
-    assert_eq!(again.run(program).failures[0].message, failure.message);
-    failure.to_string()
-}
-
-#[test]
-fn a_receive_that_nobody_sends_to() {
-    assert_eq!(
-        story(nobody_answers),
-        "\
-deadlock after 1 execution (exhaustive)
-
-  main waits at tests/tests/port.rs:28 for asker to end
-  asker waits at tests/tests/port.rs:24 for a message from Port#2
-
-   step │ main                                 │ asker
-      1 │ spawn asker :26                      │
-      2 │                                      │ send to Port#1 :23
-      3 │ receive from Port#1 (from asker) :27 │
-      4 │ ⏳ join asker :28                    │
-      5 │                                      │ ⏳ receive from Port#2 :24
-
-  Port#1 was made at tests/tests/port.rs:20
-  Port#2 was made at tests/tests/port.rs:20
-
-  replay: RADDLE_REPLAY='raddle schedule 1; main: begin spawn; main.1: begin send; main: receive' \
-         cargo test it -- --exact
-"
-    );
-}
-
-#[test]
-fn a_selection_and_a_send_without_another_side() {
-    assert_eq!(
-        story(nobody_listens),
-        "\
-deadlock after 1 execution (exhaustive)
-
-  main waits at tests/tests/port.rs:36 for a message from Port#1 or Port#2
-  main.1 waits at tests/tests/port.rs:35 for its message to be received from Port#3
-
-   step │ main                                 │ main.1
-      1 │ spawn main.1 :35                     │
-      2 │                                      │ send to Port#3 :35
-      3 │ ⏳ receive from Port#1 or Port#2 :36 │
-      4 │                                      │ ⏳ deliver to Port#3 :35
-
-  Port#1 was made at tests/tests/port.rs:32
-  Port#2 was made at tests/tests/port.rs:32
-  Port#3 was made at tests/tests/port.rs:34
-
-  replay: RADDLE_REPLAY='raddle schedule 1; main: begin spawn; main.1: begin send' cargo test it \
-         -- --exact
-"
-    );
-}
 
 /// What the receiver gets from two threads that each send some numbers to the same port.
 fn received(sent: [&'static [u32]; 2], port: fn() -> Port<u32>) -> (BTreeSet<Vec<u32>>, usize) {

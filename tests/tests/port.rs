@@ -150,7 +150,7 @@ fn a_port_is_used_where_it_was_made() {
         match raddle::choose(0..3) {
             0 => sender.send(1),
             1 => drop(port.receive()),
-            _ => raddle::select! { _ = port.receive() => {} },
+            _ => raddle::port::select! { _ = port.receive() => {} },
         }
     });
     assert_eq!(report.failures.len(), 3);

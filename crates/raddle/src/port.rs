@@ -6,8 +6,9 @@
 //! room ([`Port::bounded`]). [`select!`](crate::select) waits at several ports at once.
 //!
 //! Ports are never closed: a receive that nobody sends to waits for ever, and so does a synchronous
-//! send that nobody receives. Inside a check that is a deadlock, and reported. Where the end of a
-//! conversation matters, use [`sync::mpsc`](crate::sync::mpsc).
+//! send that nobody receives. Inside a check that is a deadlock, and reported. Messages that nobody
+//! receives are dropped with the last end of the port. Where the end of a conversation matters, use
+//! [`sync::mpsc`](crate::sync::mpsc).
 //!
 //! ```
 //! use raddle::port::Port;

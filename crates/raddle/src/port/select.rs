@@ -86,7 +86,13 @@ macro_rules! __select {
 
     // The message is taken in a statement of its own, so that nothing is borrowed in the body.
     (@whole $(($name:ident [$pattern:pat] [$($port:tt)+] [$guard:expr] [$body:expr]))+) => {{
-        let taken = match ($(if $guard { Some($($port)+.__this()) } else { None },)+) {
+        let taken = match ($(
+            if $guard {
+                ::core::option::Option::Some($($port)+.__this())
+            } else {
+                ::core::option::Option::None
+            },
+        )+) {
             ($($name,)+) => {
                 #[allow(unused_mut, reason = "a single alternative need not ask")]
                 let mut chosen = $crate::port::__select::wait(&[

@@ -69,7 +69,7 @@ fn the_message_that_came_first_decides() {
 
 #[test]
 fn a_closed_alternative_is_not_taken_and_its_port_not_looked_up() {
-    let ports = vec![Port::asynchronous(), Port::asynchronous()];
+    let ports: Vec<_> = (0..2).map(|_| Port::asynchronous()).collect();
     ports[0].sender().send(0);
     ports[1].sender().send(1);
     let mut asked = Vec::new();

@@ -7,7 +7,7 @@
 //!
 //! - in which order the messages of different senders arrive,
 //! - what somebody finds who does not wait (`try_recv`, `try_send`), or whose time may run out
-//!   (`recv_timeout`, if [timeouts](crate::Checker::timeouts) are explored),
+//!   (`recv_timeout`, unless `Checker::timeouts` is off),
 //! - whether an end is gone already when the other side looks.
 
 pub use std::sync::mpsc::{RecvError, RecvTimeoutError, SendError, TryRecvError, TrySendError};

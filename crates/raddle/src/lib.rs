@@ -8,8 +8,11 @@ mod choose;
 mod environment;
 #[cfg(feature = "check")]
 mod identity;
+#[cfg(feature = "check")]
+mod mailbox;
 pub mod monitor;
 mod plain;
+pub mod port;
 #[cfg(feature = "check")]
 mod run;
 #[cfg(feature = "check")]

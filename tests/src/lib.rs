@@ -1,6 +1,7 @@
 //! What the suites share: running a program under a strategy, and the programs themselves.
 
 mod docs;
+pub mod oracle;
 pub mod parity;
 pub mod programs;
 pub mod random_program;

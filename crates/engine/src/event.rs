@@ -90,6 +90,11 @@ pub enum Operation {
         /// How many there are; at least one.
         alternatives: u32,
     },
+    /// Find out whether something happens that nobody asked for: outcome 1 is that it does.
+    Chance {
+        /// What it is.
+        what: Chance,
+    },
     /// Never go on: the program said that executions like this one do not count (`assume`).
     Assume,
     /// Read a location.
@@ -144,6 +149,7 @@ impl Operation {
             Operation::IsFinished { .. } => "is-finished",
             Operation::Yield => "yield",
             Operation::Choose { .. } => "choose",
+            Operation::Chance { what } => what.label(),
             Operation::Assume => "assume",
             Operation::Load { .. } => "load",
             Operation::Store { .. } => "store",
@@ -178,6 +184,21 @@ impl Operation {
             | Operation::Store { location, .. }
             | Operation::Update { location, .. } => Some(*location),
             _ => None,
+        }
+    }
+}
+
+/// What may happen although nobody asked for it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Chance {
+    /// A parked thread goes on without its token.
+    SpuriousUnpark,
+}
+
+impl Chance {
+    fn label(self) -> &'static str {
+        match self {
+            Chance::SpuriousUnpark => "spurious-unpark",
         }
     }
 }

@@ -146,6 +146,7 @@ pub(crate) fn decides(operation: &Operation) -> bool {
     match operation {
         Operation::IsFinished { .. }
         | Operation::Choose { .. }
+        | Operation::Chance { .. }
         | Operation::Load { .. }
         | Operation::Store { .. }
         | Operation::Update { .. }

@@ -22,8 +22,8 @@ pub mod strategy;
 mod world;
 
 pub use event::{
-    Event, EventId, Grant, LocationId, ObjectId, Operation, Reply, SiteId, ThreadId, Update,
-    UpdateKind,
+    Chance, Event, EventId, Grant, LocationId, ObjectId, Operation, Reply, SiteId, ThreadId,
+    Update, UpdateKind,
 };
 pub use execution::{ClassEntry, Execution, ThreadInfo};
 pub use explore::{Exploration, Limits};

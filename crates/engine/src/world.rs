@@ -123,6 +123,7 @@ impl State {
     pub fn outcomes(&self, thread: ThreadId) -> u32 {
         match *self.pending(thread) {
             Operation::Choose { alternatives } => alternatives,
+            Operation::Chance { .. } => 2,
             Operation::Call { object, call } => {
                 self.execution.objects[object.index()].outcomes(call, thread)
             }
@@ -255,7 +256,9 @@ impl State {
             }
             Operation::Yield | Operation::Fence { .. } => (None, Reply::DONE),
             Operation::Assume => unreachable!("never enabled"),
-            Operation::Choose { .. } => (None, Reply::value(u64::from(outcome))),
+            Operation::Choose { .. } | Operation::Chance { .. } => {
+                (None, Reply::value(u64::from(outcome)))
+            }
             Operation::Load { location, .. } => {
                 let location = &self.execution.locations[location.index()];
                 (location.last_write, Reply::value(location.value))

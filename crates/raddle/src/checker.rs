@@ -233,8 +233,8 @@ impl Checker {
         self
     }
 
-    /// Whether waiting on a condition variable may end without a notification (it may by default,
-    /// as in std): at most once for every thread of an execution, so that every search ends.
+    /// Whether waiting on a condition variable may end without a notification, and parking without an
+    /// `unpark` (they may by default, as in std): at most once for every thread of an execution, so that every search ends.
     pub fn spurious_wakeups(mut self, spurious_wakeups: bool) -> Self {
         self.modelled.spurious_wakeups = spurious_wakeups;
         self

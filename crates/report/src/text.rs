@@ -7,11 +7,12 @@ use raddle_engine::Execution;
 use raddle_engine::check::Finding;
 use raddle_engine::check::deadlock::Blocked;
 use raddle_engine::check::panic::Panic;
+use raddle_engine::object::Call;
 use raddle_engine::{Divergence, Operation, Record, ThreadId};
 use unicode_width::UnicodeWidthStr;
 
 use crate::failure::Failure;
-use crate::trace::{Names, Things, Trace, TraceStep};
+use crate::trace::{NOTHING, Names, Things, Trace, TraceStep};
 
 /// With more threads than this the steps are a list, because columns would not fit a terminal.
 const MAX_COLUMNS: usize = 6;
@@ -83,6 +84,10 @@ fn waiting(blocked: &Blocked, trace: &Trace, things: &Things, names: &dyn Names)
     }
     let _ = match blocked.operation {
         Operation::Join { target } => write!(text, " for {} to end", trace.title(target)),
+        Operation::Call {
+            call: Call::Parker(_),
+            ..
+        } => write!(text, " for an unpark"),
         Operation::Call { object, .. } => {
             let name = things.object(object.index());
             match blocked.waits_for {
@@ -179,9 +184,10 @@ pub(crate) fn failure(failure: &Failure, f: &mut fmt::Formatter<'_>) -> fmt::Res
     Ok(())
 }
 
-/// What a person wants to see of a step; beginnings and ends only fill the page.
+/// What a person wants to see of a step; beginnings and ends, and what did not happen,
+/// only fill the page.
 fn is_shown(step: &TraceStep) -> bool {
-    step.waits || !matches!(step.what.as_str(), "begin" | "end")
+    step.waits || !matches!(step.what.as_str(), "begin" | "end" | NOTHING)
 }
 
 fn file_name(path: &str) -> &str {

@@ -1,7 +1,11 @@
 //! An execution in the user's own names: what each thread did, to what, on which line.
 
-use raddle_engine::{Event, Execution, Grant, Operation, SiteId, ThreadId, UpdateKind};
+use raddle_engine::object::{Call, Object, parker};
+use raddle_engine::{Chance, Event, Execution, Grant, Operation, SiteId, ThreadId, UpdateKind};
 use serde::Serialize;
+
+/// What a step says when something that might have happened did not.
+pub(crate) const NOTHING: &str = "nothing unexpected";
 
 /// A place in the user's source.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
@@ -214,6 +218,10 @@ impl Things {
             Operation::Choose { alternatives } => {
                 format!("choose {} of {alternatives}", event.outcome)
             }
+            Operation::Chance { what } => match (what, event.outcome) {
+                (_, 0) => NOTHING.to_owned(),
+                (Chance::SpuriousUnpark, _) => "park (wakes up spuriously)".to_owned(),
+            },
             Operation::IsFinished { .. } => {
                 let answer = if event.reply.to_answer() { "yes" } else { "no" };
                 format!(
@@ -247,7 +255,13 @@ impl Things {
             Operation::Join { target } | Operation::IsFinished { target } => {
                 format!("{label} {}", thread(*target))
             }
-            Operation::Call { object, .. } => format!("{label} {}", self.object(object.index())),
+            Operation::Call { object, call } => match (call, &execution.objects[object.index()]) {
+                (Call::Parker(parker::Call::Park { .. }), _) => label.to_owned(),
+                (Call::Parker(parker::Call::Unpark), Object::Parker(parker)) => {
+                    format!("{label} {}", thread(parker.owner()))
+                }
+                _ => format!("{label} {}", self.object(object.index())),
+            },
             _ => match operation.location() {
                 Some(location) => format!("{label} {}", self.locations[location.index()]),
                 None => label.to_owned(),

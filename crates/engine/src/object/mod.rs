@@ -12,6 +12,7 @@ pub mod condvar;
 pub mod monitor;
 pub mod mutex;
 pub mod once;
+pub mod parker;
 pub mod rwlock;
 pub mod semaphore;
 
@@ -179,6 +180,8 @@ machines! {
     Mutex(mutex);
     /// Something to be done once.
     Once(once);
+    /// Where a thread parks.
+    Parker(parker);
     /// A readers-writer lock.
     RwLock(rwlock);
     /// A counting or binary semaphore.

@@ -11,6 +11,7 @@ use super::abandon::AfterStop;
 use super::home::Home;
 use super::overflow::{self, Guard};
 use super::{CURRENT, Context};
+use crate::identity::Identity;
 
 /// How a coroutine came to its end.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -34,6 +35,8 @@ pub(super) struct Slot {
     pub(super) counted: bool,
     /// How often it woke up spuriously.
     pub(super) spurious_wakeups: u32,
+    /// Where it parks.
+    pub(super) parker: Identity,
     pub(super) after_stop: AfterStop,
 }
 
@@ -104,6 +107,7 @@ impl Context {
             unwinding: false,
             counted: false,
             spurious_wakeups: 0,
+            parker: Identity::new(),
             after_stop: AfterStop::default(),
         };
         let mut slots = self.slots.borrow_mut();

@@ -11,6 +11,7 @@ mod home;
 mod modelled;
 mod overflow;
 mod panics;
+mod parking;
 mod sites;
 mod things;
 

@@ -6,11 +6,17 @@
 #[cfg(not(feature = "check"))]
 pub use std::thread::{
     Builder, JoinHandle, Result, Scope, ScopedJoinHandle, Thread, ThreadId, available_parallelism,
-    current, panicking, scope, spawn, yield_now,
+    current, panicking, park, park_timeout, scope, spawn, yield_now,
 };
+
+#[cfg(not(feature = "check"))]
+#[allow(deprecated, reason = "std has it too")]
+pub use std::thread::park_timeout_ms;
 
 #[cfg(feature = "check")]
 mod handle;
+#[cfg(feature = "check")]
+mod park;
 #[cfg(feature = "check")]
 mod scoped;
 #[cfg(feature = "check")]
@@ -18,6 +24,11 @@ mod spawn;
 
 #[cfg(feature = "check")]
 pub use handle::{Thread, ThreadId, current, panicking, yield_now};
+#[cfg(feature = "check")]
+#[allow(deprecated, reason = "std has it too")]
+pub use park::park_timeout_ms;
+#[cfg(feature = "check")]
+pub use park::{park, park_timeout};
 #[cfg(feature = "check")]
 pub use scoped::{Scope, ScopedJoinHandle, scope};
 #[cfg(feature = "check")]

@@ -207,6 +207,7 @@ impl Binding {
             (Kind::Choose { alternatives }, Operation::Choose { alternatives: now }) => {
                 alternatives == now
             }
+            (Kind::Choose { alternatives }, Operation::Chance { .. }) => alternatives == 2,
             (Kind::Read { location }, Operation::IsFinished { target }) => {
                 location == graph.ended(self.to_graph(target))
             }

@@ -179,6 +179,7 @@ impl Exhaustive {
                 frame.push_plain(thread, Kind::Join { target });
             }
             Operation::Choose { alternatives } => frame.push_choice(thread, alternatives),
+            Operation::Chance { .. } => frame.push_choice(thread, 2),
             Operation::End => {
                 let location = graph.ended(thread);
                 frame.append_write(thread, Kind::End { location }, location, 1);

@@ -7,6 +7,7 @@
 
 use std::num::NonZeroU32;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use crate::object::Call;
 
@@ -85,6 +86,11 @@ pub enum Operation {
     },
     /// Give others a chance to run.
     Yield,
+    /// Let time pass, which others do not notice.
+    Sleep {
+        /// How much, for messages.
+        time: Duration,
+    },
     /// Pick one of several alternatives that the program itself left open.
     Choose {
         /// How many there are; at least one.
@@ -148,6 +154,7 @@ impl Operation {
             Operation::Join { .. } => "join",
             Operation::IsFinished { .. } => "is-finished",
             Operation::Yield => "yield",
+            Operation::Sleep { .. } => "sleep",
             Operation::Choose { .. } => "choose",
             Operation::Chance { what } => what.label(),
             Operation::Assume => "assume",
@@ -165,7 +172,11 @@ impl Operation {
     pub fn is_private(&self) -> bool {
         matches!(
             self,
-            Operation::Begin | Operation::Spawn | Operation::Join { .. } | Operation::Yield
+            Operation::Begin
+                | Operation::Spawn
+                | Operation::Join { .. }
+                | Operation::Yield
+                | Operation::Sleep { .. }
         )
     }
 

@@ -156,6 +156,7 @@ pub(crate) fn decides(operation: &Operation) -> bool {
         | Operation::Spawn
         | Operation::Join { .. }
         | Operation::Yield
+        | Operation::Sleep { .. }
         | Operation::Assume
         | Operation::Fence { .. } => false,
     }

@@ -254,7 +254,9 @@ impl State {
                 let end = self.execution.threads[target.index()].end;
                 (end, Reply::answer(end.is_some()))
             }
-            Operation::Yield | Operation::Fence { .. } => (None, Reply::DONE),
+            Operation::Yield | Operation::Sleep { .. } | Operation::Fence { .. } => {
+                (None, Reply::DONE)
+            }
             Operation::Assume => unreachable!("never enabled"),
             Operation::Choose { .. } | Operation::Chance { .. } => {
                 (None, Reply::value(u64::from(outcome)))

@@ -240,8 +240,8 @@ impl Checker {
         self
     }
 
-    /// Whether the time of a wait with a timeout may run out (it may by default). No time passes
-    /// inside a check: it may run out at any point, however long it is.
+    /// Whether the time of a wait with a timeout may run out (it may by default), at any point and
+    /// however long it is.
     pub fn timeouts(mut self, timeouts: bool) -> Self {
         self.modelled.timeouts = timeouts;
         self

@@ -18,6 +18,7 @@ mod saved;
 mod substrate;
 pub mod sync;
 pub mod thread;
+pub mod time;
 
 #[cfg(feature = "check")]
 #[doc(hidden)]

@@ -218,6 +218,7 @@ impl Things {
             Operation::Choose { alternatives } => {
                 format!("choose {} of {alternatives}", event.outcome)
             }
+            Operation::Sleep { time } => format!("sleep {time:?}"),
             Operation::Chance { what } => match (what, event.outcome) {
                 (_, 0) => NOTHING.to_owned(),
                 (Chance::SpuriousUnpark, _) => "park (wakes up spuriously)".to_owned(),

@@ -8,6 +8,7 @@ use corosensei::{CoroutineResult, Yielder};
 use raddle_engine::{Ending, Operation, Step, ThreadId};
 
 use super::abandon::AfterStop;
+use super::clock::Clock;
 use super::home::Home;
 use super::overflow::{self, Guard};
 use super::{CURRENT, Context};
@@ -37,6 +38,7 @@ pub(super) struct Slot {
     pub(super) spurious_wakeups: u32,
     /// Where it parks.
     pub(super) parker: Identity,
+    pub(super) clock: Clock,
     pub(super) after_stop: AfterStop,
 }
 
@@ -108,6 +110,7 @@ impl Context {
             counted: false,
             spurious_wakeups: 0,
             parker: Identity::new(),
+            clock: self.clock_of_creator(),
             after_stop: AfterStop::default(),
         };
         let mut slots = self.slots.borrow_mut();

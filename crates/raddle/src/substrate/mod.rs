@@ -6,6 +6,7 @@
 //! when an execution stops early is in [`abandon`].
 
 mod abandon;
+mod clock;
 mod coroutine;
 mod home;
 mod modelled;
@@ -17,6 +18,7 @@ mod things;
 
 use std::cell::{Cell, RefCell};
 use std::panic::Location;
+use std::time::Instant;
 
 use raddle_engine::object::Object;
 use raddle_engine::{
@@ -60,6 +62,8 @@ pub(crate) struct Context {
     stacks: RefCell<Vec<corosensei::stack::DefaultStack>>,
     stack_size: usize,
     modelled: Modelled,
+    /// Where virtual time begins.
+    epoch: Instant,
     /// The thread whose coroutine is running.
     thread: Cell<ThreadId>,
     /// What the engine decided when the running coroutine was last suspended.
@@ -88,6 +92,7 @@ impl Context {
             stacks: RefCell::default(),
             stack_size,
             modelled,
+            epoch: Instant::now(),
             thread: Cell::new(ThreadId::MAIN),
             step: Cell::new(Step::Stop),
             stopped: Cell::new(false),

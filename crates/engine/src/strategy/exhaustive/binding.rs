@@ -196,7 +196,9 @@ impl Binding {
         let value = |location: LocationId| state.execution().locations[location.index()].value;
         match (node.kind, *state.pending(thread)) {
             (Kind::Begin, Operation::Begin) | (Kind::End { .. }, Operation::End) => true,
-            (Kind::Local, Operation::Yield | Operation::Fence { .. }) => true,
+            (Kind::Local, Operation::Yield | Operation::Sleep { .. } | Operation::Fence { .. }) => {
+                true
+            }
             (Kind::Spawn { child }, Operation::Spawn) => {
                 self.bind_thread(child, ThreadId::new(state.execution().threads.len()));
                 true
@@ -260,7 +262,7 @@ impl Binding {
             Kind::End { .. } => "end",
             Kind::Spawn { .. } => "spawn",
             Kind::Join { .. } => "join",
-            Kind::Local => "yield or fence",
+            Kind::Local => "yield, sleep or fence",
             Kind::Choose { .. } => "choose",
             Kind::Read { .. } => "load",
             Kind::ReadForUpdate { .. } | Kind::WriteOfUpdate { .. } => "atomic update",

@@ -24,7 +24,7 @@ pub(crate) enum Kind {
     Join {
         target: ThreadId,
     },
-    /// Touches nothing that others can see: a fence, a yield.
+    /// Touches nothing that others can see: a fence, a yield, a sleep.
     Local,
     Choose {
         alternatives: u32,

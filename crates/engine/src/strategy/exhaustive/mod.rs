@@ -169,7 +169,9 @@ impl Exhaustive {
         let graph = &mut frame.graph;
         match *state.pending(here) {
             Operation::Begin => frame.push_plain(thread, Kind::Begin),
-            Operation::Yield | Operation::Fence { .. } => frame.push_plain(thread, Kind::Local),
+            Operation::Yield | Operation::Sleep { .. } | Operation::Fence { .. } => {
+                frame.push_plain(thread, Kind::Local);
+            }
             Operation::Spawn => {
                 let child = graph.spawn(thread);
                 binding.bind_thread(child, ThreadId::new(state.execution().threads.len()));

@@ -1,11 +1,13 @@
 #![doc = include_str!("../README.md")]
 
+pub mod cell;
 #[cfg(feature = "check")]
 mod checker;
 #[cfg(feature = "check")]
 mod choose;
 #[cfg(feature = "check")]
 mod environment;
+pub mod hint;
 #[cfg(feature = "check")]
 mod identity;
 pub mod monitor;

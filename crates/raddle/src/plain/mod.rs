@@ -1,5 +1,7 @@
 //! Small real implementations of what std does not have, on std alone: used without feature
 //! `check`, and with it outside a check.
 
+#[cfg(not(feature = "check"))]
+pub(crate) mod cell;
 pub(crate) mod monitor;
 pub(crate) mod semaphore;

@@ -261,6 +261,10 @@ impl Things {
                 (Call::Parker(parker::Call::Unpark), Object::Parker(parker)) => {
                     format!("{label} {}", thread(parker.owner()))
                 }
+                (_, Object::Counted(counted)) => {
+                    let ends = counted.ends().unwrap_or(*object);
+                    format!("{label} {}", self.object(ends.index()))
+                }
                 _ => format!("{label} {}", self.object(object.index())),
             },
             _ => match operation.location() {

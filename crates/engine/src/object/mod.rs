@@ -9,6 +9,7 @@
 
 pub mod barrier;
 pub mod condvar;
+pub mod counted;
 pub mod monitor;
 pub mod mutex;
 pub mod once;
@@ -174,6 +175,8 @@ machines! {
     Barrier(barrier);
     /// A condition variable.
     Condvar(condvar);
+    /// Handles of a shared value.
+    Counted(counted);
     /// A monitor.
     Monitor(monitor);
     /// A mutual-exclusion lock.

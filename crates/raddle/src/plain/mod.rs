@@ -5,3 +5,5 @@
 pub(crate) mod cell;
 pub(crate) mod monitor;
 pub(crate) mod semaphore;
+#[cfg(not(feature = "check"))]
+pub(crate) mod tracked;

@@ -21,6 +21,8 @@ pub enum Statement {
     Add(usize, u32),
     /// register = x; if it was the expected value, x = the new one
     CompareExchange(usize, u32, u32),
+    /// the same, but it may fail for no reason; then register = the new value
+    CompareExchangeWeak(usize, u32, u32),
     /// with the lock held, the statements
     Lock(usize, Vec<Statement>),
     /// the statements, if the lock is free
@@ -59,6 +61,10 @@ pub enum Statement {
     Spawn(Vec<Statement>),
     /// register = whether the last thread started has ended
     IsFinished,
+    /// wait to be unparked
+    Park,
+    /// unpark main
+    Unpark,
     /// lets others go first
     Yield,
 }
@@ -90,7 +96,7 @@ pub struct Program {
     pub threads: Vec<Vec<Statement>>,
     /// What main does meanwhile.
     pub main: Vec<Statement>,
-    /// Whether it runs in a world where threads wake up spuriously and time runs out.
+    /// Whether it runs in a world where things happen that nobody asked for.
     pub disturbed: bool,
 }
 
@@ -154,6 +160,7 @@ impl Program {
             .strategy(strategy)
             .spurious_wakeups(self.disturbed)
             .timeouts(self.disturbed)
+            .weak_cas(self.disturbed)
             .keep_going(true)
     }
 
@@ -191,7 +198,7 @@ fn statement(rng: &mut Rng, theme: Theme, depth: u32) -> Statement {
             number => number,
         },
         Theme::Conditions => rng.u32(80..140),
-        Theme::Everything => rng.u32(0..152),
+        Theme::Everything => rng.u32(0..156),
     };
     let inner = |rng: &mut Rng| match (depth, rng.u32(0..10)) {
         (0, _) | (_, 0..3) => Vec::new(),
@@ -201,7 +208,8 @@ fn statement(rng: &mut Rng, theme: Theme, depth: u32) -> Statement {
         0..20 => Statement::Read(x),
         20..36 => Statement::Write(x, rng.u32(1..3)),
         36..44 => Statement::Add(x, rng.u32(1..3)),
-        44..52 => Statement::CompareExchange(x, rng.u32(0..3), rng.u32(1..4)),
+        44..48 => Statement::CompareExchangeWeak(x, rng.u32(0..3), rng.u32(1..4)),
+        48..52 => Statement::CompareExchange(x, rng.u32(0..3), rng.u32(1..4)),
         52..56 => Statement::If(inner(rng), inner(rng)),
         56..58 => Statement::Choose(2),
         58..60 => Statement::Assume(rng.u32(0..3)),
@@ -222,7 +230,9 @@ fn statement(rng: &mut Rng, theme: Theme, depth: u32) -> Statement {
         144..147 => Statement::LockToWrite(inner(rng), Vec::new()),
         147..148 => Statement::LockToWrite(Vec::new(), inner(rng)),
         148..150 => Statement::TryLockToWrite(inner(rng)),
-        _ => Statement::Meet,
+        150..152 => Statement::Meet,
+        152..154 => Statement::Park,
+        _ => Statement::Unpark,
     }
 }
 
@@ -233,6 +243,7 @@ struct World {
     meeting: Barrier,
     condition: Condvar,
     permits: Semaphore,
+    main: thread::Thread,
 }
 
 impl Default for World {
@@ -244,6 +255,7 @@ impl Default for World {
             meeting: Barrier::new(2),
             condition: Condvar::new(),
             permits: Semaphore::new(1),
+            main: thread::current(),
         }
     }
 }
@@ -277,6 +289,7 @@ impl<'a> Thread<'a> {
             meeting,
             condition,
             permits,
+            main,
         } = &**self.world;
         match statement {
             Statement::Read(x) => self.register = variables[*x].load(SeqCst),
@@ -289,6 +302,13 @@ impl<'a> Thread<'a> {
             Statement::CompareExchange(x, expected, new) => {
                 let result = variables[*x].compare_exchange(*expected, *new, SeqCst, SeqCst);
                 self.register = result.unwrap_or_else(|found| found);
+            }
+            Statement::CompareExchangeWeak(x, expected, new) => {
+                let result = variables[*x].compare_exchange_weak(*expected, *new, SeqCst, SeqCst);
+                self.register = match result {
+                    Err(found) if found == *expected => *new,
+                    Ok(found) | Err(found) => found,
+                };
             }
             Statement::Lock(lock, inner) => {
                 let _guard = locks[*lock].lock().unwrap();
@@ -352,6 +372,8 @@ impl<'a> Thread<'a> {
                     self.register = u32::from(thread.is_finished());
                 }
             }
+            Statement::Park => thread::park(),
+            Statement::Unpark => main.unpark(),
             Statement::Yield => thread::yield_now(),
         }
     }

@@ -238,7 +238,12 @@ pub enum UpdateKind {
     Min(u64),
     SignedMax(i64),
     SignedMin(i64),
-    CompareExchange { expected: u64, new: u64 },
+    /// If it is weak, it may fail although the value is the expected one: outcome 1.
+    CompareExchange {
+        expected: u64,
+        new: u64,
+        weak: bool,
+    },
 }
 
 impl UpdateKind {
@@ -259,8 +264,19 @@ impl UpdateKind {
 }
 
 impl Update {
+    /// How many ways it can turn out when `old` is read.
+    #[inline]
+    pub fn outcomes(&self, old: u64) -> u32 {
+        match self.kind {
+            UpdateKind::CompareExchange { expected, weak, .. } => {
+                1 + u32::from(weak && old == expected)
+            }
+            _ => 1,
+        }
+    }
+
     /// The value written when `old` is read; `None` when nothing is written.
-    pub fn apply(&self, old: u64) -> Option<u64> {
+    pub fn apply(&self, old: u64, outcome: u32) -> Option<u64> {
         let spare = 64 - u32::from(self.bits);
         let signed = |value: u64| ((value << spare) as i64) >> spare;
         let new = match self.kind {
@@ -275,8 +291,8 @@ impl Update {
             UpdateKind::Min(value) => old.min(value),
             UpdateKind::SignedMax(value) => signed(old).max(value) as u64,
             UpdateKind::SignedMin(value) => signed(old).min(value) as u64,
-            UpdateKind::CompareExchange { expected, new } => {
-                if old != expected {
+            UpdateKind::CompareExchange { expected, new, .. } => {
+                if old != expected || outcome != 0 {
                     return None;
                 }
                 new

@@ -124,6 +124,9 @@ impl State {
         match *self.pending(thread) {
             Operation::Choose { alternatives } => alternatives,
             Operation::Chance { .. } => 2,
+            Operation::Update {
+                location, update, ..
+            } => update.outcomes(self.execution.locations[location.index()].value),
             Operation::Call { object, call } => {
                 self.execution.objects[object.index()].outcomes(call, thread)
             }
@@ -276,7 +279,7 @@ impl State {
             } => {
                 let location = &mut self.execution.locations[location.index()];
                 let (old, source) = (location.value, location.last_write);
-                if let Some(new) = update.apply(old) {
+                if let Some(new) = update.apply(old, outcome) {
                     location.write(id, new);
                 }
                 (source, Reply::value(old))

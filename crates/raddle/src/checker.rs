@@ -247,6 +247,14 @@ impl Checker {
         self
     }
 
+    /// Whether `compare_exchange_weak` may fail although the value is the expected one (it may by
+    /// default, as in std): at most once for every thread of an execution, so that every search
+    /// ends.
+    pub fn weak_cas(mut self, weak_cas: bool) -> Self {
+        self.modelled.weak_cas = weak_cas;
+        self
+    }
+
     /// What to call the check in messages; the name of the running test by default.
     pub fn named(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());

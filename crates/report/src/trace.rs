@@ -195,10 +195,13 @@ impl Things {
             } => {
                 let index = location.index();
                 let (name, old) = (&self.locations[index], show(index, read));
-                match update.apply(read) {
+                match update.apply(read, event.outcome) {
                     Some(new) => {
                         let label = event.operation.label();
                         format!("{label} {name}: {old} to {}", show(index, new))
+                    }
+                    None if event.outcome != 0 => {
+                        format!("compare-exchange {name} fails spuriously: {old}")
                     }
                     None => match update.kind {
                         UpdateKind::CompareExchange { expected, .. } => format!(

@@ -36,6 +36,8 @@ pub(super) struct Slot {
     pub(super) counted: bool,
     /// How often it woke up spuriously.
     pub(super) spurious_wakeups: u32,
+    /// How often a weak compare-exchange of its failed spuriously.
+    pub(super) spurious_failures: u32,
     /// Where it parks.
     pub(super) parker: Identity,
     pub(super) clock: Clock,
@@ -109,6 +111,7 @@ impl Context {
             unwinding: false,
             counted: false,
             spurious_wakeups: 0,
+            spurious_failures: 0,
             parker: Identity::new(),
             clock: self.clock_of_creator(),
             after_stop: AfterStop::default(),

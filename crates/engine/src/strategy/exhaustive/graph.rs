@@ -62,6 +62,14 @@ impl Kind {
         }
     }
 
+    /// How many ways it can turn out if it reads this value.
+    pub(crate) fn outcomes(&self, value: u64) -> u32 {
+        match self {
+            Kind::ReadForUpdate { update, .. } => update.outcomes(value),
+            _ => 1,
+        }
+    }
+
     /// An end is a write too: of the fact that the thread has ended.
     pub(crate) fn writes(&self) -> Option<LocationId> {
         match *self {

@@ -207,7 +207,7 @@ impl Exhaustive {
                 let kind = Kind::ReadForUpdate { location, update };
                 let read = frame.push_read(thread, kind, location);
                 let old = frame.graph.value(location, frame.graph.node(read).source);
-                if let Some(new) = update.apply(old) {
+                if let Some(new) = update.apply(old, 0) {
                     frame.append_write(thread, Kind::WriteOfUpdate { location }, location, new);
                 }
             }

@@ -90,7 +90,9 @@ fn is_maximal(graph: &Graph, event: EventId, send: EventId) -> bool {
         Kind::Begin | Kind::Spawn { .. } | Kind::Join { .. } | Kind::Local => true,
         Kind::Choose { .. } => node.outcome == 0,
         Kind::Read { location } | Kind::ReadForUpdate { location, .. } => {
-            node.source.is_none_or(kept) && last_in_coherence(location, node.source)
+            node.outcome == 0
+                && node.source.is_none_or(kept)
+                && last_in_coherence(location, node.source)
         }
         Kind::Write { location } | Kind::WriteOfUpdate { location } | Kind::End { location } => {
             let is_read = |&read: &EventId| graph.node(read).source == Some(event) && kept(read);

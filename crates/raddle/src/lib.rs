@@ -10,6 +10,9 @@ mod environment;
 pub mod hint;
 #[cfg(feature = "check")]
 mod identity;
+mod label;
+#[cfg(feature = "check")]
+mod labelled;
 pub mod monitor;
 mod plain;
 #[cfg(feature = "check")]
@@ -30,6 +33,8 @@ pub mod __private;
 pub use checker::{Checker, Memory, Strategy, UnknownName, check};
 #[cfg(feature = "check")]
 pub use choose::{Alternatives, Any, any, assume, choose};
+#[cfg(feature = "check")]
+pub use labelled::Labelled;
 #[cfg(feature = "check")]
 pub use raddle_engine::schedule::{Schedule, ScheduleError};
 #[cfg(feature = "check")]

@@ -159,7 +159,10 @@ pub(crate) fn failure(failure: &Failure, f: &mut fmt::Formatter<'_>) -> fmt::Res
             .trace
             .steps
             .iter()
-            .any(|step| step.what.split([' ', ':']).any(|word| word == name))
+            .any(|step| match name.contains([' ', ':']) {
+                true => step.what.contains(name),
+                false => step.what.split([' ', ':']).any(|word| word == name),
+            })
     };
     let mut things = failure
         .trace

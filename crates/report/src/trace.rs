@@ -30,6 +30,14 @@ pub trait Names {
     fn object(&self, index: usize) -> (&str, Option<Place>);
     /// Kind and place of creation of a memory location, by index.
     fn location(&self, index: usize) -> (&str, Option<Place>);
+    /// The name that the program gave an object, which goes before its kind.
+    fn object_label(&self, _index: usize) -> Option<String> {
+        None
+    }
+    /// The name that the program gave a memory location.
+    fn location_label(&self, _index: usize) -> Option<String> {
+        None
+    }
 }
 
 /// A thread of a trace.
@@ -125,10 +133,12 @@ impl Trace {
     }
 }
 
-/// Names for the locations and objects of one execution: the kind alone where there is only one
-/// of it, numbered in order of first use otherwise.
+/// Names for the locations and objects of one execution: what the program calls it, or else its kind;
+/// numbered in order of first use where that is not unique.
 pub(crate) struct Things {
     locations: Vec<String>,
+    /// By location: whether its values are truth values.
+    bools: Vec<bool>,
     objects: Vec<String>,
     made: Vec<(String, Option<Place>)>,
 }
@@ -142,10 +152,15 @@ impl Things {
             .map(|i| names.object(i))
             .collect();
         let all: Vec<_> = locations.iter().chain(&objects).collect();
+        let labels = (0..locations.len()).map(|i| names.location_label(i));
+        let labels: Vec<_> = labels
+            .chain((0..objects.len()).map(|i| names.object_label(i)))
+            .collect();
+        let name = |index: usize| labels[index].as_deref().unwrap_or(all[index].0);
         let called: Vec<String> = (0..all.len())
             .map(|index| {
-                let kind = all[index].0;
-                let same = |upto: usize| all[..upto].iter().filter(|(k, _)| *k == kind).count();
+                let kind = name(index);
+                let same = |upto: usize| (0..upto).filter(|&other| name(other) == kind).count();
                 if same(all.len()) == 1 {
                     kind.to_owned()
                 } else {
@@ -158,10 +173,13 @@ impl Things {
             .cloned()
             .zip(all.iter().map(|(_, place)| place.clone()))
             .collect();
+        let bools = locations.iter().map(|(kind, _)| *kind == "AtomicBool");
+        let bools = bools.collect();
         let objects = called[locations.len()..].to_vec();
         let locations = called[..locations.len()].to_vec();
         Things {
             locations,
+            bools,
             objects,
             made,
         }
@@ -172,8 +190,7 @@ impl Things {
     }
 
     fn describe(&self, event: &Event, execution: &Execution) -> String {
-        let is_bool = |index: usize| self.locations[index].starts_with("AtomicBool");
-        let show = |index: usize, value: u64| match (is_bool(index), value) {
+        let show = |index: usize, value: u64| match (self.bools[index], value) {
             (true, 0) => "false".to_owned(),
             (true, _) => "true".to_owned(),
             (false, value) => value.to_string(),

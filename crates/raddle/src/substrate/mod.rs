@@ -206,6 +206,30 @@ impl Context {
         ObjectId::new(objects.index(identity, self.stamp.get(), made, register))
     }
 
+    /// Gives an object a name in this execution.
+    pub(crate) fn label_object(
+        &self,
+        identity: &Identity,
+        made: Made,
+        state: Object,
+        name: String,
+    ) {
+        let object = self.with_world(|world| self.object(world, identity, made, || state));
+        self.objects.borrow_mut().label(object.index(), name);
+    }
+
+    /// Gives a location a name in this execution.
+    pub(crate) fn label_location(
+        &self,
+        identity: &Identity,
+        made: Made,
+        initial: u64,
+        name: String,
+    ) {
+        let location = self.with_world(|world| self.location(world, identity, made, || initial));
+        self.locations.borrow_mut().label(location.index(), name);
+    }
+
     /// The value an atomic has now, for its sole owner; `None` if the execution has not used it.
     pub(crate) fn owned_value(&self, identity: &Identity) -> Option<u64> {
         let index = identity.get(self.stamp.get())?;
@@ -230,6 +254,14 @@ impl Names for Context {
 
     fn location(&self, index: usize) -> (&str, Option<Place>) {
         self.locations.borrow().name(index)
+    }
+
+    fn object_label(&self, index: usize) -> Option<String> {
+        self.objects.borrow().label_of(index)
+    }
+
+    fn location_label(&self, index: usize) -> Option<String> {
+        self.locations.borrow().label_of(index)
     }
 }
 

@@ -7,6 +7,7 @@ use raddle_engine::object::{self, Object, barrier::Call};
 use raddle_engine::{Operation, Reply};
 
 use crate::identity::Identity;
+use crate::labelled::{Labelled, Thing};
 use crate::substrate::{Context, Made, current};
 
 /// A point that threads pass in groups, as [`std::sync::Barrier`].
@@ -75,6 +76,13 @@ impl BarrierWaitResult {
     #[must_use]
     pub fn is_leader(&self) -> bool {
         self.is_leader
+    }
+}
+
+impl Labelled for Barrier {
+    fn thing(&self) -> Thing<'_> {
+        let state = Object::Barrier(object::barrier::Barrier::new(self.size));
+        Thing::object(&self.identity, self.made, state)
     }
 }
 

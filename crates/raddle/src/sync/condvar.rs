@@ -14,6 +14,7 @@ use raddle_engine::{Operation, Reply};
 
 use super::mutex::MutexGuard;
 use crate::identity::Identity;
+use crate::labelled::{Labelled, Thing};
 use crate::substrate::{Context, Made, current};
 
 /// A condition variable, as [`std::sync::Condvar`].
@@ -219,6 +220,13 @@ fn map<A, B>(result: LockResult<A>, change: impl FnOnce(A) -> B) -> LockResult<B
     match result {
         Ok(value) => Ok(change(value)),
         Err(poisoned) => Err(PoisonError::new(change(poisoned.into_inner()))),
+    }
+}
+
+impl Labelled for Condvar {
+    fn thing(&self) -> Thing<'_> {
+        let state = Object::Condvar(object::condvar::Condvar::default());
+        Thing::object(&self.identity, self.made, state)
     }
 }
 

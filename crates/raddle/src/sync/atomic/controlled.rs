@@ -8,6 +8,7 @@ use std::sync::atomic::{self as std_atomic, Ordering};
 use raddle_engine::{Operation, Update, UpdateKind};
 
 use crate::identity::Identity;
+use crate::labelled::{Labelled, Thing};
 use crate::substrate::{Context, Made, current};
 
 /// A memory fence, as [`std::sync::atomic::fence`].
@@ -384,6 +385,12 @@ macro_rules! atomic {
                     Update { kind, bits: Self::BITS },
                     (ordering, ordering),
                 ))
+            }
+        }
+
+        impl $(<$generic>)? Labelled for $name $(<$generic>)? {
+            fn thing(&self) -> Thing<'_> {
+                Thing::location(&self.shared.identity, self.shared.made, self.initial())
             }
         }
 

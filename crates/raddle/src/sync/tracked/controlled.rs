@@ -7,6 +7,7 @@ use std::sync::{Arc, Weak};
 use raddle_engine::object::counted::Call;
 
 use super::life::Life;
+use crate::labelled::{Labelled, Thing};
 
 /// A shared value, as [`std::sync::Arc`], whose handles are part of the search.
 ///
@@ -182,6 +183,12 @@ impl<T: Clone> TrackedArc<T> {
             this.life = Arc::new(Life::new(place));
         }
         Arc::get_mut(this.value.as_mut().expect(TAKEN)).expect("nobody else has it")
+    }
+}
+
+impl<T: ?Sized> Labelled for TrackedArc<T> {
+    fn thing(&self) -> Thing<'_> {
+        self.life.thing()
     }
 }
 

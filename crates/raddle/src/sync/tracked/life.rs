@@ -6,6 +6,7 @@ use raddle_engine::object::{self, Object, counted::Call, counted::Counted};
 use raddle_engine::{Operation, World};
 
 use crate::identity::Identity;
+use crate::labelled::Thing;
 use crate::substrate::{Context, Made, current};
 
 /// Kept beside the value, so that weak handles can still reach it when the value is gone. Why there
@@ -26,6 +27,11 @@ impl Life {
             births: Identity::new(),
             ends: Identity::new(),
         }
+    }
+
+    /// What can be given a name.
+    pub(super) fn thing(&self) -> Thing<'_> {
+        Thing::object(&self.ends, self.made, Object::Counted(Counted::default()))
     }
 
     /// A handle is made from another one.

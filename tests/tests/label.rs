@@ -179,7 +179,7 @@ fn everything_can_have_a_name_and_names_change_nothing_else() {
         "lock the lock",
         "read the shared",
         "notify-one the condition",
-        "arrive the barrier",
+        "wait the barrier",
         "call-once the once",
         "is-completed the cell: true",
         "call-once the lazy",

@@ -88,6 +88,9 @@ fn waiting(blocked: &Blocked, trace: &Trace, things: &Things, names: &dyn Names)
             call: Call::Parker(_),
             ..
         } => write!(text, " for an unpark"),
+        Operation::Meet { barrier } => {
+            write!(text, " for {}", things.object(barrier.index()))
+        }
         Operation::Call { object, .. } => {
             let name = things.object(object.index());
             match blocked.waits_for {

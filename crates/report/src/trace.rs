@@ -243,7 +243,7 @@ impl Things {
                 (_, 0) => NOTHING.to_owned(),
                 (Chance::SpuriousUnpark, _) => "park (wakes up spuriously)".to_owned(),
             },
-            Operation::IsFinished { .. } => {
+            Operation::IsFinished { .. } | Operation::Leads { .. } => {
                 let answer = if event.reply.to_answer() { "yes" } else { "no" };
                 format!(
                     "{}: {answer}",
@@ -287,6 +287,10 @@ impl Things {
                 }
                 _ => format!("{label} {}", self.object(object.index())),
             },
+            Operation::Meet { barrier: object }
+            | Operation::Leads {
+                barrier: object, ..
+            } => format!("{label} {}", self.object(object.index())),
             _ => match operation.location() {
                 Some(location) => format!("{label} {}", self.locations[location.index()]),
                 None => label.to_owned(),

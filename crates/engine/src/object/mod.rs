@@ -14,6 +14,7 @@ pub mod monitor;
 pub mod mutex;
 pub mod once;
 pub mod parker;
+pub mod port;
 pub mod rwlock;
 pub mod semaphore;
 
@@ -185,6 +186,8 @@ machines! {
     Once(once);
     /// Where a thread parks.
     Parker(parker);
+    /// A place where messages are left.
+    Port(port);
     /// A readers-writer lock.
     RwLock(rwlock);
     /// A counting or binary semaphore.

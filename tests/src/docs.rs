@@ -11,6 +11,7 @@ pages! {
     introduction = "introduction.md"
     first_test = "first-test.md"
     promises = "promises.md"
+    chance = "chance.md"
     failures = "failures.md"
     replaying = "replaying.md"
     messages = "messages.md"

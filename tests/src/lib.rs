@@ -3,6 +3,7 @@
 pub mod compare;
 mod docs;
 pub mod messages;
+pub mod oracle;
 pub mod parity;
 pub mod programs;
 pub mod random_program;
@@ -21,9 +22,12 @@ pub fn exhaust(program: impl Fn() + Send + Sync) -> Report {
     exhaust_with(Checker::new(), program)
 }
 
-/// As [`exhaust`], in a world where nobody wakes up spuriously and no time runs out.
+/// As [`exhaust`], in a world where nothing happens that nobody asked for.
 pub fn exhaust_undisturbed(program: impl Fn() + Send + Sync) -> Report {
-    let checker = Checker::new().spurious_wakeups(false).timeouts(false);
+    let checker = Checker::new()
+        .spurious_wakeups(false)
+        .timeouts(false)
+        .weak_cas(false);
     exhaust_with(checker, program)
 }
 

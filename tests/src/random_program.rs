@@ -21,6 +21,8 @@ pub enum Statement {
     Add(usize, u32),
     /// register = x; if it was the expected value, x = the new one
     CompareExchange(usize, u32, u32),
+    /// the same, but it may fail for no reason; then register = the new value
+    CompareExchangeWeak(usize, u32, u32),
     /// with the lock held, the statements
     Lock(usize, Vec<Statement>),
     /// the statements, if the lock is free
@@ -61,6 +63,10 @@ pub enum Statement {
     Spawn(Vec<Statement>),
     /// register = whether the last thread started has ended
     IsFinished,
+    /// wait to be unparked
+    Park,
+    /// unpark main
+    Unpark,
     /// lets others go first
     Yield,
 }
@@ -92,7 +98,7 @@ pub struct Program {
     pub threads: Vec<Vec<Statement>>,
     /// What main does meanwhile.
     pub main: Vec<Statement>,
-    /// Whether it runs in a world where threads wake up spuriously and time runs out.
+    /// Whether it runs in a world where things happen that nobody asked for.
     pub disturbed: bool,
 }
 
@@ -131,7 +137,7 @@ impl Program {
         let started = rng.choice([1, 1, 2, 2, 2, 3]).expect("not empty");
         let longest = match (started, theme) {
             (1, _) => 5,
-            (_, Theme::Meetings) => 3,
+            (1 | 2, Theme::Meetings) => 3,
             (2, Theme::Locks | Theme::Conditions) => 2,
             (2, _) => 3,
             (_, Theme::Locks | Theme::Conditions) => 1,
@@ -159,6 +165,7 @@ impl Program {
             .strategy(strategy)
             .spurious_wakeups(self.disturbed)
             .timeouts(self.disturbed)
+            .weak_cas(self.disturbed)
             .keep_going(true)
     }
 
@@ -202,7 +209,7 @@ fn statement(rng: &mut Rng, theme: Theme, depth: u32) -> Statement {
             4 => 78,
             _ => rng.u32(150..153),
         },
-        Theme::Everything => rng.u32(0..153),
+        Theme::Everything => rng.u32(0..157),
     };
     let inner = |rng: &mut Rng| match (depth, rng.u32(0..10)) {
         (0, _) | (_, 0..3) => Vec::new(),
@@ -212,7 +219,8 @@ fn statement(rng: &mut Rng, theme: Theme, depth: u32) -> Statement {
         0..20 => Statement::Read(x),
         20..36 => Statement::Write(x, rng.u32(1..3)),
         36..44 => Statement::Add(x, rng.u32(1..3)),
-        44..52 => Statement::CompareExchange(x, rng.u32(0..3), rng.u32(1..4)),
+        44..48 => Statement::CompareExchangeWeak(x, rng.u32(0..3), rng.u32(1..4)),
+        48..52 => Statement::CompareExchange(x, rng.u32(0..3), rng.u32(1..4)),
         52..56 => Statement::If(inner(rng), inner(rng)),
         56..58 => Statement::Choose(2),
         58..60 => Statement::Assume(rng.u32(0..3)),
@@ -234,7 +242,9 @@ fn statement(rng: &mut Rng, theme: Theme, depth: u32) -> Statement {
         147..148 => Statement::LockToWrite(Vec::new(), inner(rng)),
         148..150 => Statement::TryLockToWrite(inner(rng)),
         150..152 => Statement::Meet,
-        _ => Statement::MeetAndLead,
+        152..153 => Statement::MeetAndLead,
+        153..155 => Statement::Park,
+        _ => Statement::Unpark,
     }
 }
 
@@ -245,6 +255,7 @@ struct World {
     meeting: Barrier,
     condition: Condvar,
     permits: Semaphore,
+    main: thread::Thread,
 }
 
 impl Default for World {
@@ -256,6 +267,7 @@ impl Default for World {
             meeting: Barrier::new(2),
             condition: Condvar::new(),
             permits: Semaphore::new(1),
+            main: thread::current(),
         }
     }
 }
@@ -289,6 +301,7 @@ impl<'a> Thread<'a> {
             meeting,
             condition,
             permits,
+            main,
         } = &**self.world;
         match statement {
             Statement::Read(x) => self.register = variables[*x].load(SeqCst),
@@ -301,6 +314,13 @@ impl<'a> Thread<'a> {
             Statement::CompareExchange(x, expected, new) => {
                 let result = variables[*x].compare_exchange(*expected, *new, SeqCst, SeqCst);
                 self.register = result.unwrap_or_else(|found| found);
+            }
+            Statement::CompareExchangeWeak(x, expected, new) => {
+                let result = variables[*x].compare_exchange_weak(*expected, *new, SeqCst, SeqCst);
+                self.register = match result {
+                    Err(found) if found == *expected => *new,
+                    Ok(found) | Err(found) => found,
+                };
             }
             Statement::Lock(lock, inner) => {
                 let _guard = locks[*lock].lock().unwrap();
@@ -365,6 +385,8 @@ impl<'a> Thread<'a> {
                     self.register = u32::from(thread.is_finished());
                 }
             }
+            Statement::Park => thread::park(),
+            Statement::Unpark => main.unpark(),
             Statement::Yield => thread::yield_now(),
         }
     }

@@ -7,6 +7,7 @@
 
 use std::num::NonZeroU32;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use crate::object::Call;
 
@@ -98,10 +99,20 @@ pub enum Operation {
     },
     /// Give others a chance to run.
     Yield,
+    /// Let time pass, which others do not notice.
+    Sleep {
+        /// How much, for messages.
+        time: Duration,
+    },
     /// Pick one of several alternatives that the program itself left open.
     Choose {
         /// How many there are; at least one.
         alternatives: u32,
+    },
+    /// Find out whether something happens that nobody asked for: outcome 1 is that it does.
+    Chance {
+        /// What it is.
+        what: Chance,
     },
     /// Never go on: the program said that executions like this one do not count (`assume`).
     Assume,
@@ -195,7 +206,9 @@ impl Operation {
             Operation::Join { .. } => "join",
             Operation::IsFinished { .. } => "is-finished",
             Operation::Yield => "yield",
+            Operation::Sleep { .. } => "sleep",
             Operation::Choose { .. } => "choose",
+            Operation::Chance { what } => what.label(),
             Operation::Assume => "assume",
             Operation::Load { .. } => "load",
             Operation::Store { .. } => "store",
@@ -222,6 +235,7 @@ impl Operation {
                 | Operation::Spawn
                 | Operation::Join { .. }
                 | Operation::Yield
+                | Operation::Sleep { .. }
                 | Operation::Delivered { .. }
         )
     }
@@ -255,6 +269,21 @@ impl Operation {
     }
 }
 
+/// What may happen although nobody asked for it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Chance {
+    /// A parked thread goes on without its token.
+    SpuriousUnpark,
+}
+
+impl Chance {
+    fn label(self) -> &'static str {
+        match self {
+            Chance::SpuriousUnpark => "spurious-unpark",
+        }
+    }
+}
+
 /// An atomic read-modify-write: the kind, and the width of the value in bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Update {
@@ -279,7 +308,12 @@ pub enum UpdateKind {
     Min(u64),
     SignedMax(i64),
     SignedMin(i64),
-    CompareExchange { expected: u64, new: u64 },
+    /// If it is weak, it may fail although the value is the expected one: outcome 1.
+    CompareExchange {
+        expected: u64,
+        new: u64,
+        weak: bool,
+    },
 }
 
 impl UpdateKind {
@@ -300,8 +334,19 @@ impl UpdateKind {
 }
 
 impl Update {
+    /// How many ways it can turn out when `old` is read.
+    #[inline]
+    pub fn outcomes(&self, old: u64) -> u32 {
+        match self.kind {
+            UpdateKind::CompareExchange { expected, weak, .. } => {
+                1 + u32::from(weak && old == expected)
+            }
+            _ => 1,
+        }
+    }
+
     /// The value written when `old` is read; `None` when nothing is written.
-    pub fn apply(&self, old: u64) -> Option<u64> {
+    pub fn apply(&self, old: u64, outcome: u32) -> Option<u64> {
         let spare = 64 - u32::from(self.bits);
         let signed = |value: u64| ((value << spare) as i64) >> spare;
         let new = match self.kind {
@@ -316,8 +361,8 @@ impl Update {
             UpdateKind::Min(value) => old.min(value),
             UpdateKind::SignedMax(value) => signed(old).max(value) as u64,
             UpdateKind::SignedMin(value) => signed(old).min(value) as u64,
-            UpdateKind::CompareExchange { expected, new } => {
-                if old != expected {
+            UpdateKind::CompareExchange { expected, new, .. } => {
+                if old != expected || outcome != 0 {
                     return None;
                 }
                 new

@@ -157,6 +157,7 @@ pub(crate) fn decides(operation: &Operation) -> bool {
     match operation {
         Operation::IsFinished { .. }
         | Operation::Choose { .. }
+        | Operation::Chance { .. }
         | Operation::Load { .. }
         | Operation::Store { .. }
         | Operation::Update { .. }
@@ -170,6 +171,7 @@ pub(crate) fn decides(operation: &Operation) -> bool {
         | Operation::Spawn
         | Operation::Join { .. }
         | Operation::Yield
+        | Operation::Sleep { .. }
         | Operation::Assume
         | Operation::Delivered { .. }
         | Operation::HangUp { .. }

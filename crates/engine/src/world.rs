@@ -129,6 +129,10 @@ impl State {
     pub fn outcomes(&self, thread: ThreadId) -> u32 {
         match *self.pending(thread) {
             Operation::Choose { alternatives } => alternatives,
+            Operation::Chance { .. } => 2,
+            Operation::Update {
+                location, update, ..
+            } => update.outcomes(self.execution.locations[location.index()].value),
             Operation::Call { object, call } => {
                 self.execution.objects[object.index()].outcomes(call, thread)
             }
@@ -279,9 +283,13 @@ impl State {
                 let end = self.execution.threads[target.index()].end;
                 (end, Reply::answer(end.is_some()))
             }
-            Operation::Yield | Operation::Fence { .. } => (None, Reply::DONE),
+            Operation::Yield | Operation::Sleep { .. } | Operation::Fence { .. } => {
+                (None, Reply::DONE)
+            }
             Operation::Assume => unreachable!("never enabled"),
-            Operation::Choose { .. } => (None, Reply::value(u64::from(outcome))),
+            Operation::Choose { .. } | Operation::Chance { .. } => {
+                (None, Reply::value(u64::from(outcome)))
+            }
             Operation::Load { location, .. } => {
                 let location = &self.execution.locations[location.index()];
                 (location.last_write, Reply::value(location.value))
@@ -297,7 +305,7 @@ impl State {
             } => {
                 let location = &mut self.execution.locations[location.index()];
                 let (old, source) = (location.value, location.last_write);
-                if let Some(new) = update.apply(old) {
+                if let Some(new) = update.apply(old, outcome) {
                     location.write(id, new);
                 }
                 (source, Reply::value(old))

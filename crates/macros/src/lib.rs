@@ -39,8 +39,9 @@ mod tests;
 /// | `seed` | integer | where strategies that draw at random start |
 /// | `memory` | string | the memory model: `"sc"` or `"rc11"` |
 /// | `keep_going` | `true` or `false` | collect distinct failures instead of stopping at the first |
-/// | `spurious_wakeups` | `true` or `false` | whether a `Condvar` may wake a thread for no reason |
+/// | `spurious_wakeups` | `true` or `false` | whether a thread may wake up from a `Condvar` or from `park` for no reason |
 /// | `timeouts` | `true` or `false` | whether a wait with a time limit may run out |
+/// | `weak_cas` | `true` or `false` | whether `compare_exchange_weak` may fail for no reason |
 /// | `stack_size` | integer expression | bytes of stack for each thread of the test |
 /// | `crate` | path | where `raddle` is, for a crate that renames or re-exports it |
 #[proc_macro_attribute]

@@ -5,6 +5,7 @@ use std::fmt::Debug;
 use raddle_report::Report;
 
 use crate::checker::Checker;
+pub use crate::labelled::label;
 
 /// What a test function may return.
 pub trait Outcome {

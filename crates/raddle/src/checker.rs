@@ -250,17 +250,25 @@ impl Checker {
         self
     }
 
-    /// Whether waiting on a condition variable may end without a notification (it may by default,
-    /// as in std): at most once for every thread of an execution, so that every search ends.
+    /// Whether waiting on a condition variable may end without a notification, and parking without an
+    /// `unpark` (they may by default, as in std): at most once for every thread of an execution, so that every search ends.
     pub fn spurious_wakeups(mut self, spurious_wakeups: bool) -> Self {
         self.modelled.spurious_wakeups = spurious_wakeups;
         self
     }
 
-    /// Whether the time of a wait with a timeout may run out (it may by default). No time passes
-    /// inside a check: it may run out at any point, however long it is.
+    /// Whether the time of a wait with a timeout may run out (it may by default), at any point and
+    /// however long it is.
     pub fn timeouts(mut self, timeouts: bool) -> Self {
         self.modelled.timeouts = timeouts;
+        self
+    }
+
+    /// Whether `compare_exchange_weak` may fail although the value is the expected one (it may by
+    /// default, as in std): at most once for every thread of an execution, so that every search
+    /// ends.
+    pub fn weak_cas(mut self, weak_cas: bool) -> Self {
+        self.modelled.weak_cas = weak_cas;
         self
     }
 

@@ -1,13 +1,18 @@
 #![doc = include_str!("../README.md")]
 
+pub mod cell;
 #[cfg(feature = "check")]
 mod checker;
 #[cfg(feature = "check")]
 mod choose;
 #[cfg(feature = "check")]
 mod environment;
+pub mod hint;
 #[cfg(feature = "check")]
 mod identity;
+mod label;
+#[cfg(feature = "check")]
+mod labelled;
 #[cfg(feature = "check")]
 mod mailbox;
 pub mod monitor;
@@ -21,6 +26,7 @@ mod saved;
 mod substrate;
 pub mod sync;
 pub mod thread;
+pub mod time;
 
 #[cfg(feature = "check")]
 #[doc(hidden)]
@@ -30,6 +36,8 @@ pub mod __private;
 pub use checker::{Checker, Memory, Reduction, Strategy, UnknownName, check};
 #[cfg(feature = "check")]
 pub use choose::{Alternatives, Any, any, assume, choose};
+#[cfg(feature = "check")]
+pub use labelled::Labelled;
 #[cfg(feature = "check")]
 pub use raddle_engine::schedule::{Schedule, ScheduleError};
 #[cfg(feature = "check")]

@@ -40,6 +40,7 @@ mod controlled {
 
     use super::{Condition, Discipline};
     use crate::identity::Identity;
+    use crate::labelled::{Labelled, Thing};
     use crate::plain;
     use crate::substrate::{Context, Made, current};
 
@@ -120,18 +121,27 @@ mod controlled {
             place: &'static Location<'static>,
         ) -> Reply {
             context.perform(place, |world| {
-                let object = context.object(world, &self.identity, self.made, || {
-                    let discipline = match self.plain.discipline() {
-                        Discipline::SignalContinue => monitor::Discipline::SignalContinue,
-                        Discipline::SignalUrgent => monitor::Discipline::SignalUrgent,
-                    };
-                    Object::Monitor(monitor::Monitor::new(discipline))
-                });
+                let object = context.object(world, &self.identity, self.made, || self.state());
                 Operation::Call {
                     object,
                     call: object::Call::Monitor(call),
                 }
             })
+        }
+
+        /// What an execution starts with.
+        fn state(&self) -> Object {
+            let discipline = match self.plain.discipline() {
+                Discipline::SignalContinue => monitor::Discipline::SignalContinue,
+                Discipline::SignalUrgent => monitor::Discipline::SignalUrgent,
+            };
+            Object::Monitor(monitor::Monitor::new(discipline))
+        }
+    }
+
+    impl<T: ?Sized> Labelled for Monitor<T> {
+        fn thing(&self) -> Thing<'_> {
+            Thing::object(&self.identity, self.made, self.state())
         }
     }
 

@@ -12,7 +12,7 @@ use raddle_engine::{Divergence, Operation, Record, ThreadId};
 use unicode_width::UnicodeWidthStr;
 
 use crate::failure::Failure;
-use crate::trace::{Names, Things, Trace, TraceStep};
+use crate::trace::{NOTHING, Names, Things, Trace, TraceStep};
 
 /// With more threads than this the steps are a list, because columns would not fit a terminal.
 const MAX_COLUMNS: usize = 6;
@@ -90,6 +90,10 @@ fn waiting(
     }
     let _ = match blocked.operation {
         Operation::Join { target } => write!(text, " for {} to end", trace.title(target)),
+        Operation::Call {
+            call: Call::Parker(_),
+            ..
+        } => write!(text, " for an unpark"),
         Operation::Meet { barrier } => {
             write!(text, " for {}", things.object(barrier.index()))
         }
@@ -188,7 +192,10 @@ pub(crate) fn failure(failure: &Failure, f: &mut fmt::Formatter<'_>) -> fmt::Res
             .trace
             .steps
             .iter()
-            .any(|step| step.what.split([' ', ':']).any(|word| word == name))
+            .any(|step| match name.contains([' ', ':']) {
+                true => step.what.contains(name),
+                false => step.what.split([' ', ':']).any(|word| word == name),
+            })
     };
     let mut things = failure
         .trace
@@ -213,9 +220,10 @@ pub(crate) fn failure(failure: &Failure, f: &mut fmt::Formatter<'_>) -> fmt::Res
     Ok(())
 }
 
-/// What a person wants to see of a step; beginnings and ends only fill the page.
+/// What a person wants to see of a step; beginnings and ends, and what did not happen,
+/// only fill the page.
 fn is_shown(step: &TraceStep) -> bool {
-    step.waits || !matches!(step.what.as_str(), "begin" | "end")
+    step.waits || !matches!(step.what.as_str(), "begin" | "end" | NOTHING)
 }
 
 fn file_name(path: &str) -> &str {

@@ -1,10 +1,13 @@
 //! An execution in the user's own names: what each thread did, to what, on which line.
 
-use raddle_engine::object::{Call, channel};
+use raddle_engine::object::{Call, Object, channel, parker};
 use raddle_engine::{
-    Event, Execution, Grant, Operation, Ports, Received, SiteId, ThreadId, UpdateKind,
+    Chance, Event, Execution, Grant, Operation, Ports, Received, SiteId, ThreadId, UpdateKind,
 };
 use serde::Serialize;
+
+/// What a step says when something that might have happened did not.
+pub(crate) const NOTHING: &str = "nothing unexpected";
 
 /// A place in the user's source.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
@@ -29,6 +32,14 @@ pub trait Names {
     fn object(&self, index: usize) -> (&str, Option<Place>);
     /// Kind and place of creation of a memory location, by index.
     fn location(&self, index: usize) -> (&str, Option<Place>);
+    /// The name that the program gave an object, which goes before its kind.
+    fn object_label(&self, _index: usize) -> Option<String> {
+        None
+    }
+    /// The name that the program gave a memory location.
+    fn location_label(&self, _index: usize) -> Option<String> {
+        None
+    }
 }
 
 /// A thread of a trace.
@@ -124,10 +135,12 @@ impl Trace {
     }
 }
 
-/// Names for the locations and objects of one execution: the kind alone where there is only one
-/// of it, numbered in order of first use otherwise.
+/// Names for the locations and objects of one execution: what the program calls it, or else its kind;
+/// numbered in order of first use where that is not unique.
 pub(crate) struct Things {
     locations: Vec<String>,
+    /// By location: whether its values are truth values.
+    bools: Vec<bool>,
     objects: Vec<String>,
     made: Vec<(String, Option<Place>)>,
 }
@@ -141,10 +154,15 @@ impl Things {
             .map(|i| names.object(i))
             .collect();
         let all: Vec<_> = locations.iter().chain(&objects).collect();
+        let labels = (0..locations.len()).map(|i| names.location_label(i));
+        let labels: Vec<_> = labels
+            .chain((0..objects.len()).map(|i| names.object_label(i)))
+            .collect();
+        let name = |index: usize| labels[index].as_deref().unwrap_or(all[index].0);
         let called: Vec<String> = (0..all.len())
             .map(|index| {
-                let kind = all[index].0;
-                let same = |upto: usize| all[..upto].iter().filter(|(k, _)| *k == kind).count();
+                let kind = name(index);
+                let same = |upto: usize| (0..upto).filter(|&other| name(other) == kind).count();
                 if same(all.len()) == 1 {
                     kind.to_owned()
                 } else {
@@ -157,10 +175,13 @@ impl Things {
             .cloned()
             .zip(all.iter().map(|(_, place)| place.clone()))
             .collect();
+        let bools = locations.iter().map(|(kind, _)| *kind == "AtomicBool");
+        let bools = bools.collect();
         let objects = called[locations.len()..].to_vec();
         let locations = called[..locations.len()].to_vec();
         Things {
             locations,
+            bools,
             objects,
             made,
         }
@@ -184,8 +205,7 @@ impl Things {
     }
 
     fn describe(&self, event: &Event, execution: &Execution) -> String {
-        let is_bool = |index: usize| self.locations[index].starts_with("AtomicBool");
-        let show = |index: usize, value: u64| match (is_bool(index), value) {
+        let show = |index: usize, value: u64| match (self.bools[index], value) {
             (true, 0) => "false".to_owned(),
             (true, _) => "true".to_owned(),
             (false, value) => value.to_string(),
@@ -214,10 +234,13 @@ impl Things {
             } => {
                 let index = location.index();
                 let (name, old) = (&self.locations[index], show(index, read));
-                match update.apply(read) {
+                match update.apply(read, event.outcome) {
                     Some(new) => {
                         let label = event.operation.label();
                         format!("{label} {name}: {old} to {}", show(index, new))
+                    }
+                    None if event.outcome != 0 => {
+                        format!("compare-exchange {name} fails spuriously: {old}")
                     }
                     None => match update.kind {
                         UpdateKind::CompareExchange { expected, .. } => format!(
@@ -247,6 +270,11 @@ impl Things {
             Operation::Choose { alternatives } => {
                 format!("choose {} of {alternatives}", event.outcome)
             }
+            Operation::Sleep { time } => format!("sleep {time:?}"),
+            Operation::Chance { what } => match (what, event.outcome) {
+                (_, 0) => NOTHING.to_owned(),
+                (Chance::SpuriousUnpark, _) => "park (wakes up spuriously)".to_owned(),
+            },
             Operation::IsFinished { .. } | Operation::Leads { .. } => {
                 let answer = if event.reply.to_answer() { "yes" } else { "no" };
                 format!(
@@ -288,8 +316,18 @@ impl Things {
                 object,
                 call: Call::Channel(call),
             } => channel_call(call, self.object(object.index())),
-            Operation::Call { object, .. }
-            | Operation::Meet { barrier: object }
+            Operation::Call { object, call } => match (call, &execution.objects[object.index()]) {
+                (Call::Parker(parker::Call::Park { .. }), _) => label.to_owned(),
+                (Call::Parker(parker::Call::Unpark), Object::Parker(parker)) => {
+                    format!("{label} {}", title(execution, parker.owner()))
+                }
+                (_, Object::Counted(counted)) => {
+                    let ends = counted.ends().unwrap_or(*object);
+                    format!("{label} {}", self.object(ends.index()))
+                }
+                _ => format!("{label} {}", self.object(object.index())),
+            },
+            Operation::Meet { barrier: object }
             | Operation::Leads {
                 barrier: object, ..
             } => format!("{label} {}", self.object(object.index())),

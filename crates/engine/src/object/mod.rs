@@ -10,9 +10,11 @@
 pub mod barrier;
 pub mod channel;
 pub mod condvar;
+pub mod counted;
 pub mod monitor;
 pub mod mutex;
 pub mod once;
+pub mod parker;
 pub mod port;
 pub mod rwlock;
 pub mod semaphore;
@@ -177,12 +179,16 @@ machines! {
     Channel(channel);
     /// A condition variable.
     Condvar(condvar);
+    /// Handles of a shared value.
+    Counted(counted);
     /// A monitor.
     Monitor(monitor);
     /// A mutual-exclusion lock.
     Mutex(mutex);
     /// Something to be done once.
     Once(once);
+    /// Where a thread parks.
+    Parker(parker);
     /// A place where messages are left.
     Port(port);
     /// A readers-writer lock.

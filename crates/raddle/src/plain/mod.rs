@@ -1,6 +1,10 @@
 //! Small real implementations of what std does not have, on std alone: used without feature
 //! `check`, and with it outside a check.
 
+#[cfg(not(feature = "check"))]
+pub(crate) mod cell;
 pub(crate) mod monitor;
 pub(crate) mod port;
 pub(crate) mod semaphore;
+#[cfg(not(feature = "check"))]
+pub(crate) mod tracked;

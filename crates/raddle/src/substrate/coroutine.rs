@@ -8,9 +8,11 @@ use corosensei::{CoroutineResult, Yielder};
 use raddle_engine::{Ending, Operation, Step, ThreadId};
 
 use super::abandon::AfterStop;
+use super::clock::Clock;
 use super::home::Home;
 use super::overflow::{self, Guard};
 use super::{CURRENT, Context};
+use crate::identity::Identity;
 
 /// How a coroutine came to its end.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -34,6 +36,11 @@ pub(super) struct Slot {
     pub(super) counted: bool,
     /// How often it woke up spuriously.
     pub(super) spurious_wakeups: u32,
+    /// How often a weak compare-exchange of its failed spuriously.
+    pub(super) spurious_failures: u32,
+    /// Where it parks.
+    pub(super) parker: Identity,
+    pub(super) clock: Clock,
     pub(super) after_stop: AfterStop,
 }
 
@@ -104,6 +111,9 @@ impl Context {
             unwinding: false,
             counted: false,
             spurious_wakeups: 0,
+            spurious_failures: 0,
+            parker: Identity::new(),
+            clock: self.clock_of_creator(),
             after_stop: AfterStop::default(),
         };
         let mut slots = self.slots.borrow_mut();

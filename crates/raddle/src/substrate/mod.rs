@@ -6,16 +6,19 @@
 //! when an execution stops early is in [`abandon`].
 
 mod abandon;
+mod clock;
 mod coroutine;
 mod home;
 mod modelled;
 mod overflow;
 mod panics;
+mod parking;
 mod sites;
 mod things;
 
 use std::cell::{Cell, RefCell};
 use std::panic::Location;
+use std::time::Instant;
 
 use raddle_engine::object::Object;
 use raddle_engine::{
@@ -60,6 +63,8 @@ pub(crate) struct Context {
     stacks: RefCell<Vec<corosensei::stack::DefaultStack>>,
     stack_size: usize,
     modelled: Modelled,
+    /// Where virtual time begins.
+    epoch: Instant,
     /// The thread whose coroutine is running.
     thread: Cell<ThreadId>,
     /// What the engine decided when the running coroutine was last suspended.
@@ -88,6 +93,7 @@ impl Context {
             stacks: RefCell::default(),
             stack_size,
             modelled,
+            epoch: Instant::now(),
             thread: Cell::new(ThreadId::MAIN),
             step: Cell::new(Step::Stop),
             stopped: Cell::new(false),
@@ -208,6 +214,30 @@ impl Context {
         ObjectId::new(objects.index(identity, self.stamp.get(), made, register))
     }
 
+    /// Gives an object a name in this execution.
+    pub(crate) fn label_object(
+        &self,
+        identity: &Identity,
+        made: Made,
+        state: Object,
+        name: String,
+    ) {
+        let object = self.with_world(|world| self.object(world, identity, made, || state));
+        self.objects.borrow_mut().label(object.index(), name);
+    }
+
+    /// Gives a location a name in this execution.
+    pub(crate) fn label_location(
+        &self,
+        identity: &Identity,
+        made: Made,
+        initial: u64,
+        name: String,
+    ) {
+        let location = self.with_world(|world| self.location(world, identity, made, || initial));
+        self.locations.borrow_mut().label(location.index(), name);
+    }
+
     /// The value an atomic has now, for its sole owner; `None` if the execution has not used it.
     pub(crate) fn owned_value(&self, identity: &Identity) -> Option<u64> {
         let index = identity.get(self.stamp.get())?;
@@ -232,6 +262,14 @@ impl Names for Context {
 
     fn location(&self, index: usize) -> (&str, Option<Place>) {
         self.locations.borrow().name(index)
+    }
+
+    fn object_label(&self, index: usize) -> Option<String> {
+        self.objects.borrow().label_of(index)
+    }
+
+    fn location_label(&self, index: usize) -> Option<String> {
+        self.locations.borrow().label_of(index)
     }
 }
 

@@ -7,12 +7,15 @@ use super::Context;
 
 /// How often a thread may wake up spuriously in one execution.
 const MAX_SPURIOUS_WAKEUPS: u32 = 1;
+/// How often a weak compare-exchange of a thread may fail spuriously in one execution.
+const MAX_SPURIOUS_FAILURES: u32 = 1;
 
 /// Which of these things are explored.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Modelled {
     pub(crate) spurious_wakeups: bool,
     pub(crate) timeouts: bool,
+    pub(crate) weak_cas: bool,
 }
 
 impl Default for Modelled {
@@ -20,6 +23,7 @@ impl Default for Modelled {
         Modelled {
             spurious_wakeups: true,
             timeouts: true,
+            weak_cas: true,
         }
     }
 }
@@ -35,6 +39,27 @@ impl Context {
     /// The calling thread has woken up without a notification.
     pub(crate) fn count_spurious_wakeup(&self) {
         self.slots.borrow_mut()[self.thread.get().index()].spurious_wakeups += 1;
+    }
+
+    /// Whether a weak compare-exchange of the calling thread may fail although the value is the
+    /// expected one.
+    pub(crate) fn may_fail_spuriously(&self) -> bool {
+        self.modelled.weak_cas
+            && self.slots.borrow()[self.thread.get().index()].spurious_failures
+                < MAX_SPURIOUS_FAILURES
+    }
+
+    /// Whether the compare-exchange that the calling thread has just done failed like that, which
+    /// then is counted.
+    pub(crate) fn has_failed_spuriously(&self) -> bool {
+        // After the execution stopped, nothing is recorded and nothing unexpected happens.
+        let exploration = self.exploration.borrow();
+        let last = exploration.execution().events.last();
+        let failed = !self.stopped.get() && last.is_some_and(|event| event.outcome != 0);
+        if failed {
+            self.slots.borrow_mut()[self.thread.get().index()].spurious_failures += 1;
+        }
+        failed
     }
 
     /// Whether the time of a wait may run out.

@@ -18,11 +18,14 @@ pub(crate) struct Made {
 pub(super) struct Things {
     /// With the address, which is only looked at for values that live outside the execution.
     list: Vec<(Made, usize)>,
+    /// Names that the program gave, the last one of each thing last.
+    labels: Vec<(usize, String)>,
 }
 
 impl Things {
     pub(super) fn clear(&mut self) {
         self.list.clear();
+        self.labels.clear();
     }
 
     /// The index of a value that the execution with this stamp has not used, as far as the value
@@ -55,7 +58,19 @@ impl Things {
             .position(|&(_, address)| address == identity.address())
     }
 
-    /// What to call it, and where it was made.
+    /// Remembers the name that the program gave it.
+    pub(super) fn label(&mut self, index: usize, name: String) {
+        self.labels.push((index, name));
+    }
+
+    /// The name that the program gave it.
+    pub(super) fn label_of(&self, index: usize) -> Option<String> {
+        let labels = self.labels.iter().rev();
+        let mut labels = labels.filter(|(labelled, _)| *labelled == index);
+        labels.next().map(|(_, name)| name.clone())
+    }
+
+    /// What to call it otherwise, and where it was made.
     pub(super) fn name(&self, index: usize) -> (&'static str, Option<Place>) {
         match self.list.get(index) {
             Some((made, _)) => (made.kind, Some(super::place(made.place))),

@@ -8,6 +8,7 @@ use raddle_engine::object::{self, Object};
 use raddle_engine::{ObjectId, Operation, ThreadId};
 
 use crate::identity::Identity;
+use crate::labelled::{Labelled, Thing};
 use crate::substrate::{Made, current};
 
 /// A point that threads pass in groups, as [`std::sync::Barrier`].
@@ -114,6 +115,13 @@ impl Group {
             round: self.round,
         });
         reply.to_answer()
+    }
+}
+
+impl Labelled for Barrier {
+    fn thing(&self) -> Thing<'_> {
+        let state = Object::Barrier(object::barrier::Barrier::new(self.size));
+        Thing::object(&self.identity, self.made, state)
     }
 }
 

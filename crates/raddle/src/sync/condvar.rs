@@ -14,6 +14,7 @@ use raddle_engine::{Operation, Reply};
 
 use super::mutex::MutexGuard;
 use crate::identity::Identity;
+use crate::labelled::{Labelled, Thing};
 use crate::substrate::{Context, Made, current};
 
 /// A condition variable, as [`std::sync::Condvar`].
@@ -21,8 +22,8 @@ use crate::substrate::{Context, Made, current};
 /// Inside a check, which waiter a notification wakes is one of the choices the engine explores. So
 /// are spurious wake-ups, at most one for every thread and execution
 /// ([`Checker::spurious_wakeups`](crate::Checker::spurious_wakeups)), and whether the time of a wait
-/// runs out before a notification comes ([`Checker::timeouts`](crate::Checker::timeouts)). Outside
-/// a check, this is std's.
+/// runs out before a notification comes ([`Checker::timeouts`](crate::Checker::timeouts)); then it
+/// has passed on the thread's [clock](crate::time::Instant). Outside a check, this is std's.
 pub struct Condvar {
     identity: Identity,
     made: Made,
@@ -62,7 +63,7 @@ impl Condvar {
     #[track_caller]
     pub fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
         let result = match guard.context() {
-            Some(context) => self.wait_inside(context, guard, false, Location::caller()),
+            Some(context) => self.wait_inside(context, guard, None, Location::caller()),
             None => guard.wait_outside(|raw| (ignore_poison(self.plain.wait(raw)), false)),
         };
         map(result, |(guard, _)| guard)
@@ -107,10 +108,7 @@ impl Condvar {
         dur: Duration,
     ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
         let result = match guard.context() {
-            Some(context) => {
-                let timeout = context.may_time_out();
-                self.wait_inside(context, guard, timeout, Location::caller())
-            }
+            Some(context) => self.wait_inside(context, guard, Some(dur), Location::caller()),
             None => guard.wait_outside(|raw| {
                 let (raw, result) = ignore_poison(self.plain.wait_timeout(raw, dur));
                 (raw, result.timed_out())
@@ -132,7 +130,7 @@ impl Condvar {
     where
         F: FnMut(&mut T) -> bool,
     {
-        // Inside a check no time passes: it has run out when a wait says so.
+        // Inside a check no time passes but by waiting: it has run out when a wait says so.
         let start = guard.context().is_none().then(Instant::now);
         let mut left = Some(dur);
         loop {
@@ -178,7 +176,7 @@ impl Condvar {
         &self,
         context: &Context,
         guard: MutexGuard<'a, T>,
-        timeout: bool,
+        dur: Option<Duration>,
         place: &'static Location<'static>,
     ) -> LockResult<(MutexGuard<'a, T>, bool)> {
         let spurious = context.may_wake_spuriously();
@@ -190,9 +188,13 @@ impl Condvar {
             context.count_spurious_wakeup();
             false
         } else {
+            let timeout = dur.is_some() && context.may_time_out();
             self.call(context, place, Call::Wake { timeout })
                 .to_answer()
         };
+        if let Some(dur) = dur.filter(|_| timed_out) {
+            context.pass_time(dur);
+        }
         map(lock.take(place), |guard| (guard, timed_out))
     }
 
@@ -218,6 +220,13 @@ fn map<A, B>(result: LockResult<A>, change: impl FnOnce(A) -> B) -> LockResult<B
     match result {
         Ok(value) => Ok(change(value)),
         Err(poisoned) => Err(PoisonError::new(change(poisoned.into_inner()))),
+    }
+}
+
+impl Labelled for Condvar {
+    fn thing(&self) -> Thing<'_> {
+        let state = Object::Condvar(object::condvar::Condvar::default());
+        Thing::object(&self.identity, self.made, state)
     }
 }
 

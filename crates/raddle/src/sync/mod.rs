@@ -19,6 +19,9 @@ mod once;
 mod rwlock;
 #[cfg(feature = "check")]
 mod semaphore;
+mod tracked;
+
+pub use tracked::{TrackedArc, TrackedWeak};
 
 pub use std::sync::{Arc, LockResult, PoisonError, TryLockError, TryLockResult, Weak};
 

@@ -11,6 +11,7 @@ use raddle_engine::object::{self, Object, mutex::Call};
 use raddle_engine::{Grant, Operation, Reply};
 
 use crate::identity::Identity;
+use crate::labelled::{Labelled, Thing};
 use crate::substrate::{Context, Made, current};
 
 /// A mutual-exclusion lock, as [`std::sync::Mutex`].
@@ -141,16 +142,18 @@ impl<T: ?Sized> Mutex<T> {
 
     fn call(&self, context: &Context, place: &'static Location<'static>, call: Call) -> Reply {
         context.perform(place, |world| {
-            let object = context.object(world, &self.identity, self.made, || {
-                Object::Mutex(object::mutex::Mutex::new(
-                    self.poisoned.load(Ordering::Relaxed),
-                ))
-            });
+            let object = context.object(world, &self.identity, self.made, || self.state());
             Operation::Call {
                 object,
                 call: object::Call::Mutex(call),
             }
         })
+    }
+
+    /// What an execution starts with.
+    fn state(&self) -> Object {
+        let poisoned = self.poisoned.load(Ordering::Relaxed);
+        Object::Mutex(object::mutex::Mutex::new(poisoned))
     }
 
     fn owner_sees_poison(&self) -> bool {
@@ -310,6 +313,12 @@ impl<T: ?Sized + fmt::Debug> fmt::Debug for MutexGuard<'_, T> {
 impl<T: ?Sized + fmt::Display> fmt::Display for MutexGuard<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         (**self).fmt(f)
+    }
+}
+
+impl<T: ?Sized> Labelled for Mutex<T> {
+    fn thing(&self) -> Thing<'_> {
+        Thing::object(&self.identity, self.made, self.state())
     }
 }
 

@@ -13,6 +13,7 @@ use raddle_engine::{Grant, Operation, Reply};
 
 use super::mutex::or_poisoned;
 use crate::identity::Identity;
+use crate::labelled::{Labelled, Thing};
 use crate::substrate::{Context, Made, current};
 
 /// A readers-writer lock, as [`std::sync::RwLock`].
@@ -279,16 +280,18 @@ fn taken<G>(result: TryLockResult<G>) -> Option<G> {
 impl Lock {
     fn call(&self, context: &Context, place: &'static Location<'static>, call: Call) -> Reply {
         context.perform(place, |world| {
-            let object = context.object(world, &self.identity, self.made, || {
-                Object::RwLock(object::rwlock::RwLock::new(
-                    self.poisoned.load(Ordering::Relaxed),
-                ))
-            });
+            let object = context.object(world, &self.identity, self.made, || self.state());
             Operation::Call {
                 object,
                 call: object::Call::RwLock(call),
             }
         })
+    }
+
+    /// What an execution starts with.
+    fn state(&self) -> Object {
+        let poisoned = self.poisoned.load(Ordering::Relaxed);
+        Object::RwLock(object::rwlock::RwLock::new(poisoned))
     }
 
     fn owner_sees_poison(&self) -> bool {
@@ -405,6 +408,12 @@ impl<T: ?Sized + fmt::Debug> fmt::Debug for RwLockWriteGuard<'_, T> {
 impl<T: ?Sized + fmt::Display> fmt::Display for RwLockWriteGuard<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         (**self).fmt(f)
+    }
+}
+
+impl<T: ?Sized> Labelled for RwLock<T> {
+    fn thing(&self) -> Thing<'_> {
+        Thing::object(&self.lock.identity, self.lock.made, self.lock.state())
     }
 }
 

@@ -7,6 +7,7 @@ use raddle_engine::object::{self, Object, semaphore};
 use raddle_engine::{Grant, Operation, Reply};
 
 use crate::identity::Identity;
+use crate::labelled::{Labelled, Thing};
 use crate::plain;
 use crate::substrate::{Context, Made, current};
 
@@ -70,12 +71,21 @@ macro_rules! semaphore {
                 place: &'static Location<'static>,
             ) -> Reply {
                 context.perform(place, |world| {
-                    let object = context.object(world, &self.identity, self.made, || {
-                        let state: fn(&Self) -> semaphore::Semaphore = $state;
-                        Object::Semaphore(state(self))
-                    });
+                    let object = context.object(world, &self.identity, self.made, || self.state());
                     Operation::Call { object, call: object::Call::Semaphore(call) }
                 })
+            }
+
+            /// What an execution starts with.
+            fn state(&self) -> Object {
+                let state: fn(&Self) -> semaphore::Semaphore = $state;
+                Object::Semaphore(state(self))
+            }
+        }
+
+        impl Labelled for $name {
+            fn thing(&self) -> Thing<'_> {
+                Thing::object(&self.identity, self.made, self.state())
             }
         }
 

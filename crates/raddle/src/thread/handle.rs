@@ -23,10 +23,10 @@ pub(super) enum Inner {
 
 /// Tells threads apart, as [`std::thread::ThreadId`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct ThreadId(Id);
+pub struct ThreadId(pub(super) Id);
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Id {
+pub(super) enum Id {
     Std(std::thread::ThreadId),
     Modelled { execution: u64, index: usize },
 }

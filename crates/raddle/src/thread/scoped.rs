@@ -82,6 +82,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
                 .pop();
             let Some(target) = next else { return panicked };
             context.perform_protected(place, Operation::Join { target });
+            context.wait_as_long_as(target);
             panicked |= context.join_panic(target);
         }
     }

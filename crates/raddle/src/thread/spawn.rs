@@ -171,6 +171,7 @@ impl<T> Modelled<T> {
         let target = self.id;
         let context = self.context();
         context.perform(place, |_| Operation::Join { target });
+        context.wait_as_long_as(target);
         let result = self
             .result
             .lock()

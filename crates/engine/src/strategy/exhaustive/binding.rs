@@ -267,7 +267,9 @@ impl Binding {
         let value = |location: LocationId| state.execution().locations[location.index()].value;
         match (node.kind, *state.pending(thread)) {
             (Kind::Begin, Operation::Begin) | (Kind::End { .. }, Operation::End) => true,
-            (Kind::Local, Operation::Yield | Operation::Fence { .. }) => true,
+            (Kind::Local, Operation::Yield | Operation::Sleep { .. } | Operation::Fence { .. }) => {
+                true
+            }
             (Kind::Spawn { child }, Operation::Spawn) => {
                 self.bind_thread(child, ThreadId::new(state.execution().threads.len()));
                 true
@@ -278,6 +280,7 @@ impl Binding {
             (Kind::Choose { alternatives }, Operation::Choose { alternatives: now }) => {
                 alternatives == now
             }
+            (Kind::Choose { alternatives }, Operation::Chance { .. }) => alternatives == 2,
             (Kind::Read { location }, Operation::IsFinished { target }) => {
                 location == graph.ended(self.to_graph(target))
             }
@@ -374,7 +377,7 @@ impl Binding {
             Kind::End { .. } => "end",
             Kind::Spawn { .. } => "spawn",
             Kind::Join { .. } => "join",
-            Kind::Local => "yield or fence",
+            Kind::Local => "yield, sleep or fence",
             Kind::Choose { .. } => "choose",
             Kind::Read { .. } => "load",
             Kind::ReadForUpdate { .. } | Kind::WriteOfUpdate { .. } => "atomic update",

@@ -30,13 +30,22 @@ pub(super) struct Branch {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Change {
-    /// A read takes another write.
+    /// A read takes another write, or turns out another way.
     Source {
         read: EventId,
         source: Option<EventId>,
+        outcome: u32,
     },
     /// A write stands elsewhere in coherence order.
     Place { write: EventId, position: usize },
+    /// A write that has revisited a read stands elsewhere in coherence order, or the read turns out
+    /// another way.
+    PlaceForRead {
+        write: EventId,
+        position: usize,
+        read: EventId,
+        outcome: u32,
+    },
     /// The completion with this stamp completes another call, or the same with another outcome.
     Complete {
         stamp: u32,
@@ -111,6 +120,7 @@ impl Frame {
         self.steps
             .extend(whole.steps.iter().copied().filter(is_kept));
         self.is_mixed = true;
+        self.graph.forget_accesses();
     }
 
     /// The completion that a revisit has moved is run last.
@@ -124,6 +134,9 @@ impl Frame {
     /// order in which they can be run, and the clocks of all others what they are.
     pub(super) fn make(&mut self, change: Change) {
         let can_stay = self.in_order && self.graph.memory == 0;
+        if can_stay {
+            self.graph.forget_accesses();
+        }
         match change {
             Change::Choose { .. } if can_stay => self.apply(change),
             Change::Complete { stamp, .. } if can_stay => {
@@ -141,7 +154,23 @@ impl Frame {
     pub(super) fn apply(&mut self, change: Change) {
         let graph = &mut self.graph;
         match change {
-            Change::Source { read, source } => graph.node_mut(read).source = source,
+            Change::Source {
+                read,
+                source,
+                outcome,
+            } => {
+                let read = graph.node_mut(read);
+                (read.source, read.outcome) = (source, outcome);
+            }
+            Change::PlaceForRead {
+                write,
+                position,
+                read,
+                outcome,
+            } => {
+                graph.node_mut(read).outcome = outcome;
+                self.apply(Change::Place { write, position });
+            }
             Change::Place { write, position } => {
                 let location = graph
                     .node(write)
@@ -205,6 +234,7 @@ impl Frame {
         let kind = graph.node(send).kind;
         let location = kind.writes().expect("a send is a call or a write");
         graph.unplace(location, send);
+        let outcomes = (graph.node(receive).kind).outcomes(graph.node(send).value);
         if let Kind::WriteOfUpdate { .. } = kind {
             let read = EventId {
                 index: send.index - 1,
@@ -212,18 +242,29 @@ impl Frame {
             };
             let position = graph.coherence(location, graph.node(read).source);
             graph.place(location, send, position);
+            for outcome in 1..outcomes {
+                self.branch(Change::Source {
+                    read: receive,
+                    source: Some(send),
+                    outcome,
+                });
+            }
             return;
         }
         let last = graph.cell(location).writes.len();
         graph.place(location, send, last);
-        for position in (0..last).filter(|&position| self.graph.may_place(location, position)) {
-            self.branches.push(Branch {
-                keep: self.graph.order.len(),
-                change: Change::Place {
+        for position in 0..=last {
+            if !self.graph.may_place(location, position) {
+                continue;
+            }
+            for outcome in u32::from(position == last)..outcomes {
+                self.branch(Change::PlaceForRead {
                     write: send,
                     position,
-                },
-            });
+                    read: receive,
+                    outcome,
+                });
+            }
         }
     }
 
@@ -234,7 +275,7 @@ impl Frame {
             let Kind::ReadForUpdate { location, update } = node.kind else {
                 return None;
             };
-            let value = update.apply(self.graph.value(location, node.source))?;
+            let value = update.apply(self.graph.value(location, node.source), node.outcome)?;
             Some((read, location, value))
         })
     }
@@ -267,7 +308,7 @@ impl Frame {
     }
 
     /// A read takes the last write; any earlier one is a branch, unless a later one is already
-    /// known to the reading thread.
+    /// known to the reading thread, and so is any other way to turn out.
     pub(super) fn push_read(
         &mut self,
         thread: ThreadId,
@@ -279,12 +320,18 @@ impl Frame {
         let write = |place: usize| self.graph.cell(location).writes[place];
         let source = |place: usize| place.checked_sub(1).map(write);
         let known = self.known_writes(read, location);
-        let sources = (known..count).map(source);
         let keep = self.graph.order.len();
-        self.branches.extend(sources.map(|source| Branch {
-            keep,
-            change: Change::Source { read, source },
-        }));
+        for place in known..=count {
+            let source = source(place);
+            let outcomes = kind.outcomes(self.graph.value(location, source));
+            let changes = (u32::from(place == count)..outcomes).map(|outcome| Change::Source {
+                read,
+                source,
+                outcome,
+            });
+            self.branches
+                .extend(changes.map(|change| Branch { keep, change }));
+        }
         self.graph.node_mut(read).source = self.graph.cell(location).writes.last().copied();
         self.graph.set_clocks(read);
         read

@@ -27,7 +27,7 @@ pub(crate) enum Kind {
     Join {
         target: ThreadId,
     },
-    /// Touches nothing that others can see: a fence, a yield.
+    /// Touches nothing that others can see: a fence, a yield, a sleep.
     Local,
     Choose {
         alternatives: u32,
@@ -100,6 +100,14 @@ impl Kind {
             Kind::End { .. } => false,
             Kind::Send { .. } | Kind::Receive { .. } => true,
             _ => self.reads().is_some() || self.writes().is_some(),
+        }
+    }
+
+    /// How many ways it can turn out if it reads this value.
+    pub(crate) fn outcomes(&self, value: u64) -> u32 {
+        match self {
+            Kind::ReadForUpdate { update, .. } => update.outcomes(value),
+            _ => 1,
         }
     }
 

@@ -216,7 +216,9 @@ impl Exhaustive {
         let graph = &mut frame.graph;
         match *state.pending(here) {
             Operation::Begin => frame.push_plain(thread, Kind::Begin),
-            Operation::Yield | Operation::Fence { .. } => frame.push_plain(thread, Kind::Local),
+            Operation::Yield | Operation::Sleep { .. } | Operation::Fence { .. } => {
+                frame.push_plain(thread, Kind::Local);
+            }
             Operation::Spawn => {
                 let child = frame.push_spawn(thread, state.pending_site(here));
                 binding.bind_thread(child, ThreadId::new(state.execution().threads.len()));
@@ -226,6 +228,7 @@ impl Exhaustive {
                 frame.push_plain(thread, Kind::Join { target });
             }
             Operation::Choose { alternatives } => frame.push_choice(thread, alternatives),
+            Operation::Chance { .. } => frame.push_choice(thread, 2),
             Operation::End => {
                 let location = graph.ended(thread);
                 frame.append_write(thread, Kind::End { location }, location, 1);
@@ -251,7 +254,7 @@ impl Exhaustive {
                 let kind = Kind::ReadForUpdate { location, update };
                 let read = frame.push_read(thread, kind, location);
                 let old = frame.graph.value(location, frame.graph.node(read).source);
-                if let Some(new) = update.apply(old) {
+                if let Some(new) = update.apply(old, 0) {
                     frame.append_write(thread, Kind::WriteOfUpdate { location }, location, new);
                 }
             }

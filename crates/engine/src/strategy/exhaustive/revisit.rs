@@ -117,7 +117,9 @@ fn is_maximal(graph: &Graph, event: EventId, send: EventId, prefix: &[u32]) -> b
         Kind::Receive { ports, wait } => graph.is_maximal_receive(event, ports, wait, kept),
         Kind::Choose { .. } => node.outcome == 0,
         Kind::Read { location } | Kind::ReadForUpdate { location, .. } => {
-            node.source.is_none_or(kept) && last_in_coherence(location, node.source)
+            node.outcome == 0
+                && node.source.is_none_or(kept)
+                && last_in_coherence(location, node.source)
         }
         Kind::Write { location }
         | Kind::WriteOfUpdate { location }

@@ -8,6 +8,7 @@ use std::sync::atomic::{self as std_atomic, Ordering};
 use raddle_engine::{Operation, Update, UpdateKind};
 
 use crate::identity::Identity;
+use crate::labelled::{Labelled, Thing};
 use crate::substrate::{Context, Made, current};
 
 /// A memory fence, as [`std::sync::atomic::fence`].
@@ -253,21 +254,13 @@ macro_rules! atomic {
                 let Some(context) = current() else {
                     return self.plain.compare_exchange(expected, new, success, failure);
                 };
-                check_failure(failure);
-                let (expected, new) = (Self::to_word(expected), Self::to_word(new));
-                let kind = UpdateKind::CompareExchange { expected, new };
-                let old = self.shared.update(
-                    context,
-                    Location::caller(),
-                    || self.initial(),
-                    Update { kind, bits: Self::BITS },
-                    (success, failure),
-                );
-                if old == expected { Ok(Self::from_word(old)) } else { Err(Self::from_word(old)) }
+                let orderings = (success, failure);
+                self.exchange(context, expected, new, false, orderings, Location::caller())
             }
 
-            /// As [`compare_exchange`](Self::compare_exchange); std allows it to fail without a
-            /// reason, which is not modelled yet.
+            /// As [`compare_exchange`](Self::compare_exchange), but it may fail although the value
+            /// is `expected`. Inside a check that happens at most once for every thread and
+            /// execution, as [`Checker::weak_cas`](crate::Checker::weak_cas) says.
             #[track_caller]
             #[inline]
             pub fn compare_exchange_weak(
@@ -277,9 +270,37 @@ macro_rules! atomic {
                 success: Ordering,
                 failure: Ordering,
             ) -> Result<$value, $value> {
-                match current() {
-                    None => self.plain.compare_exchange_weak(expected, new, success, failure),
-                    Some(_) => self.compare_exchange(expected, new, success, failure),
+                let Some(context) = current() else {
+                    return self.plain.compare_exchange_weak(expected, new, success, failure);
+                };
+                let (weak, orderings) = (context.may_fail_spuriously(), (success, failure));
+                self.exchange(context, expected, new, weak, orderings, Location::caller())
+            }
+
+            #[inline]
+            fn exchange(
+                &self,
+                context: &Context,
+                expected: $value,
+                new: $value,
+                weak: bool,
+                orderings: (Ordering, Ordering),
+                place: &'static Location<'static>,
+            ) -> Result<$value, $value> {
+                check_failure(orderings.1);
+                let (expected, new) = (Self::to_word(expected), Self::to_word(new));
+                let kind = UpdateKind::CompareExchange { expected, new, weak };
+                let old = self.shared.update(
+                    context,
+                    place,
+                    || self.initial(),
+                    Update { kind, bits: Self::BITS },
+                    orderings,
+                );
+                if old == expected && !(weak && context.has_failed_spuriously()) {
+                    Ok(Self::from_word(old))
+                } else {
+                    Err(Self::from_word(old))
                 }
             }
 
@@ -303,7 +324,8 @@ macro_rules! atomic {
             }
 
             /// Repeats reading and writing what `next` makes of it until no other write comes in
-            /// between, or `next` gives `None`.
+            /// between, or `next` gives `None`. Inside a check, `next` is called again only if another
+            /// write did come in between, although std may do so for no reason.
             #[track_caller]
             pub fn fetch_update<F>(
                 &self,
@@ -316,7 +338,7 @@ macro_rules! atomic {
             {
                 let mut old = self.load(failure);
                 while let Some(new) = next(old) {
-                    match self.compare_exchange_weak(old, new, success, failure) {
+                    match self.compare_exchange(old, new, success, failure) {
                         Ok(old) => return Ok(old),
                         Err(found) => old = found,
                     }
@@ -363,6 +385,12 @@ macro_rules! atomic {
                     Update { kind, bits: Self::BITS },
                     (ordering, ordering),
                 ))
+            }
+        }
+
+        impl $(<$generic>)? Labelled for $name $(<$generic>)? {
+            fn thing(&self) -> Thing<'_> {
+                Thing::location(&self.shared.identity, self.shared.made, self.initial())
             }
         }
 

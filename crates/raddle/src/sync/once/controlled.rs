@@ -6,6 +6,7 @@ use raddle_engine::object::{self, Object, once::Call};
 use raddle_engine::{Grant, Operation, Reply};
 
 use crate::identity::Identity;
+use crate::labelled::Thing;
 use crate::substrate::{Context, Made};
 
 const POISONED: &str = "Once instance has previously been poisoned";
@@ -64,6 +65,11 @@ impl Controlled {
         assert!(!poisoned || caller.context.has_stopped(), "{POISONED}");
     }
 
+    /// What can be given a name; whether it was done before the execution.
+    pub(super) fn thing(&self, done: bool) -> Thing<'_> {
+        Thing::object(&self.identity, self.made, state(done))
+    }
+
     /// Where it was made.
     pub(super) fn place(&self) -> &'static Location<'static> {
         self.made.place
@@ -81,18 +87,21 @@ impl Controlled {
             done,
         } = caller;
         context.perform(place, |world| {
-            let object = context.object(world, &self.identity, self.made, || {
-                Object::Once(match done {
-                    true => object::once::Once::Done,
-                    false => object::once::Once::New,
-                })
-            });
+            let object = context.object(world, &self.identity, self.made, || state(done));
             Operation::Call {
                 object,
                 call: object::Call::Once(call),
             }
         })
     }
+}
+
+/// What an execution starts with.
+fn state(done: bool) -> Object {
+    Object::Once(match done {
+        true => object::once::Once::Done,
+        false => object::once::Once::New,
+    })
 }
 
 /// Says that it is done, or that the thread panicked, when dropped.

@@ -10,6 +10,7 @@ use std::ops::Deref;
 use std::sync::{Mutex, PoisonError};
 
 use super::lock::OnceLock;
+use crate::labelled::{Labelled, Thing};
 
 const POISONED: &str = "LazyLock instance has previously been poisoned";
 
@@ -120,6 +121,12 @@ impl<T: Default> Default for LazyLock<T> {
     #[track_caller]
     fn default() -> LazyLock<T> {
         LazyLock::new(T::default)
+    }
+}
+
+impl<T, F> Labelled for LazyLock<T, F> {
+    fn thing(&self) -> Thing<'_> {
+        self.cell.thing()
     }
 }
 

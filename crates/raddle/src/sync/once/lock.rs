@@ -10,6 +10,7 @@ use std::panic::Location;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::controlled::{Caller, Controlled};
+use crate::labelled::{Labelled, Thing};
 use crate::substrate::current;
 
 /// A cell that is written once, as [`std::sync::OnceLock`].
@@ -120,9 +121,10 @@ impl<T> OnceLock<T> {
 
     #[track_caller]
     pub(super) fn caller(&self) -> Option<Caller<'_>> {
+        let place = Location::caller();
         current().map(|context| Caller {
             context,
-            place: Location::caller(),
+            place,
             done: self.plain.get().is_some(),
         })
     }
@@ -190,6 +192,12 @@ impl<T: PartialEq> PartialEq for OnceLock<T> {
 }
 
 impl<T: Eq> Eq for OnceLock<T> {}
+
+impl<T> Labelled for OnceLock<T> {
+    fn thing(&self) -> Thing<'_> {
+        self.controlled.thing(self.plain.get().is_some())
+    }
+}
 
 impl<T: fmt::Debug> fmt::Debug for OnceLock<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -11,6 +11,7 @@ mod lock;
 use std::fmt;
 use std::panic::Location;
 
+use crate::labelled::{Labelled, Thing};
 use crate::substrate::current;
 use controlled::{Caller, Controlled};
 
@@ -111,11 +112,18 @@ impl Once {
 
     #[track_caller]
     fn caller(&self) -> Option<Caller<'_>> {
+        let place = Location::caller();
         current().map(|context| Caller {
             context,
-            place: Location::caller(),
+            place,
             done: self.plain.is_completed(),
         })
+    }
+}
+
+impl Labelled for Once {
+    fn thing(&self) -> Thing<'_> {
+        self.controlled.thing(self.plain.is_completed())
     }
 }
 

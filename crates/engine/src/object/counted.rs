@@ -1,0 +1,95 @@
+//! What happens to the handles of a shared value, in an order.
+//!
+//! How many handles there are is known where they are; all that is needed here is who came first.
+//! A value has two of these objects. One sees new handles, the other sees handles go, and whoever
+//! asks whether they are gone: upgrades, and attempts to have the value alone. The two are not
+//! ordered with each other, because who makes a new handle has one itself, so neither is any other
+//! the last one, nor does it become the last by that. Only those who *count* handles must look at
+//! both.
+
+use super::{Machine, Request};
+use crate::event::{ObjectId, Reply, ThreadId};
+
+/// How many things have happened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counted {
+    changes: u32,
+    ends: Option<ObjectId>,
+}
+
+/// What threads do with handles.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Call {
+    /// Make a handle from another one.
+    Clone,
+    /// Make a weak handle from a strong one.
+    Downgrade,
+    /// Give up a strong handle.
+    Drop,
+    /// Give up a weak handle.
+    DropWeak,
+    /// Make a strong handle from a weak one, if there still is another strong one.
+    Upgrade,
+    /// Take the value, if no other strong handle is left.
+    TryUnwrap,
+    /// Find out whether no other handle is left.
+    IsUnique,
+    /// Find out how much has happened.
+    Count,
+}
+
+impl Request for Call {
+    fn label(self) -> &'static str {
+        match self {
+            Call::Clone => "clone",
+            Call::Downgrade => "downgrade",
+            Call::Drop => "drop",
+            Call::DropWeak => "drop-weak",
+            Call::Upgrade => "upgrade",
+            Call::TryUnwrap => "try-unwrap",
+            Call::IsUnique => "is-unique",
+            Call::Count => "count",
+        }
+    }
+
+    fn gives_back(self) -> bool {
+        matches!(self, Call::Drop | Call::DropWeak)
+    }
+}
+
+impl Counted {
+    /// Sees new handles of the value whose ends the other object sees.
+    pub fn births(ends: ObjectId) -> Self {
+        Counted {
+            changes: 0,
+            ends: Some(ends),
+        }
+    }
+
+    /// Of an object that sees new handles, the other one of the same value, for messages. (The
+    /// search may know it by another name.)
+    pub fn ends(&self) -> Option<ObjectId> {
+        self.ends
+    }
+}
+
+impl Machine for Counted {
+    type Call = Call;
+
+    fn open(&self, _call: Call, _by: ThreadId) -> bool {
+        true
+    }
+
+    fn apply(&mut self, call: Call, _by: ThreadId, _outcome: u32) -> Reply {
+        match call {
+            Call::Clone
+            | Call::Downgrade
+            | Call::Drop
+            | Call::DropWeak
+            | Call::Upgrade
+            | Call::TryUnwrap => self.changes += 1,
+            Call::IsUnique | Call::Count => {}
+        }
+        Reply::value(u64::from(self.changes))
+    }
+}

@@ -1,0 +1,117 @@
+//! A cell that sees when it is accessed.
+
+use std::fmt;
+use std::mem::offset_of;
+use std::panic::Location;
+
+use crate::identity::Identity;
+use crate::substrate::Made;
+
+/// A value that may be changed through a shared reference, as [`std::cell::UnsafeCell`], with
+/// loom's [`with`](Self::with) and [`with_mut`](Self::with_mut) besides.
+///
+/// Prefer these two: they say whether the value is read or written, and for how long. A call of
+/// [`get`](Self::get) counts as one write; what is done through the pointer later is not seen.
+/// Accesses are no scheduling points, because code without data races cannot tell when they happen.
+///
+/// There is no `from_mut`, because this cell is larger than its value.
+pub struct UnsafeCell<T: ?Sized> {
+    identity: Identity,
+    made: Made,
+    value: std::cell::UnsafeCell<T>,
+}
+
+/// What is done to a cell's value.
+enum Access {
+    Read,
+    Write,
+}
+
+impl<T> UnsafeCell<T> {
+    /// A cell around `value`.
+    #[track_caller]
+    pub const fn new(value: T) -> Self {
+        UnsafeCell {
+            identity: Identity::new(),
+            made: Made {
+                kind: "UnsafeCell",
+                place: Location::caller(),
+            },
+            value: std::cell::UnsafeCell::new(value),
+        }
+    }
+
+    /// The value, when nobody else can access it.
+    pub fn into_inner(self) -> T {
+        self.value.into_inner()
+    }
+
+    /// A pointer to the value of a cell that is known by a pointer only, and may not have been
+    /// made yet. Accesses through it are not seen.
+    pub const fn raw_get(this: *const Self) -> *mut T {
+        this.wrapping_byte_add(offset_of!(Self, value))
+            .cast_mut()
+            .cast()
+    }
+}
+
+impl<T: ?Sized> UnsafeCell<T> {
+    /// A pointer to the value.
+    #[track_caller]
+    pub fn get(&self) -> *mut T {
+        self.note(Access::Write, Location::caller());
+        self.value.get()
+    }
+
+    /// The value, when nobody else can access it.
+    pub const fn get_mut(&mut self) -> &mut T {
+        self.value.get_mut()
+    }
+
+    /// Lets `f` read the value.
+    #[track_caller]
+    pub fn with<F, R>(&self, f: F) -> R
+    where
+        F: FnOnce(*const T) -> R,
+    {
+        self.note(Access::Read, Location::caller());
+        f(self.value.get())
+    }
+
+    /// Lets `f` read and write the value.
+    #[track_caller]
+    pub fn with_mut<F, R>(&self, f: F) -> R
+    where
+        F: FnOnce(*mut T) -> R,
+    {
+        self.note(Access::Write, Location::caller());
+        f(self.value.get())
+    }
+
+    /// Every access that can be seen passes here. No data races are looked for yet, so nothing is
+    /// made of it.
+    #[inline]
+    fn note(&self, access: Access, place: &'static Location<'static>) {
+        let _ = (access, place, &self.identity, self.made);
+    }
+}
+
+impl<T> From<T> for UnsafeCell<T> {
+    #[track_caller]
+    fn from(value: T) -> Self {
+        Self::new(value)
+    }
+}
+
+impl<T: Default> Default for UnsafeCell<T> {
+    #[track_caller]
+    fn default() -> Self {
+        Self::new(T::default())
+    }
+}
+
+impl<T: ?Sized> fmt::Debug for UnsafeCell<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.value.fmt(f)
+    }
+}

@@ -1,0 +1,81 @@
+//! Names that the program gives to what it uses.
+
+use std::fmt;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use raddle_engine::object::Object;
+
+use crate::identity::Identity;
+use crate::substrate::{Made, current};
+
+/// What can be given a name with [`label!`](crate::label!): the controlled types, and pointers to
+/// them.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be given a name",
+    note = "raddle's locks, atomics and the like can, and references and `Arc`s to them"
+)]
+pub trait Labelled {
+    #[doc(hidden)]
+    fn thing(&self) -> Thing<'_>;
+}
+
+/// Something that an execution can know.
+#[doc(hidden)]
+pub struct Thing<'a> {
+    identity: &'a Identity,
+    made: Made,
+    state: State,
+}
+
+/// What it is when the execution does not know it yet.
+enum State {
+    Object(Object),
+    Location(u64),
+}
+
+impl<'a> Thing<'a> {
+    pub(crate) fn object(identity: &'a Identity, made: Made, state: Object) -> Self {
+        let state = State::Object(state);
+        Thing {
+            identity,
+            made,
+            state,
+        }
+    }
+
+    pub(crate) fn location(identity: &'a Identity, made: Made, initial: u64) -> Self {
+        let state = State::Location(initial);
+        Thing {
+            identity,
+            made,
+            state,
+        }
+    }
+}
+
+/// Gives it a name in the running execution, if there is one.
+pub fn label(labelled: &(impl Labelled + ?Sized), name: fmt::Arguments<'_>) {
+    let Some(context) = current() else { return };
+    let Thing {
+        identity,
+        made,
+        state,
+    } = labelled.thing();
+    let name = name.to_string();
+    match state {
+        State::Object(object) => context.label_object(identity, made, object, name),
+        State::Location(initial) => context.label_location(identity, made, initial, name),
+    }
+}
+
+macro_rules! pointers {
+    ($($pointer:ty)*) => {$(
+        impl<T: Labelled + ?Sized> Labelled for $pointer {
+            fn thing(&self) -> Thing<'_> {
+                (**self).thing()
+            }
+        }
+    )*};
+}
+pointers!(&T &mut T Box<T> Rc<T> Arc<T>);

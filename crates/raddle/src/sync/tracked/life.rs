@@ -1,0 +1,99 @@
+//! The life of a shared value, as the running check sees it.
+
+use std::panic::Location;
+
+use raddle_engine::object::{self, Object, counted::Call, counted::Counted};
+use raddle_engine::{Operation, World};
+
+use crate::identity::Identity;
+use crate::labelled::Thing;
+use crate::substrate::{Context, Made, current};
+
+/// Kept beside the value, so that weak handles can still reach it when the value is gone. Why there
+/// are two objects is told where the state machine is: `raddle_engine::object::counted`.
+pub(super) struct Life {
+    made: Made,
+    births: Identity,
+    ends: Identity,
+}
+
+impl Life {
+    pub(super) fn new(place: &'static Location<'static>) -> Self {
+        Life {
+            made: Made {
+                kind: "TrackedArc",
+                place,
+            },
+            births: Identity::new(),
+            ends: Identity::new(),
+        }
+    }
+
+    /// What can be given a name.
+    pub(super) fn thing(&self) -> Thing<'_> {
+        Thing::object(&self.ends, self.made, Object::Counted(Counted::default()))
+    }
+
+    /// A handle is made from another one.
+    pub(super) fn birth(&self, call: Call, place: &'static Location<'static>) {
+        if let Some(context) = current() {
+            self.call_births(context, call, place);
+        }
+    }
+
+    /// Anything else happens, except that handles are counted.
+    pub(super) fn end(&self, call: Call, place: &'static Location<'static>) {
+        if let Some(context) = current() {
+            self.call_ends(context, call, place);
+        }
+    }
+
+    /// What `count` says of the handles. It is asked between two looks at those that end, until
+    /// none has ended in between: then it depends on nothing that has no order with it.
+    pub(super) fn count<R>(&self, place: &'static Location<'static>, count: impl Fn() -> R) -> R {
+        let Some(context) = current() else {
+            return count();
+        };
+        let mut before = self.call_ends(context, Call::Count, place);
+        loop {
+            self.call_births(context, Call::Count, place);
+            let counted = count();
+            let after = self.call_ends(context, Call::Count, place);
+            if before == after {
+                return counted;
+            }
+            before = after;
+        }
+    }
+
+    fn call_births(&self, context: &Context, call: Call, place: &'static Location<'static>) {
+        context.perform(place, |world| {
+            let ends = self.ends(context, world);
+            let made = Made {
+                kind: "births",
+                ..self.made
+            };
+            let object = context.object(world, &self.births, made, || {
+                Object::Counted(Counted::births(ends))
+            });
+            Operation::Call {
+                object,
+                call: object::Call::Counted(call),
+            }
+        });
+    }
+
+    fn call_ends(&self, context: &Context, call: Call, place: &'static Location<'static>) -> u64 {
+        let reply = context.perform(place, |world| Operation::Call {
+            object: self.ends(context, world),
+            call: object::Call::Counted(call),
+        });
+        reply.to_value()
+    }
+
+    fn ends(&self, context: &Context, world: &mut World) -> raddle_engine::ObjectId {
+        context.object(world, &self.ends, self.made, || {
+            Object::Counted(Counted::default())
+        })
+    }
+}

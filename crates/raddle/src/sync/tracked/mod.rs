@@ -1,0 +1,17 @@
+//! Shared values whose handles are part of the search.
+//!
+//! [`TrackedArc`] and [`TrackedWeak`] do what std's `Arc` and `Weak` do. Inside a check, making,
+//! dropping, upgrading and counting handles are operations that the engine schedules, so who drops
+//! the last one, and runs the destructor, is one of the choices it explores. Without feature `check`
+//! they are newtypes around std's.
+
+#[cfg(feature = "check")]
+mod controlled;
+#[cfg(feature = "check")]
+mod life;
+mod traits;
+
+#[cfg(not(feature = "check"))]
+pub use crate::plain::tracked::{TrackedArc, TrackedWeak};
+#[cfg(feature = "check")]
+pub use controlled::{TrackedArc, TrackedWeak};

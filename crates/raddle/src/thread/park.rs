@@ -1,0 +1,94 @@
+//! Waiting for a token that another thread leaves.
+
+use std::panic::Location;
+use std::time::Duration;
+
+use raddle_engine::object::{self, parker::Call};
+use raddle_engine::{Chance, Operation, Reply, ThreadId};
+
+use super::handle::{Id, Inner, Thread};
+use crate::substrate::{Context, current};
+
+/// Waits until somebody [unparks](Thread::unpark) the calling thread, as [`std::thread::park`]. If
+/// that has happened already since the last time, it does not wait.
+///
+/// Inside a check it may also return for no reason, at most once for every thread and execution, as
+/// [`Checker::spurious_wakeups`](crate::Checker::spurious_wakeups) says.
+#[track_caller]
+pub fn park() {
+    match current() {
+        None => std::thread::park(),
+        Some(context) => park_inside(context, None, Location::caller()),
+    }
+}
+
+/// As [`park`], but waits so long at most, as [`std::thread::park_timeout`].
+///
+/// Inside a check the time may run out at any point, however long it is, as
+/// [`Checker::timeouts`](crate::Checker::timeouts) says.
+#[track_caller]
+pub fn park_timeout(dur: Duration) {
+    match current() {
+        None => std::thread::park_timeout(dur),
+        Some(context) => park_inside(context, Some(dur), Location::caller()),
+    }
+}
+
+/// As [`park_timeout`], so many milliseconds at most.
+#[deprecated(since = "1.6.0", note = "replaced by `std::thread::park_timeout`")]
+#[track_caller]
+pub fn park_timeout_ms(ms: u32) {
+    park_timeout(Duration::from_millis(ms.into()));
+}
+
+fn park_inside(context: &Context, dur: Option<Duration>, place: &'static Location<'static>) {
+    if context.may_wake_spuriously() {
+        let what = Chance::SpuriousUnpark;
+        let reply = context.perform(place, |_| Operation::Chance { what });
+        if reply.to_answer() {
+            return context.count_spurious_wakeup();
+        }
+    }
+    let timeout = dur.is_some() && context.may_time_out();
+    let reply = call(context, context.thread(), Call::Park { timeout }, place);
+    if let Some(dur) = dur.filter(|_| reply.to_answer()) {
+        context.pass_time(dur);
+    }
+}
+
+fn call(
+    context: &Context,
+    thread: ThreadId,
+    call: Call,
+    place: &'static Location<'static>,
+) -> Reply {
+    context.perform(place, |world| Operation::Call {
+        object: context.parker(world, thread, place),
+        call: object::Call::Parker(call),
+    })
+}
+
+impl Thread {
+    /// Lets the thread go on from [`park`], now or the next time it gets there.
+    ///
+    /// # Panics
+    ///
+    /// If it is a thread of a check and the calling thread is not, or belongs to another execution.
+    #[track_caller]
+    pub fn unpark(&self) {
+        let (execution, index) = match (&self.0, self.id().0) {
+            (Inner::Std(thread), _) => return thread.unpark(),
+            (Inner::Modelled { .. }, Id::Modelled { execution, index }) => (execution, index),
+            (Inner::Modelled { .. }, Id::Std(_)) => unreachable!("made with the other kind of id"),
+        };
+        let context = current().filter(|context| context.stamp() == execution);
+        let context = context.unwrap_or_else(|| {
+            panic!(
+                "raddle: a thread of a check is unparked outside its execution; only threads of \
+                 the same execution can do that"
+            )
+        });
+        let thread = ThreadId::new(index);
+        call(context, thread, Call::Unpark, Location::caller());
+    }
+}

@@ -1,0 +1,32 @@
+//! Letting time pass.
+
+use std::panic::Location;
+use std::time::Duration;
+
+use raddle_engine::Operation;
+
+use crate::substrate::current;
+
+/// Waits so long, as [`std::thread::sleep`].
+///
+/// Inside a check nobody waits: the time passes on the calling thread's own
+/// [clock](crate::time::Instant), and others get the chance to run. How long threads sleep has no
+/// influence on who goes first: a program that relies on that is wrong, and the order it does not
+/// expect is among those explored.
+#[track_caller]
+pub fn sleep(dur: Duration) {
+    match current() {
+        None => std::thread::sleep(dur),
+        Some(context) => {
+            context.perform(Location::caller(), |_| Operation::Sleep { time: dur });
+            context.pass_time(dur);
+        }
+    }
+}
+
+/// As [`sleep`], so many milliseconds.
+#[deprecated(since = "1.6.0", note = "replaced by `std::thread::sleep`")]
+#[track_caller]
+pub fn sleep_ms(ms: u32) {
+    sleep(Duration::from_millis(ms.into()));
+}

@@ -1,0 +1,119 @@
+//! A point in time, real or virtual.
+
+use std::fmt;
+use std::ops::{Add, AddAssign, Sub, SubAssign};
+use std::time::Duration;
+
+use crate::substrate::current;
+
+/// A point in time, as [`std::time::Instant`].
+///
+/// Inside a check, time is virtual and every thread has its own. It passes when the thread
+/// [sleeps](crate::thread::sleep), when one of its waits times out, and when it joins a thread whose
+/// time is later; a new thread starts with its creator's. It does not pass by itself, except for a
+/// thread that looks again and again and does nothing else: after a hundred times it sees some.
+///
+/// What another thread's time is says nothing about what it has done: whoever sleeps longer may
+/// still be first. Points in time may be passed between threads and in and out of a check, and be
+/// compared; a difference that would be negative is zero, as in std.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Instant(std::time::Instant);
+
+impl Instant {
+    /// Now.
+    #[must_use]
+    pub fn now() -> Self {
+        Instant(match current() {
+            None => std::time::Instant::now(),
+            Some(context) => context.now(),
+        })
+    }
+
+    /// The time that has passed since the earlier point; none if it is the later one.
+    #[must_use]
+    pub fn duration_since(&self, earlier: Self) -> Duration {
+        self.0.duration_since(earlier.0)
+    }
+
+    /// The time that has passed since the earlier point; nothing if it is the later one.
+    #[must_use]
+    pub fn checked_duration_since(&self, earlier: Self) -> Option<Duration> {
+        self.0.checked_duration_since(earlier.0)
+    }
+
+    /// The time that has passed since the earlier point; none if it is the later one.
+    #[must_use]
+    pub fn saturating_duration_since(&self, earlier: Self) -> Duration {
+        self.0.saturating_duration_since(earlier.0)
+    }
+
+    /// The time that has passed since then.
+    #[must_use]
+    pub fn elapsed(&self) -> Duration {
+        Self::now().duration_since(*self)
+    }
+
+    /// So much later, if there is such a point.
+    #[must_use]
+    pub fn checked_add(&self, duration: Duration) -> Option<Self> {
+        self.0.checked_add(duration).map(Instant)
+    }
+
+    /// So much earlier, if there is such a point.
+    #[must_use]
+    pub fn checked_sub(&self, duration: Duration) -> Option<Self> {
+        self.0.checked_sub(duration).map(Instant)
+    }
+}
+
+impl Add<Duration> for Instant {
+    type Output = Self;
+
+    /// # Panics
+    ///
+    /// If there is no such point; see [`checked_add`](Self::checked_add).
+    #[track_caller]
+    fn add(self, other: Duration) -> Self {
+        Instant(self.0 + other)
+    }
+}
+
+impl AddAssign<Duration> for Instant {
+    #[track_caller]
+    fn add_assign(&mut self, other: Duration) {
+        *self = *self + other;
+    }
+}
+
+impl Sub<Duration> for Instant {
+    type Output = Self;
+
+    /// # Panics
+    ///
+    /// If there is no such point; see [`checked_sub`](Self::checked_sub).
+    #[track_caller]
+    fn sub(self, other: Duration) -> Self {
+        Instant(self.0 - other)
+    }
+}
+
+impl SubAssign<Duration> for Instant {
+    #[track_caller]
+    fn sub_assign(&mut self, other: Duration) {
+        *self = *self - other;
+    }
+}
+
+impl Sub<Instant> for Instant {
+    type Output = Duration;
+
+    fn sub(self, other: Instant) -> Duration {
+        self.duration_since(other)
+    }
+}
+
+impl fmt::Debug for Instant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}

@@ -1,0 +1,348 @@
+//! Shared values whose handles are part of the search: who drops the last one, what those who ask
+//! are told, what it costs, and parity with std.
+//!
+//! A class is told by the order in which handles go, or are asked about, and by the order in which
+//! handles are made; the two have no order with each other.
+
+use std::collections::BTreeSet;
+use std::sync::Mutex as StdMutex;
+
+use raddle::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use raddle::sync::{Arc, Mutex, TrackedArc, TrackedWeak};
+use raddle::{Checker, FailureKind, Strategy, thread};
+use raddle_tests::oracle::behaviour;
+use raddle_tests::parity::text;
+
+/// Tells which thread dropped it.
+struct Tells(Arc<StdMutex<Option<String>>>);
+
+impl Drop for Tells {
+    fn drop(&mut self) {
+        *self.0.lock().unwrap() = thread::current().name().map(str::to_owned);
+    }
+}
+
+/// So many threads have a handle each, and so has main: who drops the last one?
+fn last_to_drop(threads: usize) -> String {
+    let told = Arc::new(StdMutex::new(None));
+    let value = TrackedArc::new(Tells(Arc::clone(&told)));
+    let threads: Vec<_> = (1..=threads)
+        .map(|number| {
+            let handle = value.clone();
+            let thread = thread::Builder::new().name(number.to_string());
+            thread.spawn(move || drop(handle)).unwrap()
+        })
+        .collect();
+    drop(value);
+    for thread in threads {
+        thread.join().unwrap();
+    }
+    told.lock().unwrap().take().expect("somebody dropped it")
+}
+
+#[test]
+fn anybody_may_drop_the_last_handle() {
+    // Every order of the drops; making handles, which main does, adds nothing.
+    for (threads, factorial) in [(1, 2), (2, 6), (3, 24)] {
+        let seen = behaviour(&Checker::new(), || last_to_drop(threads));
+        assert_eq!((seen.classes, seen.kinds()), (factorial, vec![]));
+        let numbers = (1..=threads).map(|number| number.to_string());
+        let everybody: BTreeSet<_> = numbers.chain(["main".to_owned()]).collect();
+        assert_eq!(seen.outcomes, everybody);
+    }
+}
+
+#[test]
+fn a_destructor_that_others_notice_runs_in_every_order() {
+    struct Closes(Arc<AtomicBool>);
+    impl Drop for Closes {
+        fn drop(&mut self) {
+            self.0.store(true, SeqCst);
+        }
+    }
+    let seen = behaviour(&Checker::new(), || {
+        let closed = Arc::new(AtomicBool::new(false));
+        let value = TrackedArc::new(Closes(Arc::clone(&closed)));
+        let other = value.clone();
+        let thread = thread::spawn(move || drop(other));
+        drop(value);
+        let seen = closed.load(SeqCst);
+        thread.join().unwrap();
+        assert!(closed.load(SeqCst));
+        seen
+    });
+    assert_eq!(seen.outcomes, BTreeSet::from([false, true]));
+    // The other's drop is first: main closes and sees it. Main's is first: the other one closes
+    // before main looks, or after.
+    assert_eq!(seen.classes, 3);
+}
+
+#[test]
+fn new_handles_are_ordered_with_each_other_and_with_nothing_else() {
+    let seen = behaviour(&Checker::new(), || {
+        let value = TrackedArc::new(());
+        thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| drop(value.clone()));
+            }
+        });
+    });
+    // Two orders to make handles, two orders to drop them.
+    assert_eq!(seen.classes, 4);
+}
+
+#[test]
+fn counting_sees_handles_come_and_go() {
+    let seen = behaviour(&Checker::new(), || {
+        let value = TrackedArc::new(());
+        let other = value.clone();
+        let thread = thread::spawn(move || drop(other));
+        let count = TrackedArc::strong_count(&value);
+        thread.join().unwrap();
+        assert_eq!(TrackedArc::strong_count(&value), 1);
+        count
+    });
+    assert_eq!(seen.outcomes, BTreeSet::from([1, 2]));
+    // The drop comes before the two looks at handles that go, between them, or after them.
+    assert_eq!(seen.classes, 3);
+    let seen = behaviour(&Checker::new(), || {
+        let value = TrackedArc::new(());
+        thread::scope(|scope| {
+            scope.spawn(|| std::mem::forget((value.clone(), TrackedArc::downgrade(&value))));
+            (
+                TrackedArc::strong_count(&value),
+                TrackedArc::weak_count(&value),
+            )
+        })
+    });
+    assert_eq!(
+        seen.outcomes,
+        BTreeSet::from([(1, 0), (1, 1), (2, 0), (2, 1)])
+    );
+    // Two births before, between and after two looks at them.
+    assert_eq!(seen.classes, 6);
+}
+
+#[test]
+fn counts_are_true_at_some_moment() {
+    // Never three, and never none: the other thread makes a handle and drops one, or the other way
+    // round.
+    for clone_first in [false, true] {
+        let seen = behaviour(&Checker::new(), || {
+            let value = TrackedArc::new(());
+            let mut handles = vec![value.clone(), value.clone()];
+            let thread = thread::spawn(move || {
+                let more = clone_first.then(|| handles[0].clone());
+                handles.pop();
+                let more = more.unwrap_or_else(|| handles[0].clone());
+                std::mem::forget((handles, more));
+            });
+            let count = TrackedArc::strong_count(&value);
+            thread.join().unwrap();
+            count
+        });
+        let between = if clone_first { 4 } else { 2 };
+        assert_eq!(seen.outcomes, BTreeSet::from([3, between]));
+    }
+}
+
+#[test]
+fn an_upgrade_succeeds_while_somebody_has_the_value() {
+    let seen = behaviour(&Checker::new(), || {
+        let told = Arc::new(StdMutex::new(None));
+        let value = TrackedArc::new(Tells(Arc::clone(&told)));
+        let weak = TrackedArc::downgrade(&value);
+        let thread = thread::Builder::new().name("other".into());
+        let thread = thread.spawn(move || weak.upgrade().is_some()).unwrap();
+        drop(value);
+        let upgraded = thread.join().unwrap();
+        let last = told.lock().unwrap().take().unwrap();
+        (upgraded, last)
+    });
+    let expected = [(false, "main"), (true, "main"), (true, "other")];
+    let expected = expected.map(|(upgraded, last)| (upgraded, last.to_owned()));
+    assert_eq!(seen.outcomes, BTreeSet::from(expected));
+    // Main's drop comes before the upgrade, or between it and the drop of what it gave, or between
+    // that and the drop of the weak handle, or last.
+    assert_eq!(seen.classes, 4);
+}
+
+#[test]
+fn the_value_is_taken_out_by_one_at_most() {
+    let take = |take: fn(TrackedArc<u8>) -> bool| {
+        behaviour(&Checker::new(), move || {
+            let value = TrackedArc::new(0);
+            let other = value.clone();
+            let thread = thread::spawn(move || take(other));
+            let mine = take(value);
+            (mine, thread.join().unwrap())
+        })
+    };
+    let seen = take(|handle| TrackedArc::into_inner(handle).is_some());
+    assert_eq!(
+        seen.outcomes,
+        BTreeSet::from([(false, true), (true, false)])
+    );
+    assert_eq!(seen.classes, 2);
+    // Both may try before either gives up: then it is dropped. Who tries first fails and drops; the
+    // other tries after that, or before, and then there are two orders to drop.
+    let seen = take(|handle| TrackedArc::try_unwrap(handle).is_ok());
+    let expected = [(false, false), (false, true), (true, false)];
+    assert_eq!(seen.outcomes, BTreeSet::from(expected));
+    assert_eq!(seen.classes, 2 * 3);
+}
+
+#[test]
+fn a_weak_handle_stands_in_the_way_of_changing_the_value() {
+    let seen = behaviour(&Checker::new(), || {
+        let mut value = TrackedArc::new(0);
+        let weak = TrackedArc::downgrade(&value);
+        let thread = thread::spawn(move || drop(weak));
+        let changed = TrackedArc::get_mut(&mut value).is_some();
+        thread.join().unwrap();
+        assert!(TrackedArc::get_mut(&mut value).is_some());
+        changed
+    });
+    assert_eq!(seen.outcomes, BTreeSet::from([false, true]));
+    assert_eq!(seen.classes, 2);
+}
+
+#[test]
+fn changing_a_shared_value_changes_a_clone_or_takes_it_from_weak_handles() {
+    let seen = behaviour(&Checker::new(), || {
+        let mut value = TrackedArc::new(1);
+        let (other, weak) = (value.clone(), TrackedArc::downgrade(&value));
+        let thread = thread::spawn(move || *other);
+        *TrackedArc::make_mut(&mut value) += 1;
+        let weak_lost_it = weak.upgrade().is_none();
+        assert_eq!((*value, thread.join().unwrap()), (2, 1));
+        weak_lost_it
+    });
+    assert_eq!(seen.outcomes, BTreeSet::from([false, true]));
+    assert_eq!(seen.kinds(), []);
+}
+
+#[test]
+fn the_story_tells_of_handles() {
+    let program = || {
+        let value = TrackedArc::new(AtomicBool::new(false));
+        let weak = TrackedArc::downgrade(&value);
+        drop(value.clone());
+        assert_eq!(TrackedArc::strong_count(&value), 1);
+        drop(value);
+        assert!(weak.upgrade().is_some(), "too late");
+    };
+    let report = Checker::new().strategy(Strategy::Exhaustive).run(program);
+    let failure = &report.failures[0];
+    let steps = failure.trace.steps.iter().map(|step| step.what.as_str());
+    let expected = [
+        "begin",
+        "downgrade TrackedArc",
+        "clone TrackedArc",
+        "drop TrackedArc",
+        "count TrackedArc",
+        "count TrackedArc",
+        "count TrackedArc",
+        "drop TrackedArc",
+        "upgrade TrackedArc",
+        "drop-weak TrackedArc",
+        "end",
+    ];
+    assert_eq!(steps.collect::<Vec<_>>(), expected);
+    let replay = Strategy::Replay(failure.schedule.clone());
+    let replayed = Checker::new().strategy(replay).run(program);
+    assert_eq!(replayed.failures[0].message, failure.message);
+}
+
+#[test]
+fn handles_of_threads_that_wait_for_ever_are_dropped() {
+    let dropped = StdMutex::new(0);
+    struct Counts<'a>(&'a StdMutex<u32>);
+    impl Drop for Counts<'_> {
+        fn drop(&mut self) {
+            *self.0.lock().unwrap() += 1;
+        }
+    }
+    let report = Checker::new()
+        .strategy(Strategy::Exhaustive)
+        .keep_going(true)
+        .run(|| {
+            let (value, lock) = (TrackedArc::new(Counts(&dropped)), Mutex::new(()));
+            let _held = lock.lock();
+            thread::scope(|scope| {
+                let (mine, lock) = (value.clone(), &lock);
+                scope.spawn(move || {
+                    let _weak = TrackedArc::downgrade(&mine);
+                    drop(lock.lock());
+                });
+            });
+        });
+    assert_eq!(report.failures[0].kind, FailureKind::Deadlock);
+    assert_eq!(report.failures[0].notes, Vec::<String>::new());
+    assert_eq!(*dropped.lock().unwrap(), report.executions as u32);
+}
+
+/// The same calls on std's handles and on raddle's.
+macro_rules! calls {
+    ($arc:ident, $weak:ident) => {{
+        use $arc as Arc;
+        use $weak as Weak;
+        let mut results = Vec::new();
+        let mut arc = Arc::new(vec![1]);
+        Arc::get_mut(&mut arc).unwrap().push(2);
+        let other = arc.clone();
+        results.push(text((&arc, Arc::ptr_eq(&arc, &other), arc == other)));
+        results.push(text((Arc::strong_count(&arc), Arc::weak_count(&arc))));
+        let weak = Arc::downgrade(&arc);
+        results.push(text((&weak, weak.strong_count(), weak.weak_count())));
+        results.push(text(weak.ptr_eq(&weak.clone())));
+        results.push(text(weak.as_ptr() == Arc::as_ptr(&arc)));
+        results.push(text(weak.upgrade()));
+        Arc::make_mut(&mut arc).push(3);
+        results.push(text((&arc, &other, arc.cmp(&other), arc > other)));
+        let mut other = other;
+        Arc::make_mut(&mut other).push(4);
+        results.push(text((&other, weak.upgrade(), weak.weak_count())));
+        results.push(text(Arc::try_unwrap(other)));
+        let shared = arc.clone();
+        results.push(text(Arc::try_unwrap(shared)));
+        results.push(text(Arc::into_inner(arc.clone())));
+        results.push(text(Arc::unwrap_or_clone(arc.clone())));
+        results.push(text(Arc::into_inner(arc)));
+        let cyclic = Arc::new_cyclic(|weak: &Weak<(Weak<u8>, bool)>| {
+            (Weak::new(), weak.upgrade().is_none())
+        });
+        results.push(text((&cyclic, Arc::weak_count(&cyclic))));
+        struct Knows(Weak<Knows>);
+        let knows = Arc::new_cyclic(|weak| Knows(weak.clone()));
+        results.push(text((Arc::weak_count(&knows), knows.0.upgrade().is_some())));
+        let nothing = Weak::<u8>::new();
+        results.push(text((&nothing, nothing.upgrade(), nothing.strong_count())));
+        results.push(text((
+            nothing.weak_count(),
+            nothing.ptr_eq(&Weak::default()),
+        )));
+        results.push(format!("{} {}", Arc::from(7_u8), Arc::<u8>::default()));
+        let boxed: Arc<[u8]> = Arc::from(Box::<[u8]>::from([1, 2]));
+        results.push(text((&boxed, boxed.as_ref().len())));
+        let set = std::collections::HashSet::from([Arc::new(3), Arc::new(3)]);
+        results.push(text((set.len(), set.contains(&3))));
+        let pointer = Arc::new(1);
+        results.push(text(
+            format!("{pointer:p}") == format!("{:p}", Arc::as_ptr(&pointer)),
+        ));
+        results
+    }};
+}
+
+#[test]
+#[allow(clippy::mutable_key_type, reason = "what changes is not hashed")]
+fn handles_do_what_stds_do() {
+    use std::sync::{Arc as StdArc, Weak as StdWeak};
+    let std = calls!(StdArc, StdWeak);
+    assert_eq!(std, calls!(TrackedArc, TrackedWeak));
+    let inside = behaviour(&Checker::new(), || {
+        assert_eq!(std, calls!(TrackedArc, TrackedWeak));
+    });
+    assert_eq!((inside.classes, inside.kinds()), (1, vec![]));
+}

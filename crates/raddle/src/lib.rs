@@ -8,6 +8,8 @@ mod choose;
 mod environment;
 #[cfg(feature = "check")]
 mod identity;
+#[cfg(feature = "check")]
+mod image;
 pub mod monitor;
 mod plain;
 #[cfg(feature = "check")]

@@ -12,6 +12,8 @@ mod modelled;
 mod overflow;
 mod panics;
 mod sites;
+pub(crate) mod statics;
+mod sweep;
 mod things;
 
 use std::cell::{Cell, RefCell};
@@ -76,6 +78,7 @@ pub(crate) struct Context {
     sites: RefCell<Sites>,
     locations: RefCell<Things>,
     objects: RefCell<Things>,
+    statics: RefCell<statics::Statics>,
 }
 
 impl Context {
@@ -99,6 +102,7 @@ impl Context {
             sites: RefCell::new(Sites::new()),
             locations: RefCell::default(),
             objects: RefCell::default(),
+            statics: RefCell::default(),
         }
     }
 
@@ -179,8 +183,7 @@ impl Context {
             return LocationId::new(index);
         }
         let register = || world.add_location(initial()).index();
-        let mut locations = self.locations.borrow_mut();
-        LocationId::new(locations.index(identity, self.stamp.get(), made, register))
+        LocationId::new(self.index(&self.locations, identity, made, register))
     }
 
     /// The object that a controlled value is in this execution.
@@ -196,8 +199,24 @@ impl Context {
             return ObjectId::new(index);
         }
         let register = || world.add_object(initial()).index();
-        let mut objects = self.objects.borrow_mut();
-        ObjectId::new(objects.index(identity, self.stamp.get(), made, register))
+        ObjectId::new(self.index(&self.objects, identity, made, register))
+    }
+
+    /// The index among `things` of a value that does not know it.
+    #[inline]
+    fn index(
+        &self,
+        things: &RefCell<Things>,
+        identity: &Identity,
+        made: Made,
+        register: impl FnOnce() -> usize,
+    ) -> usize {
+        let mut things = things.borrow_mut();
+        if statics::is_static(identity) {
+            let register = || things.add(identity, made, register);
+            return self.static_thing(identity, register);
+        }
+        things.index(identity, self.stamp.get(), made, register)
     }
 
     /// The value an atomic has now, for its sole owner; `None` if the execution has not used it.

@@ -11,6 +11,7 @@ use raddle_engine::object::{self, Object, mutex::Call};
 use raddle_engine::{Grant, Operation, Reply};
 
 use crate::identity::Identity;
+use crate::substrate::statics::Virtual;
 use crate::substrate::{Context, Made, current};
 
 /// A mutual-exclusion lock, as [`std::sync::Mutex`].
@@ -87,8 +88,9 @@ impl<T: ?Sized> Mutex<T> {
             let raw = self.raw.lock().unwrap_or_else(PoisonError::into_inner);
             return self.guard_outside(raw, place);
         };
-        match self.call(context, place, Call::Lock).to_grant() {
-            Grant::Taken { poisoned } => self.guard_inside(context, poisoned, place),
+        let lock = context.here(self);
+        match lock.call(context, place, Call::Lock).to_grant() {
+            Grant::Taken { poisoned } => lock.guard_inside(context, poisoned, place),
             Grant::Refused => unreachable!("lock waits until it has the lock"),
         }
     }
@@ -105,8 +107,9 @@ impl<T: ?Sized> Mutex<T> {
             };
             return Ok(self.guard_outside(raw, place)?);
         };
-        match self.call(context, place, Call::TryLock).to_grant() {
-            Grant::Taken { poisoned } => Ok(self.guard_inside(context, poisoned, place)?),
+        let lock = context.here(self);
+        match lock.call(context, place, Call::TryLock).to_grant() {
+            Grant::Taken { poisoned } => Ok(lock.guard_inside(context, poisoned, place)?),
             Grant::Refused => Err(TryLockError::WouldBlock),
         }
     }
@@ -116,9 +119,11 @@ impl<T: ?Sized> Mutex<T> {
     pub fn is_poisoned(&self) -> bool {
         match current() {
             None => self.poisoned.load(Ordering::Relaxed),
-            Some(context) => self
-                .call(context, Location::caller(), Call::IsPoisoned)
-                .to_answer(),
+            Some(context) => {
+                let lock = context.here(self);
+                lock.call(context, Location::caller(), Call::IsPoisoned)
+                    .to_answer()
+            }
         }
     }
 
@@ -128,7 +133,8 @@ impl<T: ?Sized> Mutex<T> {
         match current() {
             None => self.poisoned.store(false, Ordering::Relaxed),
             Some(context) => {
-                self.call(context, Location::caller(), Call::ClearPoison);
+                let lock = context.here(self);
+                lock.call(context, Location::caller(), Call::ClearPoison);
             }
         }
     }
@@ -201,6 +207,23 @@ impl<T: ?Sized> Mutex<T> {
             place,
         };
         or_poisoned(guard, poisoned)
+    }
+}
+
+impl<T: ?Sized> Virtual for Mutex<T> {
+    const LENDS: bool = false;
+    const DROPS: bool = std::mem::needs_drop::<T>();
+
+    fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    fn made(&self) -> &Made {
+        &self.made
+    }
+
+    fn is_guarded(&self) -> bool {
+        matches!(self.raw.try_lock(), Err(TryLockError::WouldBlock))
     }
 }
 

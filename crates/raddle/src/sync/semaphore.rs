@@ -8,7 +8,7 @@ use raddle_engine::{Grant, Operation, Reply};
 
 use crate::identity::Identity;
 use crate::plain;
-use crate::substrate::{Context, Made, current};
+use crate::substrate::{Context, Made, current, statics};
 
 /// Defines a semaphore over the plain one of the same name.
 macro_rules! semaphore {
@@ -72,7 +72,8 @@ macro_rules! semaphore {
                 context.perform(place, |world| {
                     let object = context.object(world, &self.identity, self.made, || {
                         let state: fn(&Self) -> semaphore::Semaphore = $state;
-                        Object::Semaphore(state(self))
+                        let initial = statics::initial(self, &self.identity, &self.made);
+                        Object::Semaphore(initial.map_or_else(|| state(self), |initial| state(&initial)))
                     });
                     Operation::Call { object, call: object::Call::Semaphore(call) }
                 })

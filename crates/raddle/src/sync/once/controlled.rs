@@ -6,7 +6,7 @@ use raddle_engine::object::{self, Object, once::Call};
 use raddle_engine::{Grant, Operation, Reply};
 
 use crate::identity::Identity;
-use crate::substrate::{Context, Made};
+use crate::substrate::{Context, Made, statics};
 
 const POISONED: &str = "Once instance has previously been poisoned";
 
@@ -69,6 +69,14 @@ impl Controlled {
         self.made.place
     }
 
+    pub(super) fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    pub(super) fn made(&self) -> &Made {
+        &self.made
+    }
+
     /// The next use is the first again.
     pub(super) fn forget(&self) {
         self.identity.forget();
@@ -82,7 +90,8 @@ impl Controlled {
         } = caller;
         context.perform(place, |world| {
             let object = context.object(world, &self.identity, self.made, || {
-                Object::Once(match done {
+                // No constant expression can have done it.
+                Object::Once(match done && !statics::is_static(&self.identity) {
                     true => object::once::Once::Done,
                     false => object::once::Once::New,
                 })

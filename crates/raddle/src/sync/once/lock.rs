@@ -2,22 +2,29 @@
 //!
 //! Checks that run side by side must not share what one of them wrote, so inside a check values are
 //! kept apart by execution. They live until the cell itself is dropped, because borrows of them may
-//! live as long as the cell; a static that is initialised inside a check therefore costs one value
-//! for every execution.
+//! live as long as the cell. A static is another matter: every execution has a cell of its own, as
+//! told in [`statics`](crate::substrate::statics).
 
 use std::fmt;
 use std::panic::Location;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::controlled::{Caller, Controlled};
-use crate::substrate::current;
+use crate::identity::Identity;
+use crate::substrate::statics::{CopyNumber, Virtual};
+use crate::substrate::{Made, current};
 
 /// A cell that is written once, as [`std::sync::OnceLock`].
 ///
 /// Inside a check, whether it is written already is observed by an operation that the engine
 /// schedules, and an initialiser that needs itself is a deadlock. Outside one, this is std's.
+///
+/// A static is empty at the beginning of every execution. What is borrowed from it inside a check is
+/// gone when the execution is over, so do not keep a `&'static T` beyond that.
 pub struct OnceLock<T> {
     controlled: Controlled,
+    /// The copy of a static that one execution uses. Its value is where std's would be.
+    copy: Option<CopyNumber>,
     /// Written outside checks, and the value that an execution starts with.
     plain: std::sync::OnceLock<T>,
     /// Written inside checks, each with the stamp of its execution.
@@ -36,6 +43,7 @@ impl<T> OnceLock<T> {
     pub(super) const fn of_kind(kind: &'static str) -> Self {
         OnceLock {
             controlled: Controlled::new(kind),
+            copy: None,
             plain: std::sync::OnceLock::new(),
             values: Mutex::new(Vec::new()),
         }
@@ -44,11 +52,11 @@ impl<T> OnceLock<T> {
     /// The value, if the cell has been written.
     #[track_caller]
     pub fn get(&self) -> Option<&T> {
-        let Some(caller) = self.caller() else {
+        let Some((this, caller)) = self.inside() else {
             return self.plain.get();
         };
-        let written = self.controlled.is_completed(caller);
-        written.then(|| self.value()).flatten()
+        let written = this.controlled.is_completed(caller);
+        written.then(|| this.value()).flatten()
     }
 
     /// The value, if the cell has been written.
@@ -64,11 +72,11 @@ impl<T> OnceLock<T> {
     /// The value, when the cell has been written, waiting for that.
     #[track_caller]
     pub fn wait(&self) -> &T {
-        let Some(caller) = self.caller() else {
+        let Some((this, caller)) = self.inside() else {
             return self.plain.wait();
         };
-        self.controlled.wait(caller, true);
-        self.value().expect("it has been written")
+        this.controlled.wait(caller, true);
+        this.value().expect("it has been written")
     }
 
     /// Writes the cell; gives the value back if it has been written before.
@@ -88,18 +96,27 @@ impl<T> OnceLock<T> {
     where
         F: FnOnce() -> T,
     {
-        let Some(caller) = self.caller() else {
+        let Some((this, caller)) = self.inside() else {
             return self.plain.get_or_init(f);
         };
-        self.write_inside(caller, |_| f())
+        this.write_inside(caller, |_| f())
     }
 
     /// The value inside a check; writes the cell first, if nobody has. `value` is told whether an
     /// attempt to do so has panicked.
     pub(super) fn write_inside(&self, caller: Caller<'_>, value: impl FnOnce(bool) -> T) -> &T {
         self.controlled.run(caller, true, |poisoned| {
-            let value = Box::new(value(poisoned));
-            self.values().push((caller.context.stamp(), value));
+            let value = value(poisoned);
+            match self.copy {
+                Some(copy) => {
+                    caller.context.copy_was_written(copy);
+                    let written = self.plain.set(value);
+                    assert!(written.is_ok(), "raddle: a cell was written twice");
+                }
+                None => self
+                    .values()
+                    .push((caller.context.stamp(), Box::new(value))),
+            }
         });
         self.value().expect("it has been written")
     }
@@ -118,13 +135,17 @@ impl<T> OnceLock<T> {
         present.or(plain)
     }
 
+    /// What the running execution uses, and who calls.
     #[track_caller]
-    pub(super) fn caller(&self) -> Option<Caller<'_>> {
-        current().map(|context| Caller {
+    pub(super) fn inside(&self) -> Option<(&Self, Caller<'_>)> {
+        let context = current()?;
+        let this = context.here(self);
+        let caller = Caller {
             context,
             place: Location::caller(),
-            done: self.plain.get().is_some(),
-        })
+            done: this.plain.get().is_some(),
+        };
+        Some((this, caller))
     }
 
     /// Where it was made.
@@ -138,6 +159,9 @@ impl<T> OnceLock<T> {
 
     /// The value in this execution.
     fn value(&self) -> Option<&T> {
+        if self.copy.is_some() {
+            return self.plain.get();
+        }
         let values = self.values();
         let Some(index) = present(&values) else {
             return self.plain.get();
@@ -146,6 +170,27 @@ impl<T> OnceLock<T> {
         // SAFETY: a box stays where it is, and is taken out or dropped only by somebody who has the
         // cell for himself. Until then nobody writes what is in it.
         Some(unsafe { &*value })
+    }
+}
+
+impl<T> Virtual for OnceLock<T> {
+    const LENDS: bool = true;
+    const DROPS: bool = std::mem::needs_drop::<T>();
+
+    fn identity(&self) -> &Identity {
+        self.controlled.identity()
+    }
+
+    fn made(&self) -> &Made {
+        self.controlled.made()
+    }
+
+    fn is_guarded(&self) -> bool {
+        false
+    }
+
+    fn adopt(&mut self, number: CopyNumber) {
+        self.copy = Some(number);
     }
 }
 

@@ -26,6 +26,12 @@ pub mod thread;
 pub mod __private;
 
 #[cfg(feature = "check")]
+#[doc(inline)]
+pub use __thread_local as thread_local;
+#[cfg(not(feature = "check"))]
+pub use std::thread_local;
+
+#[cfg(feature = "check")]
 pub use checker::{Checker, Memory, Strategy, UnknownName, check};
 #[cfg(feature = "check")]
 pub use choose::{Alternatives, Any, any, assume, choose};

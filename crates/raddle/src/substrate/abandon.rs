@@ -45,16 +45,13 @@ pub(super) struct AfterStop {
     /// It has announced an operation that could not be performed at once.
     waits: bool,
     given_up: bool,
-    /// It is not left over at all, but started after the stop to drop what is.
+    /// It has nothing left to run but destructors of what is not on its stack, and is not unwound.
     sweeps: bool,
 }
 
 impl AfterStop {
-    pub(super) fn sweeping() -> Self {
-        AfterStop {
-            sweeps: true,
-            ..AfterStop::default()
-        }
+    pub(super) fn begin_sweep(&mut self) {
+        self.sweeps = true;
     }
 }
 
@@ -180,6 +177,7 @@ impl Context {
     pub(crate) fn clean_up(&self) {
         self.unwind_threads();
         self.sweep();
+        self.forget_locals();
         let mut homes = self.homes.borrow_mut();
         homes.extend(self.slots.borrow_mut().drain(..).map(|slot| slot.home));
     }

@@ -138,6 +138,7 @@ impl Context {
             self.note_panic(&*payload);
             let _ = catch_unwind(AssertUnwindSafe(|| drop(payload)));
         }
+        self.drop_locals();
         let site = self.site(place);
         self.with_world(|world| {
             if self.stopped.get() {

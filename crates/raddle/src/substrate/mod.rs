@@ -8,6 +8,7 @@
 mod abandon;
 mod coroutine;
 mod home;
+mod locals;
 mod modelled;
 mod overflow;
 mod panics;
@@ -32,6 +33,7 @@ use things::Things;
 
 pub(crate) use abandon::Abandoned;
 pub(crate) use coroutine::run_execution;
+pub(crate) use locals::FoundLocal;
 pub(crate) use modelled::Modelled;
 pub(crate) use overflow::install as install_overflow_handler;
 pub(crate) use panics::install_hook;
@@ -79,6 +81,7 @@ pub(crate) struct Context {
     locations: RefCell<Things>,
     objects: RefCell<Things>,
     statics: RefCell<statics::Statics>,
+    locals: RefCell<locals::Locals>,
 }
 
 impl Context {
@@ -103,6 +106,7 @@ impl Context {
             locations: RefCell::default(),
             objects: RefCell::default(),
             statics: RefCell::default(),
+            locals: RefCell::default(),
         }
     }
 

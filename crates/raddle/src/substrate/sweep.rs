@@ -46,11 +46,15 @@ impl Context {
     fn begin_sweep(&self) {
         let mut slots = self.slots.borrow_mut();
         let slot = &mut slots[ThreadId::MAIN.index()];
-        let body = |context: &Context, _| context.drop_copies();
+        let body = |context: &Context, _| {
+            context.drop_copies();
+            context.drop_locals();
+        };
         // SAFETY: nothing is borrowed.
         slot.guard = unsafe { self.put_coroutine(&slot.home, ThreadId::MAIN, body) };
         slot.unwinding = false;
-        slot.after_stop = AfterStop::sweeping();
+        slot.after_stop = AfterStop::default();
+        slot.after_stop.begin_sweep();
     }
 
     fn drop_copies(&self) {

@@ -5,12 +5,14 @@
 
 #[cfg(not(feature = "check"))]
 pub use std::thread::{
-    Builder, JoinHandle, Result, Scope, ScopedJoinHandle, Thread, ThreadId, available_parallelism,
-    current, panicking, scope, spawn, yield_now,
+    AccessError, Builder, JoinHandle, LocalKey, Result, Scope, ScopedJoinHandle, Thread, ThreadId,
+    available_parallelism, current, panicking, scope, spawn, yield_now,
 };
 
 #[cfg(feature = "check")]
 mod handle;
+#[cfg(feature = "check")]
+pub(crate) mod local;
 #[cfg(feature = "check")]
 mod scoped;
 #[cfg(feature = "check")]
@@ -18,6 +20,8 @@ mod spawn;
 
 #[cfg(feature = "check")]
 pub use handle::{Thread, ThreadId, current, panicking, yield_now};
+#[cfg(feature = "check")]
+pub use local::{AccessError, LocalKey};
 #[cfg(feature = "check")]
 pub use scoped::{Scope, ScopedJoinHandle, scope};
 #[cfg(feature = "check")]

@@ -33,8 +33,10 @@ pub enum Statement {
     LockToWrite(Vec<Statement>, Vec<Statement>),
     /// the statements, if it is free for writing
     TryLockToWrite(Vec<Statement>),
-    /// register = whether this thread leads, of the two that meet
+    /// wait until another thread has come
     Meet,
+    /// the same; register = whether this thread leads of the two
+    MeetAndLead,
     /// take the lock, wait for a notification, then with the lock held the statements
     Wait(usize, Vec<Statement>),
     /// the same, but the time may run out; register = whether it did
@@ -110,6 +112,7 @@ enum Theme {
     Memory,
     Locks,
     Conditions,
+    Meetings,
     Everything,
 }
 
@@ -121,12 +124,14 @@ impl Program {
                 Theme::Memory,
                 Theme::Locks,
                 Theme::Conditions,
+                Theme::Meetings,
                 Theme::Everything,
             ])
             .expect("not empty");
         let started = rng.choice([1, 1, 2, 2, 2, 3]).expect("not empty");
         let longest = match (started, theme) {
             (1, _) => 5,
+            (_, Theme::Meetings) => 3,
             (2, Theme::Locks | Theme::Conditions) => 2,
             (2, _) => 3,
             (_, Theme::Locks | Theme::Conditions) => 1,
@@ -191,7 +196,13 @@ fn statement(rng: &mut Rng, theme: Theme, depth: u32) -> Statement {
             number => number,
         },
         Theme::Conditions => rng.u32(80..140),
-        Theme::Everything => rng.u32(0..152),
+        Theme::Meetings => match rng.u32(0..12) {
+            0..3 => rng.u32(0..52),
+            3 => rng.u32(52..65),
+            4 => 78,
+            _ => rng.u32(150..153),
+        },
+        Theme::Everything => rng.u32(0..153),
     };
     let inner = |rng: &mut Rng| match (depth, rng.u32(0..10)) {
         (0, _) | (_, 0..3) => Vec::new(),
@@ -222,7 +233,8 @@ fn statement(rng: &mut Rng, theme: Theme, depth: u32) -> Statement {
         144..147 => Statement::LockToWrite(inner(rng), Vec::new()),
         147..148 => Statement::LockToWrite(Vec::new(), inner(rng)),
         148..150 => Statement::TryLockToWrite(inner(rng)),
-        _ => Statement::Meet,
+        150..152 => Statement::Meet,
+        _ => Statement::MeetAndLead,
     }
 }
 
@@ -321,7 +333,8 @@ impl<'a> Thread<'a> {
                     self.run(inner);
                 }
             }
-            Statement::Meet => self.register = u32::from(meeting.wait().is_leader()),
+            Statement::Meet => drop(meeting.wait()),
+            Statement::MeetAndLead => self.register = u32::from(meeting.wait().is_leader()),
             Statement::Wait(lock, inner) => {
                 let guard = locks[*lock].lock().unwrap();
                 let _guard = condition.wait(guard).unwrap();

@@ -46,8 +46,21 @@ index_type! {
     ObjectId
 }
 index_type! {
+    /// A list of ports that a receive listens to; see [`World::add_ports`](crate::World::add_ports).
+    PortListId
+}
+index_type! {
     /// A place in the user's source, interned by the front end.
     SiteId
+}
+
+/// Where a receive looks for a message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ports {
+    /// In one port.
+    One(ObjectId),
+    /// In any port of a list.
+    Any(PortListId),
 }
 
 impl ThreadId {
@@ -124,6 +137,45 @@ pub enum Operation {
         /// As written in the program.
         ordering: Ordering,
     },
+    /// Leave a message in a port; never waits.
+    Send {
+        /// The port.
+        port: ObjectId,
+    },
+    /// Take a message.
+    Receive {
+        /// Where from.
+        ports: Ports,
+        /// Whether to wait until there is one or, in an ordered port, until nobody is left who could
+        /// send one.
+        wait: bool,
+    },
+    /// Wait until the last message that the thread left in a port has been taken.
+    Delivered {
+        /// The port.
+        port: ObjectId,
+    },
+    /// There is one fewer who could send to an ordered port.
+    HangUp {
+        /// The port.
+        port: ObjectId,
+        /// Becomes 1, for those who do not want to wait for it.
+        location: LocationId,
+    },
+    /// Wait at a barrier until a whole group has come.
+    Meet {
+        /// The barrier.
+        barrier: ObjectId,
+    },
+    /// Ask whether a thread led the group it met in.
+    Leads {
+        /// The barrier.
+        barrier: ObjectId,
+        /// Who was in the group.
+        member: ThreadId,
+        /// How often it had met others there before.
+        round: u32,
+    },
     /// Call a synchronisation object and wait for the call to complete.
     Call {
         /// The object called.
@@ -149,6 +201,13 @@ impl Operation {
             Operation::Store { .. } => "store",
             Operation::Update { update, .. } => update.kind.label(),
             Operation::Fence { .. } => "fence",
+            Operation::Send { .. } => "send",
+            Operation::Receive { wait: true, .. } => "receive",
+            Operation::Receive { wait: false, .. } => "try-receive",
+            Operation::Delivered { .. } => "delivered",
+            Operation::HangUp { .. } => "hang-up",
+            Operation::Meet { .. } => "wait",
+            Operation::Leads { .. } => "is-leader",
             Operation::Call { call, .. } => call.label(),
         }
     }
@@ -159,14 +218,27 @@ impl Operation {
     pub fn is_private(&self) -> bool {
         matches!(
             self,
-            Operation::Begin | Operation::Spawn | Operation::Join { .. } | Operation::Yield
+            Operation::Begin
+                | Operation::Spawn
+                | Operation::Join { .. }
+                | Operation::Yield
+                | Operation::Delivered { .. }
         )
     }
 
-    /// The object this operation calls, if it calls one.
+    /// The object this operation calls, or the port or barrier it uses, if there is exactly one.
     pub fn object(&self) -> Option<ObjectId> {
         match self {
             Operation::Call { object, .. } => Some(*object),
+            Operation::Send { port }
+            | Operation::Meet { barrier: port }
+            | Operation::Leads { barrier: port, .. }
+            | Operation::Delivered { port }
+            | Operation::HangUp { port, .. }
+            | Operation::Receive {
+                ports: Ports::One(port),
+                ..
+            } => Some(*port),
             _ => None,
         }
     }
@@ -176,7 +248,8 @@ impl Operation {
         match self {
             Operation::Load { location, .. }
             | Operation::Store { location, .. }
-            | Operation::Update { location, .. } => Some(*location),
+            | Operation::Update { location, .. }
+            | Operation::HangUp { location, .. } => Some(*location),
             _ => None,
         }
     }
@@ -271,6 +344,22 @@ pub enum Grant {
     Refused,
 }
 
+/// What a receive found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Received {
+    /// A message.
+    Message {
+        /// Position of its port in the list that the receive looked at.
+        port: u32,
+        /// Its number: how many messages the port had been sent before it in this execution.
+        number: u32,
+    },
+    /// No message, and the thread did not want to wait.
+    Empty,
+    /// No message, and nobody is left who could send one.
+    Closed,
+}
+
 impl Reply {
     /// Nothing but the fact that it happened.
     pub const DONE: Reply = Reply(0);
@@ -299,7 +388,28 @@ impl Reply {
         }
     }
 
-    /// Of a load, an update or a choice.
+    /// What a receive found.
+    pub fn received(received: Received) -> Self {
+        match received {
+            Received::Message { port, number } => Reply(u64::from(port) << 32 | u64::from(number)),
+            Received::Empty => Reply(u64::MAX),
+            Received::Closed => Reply(u64::MAX - 1),
+        }
+    }
+
+    /// Of a receive.
+    pub fn to_received(self) -> Received {
+        match self.0 {
+            u64::MAX => Received::Empty,
+            closed if closed == u64::MAX - 1 => Received::Closed,
+            message => Received::Message {
+                port: (message >> 32) as u32,
+                number: message as u32,
+            },
+        }
+    }
+
+    /// Of a load, an update or a choice; the number of a message sent, or of a meeting.
     #[inline]
     pub fn to_value(self) -> u64 {
         self.0

@@ -6,7 +6,7 @@
 //! [`Execution::fingerprint`] names it in 64 bits.
 
 use crate::check::panic::Panic;
-use crate::event::{Event, EventId, Operation, SiteId, ThreadId};
+use crate::event::{Event, EventId, ObjectId, Operation, Ports, Reply, SiteId, ThreadId};
 use crate::memory::Location;
 use crate::object::Object;
 use crate::schedule::ThreadPath;
@@ -36,6 +36,8 @@ pub struct Execution {
     pub objects: Vec<Object>,
     /// Every memory location in its last state, by [`LocationId`](crate::LocationId).
     pub locations: Vec<Location>,
+    /// Lists of ports that receives listened to, by [`PortListId`](crate::PortListId).
+    pub port_lists: Vec<Vec<ObjectId>>,
     /// After a deadlock, by [`ThreadId`]: what each thread that has not ended waits for.
     pub pending: Vec<Option<(Operation, SiteId)>>,
     /// The threads that ended by a panic, in the order the panics began.
@@ -61,6 +63,7 @@ impl Execution {
         self.threads.clear();
         self.objects.clear();
         self.locations.clear();
+        self.port_lists.clear();
         self.pending.clear();
         self.panics.clear();
         self.fingerprint = 0;
@@ -107,11 +110,19 @@ impl Execution {
             .map(|event| ClassEntry {
                 event: name(event.id),
                 source: event.source.map(name),
-                outcome: event.outcome,
+                outcome: distinguishing(&event.operation, event.outcome, event.reply),
             })
             .collect();
         entries.sort();
         entries
+    }
+
+    /// The ports that a receive looks at.
+    pub fn port_list<'a>(&'a self, ports: &'a Ports) -> &'a [ObjectId] {
+        match ports {
+            Ports::One(port) => std::slice::from_ref(port),
+            Ports::Any(list) => &self.port_lists[list.index()],
+        }
     }
 
     /// The thread's place in the tree of creations, which no schedule changes.
@@ -149,6 +160,10 @@ pub(crate) fn decides(operation: &Operation) -> bool {
         | Operation::Load { .. }
         | Operation::Store { .. }
         | Operation::Update { .. }
+        | Operation::Send { .. }
+        | Operation::Receive { .. }
+        | Operation::Meet { .. }
+        | Operation::Leads { .. }
         | Operation::Call { .. } => true,
         Operation::Begin
         | Operation::End
@@ -156,6 +171,20 @@ pub(crate) fn decides(operation: &Operation) -> bool {
         | Operation::Join { .. }
         | Operation::Yield
         | Operation::Assume
+        | Operation::Delivered { .. }
+        | Operation::HangUp { .. }
         | Operation::Fence { .. } => false,
+    }
+}
+
+/// The part of the outcome that tells classes apart. A receive is told by its source, and which of
+/// the messages that was depends on the order of the run; so it is with groups. Where an answer is
+/// not free, it is an outcome all the same.
+#[inline]
+pub(crate) fn distinguishing(operation: &Operation, outcome: u32, reply: Reply) -> u32 {
+    match operation {
+        Operation::Receive { .. } | Operation::Meet { .. } => 0,
+        Operation::Leads { .. } => u32::from(reply.to_answer()),
+        _ => outcome,
     }
 }

@@ -19,11 +19,12 @@ pub mod object;
 mod rng;
 pub mod schedule;
 pub mod strategy;
+mod subsets;
 mod world;
 
 pub use event::{
-    Event, EventId, Grant, LocationId, ObjectId, Operation, Reply, SiteId, ThreadId, Update,
-    UpdateKind,
+    Event, EventId, Grant, LocationId, ObjectId, Operation, PortListId, Ports, Received, Reply,
+    SiteId, ThreadId, Update, UpdateKind,
 };
 pub use execution::{ClassEntry, Execution, ThreadInfo};
 pub use explore::{Exploration, Limits};

@@ -6,9 +6,14 @@
 //! up to its next operation. The set of enabled threads is kept up to date as operations are
 //! announced and performed, so a decision costs the same whatever the number of threads.
 
+mod meetings;
+mod messages;
+
 use crate::check::panic::Panic;
-use crate::event::{Event, EventId, LocationId, ObjectId, Operation, Reply, SiteId, ThreadId};
-use crate::execution::{Execution, decides};
+use crate::event::{
+    Event, EventId, LocationId, ObjectId, Operation, PortListId, Ports, Reply, SiteId, ThreadId,
+};
+use crate::execution::{Execution, decides, distinguishing};
 use crate::memory::Location;
 use crate::object::Object;
 use crate::rng::mix;
@@ -46,7 +51,8 @@ pub struct State {
     execution: Execution,
     threads: Vec<Thread>,
     enabled: Vec<ThreadId>,
-    /// By object: who has announced a call on it that is not completed, and the last completed.
+    /// By object: who has announced a call on it that is not completed, and the last completed; or
+    /// who waits at a port.
     calls: Vec<Calls>,
     objects: usize,
 }
@@ -126,6 +132,13 @@ impl State {
             Operation::Call { object, call } => {
                 self.execution.objects[object.index()].outcomes(call, thread)
             }
+            Operation::Receive { ports, .. } => self.messages(ports).count().max(1) as u32,
+            Operation::Meet { barrier } => self.groups(barrier, thread),
+            Operation::Leads {
+                barrier,
+                member,
+                round,
+            } => 1 + u32::from(self.barrier(barrier).may_lead_or_not(member, round)),
             _ => 1,
         }
     }
@@ -216,6 +229,19 @@ impl State {
                 self.calls[object.index()].waiting.push(thread);
                 self.execution.objects[object.index()].open(call, thread)
             }
+            Operation::Receive { ports, wait } => {
+                self.wait_at(ports, thread);
+                !wait || self.can_receive(ports)
+            }
+            Operation::Delivered { port } => {
+                self.wait_at(Ports::One(port), thread);
+                self.port(port).delivered(thread).is_some()
+            }
+            Operation::Meet { barrier } => {
+                self.wait_at(Ports::One(barrier), thread);
+                self.count_waiting(barrier);
+                return;
+            }
             Operation::Assume => false,
             _ => true,
         };
@@ -276,6 +302,16 @@ impl State {
                 }
                 (source, Reply::value(old))
             }
+            Operation::Meet { barrier } => self.meet(barrier, id, outcome),
+            Operation::Leads { .. } => self.leads(operation, outcome),
+            Operation::Send { port } => self.send(port, id),
+            Operation::Receive { ports, .. } => self.receive(ports, id, outcome),
+            Operation::Delivered { port } => (self.delivered(port, thread), Reply::DONE),
+            Operation::HangUp { port, location } => {
+                self.hang_up(port);
+                let location = &mut self.execution.locations[location.index()];
+                (location.write(id, 1), Reply::DONE)
+            }
             Operation::Call { object, call } => {
                 let reply = self.execution.objects[object.index()].apply(call, thread, outcome);
                 (self.complete_call(object, id), reply)
@@ -286,7 +322,7 @@ impl State {
         if record {
             entry.events += 1;
             let decision = if decides(&operation) {
-                self.entry(id, source, outcome)
+                self.entry(id, source, distinguishing(&operation, outcome, reply))
             } else {
                 0
             };
@@ -413,6 +449,21 @@ impl World {
             state.calls.push(Calls::default());
         }
         ObjectId::new(state.objects - 1)
+    }
+
+    /// Makes a list of ports known, for a receive that looks at several.
+    pub fn add_ports(&mut self, ports: &[ObjectId]) -> PortListId {
+        let lists = &mut self.state.execution.port_lists;
+        let known = lists.iter().position(|list| list == ports);
+        PortListId::new(known.unwrap_or_else(|| {
+            lists.push(ports.to_vec());
+            lists.len() - 1
+        }))
+    }
+
+    /// One more could send to an ordered port.
+    pub fn add_sender(&mut self, port: ObjectId) {
+        self.state.port_mut(port).add_sender();
     }
 
     /// Remembers the name the program gave a thread.
@@ -589,10 +640,15 @@ impl World {
 
     /// The thread no longer wants what it had announced.
     fn withdraw(&mut self, thread: ThreadId) {
-        if let Operation::Call { object, .. } = *self.state.pending(thread) {
-            self.state.calls[object.index()]
-                .waiting
-                .retain(|&other| other != thread);
+        match *self.state.pending(thread) {
+            Operation::Call { object, .. } => self.state.leave(Ports::One(object), thread),
+            Operation::Receive { ports, .. } => self.state.leave(ports, thread),
+            Operation::Delivered { port } => self.state.leave(Ports::One(port), thread),
+            Operation::Meet { barrier } => {
+                self.state.leave(Ports::One(barrier), thread);
+                self.state.count_waiting(barrier);
+            }
+            _ => {}
         }
     }
 }

@@ -5,6 +5,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use raddle_engine::Schedule;
+use raddle_engine::strategy::Reductions;
 use raddle_report::Report;
 
 use crate::environment::{self, Environment};
@@ -128,6 +129,20 @@ impl FromStr for Memory {
     }
 }
 
+/// What an exhaustive search may leave out; see [`Checker::reduce`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Reduction {
+    /// Threads that were created on the same line are interchangeable: of several that want the same
+    /// of an object, only the first is tried. Safe if such threads do the same to the same objects
+    /// whatever their number; loses classes, and failures with them, if they do not.
+    Symmetry,
+    /// Giving a permit back to a counting semaphore comes before whatever else is wanted of the
+    /// semaphore at the same time. May lose end states of programs in which permits given back by
+    /// different threads meet, because the order of the two also orders what comes after.
+    Releases,
+}
+
 /// A check with its settings.
 ///
 /// ```
@@ -156,6 +171,7 @@ pub struct Checker {
     pub(crate) keep_going: bool,
     pub(crate) stack_size: usize,
     pub(crate) modelled: Modelled,
+    pub(crate) reductions: Reductions,
     pub(crate) name: Option<String>,
 }
 
@@ -179,6 +195,7 @@ impl Checker {
             keep_going: false,
             stack_size: 256 * 1024,
             modelled: Modelled::default(),
+            reductions: Reductions::default(),
             name: None,
         }
     }
@@ -244,6 +261,17 @@ impl Checker {
     /// inside a check: it may run out at any point, however long it is.
     pub fn timeouts(mut self, timeouts: bool) -> Self {
         self.modelled.timeouts = timeouts;
+        self
+    }
+
+    /// Leaves out classes of an exhaustive search that [`Reduction`] describes; can be given several
+    /// times. What is left out may have failures of its own, so the report promises
+    /// [`Guarantee::Reduced`](crate::Guarantee::Reduced) at most.
+    pub fn reduce(mut self, reduction: Reduction) -> Self {
+        match reduction {
+            Reduction::Symmetry => self.reductions.symmetry = true,
+            Reduction::Releases => self.reductions.releases = true,
+        }
         self
     }
 

@@ -26,13 +26,7 @@ pub mod thread;
 pub mod __private;
 
 #[cfg(feature = "check")]
-#[doc(inline)]
-pub use __thread_local as thread_local;
-#[cfg(not(feature = "check"))]
-pub use std::thread_local;
-
-#[cfg(feature = "check")]
-pub use checker::{Checker, Memory, Strategy, UnknownName, check};
+pub use checker::{Checker, Memory, Reduction, Strategy, UnknownName, check};
 #[cfg(feature = "check")]
 pub use choose::{Alternatives, Any, any, assume, choose};
 #[cfg(feature = "check")]
@@ -43,3 +37,9 @@ pub use raddle_macros::test;
 pub use raddle_report::{
     Failure, FailureKind, Guarantee, Place, Report, Search, Trace, TraceStep, TraceThread,
 };
+#[cfg(not(feature = "check"))]
+pub use std::thread_local;
+
+#[cfg(feature = "check")]
+#[doc(inline)]
+pub use __thread_local as thread_local;

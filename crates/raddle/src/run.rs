@@ -4,6 +4,7 @@ use std::panic::Location;
 use std::time::{Duration, Instant};
 
 use raddle_engine::check::Finding;
+use raddle_engine::strategy::Reductions;
 use raddle_engine::{Ending, Execution, Exploration, Limits, strategy};
 use raddle_report::{Failure, FailureKind, Guarantee, Report, Search};
 
@@ -84,7 +85,7 @@ fn phases(checker: &Checker, start: Instant) -> Vec<Phase> {
         executions: executions.unwrap_or(u64::MAX),
         until: time.map(|time| start + time),
     };
-    let exhaustive = || Box::new(strategy::Exhaustive::new());
+    let exhaustive = || Box::new(strategy::Exhaustive::reduced(checker.reductions));
     let random = || Box::new(strategy::Random::new(checker.seed));
     match &checker.strategy {
         Strategy::Auto => {
@@ -227,9 +228,11 @@ impl Worker<'_, '_> {
         context.with_exploration(|exploration| {
             report.executions = exploration.executions();
             report.discarded = exploration.discarded();
-            report.exhausted = exploration.exhausted();
+            let reduced = checker.reductions != Reductions::default();
+            report.exhausted = exploration.exhausted() && !reduced;
             let guarantee = match checker.strategy {
                 Strategy::Replay(_) => Guarantee::Replayed,
+                _ if exploration.exhausted() && reduced => Guarantee::Reduced,
                 _ if report.exhausted => Guarantee::Exhaustive,
                 _ => Guarantee::Sampled,
             };

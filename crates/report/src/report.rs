@@ -13,6 +13,8 @@ use crate::failure::Failure;
 pub enum Guarantee {
     /// Every class of executions was run.
     Exhaustive,
+    /// Every class was run that the reductions asked for leave; others may behave differently.
+    Reduced,
     /// Some classes were run; others may behave differently.
     Sampled,
     /// One given schedule was run.
@@ -109,6 +111,10 @@ impl fmt::Display for Report {
         let classes = counted(self.classes, "class", "classes");
         match self.guarantee {
             Guarantee::Exhaustive => write!(f, "every behaviour was run: {classes}")?,
+            Guarantee::Reduced => write!(
+                f,
+                "every behaviour was run that the reductions leave: {classes}"
+            )?,
             Guarantee::Sampled => {
                 let runs = counted(self.executions, "run", "runs");
                 write!(f, "not every behaviour was run: {classes} in {runs}")?;

@@ -83,6 +83,9 @@ fn waiting(blocked: &Blocked, trace: &Trace, things: &Things, names: &dyn Names)
     }
     let _ = match blocked.operation {
         Operation::Join { target } => write!(text, " for {} to end", trace.title(target)),
+        Operation::Meet { barrier } => {
+            write!(text, " for {}", things.object(barrier.index()))
+        }
         Operation::Call { object, .. } => {
             let name = things.object(object.index());
             match blocked.waits_for {

@@ -214,7 +214,7 @@ impl Things {
             Operation::Choose { alternatives } => {
                 format!("choose {} of {alternatives}", event.outcome)
             }
-            Operation::IsFinished { .. } => {
+            Operation::IsFinished { .. } | Operation::Leads { .. } => {
                 let answer = if event.reply.to_answer() { "yes" } else { "no" };
                 format!(
                     "{}: {answer}",
@@ -247,7 +247,11 @@ impl Things {
             Operation::Join { target } | Operation::IsFinished { target } => {
                 format!("{label} {}", thread(*target))
             }
-            Operation::Call { object, .. } => format!("{label} {}", self.object(object.index())),
+            Operation::Call { object, .. }
+            | Operation::Meet { barrier: object }
+            | Operation::Leads {
+                barrier: object, ..
+            } => format!("{label} {}", self.object(object.index())),
             _ => match operation.location() {
                 Some(location) => format!("{label} {}", self.locations[location.index()]),
                 None => label.to_owned(),

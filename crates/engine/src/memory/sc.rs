@@ -7,7 +7,7 @@
 //! who reads the write before it has done so. If nothing is ready before all is placed, there is a
 //! cycle.
 
-use crate::event::{EventId, LocationId, ThreadId};
+use crate::event::{EventId, LocationId, ObjectId, ThreadId};
 use crate::strategy::exhaustive::graph::{Graph, Kind, Node};
 
 /// Puts the graph's operations in an order in which they can be run, and gives every event its
@@ -42,6 +42,7 @@ fn prepare(graph: &mut Graph) {
     }
     for machine in &mut graph.machines {
         machine.placed = 0;
+        machine.inbox.placed = 0;
     }
     for index in 0..graph.cells.len() {
         graph.cells[index].placed = 0;
@@ -66,7 +67,16 @@ fn next_ready(graph: &Graph, thread: ThreadId) -> Option<EventId> {
     let ready = match node.kind {
         Kind::Begin => line.spawned_by.is_none_or(is_placed),
         Kind::Join { target } => graph.end_of(target).is_some_and(is_placed),
-        Kind::Local | Kind::Spawn { .. } | Kind::Choose { .. } | Kind::Call { .. } => true,
+        Kind::Local | Kind::Spawn { .. } | Kind::Choose { .. } => true,
+        Kind::Call { .. } | Kind::Meet { .. } => true,
+        Kind::Met { barrier } => match node.source {
+            Some(meeting) => is_placed(meeting),
+            None => {
+                graph.machine(barrier).placed as u64 == node.value
+                    && graph.members(id).all(is_placed)
+            }
+        },
+        Kind::Leads { .. } => node.source.is_some_and(is_placed),
         Kind::Completion { object } => graph.machine(object).placed as u64 == node.value,
         Kind::Read { location } => latest(graph, location) == node.source,
         Kind::ReadForUpdate { location, .. } => {
@@ -85,7 +95,17 @@ fn next_ready(graph: &Graph, thread: ThreadId) -> Option<EventId> {
                     _ => true,
                 }
         }
-        Kind::Write { location } | Kind::End { location } => {
+        Kind::Send { port } => !graph.is_ordered(port) || is_next_send(graph, port, id),
+        Kind::Receive { ports, wait } => match node.source {
+            Some(send) => is_placed(send),
+            None if wait => {
+                let hang_ups = &graph.inbox(graph.port_list(&ports)[0]).hang_ups;
+                hang_ups.iter().all(|&hang_up| is_placed(hang_up))
+            }
+            None => true,
+        },
+        Kind::Delivered { .. } => node.source.is_some_and(is_placed),
+        Kind::Write { location } | Kind::HangUp { location, .. } | Kind::End { location } => {
             is_next_write(graph, location, id) && unread(graph, location) == 0
         }
         Kind::WriteOfUpdate { .. } => unreachable!("placed together with its read"),
@@ -97,6 +117,21 @@ fn next_ready(graph: &Graph, thread: ThreadId) -> Option<EventId> {
 fn latest(graph: &Graph, location: LocationId) -> Option<EventId> {
     let cell = graph.cell(location);
     cell.placed.checked_sub(1).map(|index| cell.writes[index])
+}
+
+/// Whether the message is the next to arrive at an ordered port, and everyone has come who was to
+/// find the port empty before that.
+fn is_next_send(graph: &Graph, port: ObjectId, send: EventId) -> bool {
+    let inbox = graph.inbox(port);
+    let found_empty_before = |&receive: &EventId| {
+        let node = graph.node(receive);
+        let is_placed = graph.lines[receive.thread.index()].placed > receive.index;
+        is_placed
+            || node.source.is_some()
+            || matches!(node.kind, Kind::Receive { wait: true, .. })
+            || node.value as usize > inbox.placed
+    };
+    inbox.sends.get(inbox.placed) == Some(&send) && inbox.receives.iter().all(found_empty_before)
 }
 
 fn is_next_write(graph: &Graph, location: LocationId, write: EventId) -> bool {
@@ -117,7 +152,8 @@ fn place(graph: &mut Graph, id: EventId, steps: &mut Vec<EventId>) -> u32 {
     graph.set_clocks(id);
     let node = *graph.node(id);
     match node.kind {
-        Kind::Call { .. } => return 1,
+        Kind::Call { .. } | Kind::Meet { .. } => return 1,
+        Kind::Met { barrier } if node.source.is_none() => graph.machine_mut(barrier).placed += 1,
         Kind::Completion { object } => graph.machine_mut(object).placed += 1,
         Kind::Read { location } | Kind::ReadForUpdate { location, .. } => {
             match node.source {
@@ -142,7 +178,8 @@ fn place(graph: &mut Graph, id: EventId, steps: &mut Vec<EventId>) -> u32 {
                 return 2;
             }
         }
-        Kind::Write { location } | Kind::End { location } => {
+        Kind::Send { port } => graph.inbox_mut(port).placed += 1,
+        Kind::Write { location } | Kind::HangUp { location, .. } | Kind::End { location } => {
             graph.cell_mut(location).placed += 1;
         }
         _ => {}

@@ -12,6 +12,7 @@ pub mod condvar;
 pub mod monitor;
 pub mod mutex;
 pub mod once;
+pub mod port;
 pub mod rwlock;
 pub mod semaphore;
 
@@ -179,6 +180,8 @@ machines! {
     Mutex(mutex);
     /// Something to be done once.
     Once(once);
+    /// A place where messages are left.
+    Port(port);
     /// A readers-writer lock.
     RwLock(rwlock);
     /// A counting or binary semaphore.

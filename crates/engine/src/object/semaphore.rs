@@ -58,6 +58,10 @@ impl Semaphore {
             binary: true,
         }
     }
+
+    pub(crate) fn is_counting(&self) -> bool {
+        !self.binary
+    }
 }
 
 impl Machine for Semaphore {

@@ -10,7 +10,7 @@ mod random;
 mod replay;
 
 pub use enumerate::Enumerate;
-pub use exhaustive::Exhaustive;
+pub use exhaustive::{Exhaustive, Reductions};
 pub use random::Random;
 pub use replay::Replay;
 

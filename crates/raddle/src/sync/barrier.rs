@@ -2,17 +2,19 @@
 
 use std::fmt;
 use std::panic::Location;
+use std::sync::OnceLock;
 
-use raddle_engine::object::{self, Object, barrier::Call};
-use raddle_engine::{Operation, Reply};
+use raddle_engine::object::{self, Object};
+use raddle_engine::{ObjectId, Operation, ThreadId};
 
 use crate::identity::Identity;
-use crate::substrate::{Context, Made, current};
+use crate::substrate::{Made, current};
 
 /// A point that threads pass in groups, as [`std::sync::Barrier`].
 ///
-/// Inside a check, the order in which threads come, and so who leads, is one of the choices that
-/// the engine explores. Outside one, this is std's barrier.
+/// Inside a check, the order in which the members of a group come makes no difference, so it costs
+/// nothing. If more threads come than a group has members, who is in which group is a choice that
+/// the engine explores; so is who leads, once somebody asks. Outside a check, this is std's barrier.
 pub struct Barrier {
     identity: Identity,
     made: Made,
@@ -23,7 +25,18 @@ pub struct Barrier {
 
 /// Whether a thread was its group's leader, as [`std::sync::BarrierWaitResult`].
 pub struct BarrierWaitResult {
-    is_leader: bool,
+    is_leader: OnceLock<bool>,
+    group: Option<Group>,
+}
+
+/// A group that met inside a check, and one of its members.
+struct Group {
+    /// Of the execution.
+    stamp: u64,
+    barrier: ObjectId,
+    member: ThreadId,
+    /// How often the member had met others there before.
+    round: u32,
 }
 
 impl Barrier {
@@ -42,39 +55,65 @@ impl Barrier {
         }
     }
 
-    /// Waits until the group is complete. Its last thread leads it.
+    /// Waits until the group is complete. One of its threads leads it.
     #[track_caller]
     pub fn wait(&self) -> BarrierWaitResult {
         let place = Location::caller();
         let Some(context) = current() else {
-            let is_leader = self.plain.wait().is_leader();
-            return BarrierWaitResult { is_leader };
+            return BarrierWaitResult {
+                is_leader: self.plain.wait().is_leader().into(),
+                group: None,
+            };
         };
-        let is_leader = self.call(context, place, Call::Arrive).to_answer();
-        if !is_leader {
-            self.call(context, place, Call::Leave);
-        }
-        BarrierWaitResult { is_leader }
-    }
-
-    fn call(&self, context: &Context, place: &'static Location<'static>, call: Call) -> Reply {
-        context.perform(place, |world| {
-            let object = context.object(world, &self.identity, self.made, || {
+        let mut object = None;
+        let reply = context.perform(place, |world| {
+            let barrier = context.object(world, &self.identity, self.made, || {
                 Object::Barrier(object::barrier::Barrier::new(self.size))
             });
-            Operation::Call {
-                object,
-                call: object::Call::Barrier(call),
-            }
-        })
+            object = Some(barrier);
+            Operation::Meet { barrier }
+        });
+        let group = object.map(|barrier| Group {
+            stamp: context.stamp(),
+            barrier,
+            member: context.thread(),
+            round: reply.to_value() as u32,
+        });
+        BarrierWaitResult {
+            is_leader: OnceLock::new(),
+            group,
+        }
     }
 }
 
 impl BarrierWaitResult {
     /// Whether this thread was the leader; one in each group is.
     #[must_use]
+    #[track_caller]
     pub fn is_leader(&self) -> bool {
-        self.is_leader
+        // Others run while the answer is found, and may ask too; the answer is the same.
+        match (self.is_leader.get(), &self.group) {
+            (None, Some(group)) => {
+                let answer = group.ask(Location::caller());
+                *self.is_leader.get_or_init(|| answer)
+            }
+            (known, _) => known.copied().unwrap_or(false),
+        }
+    }
+}
+
+impl Group {
+    fn ask(&self, place: &'static Location<'static>) -> bool {
+        let context = current().filter(|context| context.stamp() == self.stamp);
+        let context = context.expect(
+            "raddle: is_leader was asked of a barrier when the execution was over; ask inside the body of the check",
+        );
+        let reply = context.perform(place, |_| Operation::Leads {
+            barrier: self.barrier,
+            member: self.member,
+            round: self.round,
+        });
+        reply.to_answer()
     }
 }
 
@@ -87,7 +126,7 @@ impl fmt::Debug for Barrier {
 impl fmt::Debug for BarrierWaitResult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("BarrierWaitResult")
-            .field("is_leader", &self.is_leader)
+            .field("is_leader", &self.is_leader())
             .finish()
     }
 }

@@ -6,7 +6,7 @@
 //! earlier match, or the operation is another one, the program is not deterministic.
 
 use super::graph::{Graph, Kind, Machine};
-use crate::event::{EventId, LocationId, ObjectId, Operation, ThreadId};
+use crate::event::{EventId, LocationId, ObjectId, Operation, PortListId, Ports, ThreadId};
 use crate::strategy::{Choice, Divergence, Record};
 use crate::world::State;
 
@@ -132,7 +132,10 @@ impl Binding {
             return known;
         }
         let mut index = self.free_object;
-        while index < graph.machines.len() && !graph.machines[index].calls.is_empty() {
+        let used = |machine: &Machine| {
+            !(machine.calls.is_empty() && machine.inbox.is_unused() && machine.hall.is_unused())
+        };
+        while index < graph.machines.len() && used(&graph.machines[index]) {
             index += 1;
         }
         self.free_object = index + 1;
@@ -147,6 +150,62 @@ impl Binding {
         name
     }
 
+    /// The graph's name of the ports that a receive looks at.
+    pub(super) fn ports(&mut self, graph: &mut Graph, state: &State, world: Ports) -> Ports {
+        let Ports::Any(_) = world else {
+            let port = state.execution().port_list(&world)[0];
+            return Ports::One(self.object(graph, state, port));
+        };
+        let names = state.execution().port_list(&world).iter();
+        let names: Vec<ObjectId> = names.map(|&port| self.object(graph, state, port)).collect();
+        let known = graph.port_lists.iter().position(|list| *list == names);
+        Ports::Any(PortListId::new(known.unwrap_or_else(|| {
+            graph.port_lists.push(names);
+            graph.port_lists.len() - 1
+        })))
+    }
+
+    /// Which of the messages that the thread's receive could take in the running world is the one
+    /// that the graph says.
+    pub(super) fn message(
+        &self,
+        graph: &Graph,
+        state: &State,
+        thread: ThreadId,
+        source: Option<EventId>,
+    ) -> Option<u32> {
+        let Operation::Receive { ports, .. } = *state.pending(thread) else {
+            return None;
+        };
+        let Kind::Send { port } = graph.node(source?).kind else {
+            return None;
+        };
+        let sender = self.threads.world(source?.thread.index())?;
+        let port = self.objects.world(port.index())?;
+        let mut messages = state.messages(ports);
+        let position =
+            messages.position(|(_, at, message)| at == port && message.send.thread == sender);
+        position.map(|position| position as u32)
+    }
+
+    /// Which of the groups that could meet in the running world is the one that the graph says.
+    fn group(
+        &self,
+        graph: &Graph,
+        state: &State,
+        barrier: ObjectId,
+        event: EventId,
+    ) -> Option<u32> {
+        let thread = self.to_world(event.thread);
+        let meeting = graph.node(event).source.unwrap_or(event);
+        let members: Vec<ThreadId> = graph
+            .members(meeting)
+            .filter_map(|one| self.threads.world(one.thread.index()))
+            .collect();
+        let barrier = self.objects.world(barrier.index())?;
+        state.group_of(barrier, thread, &members)
+    }
+
     /// The choice that performs the graph's event, if the program still does that.
     pub(super) fn replay(
         &mut self,
@@ -157,10 +216,16 @@ impl Binding {
         let node = graph.node(event);
         let thread = self.to_world(event.thread);
         if state.is_enabled(thread) && self.fits(graph, state, event) {
+            let outcome = match node.kind {
+                Kind::Receive { .. } => self.message(graph, state, thread, node.source),
+                Kind::Met { barrier } => self.group(graph, state, barrier, event),
+                Kind::Leads { .. } => Some(node.outcome.min(state.outcomes(thread) - 1)),
+                _ => Some(node.outcome),
+            };
             return Ok(Choice {
                 thread,
                 source: 0,
-                outcome: node.outcome,
+                outcome: outcome.unwrap_or(0),
             });
         }
         Err(self.divergence(graph, state, event))
@@ -173,15 +238,21 @@ impl Binding {
         state: &State,
     ) -> Result<(), Box<Divergence>> {
         for &thread in &graph.canonical {
-            let Some((event, object, call)) = graph.pending_call(thread) else {
+            let Some((event, node)) = graph.tail(thread) else {
                 continue;
             };
-            let fits = match *state.pending(self.to_world(thread)) {
-                Operation::Call {
-                    object: here,
-                    call: now,
-                } => call == now && self.bind_object(object, here),
-                _ => false,
+            let fits = match (node.kind, *state.pending(self.to_world(thread))) {
+                (
+                    Kind::Call { object, call },
+                    Operation::Call {
+                        object: here,
+                        call: now,
+                    },
+                ) => call == now && self.bind_object(object, here),
+                (Kind::Meet { barrier }, Operation::Meet { barrier: here }) => {
+                    self.bind_object(barrier, here)
+                }
+                (kind, _) => !matches!(kind, Kind::Call { .. } | Kind::Meet { .. }),
             };
             if !fits {
                 return Err(self.divergence(graph, state, event));
@@ -234,6 +305,50 @@ impl Binding {
                     && update == now
                     && graph.value(location, node.source) == value(here)
             }
+            (Kind::Met { barrier }, Operation::Meet { barrier: here }) => {
+                self.bind_object(barrier, here)
+                    && self.group(graph, state, barrier, event).is_some()
+            }
+            (
+                Kind::Leads { barrier },
+                Operation::Leads {
+                    barrier: here,
+                    member,
+                    round,
+                },
+            ) => {
+                self.bind_object(barrier, here)
+                    && graph.meeting_of(barrier, self.to_graph(member), round) == node.source
+            }
+            (Kind::Send { port }, Operation::Send { port: here })
+            | (Kind::Delivered { port }, Operation::Delivered { port: here }) => {
+                self.bind_object(port, here)
+            }
+            (
+                Kind::HangUp { port, location },
+                Operation::HangUp {
+                    port: here,
+                    location: now,
+                },
+            ) => self.bind_object(port, here) && self.bind_location(location, now),
+            (
+                Kind::Receive { ports, wait },
+                Operation::Receive {
+                    ports: here,
+                    wait: now,
+                },
+            ) => {
+                let (list, now_list) =
+                    (graph.port_list(&ports), state.execution().port_list(&here));
+                wait == now
+                    && list.len() == now_list.len()
+                    && (list.iter().zip(now_list))
+                        .all(|(&port, &here)| self.bind_object(port, here))
+                    && match node.source {
+                        Some(_) => self.message(graph, state, thread, node.source).is_some(),
+                        None => state.messages(here).next().is_none(),
+                    }
+            }
             (
                 Kind::Completion { object },
                 Operation::Call {
@@ -264,6 +379,13 @@ impl Binding {
             Kind::Read { .. } => "load",
             Kind::ReadForUpdate { .. } | Kind::WriteOfUpdate { .. } => "atomic update",
             Kind::Write { .. } => "store",
+            Kind::Send { .. } => "send",
+            Kind::Receive { wait: true, .. } => "receive",
+            Kind::Receive { wait: false, .. } => "try-receive",
+            Kind::Delivered { .. } => "delivered",
+            Kind::HangUp { .. } => "hang-up",
+            Kind::Meet { .. } | Kind::Met { .. } => "wait",
+            Kind::Leads { .. } => "is-leader",
             Kind::Call { call, .. } => call.label(),
             Kind::Completion { .. } => match graph
                 .node(EventId {

@@ -13,7 +13,7 @@ pub(crate) fn covers(clock: &[u32], event: EventId) -> bool {
     clock[event.thread.index()] > event.index
 }
 
-fn join(clock: &mut [u32], other: &[u32]) {
+pub(super) fn join(clock: &mut [u32], other: &[u32]) {
     for (mine, theirs) in clock.iter_mut().zip(other) {
         *mine = (*mine).max(*theirs);
     }
@@ -90,11 +90,33 @@ impl Graph {
                 let earlier = (node.value as usize).checked_sub(1);
                 earlier.map(|position| self.machine(object).completions[position])
             }
+            Kind::Send { .. } | Kind::Meet { .. } => None,
+            Kind::Met { barrier } if node.source.is_none() => {
+                let earlier = (node.value as usize).checked_sub(1);
+                earlier.map(|position| self.machine(barrier).completions[position])
+            }
             _ => node.source,
         };
         // An event of the same thread comes before anyway, and its clocks are on loan here.
         if let Some(from) = comes_from.filter(|from| from.thread != id.thread) {
             join(own, self.clocks(from));
+        }
+        if let Kind::Met { .. } = node.kind
+            && node.source.is_none()
+        {
+            for member in self.members(id).filter(|one| one.thread != id.thread) {
+                join(own, self.clocks(member));
+            }
+        }
+        if let Kind::Receive { ports, wait: true } = node.kind
+            && node.source.is_none()
+        {
+            let port = self.port_list(&ports)[0];
+            for &hang_up in &self.inbox(port).hang_ups {
+                if hang_up.thread != id.thread {
+                    join(own, self.clocks(hang_up));
+                }
+            }
         }
         if let Some(location) = node.kind.reads().or(node.kind.writes()) {
             let accesses = &mut self.cells[location.index()].accesses;

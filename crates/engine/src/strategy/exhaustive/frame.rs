@@ -2,6 +2,7 @@
 
 use super::clocks::covers;
 use super::graph::{Graph, Kind};
+use super::reduce::Reductions;
 use super::revisit;
 use crate::event::{EventId, LocationId, ThreadId};
 
@@ -38,20 +39,36 @@ pub(super) enum Change {
     },
     /// A choice takes another alternative.
     Choose { event: EventId, outcome: u32 },
+    /// A receive takes another message, or none.
+    Take {
+        receive: EventId,
+        send: Option<EventId>,
+    },
+    /// The meeting with this stamp is of another group.
+    Group { stamp: u32, group: u32 },
+    /// A message arrives earlier.
+    Arrive { send: EventId, position: usize },
+    /// An older meeting is of a group with the newest who came, and with some of those who came
+    /// since then.
+    Gather {
+        meeting: EventId,
+        newest: EventId,
+        companions: u32,
+    },
     /// An older receive takes a newer send.
     Revisit { receive: EventId, send: EventId },
 }
 
 impl Frame {
     /// An empty graph in which nothing was chosen.
-    pub(super) fn new() -> Self {
+    pub(super) fn new(reductions: Reductions) -> Self {
         Frame {
-            graph: Graph::new(),
+            graph: Graph::new(reductions),
             ..Frame::default()
         }
     }
 
-    fn branch(&mut self, change: Change) {
+    pub(super) fn branch(&mut self, change: Change) {
         self.branches.push(Branch {
             keep: self.graph.order.len(),
             change,
@@ -78,8 +95,18 @@ impl Frame {
             } => {
                 graph.move_completion(stamp, call, outcome);
             }
+            Change::Group { stamp, group } => graph.move_meeting(stamp, group),
+            Change::Take { receive, send } => graph.take_message(receive, send),
+            Change::Arrive { send, position } => {
+                let Kind::Send { port } = graph.node(send).kind else {
+                    unreachable!("only messages arrive");
+                };
+                graph.arrive(port, send, position);
+            }
             Change::Choose { event, outcome } => graph.node_mut(event).outcome = outcome,
-            Change::Revisit { .. } => unreachable!("a revisit makes a frame of its own"),
+            Change::Revisit { .. } | Change::Gather { .. } => {
+                unreachable!("a revisit makes a frame of its own")
+            }
         }
     }
 
@@ -97,6 +124,17 @@ impl Frame {
                     call: send,
                     outcome,
                 });
+            }
+            return;
+        }
+        if let Kind::Meet { barrier } = graph.node(send).kind {
+            self.take_late(receive, barrier);
+            return;
+        }
+        if let Kind::Send { port } = graph.node(send).kind {
+            graph.take_message(receive, Some(send));
+            if graph.is_ordered(port) {
+                graph.arrive(port, send, graph.node(receive).value as usize);
             }
             return;
         }
@@ -237,7 +275,7 @@ impl Frame {
         self.push_revisits(call);
     }
 
-    fn push_revisits(&mut self, send: EventId) {
+    pub(super) fn push_revisits(&mut self, send: EventId) {
         let keep = self.graph.order.len();
         let branches = &mut self.branches;
         revisit::revisits(&mut self.graph, send, |receive| {
@@ -267,13 +305,22 @@ impl Frame {
         let oldest = calls
             .iter()
             .map(|&(id, _)| id)
-            .min_by_key(|&id| graph.node(id).stamp);
+            .min_by_key(|&id| graph.rank(id));
         if let Some(oldest) = oldest {
             let completion = self.graph.push_completion(oldest, 0);
             self.graph.node_mut(completion).oldest = true;
             self.graph.set_clocks(completion);
             let stamp = self.graph.node(completion).stamp;
-            for &(call, outcomes) in &calls {
+            let settled = self.graph.is_early_release(oldest);
+            for (position, &(call, outcomes)) in calls.iter().enumerate() {
+                let stands_for = |&(other, _): &(EventId, u32)| {
+                    other != call && self.graph.are_interchangeable(other, call)
+                };
+                let left_out =
+                    settled || stands_for(&(oldest, 0)) || calls[..position].iter().any(stands_for);
+                if call != oldest && left_out {
+                    continue;
+                }
                 for outcome in u32::from(call == oldest)..outcomes {
                     self.branch(Change::Complete {
                         stamp,

@@ -9,7 +9,10 @@
 //! Identifiers here are the graph's own. They survive from run to run, whereas the running world
 //! numbers threads, locations and objects afresh each time.
 
-use crate::event::{EventId, LocationId, ObjectId, ThreadId, Update};
+use super::meetings::Hall;
+use super::messages::Inbox;
+use super::reduce::Reductions;
+use crate::event::{EventId, LocationId, ObjectId, Ports, SiteId, ThreadId, Update};
 use crate::object::{Call, Object};
 
 #[derive(Clone, Copy, Debug)]
@@ -44,6 +47,34 @@ pub(crate) enum Kind {
     WriteOfUpdate {
         location: LocationId,
     },
+    Send {
+        port: ObjectId,
+    },
+    Receive {
+        ports: Ports,
+        wait: bool,
+    },
+    /// The previous event of the thread at the port is a send, and its source took that.
+    Delivered {
+        port: ObjectId,
+    },
+    HangUp {
+        port: ObjectId,
+        location: LocationId,
+    },
+    /// To come to a barrier. Its source is the meeting of its group.
+    Meet {
+        barrier: ObjectId,
+    },
+    /// To go on from a barrier; the previous event of the thread is that it came. Without a source it
+    /// is the meeting of the group, else its source is.
+    Met {
+        barrier: ObjectId,
+    },
+    /// To ask about the leader of the group whose meeting is its source.
+    Leads {
+        barrier: ObjectId,
+    },
     Call {
         object: ObjectId,
         call: Call,
@@ -67,6 +98,7 @@ impl Kind {
         match *self {
             Kind::Write { location }
             | Kind::WriteOfUpdate { location }
+            | Kind::HangUp { location, .. }
             | Kind::End { location } => Some(location),
             _ => None,
         }
@@ -80,10 +112,13 @@ pub(crate) struct Node {
     pub(crate) stamp: u32,
     /// From this position on, insertion order has events of this thread only, up to this one.
     pub(crate) run: u32,
-    /// For a read, the write it takes its value from; `None` is the initial value.
+    /// For a read, the write it takes its value from; `None` is the initial value. For a receive,
+    /// the send whose message it takes; for a send, the receive that takes it.
     pub(crate) source: Option<EventId>,
     pub(crate) outcome: u32,
-    /// For a write, the value; for a completion, its position among those of its object.
+    /// For a write, the value; for a completion or the meeting of a group, its position among those
+    /// of its object; for a question about a leader, of whom; for a
+    /// receive from an ordered port, how many messages were taken before.
     pub(crate) value: u64,
     /// For a completion: when it was inserted, no older call could have been completed instead.
     /// Deleting events never makes this untrue.
@@ -98,6 +133,8 @@ pub(crate) struct Node {
 pub(crate) struct Line {
     pub(crate) nodes: Vec<Node>,
     pub(crate) spawned_by: Option<EventId>,
+    /// Where the thread was created.
+    pub(super) place: Option<SiteId>,
     pub(super) depth: u32,
     pub(super) live: bool,
     /// Written by the thread's end.
@@ -136,6 +173,10 @@ pub(crate) struct Machine {
     pub(crate) calls: Vec<EventId>,
     /// While the graph is put in a line: how many completions are placed.
     pub(crate) placed: usize,
+    /// If it is a port.
+    pub(crate) inbox: Inbox,
+    /// If it is a barrier.
+    pub(crate) hall: Hall,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -148,6 +189,9 @@ pub(crate) struct Graph {
     pub(crate) order: Vec<EventId>,
     pub(crate) cells: Vec<Cell>,
     pub(crate) machines: Vec<Machine>,
+    /// Lists of ports that receives look at.
+    pub(crate) port_lists: Vec<Vec<ObjectId>>,
+    pub(super) reductions: Reductions,
     /// Entries of a clock; at least the number of lines.
     pub(super) width: usize,
 }
@@ -161,9 +205,10 @@ impl Machine {
 
 impl Graph {
     /// A graph with the main thread and no event.
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(reductions: Reductions) -> Self {
         let mut graph = Graph {
             width: 4,
+            reductions,
             ..Graph::default()
         };
         graph.add_thread(None);
@@ -205,6 +250,12 @@ impl Graph {
             },
             &nodes[index],
         ))
+    }
+
+    /// Whether a thread has called an object or come to a barrier, and waits.
+    pub(crate) fn is_waiting(&self, thread: ThreadId) -> bool {
+        let last = self.tail(thread).map(|(_, node)| node.kind);
+        matches!(last, Some(Kind::Call { .. } | Kind::Meet { .. }))
     }
 
     /// The call a thread waits for, if its last event is one.
@@ -253,9 +304,10 @@ impl Graph {
     }
 
     /// Adds the creation of a thread.
-    pub(crate) fn spawn(&mut self, thread: ThreadId) -> ThreadId {
+    pub(crate) fn spawn(&mut self, thread: ThreadId, place: SiteId) -> ThreadId {
         let index = self.lines[thread.index()].nodes.len() as u32;
         let child = self.add_thread(Some(EventId { thread, index }));
+        self.lines[child.index()].place = Some(place);
         let id = self.push(thread, Kind::Spawn { child });
         self.set_clocks(id);
         child
@@ -335,8 +387,12 @@ impl Graph {
         if let Some(location) = kind.reads() {
             self.cell_mut(location).reads.push(id);
         }
-        if let Kind::Call { object, .. } = kind {
-            self.machine_mut(object).calls.push(id);
+        match kind {
+            Kind::Call { object, .. } => self.machine_mut(object).calls.push(id),
+            _ => {
+                self.enter_inboxes(id, kind);
+                self.enter_hall(id, kind);
+            }
         }
         id
     }

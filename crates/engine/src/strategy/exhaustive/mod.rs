@@ -14,12 +14,17 @@ mod binding;
 mod clocks;
 mod frame;
 pub(crate) mod graph;
+mod meetings;
+mod messages;
+mod reduce;
 mod revisit;
 mod undo;
 
 use binding::Binding;
 use frame::{Branch, Change, Frame};
 use graph::Kind;
+
+pub use reduce::Reductions;
 
 use super::{Choice, Divergence, Strategy};
 use crate::event::{EventId, Operation, ThreadId};
@@ -37,12 +42,21 @@ pub struct Exhaustive {
     binding: Binding,
     extending: bool,
     started: bool,
+    reductions: Reductions,
 }
 
 impl Exhaustive {
     /// A search that has run nothing yet.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// A search that leaves out what these reductions say.
+    pub fn reduced(reductions: Reductions) -> Self {
+        Exhaustive {
+            reductions,
+            ..Self::default()
+        }
     }
 
     /// Takes branches until one leads to a graph that can be run.
@@ -57,7 +71,14 @@ impl Exhaustive {
             };
             frame.graph.truncate(keep);
             match change {
-                Change::Revisit { receive, send } => self.start_revisit(receive, send),
+                Change::Revisit { receive, send } => {
+                    self.start_revisit(receive, send, None);
+                }
+                Change::Gather {
+                    meeting,
+                    newest,
+                    companions,
+                } => self.start_revisit(meeting, newest, Some(companions)),
                 change => frame.apply(change),
             }
             if self.settle() {
@@ -66,11 +87,20 @@ impl Exhaustive {
         }
     }
 
-    fn start_revisit(&mut self, receive: EventId, send: EventId) {
+    fn start_revisit(&mut self, receive: EventId, send: EventId, companions: Option<u32>) {
         let mut child = self.spare.pop().unwrap_or_default();
         let parent = self.frames.last().expect("the branch came from a frame");
         child.branches.clear();
-        child.graph.restrict(&parent.graph, receive, send);
+        match companions {
+            None => {
+                let prefix = parent.graph.causal(send);
+                child.graph.restrict(&parent.graph, receive, prefix);
+            }
+            Some(companions) => {
+                let prefix = parent.graph.prefix_of_group(receive, send, companions);
+                child.graph.restrict(&parent.graph, receive, &prefix);
+            }
+        }
         if parent.branches.is_empty() {
             self.spare.extend(self.frames.pop());
         }
@@ -123,16 +153,22 @@ impl Exhaustive {
             if let Some(caller) = frame.complete_a_call() {
                 return Ok(Choice::run(self.binding.to_world(caller)));
             }
+            if let Some(event) = frame.let_pass() {
+                return self.binding.replay(&frame.graph, state, event);
+            }
             let thread = self.first_to_go_on(state).expect(
                 "raddle: the search and the world disagree on what can go on; please report this",
             );
             let here = self.binding.to_world(thread);
-            if let Operation::Call { .. } = state.pending(here) {
+            if is_waited_for(state.pending(here)) {
                 self.insert_call(state);
                 continue;
             }
-            self.insert(state, thread, here);
-            return Ok(Choice::run(here));
+            let outcome = self.insert(state, thread, here);
+            return Ok(Choice {
+                outcome,
+                ..Choice::run(here)
+            });
         }
     }
 
@@ -143,27 +179,35 @@ impl Exhaustive {
         let graph = &self.frames.last().expect("a run has a frame").graph;
         let can_go_on = |&&thread: &&ThreadId| {
             let here = self.binding.to_world(thread);
-            let is_call = matches!(state.pending(here), Operation::Call { .. });
-            graph.pending_call(thread).is_none()
+            let is_call = is_waited_for(state.pending(here));
+            !graph.is_waiting(thread)
                 && (state.is_enabled(here) || is_call && !state.has_ended(here))
         };
         graph.canonical.iter().find(can_go_on).copied()
     }
 
-    /// Inserts the pending operation of the first thread to go on, which is a call.
+    /// Inserts the pending operation of the first thread to go on, which is a call, or that it came
+    /// to a barrier.
     fn insert_call(&mut self, state: &State) -> Option<()> {
         let thread = self.first_to_go_on(state)?;
-        let Operation::Call { object, call } = *state.pending(self.binding.to_world(thread)) else {
-            unreachable!("only called when the next operation is a call");
-        };
         let frame = self.frames.last_mut().expect("a run has a frame");
-        let object = self.binding.object(&mut frame.graph, state, object);
-        frame.push_call(thread, Kind::Call { object, call });
+        match *state.pending(self.binding.to_world(thread)) {
+            Operation::Call { object, call } => {
+                let object = self.binding.object(&mut frame.graph, state, object);
+                frame.push_call(thread, Kind::Call { object, call });
+            }
+            Operation::Meet { barrier } => {
+                let barrier = self.binding.object(&mut frame.graph, state, barrier);
+                frame.push_meet(thread, barrier);
+            }
+            _ => unreachable!("only called when the next operation is a call"),
+        }
         Some(())
     }
 
-    /// Inserts the pending operation of a thread, which is not a call, the canonical way.
-    fn insert(&mut self, state: &State, thread: ThreadId, here: ThreadId) {
+    /// Inserts the pending operation of a thread, which is not a call, the canonical way; says which
+    /// of its outcomes that is in the running world.
+    fn insert(&mut self, state: &State, thread: ThreadId, here: ThreadId) -> u32 {
         let binding = &mut self.binding;
         let frame = self.frames.last_mut().expect("a run has a frame");
         let graph = &mut frame.graph;
@@ -171,7 +215,7 @@ impl Exhaustive {
             Operation::Begin => frame.push_plain(thread, Kind::Begin),
             Operation::Yield | Operation::Fence { .. } => frame.push_plain(thread, Kind::Local),
             Operation::Spawn => {
-                let child = graph.spawn(thread);
+                let child = graph.spawn(thread, state.pending_site(here));
                 binding.bind_thread(child, ThreadId::new(state.execution().threads.len()));
             }
             Operation::Join { target } => {
@@ -208,11 +252,50 @@ impl Exhaustive {
                     frame.append_write(thread, Kind::WriteOfUpdate { location }, location, new);
                 }
             }
-            Operation::Call { .. } | Operation::Assume => {
+            Operation::Leads {
+                barrier,
+                member,
+                round,
+            } => {
+                let barrier = binding.object(graph, state, barrier);
+                let member = binding.to_graph(member);
+                let meeting = graph.meeting_of(barrier, member, round);
+                let meeting = meeting.expect("who asks has seen the group meet");
+                frame.push_question(thread, barrier, meeting, member);
+                let (_, answer) = frame.graph.tail(thread).expect("it was just inserted");
+                return answer.outcome.min(state.outcomes(here) - 1);
+            }
+            Operation::Send { port } => {
+                let port = binding.object(graph, state, port);
+                frame.push_send(thread, port);
+            }
+            Operation::Receive { ports, wait } => {
+                let ports = binding.ports(graph, state, ports);
+                let source = frame.push_receive(thread, ports, wait);
+                return binding
+                    .message(&frame.graph, state, here, source)
+                    .unwrap_or(0);
+            }
+            Operation::Delivered { port } => {
+                let port = binding.object(graph, state, port);
+                frame.push_delivered(thread, port);
+            }
+            Operation::HangUp { port, location } => {
+                let port = binding.object(graph, state, port);
+                let location = binding.location(graph, state, location);
+                frame.append_write(thread, Kind::HangUp { port, location }, location, 1);
+            }
+            Operation::Call { .. } | Operation::Meet { .. } | Operation::Assume => {
                 unreachable!("calls are inserted on their own, and what never goes on is not")
             }
         }
+        0
     }
+}
+
+/// Whether the operation is a send that waits for its receive.
+fn is_waited_for(operation: &Operation) -> bool {
+    matches!(operation, Operation::Call { .. } | Operation::Meet { .. })
 }
 
 impl Strategy for Exhaustive {
@@ -223,7 +306,7 @@ impl Strategy for Exhaustive {
         if std::mem::replace(&mut self.started, true) {
             return self.next_graph();
         }
-        self.frames.push(Frame::new());
+        self.frames.push(Frame::new(self.reductions));
         true
     }
 

@@ -26,6 +26,11 @@ pub(super) fn revisits(graph: &mut Graph, send: EventId, mut found: impl FnMut(E
             let completions = &graph.machine(object).completions;
             &completions[completions.partition_point(|&completion| covers(prefix, completion))..]
         }
+        Kind::Send { port } => {
+            // So do receives from one port.
+            let receives = &graph.inbox(port).receives;
+            &receives[receives.partition_point(|&receive| covers(prefix, receive))..]
+        }
         kind => {
             let location = kind.writes().expect("a send is a call or a write");
             &graph.cell(location).reads[known_reads.unwrap_or(0)..]
@@ -48,7 +53,7 @@ pub(super) fn revisits(graph: &mut Graph, send: EventId, mut found: impl FnMut(E
             stamp = graph.node(event).run as usize;
             continue;
         }
-        if !is_maximal(graph, event, send) {
+        if !is_maximal(graph, event, send, prefix) {
             return;
         }
         if matches(graph, event, send) {
@@ -64,19 +69,30 @@ fn matches(graph: &Graph, event: EventId, send: EventId) -> bool {
         Kind::Call { object, call } => match node.kind {
             Kind::Completion { object: of } => {
                 of == object
+                    && !graph.is_settled(event, send)
                     && graph.machine(object).states[node.value as usize].open(call, send.thread)
             }
             _ => false,
         },
+        Kind::Send { .. } => graph.may_take(event, send),
         kind => node.kind.reads().is_some() && node.kind.reads() == kind.writes(),
     }
 }
 
+/// Whether everything that a revisit of `receive` deletes, and the receive itself, is what the search
+/// would have chosen first.
+pub(super) fn all_maximal(graph: &Graph, receive: EventId, send: EventId, prefix: &[u32]) -> bool {
+    let after = graph.node(receive).stamp as usize..graph.node(send).stamp as usize;
+    let mut deleted = graph.order[after]
+        .iter()
+        .filter(|&&event| !covers(prefix, event));
+    deleted.all(|&event| is_maximal(graph, event, send, prefix))
+}
+
 /// Whether the search would have added the event the same way, seen from what is kept: what was
-/// inserted no later than it, and what the send depends on.
-fn is_maximal(graph: &Graph, event: EventId, send: EventId) -> bool {
+/// inserted no later than it, and what the send depends on, which `prefix` covers.
+fn is_maximal(graph: &Graph, event: EventId, send: EventId, prefix: &[u32]) -> bool {
     let node = graph.node(event);
-    let prefix = graph.causal(send);
     let kept = |other: EventId| {
         other != send && (graph.node(other).stamp <= node.stamp || covers(prefix, other))
     };
@@ -87,12 +103,26 @@ fn is_maximal(graph: &Graph, event: EventId, send: EventId) -> bool {
             .any(|&later| kept(later))
     };
     match node.kind {
-        Kind::Begin | Kind::Spawn { .. } | Kind::Join { .. } | Kind::Local => true,
+        Kind::Begin
+        | Kind::Spawn { .. }
+        | Kind::Join { .. }
+        | Kind::Delivered { .. }
+        | Kind::Local => true,
+        Kind::Meet { .. } => !node.source.is_some_and(kept),
+        Kind::Met { barrier } => {
+            node.source.is_some() || graph.is_maximal_meeting(barrier, event, kept)
+        }
+        Kind::Leads { barrier } => graph.first_answer(barrier, event, kept).0 == node.outcome,
+        Kind::Send { port } => graph.is_maximal_send(event, port, kept),
+        Kind::Receive { ports, wait } => graph.is_maximal_receive(event, ports, wait, kept),
         Kind::Choose { .. } => node.outcome == 0,
         Kind::Read { location } | Kind::ReadForUpdate { location, .. } => {
             node.source.is_none_or(kept) && last_in_coherence(location, node.source)
         }
-        Kind::Write { location } | Kind::WriteOfUpdate { location } | Kind::End { location } => {
+        Kind::Write { location }
+        | Kind::WriteOfUpdate { location }
+        | Kind::HangUp { location, .. }
+        | Kind::End { location } => {
             let is_read = |&read: &EventId| graph.node(read).source == Some(event) && kept(read);
             !graph.cell(location).reads.iter().any(is_read)
                 && last_in_coherence(location, Some(event))
@@ -133,20 +163,27 @@ fn older_call_waits(
         index: completion.index - 1,
         ..completion
     };
-    let stamp = graph.node(call).stamp;
-    let older = machine
+    let rank = graph.rank(call);
+    // Without that reduction, in insertion order.
+    let may_rank_before =
+        |other: &&EventId| graph.reductions.releases || graph.rank(**other) < rank;
+    machine
         .calls
-        .partition_point(|&other| graph.node(other).stamp < stamp);
-    machine.calls[..older].iter().any(|&other| {
-        let Kind::Call { call, .. } = graph.node(other).kind else {
-            return false;
-        };
-        !completed_before(graph, other, position) && kept(other) && state.open(call, other.thread)
-    })
+        .iter()
+        .take_while(may_rank_before)
+        .any(|&other| {
+            let Kind::Call { call, .. } = graph.node(other).kind else {
+                return false;
+            };
+            graph.rank(other) < rank
+                && !completed_before(graph, other, position)
+                && kept(other)
+                && state.open(call, other.thread)
+        })
 }
 
 /// Whether the call is completed before this position of its object's completions.
-fn completed_before(graph: &Graph, call: EventId, position: u64) -> bool {
+pub(super) fn completed_before(graph: &Graph, call: EventId, position: u64) -> bool {
     let nodes = &graph.lines[call.thread.index()].nodes;
     nodes
         .get(call.index as usize + 1)

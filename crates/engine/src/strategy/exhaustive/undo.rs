@@ -26,6 +26,8 @@ impl Graph {
                     machine.states.pop();
                 }
                 kind => {
+                    self.leave_inboxes(id, kind, node.source);
+                    self.leave_hall(id, kind, node.source);
                     if let Some(location) = kind.reads() {
                         self.cell_mut(location).reads.pop();
                     }
@@ -37,13 +39,13 @@ impl Graph {
         }
     }
 
-    /// Makes this graph the part of `whole` that a revisit of `receive` by `send` keeps: what was
-    /// inserted no later than the receive, and what the send depends on.
-    pub(crate) fn restrict(&mut self, whole: &Graph, receive: EventId, send: EventId) {
+    /// Makes this graph the part of `whole` that a revisit of `receive` keeps: what was inserted no
+    /// later than the receive, and what the send depends on, which `prefix` covers.
+    pub(crate) fn restrict(&mut self, whole: &Graph, receive: EventId, prefix: &[u32]) {
         let last = whole.node(receive).stamp;
-        let prefix = whole.causal(send);
         let keep = |id: EventId| whole.node(id).stamp <= last || covers(prefix, id);
         self.width = whole.width;
+        self.reductions = whole.reductions;
         self.order.clear();
         self.order
             .extend(whole.order.iter().copied().filter(|&id| keep(id)));
@@ -57,6 +59,7 @@ impl Graph {
             line.nodes.extend_from_slice(&from.nodes[..kept]);
             line.live = from.live && from.spawned_by.is_none_or(keep);
             line.spawned_by = from.spawned_by;
+            line.place = from.place;
             line.depth = from.depth;
             line.ended = from.ended;
         }
@@ -94,7 +97,12 @@ impl Graph {
             machine
                 .calls
                 .extend(from.calls.iter().copied().filter(|&id| keep(id)));
+            machine.inbox.restrict(&from.inbox, keep);
+            machine.hall.restrict(&from.hall, keep);
         }
+        self.port_lists.clone_from(&whole.port_lists);
+        self.forget_lost_receives(keep);
+        self.forget_lost_meetings(keep);
         for stamp in 0..self.order.len() as u32 {
             let id = self.order[stamp as usize];
             let run = self.run_before(stamp, id.thread);

@@ -1,0 +1,138 @@
+//! A port: some threads leave messages in it, one thread at a time takes them out.
+//!
+//! A port is no process of its own. To send is a send, to receive is a receive that chooses among
+//! the messages that are there; nobody calls the port, so sends that are not received in between
+//! stay unordered.
+//!
+//! In an *ordered* port messages are taken in the order they were sent, whoever sent them. In any
+//! other port that holds for the messages of one thread only: those of different threads may overtake
+//! each other on the way, as on a network (reachability testing, Carver and Lei).
+
+use super::{Machine, Request};
+use crate::event::{EventId, Reply, ThreadId};
+
+/// The port's state.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Port {
+    ordered: bool,
+    /// How many there are who could send, if that is known.
+    senders: Option<u32>,
+    /// In the order they were sent.
+    messages: Vec<Message>,
+    sent: u32,
+    last_sent: Option<EventId>,
+    /// The latest receive of a message of each thread.
+    taken: Vec<(ThreadId, EventId)>,
+}
+
+/// A message that nobody has taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Message {
+    pub(crate) send: EventId,
+    pub(crate) number: u32,
+}
+
+/// Nobody calls a port.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Call {}
+
+impl Request for Call {
+    fn label(self) -> &'static str {
+        match self {}
+    }
+}
+
+impl Machine for Port {
+    type Call = Call;
+
+    fn open(&self, call: Call, _by: ThreadId) -> bool {
+        match call {}
+    }
+
+    fn apply(&mut self, call: Call, _by: ThreadId, _outcome: u32) -> Reply {
+        match call {}
+    }
+}
+
+impl Port {
+    /// A port in which messages of different threads may overtake each other.
+    pub fn unordered() -> Self {
+        Port {
+            ordered: false,
+            senders: None,
+            messages: Vec::new(),
+            sent: 0,
+            last_sent: None,
+            taken: Vec::new(),
+        }
+    }
+
+    /// A port in which messages keep their order, with so many who could send.
+    pub fn ordered(senders: u32) -> Self {
+        Port {
+            ordered: true,
+            senders: Some(senders),
+            ..Port::unordered()
+        }
+    }
+
+    pub(crate) fn is_ordered(&self) -> bool {
+        self.ordered
+    }
+
+    /// Whether nobody is left who could send.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.senders == Some(0)
+    }
+
+    /// One more could send.
+    pub(crate) fn add_sender(&mut self) {
+        self.senders = self.senders.map(|senders| senders + 1);
+    }
+
+    /// One fewer could send.
+    pub(crate) fn hang_up(&mut self) {
+        self.senders = self.senders.map(|senders| senders.saturating_sub(1));
+    }
+
+    /// The number of the message, and the message before it in an ordered port.
+    pub(crate) fn send(&mut self, send: EventId) -> (u32, Option<EventId>) {
+        let number = self.sent;
+        self.sent += 1;
+        self.messages.push(Message { send, number });
+        let previous = self.last_sent.replace(send);
+        (number, previous.filter(|_| self.ordered))
+    }
+
+    /// The messages that could be taken now.
+    pub(crate) fn heads(&self) -> impl Iterator<Item = Message> + '_ {
+        let behind = move |position: usize| {
+            let sender = self.messages[position].send.thread;
+            let mut before = self.messages[..position].iter();
+            before.any(|earlier| self.ordered || earlier.send.thread == sender)
+        };
+        let all = self.messages.iter().enumerate();
+        all.filter(move |&(position, _)| !behind(position))
+            .map(|(_, &message)| message)
+    }
+
+    pub(crate) fn has_messages(&self) -> bool {
+        !self.messages.is_empty()
+    }
+
+    pub(crate) fn take(&mut self, message: Message, receive: EventId) {
+        self.messages.retain(|other| other.number != message.number);
+        let sender = message.send.thread;
+        match self.taken.iter_mut().find(|(thread, _)| *thread == sender) {
+            Some((_, last)) => *last = receive,
+            None => self.taken.push((sender, receive)),
+        }
+    }
+
+    /// The receive that took the last message of a thread, unless some are still there.
+    pub(crate) fn delivered(&self, sender: ThreadId) -> Option<EventId> {
+        let waits = self.messages.iter().any(|one| one.send.thread == sender);
+        let taken = self.taken.iter().find(|(thread, _)| *thread == sender);
+        taken.filter(|_| !waits).map(|&(_, receive)| receive)
+    }
+}

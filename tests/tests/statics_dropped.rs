@@ -192,3 +192,22 @@ fn memory_does_not_grow() {
         resident()
     );
 }
+
+#[test]
+fn a_destructor_that_waits_for_ever_is_given_up() {
+    static HELD: Mutex<u32> = Mutex::new(0);
+    static LIST: Mutex<Vec<Waits>> = Mutex::new(Vec::new());
+    struct Waits;
+    impl Drop for Waits {
+        fn drop(&mut self) {
+            let held = HELD.lock();
+            unreachable!("{held:?}");
+        }
+    }
+    executions(3, || {
+        std::mem::forget(HELD.lock().unwrap());
+        let mut list = LIST.lock().unwrap();
+        assert!(list.is_empty());
+        list.push(Waits);
+    });
+}

@@ -19,6 +19,7 @@ Commands:
   speed scale exhaustive                   the same for the exhaustive search
   exhaust [PROGRAM...] [--cut TIME]        executions and seconds until a search ends;
                                            each is stopped after TIME (60s)
+  exhaust dpN                              the same for N philosophers in a monitor
   memory [PROGRAM...] [--executions N]     resident memory during N executions (10000000)
 
 Programs: mutex_TxI, racy_TxI (T threads, I increments each), two_locks, and locks_TxL
@@ -34,12 +35,21 @@ Examples:
 Exit code: 0 if all was measured, 2 for bad usage.
 ";
 
+/// The number in the name of that program.
+fn philosophers(word: &str) -> Option<usize> {
+    let number = word.strip_prefix("dp")?.parse().ok();
+    number.filter(|&number| number > 1)
+}
+
 /// What to measure.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Command {
     Help,
     Speed {
         programs: Vec<Program>,
+    },
+    Dining {
+        philosophers: usize,
     },
     Point,
     Scale,
@@ -129,6 +139,10 @@ pub(crate) fn parse(words: &[String]) -> Result<Command, Problem> {
             rest.first().map_or(Ok(command), |word| {
                 Err(Problem::UnknownOption((*word).into()))
             })
+        }
+        ["exhaust", word, rest @ ..] if philosophers(word).is_some() => {
+            let philosophers = philosophers(word).unwrap_or_default();
+            nothing_more(rest, "exhaust dpN", Command::Dining { philosophers })
         }
         ["exhaust", rest @ ..] => {
             let (programs, rest) = programs(rest, &exhaust::PROGRAMS)?;
@@ -243,6 +257,8 @@ mod tests {
             cut: exhaust::CUT,
         };
         assert_eq!(parse_line("exhaust"), Ok(all));
+        let six = Command::Dining { philosophers: 6 };
+        assert_eq!(parse_line("exhaust dp6"), Ok(six));
     }
 
     #[test]

@@ -29,6 +29,7 @@ fn main() -> ExitCode {
         Ok(Command::Scale) => scale::random(),
         Ok(Command::ScaleExhaustive) => scale::exhaustive(),
         Ok(Command::Exhaust { programs, cut }) => exhaust::run(&programs, cut),
+        Ok(Command::Dining { philosophers }) => exhaust::dining(philosophers),
         Ok(Command::Memory {
             programs,
             executions,

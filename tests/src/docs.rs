@@ -13,6 +13,7 @@ pages! {
     promises = "promises.md"
     failures = "failures.md"
     replaying = "replaying.md"
+    messages = "messages.md"
     adopting = "adopting.md"
     limits = "limits.md"
     reference = "reference.md"

@@ -1,6 +1,8 @@
 //! What the suites share: running a program under a strategy, and the programs themselves.
 
+pub mod compare;
 mod docs;
+pub mod messages;
 pub mod parity;
 pub mod programs;
 pub mod random_program;

@@ -4,6 +4,9 @@
 use raddle::FailureKind;
 use raddle::monitor::{Discipline, Monitor};
 use raddle::sync::{Arc, BinarySemaphore, Semaphore};
+use raddle_tests::messages::{
+    distributed_mutual_exclusion, selecting_buffer, selecting_readers_and_writers,
+};
 use raddle_tests::programs::{
     baton, buffer_in_a_monitor, buffer_with_semaphores, dining, run_threads,
 };
@@ -174,4 +177,22 @@ fn philosophers_in_an_urgent_monitor() {
             "{count} philosophers"
         );
     }
+}
+
+/// Three producers, three consumers, two slots, and a server that selects.
+#[test]
+fn bounded_buffer_with_a_selecting_server() {
+    assert_eq!(classes(|| selecting_buffer(3, 3, 2)), 144);
+}
+
+/// Three readers, two writers, and a server that selects.
+#[test]
+fn readers_and_writers_with_a_selecting_server() {
+    assert_eq!(classes(|| selecting_readers_and_writers(3, 2)), 768);
+}
+
+/// Three processes, by messages.
+#[test]
+fn mutual_exclusion_by_messages() {
+    assert_eq!(classes(|| distributed_mutual_exclusion(3)), 4_032);
 }

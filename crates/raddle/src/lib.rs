@@ -10,8 +10,11 @@ mod environment;
 mod identity;
 #[cfg(feature = "check")]
 mod image;
+#[cfg(feature = "check")]
+mod mailbox;
 pub mod monitor;
 mod plain;
+pub mod port;
 #[cfg(feature = "check")]
 mod run;
 #[cfg(feature = "check")]

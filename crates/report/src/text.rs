@@ -7,6 +7,7 @@ use raddle_engine::Execution;
 use raddle_engine::check::Finding;
 use raddle_engine::check::deadlock::Blocked;
 use raddle_engine::check::panic::Panic;
+use raddle_engine::object::{Call, channel};
 use raddle_engine::{Divergence, Operation, Record, ThreadId};
 use unicode_width::UnicodeWidthStr;
 
@@ -30,7 +31,7 @@ pub(crate) fn message(
             let things = Things::of(execution, names);
             let lines: Vec<_> = blocked
                 .iter()
-                .map(|one| waiting(one, trace, &things, names))
+                .map(|one| waiting(one, execution, trace, &things, names))
                 .collect();
             lines.join("\n")
         }
@@ -65,7 +66,13 @@ fn panicked(panic: &Panic, trace: &Trace) -> String {
     text
 }
 
-fn waiting(blocked: &Blocked, trace: &Trace, things: &Things, names: &dyn Names) -> String {
+fn waiting(
+    blocked: &Blocked,
+    execution: &Execution,
+    trace: &Trace,
+    things: &Things,
+    names: &dyn Names,
+) -> String {
     let mut text = trace.title(blocked.thread).to_owned();
     for (index, (object, _, site)) in blocked.holds.iter().enumerate() {
         let and = if index == 0 { " holds" } else { " and" };
@@ -85,6 +92,30 @@ fn waiting(blocked: &Blocked, trace: &Trace, things: &Things, names: &dyn Names)
         Operation::Join { target } => write!(text, " for {} to end", trace.title(target)),
         Operation::Meet { barrier } => {
             write!(text, " for {}", things.object(barrier.index()))
+        }
+        Operation::Receive { ref ports, .. } => {
+            write!(
+                text,
+                " for a message from {}",
+                things.ports(ports, execution)
+            )
+        }
+        Operation::Delivered { port } => {
+            let name = things.object(port.index());
+            write!(text, " for its message to be received from {name}")
+        }
+        Operation::Call {
+            object,
+            call: Call::Channel(call),
+        } => {
+            let name = things.object(object.index());
+            match call {
+                channel::Call::Send => write!(text, " for room in {name}"),
+                channel::Call::Delivered(_) => {
+                    write!(text, " for its message to be received from {name}")
+                }
+                _ => write!(text, " for a message from {name}"),
+            }
         }
         Operation::Call { object, .. } => {
             let name = things.object(object.index());

@@ -1,6 +1,9 @@
 //! An execution in the user's own names: what each thread did, to what, on which line.
 
-use raddle_engine::{Event, Execution, Grant, Operation, SiteId, ThreadId, UpdateKind};
+use raddle_engine::object::{Call, channel};
+use raddle_engine::{
+    Event, Execution, Grant, Operation, Ports, Received, SiteId, ThreadId, UpdateKind,
+};
 use serde::Serialize;
 
 /// A place in the user's source.
@@ -167,6 +170,19 @@ impl Things {
         &self.objects[index]
     }
 
+    /// The ports that a receive looks at.
+    pub(crate) fn ports(&self, ports: &Ports, execution: &Execution) -> String {
+        let ports = execution.port_list(ports).iter();
+        let names: Vec<_> = ports.map(|port| self.object(port.index())).collect();
+        names.join(" or ")
+    }
+
+    /// Whether the location says if an end of a channel is gone.
+    fn is_end(&self, index: usize) -> bool {
+        let name = &self.locations[index];
+        name.starts_with("Sender") || name.starts_with("Receiver")
+    }
+
     fn describe(&self, event: &Event, execution: &Execution) -> String {
         let is_bool = |index: usize| self.locations[index].starts_with("AtomicBool");
         let show = |index: usize, value: u64| match (is_bool(index), value) {
@@ -176,6 +192,13 @@ impl Things {
         };
         let read = event.reply.to_value();
         match event.operation {
+            Operation::Load { location, .. } if self.is_end(location.index()) => {
+                let there = if read == 0 { "there" } else { "gone" };
+                format!("look for {}: {there}", self.locations[location.index()])
+            }
+            Operation::Store { location, .. } if self.is_end(location.index()) => {
+                format!("drop {}", self.locations[location.index()])
+            }
             Operation::Load { location, .. } => {
                 let index = location.index();
                 format!("load {} = {}", self.locations[index], show(index, read))
@@ -205,11 +228,21 @@ impl Things {
                     },
                 }
             }
-            Operation::Spawn => {
-                let child = event.reply.to_thread();
-                let info = &execution.threads[child.index()];
-                let path = || execution.path(child).to_string();
-                format!("spawn {}", info.name.clone().unwrap_or_else(path))
+            Operation::Spawn => format!("spawn {}", title(execution, event.reply.to_thread())),
+            Operation::Receive { ref ports, .. } => {
+                let what = self.describe_pending(&event.operation, execution);
+                match (event.reply.to_received(), event.source) {
+                    (Received::Message { port, .. }, Some(send)) => {
+                        let port = execution.port_list(ports)[port as usize];
+                        let sender = title(execution, send.thread);
+                        format!("receive from {} (from {sender})", self.object(port.index()))
+                    }
+                    (Received::Closed, _) => format!("{what}: nobody left to send"),
+                    _ => format!("{what}: nothing there"),
+                }
+            }
+            Operation::Delivered { port } => {
+                format!("delivered to {}", self.object(port.index()))
             }
             Operation::Choose { alternatives } => {
                 format!("choose {} of {alternatives}", event.outcome)
@@ -239,14 +272,22 @@ impl Things {
 
     fn describe_pending(&self, operation: &Operation, execution: &Execution) -> String {
         let label = operation.label();
-        let thread = |target: ThreadId| {
-            let name = execution.threads[target.index()].name.clone();
-            name.unwrap_or_else(|| execution.path(target).to_string())
-        };
         match operation {
             Operation::Join { target } | Operation::IsFinished { target } => {
-                format!("{label} {}", thread(*target))
+                format!("{label} {}", title(execution, *target))
             }
+            Operation::Send { port } => format!("{label} to {}", self.object(port.index())),
+            Operation::Delivered { port } => format!("deliver to {}", self.object(port.index())),
+            Operation::Receive { ports, .. } => {
+                format!("{label} from {}", self.ports(ports, execution))
+            }
+            Operation::HangUp { location, .. } => {
+                format!("drop {}", self.locations[location.index()])
+            }
+            Operation::Call {
+                object,
+                call: Call::Channel(call),
+            } => channel_call(call, self.object(object.index())),
             Operation::Call { object, .. }
             | Operation::Meet { barrier: object }
             | Operation::Leads {
@@ -257,5 +298,25 @@ impl Things {
                 None => label.to_owned(),
             },
         }
+    }
+}
+
+/// What to call a thread in front of the user.
+fn title(execution: &Execution, thread: ThreadId) -> String {
+    let name = execution.threads[thread.index()].name.clone();
+    name.unwrap_or_else(|| execution.path(thread).to_string())
+}
+
+/// A call on a channel in words.
+fn channel_call(call: &channel::Call, name: &str) -> String {
+    match call {
+        channel::Call::Send => format!("send to {name}"),
+        channel::Call::TrySend => format!("try-send to {name}"),
+        channel::Call::Delivered(_) => format!("deliver to {name}"),
+        channel::Call::Receive | channel::Call::Accept { .. } => format!("receive from {name}"),
+        channel::Call::TryReceive => format!("try-receive from {name}"),
+        channel::Call::Clone => format!("clone sender of {name}"),
+        channel::Call::HangUp => format!("drop sender of {name}"),
+        channel::Call::Leave => format!("drop receiver of {name}"),
     }
 }

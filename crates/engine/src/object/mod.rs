@@ -8,6 +8,7 @@
 //! A new primitive is a new file here and a line in `machines!`.
 
 pub mod barrier;
+pub mod channel;
 pub mod condvar;
 pub mod monitor;
 pub mod mutex;
@@ -172,6 +173,8 @@ macro_rules! machines {
 machines! {
     /// A barrier.
     Barrier(barrier);
+    /// A bounded channel.
+    Channel(channel);
     /// A condition variable.
     Condvar(condvar);
     /// A monitor.

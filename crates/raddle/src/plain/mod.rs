@@ -2,4 +2,5 @@
 //! `check`, and with it outside a check.
 
 pub(crate) mod monitor;
+pub(crate) mod port;
 pub(crate) mod semaphore;

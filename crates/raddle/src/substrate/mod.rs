@@ -22,7 +22,8 @@ use std::panic::Location;
 
 use raddle_engine::object::Object;
 use raddle_engine::{
-    Execution, Exploration, LocationId, ObjectId, Operation, Reply, SiteId, Step, ThreadId, World,
+    Execution, Exploration, LocationId, ObjectId, Operation, Reply, SiteId, Step, ThreadId,
+    ThreadPath, World,
 };
 use raddle_report::{Names, Place};
 
@@ -121,8 +122,9 @@ impl Context {
         use_it(exploration.execution(), exploration.executions())
     }
 
+    /// Reads or changes the world. Never call user code from `use_it`.
     #[inline(always)]
-    fn with_world<R>(&self, use_it: impl FnOnce(&mut World) -> R) -> R {
+    pub(crate) fn with_world<R>(&self, use_it: impl FnOnce(&mut World) -> R) -> R {
         use_it(self.exploration.borrow_mut().world())
     }
 
@@ -134,6 +136,12 @@ impl Context {
     /// A number no other execution has.
     pub(crate) fn stamp(&self) -> u64 {
         self.stamp.get()
+    }
+
+    /// Who the modelled thread that calls is, whatever the schedule.
+    pub(crate) fn thread_path(&self) -> ThreadPath {
+        let exploration = self.exploration.borrow();
+        exploration.execution().path(self.thread.get())
     }
 
     /// How many threads' stacks were dropped without unwinding.

@@ -1,14 +1,16 @@
 //! Mirrors `std::sync`.
 //!
 //! Without feature `check` everything here is std's own. With it, the locks, `Condvar`, `Barrier`,
-//! `Once` and its kin, and the atomics are controlled inside a check and behave like std's outside
-//! one. The semaphores, which std does not have, are real ones where they are not controlled.
+//! `Once` and its kin, the channels and the atomics are controlled inside a check and behave like
+//! std's outside one. The semaphores, which std does not have, are real ones where they are not
+//! controlled.
 
 pub mod atomic;
 #[cfg(feature = "check")]
 mod barrier;
 #[cfg(feature = "check")]
 mod condvar;
+pub mod mpsc;
 #[cfg(feature = "check")]
 mod mutex;
 #[cfg(feature = "check")]

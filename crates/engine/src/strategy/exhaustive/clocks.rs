@@ -118,7 +118,11 @@ impl Graph {
                 }
             }
         }
-        if let Some(location) = node.kind.reads().or(node.kind.writes()) {
+        let is_end = matches!(node.kind, Kind::End { .. });
+        let touched = node.kind.reads().or(node.kind.writes());
+        // An end that nobody asks about is nobody's concern.
+        let touched = touched.filter(|&location| !is_end || !self.cell(location).reads.is_empty());
+        if let Some(location) = touched {
             let accesses = &mut self.cells[location.index()].accesses;
             accesses.resize(width, 0);
             let before = &mut own[width..];

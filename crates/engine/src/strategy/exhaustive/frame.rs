@@ -4,12 +4,18 @@ use super::clocks::covers;
 use super::graph::{Graph, Kind};
 use super::reduce::Reductions;
 use super::revisit;
-use crate::event::{EventId, LocationId, ThreadId};
+use crate::event::{EventId, LocationId, SiteId, ThreadId};
 
 /// A graph, and the choices made in it that have alternatives left.
 #[derive(Debug, Default)]
 pub(super) struct Frame {
     pub(super) graph: Graph,
+    /// The operations of the graph in an order in which they can be run.
+    pub(super) steps: Vec<EventId>,
+    /// Whether that is so; otherwise the order must be found first.
+    pub(super) in_order: bool,
+    /// Whether the steps may be in another order than they were inserted.
+    pub(super) is_mixed: bool,
     pub(super) branches: Vec<Branch>,
     /// Calls that can be completed now, with their outcomes; empty between two uses.
     open_calls: Vec<(EventId, u32)>,
@@ -64,6 +70,7 @@ impl Frame {
     pub(super) fn new(reductions: Reductions) -> Self {
         Frame {
             graph: Graph::new(reductions),
+            in_order: true,
             ..Frame::default()
         }
     }
@@ -73,6 +80,62 @@ impl Frame {
             keep: self.graph.order.len(),
             change,
         });
+    }
+
+    /// Undoes insertions until `keep` events are left.
+    pub(super) fn truncate(&mut self, keep: usize) {
+        let graph = &self.graph;
+        let is_kept = |&id: &EventId| (graph.node(id).stamp as usize) < keep;
+        if self.is_mixed {
+            self.steps.retain(is_kept);
+        } else {
+            while self.steps.pop_if(|id| !is_kept(id)).is_some() {}
+        }
+        self.graph.truncate(keep);
+    }
+
+    /// In a graph just restricted for a revisit of `receive`: what is kept can be run in the same
+    /// order as in `whole`, but for the receive; unless there is memory, where there is more to it
+    /// than that, or the receive is no completion.
+    pub(super) fn keep_steps(&mut self, whole: &Frame, receive: EventId, prefix: &[u32]) {
+        let is_completion = matches!(whole.graph.node(receive).kind, Kind::Completion { .. });
+        self.in_order = whole.in_order && whole.graph.memory == 0 && is_completion;
+        if !self.in_order {
+            return;
+        }
+        let last = whole.graph.node(receive).stamp;
+        let is_kept = |&id: &EventId| {
+            id != receive && (whole.graph.node(id).stamp < last || covers(prefix, id))
+        };
+        self.steps.clear();
+        self.steps
+            .extend(whole.steps.iter().copied().filter(is_kept));
+        self.is_mixed = true;
+    }
+
+    /// The completion that a revisit has moved is run last.
+    pub(super) fn run_last(&mut self, stamp: u32) {
+        let completion = self.graph.order[stamp as usize];
+        self.graph.set_clocks(completion);
+        self.steps.push(completion);
+    }
+
+    /// Changes one thing. Without memory, another choice or completion leaves the operations in an
+    /// order in which they can be run, and the clocks of all others what they are.
+    pub(super) fn make(&mut self, change: Change) {
+        let can_stay = self.in_order && self.graph.memory == 0;
+        match change {
+            Change::Choose { .. } if can_stay => self.apply(change),
+            Change::Complete { stamp, .. } if can_stay => {
+                self.in_order = self.steps.pop() == Some(self.graph.order[stamp as usize]);
+                self.apply(change);
+                self.run_last(stamp);
+            }
+            change => {
+                self.apply(change);
+                self.in_order = false;
+            }
+        }
     }
 
     pub(super) fn apply(&mut self, change: Change) {
@@ -177,12 +240,26 @@ impl Frame {
     }
 
     pub(super) fn push_plain(&mut self, thread: ThreadId, kind: Kind) {
-        let id = self.graph.push(thread, kind);
+        let id = self.push_step(thread, kind);
         self.graph.set_clocks(id);
     }
 
+    pub(super) fn push_spawn(&mut self, thread: ThreadId, place: SiteId) -> ThreadId {
+        let child = self.graph.spawn(thread, place);
+        let (spawn, _) = self.graph.tail(thread).expect("it was just inserted");
+        self.steps.push(spawn);
+        child
+    }
+
+    /// Adds an event with which an operation is done.
+    pub(super) fn push_step(&mut self, thread: ThreadId, kind: Kind) -> EventId {
+        let id = self.graph.push(thread, kind);
+        self.steps.push(id);
+        id
+    }
+
     pub(super) fn push_choice(&mut self, thread: ThreadId, alternatives: u32) {
-        let event = self.graph.push(thread, Kind::Choose { alternatives });
+        let event = self.push_step(thread, Kind::Choose { alternatives });
         self.graph.set_clocks(event);
         for outcome in 1..alternatives {
             self.branch(Change::Choose { event, outcome });
@@ -197,7 +274,7 @@ impl Frame {
         kind: Kind,
         location: LocationId,
     ) -> EventId {
-        let read = self.graph.push(thread, kind);
+        let read = self.push_step(thread, kind);
         let count = self.graph.cell(location).writes.len();
         let write = |place: usize| self.graph.cell(location).writes[place];
         let source = |place: usize| place.checked_sub(1).map(write);
@@ -236,6 +313,9 @@ impl Frame {
         value: u64,
     ) {
         let write = self.push_write(thread, kind, location, value);
+        if !matches!(kind, Kind::WriteOfUpdate { .. }) {
+            self.steps.push(write);
+        }
         let last = self.graph.cell(location).writes.len();
         if let Kind::Write { .. } = kind {
             let known = self.known_writes(write, location);
@@ -308,6 +388,7 @@ impl Frame {
             .min_by_key(|&id| graph.rank(id));
         if let Some(oldest) = oldest {
             let completion = self.graph.push_completion(oldest, 0);
+            self.steps.push(completion);
             self.graph.node_mut(completion).oldest = true;
             self.graph.set_clocks(completion);
             let stamp = self.graph.node(completion).stamp;

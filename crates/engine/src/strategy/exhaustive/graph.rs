@@ -93,6 +93,16 @@ impl Kind {
         }
     }
 
+    /// Whether it takes part in what only a model of memory decides: reads, writes but for ends, and
+    /// messages.
+    pub(crate) fn is_memory(&self) -> bool {
+        match self {
+            Kind::End { .. } => false,
+            Kind::Send { .. } | Kind::Receive { .. } => true,
+            _ => self.reads().is_some() || self.writes().is_some(),
+        }
+    }
+
     /// An end is a write too: of the fact that the thread has ended.
     pub(crate) fn writes(&self) -> Option<LocationId> {
         match *self {
@@ -192,6 +202,10 @@ pub(crate) struct Graph {
     /// Lists of ports that receives look at.
     pub(crate) port_lists: Vec<Vec<ObjectId>>,
     pub(super) reductions: Reductions,
+    /// How many events read or write memory, an end aside, or pass messages.
+    pub(super) memory: u32,
+    /// How many times threads came to barriers.
+    pub(super) meetings: u32,
     /// Entries of a clock; at least the number of lines.
     pub(super) width: usize,
 }
@@ -384,6 +398,7 @@ impl Graph {
             place: 0,
         });
         self.order.push(id);
+        self.memory += u32::from(kind.is_memory());
         if let Some(location) = kind.reads() {
             self.cell_mut(location).reads.push(id);
         }

@@ -76,7 +76,10 @@ impl Graph {
     /// Notes a new event.
     pub(super) fn enter_hall(&mut self, id: EventId, kind: Kind) {
         match kind {
-            Kind::Meet { barrier } => self.hall_mut(barrier).came.push(id),
+            Kind::Meet { barrier } => {
+                self.meetings += 1;
+                self.hall_mut(barrier).came.push(id);
+            }
             Kind::Leads { barrier } => self.hall_mut(barrier).asked.push(id),
             _ => {}
         }
@@ -86,6 +89,7 @@ impl Graph {
     pub(super) fn leave_hall(&mut self, id: EventId, kind: Kind, source: Option<EventId>) {
         match kind {
             Kind::Meet { barrier } => {
+                self.meetings -= 1;
                 self.hall_mut(barrier).came.pop();
             }
             Kind::Leads { barrier } => {
@@ -298,6 +302,9 @@ impl Frame {
     /// If some thread can go on from a barrier, lets it do so, with the oldest of those who wait
     /// if its group has not met; every other group is a branch.
     pub(super) fn let_pass(&mut self) -> Option<EventId> {
+        if self.graph.meetings == 0 {
+            return None;
+        }
         let graph = &mut self.graph;
         for slot in 0..graph.canonical.len() {
             let thread = graph.canonical[slot];
@@ -311,6 +318,7 @@ impl Frame {
                 let id = graph.push(thread, Kind::Met { barrier });
                 graph.node_mut(id).source = Some(meeting);
                 graph.set_clocks(id);
+                self.steps.push(id);
                 return Some(id);
             }
             let waiting = graph.waiting(barrier);
@@ -319,6 +327,7 @@ impl Frame {
                 let id = graph.push(waiting[0].thread, Kind::Met { barrier });
                 graph.gather(barrier, id, waiting[..size].iter().copied());
                 graph.set_clocks(id);
+                self.steps.push(id);
                 let stamp = graph.node(id).stamp;
                 for group in 1..subsets(waiting.len(), size) {
                     self.branch(Change::Group { stamp, group });
@@ -364,7 +373,7 @@ impl Frame {
         meeting: EventId,
         member: ThreadId,
     ) {
-        let question = self.graph.push(thread, Kind::Leads { barrier });
+        let question = self.push_step(thread, Kind::Leads { barrier });
         let node = self.graph.node_mut(question);
         node.source = Some(meeting);
         node.value = member.index() as u64;

@@ -220,7 +220,7 @@ impl Frame {
     /// A message arrives last; any earlier place among those nobody has taken is a branch if the port
     /// is ordered, unless a message there is already known to the sender.
     pub(super) fn push_send(&mut self, thread: ThreadId, port: ObjectId) {
-        let send = self.graph.push(thread, Kind::Send { port });
+        let send = self.push_step(thread, Kind::Send { port });
         self.graph.set_clocks(send);
         self.push_revisits(send);
         if !self.graph.is_ordered(port) {
@@ -253,7 +253,7 @@ impl Frame {
     ) -> Option<EventId> {
         let first = self.graph.port_list(&ports)[0];
         let ordered = self.graph.is_ordered(first);
-        let receive = self.graph.push(thread, Kind::Receive { ports, wait });
+        let receive = self.push_step(thread, Kind::Receive { ports, wait });
         let source = if ordered {
             let taken = self.graph.taken(first);
             self.graph.node_mut(receive).value = taken as u64;
@@ -275,11 +275,11 @@ impl Frame {
 
     /// Inserts that the thread's last message at the port has been taken.
     pub(super) fn push_delivered(&mut self, thread: ThreadId, port: ObjectId) {
+        let id = self.push_step(thread, Kind::Delivered { port });
         let graph = &mut self.graph;
         let sends = graph.inbox(port).sends.iter();
         let last = sends.filter(|send| send.thread == thread).max();
         let taken_by = last.and_then(|&send| graph.node(send).source);
-        let id = graph.push(thread, Kind::Delivered { port });
         graph.node_mut(id).source = taken_by;
         graph.set_clocks(id);
     }

@@ -36,8 +36,7 @@ use crate::world::State;
 pub struct Exhaustive {
     frames: Vec<Frame>,
     spare: Vec<Frame>,
-    /// The operations of the present graph in the order they are replayed.
-    steps: Vec<EventId>,
+    /// How many operations of the present graph have been run.
     position: usize,
     binding: Binding,
     extending: bool,
@@ -69,17 +68,15 @@ impl Exhaustive {
                 self.spare.extend(self.frames.pop());
                 continue;
             };
-            frame.graph.truncate(keep);
+            frame.truncate(keep);
             match change {
-                Change::Revisit { receive, send } => {
-                    self.start_revisit(receive, send, None);
-                }
+                Change::Revisit { receive, send } => self.start_revisit(receive, send, None),
                 Change::Gather {
                     meeting,
                     newest,
                     companions,
                 } => self.start_revisit(meeting, newest, Some(companions)),
-                change => frame.apply(change),
+                change => frame.make(change),
             }
             if self.settle() {
                 return true;
@@ -91,20 +88,24 @@ impl Exhaustive {
         let mut child = self.spare.pop().unwrap_or_default();
         let parent = self.frames.last().expect("the branch came from a frame");
         child.branches.clear();
-        match companions {
-            None => {
-                let prefix = parent.graph.causal(send);
-                child.graph.restrict(&parent.graph, receive, prefix);
-            }
+        let of_group;
+        let prefix = match companions {
+            None => parent.graph.causal(send),
             Some(companions) => {
-                let prefix = parent.graph.prefix_of_group(receive, send, companions);
-                child.graph.restrict(&parent.graph, receive, &prefix);
+                of_group = parent.graph.prefix_of_group(receive, send, companions);
+                &of_group
             }
-        }
+        };
+        child.graph.restrict(&parent.graph, receive, prefix);
+        child.keep_steps(parent, receive, prefix);
         if parent.branches.is_empty() {
             self.spare.extend(self.frames.pop());
         }
+        let stamp = child.graph.node(receive).stamp;
         child.take_send(receive, send);
+        if child.in_order {
+            child.run_last(stamp);
+        }
         self.frames.push(child);
     }
 
@@ -112,7 +113,11 @@ impl Exhaustive {
     /// and puts everything in a line. `false` if no run has this graph.
     fn settle(&mut self) -> bool {
         let frame = self.frames.last_mut().expect("a graph was just made");
-        if !linearise(&mut frame.graph, &mut self.steps) {
+        if frame.in_order {
+            return true;
+        }
+        frame.is_mixed = true;
+        if !linearise(&mut frame.graph, &mut frame.steps) {
             return false;
         }
         while let Some((read, location, value)) = frame.missing_write() {
@@ -129,10 +134,11 @@ impl Exhaustive {
                 return false;
             }
             frame.graph.place(location, write, position);
-            if !linearise(&mut frame.graph, &mut self.steps) {
+            if !linearise(&mut frame.graph, &mut frame.steps) {
                 return false;
             }
         }
+        frame.in_order = true;
         true
     }
 
@@ -161,7 +167,7 @@ impl Exhaustive {
             );
             let here = self.binding.to_world(thread);
             if is_waited_for(state.pending(here)) {
-                self.insert_call(state);
+                self.insert_call(state, thread);
                 continue;
             }
             let outcome = self.insert(state, thread, here);
@@ -186,10 +192,8 @@ impl Exhaustive {
         graph.canonical.iter().find(can_go_on).copied()
     }
 
-    /// Inserts the pending operation of the first thread to go on, which is a call, or that it came
-    /// to a barrier.
-    fn insert_call(&mut self, state: &State) -> Option<()> {
-        let thread = self.first_to_go_on(state)?;
+    /// Inserts the pending operation of a thread, which is a call, or that it came to a barrier.
+    fn insert_call(&mut self, state: &State, thread: ThreadId) {
         let frame = self.frames.last_mut().expect("a run has a frame");
         match *state.pending(self.binding.to_world(thread)) {
             Operation::Call { object, call } => {
@@ -202,7 +206,6 @@ impl Exhaustive {
             }
             _ => unreachable!("only called when the next operation is a call"),
         }
-        Some(())
     }
 
     /// Inserts the pending operation of a thread, which is not a call, the canonical way; says which
@@ -215,7 +218,7 @@ impl Exhaustive {
             Operation::Begin => frame.push_plain(thread, Kind::Begin),
             Operation::Yield | Operation::Fence { .. } => frame.push_plain(thread, Kind::Local),
             Operation::Spawn => {
-                let child = graph.spawn(thread, state.pending_site(here));
+                let child = frame.push_spawn(thread, state.pending_site(here));
                 binding.bind_thread(child, ThreadId::new(state.execution().threads.len()));
             }
             Operation::Join { target } => {
@@ -312,18 +315,21 @@ impl Strategy for Exhaustive {
 
     fn choose(&mut self, state: &State) -> Result<Choice, Box<Divergence>> {
         let frame = self.frames.last().expect("a run has a frame");
-        if let Some(&event) = self.steps.get(self.position) {
+        if let Some(&event) = frame.steps.get(self.position) {
             self.position += 1;
             return self.binding.replay(&frame.graph, state, event);
         }
         self.start_extending(state)?;
+        self.position += 1;
         self.extend(state)
     }
 
     /// The graph still gets the calls that nobody will complete: they may revisit.
     fn stuck(&mut self, state: &State) -> Result<(), Box<Divergence>> {
         self.start_extending(state)?;
-        while self.insert_call(state).is_some() {}
+        while let Some(thread) = self.first_to_go_on(state) {
+            self.insert_call(state, thread);
+        }
         Ok(())
     }
 

@@ -12,6 +12,7 @@ impl Graph {
             let line = &mut self.lines[id.thread.index()];
             let node = line.nodes.pop().expect("the event is in its line");
             debug_assert_eq!(line.nodes.len(), id.index as usize);
+            self.memory -= u32::from(node.kind.is_memory());
             match node.kind {
                 Kind::Spawn { child } => {
                     self.lines[child.index()].live = false;
@@ -46,6 +47,20 @@ impl Graph {
         let keep = |id: EventId| whole.node(id).stamp <= last || covers(prefix, id);
         self.width = whole.width;
         self.reductions = whole.reductions;
+        let counts = whole.memory + whole.meetings > 0;
+        let is = |what: fn(&Kind) -> bool| {
+            let kept = whole.order.iter().filter(|&&id| keep(id));
+            kept.filter(|&&id| what(&whole.node(id).kind)).count() as u32
+        };
+        (self.memory, self.meetings) = match counts {
+            true => (
+                is(Kind::is_memory),
+                is(|kind| matches!(kind, Kind::Meet { .. })),
+            ),
+            false => (0, 0),
+        };
+        // Without memory they depend on nothing that could have gone.
+        let keep_clocks = whole.memory == 0;
         self.order.clear();
         self.order
             .extend(whole.order.iter().copied().filter(|&id| keep(id)));
@@ -57,6 +72,11 @@ impl Graph {
                 .count();
             line.nodes.clear();
             line.nodes.extend_from_slice(&from.nodes[..kept]);
+            if keep_clocks {
+                line.clocks.clear();
+                line.clocks
+                    .extend_from_slice(&from.clocks[..kept * 2 * whole.width]);
+            }
             line.live = from.live && from.spawned_by.is_none_or(keep);
             line.spawned_by = from.spawned_by;
             line.place = from.place;

@@ -1,0 +1,238 @@
+//! A bounded channel: some threads send, one receives, in order; either side may go away.
+//!
+//! With a buffer, a send waits for room and a receive for a message. Without one (bound 0) the two
+//! sides meet: whoever comes first waits for the other. What a thread that tries finds depends on
+//! whether the other side *is waiting*, so waiting is a state of the channel there: a
+//! [`Call::Send`] or [`Call::Receive`] that finds nobody says so at once, and the wait itself is a
+//! second call, [`Call::Delivered`] or [`Call::Accept`].
+
+use std::collections::VecDeque;
+
+use super::{Machine, Request};
+use crate::event::{Reply, ThreadId};
+
+/// The channel's state.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Channel {
+    bound: usize,
+    /// How many there are who could send.
+    senders: u32,
+    has_receiver: bool,
+    sent: u32,
+    /// In the buffer; without one, offered by a sender that waits.
+    messages: VecDeque<u32>,
+    /// Without a buffer: whether the receiver waits, and what it was handed.
+    accepts: bool,
+    handed: Option<u32>,
+}
+
+/// What threads can ask of a channel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Call {
+    /// Send, waiting for room; without a buffer, maybe only offer.
+    Send,
+    /// Wait until an offered message has been received.
+    Delivered(u32),
+    /// Send if that can be done at once.
+    TrySend,
+    /// Receive, waiting for a message; without a buffer, maybe only say so.
+    Receive,
+    /// Wait to be handed a message.
+    Accept {
+        /// Whether the time may run out.
+        timeout: bool,
+    },
+    /// Receive if that can be done at once.
+    TryReceive,
+    /// There is one more who could send.
+    Clone,
+    /// There is one fewer who could send.
+    HangUp,
+    /// There is nobody who could receive any more.
+    Leave,
+}
+
+/// What the channel says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Answer {
+    /// The message with this number was sent or received.
+    Message(u32),
+    /// The message with this number is offered; wait for its delivery.
+    Offered(u32),
+    /// Nobody is there; wait, or do not.
+    Nobody,
+    /// The other side is gone.
+    Disconnected,
+}
+
+impl Answer {
+    fn reply(self) -> Reply {
+        Reply::value(match self {
+            Answer::Message(number) => u64::from(number),
+            Answer::Offered(number) => 1 << 32 | u64::from(number),
+            Answer::Nobody => 2 << 32,
+            Answer::Disconnected => 3 << 32,
+        })
+    }
+
+    /// What the reply says.
+    pub fn of(reply: Reply) -> Self {
+        let value = reply.to_value();
+        match value >> 32 {
+            0 => Answer::Message(value as u32),
+            1 => Answer::Offered(value as u32),
+            2 => Answer::Nobody,
+            _ => Answer::Disconnected,
+        }
+    }
+}
+
+impl Request for Call {
+    fn label(self) -> &'static str {
+        match self {
+            Call::Send => "send",
+            Call::Delivered(_) => "delivered",
+            Call::TrySend => "try-send",
+            Call::Receive => "receive",
+            Call::Accept { .. } => "accept",
+            Call::TryReceive => "try-receive",
+            Call::Clone => "clone",
+            Call::HangUp => "hang-up",
+            Call::Leave => "leave",
+        }
+    }
+
+    fn gives_back(self) -> bool {
+        matches!(self, Call::HangUp | Call::Leave)
+    }
+
+    fn remark(self, reply: Reply) -> Option<&'static str> {
+        let answers = !matches!(self, Call::Clone | Call::HangUp | Call::Leave);
+        match (self, Answer::of(reply)) {
+            (_, Answer::Disconnected) if answers => Some("disconnected"),
+            (_, Answer::Offered(_)) if answers => Some("waits"),
+            (Call::Receive, Answer::Nobody) => Some("waits"),
+            (Call::TrySend, Answer::Nobody) => Some("full"),
+            (Call::TryReceive, Answer::Nobody) => Some("empty"),
+            (Call::Accept { .. }, Answer::Nobody) => Some("timed out"),
+            _ => None,
+        }
+    }
+}
+
+impl Channel {
+    /// A channel with one sender and room for so many messages.
+    pub fn new(bound: usize) -> Self {
+        Channel {
+            bound,
+            senders: 1,
+            has_receiver: true,
+            sent: 0,
+            messages: VecDeque::new(),
+            accepts: false,
+            handed: None,
+        }
+    }
+
+    fn has_room(&self) -> bool {
+        self.messages.len() < self.bound
+    }
+
+    /// Whether the receiver waits and has been handed nothing yet.
+    fn is_awaited(&self) -> bool {
+        self.accepts && self.handed.is_none()
+    }
+
+    fn next_number(&mut self) -> u32 {
+        self.sent += 1;
+        self.sent - 1
+    }
+
+    fn send(&mut self, tries: bool) -> Answer {
+        if !self.has_receiver {
+            return Answer::Disconnected;
+        }
+        if self.is_awaited() {
+            let number = self.next_number();
+            self.handed = Some(number);
+            return Answer::Message(number);
+        }
+        if tries && !self.has_room() {
+            return Answer::Nobody;
+        }
+        let number = self.next_number();
+        self.messages.push_back(number);
+        if self.bound == 0 {
+            Answer::Offered(number)
+        } else {
+            Answer::Message(number)
+        }
+    }
+
+    fn receive(&mut self) -> Answer {
+        match self.messages.pop_front() {
+            Some(number) => Answer::Message(number),
+            None if self.senders == 0 => Answer::Disconnected,
+            None => Answer::Nobody,
+        }
+    }
+}
+
+impl Machine for Channel {
+    type Call = Call;
+
+    fn open(&self, call: Call, _by: ThreadId) -> bool {
+        match call {
+            Call::Send => self.bound == 0 || self.has_room() || !self.has_receiver,
+            Call::Delivered(number) => !self.messages.contains(&number) || !self.has_receiver,
+            Call::Receive => self.bound == 0 || !self.messages.is_empty() || self.senders == 0,
+            Call::Accept { timeout } => timeout || self.handed.is_some() || self.senders == 0,
+            Call::TrySend | Call::TryReceive | Call::Clone | Call::HangUp | Call::Leave => true,
+        }
+    }
+
+    fn apply(&mut self, call: Call, _by: ThreadId, _outcome: u32) -> Reply {
+        let answer = match call {
+            Call::Send => self.send(false),
+            Call::TrySend => self.send(true),
+            Call::Delivered(number) => {
+                let offered = self.messages.len();
+                self.messages.retain(|&other| other != number);
+                if self.messages.len() == offered {
+                    Answer::Message(number)
+                } else {
+                    Answer::Disconnected
+                }
+            }
+            Call::Receive => {
+                let answer = self.receive();
+                self.accepts = answer == Answer::Nobody;
+                answer
+            }
+            Call::Accept { .. } => {
+                self.accepts = false;
+                match self.handed.take() {
+                    Some(number) => Answer::Message(number),
+                    None => self.receive(),
+                }
+            }
+            Call::TryReceive => self.receive(),
+            Call::Clone => {
+                self.senders += 1;
+                return Reply::DONE;
+            }
+            Call::HangUp => {
+                self.senders = self.senders.saturating_sub(1);
+                return Reply::DONE;
+            }
+            Call::Leave => {
+                self.has_receiver = false;
+                if self.bound > 0 {
+                    self.messages.clear();
+                }
+                return Reply::DONE;
+            }
+        };
+        answer.reply()
+    }
+}

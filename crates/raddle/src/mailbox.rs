@@ -1,0 +1,165 @@
+//! What ports and channels share inside a check: a port of the engine, which knows messages by their
+//! numbers, and the messages themselves.
+
+use std::panic::Location;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use raddle_engine::object::{Object, port::Port};
+use raddle_engine::{ObjectId, Operation, Ports, Received, World};
+
+use crate::identity::Identity;
+use crate::substrate::{Context, Made, current};
+
+/// Messages on their way, inside one execution.
+pub(crate) struct Mailbox<T> {
+    made: Made,
+    /// The execution it was made in.
+    stamp: u64,
+    identity: Identity,
+    /// What the engine's port is at first.
+    port: Port,
+    messages: Messages<T>,
+}
+
+impl<T> Mailbox<T> {
+    pub(crate) fn new(context: &Context, made: Made, port: Port) -> Self {
+        Mailbox {
+            made,
+            stamp: context.stamp(),
+            identity: Identity::new(),
+            port,
+            messages: Messages::new(),
+        }
+    }
+
+    /// The running check, which must be in the execution that the mailbox was made in.
+    pub(crate) fn context<'a>(&self) -> &'a Context {
+        self.try_context()
+            .unwrap_or_else(|| used_outside(self.made))
+    }
+
+    /// The running check, if it is in the execution that the mailbox was made in.
+    pub(crate) fn try_context<'a>(&self) -> Option<&'a Context> {
+        current().filter(|context| context.stamp() == self.stamp)
+    }
+
+    pub(crate) fn made(&self) -> Made {
+        self.made
+    }
+
+    pub(crate) fn object(&self, context: &Context, world: &mut World) -> ObjectId {
+        let port = || Object::Port(self.port.clone());
+        context.object(world, &self.identity, self.made, port)
+    }
+
+    /// Leaves a message in the port.
+    pub(crate) fn send(&self, context: &Context, place: &'static Location<'static>, message: T) {
+        let reply = context.perform(place, |world| Operation::Send {
+            port: self.object(context, world),
+        });
+        // Nobody else has run since the message was sent.
+        self.messages.put(reply.to_value() as u32, message);
+    }
+
+    /// Takes a message out of the port, if there is one or it may wait for one.
+    pub(crate) fn receive(
+        &self,
+        context: &Context,
+        place: &'static Location<'static>,
+        wait: bool,
+    ) -> Received {
+        let reply = context.perform(place, |world| Operation::Receive {
+            ports: Ports::One(self.object(context, world)),
+            wait,
+        });
+        reply.to_received()
+    }
+
+    /// As [`Mailbox::receive`] without a wait, and the thread is not unwound before it is done.
+    pub(crate) fn receive_protected(
+        &self,
+        context: &Context,
+        place: &'static Location<'static>,
+    ) -> Received {
+        let operation = context.with_world(|world| Operation::Receive {
+            ports: Ports::One(self.object(context, world)),
+            wait: false,
+        });
+        context.perform_protected(place, operation).to_received()
+    }
+
+    pub(crate) fn messages(&self) -> &Messages<T> {
+        &self.messages
+    }
+}
+
+/// Messages by number.
+pub(crate) struct Messages<T>(Mutex<Kept<T>>);
+
+struct Kept<T> {
+    /// Nobody will take a message any more.
+    closed: bool,
+    list: Vec<(u32, T)>,
+}
+
+impl<T> Messages<T> {
+    pub(crate) fn new() -> Self {
+        let (closed, list) = (false, Vec::new());
+        Messages(Mutex::new(Kept { closed, list }))
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept<T>> {
+        // Nothing panics while the lock is held.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps the message, or drops it if nobody will take it.
+    pub(crate) fn put(&self, number: u32, message: T) {
+        let mut kept = self.kept();
+        if !kept.closed {
+            kept.list.push((number, message));
+            return;
+        }
+        drop(kept);
+        drop(message);
+    }
+
+    /// The message with this number, which must be there.
+    pub(crate) fn take(&self, number: u32) -> T {
+        let list = &mut self.kept().list;
+        let position = list.iter().position(|&(other, _)| other == number);
+        let position = position.expect("raddle: a message without contents; please report this");
+        list.remove(position).1
+    }
+
+    /// Drops all messages, those that are still to come too.
+    pub(crate) fn close(&self) {
+        let mut kept = self.kept();
+        kept.closed = true;
+        let list = std::mem::take(&mut kept.list);
+        drop(kept);
+        drop(list);
+    }
+}
+
+/// Something made inside an execution is used outside it.
+#[cold]
+#[track_caller]
+pub(crate) fn used_outside(made: Made) -> ! {
+    panic!(
+        "raddle: the {} made at {} inside a check is used outside its execution",
+        made.kind, made.place
+    )
+}
+
+/// Something made outside is used inside a check: the engine cannot know what others do to it.
+#[track_caller]
+pub(crate) fn check_outside(made: Made) {
+    assert!(
+        current().is_none(),
+        "raddle: the {} made at {} outside the check is used inside it; make it inside the body. To \
+         carry results out of a check, use std's own types",
+        made.kind,
+        made.place
+    );
+}

@@ -1,0 +1,52 @@
+//! Ports: messages from many senders to one receiver, and a selection among several ports.
+//!
+//! A [`Port`] is made for one receiver, which has the port itself; [`Port::sender`] gives out ends to
+//! send to. What a sender waits for is chosen when the port is made: nothing
+//! ([`Port::asynchronous`]), until its message has been received ([`Port::synchronous`]), or for
+//! room ([`Port::bounded`]). [`select!`](crate::select) waits at several ports at once.
+//!
+//! Ports are never closed: a receive that nobody sends to waits for ever, and so does a synchronous
+//! send that nobody receives. Inside a check that is a deadlock, and reported. Messages that nobody
+//! receives are dropped with the last end of the port. Where the end of a conversation matters, use
+//! [`sync::mpsc`](crate::sync::mpsc).
+//!
+//! ```
+//! use raddle::port::Port;
+//!
+//! let (deposit, withdraw) = (Port::synchronous(), Port::synchronous());
+//! let (depositor, withdrawer) = (deposit.sender(), withdraw.sender());
+//! std::thread::scope(|scope| {
+//!     scope.spawn(move || [1, 2, 3].map(|coin: u32| depositor.send(coin)));
+//!     scope.spawn(move || (0..3).for_each(|_| withdrawer.send(())));
+//!     let mut purse = Vec::new();
+//!     for _ in 0..6 {
+//!         raddle::select! {
+//!             coin = deposit.receive(), when purse.len() < 2 => purse.push(coin),
+//!             () = withdraw.receive(), when !purse.is_empty() => drop(purse.pop()),
+//!         }
+//!     }
+//!     assert!(purse.is_empty());
+//! });
+//! ```
+//!
+//! # Order
+//!
+//! The messages of one thread to one port are received in the order they were sent. Those of
+//! different threads may overtake each other on the way, as on a network: inside a check that is one
+//! of the choices that the engine explores, so that a test does not pass because of luck with an
+//! order that nobody promised. Outside one, the message that came first is received first.
+
+#[doc(hidden)]
+#[path = "port/select.rs"]
+pub mod __select;
+#[cfg(feature = "check")]
+mod controlled;
+
+#[cfg(not(feature = "check"))]
+pub use crate::plain::port::{Port, Sender};
+pub use crate::select;
+#[cfg(feature = "check")]
+pub use controlled::{Port, Sender};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,289 @@
+//! Ports that are controlled inside a check.
+//!
+//! To receive and to send are operations of the engine's port. A bounded port has a semaphore beside
+//! it, whose permits are the free places; a synchronous sender waits once more, for the delivery.
+
+use std::cell::Cell;
+use std::fmt;
+use std::marker::PhantomData;
+use std::panic::Location;
+use std::sync::Arc;
+
+use raddle_engine::object::{self, Object, port, semaphore};
+use raddle_engine::{ObjectId, Operation, Ports, Received, World};
+
+use crate::identity::Identity;
+use crate::mailbox::{Mailbox, check_outside};
+use crate::plain;
+use crate::plain::port::Kind;
+use crate::substrate::{Context, Made, current};
+
+/// The receiving end of a port. One thread at a time has it; it may be sent to another.
+///
+/// A port made inside a check is controlled: which message is received next is one of the choices
+/// that the engine explores. One made outside is a real one, and cannot be used inside a check.
+pub struct Port<T> {
+    made: Made,
+    end: End<plain::port::Port<T>, T>,
+    /// Not to be shared between threads.
+    one_receiver: PhantomData<Cell<()>>,
+}
+
+/// An end of a port to send to. Clones send to the same port.
+pub struct Sender<T> {
+    made: Made,
+    end: End<plain::port::Sender<T>, T>,
+}
+
+/// What a port is where it was made.
+enum End<P, T> {
+    Outside(P),
+    Inside(Arc<Shared<T>>),
+}
+
+struct Shared<T> {
+    mailbox: Mailbox<T>,
+    kind: Kind,
+    /// The identity of the semaphore of a bounded port.
+    places: Identity,
+}
+
+impl<T> Port<T> {
+    /// A port whose senders never wait.
+    #[track_caller]
+    pub fn asynchronous() -> Self {
+        Port::new(Kind::Asynchronous, plain::port::Port::asynchronous)
+    }
+
+    /// A port whose senders wait until their message has been received.
+    #[track_caller]
+    pub fn synchronous() -> Self {
+        Port::new(Kind::Synchronous, plain::port::Port::synchronous)
+    }
+
+    /// A port whose senders wait while `bound` messages are waiting.
+    ///
+    /// # Panics
+    ///
+    /// If `bound` is 0: that is [`Port::synchronous`].
+    #[track_caller]
+    pub fn bounded(bound: usize) -> Self {
+        Port::new(Kind::bounded(bound), || plain::port::Port::bounded(bound))
+    }
+
+    #[track_caller]
+    fn new(kind: Kind, outside: impl FnOnce() -> plain::port::Port<T>) -> Self {
+        let made = Made {
+            kind: "Port",
+            place: Location::caller(),
+        };
+        let end = match current() {
+            None => End::Outside(outside()),
+            Some(context) => End::Inside(Arc::new(Shared {
+                mailbox: Mailbox::new(context, made, port::Port::unordered()),
+                kind,
+                places: Identity::new(),
+            })),
+        };
+        Port {
+            made,
+            end,
+            one_receiver: PhantomData,
+        }
+    }
+
+    /// An end to send to.
+    pub fn sender(&self) -> Sender<T> {
+        let end = match &self.end {
+            End::Outside(port) => End::Outside(port.sender()),
+            End::Inside(shared) => End::Inside(Arc::clone(shared)),
+        };
+        let made = self.made;
+        Sender { made, end }
+    }
+
+    /// Takes the next message, waiting until there is one.
+    #[track_caller]
+    pub fn receive(&self) -> T {
+        match &self.end {
+            End::Outside(port) => {
+                check_outside(self.made);
+                port.receive()
+            }
+            End::Inside(shared) => {
+                let (context, place) = (shared.mailbox.context(), Location::caller());
+                let received = shared.mailbox.receive(context, place, true);
+                let (_, number) = message(received);
+                shared.take(number, place)
+            }
+        }
+    }
+
+    #[doc(hidden)]
+    pub fn __this(&self) -> &Self {
+        self
+    }
+
+    #[doc(hidden)]
+    #[track_caller]
+    pub fn __take(&self, message: u32) -> T {
+        match &self.end {
+            End::Outside(port) => port.take(),
+            End::Inside(shared) => shared.take(message, Location::caller()),
+        }
+    }
+}
+
+impl<T> Sender<T> {
+    /// Sends a message, waiting if the port says so.
+    #[track_caller]
+    pub fn send(&self, message: T) {
+        let shared = match &self.end {
+            End::Outside(sender) => {
+                check_outside(self.made);
+                return sender.send(message);
+            }
+            End::Inside(shared) => shared,
+        };
+        let (context, place) = (shared.mailbox.context(), Location::caller());
+        shared.call_places(context, semaphore::Call::Acquire, place);
+        shared.mailbox.send(context, place, message);
+        if shared.kind == Kind::Synchronous {
+            context.perform(place, |world| Operation::Delivered {
+                port: shared.mailbox.object(context, world),
+            });
+        }
+    }
+}
+
+impl<T> Shared<T> {
+    /// The message that was received.
+    fn take(&self, number: u32, place: &'static Location<'static>) -> T {
+        let message = self.mailbox.messages().take(number);
+        self.call_places(self.mailbox.context(), semaphore::Call::Release, place);
+        message
+    }
+
+    /// Takes a place of a bounded port, or gives it back.
+    fn call_places(
+        &self,
+        context: &Context,
+        call: semaphore::Call,
+        place: &'static Location<'static>,
+    ) {
+        let Kind::Bounded(bound) = self.kind else {
+            return;
+        };
+        let made = Made {
+            kind: "PortPlaces",
+            place: self.mailbox.made().place,
+        };
+        context.perform(place, |world| Operation::Call {
+            object: context.object(world, &self.places, made, || {
+                let permits = u32::try_from(bound).unwrap_or(u32::MAX);
+                Object::Semaphore(semaphore::Semaphore::counting(permits))
+            }),
+            call: object::Call::Semaphore(call),
+        });
+    }
+}
+
+/// A receive that waits finds nothing else, as ports are never closed.
+fn message(received: Received) -> (usize, u32) {
+    match received {
+        Received::Message { port, number } => (port as usize, number),
+        Received::Empty | Received::Closed => unreachable!("ports are never closed"),
+    }
+}
+
+/// A port to listen to, whatever its messages are.
+pub(super) trait Alternative {
+    /// Tells ports apart.
+    fn address(&self) -> *const ();
+
+    /// The port itself, if it was made outside a check.
+    fn outside(&self) -> Option<&dyn plain::port::Alternative>;
+
+    /// The port as the engine knows it.
+    fn object(&self, context: &Context, world: &mut World) -> ObjectId;
+
+    /// Panics if the port cannot be used here.
+    fn check(&self);
+}
+
+impl<T> Alternative for Port<T> {
+    fn address(&self) -> *const () {
+        match &self.end {
+            End::Outside(port) => plain::port::Alternative::address(port),
+            End::Inside(shared) => Arc::as_ptr(shared).cast(),
+        }
+    }
+
+    fn outside(&self) -> Option<&dyn plain::port::Alternative> {
+        match &self.end {
+            End::Outside(port) => Some(port),
+            End::Inside(_) => None,
+        }
+    }
+
+    fn object(&self, context: &Context, world: &mut World) -> ObjectId {
+        match &self.end {
+            End::Outside(_) => unreachable!("it has been checked"),
+            End::Inside(shared) => shared.mailbox.object(context, world),
+        }
+    }
+
+    fn check(&self) {
+        match &self.end {
+            End::Outside(_) => check_outside(self.made),
+            End::Inside(shared) => {
+                shared.mailbox.context();
+            }
+        }
+    }
+}
+
+/// Waits until one of the ports has a message; the port's position and the message's number.
+#[track_caller]
+pub(super) fn first_of(ports: &[&dyn Alternative]) -> (usize, u32) {
+    ports.iter().for_each(|port| port.check());
+    let Some(context) = current() else {
+        let ports: Vec<_> = ports.iter().filter_map(|port| port.outside()).collect();
+        return (plain::port::first_of(&ports), 0);
+    };
+    let reply = context.perform(Location::caller(), |world| {
+        let mut objects: Vec<_> = ports
+            .iter()
+            .map(|port| port.object(context, world))
+            .collect();
+        let ports = match objects.len() {
+            1 => Ports::One(objects.remove(0)),
+            _ => Ports::Any(world.add_ports(&objects)),
+        };
+        Operation::Receive { ports, wait: true }
+    });
+    message(reply.to_received())
+}
+
+impl<T> Clone for Sender<T> {
+    fn clone(&self) -> Self {
+        let end = match &self.end {
+            End::Outside(sender) => End::Outside(sender.clone()),
+            End::Inside(shared) => End::Inside(Arc::clone(shared)),
+        };
+        let made = self.made;
+        Sender { made, end }
+    }
+}
+
+impl<T> fmt::Debug for Port<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Port").finish_non_exhaustive()
+    }
+}
+
+impl<T> fmt::Debug for Sender<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sender").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,31 @@
+//! Mirrors `std::sync::mpsc`: channels from many senders to one receiver.
+//!
+//! Without feature `check` everything here is std's own. With it, a channel made inside a check is
+//! controlled, and one made outside is std's. A channel made outside cannot be used inside a check.
+//!
+//! What the engine explores:
+//!
+//! - in which order the messages of different senders arrive,
+//! - what somebody finds who does not wait (`try_recv`, `try_send`), or whose time may run out
+//!   (`recv_timeout`, unless `Checker::timeouts` is off),
+//! - whether an end is gone already when the other side looks.
+
+pub use std::sync::mpsc::{RecvError, RecvTimeoutError, SendError, TryRecvError, TrySendError};
+
+#[cfg(feature = "check")]
+pub use controlled::{
+    IntoIter, Iter, Receiver, Sender, SyncSender, TryIter, channel, sync_channel,
+};
+#[cfg(not(feature = "check"))]
+pub use std::sync::mpsc::{
+    IntoIter, Iter, Receiver, Sender, SyncSender, TryIter, channel, sync_channel,
+};
+
+#[cfg(feature = "check")]
+mod bounded;
+#[cfg(feature = "check")]
+mod controlled;
+#[cfg(feature = "check")]
+mod receiver;
+#[cfg(feature = "check")]
+mod unbounded;

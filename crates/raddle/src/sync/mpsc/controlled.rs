@@ -1,0 +1,159 @@
+//! The ends to send to, each std's or inside a check.
+
+use std::fmt;
+use std::panic::{Location, RefUnwindSafe, UnwindSafe};
+use std::sync::mpsc as std_mpsc;
+
+use super::receiver::End as ReceiverEnd;
+use super::{SendError, TrySendError, bounded, unbounded};
+use crate::mailbox::check_outside;
+use crate::substrate::{Made, current};
+
+pub use super::receiver::{IntoIter, Iter, Receiver, TryIter};
+
+#[track_caller]
+fn made() -> Made {
+    Made {
+        kind: "Channel",
+        place: Location::caller(),
+    }
+}
+
+/// A channel whose senders never wait, as [`std::sync::mpsc::channel`].
+#[must_use]
+#[track_caller]
+pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
+    let made = made();
+    let (end, receiver) = match current() {
+        None => {
+            let (sender, receiver) = std_mpsc::channel();
+            (End::Outside(sender), ReceiverEnd::Outside(receiver))
+        }
+        Some(context) => {
+            let (sender, receiver) = unbounded::channel(context, made);
+            (End::Inside(sender), ReceiverEnd::Unbounded(receiver))
+        }
+    };
+    (Sender { made, end }, Receiver::new(made, receiver))
+}
+
+/// A channel whose senders wait while `bound` messages are waiting, or if that is 0 until their
+/// message is received, as [`std::sync::mpsc::sync_channel`].
+#[must_use]
+#[track_caller]
+pub fn sync_channel<T>(bound: usize) -> (SyncSender<T>, Receiver<T>) {
+    let made = made();
+    let (end, receiver) = match current() {
+        None => {
+            let (sender, receiver) = std_mpsc::sync_channel(bound);
+            (End::Outside(sender), ReceiverEnd::Outside(receiver))
+        }
+        Some(context) => {
+            let (sender, receiver) = bounded::channel(context, made, bound);
+            (End::Inside(sender), ReceiverEnd::Bounded(receiver))
+        }
+    };
+    (SyncSender { made, end }, Receiver::new(made, receiver))
+}
+
+/// What an end is where it was made.
+enum End<O, I> {
+    Outside(O),
+    Inside(I),
+}
+
+/// The end to send to, as [`std::sync::mpsc::Sender`].
+pub struct Sender<T> {
+    made: Made,
+    end: End<std_mpsc::Sender<T>, unbounded::Sender<T>>,
+}
+
+impl<T> Sender<T> {
+    /// Sends a message; an error if the receiver is gone.
+    #[track_caller]
+    pub fn send(&self, t: T) -> Result<(), SendError<T>> {
+        match &self.end {
+            End::Outside(sender) => {
+                check_outside(self.made);
+                sender.send(t)
+            }
+            End::Inside(sender) => sender.send(t, Location::caller()),
+        }
+    }
+}
+
+/// The end of a bounded channel to send to, as [`std::sync::mpsc::SyncSender`].
+pub struct SyncSender<T> {
+    made: Made,
+    end: End<std_mpsc::SyncSender<T>, bounded::Sender<T>>,
+}
+
+impl<T> SyncSender<T> {
+    /// Sends a message, waiting for room, or for the receiver if there is no buffer; an error if the
+    /// receiver is gone.
+    #[track_caller]
+    pub fn send(&self, t: T) -> Result<(), SendError<T>> {
+        match &self.end {
+            End::Outside(sender) => {
+                check_outside(self.made);
+                sender.send(t)
+            }
+            End::Inside(sender) => sender.send(t, Location::caller()),
+        }
+    }
+
+    /// Sends a message if that can be done at once; an error if it cannot, or if the receiver is
+    /// gone.
+    #[track_caller]
+    pub fn try_send(&self, t: T) -> Result<(), TrySendError<T>> {
+        match &self.end {
+            End::Outside(sender) => {
+                check_outside(self.made);
+                sender.try_send(t)
+            }
+            End::Inside(sender) => sender.try_send(t, Location::caller()),
+        }
+    }
+}
+
+// As in std: a channel is never seen half changed.
+impl<T> UnwindSafe for Sender<T> {}
+impl<T> RefUnwindSafe for Sender<T> {}
+impl<T> UnwindSafe for SyncSender<T> {}
+impl<T> RefUnwindSafe for SyncSender<T> {}
+
+impl<T> Clone for Sender<T> {
+    #[track_caller]
+    fn clone(&self) -> Self {
+        let end = match &self.end {
+            End::Outside(sender) => End::Outside(sender.clone()),
+            End::Inside(sender) => End::Inside(sender.clone(Location::caller())),
+        };
+        let made = self.made;
+        Sender { made, end }
+    }
+}
+
+impl<T> Clone for SyncSender<T> {
+    #[track_caller]
+    fn clone(&self) -> Self {
+        let end = match &self.end {
+            End::Outside(sender) => End::Outside(sender.clone()),
+            End::Inside(sender) => End::Inside(sender.clone(Location::caller())),
+        };
+        let made = self.made;
+        SyncSender { made, end }
+    }
+}
+
+impl<T> fmt::Debug for Sender<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sender").finish_non_exhaustive()
+    }
+}
+
+impl<T> fmt::Debug for SyncSender<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SyncSender").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,156 @@
+//! The end to receive from, std's or inside a check, and its iterators.
+
+use std::fmt;
+use std::panic::{Location, RefUnwindSafe, UnwindSafe};
+use std::sync::mpsc as std_mpsc;
+use std::time::Duration;
+
+use super::{RecvError, RecvTimeoutError, TryRecvError, bounded, unbounded};
+use crate::mailbox::check_outside;
+use crate::substrate::Made;
+
+/// The end to receive from, as [`std::sync::mpsc::Receiver`].
+pub struct Receiver<T> {
+    made: Made,
+    end: End<T>,
+}
+
+/// What the end is where it was made.
+pub(super) enum End<T> {
+    Outside(std_mpsc::Receiver<T>),
+    Unbounded(unbounded::Receiver<T>),
+    Bounded(bounded::Receiver<T>),
+}
+
+impl<T> Receiver<T> {
+    pub(super) fn new(made: Made, end: End<T>) -> Self {
+        Receiver { made, end }
+    }
+
+    /// Takes the next message, waiting until there is one; an error if all senders are gone.
+    #[track_caller]
+    pub fn recv(&self) -> Result<T, RecvError> {
+        let place = Location::caller();
+        match &self.end {
+            End::Outside(receiver) => {
+                check_outside(self.made);
+                receiver.recv()
+            }
+            End::Unbounded(receiver) => receiver.receive(place),
+            End::Bounded(receiver) => receiver.receive(place),
+        }
+    }
+
+    /// Takes the next message if there is one; an error if there is none, or if all senders are
+    /// gone.
+    #[track_caller]
+    pub fn try_recv(&self) -> Result<T, TryRecvError> {
+        let place = Location::caller();
+        match &self.end {
+            End::Outside(receiver) => {
+                check_outside(self.made);
+                receiver.try_recv()
+            }
+            End::Unbounded(receiver) => receiver.try_receive(place),
+            End::Bounded(receiver) => receiver.try_receive(place),
+        }
+    }
+
+    /// Takes the next message, waiting so long at most; an error if there is none by then, or if all
+    /// senders are gone.
+    #[track_caller]
+    pub fn recv_timeout(&self, timeout: Duration) -> Result<T, RecvTimeoutError> {
+        let place = Location::caller();
+        match &self.end {
+            End::Outside(receiver) => {
+                check_outside(self.made);
+                receiver.recv_timeout(timeout)
+            }
+            End::Unbounded(receiver) => receiver.receive_timeout(place),
+            End::Bounded(receiver) => receiver.receive_timeout(place),
+        }
+    }
+
+    /// The messages one by one, waiting for each, until all senders are gone.
+    pub fn iter(&self) -> Iter<'_, T> {
+        Iter { rx: self }
+    }
+
+    /// The messages that are there, one by one.
+    pub fn try_iter(&self) -> TryIter<'_, T> {
+        TryIter { rx: self }
+    }
+}
+
+/// Messages one by one, as [`std::sync::mpsc::Iter`].
+#[derive(Debug)]
+pub struct Iter<'a, T: 'a> {
+    rx: &'a Receiver<T>,
+}
+
+/// Messages that are there, as [`std::sync::mpsc::TryIter`].
+#[derive(Debug)]
+pub struct TryIter<'a, T: 'a> {
+    rx: &'a Receiver<T>,
+}
+
+/// Messages one by one, with the receiver, as [`std::sync::mpsc::IntoIter`].
+#[derive(Debug)]
+pub struct IntoIter<T> {
+    rx: Receiver<T>,
+}
+
+impl<T> Iterator for Iter<'_, T> {
+    type Item = T;
+
+    #[track_caller]
+    fn next(&mut self) -> Option<T> {
+        self.rx.recv().ok()
+    }
+}
+
+impl<T> Iterator for TryIter<'_, T> {
+    type Item = T;
+
+    #[track_caller]
+    fn next(&mut self) -> Option<T> {
+        self.rx.try_recv().ok()
+    }
+}
+
+impl<T> Iterator for IntoIter<T> {
+    type Item = T;
+
+    #[track_caller]
+    fn next(&mut self) -> Option<T> {
+        self.rx.recv().ok()
+    }
+}
+
+impl<'a, T> IntoIterator for &'a Receiver<T> {
+    type Item = T;
+    type IntoIter = Iter<'a, T>;
+
+    fn into_iter(self) -> Iter<'a, T> {
+        self.iter()
+    }
+}
+
+impl<T> IntoIterator for Receiver<T> {
+    type Item = T;
+    type IntoIter = IntoIter<T>;
+
+    fn into_iter(self) -> IntoIter<T> {
+        IntoIter { rx: self }
+    }
+}
+
+// As in std: a channel is never seen half changed.
+impl<T> UnwindSafe for Receiver<T> {}
+impl<T> RefUnwindSafe for Receiver<T> {}
+
+impl<T> fmt::Debug for Receiver<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Receiver").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,79 @@
+//! A program run twice, every class by the search and every schedule by plain enumeration: both must
+//! see the same.
+
+use std::collections::{BTreeSet, HashSet};
+use std::fmt::Debug;
+use std::sync::Mutex;
+
+use raddle::{Checker, Report, Strategy};
+use raddle_engine::ClassEntry;
+
+/// What the executions of a program did.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Found<T> {
+    /// What those that came to their end returned.
+    pub outcomes: BTreeSet<T>,
+    /// How many classes there are.
+    pub classes: usize,
+    /// What went wrong, each once.
+    pub failures: BTreeSet<String>,
+}
+
+/// Runs the program both ways; panics unless both see the same, and the search sees every class
+/// once.
+pub fn compared<T: Ord + Debug + Send>(
+    checker: &Checker,
+    program: impl Fn() -> T + Send + Sync,
+) -> Found<T> {
+    let (all, expected, _) = run(checker, Strategy::EnumeratePrivateFirst, &program);
+    let (found, classes, report) = run(checker, Strategy::Exhaustive, &program);
+    let missing: Vec<_> = expected.difference(&classes).take(1).collect();
+    assert!(missing.is_empty(), "missing {missing:#?}");
+    let invented: Vec<_> = classes.difference(&expected).take(1).collect();
+    assert!(invented.is_empty(), "invented {invented:#?}");
+    assert_eq!(all, found);
+    assert_eq!(
+        report.executions,
+        classes.len() as u64,
+        "a class was run twice"
+    );
+    found
+}
+
+/// The outcomes and the number of classes of a program in which nothing goes wrong.
+pub fn outcomes<T: Ord + Debug + Send>(
+    program: impl Fn() -> T + Send + Sync,
+) -> (BTreeSet<T>, usize) {
+    let found = compared(&Checker::new(), program);
+    assert_eq!(found.failures, BTreeSet::new());
+    (found.outcomes, found.classes)
+}
+
+type Classes = HashSet<Vec<ClassEntry>>;
+
+fn run<T: Ord + Debug + Send>(
+    checker: &Checker,
+    strategy: Strategy,
+    program: &(impl Fn() -> T + Send + Sync),
+) -> (Found<T>, Classes, Report) {
+    let (seen, mut classes) = (Mutex::new(BTreeSet::new()), Classes::new());
+    let body = || {
+        let outcome = program();
+        seen.lock().unwrap().insert(outcome);
+    };
+    let checker = checker.clone().strategy(strategy).keep_going(true);
+    let report = raddle::__private::run_observed(checker, body, &mut |execution| {
+        classes.insert(execution.class());
+    });
+    assert!(report.exhausted, "{report}");
+    let found = Found {
+        outcomes: seen.into_inner().unwrap(),
+        classes: classes.len(),
+        failures: report
+            .failures
+            .iter()
+            .map(|failure| failure.message.clone())
+            .collect(),
+    };
+    (found, classes, report)
+}

@@ -1,0 +1,255 @@
+//! Random programs that pass messages, through channels of every kind and through ports: the search
+//! against plain enumeration, as in `brute_force.rs`.
+//!
+//! `RADDLE_TEST_PROGRAMS` and `RADDLE_TEST_SEED` do what they do there.
+
+use std::collections::{BTreeMap, HashSet};
+use std::time::Duration;
+
+use fastrand::Rng;
+use raddle::port::{self, Port};
+use raddle::sync::mpsc;
+use raddle::{Checker, Strategy, thread};
+use raddle_engine::ClassEntry;
+
+/// Programs with more schedules than this are too much for the enumeration.
+const MAX_SCHEDULES: u64 = 10_000;
+
+/// What a thread with a sender does.
+#[derive(Clone, Copy, Debug)]
+enum Sending {
+    Send,
+    /// In a bounded channel; elsewhere as `Send`.
+    TrySend,
+    /// Through a new sender, which is gone afterwards.
+    SendByClone,
+    /// Another thread sends, through a new sender.
+    Spawn,
+    /// Leaves the sender to itself for good.
+    Forget,
+}
+
+/// What the thread with the receivers does.
+#[derive(Clone, Copy, Debug)]
+enum Receiving {
+    Receive,
+    TryReceive,
+    ReceiveTimeout,
+    Other,
+    /// From either.
+    Select,
+    /// Receives no more.
+    Leave,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Kind {
+    Unbounded,
+    /// The messages have destructors that others notice.
+    Heavy,
+    Bounded(usize),
+    Ports,
+}
+
+#[derive(Clone, Debug)]
+struct Program {
+    kind: Kind,
+    timeouts: bool,
+    senders: Vec<Vec<Sending>>,
+    receiver: Vec<Receiving>,
+}
+
+impl Program {
+    fn random(rng: &mut Rng) -> Self {
+        let kind = match rng.u32(0..8) {
+            0..2 => Kind::Unbounded,
+            2 => Kind::Heavy,
+            3 => Kind::Bounded(0),
+            4 => Kind::Bounded(1),
+            5 => Kind::Bounded(2),
+            _ => Kind::Ports,
+        };
+        let senders = rng.usize(1..=2);
+        let longest = 4 - senders;
+        let sending = |rng: &mut Rng| match rng.u32(0..10) {
+            0..5 => Sending::Send,
+            5..7 => Sending::TrySend,
+            7 => Sending::SendByClone,
+            8 => Sending::Spawn,
+            _ => Sending::Forget,
+        };
+        let receiving = |rng: &mut Rng| match rng.u32(0..12) {
+            0..4 => Receiving::Receive,
+            4..6 => Receiving::TryReceive,
+            6 => Receiving::ReceiveTimeout,
+            7 => Receiving::Other,
+            8..11 => Receiving::Select,
+            _ => Receiving::Leave,
+        };
+        let mut some = |longest: usize| rng.usize(1..=longest);
+        let lengths: Vec<usize> = (0..senders).map(|_| some(longest)).collect();
+        let receives = some(3);
+        Program {
+            kind,
+            timeouts: rng.bool(),
+            senders: (lengths.into_iter())
+                .map(|length| (0..length).map(|_| sending(rng)).collect())
+                .collect(),
+            receiver: (0..receives).map(|_| receiving(rng)).collect(),
+        }
+    }
+
+    fn run(&self) {
+        match self.kind {
+            Kind::Unbounded => self.channel(mpsc::channel(), send, send, || ()),
+            Kind::Heavy => {
+                let (noticed, notices) = mpsc::channel();
+                self.channel(mpsc::channel(), send, send, || noticed.clone());
+                drop(noticed);
+                while let Ok(()) = notices.recv() {}
+            }
+            Kind::Bounded(bound) => {
+                let send = |end: &mpsc::SyncSender<()>, message| _ = end.send(message);
+                let try_send = |end: &mpsc::SyncSender<()>, message| _ = end.try_send(message);
+                self.channel(mpsc::sync_channel(bound), send, try_send, || ());
+            }
+            Kind::Ports => self.ports(),
+        }
+    }
+
+    /// Runs the program on a channel; main receives.
+    fn channel<S: Clone + Send + 'static, T: Send + 'static>(
+        &self,
+        (sender, receiver): (S, mpsc::Receiver<T>),
+        send: fn(&S, T),
+        try_send: fn(&S, T),
+        message: impl Fn() -> T,
+    ) {
+        let ends = self.senders.iter().map(|body| {
+            let messages: Vec<T> = body.iter().map(|_| message()).collect();
+            (sender.clone(), body.clone(), messages)
+        });
+        let ends: Vec<_> = ends.collect();
+        drop(sender);
+        for (sender, body, messages) in ends {
+            thread::spawn(move || {
+                for (sending, message) in body.into_iter().zip(messages) {
+                    match sending {
+                        Sending::Send => send(&sender, message),
+                        Sending::TrySend => try_send(&sender, message),
+                        Sending::SendByClone => send(&sender.clone(), message),
+                        Sending::Spawn => {
+                            let sender = sender.clone();
+                            thread::spawn(move || send(&sender, message));
+                        }
+                        Sending::Forget => return std::mem::forget(sender),
+                    }
+                }
+            });
+        }
+        for receiving in &self.receiver {
+            match receiving {
+                Receiving::Receive | Receiving::Other => _ = receiver.recv(),
+                Receiving::TryReceive | Receiving::Select => _ = receiver.try_recv(),
+                Receiving::ReceiveTimeout => _ = receiver.recv_timeout(Duration::ZERO),
+                Receiving::Leave => break,
+            }
+        }
+    }
+
+    /// Runs the program on two ports, one asynchronous and one synchronous; main receives.
+    fn ports(&self) {
+        let (left, right) = (Port::asynchronous(), Port::synchronous());
+        for (number, body) in self.senders.iter().enumerate() {
+            let mut ends: Vec<port::Sender<u32>> = vec![left.sender(), right.sender()];
+            ends.rotate_left(number % 2);
+            let body = body.clone();
+            thread::spawn(move || {
+                for sending in body {
+                    match sending {
+                        Sending::Send | Sending::Forget => ends[0].send(1),
+                        Sending::TrySend | Sending::SendByClone => ends[1].clone().send(2),
+                        Sending::Spawn => {
+                            let end = ends[0].clone();
+                            thread::spawn(move || end.send(3));
+                        }
+                    }
+                }
+            });
+        }
+        for receiving in &self.receiver {
+            match receiving {
+                Receiving::Receive => _ = left.receive(),
+                Receiving::Other => _ = right.receive(),
+                Receiving::Leave => break,
+                _ => raddle::select! {
+                    _ = left.receive() => {}
+                    _ = right.receive() => {}
+                },
+            }
+        }
+    }
+}
+
+fn send<T>(sender: &mpsc::Sender<T>, message: T) {
+    let _ = sender.send(message);
+}
+
+type Classes = HashSet<Vec<ClassEntry>>;
+
+fn classes(program: &Program, strategy: Strategy) -> Option<Classes> {
+    let mut classes = Classes::new();
+    let limit = match strategy {
+        Strategy::Exhaustive => u64::MAX,
+        _ => MAX_SCHEDULES,
+    };
+    let once = strategy == Strategy::Exhaustive;
+    let checker = Checker::new()
+        .strategy(strategy)
+        .timeouts(program.timeouts)
+        .max_executions(limit)
+        .keep_going(true);
+    let report = raddle::__private::run_observed(checker, || program.run(), &mut |execution| {
+        let new = classes.insert(execution.class());
+        assert!(new || !once, "a class was run twice\n{program:?}");
+    });
+    let deadlock = |failure: &raddle::Failure| failure.kind == raddle::FailureKind::Deadlock;
+    assert!(
+        report.failures.iter().all(deadlock),
+        "{report}\n{program:?}"
+    );
+    report.exhausted.then_some(classes)
+}
+
+fn setting(name: &str, default: u64) -> u64 {
+    std::env::var(name)
+        .ok()
+        .map_or(default, |text| text.parse().expect(name))
+}
+
+#[test]
+fn random_programs_have_the_same_classes_as_all_their_schedules() {
+    let programs = setting("RADDLE_TEST_PROGRAMS", 300);
+    let mut rng = Rng::with_seed(setting("RADDLE_TEST_SEED", 1));
+    let (mut compared, mut total, mut largest) = (0, 0, 0);
+    let mut by_kind = BTreeMap::<Kind, u64>::new();
+    while compared < programs {
+        let program = Program::random(&mut rng);
+        let Some(expected) = classes(&program, Strategy::EnumeratePrivateFirst) else {
+            continue;
+        };
+        let found = classes(&program, Strategy::Exhaustive).expect("the search ends");
+        let first = |one: &Classes, other: &Classes| one.difference(other).next().cloned();
+        assert!(
+            found == expected,
+            "missing {:#?}\ninvented {:#?}\n{program:?}",
+            first(&expected, &found),
+            first(&found, &expected)
+        );
+        compared += 1;
+        total += found.len();
+        largest = largest.max(found.len());
+        *by_kind.entry(program.kind).or_default() += 1;
+    }
+    println!("{compared} programs, {total} classes, at most {largest} in one; {by_kind:?}");
+}

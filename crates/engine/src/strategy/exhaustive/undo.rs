@@ -35,6 +35,14 @@ impl Graph {
                     if let Some(location) = kind.writes() {
                         self.unplace(location, id);
                     }
+                    // A graph that is put in a line forgets this then, but not all graphs are.
+                    if let Some(location) = kind.reads().or(kind.writes()) {
+                        let cell = self.cell_mut(location);
+                        cell.known_reads.clear();
+                        if cell.reads.is_empty() && cell.writes.is_empty() {
+                            cell.accesses.clear();
+                        }
+                    }
                 }
             }
         }

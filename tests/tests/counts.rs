@@ -164,3 +164,19 @@ fn a_choice_has_one_class_for_each_alternative() {
     });
     assert_eq!(count, 6, "three alternatives times None and Some(false)");
 }
+
+#[test]
+fn a_choice_before_everything_else_leaves_nothing_of_the_memory_after_it() {
+    let count = classes(|| {
+        let value = AtomicUsize::new(0);
+        raddle::choose(0..3);
+        value.swap(1, SeqCst);
+        value.swap(2, SeqCst);
+    });
+    assert_eq!(count, 3);
+    let count = classes(|| {
+        raddle::choose(0..3);
+        racy_counter(2, 2);
+    });
+    assert_eq!(count, 3 * 34);
+}

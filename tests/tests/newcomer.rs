@@ -176,6 +176,8 @@ fn the_crate_may_have_another_name() {
         .cargo("test")
         .exits(0)
         .says("test tests::one_passes ... ok")
+        .says("test tests::the_front_door_is_new_in_every_execution ... ok")
+        .says("test tests::the_front_door_is_one_outside ... ok")
         .says("test the_second_never_passes ... ok")
         .says("test src/lib.rs - Door (line 7) ... ok");
     let build = renamed.cargo("build --message-format json").exits(0);

@@ -7,6 +7,9 @@ use raddle_report::Report;
 use crate::checker::Checker;
 pub use crate::labelled::label;
 
+pub use crate::thread::local::LocalId;
+pub use std::thread_local as std_thread_local;
+
 /// What a test function may return.
 pub trait Outcome {
     /// Panics if the test failed.

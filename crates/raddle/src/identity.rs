@@ -4,19 +4,24 @@
 //! value and is new when the value is; addresses, which move and are reused, play no part. A stamp
 //! that is different for every execution in the process tells a present identity from an old one.
 //!
-//! A value that several checks use at the same time (a static, say) is the exception: they overwrite
-//! each other's identity. Such a value was made outside the execution, so it stays where it is while
-//! the execution lasts, and its address is good enough to find it again.
+//! A value that several checks use at the same time (captured by a closure, say) is the exception:
+//! they overwrite each other's identity. Such a value was made outside the execution, so it stays
+//! where it is while the execution lasts, and its address is good enough to find it again.
+//!
+//! A static keeps the identity it was built with: see [`statics`](crate::substrate::statics).
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const INDEX_BITS: u32 = 24;
+/// Of a value that no execution has used. Not zero, so that a value which the compiler built can be
+/// told from memory that was empty when the program started.
+pub(crate) const FRESH: u64 = 0xadd1e5;
 
 pub(crate) struct Identity(AtomicU64);
 
 impl Identity {
     pub(crate) const fn new() -> Self {
-        Identity(AtomicU64::new(0))
+        Identity(AtomicU64::new(FRESH))
     }
 
     /// The index this value has in the execution with this stamp, if it has one.
@@ -35,10 +40,10 @@ impl Identity {
             .store(stamp << INDEX_BITS | index as u64, Ordering::Relaxed);
     }
 
-    /// Whether another execution has used the value.
+    /// Whether some execution has used the value, be it this or another one.
     #[inline]
     pub(crate) fn is_shared(&self) -> bool {
-        self.0.load(Ordering::Relaxed) != 0
+        self.0.load(Ordering::Relaxed) != FRESH
     }
 
     /// Tells values apart that were made outside the execution.
@@ -48,7 +53,7 @@ impl Identity {
 
     /// The next use is the first again.
     pub(crate) fn forget(&self) {
-        self.0.store(0, Ordering::Relaxed);
+        self.0.store(FRESH, Ordering::Relaxed);
     }
 }
 

@@ -10,6 +10,8 @@ mod environment;
 pub mod hint;
 #[cfg(feature = "check")]
 mod identity;
+#[cfg(feature = "check")]
+mod image;
 mod label;
 #[cfg(feature = "check")]
 mod labelled;
@@ -46,3 +48,9 @@ pub use raddle_macros::test;
 pub use raddle_report::{
     Failure, FailureKind, Guarantee, Place, Report, Search, Trace, TraceStep, TraceThread,
 };
+#[cfg(not(feature = "check"))]
+pub use std::thread_local;
+
+#[cfg(feature = "check")]
+#[doc(inline)]
+pub use __thread_local as thread_local;

@@ -42,6 +42,7 @@ mod controlled {
     use crate::identity::Identity;
     use crate::labelled::{Labelled, Thing};
     use crate::plain;
+    use crate::substrate::statics::Virtual;
     use crate::substrate::{Context, Made, current};
 
     /// Data that one thread at a time works on, with conditions to wait for.
@@ -77,23 +78,27 @@ mod controlled {
     impl<T: ?Sized> Monitor<T> {
         /// A new condition of this monitor.
         pub fn condition(&self) -> Condition {
-            self.plain.condition()
+            match current() {
+                None => self.plain.condition(),
+                Some(context) => context.here(self).plain.condition(),
+            }
         }
 
         /// Waits until the monitor is free and goes in.
         #[track_caller]
         pub fn enter(&self) -> MonitorGuard<'_, T> {
             let place = Location::caller();
-            let plain = match current() {
-                None => Some(self.plain.enter()),
+            let (monitor, plain) = match current() {
+                None => (self, Some(self.plain.enter())),
                 Some(context) => {
-                    self.call(context, monitor::Call::Enter, place);
-                    self.close();
-                    None
+                    let monitor = context.here(self);
+                    monitor.call(context, monitor::Call::Enter, place);
+                    monitor.close();
+                    (monitor, None)
                 }
             };
             MonitorGuard {
-                monitor: self,
+                monitor,
                 plain,
                 inside: true,
                 place,
@@ -141,7 +146,29 @@ mod controlled {
 
     impl<T: ?Sized> Labelled for Monitor<T> {
         fn thing(&self) -> Thing<'_> {
-            Thing::object(&self.identity, self.made, self.state())
+            let this = current().map_or(self, |context| context.here(self));
+            Thing::object(&this.identity, this.made, this.state())
+        }
+    }
+
+    impl<T: ?Sized> Virtual for Monitor<T> {
+        const LENDS: bool = false;
+        const DROPS: bool = std::mem::needs_drop::<T>();
+
+        fn identity(&self) -> &Identity {
+            &self.identity
+        }
+
+        fn made(&self) -> &Made {
+            &self.made
+        }
+
+        fn is_guarded(&self) -> bool {
+            let free = self.plain.close();
+            if free {
+                self.plain.reopen();
+            }
+            !free
         }
     }
 

@@ -175,7 +175,7 @@ impl Worker<'_, '_> {
             if !run_execution(&self.context, body, place) {
                 return true;
             }
-            let finding = self
+            let mut finding = self
                 .context
                 .with_exploration(|exploration| exploration.finish());
             if let Some(observer) = &mut self.observer
@@ -185,6 +185,9 @@ impl Worker<'_, '_> {
             {
                 self.context
                     .with_execution(|execution, _| observer(execution));
+            }
+            if finding.is_none() {
+                finding = self.context.sweep().map(Finding::Panic);
             }
             let over = finding.is_some_and(|finding| self.add_failure(&finding, name));
             self.context.clean_up();

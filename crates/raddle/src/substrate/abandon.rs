@@ -45,6 +45,14 @@ pub(super) struct AfterStop {
     /// It has announced an operation that could not be performed at once.
     waits: bool,
     given_up: bool,
+    /// It has nothing left to run but destructors of what is not on its stack, and is not unwound.
+    sweeps: bool,
+}
+
+impl AfterStop {
+    pub(super) fn begin_sweep(&mut self) {
+        self.sweeps = true;
+    }
 }
 
 impl Context {
@@ -64,8 +72,8 @@ impl Context {
     pub(super) fn retry_after_stop(&self, operation: Operation, site: SiteId) -> Reply {
         // What is given back is given back first; the thread is unwound at its next operation.
         let gives_back = matches!(operation, Operation::Call { call, .. } if call.gives_back());
-        if !gives_back && !self.is_unwinding() {
-            self.raise();
+        if !gives_back {
+            self.unwind_if_stopped();
         }
         self.wait_after_stop(operation, site)
     }
@@ -94,9 +102,14 @@ impl Context {
 
     /// Unwinds the calling thread if its execution has stopped and it is not unwinding yet.
     pub(crate) fn unwind_if_stopped(&self) {
-        if self.stopped.get() && !self.is_unwinding() {
+        if self.stopped.get() && !self.is_unwinding() && !self.is_sweeping() {
             self.raise();
         }
+    }
+
+    fn is_sweeping(&self) -> bool {
+        let slots = self.slots.borrow();
+        slots[self.thread.get().index()].after_stop.sweeps
     }
 
     fn raise(&self) -> ! {
@@ -162,6 +175,16 @@ impl Context {
 
     /// Unwinds whatever the execution has left behind. Called when the exploration has read it.
     pub(crate) fn clean_up(&self) {
+        self.unwind_threads();
+        self.sweep();
+        self.forget_locals();
+        let mut homes = self.homes.borrow_mut();
+        homes.extend(self.slots.borrow_mut().drain(..).map(|slot| slot.home));
+    }
+
+    /// Lets the threads that are left go on until there are none.
+    #[inline]
+    pub(super) fn unwind_threads(&self) {
         while let Some(thread) = self.next_to_unwind() {
             match self.resume(thread) {
                 CoroutineResult::Yield(()) if self.is_given_up(thread) => self.drop_stack(thread),
@@ -172,8 +195,6 @@ impl Context {
                 }
             }
         }
-        let mut homes = self.homes.borrow_mut();
-        homes.extend(self.slots.borrow_mut().drain(..).map(|slot| slot.home));
     }
 
     /// A thread that is left and can move, those in the middle of unwinding first. If none can

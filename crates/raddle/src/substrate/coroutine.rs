@@ -78,6 +78,40 @@ impl Context {
         name: Option<Arc<str>>,
         body: impl FnOnce(),
     ) {
+        let whole = move |context: &Context, thread| context.run_body(thread, place, body);
+        let home = self.homes.borrow_mut().pop().unwrap_or_else(Home::new);
+        // SAFETY: as for this function.
+        let guard = unsafe { self.put_coroutine(&home, thread, whole) };
+        let slot = Slot {
+            home,
+            yielder: std::ptr::null(),
+            guard,
+            name,
+            unwinding: false,
+            counted: false,
+            spurious_wakeups: 0,
+            spurious_failures: 0,
+            parker: Identity::new(),
+            clock: self.clock_of_creator(),
+            after_stop: AfterStop::default(),
+        };
+        let mut slots = self.slots.borrow_mut();
+        debug_assert_eq!(slots.len(), thread.index());
+        slots.push(slot);
+    }
+
+    /// Makes a coroutine that runs `body` as this thread.
+    ///
+    /// # Safety
+    ///
+    /// What `body` borrows must live until the coroutine has ended.
+    #[inline(always)]
+    pub(super) unsafe fn put_coroutine(
+        &self,
+        home: &Home,
+        thread: ThreadId,
+        body: impl FnOnce(&Context, ThreadId),
+    ) -> Guard {
         let stack = self.stacks.borrow_mut().pop().unwrap_or_else(|| {
             DefaultStack::new(self.stack_size).unwrap_or_else(|error| {
                 panic!(
@@ -94,31 +128,15 @@ impl Context {
             // SAFETY: a coroutine runs only inside `resume`, which borrows the context.
             let context = unsafe { &*context };
             context.slots.borrow_mut()[thread.index()].yielder = yielder;
-            context.run_body(thread, place, body);
+            body(context, thread);
             Exit::Returned
         };
         // SAFETY: the caller vouches for what `body` borrows, and a coroutine that is not run to
         // its end is forgotten with its stack, so nothing it borrows is used again.
         let coroutine = unsafe { Coroutine::with_stack_unchecked(stack, run) };
         let trap = coroutine.trap_handler();
-        let home = self.homes.borrow_mut().pop().unwrap_or_else(Home::new);
         home.put(coroutine);
-        let slot = Slot {
-            home,
-            yielder: std::ptr::null(),
-            guard: Guard { trap, limit },
-            name,
-            unwinding: false,
-            counted: false,
-            spurious_wakeups: 0,
-            spurious_failures: 0,
-            parker: Identity::new(),
-            clock: self.clock_of_creator(),
-            after_stop: AfterStop::default(),
-        };
-        let mut slots = self.slots.borrow_mut();
-        debug_assert_eq!(slots.len(), thread.index());
-        slots.push(slot);
+        Guard { trap, limit }
     }
 
     /// The whole life of a thread, inside its coroutine.
@@ -130,6 +148,7 @@ impl Context {
             self.note_panic(&*payload);
             let _ = catch_unwind(AssertUnwindSafe(|| drop(payload)));
         }
+        self.drop_locals();
         let site = self.site(place);
         self.with_world(|world| {
             if self.stopped.get() {

@@ -9,11 +9,14 @@ mod abandon;
 mod clock;
 mod coroutine;
 mod home;
+mod locals;
 mod modelled;
 mod overflow;
 mod panics;
 mod parking;
 mod sites;
+pub(crate) mod statics;
+mod sweep;
 mod things;
 
 use std::cell::{Cell, RefCell};
@@ -34,6 +37,7 @@ use things::Things;
 
 pub(crate) use abandon::Abandoned;
 pub(crate) use coroutine::run_execution;
+pub(crate) use locals::FoundLocal;
 pub(crate) use modelled::Modelled;
 pub(crate) use overflow::install as install_overflow_handler;
 pub(crate) use panics::install_hook;
@@ -82,6 +86,8 @@ pub(crate) struct Context {
     sites: RefCell<Sites>,
     locations: RefCell<Things>,
     objects: RefCell<Things>,
+    statics: RefCell<statics::Statics>,
+    locals: RefCell<locals::Locals>,
 }
 
 impl Context {
@@ -106,6 +112,8 @@ impl Context {
             sites: RefCell::new(Sites::new()),
             locations: RefCell::default(),
             objects: RefCell::default(),
+            statics: RefCell::default(),
+            locals: RefCell::default(),
         }
     }
 
@@ -193,8 +201,7 @@ impl Context {
             return LocationId::new(index);
         }
         let register = || world.add_location(initial()).index();
-        let mut locations = self.locations.borrow_mut();
-        LocationId::new(locations.index(identity, self.stamp.get(), made, register))
+        LocationId::new(self.index(&self.locations, identity, made, register))
     }
 
     /// The object that a controlled value is in this execution.
@@ -210,8 +217,24 @@ impl Context {
             return ObjectId::new(index);
         }
         let register = || world.add_object(initial()).index();
-        let mut objects = self.objects.borrow_mut();
-        ObjectId::new(objects.index(identity, self.stamp.get(), made, register))
+        ObjectId::new(self.index(&self.objects, identity, made, register))
+    }
+
+    /// The index among `things` of a value that does not know it.
+    #[inline]
+    fn index(
+        &self,
+        things: &RefCell<Things>,
+        identity: &Identity,
+        made: Made,
+        register: impl FnOnce() -> usize,
+    ) -> usize {
+        let mut things = things.borrow_mut();
+        if statics::is_static(identity) {
+            let register = || things.add(identity, made, register);
+            return self.static_thing(identity, register);
+        }
+        things.index(identity, self.stamp.get(), made, register)
     }
 
     /// Gives an object a name in this execution.

@@ -30,6 +30,7 @@ impl Things {
 
     /// The index of a value that the execution with this stamp has not used, as far as the value
     /// knows; `register` gives it one at its first use.
+    #[inline]
     pub(super) fn index(
         &mut self,
         identity: &Identity,
@@ -42,12 +43,21 @@ impl Things {
         } else {
             None
         };
-        let index = known.unwrap_or_else(|| {
-            self.list.push((made, identity.address()));
-            register()
-        });
+        let index = known.unwrap_or_else(|| self.add(identity, made, register));
         identity.set(stamp, index);
         index
+    }
+
+    /// A value at its first use.
+    #[inline]
+    pub(super) fn add(
+        &mut self,
+        identity: &Identity,
+        made: Made,
+        register: impl FnOnce() -> usize,
+    ) -> usize {
+        self.list.push((made, identity.address()));
+        register()
     }
 
     /// A value that another check has used since this execution did.

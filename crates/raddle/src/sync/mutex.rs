@@ -12,6 +12,7 @@ use raddle_engine::{Grant, Operation, Reply};
 
 use crate::identity::Identity;
 use crate::labelled::{Labelled, Thing};
+use crate::substrate::statics::Virtual;
 use crate::substrate::{Context, Made, current};
 
 /// A mutual-exclusion lock, as [`std::sync::Mutex`].
@@ -88,8 +89,9 @@ impl<T: ?Sized> Mutex<T> {
             let raw = self.raw.lock().unwrap_or_else(PoisonError::into_inner);
             return self.guard_outside(raw, place);
         };
-        match self.call(context, place, Call::Lock).to_grant() {
-            Grant::Taken { poisoned } => self.guard_inside(context, poisoned, place),
+        let lock = context.here(self);
+        match lock.call(context, place, Call::Lock).to_grant() {
+            Grant::Taken { poisoned } => lock.guard_inside(context, poisoned, place),
             Grant::Refused => unreachable!("lock waits until it has the lock"),
         }
     }
@@ -106,8 +108,9 @@ impl<T: ?Sized> Mutex<T> {
             };
             return Ok(self.guard_outside(raw, place)?);
         };
-        match self.call(context, place, Call::TryLock).to_grant() {
-            Grant::Taken { poisoned } => Ok(self.guard_inside(context, poisoned, place)?),
+        let lock = context.here(self);
+        match lock.call(context, place, Call::TryLock).to_grant() {
+            Grant::Taken { poisoned } => Ok(lock.guard_inside(context, poisoned, place)?),
             Grant::Refused => Err(TryLockError::WouldBlock),
         }
     }
@@ -117,9 +120,11 @@ impl<T: ?Sized> Mutex<T> {
     pub fn is_poisoned(&self) -> bool {
         match current() {
             None => self.poisoned.load(Ordering::Relaxed),
-            Some(context) => self
-                .call(context, Location::caller(), Call::IsPoisoned)
-                .to_answer(),
+            Some(context) => {
+                let lock = context.here(self);
+                lock.call(context, Location::caller(), Call::IsPoisoned)
+                    .to_answer()
+            }
         }
     }
 
@@ -129,7 +134,8 @@ impl<T: ?Sized> Mutex<T> {
         match current() {
             None => self.poisoned.store(false, Ordering::Relaxed),
             Some(context) => {
-                self.call(context, Location::caller(), Call::ClearPoison);
+                let lock = context.here(self);
+                lock.call(context, Location::caller(), Call::ClearPoison);
             }
         }
     }
@@ -204,6 +210,23 @@ impl<T: ?Sized> Mutex<T> {
             place,
         };
         or_poisoned(guard, poisoned)
+    }
+}
+
+impl<T: ?Sized> Virtual for Mutex<T> {
+    const LENDS: bool = false;
+    const DROPS: bool = std::mem::needs_drop::<T>();
+
+    fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    fn made(&self) -> &Made {
+        &self.made
+    }
+
+    fn is_guarded(&self) -> bool {
+        matches!(self.raw.try_lock(), Err(TryLockError::WouldBlock))
     }
 }
 
@@ -318,7 +341,8 @@ impl<T: ?Sized + fmt::Display> fmt::Display for MutexGuard<'_, T> {
 
 impl<T: ?Sized> Labelled for Mutex<T> {
     fn thing(&self) -> Thing<'_> {
-        Thing::object(&self.identity, self.made, self.state())
+        let this = current().map_or(self, |context| context.here(self));
+        Thing::object(&this.identity, this.made, this.state())
     }
 }
 

@@ -14,6 +14,7 @@ use raddle_engine::{Grant, Operation, Reply};
 use super::mutex::or_poisoned;
 use crate::identity::Identity;
 use crate::labelled::{Labelled, Thing};
+use crate::substrate::statics::Virtual;
 use crate::substrate::{Context, Made, current};
 
 /// A readers-writer lock, as [`std::sync::RwLock`].
@@ -116,8 +117,9 @@ impl<T: ?Sized> RwLock<T> {
             let raw = raw.unwrap_or_else(PoisonError::into_inner);
             return self.read_outside(raw, place);
         };
-        match self.lock.call(context, place, Call::Read).to_grant() {
-            Grant::Taken { poisoned } => self.read_inside(context, poisoned, place),
+        let this = context.here(self);
+        match this.lock.call(context, place, Call::Read).to_grant() {
+            Grant::Taken { poisoned } => this.read_inside(context, poisoned, place),
             Grant::Refused => unreachable!("read waits until it has the lock"),
         }
     }
@@ -131,8 +133,9 @@ impl<T: ?Sized> RwLock<T> {
             let raw = taken(self.lock.raw.try_read()).ok_or(TryLockError::WouldBlock)?;
             return Ok(self.read_outside(raw, place)?);
         };
-        match self.lock.call(context, place, Call::TryRead).to_grant() {
-            Grant::Taken { poisoned } => Ok(self.read_inside(context, poisoned, place)?),
+        let this = context.here(self);
+        match this.lock.call(context, place, Call::TryRead).to_grant() {
+            Grant::Taken { poisoned } => Ok(this.read_inside(context, poisoned, place)?),
             Grant::Refused => Err(TryLockError::WouldBlock),
         }
     }
@@ -147,8 +150,9 @@ impl<T: ?Sized> RwLock<T> {
             let raw = raw.unwrap_or_else(PoisonError::into_inner);
             return self.write_outside(raw, place);
         };
-        match self.lock.call(context, place, Call::Write).to_grant() {
-            Grant::Taken { poisoned } => self.write_inside(context, poisoned, place),
+        let this = context.here(self);
+        match this.lock.call(context, place, Call::Write).to_grant() {
+            Grant::Taken { poisoned } => this.write_inside(context, poisoned, place),
             Grant::Refused => unreachable!("write waits until it has the lock"),
         }
     }
@@ -162,8 +166,9 @@ impl<T: ?Sized> RwLock<T> {
             let raw = taken(self.lock.raw.try_write()).ok_or(TryLockError::WouldBlock)?;
             return Ok(self.write_outside(raw, place)?);
         };
-        match self.lock.call(context, place, Call::TryWrite).to_grant() {
-            Grant::Taken { poisoned } => Ok(self.write_inside(context, poisoned, place)?),
+        let this = context.here(self);
+        match this.lock.call(context, place, Call::TryWrite).to_grant() {
+            Grant::Taken { poisoned } => Ok(this.write_inside(context, poisoned, place)?),
             Grant::Refused => Err(TryLockError::WouldBlock),
         }
     }
@@ -174,9 +179,8 @@ impl<T: ?Sized> RwLock<T> {
         match current() {
             None => self.lock.poisoned.load(Ordering::Relaxed),
             Some(context) => {
-                let reply = self
-                    .lock
-                    .call(context, Location::caller(), Call::IsPoisoned);
+                let lock = &context.here(self).lock;
+                let reply = lock.call(context, Location::caller(), Call::IsPoisoned);
                 reply.to_answer()
             }
         }
@@ -188,8 +192,8 @@ impl<T: ?Sized> RwLock<T> {
         match current() {
             None => self.lock.poisoned.store(false, Ordering::Relaxed),
             Some(context) => {
-                self.lock
-                    .call(context, Location::caller(), Call::ClearPoison);
+                let lock = &context.here(self).lock;
+                lock.call(context, Location::caller(), Call::ClearPoison);
             }
         }
     }
@@ -265,6 +269,23 @@ impl<T: ?Sized> RwLock<T> {
             place,
         };
         or_poisoned(guard, poisoned)
+    }
+}
+
+impl<T: ?Sized> Virtual for RwLock<T> {
+    const LENDS: bool = false;
+    const DROPS: bool = std::mem::needs_drop::<T>();
+
+    fn identity(&self) -> &Identity {
+        &self.lock.identity
+    }
+
+    fn made(&self) -> &Made {
+        &self.lock.made
+    }
+
+    fn is_guarded(&self) -> bool {
+        taken(self.lock.raw.try_write()).is_none()
     }
 }
 
@@ -413,7 +434,8 @@ impl<T: ?Sized + fmt::Display> fmt::Display for RwLockWriteGuard<'_, T> {
 
 impl<T: ?Sized> Labelled for RwLock<T> {
     fn thing(&self) -> Thing<'_> {
-        Thing::object(&self.lock.identity, self.lock.made, self.lock.state())
+        let Self { lock, .. } = current().map_or(self, |context| context.here(self));
+        Thing::object(&lock.identity, lock.made, lock.state())
     }
 }
 

@@ -9,7 +9,7 @@ use raddle_engine::{Grant, Operation, Reply};
 use crate::identity::Identity;
 use crate::labelled::{Labelled, Thing};
 use crate::plain;
-use crate::substrate::{Context, Made, current};
+use crate::substrate::{Context, Made, current, statics};
 
 /// Defines a semaphore over the plain one of the same name.
 macro_rules! semaphore {
@@ -79,7 +79,8 @@ macro_rules! semaphore {
             /// What an execution starts with.
             fn state(&self) -> Object {
                 let state: fn(&Self) -> semaphore::Semaphore = $state;
-                Object::Semaphore(state(self))
+                let initial = statics::initial(self, &self.identity, &self.made);
+                Object::Semaphore(initial.map_or_else(|| state(self), |initial| state(&initial)))
             }
         }
 

@@ -5,8 +5,8 @@
 
 #[cfg(not(feature = "check"))]
 pub use std::thread::{
-    Builder, JoinHandle, Result, Scope, ScopedJoinHandle, Thread, ThreadId, available_parallelism,
-    current, panicking, park, park_timeout, scope, sleep, spawn, yield_now,
+    AccessError, Builder, JoinHandle, LocalKey, Result, Scope, ScopedJoinHandle, Thread, ThreadId,
+    available_parallelism, current, panicking, park, park_timeout, scope, sleep, spawn, yield_now,
 };
 
 #[cfg(not(feature = "check"))]
@@ -15,6 +15,8 @@ pub use std::thread::{park_timeout_ms, sleep_ms};
 
 #[cfg(feature = "check")]
 mod handle;
+#[cfg(feature = "check")]
+pub(crate) mod local;
 #[cfg(feature = "check")]
 mod park;
 #[cfg(feature = "check")]
@@ -26,6 +28,8 @@ mod spawn;
 
 #[cfg(feature = "check")]
 pub use handle::{Thread, ThreadId, current, panicking, yield_now};
+#[cfg(feature = "check")]
+pub use local::{AccessError, LocalKey};
 #[cfg(feature = "check")]
 #[allow(deprecated, reason = "std has it too")]
 pub use park::park_timeout_ms;

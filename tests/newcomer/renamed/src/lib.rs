@@ -13,8 +13,18 @@ pub struct Door(AtomicBool);
 impl Door {
     /// Whether the caller is the one.
     pub fn pass(&self) -> bool {
-        !self.0.swap(true, SeqCst)
+        let passed = !self.0.swap(true, SeqCst);
+        TRIES.set(TRIES.get() + 1);
+        passed
     }
+}
+
+/// A door for everybody.
+pub static FRONT: Door = Door(AtomicBool::new(false));
+
+checks::thread_local! {
+    /// How often the thread has tried to pass a door.
+    pub static TRIES: std::cell::Cell<u32> = const { std::cell::Cell::new(0) };
 }
 
 #[cfg(test)]
@@ -27,5 +37,17 @@ mod tests {
             [door.pass(), other.join().unwrap()]
         });
         assert!(passed == [true, false] || passed == [false, true]);
+        assert_eq!(super::TRIES.get(), 1);
+    }
+
+    #[checks::test(crate = checks)]
+    fn the_front_door_is_new_in_every_execution() {
+        checks::choose(0..3);
+        assert!(super::FRONT.pass() && !super::FRONT.pass());
+    }
+
+    #[test]
+    fn the_front_door_is_one_outside() {
+        assert!(super::FRONT.pass() && !super::FRONT.pass());
     }
 }

@@ -9,7 +9,7 @@ use raddle_engine::{Operation, Update, UpdateKind};
 
 use crate::identity::Identity;
 use crate::labelled::{Labelled, Thing};
-use crate::substrate::{Context, Made, current};
+use crate::substrate::{Context, Made, current, statics};
 
 /// A memory fence, as [`std::sync::atomic::fence`].
 #[track_caller]
@@ -162,9 +162,15 @@ macro_rules! atomic {
                 from(word)
             }
 
+            /// What an execution starts with.
             #[inline]
             fn initial(&self) -> u64 {
-                Self::to_word(self.plain.load(Ordering::Relaxed))
+                let Shared { identity, made } = &self.shared;
+                let value = match statics::initial(self, identity, made) {
+                    Some(initial) => initial.plain.load(Ordering::Relaxed),
+                    None => self.plain.load(Ordering::Relaxed),
+                };
+                Self::to_word(value)
             }
 
             /// Puts the value of the running execution where std's atomic is, for its sole owner.

@@ -7,7 +7,7 @@ use raddle_engine::{Grant, Operation, Reply};
 
 use crate::identity::Identity;
 use crate::labelled::Thing;
-use crate::substrate::{Context, Made};
+use crate::substrate::{Context, Made, statics};
 
 const POISONED: &str = "Once instance has previously been poisoned";
 
@@ -67,12 +67,20 @@ impl Controlled {
 
     /// What can be given a name; whether it was done before the execution.
     pub(super) fn thing(&self, done: bool) -> Thing<'_> {
-        Thing::object(&self.identity, self.made, state(done))
+        Thing::object(&self.identity, self.made, self.state(done))
     }
 
     /// Where it was made.
     pub(super) fn place(&self) -> &'static Location<'static> {
         self.made.place
+    }
+
+    pub(super) fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    pub(super) fn made(&self) -> &Made {
+        &self.made
     }
 
     /// The next use is the first again.
@@ -87,7 +95,7 @@ impl Controlled {
             done,
         } = caller;
         context.perform(place, |world| {
-            let object = context.object(world, &self.identity, self.made, || state(done));
+            let object = context.object(world, &self.identity, self.made, || self.state(done));
             Operation::Call {
                 object,
                 call: object::Call::Once(call),
@@ -96,12 +104,14 @@ impl Controlled {
     }
 }
 
-/// What an execution starts with.
-fn state(done: bool) -> Object {
-    Object::Once(match done {
-        true => object::once::Once::Done,
-        false => object::once::Once::New,
-    })
+impl Controlled {
+    /// What an execution starts with. No constant expression can have done it.
+    fn state(&self, done: bool) -> Object {
+        Object::Once(match done && !statics::is_static(&self.identity) {
+            true => object::once::Once::Done,
+            false => object::once::Once::New,
+        })
+    }
 }
 
 /// Says that it is done, or that the thread panicked, when dropped.

@@ -1,7 +1,8 @@
 //! A value that is made when it is first needed, with std's surface.
 //!
-//! A static is made anew in every execution, so its initialiser must be run more than once. That is
-//! possible for a plain function, which is what a static has; any other closure is run once only.
+//! A static is made anew in every execution, each of which has its own copy of the initialiser. A
+//! value from outside that is not a static can be made anew only if its initialiser is a plain
+//! function; any other closure is run once.
 
 use std::any::TypeId;
 use std::fmt;
@@ -10,7 +11,10 @@ use std::ops::Deref;
 use std::sync::{Mutex, PoisonError};
 
 use super::lock::OnceLock;
+use crate::identity::Identity;
 use crate::labelled::{Labelled, Thing};
+use crate::substrate::statics::{CopyNumber, Virtual};
+use crate::substrate::{Made, current};
 
 const POISONED: &str = "LazyLock instance has previously been poisoned";
 
@@ -18,6 +22,9 @@ const POISONED: &str = "LazyLock instance has previously been poisoned";
 ///
 /// Inside a check, which thread makes it is one of the choices the engine explores, and an
 /// initialiser that needs itself is a deadlock. Outside one, this is std's.
+///
+/// A static is made anew in every execution. What is borrowed from it inside a check is gone when
+/// the execution is over, so do not keep a `&'static T` beyond that.
 pub struct LazyLock<T, F = fn() -> T> {
     cell: OnceLock<T>,
     init: Mutex<Option<F>>,
@@ -40,12 +47,13 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
     /// If the initialiser panicked.
     #[track_caller]
     pub fn force(this: &LazyLock<T, F>) -> &T {
-        match this.cell.caller() {
+        let this = this.here();
+        match this.cell.inside() {
             None => this.cell.get_or_init(|| match this.take_init() {
                 Some(init) => init(),
                 None => panic!("{POISONED}"),
             }),
-            Some(caller) => this.cell.write_inside(caller, |poisoned| {
+            Some((cell, caller)) => cell.write_inside(caller, |poisoned| {
                 assert!(!poisoned, "{POISONED}");
                 this.init_inside()
             }),
@@ -83,6 +91,34 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
         // SAFETY: `F` is `fn() -> T` but for lifetimes, which do not differ either, because what `F`
         // returns is `T`. A function pointer may be copied.
         Some(unsafe { std::mem::transmute_copy::<F, fn() -> T>(init) })
+    }
+}
+
+impl<T, F> LazyLock<T, F> {
+    /// What the caller uses: in a check, a copy of its own if this is a static.
+    fn here(&self) -> &Self {
+        current().map_or(self, |context| context.here(self))
+    }
+}
+
+impl<T, F> Virtual for LazyLock<T, F> {
+    const LENDS: bool = true;
+    const DROPS: bool = std::mem::needs_drop::<T>() || std::mem::needs_drop::<F>();
+
+    fn identity(&self) -> &Identity {
+        self.cell.identity()
+    }
+
+    fn made(&self) -> &Made {
+        self.cell.made()
+    }
+
+    fn is_guarded(&self) -> bool {
+        false
+    }
+
+    fn adopt(&mut self, number: CopyNumber) {
+        self.cell.adopt(number);
     }
 }
 
@@ -126,14 +162,15 @@ impl<T: Default> Default for LazyLock<T> {
 
 impl<T, F> Labelled for LazyLock<T, F> {
     fn thing(&self) -> Thing<'_> {
-        self.cell.thing()
+        let this = current().map_or(self, |context| context.here(self));
+        this.cell.thing()
     }
 }
 
 impl<T: fmt::Debug, F> fmt::Debug for LazyLock<T, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = f.debug_tuple("LazyLock");
-        match self.cell.get() {
+        match self.here().cell.get() {
             Some(value) => text.field(value),
             None => text.field(&format_args!("<uninit>")),
         };

@@ -2,23 +2,30 @@
 //!
 //! Checks that run side by side must not share what one of them wrote, so inside a check values are
 //! kept apart by execution. They live until the cell itself is dropped, because borrows of them may
-//! live as long as the cell; a static that is initialised inside a check therefore costs one value
-//! for every execution.
+//! live as long as the cell. A static is another matter: every execution has a cell of its own, as
+//! told in [`statics`](crate::substrate::statics).
 
 use std::fmt;
 use std::panic::Location;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::controlled::{Caller, Controlled};
+use crate::identity::Identity;
 use crate::labelled::{Labelled, Thing};
-use crate::substrate::current;
+use crate::substrate::statics::{CopyNumber, Virtual};
+use crate::substrate::{Made, current};
 
 /// A cell that is written once, as [`std::sync::OnceLock`].
 ///
 /// Inside a check, whether it is written already is observed by an operation that the engine
 /// schedules, and an initialiser that needs itself is a deadlock. Outside one, this is std's.
+///
+/// A static is empty at the beginning of every execution. What is borrowed from it inside a check is
+/// gone when the execution is over, so do not keep a `&'static T` beyond that.
 pub struct OnceLock<T> {
     controlled: Controlled,
+    /// The copy of a static that one execution uses. Its value is where std's would be.
+    copy: Option<CopyNumber>,
     /// Written outside checks, and the value that an execution starts with.
     plain: std::sync::OnceLock<T>,
     /// Written inside checks, each with the stamp of its execution.
@@ -37,6 +44,7 @@ impl<T> OnceLock<T> {
     pub(super) const fn of_kind(kind: &'static str) -> Self {
         OnceLock {
             controlled: Controlled::new(kind),
+            copy: None,
             plain: std::sync::OnceLock::new(),
             values: Mutex::new(Vec::new()),
         }
@@ -45,11 +53,11 @@ impl<T> OnceLock<T> {
     /// The value, if the cell has been written.
     #[track_caller]
     pub fn get(&self) -> Option<&T> {
-        let Some(caller) = self.caller() else {
+        let Some((this, caller)) = self.inside() else {
             return self.plain.get();
         };
-        let written = self.controlled.is_completed(caller);
-        written.then(|| self.value()).flatten()
+        let written = this.controlled.is_completed(caller);
+        written.then(|| this.value()).flatten()
     }
 
     /// The value, if the cell has been written.
@@ -65,11 +73,11 @@ impl<T> OnceLock<T> {
     /// The value, when the cell has been written, waiting for that.
     #[track_caller]
     pub fn wait(&self) -> &T {
-        let Some(caller) = self.caller() else {
+        let Some((this, caller)) = self.inside() else {
             return self.plain.wait();
         };
-        self.controlled.wait(caller, true);
-        self.value().expect("it has been written")
+        this.controlled.wait(caller, true);
+        this.value().expect("it has been written")
     }
 
     /// Writes the cell; gives the value back if it has been written before.
@@ -89,18 +97,27 @@ impl<T> OnceLock<T> {
     where
         F: FnOnce() -> T,
     {
-        let Some(caller) = self.caller() else {
+        let Some((this, caller)) = self.inside() else {
             return self.plain.get_or_init(f);
         };
-        self.write_inside(caller, |_| f())
+        this.write_inside(caller, |_| f())
     }
 
     /// The value inside a check; writes the cell first, if nobody has. `value` is told whether an
     /// attempt to do so has panicked.
     pub(super) fn write_inside(&self, caller: Caller<'_>, value: impl FnOnce(bool) -> T) -> &T {
         self.controlled.run(caller, true, |poisoned| {
-            let value = Box::new(value(poisoned));
-            self.values().push((caller.context.stamp(), value));
+            let value = value(poisoned);
+            match self.copy {
+                Some(copy) => {
+                    caller.context.copy_was_written(copy);
+                    let written = self.plain.set(value);
+                    assert!(written.is_ok(), "raddle: a cell was written twice");
+                }
+                None => self
+                    .values()
+                    .push((caller.context.stamp(), Box::new(value))),
+            }
         });
         self.value().expect("it has been written")
     }
@@ -119,14 +136,17 @@ impl<T> OnceLock<T> {
         present.or(plain)
     }
 
+    /// What the running execution uses, and who calls.
     #[track_caller]
-    pub(super) fn caller(&self) -> Option<Caller<'_>> {
-        let place = Location::caller();
-        current().map(|context| Caller {
+    pub(super) fn inside(&self) -> Option<(&Self, Caller<'_>)> {
+        let context = current()?;
+        let this = context.here(self);
+        let caller = Caller {
             context,
-            place,
-            done: self.plain.get().is_some(),
-        })
+            place: Location::caller(),
+            done: this.plain.get().is_some(),
+        };
+        Some((this, caller))
     }
 
     /// Where it was made.
@@ -140,6 +160,9 @@ impl<T> OnceLock<T> {
 
     /// The value in this execution.
     fn value(&self) -> Option<&T> {
+        if self.copy.is_some() {
+            return self.plain.get();
+        }
         let values = self.values();
         let Some(index) = present(&values) else {
             return self.plain.get();
@@ -148,6 +171,27 @@ impl<T> OnceLock<T> {
         // SAFETY: a box stays where it is, and is taken out or dropped only by somebody who has the
         // cell for himself. Until then nobody writes what is in it.
         Some(unsafe { &*value })
+    }
+}
+
+impl<T> Virtual for OnceLock<T> {
+    const LENDS: bool = true;
+    const DROPS: bool = std::mem::needs_drop::<T>();
+
+    fn identity(&self) -> &Identity {
+        self.controlled.identity()
+    }
+
+    fn made(&self) -> &Made {
+        self.controlled.made()
+    }
+
+    fn is_guarded(&self) -> bool {
+        false
+    }
+
+    fn adopt(&mut self, number: CopyNumber) {
+        self.copy = Some(number);
     }
 }
 
@@ -195,7 +239,8 @@ impl<T: Eq> Eq for OnceLock<T> {}
 
 impl<T> Labelled for OnceLock<T> {
     fn thing(&self) -> Thing<'_> {
-        self.controlled.thing(self.plain.get().is_some())
+        let this = current().map_or(self, |context| context.here(self));
+        this.controlled.thing(this.plain.get().is_some())
     }
 }
 

@@ -1,0 +1,78 @@
+//! Dropping what an execution made of statics, when its threads are gone.
+//!
+//! std never drops a static, so none of this is part of the execution. Destructors are user code
+//! all the same, and may lock, load and join: they run in a coroutine of the main thread, where
+//! operations are performed as for threads that are left behind ([`super::abandon`]), except that
+//! nobody is unwound. If a destructor uses a static that is gone already, that is made anew.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use raddle_engine::ThreadId;
+use raddle_engine::check::panic::Panic;
+
+use super::Context;
+use super::abandon::AfterStop;
+
+/// How many copies are dropped after one execution. More there are only if destructors make new ones
+/// without end.
+const MAX_DROPS: usize = 100_000;
+
+impl Context {
+    /// Drops the copies of statics if all threads are gone. Gives back the first panic of a
+    /// destructor.
+    #[inline]
+    pub(crate) fn sweep(&self) -> Option<Panic> {
+        if self.statics.borrow().has_copies() {
+            self.sweep_copies()
+        } else {
+            None
+        }
+    }
+
+    #[cold]
+    fn sweep_copies(&self) -> Option<Panic> {
+        if self.slots.borrow().iter().any(|slot| !slot.home.is_empty()) {
+            return None;
+        }
+        let panics = || self.exploration.borrow().execution().panics.len();
+        let before = panics();
+        self.begin_sweep();
+        self.unwind_threads();
+        self.statics.borrow_mut().forget_copies();
+        let exploration = self.exploration.borrow();
+        exploration.execution().panics.get(before).cloned()
+    }
+
+    fn begin_sweep(&self) {
+        let mut slots = self.slots.borrow_mut();
+        let slot = &mut slots[ThreadId::MAIN.index()];
+        let body = |context: &Context, _| {
+            context.drop_copies();
+            context.drop_locals();
+        };
+        // SAFETY: nothing is borrowed.
+        slot.guard = unsafe { self.put_coroutine(&slot.home, ThreadId::MAIN, body) };
+        slot.unwinding = false;
+        slot.after_stop = AfterStop::default();
+        slot.after_stop.begin_sweep();
+    }
+
+    fn drop_copies(&self) {
+        for _ in 0..MAX_DROPS {
+            let next = self.statics.borrow_mut().next_to_drop();
+            let Some((number, copy)) = next else { return };
+            if copy.is_guarded() {
+                continue;
+            }
+            // SAFETY: it has been taken out of the table, so this is the only time.
+            let drop_it = || unsafe { copy.drop_value() };
+            match catch_unwind(AssertUnwindSafe(drop_it)) {
+                Ok(()) => self.statics.borrow_mut().give_back(number, &copy),
+                Err(payload) => {
+                    self.note_panic(&*payload);
+                    let _ = catch_unwind(AssertUnwindSafe(|| drop(payload)));
+                }
+            }
+        }
+    }
+}

@@ -137,7 +137,7 @@ impl Program {
         let started = rng.choice([1, 1, 2, 2, 2, 3]).expect("not empty");
         let longest = match (started, theme) {
             (1, _) => 5,
-            (1 | 2, Theme::Meetings) => 3,
+            (2, Theme::Meetings) => 3,
             (2, Theme::Locks | Theme::Conditions) => 2,
             (2, _) => 3,
             (_, Theme::Locks | Theme::Conditions) => 1,

@@ -222,6 +222,126 @@ fn changing_a_shared_value_changes_a_clone_or_takes_it_from_weak_handles() {
     assert_eq!(seen.kinds(), []);
 }
 
+/// What a thread of a random program does with the handles it has.
+#[derive(Clone, Copy, Debug)]
+enum Statement {
+    Clone,
+    Drop,
+    Downgrade,
+    DropWeak,
+    Upgrade,
+    TryUnwrap,
+    IntoInner,
+    GetMut,
+    MakeMut,
+    StrongCount,
+    WeakCount,
+}
+
+/// Does it and says what came of it.
+fn run(statements: &[Statement], handle: TrackedArc<Counts>) -> Vec<usize> {
+    let (mut strong, mut weak, mut results) = (vec![handle], Vec::new(), Vec::new());
+    for statement in statements {
+        let last = strong.last_mut();
+        results.push(match (statement, last) {
+            (Statement::Clone, Some(last)) => {
+                let new = last.clone();
+                strong.push(new);
+                0
+            }
+            (Statement::Drop, _) => strong.pop().map_or(0, |_| 1),
+            (Statement::Downgrade, Some(last)) => {
+                weak.push(TrackedArc::downgrade(last));
+                0
+            }
+            (Statement::DropWeak, _) => weak.pop().map_or(0, |_| 1),
+            (Statement::Upgrade, _) => {
+                let upgraded = weak.last().and_then(TrackedWeak::upgrade);
+                strong.extend(upgraded);
+                strong.len()
+            }
+            (Statement::TryUnwrap, Some(_)) => {
+                match TrackedArc::try_unwrap(strong.pop().unwrap()) {
+                    Ok(_) => 1,
+                    Err(shared) => {
+                        strong.push(shared);
+                        0
+                    }
+                }
+            }
+            (Statement::IntoInner, Some(_)) => {
+                usize::from(TrackedArc::into_inner(strong.pop().unwrap()).is_some())
+            }
+            (Statement::GetMut, Some(last)) => usize::from(TrackedArc::get_mut(last).is_some()),
+            (Statement::MakeMut, Some(last)) => {
+                let before = TrackedArc::as_ptr(last);
+                TrackedArc::make_mut(last);
+                usize::from(TrackedArc::as_ptr(last) == before)
+            }
+            (Statement::StrongCount, Some(last)) => TrackedArc::strong_count(last),
+            (Statement::WeakCount, Some(last)) => TrackedArc::weak_count(last),
+            _ => 9,
+        });
+    }
+    results
+}
+
+/// Counts its destructions.
+#[derive(Clone)]
+struct Counts(Arc<StdMutex<usize>>);
+
+impl Drop for Counts {
+    fn drop(&mut self) {
+        *self.0.lock().unwrap() += 1;
+    }
+}
+
+#[test]
+fn random_programs_behave_as_in_all_their_schedules() {
+    use Statement::{
+        Clone, Downgrade, Drop, DropWeak, GetMut, IntoInner, MakeMut, StrongCount, TryUnwrap,
+        Upgrade, WeakCount,
+    };
+    const ALL: [Statement; 13] = [
+        Clone,
+        Drop,
+        Drop,
+        Downgrade,
+        Downgrade,
+        DropWeak,
+        Upgrade,
+        TryUnwrap,
+        IntoInner,
+        GetMut,
+        MakeMut,
+        StrongCount,
+        WeakCount,
+    ];
+    let mut rng = fastrand::Rng::with_seed(5);
+    let mut most = 0;
+    for _ in 0..150 {
+        let mut body = || -> Vec<_> {
+            let statements = (0..rng.usize(1..4)).map(|_| rng.choice(ALL).unwrap());
+            statements.collect()
+        };
+        let (mine, others) = (body(), body());
+        let seen = behaviour(&Checker::new(), || {
+            let destroyed = Arc::new(StdMutex::new(0));
+            let value = TrackedArc::new(Counts(Arc::clone(&destroyed)));
+            let (handle, others) = (value.clone(), others.clone());
+            let thread = thread::spawn(move || run(&others, handle));
+            let results = run(&mine, value);
+            let results = (results, thread.join().unwrap());
+            let destroyed = *destroyed.lock().unwrap();
+            assert!(destroyed > 0, "the value is gone with its last handle");
+            (results, destroyed)
+        });
+        assert_eq!(seen.kinds(), [], "{mine:?} {others:?}");
+        most = most.max(seen.outcomes.len());
+    }
+    assert!(most > 3, "threads notice each other");
+}
+
 #[test]
 fn the_story_tells_of_handles() {
     let program = || {

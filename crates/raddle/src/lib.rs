@@ -35,7 +35,7 @@ pub mod time;
 pub mod __private;
 
 #[cfg(feature = "check")]
-pub use checker::{Checker, Memory, Reduction, Strategy, UnknownName, check};
+pub use checker::{Checker, Level, Memory, Reduction, Strategy, UnknownName, check};
 #[cfg(feature = "check")]
 pub use choose::{Alternatives, Any, any, assume, choose};
 #[cfg(feature = "check")]

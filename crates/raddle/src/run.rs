@@ -4,11 +4,13 @@ use std::panic::Location;
 use std::time::{Duration, Instant};
 
 use raddle_engine::check::Finding;
+use raddle_engine::check::lock_order::{self, LockOrder};
+use raddle_engine::object::Object;
 use raddle_engine::strategy::Reductions;
 use raddle_engine::{Ending, Execution, Exploration, Limits, strategy};
 use raddle_report::{Failure, FailureKind, Guarantee, Report, Search};
 
-use crate::checker::{Checker, Strategy};
+use crate::checker::{Checker, Level, Strategy};
 use crate::saved;
 use crate::substrate::{Context, install_hook, install_overflow_handler, run_execution};
 
@@ -16,6 +18,10 @@ const DEFAULT_EXECUTIONS: u64 = 100_000;
 const DEFAULT_TIME: Duration = Duration::from_secs(10);
 /// With `keep_going`, a search that has found this many different failures has found enough.
 const MAX_FAILURES: usize = 100;
+
+/// So many executions are looked at for the order of locks, and then every so many.
+const LOOKED_AT: u64 = 256;
+const LOOK_EVERY: u64 = 64;
 
 /// Sees every execution that counts when it has stopped.
 pub(crate) type Observer<'a> = &'a mut dyn FnMut(&Execution);
@@ -189,7 +195,15 @@ impl Worker<'_, '_> {
             if finding.is_none() {
                 finding = self.context.sweep().map(Finding::Panic);
             }
-            let over = finding.is_some_and(|finding| self.add_failure(&finding, name));
+            let mut over = finding.is_some();
+            match finding {
+                Some(finding) => over = self.add_failure(&finding, name),
+                None => {
+                    if let Some(order) = self.lock_order() {
+                        over = self.add_lock_order(&Finding::LockOrder(order), name);
+                    }
+                }
+            }
             self.context.clean_up();
             if over {
                 return true;
@@ -197,14 +211,52 @@ impl Worker<'_, '_> {
         }
     }
 
-    /// Adds a failure to the report; whether the check is over with it.
+    /// A lock order to worry about in the execution that has just stopped. Locks are taken in much the
+    /// same order in all executions, so that not all need be looked at.
+    fn lock_order(&self) -> Option<LockOrder> {
+        if self.checker.lock_order == Level::Allow {
+            return None;
+        }
+        self.context.with_execution(|execution, executions| {
+            let is_lock = |object: &&Object| matches!(object, Object::Mutex(_) | Object::RwLock(_));
+            let due = executions <= LOOKED_AT || executions % LOOK_EVERY == 0;
+            let locks = || execution.objects.iter().filter(is_lock);
+            let reads = || locks().any(|object| matches!(object, Object::RwLock(_)));
+            let worth = due && (locks().count() > 1 || reads());
+            worth.then(|| lock_order::find(execution)).flatten()
+        })
+    }
+
+    /// Adds a lock order to the report; whether the check is over with it.
     #[cold]
-    fn add_failure(&mut self, finding: &Finding, name: &'static str) -> bool {
+    fn add_lock_order(&mut self, finding: &Finding, name: &'static str) -> bool {
+        if self.checker.lock_order == Level::Deny {
+            return self.add_failure(finding, name);
+        }
+        let warning = self.named_failure(finding, name);
+        let warnings = &mut self.report.warnings;
+        let known = warnings
+            .iter()
+            .any(|other| other.message == warning.message);
+        if !known && warnings.len() < MAX_FAILURES {
+            warnings.push(warning);
+        }
+        false
+    }
+
+    fn named_failure(&self, finding: &Finding, name: &'static str) -> Failure {
         let mut failure = self.context.failure(finding);
         failure.search = match name {
             "random" => format!("random, seed {}", self.checker.seed),
             name => name.to_owned(),
         };
+        failure
+    }
+
+    /// Adds a failure to the report; whether the check is over with it.
+    #[cold]
+    fn add_failure(&mut self, finding: &Finding, name: &'static str) -> bool {
+        let failure = self.named_failure(finding, name);
         let known = self
             .report
             .failures
@@ -261,6 +313,11 @@ impl Worker<'_, '_> {
             } else {
                 failure.replay = Some(saved::command(&failure.schedule, test));
             }
+        }
+        // What may be a deadlock one day is no news when one was found.
+        let deadlock = |failure: &Failure| failure.kind == FailureKind::Deadlock;
+        if report.failures.iter().any(deadlock) {
+            report.warnings.clear();
         }
         report.elapsed = start.elapsed();
         report

@@ -17,6 +17,8 @@ pub enum FailureKind {
     Panic,
     /// Some threads can never go on.
     Deadlock,
+    /// Locks are taken in different orders.
+    LockOrder,
     /// The program behaves differently when it is run the same way.
     Nondeterminism,
     /// The program does not do what the schedule to be replayed says.
@@ -30,6 +32,7 @@ impl fmt::Display for FailureKind {
         f.write_str(match self {
             FailureKind::Panic => "panic",
             FailureKind::Deadlock => "deadlock",
+            FailureKind::LockOrder => "lock order",
             FailureKind::Nondeterminism => "nondeterminism",
             FailureKind::ScheduleMismatch => "schedule does not fit",
             FailureKind::Limit => "limit exceeded",
@@ -85,6 +88,7 @@ fn kind(finding: &Finding) -> FailureKind {
     match finding {
         Finding::Panic(_) => FailureKind::Panic,
         Finding::Deadlock(_) => FailureKind::Deadlock,
+        Finding::LockOrder(_) => FailureKind::LockOrder,
         Finding::TooManyEvents { .. } | Finding::StackOverflow(_) => FailureKind::Limit,
         Finding::Nondeterminism(divergence) => match divergence.from {
             Record::EarlierRun => FailureKind::Nondeterminism,

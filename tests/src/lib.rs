@@ -3,7 +3,6 @@
 pub mod compare;
 mod docs;
 pub mod messages;
-pub mod oracle;
 pub mod parity;
 pub mod programs;
 pub mod random_program;

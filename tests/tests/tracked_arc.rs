@@ -10,7 +10,7 @@ use std::sync::Mutex as StdMutex;
 use raddle::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use raddle::sync::{Arc, Mutex, TrackedArc, TrackedWeak};
 use raddle::{Checker, FailureKind, Strategy, thread};
-use raddle_tests::oracle::behaviour;
+use raddle_tests::compare::behaviour;
 use raddle_tests::parity::text;
 
 /// Tells which thread dropped it.

@@ -139,8 +139,8 @@ impl Trace {
 /// numbered in order of first use where that is not unique.
 pub(crate) struct Things {
     locations: Vec<String>,
-    /// By location: whether its values are truth values.
-    bools: Vec<bool>,
+    /// By location.
+    kinds: Vec<String>,
     objects: Vec<String>,
     made: Vec<(String, Option<Place>)>,
 }
@@ -175,13 +175,13 @@ impl Things {
             .cloned()
             .zip(all.iter().map(|(_, place)| place.clone()))
             .collect();
-        let bools = locations.iter().map(|(kind, _)| *kind == "AtomicBool");
-        let bools = bools.collect();
+        let kinds = locations.iter().map(|(kind, _)| (*kind).to_owned());
+        let kinds = kinds.collect();
         let objects = called[locations.len()..].to_vec();
         let locations = called[..locations.len()].to_vec();
         Things {
             locations,
-            bools,
+            kinds,
             objects,
             made,
         }
@@ -200,12 +200,11 @@ impl Things {
 
     /// Whether the location says if an end of a channel is gone.
     fn is_end(&self, index: usize) -> bool {
-        let name = &self.locations[index];
-        name.starts_with("Sender") || name.starts_with("Receiver")
+        matches!(self.kinds[index].as_str(), "Sender" | "Receiver")
     }
 
     fn describe(&self, event: &Event, execution: &Execution) -> String {
-        let show = |index: usize, value: u64| match (self.bools[index], value) {
+        let show = |index: usize, value: u64| match (self.kinds[index] == "AtomicBool", value) {
             (true, 0) => "false".to_owned(),
             (true, _) => "true".to_owned(),
             (false, value) => value.to_string(),

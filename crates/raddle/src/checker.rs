@@ -202,6 +202,7 @@ pub struct Checker {
     pub(crate) modelled: Modelled,
     pub(crate) reductions: Reductions,
     pub(crate) lock_order: Level,
+    pub(crate) shorten: bool,
     pub(crate) name: Option<String>,
 }
 
@@ -227,6 +228,7 @@ impl Checker {
             modelled: Modelled::default(),
             reductions: Reductions::default(),
             lock_order: Level::default(),
+            shorten: true,
             name: None,
         }
     }
@@ -307,6 +309,14 @@ impl Checker {
     /// an `RwLock` it reads under already, in executions that go well (a warning by default).
     pub fn lock_order(mut self, level: Level) -> Self {
         self.lock_order = level;
+        self
+    }
+
+    /// Whether to look for a shorter execution that fails in the same way, with fewer context switches
+    /// (it is done by default). That runs the body up to 400 more times for a failure, or for half a
+    /// second; these runs count nowhere.
+    pub fn shorten(mut self, shorten: bool) -> Self {
+        self.shorten = shorten;
         self
     }
 

@@ -25,6 +25,8 @@ mod run;
 #[cfg(feature = "check")]
 mod saved;
 #[cfg(feature = "check")]
+mod shorten;
+#[cfg(feature = "check")]
 mod substrate;
 pub mod sync;
 pub mod thread;

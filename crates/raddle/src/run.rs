@@ -6,12 +6,13 @@ use std::time::{Duration, Instant};
 use raddle_engine::check::Finding;
 use raddle_engine::check::lock_order::{self, LockOrder};
 use raddle_engine::object::Object;
-use raddle_engine::strategy::Reductions;
+use raddle_engine::strategy::{Planned, Reductions};
 use raddle_engine::{Ending, Execution, Exploration, Limits, strategy};
 use raddle_report::{Failure, FailureKind, Guarantee, Report, Search};
 
 use crate::checker::{Checker, Level, Strategy};
 use crate::saved;
+use crate::shorten::{Shortening, Signature, first_plan};
 use crate::substrate::{Context, install_hook, install_overflow_handler, run_execution};
 
 const DEFAULT_EXECUTIONS: u64 = 100_000;
@@ -19,6 +20,8 @@ const DEFAULT_TIME: Duration = Duration::from_secs(10);
 /// With `keep_going`, a search that has found this many different failures has found enough.
 const MAX_FAILURES: usize = 100;
 
+/// With `keep_going`, so many failures at most are told as shortly as possible.
+const MAX_SHORTENED: usize = 16;
 /// So many executions are looked at for the order of locks, and then every so many.
 const LOOKED_AT: u64 = 256;
 const LOOK_EVERY: u64 = 64;
@@ -54,6 +57,8 @@ pub(crate) fn run(
         report,
         clock,
         observer,
+        seen: Vec::new(),
+        found: None,
     };
     let mut stopped = worker.explore(body, place, &first.budget, first.name);
     for phase in phases {
@@ -160,6 +165,17 @@ struct Worker<'a, 'o> {
     report: Report,
     clock: Clock,
     observer: Option<Observer<'o>>,
+    /// Failures as they were found.
+    seen: Vec<(FailureKind, String)>,
+    /// A failure that was just added to the report.
+    found: Option<Found>,
+}
+
+/// What it takes to find a shorter story.
+struct Found {
+    signature: Signature,
+    plan: Vec<Planned>,
+    cost: (usize, usize),
 }
 
 impl Worker<'_, '_> {
@@ -205,9 +221,54 @@ impl Worker<'_, '_> {
                 }
             }
             self.context.clean_up();
+            self.shorten(body, place);
             if over {
                 return true;
             }
+        }
+    }
+
+    /// What it takes to find a shorter story than the execution that has just stopped, if it is worth
+    /// the while.
+    fn found(&self, finding: &Finding) -> Option<Found> {
+        let replayed = matches!(self.checker.strategy, Strategy::Replay(_));
+        if replayed || !self.checker.shorten || self.seen.len() > MAX_SHORTENED {
+            return None;
+        }
+        let signature = Signature::of(finding, &self.context)?;
+        let first = |execution: &Execution, _| first_plan(execution);
+        let (plan, cost) = self.context.with_execution(first)?;
+        Some(Found {
+            signature,
+            plan,
+            cost,
+        })
+    }
+
+    /// Tells the failure that was just added in fewer steps, if that can be done.
+    fn shorten(&mut self, body: &(dyn Fn() + Sync), place: &'static Location<'static>) {
+        let Some(Found {
+            signature,
+            plan,
+            cost,
+        }) = self.found.take()
+        else {
+            return;
+        };
+        let shortening = Shortening::new(self.checker, body, place, signature);
+        let shorter = shortening.run(plan, cost);
+        let Some(shorter) = shorter else { return };
+        let Some(mut failure) = self.report.failures.pop() else {
+            return;
+        };
+        failure.message = shorter.message;
+        failure.schedule = shorter.schedule;
+        failure.trace = shorter.trace;
+        // Two failures may come to the same.
+        let same = |other: &Failure| other.kind == failure.kind && other.message == failure.message;
+        if !self.report.failures.iter().any(same) {
+            self.seen.push((failure.kind, failure.message.clone()));
+            self.report.failures.push(failure);
         }
     }
 
@@ -257,13 +318,12 @@ impl Worker<'_, '_> {
     #[cold]
     fn add_failure(&mut self, finding: &Finding, name: &'static str) -> bool {
         let failure = self.named_failure(finding, name);
-        let known = self
-            .report
-            .failures
-            .iter()
-            .any(|other| other.kind == failure.kind && other.message == failure.message);
+        let key = (failure.kind, failure.message.clone());
+        let known = self.seen.contains(&key);
         if !known {
+            self.seen.push(key);
             self.report.failures.push(failure);
+            self.found = self.found(finding);
         }
         !self.checker.keep_going
             || matches!(finding, Finding::Nondeterminism(_))

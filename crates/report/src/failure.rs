@@ -70,7 +70,10 @@ fn as_text<S: Serializer>(schedule: &Schedule, serializer: S) -> Result<S::Ok, S
 impl Failure {
     /// The failure behind a finding.
     pub fn new(finding: &Finding, execution: &Execution, names: &dyn Names) -> Self {
-        let trace = Trace::of(execution, names);
+        let mut trace = Trace::of(execution, names);
+        if let Finding::Panic(panic) = finding {
+            trace.end_with_panic(panic);
+        }
         Failure {
             kind: kind(finding),
             message: text::message(finding, execution, &trace, names),

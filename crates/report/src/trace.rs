@@ -1,5 +1,6 @@
 //! An execution in the user's own names: what each thread did, to what, on which line.
 
+use raddle_engine::check::panic::Panic;
 use raddle_engine::object::{Call, Object, channel, parker};
 use raddle_engine::{
     Chance, Event, Execution, Grant, Operation, Ports, Received, SiteId, ThreadId, UpdateKind,
@@ -125,6 +126,24 @@ impl Trace {
             steps,
             things: things.made,
         }
+    }
+
+    /// Leaves out what happened after the panic, and shows the panic itself.
+    pub(crate) fn end_with_panic(&mut self, panic: &Panic) {
+        let place = panic.place.as_deref().and_then(|place| {
+            let (file, line) = place.rsplit_once(':')?.0.rsplit_once(':')?;
+            Some(Place {
+                file: file.to_owned(),
+                line: line.parse().ok()?,
+            })
+        });
+        self.steps.truncate(panic.after);
+        self.steps.push(TraceStep {
+            thread: panic.thread.index(),
+            what: "panic".to_owned(),
+            place,
+            waits: false,
+        });
     }
 
     /// What to call a thread in front of the user.

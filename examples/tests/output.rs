@@ -50,4 +50,7 @@ macro_rules! examples {
         }
     )*};
 }
-examples!(lost_update bank_transfer once_flag try_lock);
+examples!(
+    lost_update bank_transfer once_flag try_lock philosophers bounded_queue spin_lock singleton
+    worker_pool
+);

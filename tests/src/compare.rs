@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::fmt::Debug;
 use std::sync::Mutex;
 
-use raddle::{Checker, Report, Strategy};
+use raddle::{Checker, FailureKind, Report, Strategy};
 use raddle_engine::ClassEntry;
 
 /// What the executions of a program did.
@@ -25,6 +25,13 @@ pub fn compared<T: Ord + Debug + Send>(
     checker: &Checker,
     program: impl Fn() -> T + Send + Sync,
 ) -> Found<T> {
+    compare(checker, program).0
+}
+
+fn compare<T: Ord + Debug + Send>(
+    checker: &Checker,
+    program: impl Fn() -> T + Send + Sync,
+) -> (Found<T>, Report) {
     let (all, expected, _) = run(checker, Strategy::EnumeratePrivateFirst, &program);
     let (found, classes, report) = run(checker, Strategy::Exhaustive, &program);
     let missing: Vec<_> = expected.difference(&classes).take(1).collect();
@@ -37,7 +44,7 @@ pub fn compared<T: Ord + Debug + Send>(
         classes.len() as u64,
         "a class was run twice"
     );
-    found
+    (found, report)
 }
 
 /// The outcomes and the number of classes of a program in which nothing goes wrong.
@@ -47,6 +54,37 @@ pub fn outcomes<T: Ord + Debug + Send>(
     let found = compared(&Checker::new(), program);
     assert_eq!(found.failures, BTreeSet::new());
     (found.outcomes, found.classes)
+}
+
+/// Everything that a program can do, failures and all.
+pub struct Behaviour<T> {
+    /// What it returned in executions that came to their end.
+    pub outcomes: BTreeSet<T>,
+    /// How many classes it has.
+    pub classes: u64,
+    /// What the search found.
+    pub report: Report,
+}
+
+impl<T> Behaviour<T> {
+    /// What goes wrong, in the order it was found.
+    pub fn kinds(&self) -> Vec<FailureKind> {
+        let failures = self.report.failures.iter();
+        failures.map(|failure| failure.kind).collect()
+    }
+}
+
+/// As [`compared`], with the report of the search.
+pub fn behaviour<T: Ord + Debug + Send>(
+    checker: &Checker,
+    program: impl Fn() -> T + Send + Sync,
+) -> Behaviour<T> {
+    let (found, report) = compare(checker, program);
+    Behaviour {
+        outcomes: found.outcomes,
+        classes: report.executions,
+        report,
+    }
 }
 
 type Classes = HashSet<Vec<ClassEntry>>;

@@ -3,7 +3,6 @@
 pub mod compare;
 mod docs;
 pub mod messages;
-pub mod oracle;
 pub mod parity;
 pub mod programs;
 pub mod random_program;
@@ -31,11 +30,12 @@ pub fn exhaust_undisturbed(program: impl Fn() + Send + Sync) -> Report {
     exhaust_with(checker, program)
 }
 
-/// As [`exhaust`], with these settings.
+/// As [`exhaust`], with these settings. No run is added to those of the search.
 pub fn exhaust_with(checker: Checker, program: impl Fn() + Send + Sync) -> Report {
     let report = checker
         .strategy(Strategy::Exhaustive)
         .keep_going(true)
+        .shorten(false)
         .run(program);
     assert!(report.exhausted, "the search did not come to its end");
     assert_eq!(

@@ -7,7 +7,7 @@ use raddle::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use raddle::sync::{Arc, Mutex};
 use raddle::{Checker, hint, thread};
 use raddle_tests::classes;
-use raddle_tests::oracle::behaviour;
+use raddle_tests::compare::behaviour;
 use raddle_tests::parity::text;
 
 struct Shared(UnsafeCell<u32>);

@@ -5,7 +5,7 @@
 use raddle::monitor::{Discipline, Monitor};
 use raddle::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering::SeqCst};
 use raddle::sync::{Arc, Barrier, BinarySemaphore, Condvar, LazyLock, Mutex, Once, OnceLock};
-use raddle::sync::{RwLock, Semaphore, TrackedArc};
+use raddle::sync::{RwLock, Semaphore, TrackedArc, mpsc};
 use raddle::{Checker, Labelled, Strategy, label, thread};
 use raddle_tests::classes;
 
@@ -157,6 +157,19 @@ fn everything() {
     name(&pointer, "pointer");
     name(&arc, "arc");
     name(Box::new(Arc::new(Mutex::new(0))), "nobody's");
+    let (sender, receiver) = mpsc::channel();
+    let (waiting, rendezvous) = mpsc::sync_channel(1);
+    let port = raddle::port::Port::asynchronous();
+    name(&receiver, "channel");
+    name(&rendezvous, "bounded");
+    name(&port, "port");
+    sender.send(1).unwrap();
+    waiting.send(1).unwrap();
+    port.sender().send(1);
+    assert_eq!(
+        (receiver.recv(), rendezvous.recv(), port.receive()),
+        (Ok(1), Ok(1), 1)
+    );
     drop((lock.lock(), shared.read(), monitor.enter(), arc.clone()));
     condition.notify_one();
     barrier.wait();
@@ -188,6 +201,9 @@ fn everything_can_have_a_name_and_names_change_nothing_else() {
         "enter the monitor",
         "load the pointer = 0",
         "clone the arc",
+        "send to the channel",
+        "send to the bounded",
+        "send to the port",
         "drop the arc",
     ] {
         let told = steps().any(|step| step.what == expected);

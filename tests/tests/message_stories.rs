@@ -140,8 +140,7 @@ panic after 1 execution (exhaustive)
       6 │ try-receive from Channel: nothing there :39 │
       7 │ look for Sender#1: gone :39                 │
       8 │ look for Sender#2: there :39                │
-      9 │ drop Receiver :34                           │
-     10 │                                             │ drop Sender#2 :35
+      9 │ panic :39                                   │
 
   Sender#1 was made at tests/tests/message_stories.rs:34
   Receiver was made at tests/tests/message_stories.rs:34

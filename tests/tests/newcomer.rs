@@ -107,7 +107,7 @@ fn a_schedule_that_no_longer_fits_names_the_step() {
         .exits(101)
         .says("schedule does not fit after 1 execution (replay)\n")
         .says(
-            "the schedule does not fit the program: after 4 steps, thread main.1 should do \
+            "the schedule does not fit the program: after 4 steps, thread main.2 should do \
              `load`, but it is at `fetch-add`\n",
         )
         .says("help: the program has changed since the schedule was made");

@@ -10,7 +10,7 @@ use raddle::sync::Arc;
 use raddle::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
 use raddle::thread;
 use raddle::{Checker, FailureKind, Strategy};
-use raddle_tests::oracle::behaviour;
+use raddle_tests::compare::behaviour;
 use raddle_tests::parity::panics;
 use raddle_tests::same;
 

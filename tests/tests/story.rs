@@ -94,15 +94,16 @@ panic after 2 executions (exhaustive)
       1 │ spawn main.1 :12         │
       2 │ load AtomicU32 = 0 :16   │
       3 │                          │ load AtomicU32 = 0 :13
-      4 │ store 1 to AtomicU32 :17 │
-      5 │                          │ store 1 to AtomicU32 :14
+      4 │                          │ store 1 to AtomicU32 :14
+      5 │ store 1 to AtomicU32 :17 │
       6 │ join main.1 :18          │
       7 │ load AtomicU32 = 1 :19   │
+      8 │ panic :19                │
 
   AtomicU32 was made at tests/tests/story.rs:10
 
-  replay: RADDLE_REPLAY='raddle schedule 1; main: begin spawn load; main.1: begin load; main: \
-         store; main.1: store end; main: join load end' cargo test it -- --exact
+  replay: RADDLE_REPLAY='raddle schedule 1; main: begin spawn load; main.1: begin load \
+         store end; main: store join load end' cargo test it -- --exact
 "
     );
 }

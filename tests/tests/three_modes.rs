@@ -10,7 +10,7 @@ macro_rules! test_each_inside {
         /// In every execution, and as many classes as all schedules have.
         mod inside {
             use raddle::Checker;
-            use raddle_tests::oracle::behaviour;
+            use raddle_tests::compare::behaviour;
 
             $(
                 #[test]

@@ -8,7 +8,7 @@ use raddle::sync::{Arc, Condvar, Mutex};
 use raddle::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use raddle::{Checker, thread};
 use raddle_tests::classes;
-use raddle_tests::oracle::behaviour;
+use raddle_tests::compare::behaviour;
 use raddle_tests::parity::{panics, text};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -139,9 +139,14 @@ fn a_wait_that_times_out_has_lasted_so_long() {
         let third = start.elapsed();
         thread::current().unpark();
         thread::park_timeout(SECOND);
-        [first, second, third, start.elapsed()].map(|time| time.as_secs())
+        let parked = start.elapsed();
+        let (_sender, receiver) = raddle::sync::mpsc::channel::<()>();
+        assert!(receiver.recv_timeout(SECOND).is_err());
+        let (_sender, receiver) = raddle::sync::mpsc::sync_channel::<()>(0);
+        assert!(receiver.recv_timeout(SECOND).is_err());
+        [first, second, third, parked, start.elapsed()].map(|time| time.as_secs())
     });
-    assert_eq!(seen.outcomes, BTreeSet::from([[1, 2, 3, 3]]));
+    assert_eq!(seen.outcomes, BTreeSet::from([[1, 2, 3, 3, 5]]));
     assert_eq!(seen.classes, 1);
 }
 

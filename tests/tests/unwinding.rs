@@ -308,7 +308,10 @@ fn an_abandoned_thread_that_catches_everything_is_dropped_after_a_while() {
         });
         drop(lock.lock());
     };
-    let report = Checker::new().strategy(Strategy::Exhaustive).run(program);
+    let report = Checker::new()
+        .strategy(Strategy::Exhaustive)
+        .shorten(false)
+        .run(program);
     assert_eq!(first_failure(&report).0, FailureKind::Deadlock);
     assert_eq!(
         *caught.lock().unwrap(),

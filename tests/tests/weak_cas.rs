@@ -7,7 +7,7 @@ use std::sync::Mutex as StdMutex;
 use raddle::sync::Arc;
 use raddle::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering::SeqCst};
 use raddle::{Checker, Strategy, thread};
-use raddle_tests::oracle::behaviour;
+use raddle_tests::compare::behaviour;
 use raddle_tests::programs::run_threads;
 
 fn strong() -> Checker {

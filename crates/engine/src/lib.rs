@@ -18,6 +18,7 @@ pub mod memory;
 pub mod object;
 mod rng;
 pub mod schedule;
+pub mod shorten;
 pub mod strategy;
 mod subsets;
 mod world;

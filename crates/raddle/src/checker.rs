@@ -129,6 +129,35 @@ impl FromStr for Memory {
     }
 }
 
+/// What becomes of something suspicious in an execution that went well.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Level {
+    /// Nobody looks.
+    Allow,
+    /// It is a warning in the report, and printed with it.
+    #[default]
+    Warn,
+    /// It is a failure.
+    Deny,
+}
+
+impl FromStr for Level {
+    type Err = UnknownName;
+
+    fn from_str(name: &str) -> Result<Self, UnknownName> {
+        match name.to_ascii_lowercase().as_str() {
+            "allow" => Ok(Level::Allow),
+            "warn" => Ok(Level::Warn),
+            "deny" => Ok(Level::Deny),
+            _ => Err(UnknownName {
+                what: "level",
+                name: name.to_owned(),
+                valid: "allow, warn, deny",
+            }),
+        }
+    }
+}
+
 /// What an exhaustive search may leave out; see [`Checker::reduce`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -172,6 +201,8 @@ pub struct Checker {
     pub(crate) stack_size: usize,
     pub(crate) modelled: Modelled,
     pub(crate) reductions: Reductions,
+    pub(crate) lock_order: Level,
+    pub(crate) shorten: bool,
     pub(crate) name: Option<String>,
 }
 
@@ -196,6 +227,8 @@ impl Checker {
             stack_size: 256 * 1024,
             modelled: Modelled::default(),
             reductions: Reductions::default(),
+            lock_order: Level::default(),
+            shorten: true,
             name: None,
         }
     }
@@ -272,6 +305,21 @@ impl Checker {
         self
     }
 
+    /// What becomes of locks that threads take in different orders, and of a thread that reads under
+    /// an `RwLock` it reads under already, in executions that go well (a warning by default).
+    pub fn lock_order(mut self, level: Level) -> Self {
+        self.lock_order = level;
+        self
+    }
+
+    /// Whether to look for a shorter execution that fails in the same way, with fewer context switches
+    /// (it is done by default). That runs the body up to 400 more times for a failure, or for half a
+    /// second; these runs count nowhere.
+    pub fn shorten(mut self, shorten: bool) -> Self {
+        self.shorten = shorten;
+        self
+    }
+
     /// Leaves out classes of an exhaustive search that [`Reduction`] describes; can be given several
     /// times. What is left out may have failures of its own, so the report promises
     /// [`Guarantee::Reduced`](crate::Guarantee::Reduced) at most.
@@ -307,6 +355,16 @@ impl Checker {
             .parse()
             .unwrap_or_else(|error| panic!("raddle: {error}"));
         self.memory(memory)
+    }
+
+    /// For `#[raddle::test]`: the level by its name.
+    #[doc(hidden)]
+    #[track_caller]
+    pub fn lock_order_named(self, name: &str) -> Self {
+        let level = name
+            .parse()
+            .unwrap_or_else(|error| panic!("raddle: {error}"));
+        self.lock_order(level)
     }
 
     /// For `#[raddle::test]`: the time as text.

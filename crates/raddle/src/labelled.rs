@@ -20,13 +20,9 @@ pub trait Labelled {
     fn thing(&self) -> Thing<'_>;
 }
 
-/// Something that an execution can know.
+/// Something that an execution can know; nothing if it was made elsewhere and cannot be used here.
 #[doc(hidden)]
-pub struct Thing<'a> {
-    identity: &'a Identity,
-    made: Made,
-    state: State,
-}
+pub struct Thing<'a>(Option<(&'a Identity, Made, State)>);
 
 /// What it is when the execution does not know it yet.
 enum State {
@@ -36,32 +32,24 @@ enum State {
 
 impl<'a> Thing<'a> {
     pub(crate) fn object(identity: &'a Identity, made: Made, state: Object) -> Self {
-        let state = State::Object(state);
-        Thing {
-            identity,
-            made,
-            state,
-        }
+        Thing(Some((identity, made, State::Object(state))))
     }
 
     pub(crate) fn location(identity: &'a Identity, made: Made, initial: u64) -> Self {
-        let state = State::Location(initial);
-        Thing {
-            identity,
-            made,
-            state,
-        }
+        Thing(Some((identity, made, State::Location(initial))))
+    }
+
+    pub(crate) fn elsewhere() -> Self {
+        Thing(None)
     }
 }
 
 /// Gives it a name in the running execution, if there is one.
 pub fn label(labelled: &(impl Labelled + ?Sized), name: fmt::Arguments<'_>) {
     let Some(context) = current() else { return };
-    let Thing {
-        identity,
-        made,
-        state,
-    } = labelled.thing();
+    let Thing(Some((identity, made, state))) = labelled.thing() else {
+        return;
+    };
     let name = name.to_string();
     match state {
         State::Object(object) => context.label_object(identity, made, object, name),

@@ -28,6 +28,8 @@ mod run;
 #[cfg(feature = "check")]
 mod saved;
 #[cfg(feature = "check")]
+mod shorten;
+#[cfg(feature = "check")]
 mod substrate;
 pub mod sync;
 pub mod thread;
@@ -40,7 +42,7 @@ pub mod time;
 pub mod __private;
 
 #[cfg(feature = "check")]
-pub use checker::{Checker, Memory, Reduction, Strategy, UnknownName, check};
+pub use checker::{Checker, Level, Memory, Reduction, Strategy, UnknownName, check};
 #[cfg(feature = "check")]
 pub use choose::{Alternatives, Any, any, assume, choose};
 #[cfg(feature = "check")]

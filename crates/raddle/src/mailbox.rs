@@ -8,6 +8,7 @@ use raddle_engine::object::{Object, port::Port};
 use raddle_engine::{ObjectId, Operation, Ports, Received, World};
 
 use crate::identity::Identity;
+use crate::labelled::Thing;
 use crate::substrate::{Context, Made, current};
 
 /// Messages on their way, inside one execution.
@@ -45,6 +46,12 @@ impl<T> Mailbox<T> {
 
     pub(crate) fn made(&self) -> Made {
         self.made
+    }
+
+    /// What can be given a name.
+    pub(crate) fn thing(&self) -> Thing<'_> {
+        let port = |_| Thing::object(&self.identity, self.made, Object::Port(self.port.clone()));
+        self.try_context().map_or_else(Thing::elsewhere, port)
     }
 
     pub(crate) fn object(&self, context: &Context, world: &mut World) -> ObjectId {

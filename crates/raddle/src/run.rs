@@ -4,18 +4,27 @@ use std::panic::Location;
 use std::time::{Duration, Instant};
 
 use raddle_engine::check::Finding;
-use raddle_engine::strategy::Reductions;
+use raddle_engine::check::lock_order::{self, LockOrder};
+use raddle_engine::object::Object;
+use raddle_engine::strategy::{Planned, Reductions};
 use raddle_engine::{Ending, Execution, Exploration, Limits, strategy};
 use raddle_report::{Failure, FailureKind, Guarantee, Report, Search};
 
-use crate::checker::{Checker, Strategy};
+use crate::checker::{Checker, Level, Strategy};
 use crate::saved;
+use crate::shorten::{Shortening, Signature, first_plan};
 use crate::substrate::{Context, install_hook, install_overflow_handler, run_execution};
 
 const DEFAULT_EXECUTIONS: u64 = 100_000;
 const DEFAULT_TIME: Duration = Duration::from_secs(10);
 /// With `keep_going`, a search that has found this many different failures has found enough.
 const MAX_FAILURES: usize = 100;
+
+/// With `keep_going`, so many failures at most are told as shortly as possible.
+const MAX_SHORTENED: usize = 16;
+/// So many executions are looked at for the order of locks, and then every so many.
+const LOOKED_AT: u64 = 256;
+const LOOK_EVERY: u64 = 64;
 
 /// Sees every execution that counts when it has stopped.
 pub(crate) type Observer<'a> = &'a mut dyn FnMut(&Execution);
@@ -48,6 +57,8 @@ pub(crate) fn run(
         report,
         clock,
         observer,
+        seen: Vec::new(),
+        found: None,
     };
     let mut stopped = worker.explore(body, place, &first.budget, first.name);
     for phase in phases {
@@ -154,6 +165,17 @@ struct Worker<'a, 'o> {
     report: Report,
     clock: Clock,
     observer: Option<Observer<'o>>,
+    /// Failures as they were found.
+    seen: Vec<(FailureKind, String)>,
+    /// A failure that was just added to the report.
+    found: Option<Found>,
+}
+
+/// What it takes to find a shorter story.
+struct Found {
+    signature: Signature,
+    plan: Vec<Planned>,
+    cost: (usize, usize),
 }
 
 impl Worker<'_, '_> {
@@ -189,29 +211,119 @@ impl Worker<'_, '_> {
             if finding.is_none() {
                 finding = self.context.sweep().map(Finding::Panic);
             }
-            let over = finding.is_some_and(|finding| self.add_failure(&finding, name));
+            let mut over = finding.is_some();
+            match finding {
+                Some(finding) => over = self.add_failure(&finding, name),
+                None => {
+                    if let Some(order) = self.lock_order() {
+                        over = self.add_lock_order(&Finding::LockOrder(order), name);
+                    }
+                }
+            }
             self.context.clean_up();
+            self.shorten(body, place);
             if over {
                 return true;
             }
         }
     }
 
-    /// Adds a failure to the report; whether the check is over with it.
+    /// What it takes to find a shorter story than the execution that has just stopped, if it is worth
+    /// the while.
+    fn found(&self, finding: &Finding) -> Option<Found> {
+        let replayed = matches!(self.checker.strategy, Strategy::Replay(_));
+        if replayed || !self.checker.shorten || self.seen.len() > MAX_SHORTENED {
+            return None;
+        }
+        let signature = Signature::of(finding, &self.context)?;
+        let first = |execution: &Execution, _| first_plan(execution);
+        let (plan, cost) = self.context.with_execution(first)?;
+        Some(Found {
+            signature,
+            plan,
+            cost,
+        })
+    }
+
+    /// Tells the failure that was just added in fewer steps, if that can be done.
+    fn shorten(&mut self, body: &(dyn Fn() + Sync), place: &'static Location<'static>) {
+        let Some(Found {
+            signature,
+            plan,
+            cost,
+        }) = self.found.take()
+        else {
+            return;
+        };
+        let shortening = Shortening::new(self.checker, body, place, signature);
+        let shorter = shortening.run(plan, cost);
+        let Some(shorter) = shorter else { return };
+        let Some(mut failure) = self.report.failures.pop() else {
+            return;
+        };
+        failure.message = shorter.message;
+        failure.schedule = shorter.schedule;
+        failure.trace = shorter.trace;
+        // Two failures may come to the same.
+        let same = |other: &Failure| other.kind == failure.kind && other.message == failure.message;
+        if !self.report.failures.iter().any(same) {
+            self.seen.push((failure.kind, failure.message.clone()));
+            self.report.failures.push(failure);
+        }
+    }
+
+    /// A lock order to worry about in the execution that has just stopped. Locks are taken in much the
+    /// same order in all executions, so that not all need be looked at.
+    fn lock_order(&self) -> Option<LockOrder> {
+        if self.checker.lock_order == Level::Allow {
+            return None;
+        }
+        self.context.with_execution(|execution, executions| {
+            let is_lock = |object: &&Object| matches!(object, Object::Mutex(_) | Object::RwLock(_));
+            let due = executions <= LOOKED_AT || executions % LOOK_EVERY == 0;
+            let locks = || execution.objects.iter().filter(is_lock);
+            let reads = || locks().any(|object| matches!(object, Object::RwLock(_)));
+            let worth = due && (locks().count() > 1 || reads());
+            worth.then(|| lock_order::find(execution)).flatten()
+        })
+    }
+
+    /// Adds a lock order to the report; whether the check is over with it.
     #[cold]
-    fn add_failure(&mut self, finding: &Finding, name: &'static str) -> bool {
+    fn add_lock_order(&mut self, finding: &Finding, name: &'static str) -> bool {
+        if self.checker.lock_order == Level::Deny {
+            return self.add_failure(finding, name);
+        }
+        let warning = self.named_failure(finding, name);
+        let warnings = &mut self.report.warnings;
+        let known = warnings
+            .iter()
+            .any(|other| other.message == warning.message);
+        if !known && warnings.len() < MAX_FAILURES {
+            warnings.push(warning);
+        }
+        false
+    }
+
+    fn named_failure(&self, finding: &Finding, name: &'static str) -> Failure {
         let mut failure = self.context.failure(finding);
         failure.search = match name {
             "random" => format!("random, seed {}", self.checker.seed),
             name => name.to_owned(),
         };
-        let known = self
-            .report
-            .failures
-            .iter()
-            .any(|other| other.kind == failure.kind && other.message == failure.message);
+        failure
+    }
+
+    /// Adds a failure to the report; whether the check is over with it.
+    #[cold]
+    fn add_failure(&mut self, finding: &Finding, name: &'static str) -> bool {
+        let failure = self.named_failure(finding, name);
+        let key = (failure.kind, failure.message.clone());
+        let known = self.seen.contains(&key);
         if !known {
+            self.seen.push(key);
             self.report.failures.push(failure);
+            self.found = self.found(finding);
         }
         !self.checker.keep_going
             || matches!(finding, Finding::Nondeterminism(_))
@@ -261,6 +373,11 @@ impl Worker<'_, '_> {
             } else {
                 failure.replay = Some(saved::command(&failure.schedule, test));
             }
+        }
+        // What may be a deadlock one day is no news when one was found.
+        let deadlock = |failure: &Failure| failure.kind == FailureKind::Deadlock;
+        if report.failures.iter().any(deadlock) {
+            report.warnings.clear();
         }
         report.elapsed = start.elapsed();
         report

@@ -17,6 +17,8 @@ pub enum FailureKind {
     Panic,
     /// Some threads can never go on.
     Deadlock,
+    /// Locks are taken in different orders.
+    LockOrder,
     /// The program behaves differently when it is run the same way.
     Nondeterminism,
     /// The program does not do what the schedule to be replayed says.
@@ -30,6 +32,7 @@ impl fmt::Display for FailureKind {
         f.write_str(match self {
             FailureKind::Panic => "panic",
             FailureKind::Deadlock => "deadlock",
+            FailureKind::LockOrder => "lock order",
             FailureKind::Nondeterminism => "nondeterminism",
             FailureKind::ScheduleMismatch => "schedule does not fit",
             FailureKind::Limit => "limit exceeded",
@@ -67,7 +70,10 @@ fn as_text<S: Serializer>(schedule: &Schedule, serializer: S) -> Result<S::Ok, S
 impl Failure {
     /// The failure behind a finding.
     pub fn new(finding: &Finding, execution: &Execution, names: &dyn Names) -> Self {
-        let trace = Trace::of(execution, names);
+        let mut trace = Trace::of(execution, names);
+        if let Finding::Panic(panic) = finding {
+            trace.end_with_panic(panic);
+        }
         Failure {
             kind: kind(finding),
             message: text::message(finding, execution, &trace, names),
@@ -85,6 +91,7 @@ fn kind(finding: &Finding) -> FailureKind {
     match finding {
         Finding::Panic(_) => FailureKind::Panic,
         Finding::Deadlock(_) => FailureKind::Deadlock,
+        Finding::LockOrder(_) => FailureKind::LockOrder,
         Finding::TooManyEvents { .. } | Finding::StackOverflow(_) => FailureKind::Limit,
         Finding::Nondeterminism(divergence) => match divergence.from {
             Record::EarlierRun => FailureKind::Nondeterminism,

@@ -55,6 +55,8 @@ pub struct Report {
     pub exhausted: bool,
     /// What goes wrong, in the order it was found.
     pub failures: Vec<Failure>,
+    /// What went well, and may not do so for ever; each with an execution that shows it.
+    pub warnings: Vec<Failure>,
     /// How long it took.
     pub elapsed: Duration,
     classes: u64,
@@ -70,6 +72,7 @@ impl Report {
             discarded: 0,
             exhausted: false,
             failures: Vec::new(),
+            warnings: Vec::new(),
             elapsed: Duration::ZERO,
             classes: 0,
             guarantee: Guarantee::Sampled,
@@ -92,7 +95,7 @@ impl Report {
         self.guarantee
     }
 
-    /// Panics with the story of the first failure, if there is one.
+    /// Panics with the story of the first failure, if there is one; prints warnings otherwise.
     #[track_caller]
     pub fn assert_ok(&self) {
         if let Some(failure) = self.failures.first() {
@@ -102,6 +105,9 @@ impl Report {
                 more => format!("\nand {more} more failures"),
             };
             panic!("{failure}{more}");
+        }
+        for warning in &self.warnings {
+            eprintln!("warning: {warning}");
         }
     }
 }
@@ -124,6 +130,9 @@ impl fmt::Display for Report {
         write!(f, " ({}, {:.1?})", self.search.strategy, self.elapsed)?;
         for failure in &self.failures {
             write!(f, "\n\n{failure}")?;
+        }
+        for warning in &self.warnings {
+            write!(f, "\n\nwarning: {warning}")?;
         }
         Ok(())
     }

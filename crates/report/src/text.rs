@@ -6,6 +6,7 @@ use std::fmt::{self, Write};
 use raddle_engine::Execution;
 use raddle_engine::check::Finding;
 use raddle_engine::check::deadlock::Blocked;
+use raddle_engine::check::lock_order::{LockOrder, Nested};
 use raddle_engine::check::panic::Panic;
 use raddle_engine::object::{Call, channel};
 use raddle_engine::{Divergence, Operation, Record, ThreadId};
@@ -35,6 +36,7 @@ pub(crate) fn message(
                 .collect();
             lines.join("\n")
         }
+        Finding::LockOrder(order) => lock_order(order, trace, &Things::of(execution, names), names),
         Finding::TooManyEvents { limit } => format!(
             "one execution has more than {limit} events\n\
              help: if it must be so long, raise the limit with `max_events`; a loop that waits for \
@@ -64,6 +66,40 @@ fn panicked(panic: &Panic, trace: &Trace) -> String {
         );
     }
     text
+}
+
+fn lock_order(order: &LockOrder, trace: &Trace, things: &Things, names: &dyn Names) -> String {
+    let at = |site| {
+        let place = names.place(site);
+        place.map_or(String::new(), |place| format!(" at {place}"))
+    };
+    let line = |nested: &Nested| {
+        format!(
+            "{} takes {}{}, then {}{}",
+            trace.title(nested.thread),
+            things.object(nested.held.index()),
+            at(nested.since),
+            things.object(nested.taken.index()),
+            at(nested.at),
+        )
+    };
+    match order {
+        LockOrder::Circle(circle) => {
+            let lines: Vec<_> = circle.iter().map(line).collect();
+            format!(
+                "{}\n\
+                 help: if they do so at the same time, each waits for the other: take the locks in \
+                 the same order everywhere",
+                lines.join("\n")
+            )
+        }
+        LockOrder::ReadAgain(nested) => format!(
+            "{}, which it reads under already\n\
+             help: if a writer comes in between, both may wait for ever: keep one guard, or pass \
+             it on",
+            line(nested)
+        ),
+    }
 }
 
 fn waiting(

@@ -1,5 +1,6 @@
 //! An execution in the user's own names: what each thread did, to what, on which line.
 
+use raddle_engine::check::panic::Panic;
 use raddle_engine::object::{Call, Object, channel, parker};
 use raddle_engine::{
     Chance, Event, Execution, Grant, Operation, Ports, Received, SiteId, ThreadId, UpdateKind,
@@ -127,6 +128,24 @@ impl Trace {
         }
     }
 
+    /// Leaves out what happened after the panic, and shows the panic itself.
+    pub(crate) fn end_with_panic(&mut self, panic: &Panic) {
+        let place = panic.place.as_deref().and_then(|place| {
+            let (file, line) = place.rsplit_once(':')?.0.rsplit_once(':')?;
+            Some(Place {
+                file: file.to_owned(),
+                line: line.parse().ok()?,
+            })
+        });
+        self.steps.truncate(panic.after);
+        self.steps.push(TraceStep {
+            thread: panic.thread.index(),
+            what: "panic".to_owned(),
+            place,
+            waits: false,
+        });
+    }
+
     /// What to call a thread in front of the user.
     pub fn title(&self, thread: ThreadId) -> &str {
         self.threads
@@ -139,8 +158,8 @@ impl Trace {
 /// numbered in order of first use where that is not unique.
 pub(crate) struct Things {
     locations: Vec<String>,
-    /// By location: whether its values are truth values.
-    bools: Vec<bool>,
+    /// By location.
+    kinds: Vec<String>,
     objects: Vec<String>,
     made: Vec<(String, Option<Place>)>,
 }
@@ -175,13 +194,13 @@ impl Things {
             .cloned()
             .zip(all.iter().map(|(_, place)| place.clone()))
             .collect();
-        let bools = locations.iter().map(|(kind, _)| *kind == "AtomicBool");
-        let bools = bools.collect();
+        let kinds = locations.iter().map(|(kind, _)| (*kind).to_owned());
+        let kinds = kinds.collect();
         let objects = called[locations.len()..].to_vec();
         let locations = called[..locations.len()].to_vec();
         Things {
             locations,
-            bools,
+            kinds,
             objects,
             made,
         }
@@ -200,12 +219,11 @@ impl Things {
 
     /// Whether the location says if an end of a channel is gone.
     fn is_end(&self, index: usize) -> bool {
-        let name = &self.locations[index];
-        name.starts_with("Sender") || name.starts_with("Receiver")
+        matches!(self.kinds[index].as_str(), "Sender" | "Receiver")
     }
 
     fn describe(&self, event: &Event, execution: &Execution) -> String {
-        let show = |index: usize, value: u64| match (self.bools[index], value) {
+        let show = |index: usize, value: u64| match (self.kinds[index] == "AtomicBool", value) {
             (true, 0) => "false".to_owned(),
             (true, _) => "true".to_owned(),
             (false, value) => value.to_string(),

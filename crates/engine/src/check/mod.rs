@@ -1,6 +1,7 @@
 //! Checkers: each reads a finished execution and says what is wrong with it.
 
 pub mod deadlock;
+pub mod lock_order;
 pub mod panic;
 
 use crate::event::ThreadId;
@@ -15,6 +16,8 @@ pub enum Finding {
     Panic(panic::Panic),
     /// Some threads can never go on.
     Deadlock(Vec<deadlock::Blocked>),
+    /// Locks are taken in an order that may be a deadlock one day.
+    LockOrder(lock_order::LockOrder),
     /// The execution has more events than allowed.
     TooManyEvents {
         /// The limit.

@@ -78,9 +78,25 @@ pub(crate) trait Request: Copy {
 macro_rules! machines {
     ($($(#[$doc:meta])* $name:ident($module:ident);)*) => {
         /// A synchronisation object in some state.
-        #[derive(Clone, PartialEq, Eq, Debug)]
+        #[derive(PartialEq, Eq, Debug)]
         pub enum Object {
             $($(#[$doc])* $name($module::$name),)*
+        }
+
+        impl Clone for Object {
+            fn clone(&self) -> Self {
+                match self {
+                    $(Object::$name(machine) => Object::$name(machine.clone()),)*
+                }
+            }
+
+            /// Keeps the memory that the old state had, if it was one of the same kind.
+            fn clone_from(&mut self, other: &Self) {
+                match (self, other) {
+                    $((Object::$name(machine), Object::$name(other)) => machine.clone_from(other),)*
+                    (this, other) => *this = other.clone(),
+                }
+            }
         }
 
         /// A call on a synchronisation object.

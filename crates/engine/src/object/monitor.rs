@@ -18,7 +18,7 @@ pub enum Discipline {
 }
 
 /// The monitor's state.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(PartialEq, Eq, Debug)]
 pub struct Monitor {
     discipline: Discipline,
     inside: Option<ThreadId>,
@@ -86,6 +86,27 @@ impl Monitor {
             .iter()
             .position(|&(waits_for, _)| waits_for == condition)?;
         Some(self.waiting.remove(first).1)
+    }
+}
+
+// By hand, because the search copies many states, and this keeps the memory of the old ones.
+impl Clone for Monitor {
+    fn clone(&self) -> Self {
+        Monitor {
+            discipline: self.discipline,
+            inside: self.inside,
+            waiting: self.waiting.clone(),
+            signalled: self.signalled.clone(),
+            urgent: self.urgent.clone(),
+        }
+    }
+
+    fn clone_from(&mut self, other: &Self) {
+        self.discipline = other.discipline;
+        self.inside = other.inside;
+        self.waiting.clone_from(&other.waiting);
+        self.signalled.clone_from(&other.signalled);
+        self.urgent.clone_from(&other.urgent);
     }
 }
 

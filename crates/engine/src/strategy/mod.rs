@@ -6,11 +6,13 @@
 
 mod enumerate;
 pub(crate) mod exhaustive;
+mod guided;
 mod random;
 mod replay;
 
 pub use enumerate::Enumerate;
 pub use exhaustive::{Exhaustive, Reductions};
+pub use guided::{Guided, Planned};
 pub use random::Random;
 pub use replay::Replay;
 

@@ -13,6 +13,7 @@ use raddle_engine::object::{self, Object, port, semaphore};
 use raddle_engine::{ObjectId, Operation, Ports, Received, World};
 
 use crate::identity::Identity;
+use crate::labelled::{Labelled, Thing};
 use crate::mailbox::{Mailbox, check_outside};
 use crate::plain;
 use crate::plain::port::Kind;
@@ -273,6 +274,15 @@ impl<T> Clone for Sender<T> {
         };
         let made = self.made;
         Sender { made, end }
+    }
+}
+
+impl<T> Labelled for Port<T> {
+    fn thing(&self) -> Thing<'_> {
+        match &self.end {
+            End::Outside(_) => Thing::elsewhere(),
+            End::Inside(shared) => shared.mailbox.thing(),
+        }
     }
 }
 

@@ -17,8 +17,19 @@ pub(super) struct Frame {
     /// Whether the steps may be in another order than they were inserted.
     pub(super) is_mixed: bool,
     pub(super) branches: Vec<Branch>,
+    /// What could be completed now.
+    pub(super) may_be_open: MayBeOpen,
     /// Calls that can be completed now, with their outcomes; empty between two uses.
     open_calls: Vec<(EventId, u32)>,
+}
+
+/// Which calls could be completed: a completion may open any, a call opens no other.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) enum MayBeOpen {
+    Nothing,
+    CallOf(ThreadId),
+    #[default]
+    AnyCall,
 }
 
 /// Another way to go on: undo the insertions after the first `keep`, then change one thing.
@@ -400,6 +411,10 @@ impl Frame {
         let call = self.graph.push(thread, kind);
         self.graph.set_clocks(call);
         self.push_revisits(call);
+        self.may_be_open = match self.may_be_open {
+            MayBeOpen::Nothing => MayBeOpen::CallOf(thread),
+            _ => MayBeOpen::AnyCall,
+        };
     }
 
     pub(super) fn push_revisits(&mut self, send: EventId) {
@@ -416,10 +431,19 @@ impl Frame {
     /// If some call can be completed, completes the oldest one and says whose it is; every other is
     /// a branch.
     pub(super) fn complete_a_call(&mut self) -> Option<ThreadId> {
+        let one;
+        let callers = match self.may_be_open {
+            MayBeOpen::Nothing => return None,
+            MayBeOpen::CallOf(thread) => {
+                one = [thread];
+                &one[..]
+            }
+            MayBeOpen::AnyCall => &self.graph.canonical,
+        };
         let mut calls = std::mem::take(&mut self.open_calls);
         let graph = &self.graph;
         let mut object = None;
-        for &thread in &graph.canonical {
+        for &thread in callers {
             let Some((id, called, call)) = graph.pending_call(thread) else {
                 continue;
             };
@@ -429,6 +453,10 @@ impl Frame {
                 calls.push((id, state.outcomes(call, thread)));
             }
         }
+        self.may_be_open = match calls.is_empty() {
+            true => MayBeOpen::Nothing,
+            false => MayBeOpen::AnyCall,
+        };
         let oldest = calls
             .iter()
             .map(|&(id, _)| id)

@@ -21,7 +21,7 @@ mod revisit;
 mod undo;
 
 use binding::Binding;
-use frame::{Branch, Change, Frame};
+use frame::{Branch, Change, Frame, MayBeOpen};
 use graph::Kind;
 
 pub use reduce::Reductions;
@@ -147,7 +147,8 @@ impl Exhaustive {
         if std::mem::replace(&mut self.extending, true) {
             return Ok(());
         }
-        let frame = self.frames.last().expect("a run has a frame");
+        let frame = self.frames.last_mut().expect("a run has a frame");
+        frame.may_be_open = MayBeOpen::AnyCall;
         self.binding.bind_waiting_calls(&frame.graph, state)
     }
 

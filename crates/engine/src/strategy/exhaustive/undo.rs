@@ -4,6 +4,14 @@ use super::clocks::covers;
 use super::graph::{Cell, Graph, Kind, Line, Machine};
 use crate::event::{EventId, ThreadId};
 
+/// Makes the one equal to the other, keeping as much of its memory as it can.
+fn copy<T: Clone>(to: &mut Vec<T>, from: &[T]) {
+    to.truncate(from.len());
+    let (same, more) = from.split_at(to.len());
+    to.clone_from_slice(same);
+    to.extend_from_slice(more);
+}
+
 impl Graph {
     /// Undoes insertions until `keep` events are left.
     pub(crate) fn truncate(&mut self, keep: usize) {
@@ -110,9 +118,8 @@ impl Graph {
             machine
                 .completions
                 .extend(from.completions.iter().copied().take_while(|&id| keep(id)));
-            machine.states.clear();
             let states = from.states.len().min(machine.completions.len() + 1);
-            machine.states.extend_from_slice(&from.states[..states]);
+            copy(&mut machine.states, &from.states[..states]);
             machine.calls.clear();
             machine
                 .calls

@@ -10,6 +10,7 @@ use raddle_engine::object::{self, Object, channel::Answer, channel::Call};
 
 use super::{RecvError, RecvTimeoutError, SendError, TryRecvError, TrySendError};
 use crate::identity::Identity;
+use crate::labelled::Thing;
 use crate::mailbox::{Messages, used_outside};
 use crate::substrate::{Context, Made, current};
 
@@ -49,12 +50,15 @@ impl<T> Channel<T> {
         current().filter(|context| context.stamp() == self.stamp)
     }
 
+    /// What it is at first.
+    fn state(&self) -> Object {
+        Object::Channel(object::channel::Channel::new(self.bound))
+    }
+
     fn call(&self, call: Call, place: Place) -> Answer {
         let context = self.context().unwrap_or_else(|| used_outside(self.made));
         let reply = context.perform(place, |world| Operation::Call {
-            object: context.object(world, &self.identity, self.made, || {
-                Object::Channel(object::channel::Channel::new(self.bound))
-            }),
+            object: context.object(world, &self.identity, self.made, || self.state()),
             call: object::Call::Channel(call),
         });
         Answer::of(reply)
@@ -129,6 +133,13 @@ impl<T> Receiver<T> {
 
     pub(super) fn try_receive(&self, place: Place) -> Result<T, TryRecvError> {
         self.ask(|channel| channel.call(Call::TryReceive, place))
+    }
+
+    /// What can be given a name.
+    pub(super) fn thing(&self) -> Thing<'_> {
+        let channel = &*self.channel;
+        let thing = |_| Thing::object(&channel.identity, channel.made, channel.state());
+        channel.context().map_or_else(Thing::elsewhere, thing)
     }
 
     pub(super) fn receive_timeout(&self, place: Place) -> Result<T, RecvTimeoutError> {

@@ -6,8 +6,9 @@ use std::sync::mpsc as std_mpsc;
 use std::time::Duration;
 
 use super::{RecvError, RecvTimeoutError, TryRecvError, bounded, unbounded};
+use crate::labelled::{Labelled, Thing};
 use crate::mailbox::check_outside;
-use crate::substrate::Made;
+use crate::substrate::{Made, current};
 
 /// The end to receive from, as [`std::sync::mpsc::Receiver`].
 pub struct Receiver<T> {
@@ -61,14 +62,18 @@ impl<T> Receiver<T> {
     #[track_caller]
     pub fn recv_timeout(&self, timeout: Duration) -> Result<T, RecvTimeoutError> {
         let place = Location::caller();
-        match &self.end {
+        let received = match &self.end {
             End::Outside(receiver) => {
                 check_outside(self.made);
-                receiver.recv_timeout(timeout)
+                return receiver.recv_timeout(timeout);
             }
             End::Unbounded(receiver) => receiver.receive_timeout(place),
             End::Bounded(receiver) => receiver.receive_timeout(place),
+        };
+        if let (Err(RecvTimeoutError::Timeout), Some(context)) = (&received, current()) {
+            context.pass_time(timeout);
         }
+        received
     }
 
     /// The messages one by one, waiting for each, until all senders are gone.
@@ -148,6 +153,17 @@ impl<T> IntoIterator for Receiver<T> {
 // As in std: a channel is never seen half changed.
 impl<T> UnwindSafe for Receiver<T> {}
 impl<T> RefUnwindSafe for Receiver<T> {}
+
+/// Names the channel.
+impl<T> Labelled for Receiver<T> {
+    fn thing(&self) -> Thing<'_> {
+        match &self.end {
+            End::Outside(_) => Thing::elsewhere(),
+            End::Unbounded(receiver) => receiver.thing(),
+            End::Bounded(receiver) => receiver.thing(),
+        }
+    }
+}
 
 impl<T> fmt::Debug for Receiver<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -14,6 +14,7 @@ use raddle_engine::{LocationId, Operation, Received, ThreadPath, World};
 
 use super::{RecvError, RecvTimeoutError, SendError, TryRecvError};
 use crate::identity::Identity;
+use crate::labelled::Thing;
 use crate::mailbox::Mailbox;
 use crate::substrate::{Context, Made};
 
@@ -207,6 +208,11 @@ impl<T> Receiver<T> {
             self.disconnected.set(true);
             TryRecvError::Disconnected
         })
+    }
+
+    /// What can be given a name.
+    pub(super) fn thing(&self) -> Thing<'_> {
+        self.channel.mailbox.thing()
     }
 
     pub(super) fn receive_timeout(&self, place: Place) -> Result<T, RecvTimeoutError> {

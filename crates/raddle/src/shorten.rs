@@ -1,0 +1,160 @@
+//! The story of a failure with as few context switches as can be found by trying.
+//!
+//! First the failing execution is put in another order that does the same, then interruptions are
+//! taken out one by one; each time the program is run again, and what does not fail in the same way is
+//! forgotten. So what the user is shown is an execution that has been run, like any other.
+
+use std::panic::Location;
+use std::time::{Duration, Instant};
+
+use raddle_engine::check::Finding;
+use raddle_engine::strategy::{Guided, Planned};
+use raddle_engine::{Execution, Exploration, Limits, shorten};
+use raddle_report::{Failure, Names, Place};
+
+use crate::checker::Checker;
+use crate::substrate::{Context, run_execution};
+
+/// When a story is short enough.
+const MAX_RUNS: usize = 400;
+/// Longer executions are shown as they are.
+const MAX_EVENTS: usize = 5_000;
+const MAX_TIME: Duration = Duration::from_millis(500);
+
+/// What makes two failures the same, whatever the order in which things happened.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Signature {
+    /// Where a thread panicked.
+    Panic(Option<String>),
+    /// Where threads wait for ever.
+    Deadlock(Vec<Option<Place>>),
+}
+
+impl Signature {
+    /// `None` if a shorter story would not be a better one.
+    pub(crate) fn of(finding: &Finding, names: &dyn Names) -> Option<Self> {
+        match finding {
+            Finding::Panic(panic) => Some(Signature::Panic(panic.place.clone())),
+            Finding::Deadlock(blocked) => {
+                let mut places: Vec<_> = blocked.iter().map(|one| names.place(one.site)).collect();
+                places.sort_by_key(|place| place.as_ref().map(|one| (one.file.clone(), one.line)));
+                Some(Signature::Deadlock(places))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// An execution that fails in the same way.
+struct Attempt {
+    failure: Failure,
+    /// Context switches and events.
+    cost: (usize, usize),
+    /// The same in fewer pieces.
+    tidy: Vec<Planned>,
+    closer: Vec<Vec<Planned>>,
+}
+
+/// Tries to find a shorter execution that fails in the same way.
+pub(crate) struct Shortening<'a> {
+    body: &'a (dyn Fn() + Sync),
+    place: &'static Location<'static>,
+    signature: Signature,
+    context: Context,
+    runs: usize,
+    until: Instant,
+}
+
+fn cost(execution: &Execution) -> (usize, usize) {
+    (shorten::switches(execution), execution.events.len())
+}
+
+impl<'a> Shortening<'a> {
+    pub(crate) fn new(
+        checker: &Checker,
+        body: &'a (dyn Fn() + Sync),
+        place: &'static Location<'static>,
+        signature: Signature,
+    ) -> Self {
+        let limits = Limits {
+            max_events: checker.max_events,
+        };
+        let exploration = Exploration::new(Box::new(Guided::new(Vec::new())), limits);
+        Shortening {
+            body,
+            place,
+            signature,
+            context: Context::new(exploration, checker.stack_size, checker.modelled),
+            runs: 0,
+            until: Instant::now() + MAX_TIME,
+        }
+    }
+
+    /// The failure as the shortest execution that was found shows it; `None` if none is shorter.
+    pub(crate) fn run(mut self, plan: Vec<Planned>, cost: (usize, usize)) -> Option<Failure> {
+        let mut best = self.attempt(plan)?;
+        let mut improved = best.cost < cost;
+        loop {
+            let tidy = std::mem::take(&mut best.tidy);
+            if let Some(better) = self.better(tidy, best.cost) {
+                best = better;
+                improved = true;
+                continue;
+            }
+            let plans = std::mem::take(&mut best.closer);
+            let better = plans
+                .into_iter()
+                .find_map(|plan| self.better(plan, best.cost));
+            match better {
+                Some(better) => best = better,
+                None => break,
+            }
+            improved = true;
+        }
+        improved.then_some(best.failure)
+    }
+
+    fn better(&mut self, plan: Vec<Planned>, than: (usize, usize)) -> Option<Attempt> {
+        self.attempt(plan).filter(|attempt| attempt.cost < than)
+    }
+
+    /// Runs the program along the plan; `None` if it does not fail in the same way, or enough was
+    /// tried.
+    fn attempt(&mut self, plan: Vec<Planned>) -> Option<Attempt> {
+        if self.runs >= MAX_RUNS || Instant::now() >= self.until {
+            return None;
+        }
+        self.runs += 1;
+        let context = &self.context;
+        context.with_exploration(|exploration| {
+            exploration
+                .world()
+                .set_strategy(Box::new(Guided::new(plan)));
+        });
+        run_execution(context, self.body, self.place);
+        let finding = context.with_exploration(|exploration| exploration.finish());
+        let signature = finding
+            .as_ref()
+            .and_then(|finding| Signature::of(finding, context));
+        let attempt = finding
+            .filter(|_| signature.as_ref() == Some(&self.signature))
+            .map(|finding| {
+                context.with_execution(|execution, _| Attempt {
+                    failure: Failure::new(&finding, execution, context),
+                    cost: cost(execution),
+                    tidy: Planned::of(execution, shorten::in_few_pieces(execution)),
+                    closer: shorten::closer(execution),
+                })
+            });
+        context.clean_up();
+        attempt
+    }
+}
+
+/// What to try first, and what it must be better than; `None` if the story is too long for that.
+pub(crate) fn first_plan(execution: &Execution) -> Option<(Vec<Planned>, (usize, usize))> {
+    (execution.events.len() <= MAX_EVENTS).then(|| {
+        let tidy = Planned::of(execution, shorten::in_few_pieces(execution));
+        (tidy, cost(execution))
+    })
+}

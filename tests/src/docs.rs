@@ -17,6 +17,7 @@ pages! {
     messages = "messages.md"
     adopting = "adopting.md"
     limits = "limits.md"
+    primitives = "primitives.md"
     reference = "reference.md"
     architecture = "architecture.md"
 }

@@ -40,3 +40,36 @@ pub fn panics(body: impl FnOnce()) -> String {
         Err(payload) => (*payload.downcast::<&str>().expect("a text")).to_owned(),
     }
 }
+
+/// Which of the traits that std's types have or lack a type has, by name.
+#[macro_export]
+macro_rules! traits {
+    ($type:ty) => {
+        $crate::traits!($type:
+            Send, Sync, Unpin, ::std::panic::UnwindSafe, ::std::panic::RefUnwindSafe, Clone, Copy,
+            Default, PartialEq, Eq, PartialOrd, Ord, Iterator, IntoIterator, ::std::hash::Hash,
+            ::std::fmt::Debug, ::std::fmt::Display, ::std::fmt::Pointer, ::std::error::Error,
+            ::std::ops::Deref, ::std::ops::DerefMut, From<u32>, From<bool>, From<*mut u32>,
+        )
+    };
+    ($type:ty: $($trait:path,)*) => {{
+        let mut traits = Vec::new();
+        $({
+            // What a type has itself goes before what a trait gives to all.
+            struct Has<T: ?Sized>(::std::marker::PhantomData<T>);
+            #[allow(dead_code)]
+            trait Lacks {
+                const IT: bool = false;
+            }
+            impl<T: ?Sized> Lacks for Has<T> {}
+            #[allow(dead_code)]
+            impl<T: ?Sized + $trait> Has<T> {
+                const IT: bool = true;
+            }
+            if Has::<$type>::IT {
+                traits.push(stringify!($trait));
+            }
+        })*
+        (stringify!($type), traits)
+    }};
+}

@@ -3,10 +3,11 @@
 use std::mem::MaybeUninit;
 
 use raddle::cell::UnsafeCell;
-use raddle::sync::Arc;
 use raddle::sync::atomic::{AtomicBool, Ordering::SeqCst};
-use raddle::{hint, thread};
+use raddle::sync::{Arc, Mutex};
+use raddle::{Checker, hint, thread};
 use raddle_tests::classes;
+use raddle_tests::compare::behaviour;
 use raddle_tests::parity::text;
 
 struct Shared(UnsafeCell<u32>);
@@ -33,6 +34,86 @@ fn accesses_cost_no_class_and_keep_their_order() {
         assert_eq!(unsafe { *shared.0.0.get() }, 7);
     });
     assert_eq!(count, 2, "the flag is set or not");
+}
+
+#[test]
+fn a_static_is_as_at_first_in_every_execution() {
+    struct Guarded {
+        turn: Mutex<()>,
+        list: UnsafeCell<Vec<u32>>,
+    }
+    // SAFETY: the list is accessed by whoever has the lock.
+    unsafe impl Sync for Guarded {}
+    impl Guarded {
+        fn push(&self, value: u32) -> usize {
+            let _turn = self.turn.lock();
+            // SAFETY: it is this thread's turn.
+            self.list.with_mut(|list| unsafe {
+                (*list).push(value);
+                (*list).len()
+            })
+        }
+    }
+    static LOCK: Guarded = Guarded {
+        turn: Mutex::new(()),
+        list: UnsafeCell::new(Vec::new()),
+    };
+    static PAIR: [Guarded; 2] = [const {
+        Guarded {
+            turn: Mutex::new(()),
+            list: UnsafeCell::new(Vec::new()),
+        }
+    }; 2];
+    assert_eq!(LOCK.push(7), 1);
+    // Checks side by side, which have their own as well.
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                let seen = behaviour(&Checker::new(), || {
+                    assert_eq!((PAIR[1].push(5), PAIR[0].push(6)), (1, 1));
+                    let other = thread::spawn(|| LOCK.push(1));
+                    let mine = LOCK.push(2);
+                    // SAFETY: the other thread has ended.
+                    let read = |other| (other, unsafe { (*LOCK.list.get()).clone() });
+                    (mine, other.join().map(read).unwrap())
+                });
+                assert_eq!(seen.kinds(), []);
+                let expected = [(1, (2, vec![2, 1])), (2, (1, vec![1, 2]))];
+                assert_eq!(seen.outcomes, expected.into());
+                assert_eq!(seen.classes, 2);
+            });
+        }
+    });
+    assert_eq!(
+        (LOCK.push(8), PAIR[0].push(9)),
+        (2, 1),
+        "outside nothing has changed"
+    );
+}
+
+#[test]
+fn the_static_of_an_execution_is_dropped_after_it() {
+    use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+    static DROPS: AtomicU32 = AtomicU32::new(0);
+    struct Counts;
+    impl Drop for Counts {
+        fn drop(&mut self) {
+            DROPS.fetch_add(1, Relaxed);
+        }
+    }
+    struct Slot(UnsafeCell<Option<Counts>>);
+    // SAFETY: used by one thread at a time.
+    unsafe impl Sync for Slot {}
+    static SLOT: Slot = Slot(UnsafeCell::new(None));
+    let count = classes(|| {
+        raddle::choose(0..3);
+        // SAFETY: nobody else uses it.
+        SLOT.0
+            .with_mut(|slot| assert!(unsafe { (*slot).replace(Counts).is_none() }));
+    });
+    assert_eq!((count, DROPS.load(Relaxed)), (3, 3));
+    // SAFETY: as above.
+    assert!(SLOT.0.with(|slot| unsafe { (*slot).is_none() }));
 }
 
 /// The same calls on std's cell and on raddle's.

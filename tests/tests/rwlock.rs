@@ -1,7 +1,6 @@
 //! `RwLock`: its classes counted on paper, its deadlocks, poisoning, and std's behaviour.
 
 use std::collections::BTreeSet;
-use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex as StdMutex;
 
@@ -479,58 +478,4 @@ where
     'a: 'b,
 {
     guard
-}
-
-/// Which of the auto traits a type has.
-struct Has<T: ?Sized>(PhantomData<T>);
-
-trait Lacks {
-    const SEND: bool = false;
-    const SYNC: bool = false;
-    const UNWIND_SAFE: bool = false;
-    const REF_UNWIND_SAFE: bool = false;
-}
-
-impl<T: ?Sized> Lacks for Has<T> {}
-impl<T: ?Sized + Send> Has<T> {
-    const SEND: bool = true;
-}
-impl<T: ?Sized + Sync> Has<T> {
-    const SYNC: bool = true;
-}
-impl<T: ?Sized + std::panic::UnwindSafe> Has<T> {
-    const UNWIND_SAFE: bool = true;
-}
-impl<T: ?Sized + std::panic::RefUnwindSafe> Has<T> {
-    const REF_UNWIND_SAFE: bool = true;
-}
-
-#[test]
-fn it_has_stds_auto_traits() {
-    macro_rules! traits {
-        ($($type:ty),*) => {[$((
-            Has::<$type>::SEND,
-            Has::<$type>::SYNC,
-            Has::<$type>::UNWIND_SAFE,
-            Has::<$type>::REF_UNWIND_SAFE,
-        )),*]};
-    }
-    macro_rules! compare {
-        ($($data:ty),*) => {$(
-            same!(|sync| {
-                traits![
-                    sync::RwLock<$data>,
-                    sync::RwLockReadGuard<'static, $data>,
-                    sync::RwLockWriteGuard<'static, $data>
-                ]
-            });
-        )*};
-    }
-    // Both, only `Send`, only `Sync`, neither.
-    compare!(
-        u32,
-        std::cell::Cell<u32>,
-        std::sync::MutexGuard<'static, u32>,
-        std::rc::Rc<u32>
-    );
 }

@@ -1,5 +1,8 @@
 #![doc = include_str!("../README.md")]
 
+#[cfg(test)]
+extern crate self as raddle;
+
 pub mod cell;
 #[cfg(feature = "check")]
 mod checker;
@@ -30,6 +33,8 @@ mod shorten;
 mod substrate;
 pub mod sync;
 pub mod thread;
+#[cfg(test)]
+mod three_modes;
 pub mod time;
 
 #[cfg(feature = "check")]

@@ -5,7 +5,8 @@ use std::mem::offset_of;
 use std::panic::Location;
 
 use crate::identity::Identity;
-use crate::substrate::Made;
+use crate::substrate::statics::Virtual;
+use crate::substrate::{Made, current};
 
 /// A value that may be changed through a shared reference, as [`std::cell::UnsafeCell`], with
 /// loom's [`with`](Self::with) and [`with_mut`](Self::with_mut) besides.
@@ -13,6 +14,9 @@ use crate::substrate::Made;
 /// Prefer these two: they say whether the value is read or written, and for how long. A call of
 /// [`get`](Self::get) counts as one write; what is done through the pointer later is not seen.
 /// Accesses are no scheduling points, because code without data races cannot tell when they happen.
+///
+/// Inside a check, a static is as at first in every execution. What a pointer to its value points to
+/// is gone when the execution is over, so do not keep one beyond that.
 ///
 /// There is no `from_mut`, because this cell is larger than its value.
 pub struct UnsafeCell<T: ?Sized> {
@@ -47,7 +51,8 @@ impl<T> UnsafeCell<T> {
     }
 
     /// A pointer to the value of a cell that is known by a pointer only, and may not have been
-    /// made yet. Accesses through it are not seen.
+    /// made yet. Accesses through it are not seen, and that of a static is the same inside a check
+    /// and outside.
     pub const fn raw_get(this: *const Self) -> *mut T {
         this.wrapping_byte_add(offset_of!(Self, value))
             .cast_mut()
@@ -59,8 +64,7 @@ impl<T: ?Sized> UnsafeCell<T> {
     /// A pointer to the value.
     #[track_caller]
     pub fn get(&self) -> *mut T {
-        self.note(Access::Write, Location::caller());
-        self.value.get()
+        self.access(Access::Write, Location::caller())
     }
 
     /// The value, when nobody else can access it.
@@ -74,8 +78,7 @@ impl<T: ?Sized> UnsafeCell<T> {
     where
         F: FnOnce(*const T) -> R,
     {
-        self.note(Access::Read, Location::caller());
-        f(self.value.get())
+        f(self.access(Access::Read, Location::caller()))
     }
 
     /// Lets `f` read and write the value.
@@ -84,15 +87,33 @@ impl<T: ?Sized> UnsafeCell<T> {
     where
         F: FnOnce(*mut T) -> R,
     {
-        self.note(Access::Write, Location::caller());
-        f(self.value.get())
+        f(self.access(Access::Write, Location::caller()))
     }
 
-    /// Every access that can be seen passes here. No data races are looked for yet, so nothing is
-    /// made of it.
+    /// Every access that can be seen passes here; gives the place of the value in the running
+    /// execution. No data races are looked for yet, so nothing else is made of it.
     #[inline]
-    fn note(&self, access: Access, place: &'static Location<'static>) {
-        let _ = (access, place, &self.identity, self.made);
+    fn access(&self, access: Access, place: &'static Location<'static>) -> *mut T {
+        let _ = (access, place);
+        let this = current().map_or(self, |context| context.here(self));
+        this.value.get()
+    }
+}
+
+impl<T: ?Sized> Virtual for UnsafeCell<T> {
+    const LENDS: bool = true;
+    const DROPS: bool = std::mem::needs_drop::<T>();
+
+    fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    fn made(&self) -> &Made {
+        &self.made
+    }
+
+    fn is_guarded(&self) -> bool {
+        false
     }
 }
 

@@ -18,5 +18,17 @@ pub use controlled::{
 #[cfg(feature = "check")]
 pub use std::sync::atomic::{Ordering, compiler_fence};
 
+#[cfg(not(feature = "check"))]
+#[allow(deprecated, reason = "std has them too")]
+pub use std::sync::atomic::{
+    ATOMIC_BOOL_INIT, ATOMIC_ISIZE_INIT, ATOMIC_USIZE_INIT, spin_loop_hint,
+};
+
+#[cfg(feature = "check")]
+#[allow(deprecated, reason = "std has them too")]
+pub use deprecated::{ATOMIC_BOOL_INIT, ATOMIC_ISIZE_INIT, ATOMIC_USIZE_INIT, spin_loop_hint};
+
 #[cfg(feature = "check")]
 mod controlled;
+#[cfg(feature = "check")]
+mod deprecated;

@@ -34,11 +34,17 @@ pub use condvar::{Condvar, WaitTimeoutResult};
 #[cfg(feature = "check")]
 pub use mutex::{Mutex, MutexGuard};
 #[cfg(feature = "check")]
+#[allow(deprecated, reason = "std has it too")]
+pub use once::ONCE_INIT;
+#[cfg(feature = "check")]
 pub use once::{LazyLock, Once, OnceLock, OnceState};
 #[cfg(feature = "check")]
 pub use rwlock::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 #[cfg(feature = "check")]
 pub use semaphore::{BinarySemaphore, Semaphore};
+#[cfg(not(feature = "check"))]
+#[allow(deprecated, reason = "std has it too")]
+pub use std::sync::ONCE_INIT;
 #[cfg(not(feature = "check"))]
 pub use std::sync::{
     Barrier, BarrierWaitResult, Condvar, LazyLock, Mutex, MutexGuard, Once, OnceLock, OnceState,

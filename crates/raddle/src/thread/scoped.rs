@@ -58,6 +58,15 @@ where
 }
 
 impl<'scope, 'env> Scope<'scope, 'env> {
+    /// std's scope, outside a check.
+    fn std(&self) -> Option<&'scope std::thread::Scope<'scope, 'env>> {
+        let std = self.std.load(Ordering::Acquire);
+        // SAFETY: null, or set by `scope` to std's scope, which outlives every use of ours: std
+        // waits for its threads before `scope` returns. Both scopes end at the same point, so what
+        // is valid for `'scope` is valid for std's as well.
+        unsafe { std.cast::<std::thread::Scope<'scope, 'env>>().as_ref() }
+    }
+
     /// Starts a thread in this scope.
     #[track_caller]
     pub fn spawn<F, T>(&'scope self, f: F) -> ScopedJoinHandle<'scope, T>
@@ -90,7 +99,10 @@ impl<'scope, 'env> Scope<'scope, 'env> {
 
 impl fmt::Debug for Scope<'_, '_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Scope").finish_non_exhaustive()
+        match self.std() {
+            Some(std) => std.fmt(f),
+            None => f.debug_struct("Scope").finish_non_exhaustive(),
+        }
     }
 }
 
@@ -107,12 +119,7 @@ impl Builder {
         T: Send + 'scope,
     {
         let place = Location::caller();
-        let std = scope.std.load(Ordering::Acquire);
-        if !std.is_null() {
-            // SAFETY: set by `scope` to std's scope, which outlives every use of ours: std waits
-            // for its threads before `scope` returns. Both scopes end at the same point, so what
-            // is valid for `'scope` is valid for std's as well.
-            let std = unsafe { &*std.cast::<std::thread::Scope<'scope, 'env>>() };
+        if let Some(std) = scope.std() {
             let handle = self.for_std().spawn_scoped(std, f)?;
             let thread = Thread(Inner::Std(handle.thread().clone()));
             return Ok(ScopedJoinHandle {
@@ -148,10 +155,10 @@ enum Handle<'scope, T> {
     Modelled(Modelled<T>),
 }
 
-// SAFETY: as std's: the result is only ever sent, and is `Send` wherever a handle is made.
-unsafe impl<T> Send for ScopedJoinHandle<'_, T> {}
+// SAFETY: as std's: the result is only ever sent.
+unsafe impl<T: Send> Send for ScopedJoinHandle<'_, T> {}
 // SAFETY: a shared handle gives no access to the result.
-unsafe impl<T> Sync for ScopedJoinHandle<'_, T> {}
+unsafe impl<T: Send> Sync for ScopedJoinHandle<'_, T> {}
 
 impl<T> ScopedJoinHandle<'_, T> {
     /// Who the thread is.

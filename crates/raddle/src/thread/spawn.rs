@@ -1,5 +1,6 @@
 //! Starting threads and waiting for them.
 
+use std::ffi::CString;
 use std::fmt;
 use std::io;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
@@ -22,7 +23,6 @@ where
 }
 
 /// Configures a thread before it is started, as [`std::thread::Builder`].
-#[derive(Debug)]
 #[must_use = "must eventually spawn the thread"]
 pub struct Builder {
     name: Option<String>,
@@ -112,10 +112,10 @@ impl Builder {
     where
         F: FnOnce() -> T,
     {
-        assert!(
-            !self.name.as_ref().is_some_and(|name| name.contains('\0')),
-            "thread name may not contain interior null bytes"
-        );
+        if let Some(name) = &self.name {
+            // As std does, with its words.
+            CString::new(name.as_str()).expect("thread name may not contain interior null bytes");
+        }
         let name: Option<Arc<str>> = self.name.map(Into::into);
         let result = Arc::new(Mutex::new(None));
         let slot = Arc::clone(&result);
@@ -140,6 +140,16 @@ impl Builder {
             thread: Thread::modelled(context, thread, name),
             result,
         }
+    }
+}
+
+impl fmt::Debug for Builder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let same = Builder {
+            name: self.name.clone(),
+            stack_size: self.stack_size,
+        };
+        same.for_std().fmt(f)
     }
 }
 

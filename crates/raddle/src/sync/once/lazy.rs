@@ -7,7 +7,8 @@
 use std::any::TypeId;
 use std::fmt;
 use std::marker::PhantomData;
-use std::ops::Deref;
+use std::ops::{Deref, DerefMut};
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::{Mutex, PoisonError};
 
 use super::lock::OnceLock;
@@ -29,6 +30,10 @@ pub struct LazyLock<T, F = fn() -> T> {
     cell: OnceLock<T>,
     init: Mutex<Option<F>>,
 }
+
+// As std's: the lock around the initialiser would promise more.
+impl<T: UnwindSafe, F: UnwindSafe> UnwindSafe for LazyLock<T, F> {}
+impl<T: RefUnwindSafe + UnwindSafe, F: UnwindSafe> RefUnwindSafe for LazyLock<T, F> {}
 
 impl<T, F: FnOnce() -> T> LazyLock<T, F> {
     /// A value that `f` will make.
@@ -58,6 +63,19 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
                 this.init_inside()
             }),
         }
+    }
+
+    /// The value, when nobody else can access it; makes it first, if nobody has.
+    ///
+    /// # Panics
+    ///
+    /// If the initialiser panicked.
+    #[track_caller]
+    pub fn force_mut(this: &mut LazyLock<T, F>) -> &mut T {
+        if this.cell.get_mut().is_none() {
+            LazyLock::force(this);
+        }
+        this.cell.get_mut().expect("it has been made")
     }
 
     fn take_init(&self) -> Option<F> {
@@ -95,6 +113,17 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
 }
 
 impl<T, F> LazyLock<T, F> {
+    /// The value, if it has been made.
+    #[track_caller]
+    pub fn get(this: &LazyLock<T, F>) -> Option<&T> {
+        this.here().cell.get()
+    }
+
+    /// The value, if it has been made, when nobody else can access it.
+    pub fn get_mut(this: &mut LazyLock<T, F>) -> Option<&mut T> {
+        this.cell.get_mut()
+    }
+
     /// What the caller uses: in a check, a copy of its own if this is a static.
     fn here(&self) -> &Self {
         current().map_or(self, |context| context.here(self))
@@ -153,6 +182,13 @@ impl<T, F: FnOnce() -> T> Deref for LazyLock<T, F> {
     }
 }
 
+impl<T, F: FnOnce() -> T> DerefMut for LazyLock<T, F> {
+    #[track_caller]
+    fn deref_mut(&mut self) -> &mut T {
+        LazyLock::force_mut(self)
+    }
+}
+
 impl<T: Default> Default for LazyLock<T> {
     #[track_caller]
     fn default() -> LazyLock<T> {
@@ -170,7 +206,7 @@ impl<T, F> Labelled for LazyLock<T, F> {
 impl<T: fmt::Debug, F> fmt::Debug for LazyLock<T, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = f.debug_tuple("LazyLock");
-        match self.here().cell.get() {
+        match LazyLock::get(self) {
             Some(value) => text.field(value),
             None => text.field(&format_args!("<uninit>")),
         };

@@ -8,6 +8,7 @@ mod controlled;
 mod lazy;
 mod lock;
 
+use std::cell::Cell;
 use std::fmt;
 use std::panic::Location;
 
@@ -30,8 +31,17 @@ pub struct Once {
 
 /// What [`Once::call_once_force`] tells its closure, as [`std::sync::OnceState`].
 pub struct OnceState {
-    poisoned: bool,
+    /// A `Cell`, because std's cannot be shared by threads either.
+    poisoned: Cell<bool>,
 }
+
+/// A [`Once`] that has run nothing, as [`std::sync::ONCE_INIT`].
+#[deprecated(note = "use `Once::new` instead")]
+#[allow(
+    clippy::declare_interior_mutable_const,
+    reason = "to be copied, as std's"
+)]
+pub const ONCE_INIT: Once = Once::new();
 
 #[allow(clippy::new_without_default, reason = "std's has none")]
 impl Once {
@@ -69,11 +79,10 @@ impl Once {
     {
         match self.caller() {
             None => self.plain.call_once_force(|state| {
-                let poisoned = state.is_poisoned();
-                f(&OnceState { poisoned });
+                f(&OnceState::new(state.is_poisoned()));
             }),
             Some(caller) => {
-                let work = |poisoned| f(&OnceState { poisoned });
+                let work = |poisoned| f(&OnceState::new(poisoned));
                 self.controlled.run(caller, true, work);
             }
         }
@@ -134,9 +143,15 @@ impl fmt::Debug for Once {
 }
 
 impl OnceState {
+    fn new(poisoned: bool) -> Self {
+        OnceState {
+            poisoned: Cell::new(poisoned),
+        }
+    }
+
     /// Whether the closure of an earlier call panicked.
     pub fn is_poisoned(&self) -> bool {
-        self.poisoned
+        self.poisoned.get()
     }
 }
 

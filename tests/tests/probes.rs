@@ -13,8 +13,8 @@ use raddle::sync::atomic::{AtomicBool, AtomicU32, Ordering, fence};
 use raddle::sync::atomic::{Ordering::Relaxed, Ordering::SeqCst};
 use raddle::sync::{Arc, Condvar, Mutex, Semaphore};
 use raddle::{Checker, FailureKind, Strategy, hint, thread};
-use raddle_tests::exhaust;
 use raddle_tests::compare::behaviour;
+use raddle_tests::exhaust;
 use raddle_tests::programs::{join_all, run_threads};
 
 /// Everything the program returns, and what is reported if it must not return what is `wrong`.
@@ -303,4 +303,24 @@ fn a_program_that_is_not_under_control_is_named_as_such() {
     });
     let kinds: Vec<_> = report.failures.iter().map(|failure| failure.kind).collect();
     assert_eq!(kinds, [FailureKind::Nondeterminism]);
+}
+
+#[test]
+fn locks_in_both_orders_but_never_at_once_are_warned_of() {
+    let report = exhaust(|| {
+        let locks = Arc::new((Mutex::new(()), Mutex::new(())));
+        for in_order in [true, false] {
+            let locks = Arc::clone(&locks);
+            let (first, second) = if in_order { (0, 1) } else { (1, 0) };
+            let thread = thread::spawn(move || {
+                let locks = [&locks.0, &locks.1];
+                let _outer = locks[first].lock().unwrap();
+                let _inner = locks[second].lock().unwrap();
+            });
+            thread.join().unwrap();
+        }
+    });
+    assert_eq!((report.classes(), report.failures.len()), (1, 0));
+    let kinds: Vec<_> = report.warnings.iter().map(|one| one.kind).collect();
+    assert_eq!(kinds, [FailureKind::LockOrder]);
 }

@@ -262,8 +262,9 @@ fn notify_one_wakes_no_more_than_one() {
 fn notify_all_wakes_both() {
     let (seen, classes) = outcomes(undisturbed, || two_waiters(Condvar::notify_all, false));
     assert_eq!(seen, all_orders());
-    // Two orders to come, two orders to wake, two orders to take the lock again.
-    assert_eq!(classes, TOO_EARLY + 2 * 2 * 2);
+    // Two orders to come, two orders to take the lock again; the order in which they wake up before
+    // that is nobody's concern.
+    assert_eq!(classes, TOO_EARLY + 2 * 2);
 }
 
 fn wait_with_timeout() -> bool {

@@ -15,7 +15,7 @@ use crate::event::{
 };
 use crate::execution::{Execution, decides, distinguishing};
 use crate::memory::Location;
-use crate::object::Object;
+use crate::object::{Call, Object};
 use crate::rng::mix;
 use crate::strategy::{Choice, Divergence, Random, Strategy};
 
@@ -86,6 +86,8 @@ const NOT_ENABLED: usize = usize::MAX;
 struct Calls {
     waiting: Vec<ThreadId>,
     last: Option<EventId>,
+    /// All of them, if some of the object's calls are silent.
+    completed: Vec<EventId>,
 }
 
 impl State {
@@ -161,6 +163,7 @@ impl State {
         for calls in &mut self.calls[..self.objects] {
             calls.waiting.clear();
             calls.last = None;
+            calls.completed.clear();
         }
         self.objects = 0;
     }
@@ -322,7 +325,11 @@ impl State {
             }
             Operation::Call { object, call } => {
                 let reply = self.execution.objects[object.index()].apply(call, thread, outcome);
-                (self.complete_call(object, id), reply)
+                let source = match call.is_silent() {
+                    true => self.complete_silently(object, call, thread),
+                    false => self.complete_call(object, id),
+                };
+                (source, reply)
             }
         };
         let entry = &mut self.threads[thread.index()];
@@ -357,10 +364,26 @@ impl State {
         }
     }
 
+    /// Says which completed call opened this one; nobody else notices.
+    fn complete_silently(
+        &mut self,
+        object: ObjectId,
+        call: Call,
+        thread: ThreadId,
+    ) -> Option<EventId> {
+        self.leave(Ports::One(object), thread);
+        let opened_by = self.execution.objects[object.index()].opened_by(call, thread)?;
+        let completed = &self.calls[object.index()].completed;
+        completed.get(opened_by as usize).copied()
+    }
+
     /// Whoever else waits on the object may be able to go on now, or not any more.
     fn complete_call(&mut self, object: ObjectId, id: EventId) -> Option<EventId> {
         let calls = &mut self.calls[object.index()];
         let previous = calls.last.replace(id);
+        if let Object::Condvar(_) = self.execution.objects[object.index()] {
+            calls.completed.push(id);
+        }
         if let Some(mine) = calls.waiting.iter().position(|&thread| thread == id.thread) {
             calls.waiting.swap_remove(mine);
         }

@@ -76,7 +76,7 @@ fn next_ready(graph: &Graph, thread: ThreadId) -> Option<EventId> {
                     && graph.members(id).all(is_placed)
             }
         },
-        Kind::Leads { .. } => node.source.is_some_and(is_placed),
+        Kind::Leads { .. } | Kind::Silent { .. } => node.source.is_some_and(is_placed),
         Kind::Completion { object } => graph.machine(object).placed as u64 == node.value,
         Kind::Read { location } => latest(graph, location) == node.source,
         Kind::ReadForUpdate { location, .. } => {

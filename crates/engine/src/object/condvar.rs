@@ -13,16 +13,21 @@
 use super::{Machine, Request};
 use crate::event::{Reply, ThreadId};
 
-/// The condition variable's state: who waits, in the order they came.
+/// The condition variable's state: who waits, in the order they came. Those who were notified stay
+/// until they wait again, unless their time may run out: whether they have woken up by then is
+/// nobody's concern.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Condvar {
     waiters: Vec<Waiter>,
+    /// How many calls were completed, without those that wake up in silence.
+    completed: u32,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Waiter {
     thread: ThreadId,
-    notified: bool,
+    /// By which of the completed calls.
+    notified: Option<u32>,
 }
 
 /// What threads can ask of a condition variable.
@@ -54,6 +59,10 @@ impl Request for Call {
         }
     }
 
+    fn is_silent(self) -> bool {
+        self == Call::Wake { timeout: false }
+    }
+
     fn remark(self, reply: Reply) -> Option<&'static str> {
         match self {
             Call::Wait { .. } if reply.to_answer() => Some("wakes up spuriously"),
@@ -64,14 +73,19 @@ impl Request for Call {
 }
 
 impl Condvar {
-    fn is_notified(&self, thread: ThreadId) -> bool {
-        self.waiters
-            .iter()
-            .any(|waiter| waiter.thread == thread && waiter.notified)
+    /// By which of the completed calls the thread was notified.
+    fn notified(&self, thread: ThreadId) -> Option<u32> {
+        let waiter = self.waiters.iter().find(|waiter| waiter.thread == thread);
+        waiter.and_then(|waiter| waiter.notified)
     }
 
     fn not_notified(&mut self) -> impl Iterator<Item = &mut Waiter> {
-        self.waiters.iter_mut().filter(|waiter| !waiter.notified)
+        let waiters = self.waiters.iter_mut();
+        waiters.filter(|waiter| waiter.notified.is_none())
+    }
+
+    fn forget(&mut self, thread: ThreadId) {
+        self.waiters.retain(|waiter| waiter.thread != thread);
     }
 }
 
@@ -80,7 +94,7 @@ impl Machine for Condvar {
 
     fn open(&self, call: Call, by: ThreadId) -> bool {
         match call {
-            Call::Wake { timeout } => timeout || self.is_notified(by),
+            Call::Wake { timeout } => timeout || self.notified(by).is_some(),
             Call::Wait { .. } | Call::NotifyOne | Call::NotifyAll => true,
         }
     }
@@ -89,39 +103,50 @@ impl Machine for Condvar {
         match call {
             Call::Wait { spurious } => 1 + u32::from(spurious),
             Call::NotifyOne => {
-                let waiting = self.waiters.iter().filter(|waiter| !waiter.notified);
+                let waiters = self.waiters.iter();
+                let waiting = waiters.filter(|waiter| waiter.notified.is_none());
                 (waiting.count() as u32).max(1)
             }
             Call::Wake { .. } | Call::NotifyAll => 1,
         }
     }
 
+    fn opened_by(&self, _call: Call, by: ThreadId) -> Option<u32> {
+        self.notified(by)
+    }
+
     fn apply(&mut self, call: Call, by: ThreadId, outcome: u32) -> Reply {
+        if call.is_silent() {
+            return Reply::answer(false);
+        }
+        let this = self.completed;
+        self.completed += 1;
         match call {
             Call::Wait { .. } => {
                 let spurious = outcome == 1;
+                self.forget(by);
                 if !spurious {
                     self.waiters.push(Waiter {
                         thread: by,
-                        notified: false,
+                        notified: None,
                     });
                 }
                 Reply::answer(spurious)
             }
             Call::Wake { .. } => {
-                let timed_out = !self.is_notified(by);
-                self.waiters.retain(|waiter| waiter.thread != by);
+                let timed_out = self.notified(by).is_none();
+                self.forget(by);
                 Reply::answer(timed_out)
             }
             Call::NotifyOne => {
                 if let Some(waiter) = self.not_notified().nth(outcome as usize) {
-                    waiter.notified = true;
+                    waiter.notified = Some(this);
                 }
                 Reply::DONE
             }
             Call::NotifyAll => {
                 self.not_notified()
-                    .for_each(|waiter| waiter.notified = true);
+                    .for_each(|waiter| waiter.notified = Some(this));
                 Reply::DONE
             }
         }

@@ -42,6 +42,11 @@ pub(crate) trait Machine {
         None
     }
 
+    /// Which completion, counted from 0 and without silent ones, opened this silent call.
+    fn opened_by(&self, _call: Self::Call, _by: ThreadId) -> Option<u32> {
+        None
+    }
+
     /// Whether the thread has something of the object's that others may have to wait for.
     fn held_by(&self, thread: ThreadId) -> bool {
         self.blocked_by() == Some(thread)
@@ -60,6 +65,13 @@ pub(crate) trait Request: Copy {
 
     /// Whether the reply is the answer to a question.
     fn asks(self) -> bool {
+        false
+    }
+
+    /// Whether it stays open once it is, always turns out the same then, and leaves nothing behind
+    /// that another call could notice. Such a call is in no order with the others: it only comes after
+    /// the one that opened it.
+    fn is_silent(self) -> bool {
         false
     }
 
@@ -129,6 +141,15 @@ macro_rules! machines {
                 }
             }
 
+            /// Whether the call is in no order with others on its object, but for the one that
+            /// opened it.
+            #[inline]
+            pub(crate) fn is_silent(&self) -> bool {
+                match self {
+                    $(Call::$name(call) => call.is_silent(),)*
+                }
+            }
+
             /// Whether the reply is the answer to a question.
             pub fn asks(&self) -> bool {
                 match self {
@@ -167,6 +188,14 @@ macro_rules! machines {
                     $((Object::$name(machine), Call::$name(call)) => {
                         machine.apply(call, by, outcome)
                     })*
+                    (object, call) => mismatch(object, call),
+                }
+            }
+
+            /// Which completion, counted from 0 and without silent ones, opened this silent call.
+            pub(crate) fn opened_by(&self, call: Call, by: ThreadId) -> Option<u32> {
+                match (self, call) {
+                    $((Object::$name(machine), Call::$name(call)) => machine.opened_by(call, by),)*
                     (object, call) => mismatch(object, call),
                 }
             }

@@ -308,6 +308,13 @@ impl Binding {
                     && update == now
                     && graph.value(location, node.source) == value(here)
             }
+            (
+                Kind::Silent { object, call },
+                Operation::Call {
+                    object: here,
+                    call: now,
+                },
+            ) => call == now && self.bind_object(object, here),
             (Kind::Met { barrier }, Operation::Meet { barrier: here }) => {
                 self.bind_object(barrier, here)
                     && self.group(graph, state, barrier, event).is_some()
@@ -389,7 +396,7 @@ impl Binding {
             Kind::HangUp { .. } => "hang-up",
             Kind::Meet { .. } | Kind::Met { .. } => "wait",
             Kind::Leads { .. } => "is-leader",
-            Kind::Call { call, .. } => call.label(),
+            Kind::Call { call, .. } | Kind::Silent { call, .. } => call.label(),
             Kind::Completion { .. } => match graph
                 .node(EventId {
                     index: event.index - 1,

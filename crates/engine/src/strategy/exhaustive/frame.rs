@@ -4,7 +4,8 @@ use super::clocks::covers;
 use super::graph::{Graph, Kind};
 use super::reduce::Reductions;
 use super::revisit;
-use crate::event::{EventId, LocationId, SiteId, ThreadId};
+use crate::event::{EventId, LocationId, ObjectId, SiteId, ThreadId};
+use crate::object::Call;
 
 /// A graph, and the choices made in it that have alternatives left.
 #[derive(Debug, Default)]
@@ -415,6 +416,16 @@ impl Frame {
             MayBeOpen::Nothing => MayBeOpen::CallOf(thread),
             _ => MayBeOpen::AnyCall,
         };
+    }
+
+    /// Inserts a silent call, which is open.
+    pub(super) fn push_silent(&mut self, thread: ThreadId, object: ObjectId, call: Call) {
+        let machine = self.graph.machine(object);
+        let opened_by = machine.state().opened_by(call, thread);
+        let source = opened_by.map(|position| machine.completions[position as usize]);
+        let id = self.push_step(thread, Kind::Silent { object, call });
+        self.graph.node_mut(id).source = source;
+        self.graph.set_clocks(id);
     }
 
     pub(super) fn push_revisits(&mut self, send: EventId) {

@@ -79,6 +79,11 @@ pub(crate) enum Kind {
         object: ObjectId,
         call: Call,
     },
+    /// A silent call, which comes after the completion that opened it and nothing else.
+    Silent {
+        object: ObjectId,
+        call: Call,
+    },
     /// The previous event of the thread is the call it completes.
     Completion {
         object: ObjectId,

@@ -292,6 +292,10 @@ impl Exhaustive {
                 let location = binding.location(graph, state, location);
                 frame.append_write(thread, Kind::HangUp { port, location }, location, 1);
             }
+            Operation::Call { object, call } if call.is_silent() => {
+                let object = binding.object(graph, state, object);
+                frame.push_silent(thread, object, call);
+            }
             Operation::Call { .. } | Operation::Meet { .. } | Operation::Assume => {
                 unreachable!("calls are inserted on their own, and what never goes on is not")
             }
@@ -302,7 +306,10 @@ impl Exhaustive {
 
 /// Whether the operation is a send that waits for its receive.
 fn is_waited_for(operation: &Operation) -> bool {
-    matches!(operation, Operation::Call { .. } | Operation::Meet { .. })
+    match operation {
+        Operation::Call { call, .. } => !call.is_silent(),
+        operation => matches!(operation, Operation::Meet { .. }),
+    }
 }
 
 impl Strategy for Exhaustive {

@@ -1,5 +1,6 @@
 //! Locks in different orders, in executions that go well: what is said of them and what is not.
 
+use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use raddle::sync::{Arc, Mutex, RwLock};
 use raddle::{Checker, FailureKind, Guarantee, Level, Report, Strategy, thread};
 
@@ -187,5 +188,40 @@ fn a_deadlock_is_said_once() {
         });
     let kinds: Vec<_> = report.failures.iter().map(|failure| failure.kind).collect();
     assert_eq!(kinds, [FailureKind::Deadlock]);
+    assert_eq!(report.warnings.len(), 0);
+}
+
+#[test]
+fn what_a_sample_misses_is_tried() {
+    // One at a time, with hardly a chance to meet: the second thread has much to do before.
+    let program = || {
+        let locks = Arc::new((Mutex::new(()), Mutex::new(())));
+        let noise = Arc::new(AtomicU32::new(0));
+        let (other, others_noise) = (Arc::clone(&locks), Arc::clone(&noise));
+        let thread = thread::spawn(move || {
+            for _ in 0..200 {
+                others_noise.fetch_add(1, SeqCst);
+            }
+            let _second = other.1.lock().unwrap();
+            let _first = other.0.lock().unwrap();
+        });
+        {
+            let _first = locks.0.lock().unwrap();
+            let _second = locks.1.lock().unwrap();
+        }
+        thread.join().unwrap();
+    };
+    let search = |level| {
+        let checker = Checker::new().strategy(Strategy::Random);
+        checker.max_executions(3).lock_order(level).run(program)
+    };
+    assert_eq!(
+        search(Level::Allow).failures.len(),
+        0,
+        "chance does not do it"
+    );
+    let report = search(Level::Warn);
+    assert_eq!(report.failures[0].kind, FailureKind::Deadlock);
+    assert_eq!(report.failures[0].search, "directed");
     assert_eq!(report.warnings.len(), 0);
 }

@@ -306,7 +306,8 @@ impl Checker {
     }
 
     /// What becomes of locks that threads take in different orders, and of a thread that reads under
-    /// an `RwLock` it reads under already, in executions that go well (a warning by default).
+    /// an `RwLock` it reads under already, in executions that go well (a warning by default). Unless
+    /// every class was run, a few more executions try to make a deadlock of different orders.
     pub fn lock_order(mut self, level: Level) -> Self {
         self.lock_order = level;
         self

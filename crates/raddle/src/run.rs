@@ -7,7 +7,7 @@ use raddle_engine::check::Finding;
 use raddle_engine::check::lock_order::{self, LockOrder};
 use raddle_engine::object::Object;
 use raddle_engine::strategy::{Planned, Reductions};
-use raddle_engine::{Ending, Execution, Exploration, Limits, strategy};
+use raddle_engine::{Ending, Execution, Exploration, Limits, SiteId, strategy};
 use raddle_report::{Failure, FailureKind, Guarantee, Report, Search};
 
 use crate::checker::{Checker, Level, Strategy};
@@ -22,6 +22,8 @@ const MAX_FAILURES: usize = 100;
 
 /// With `keep_going`, so many failures at most are told as shortly as possible.
 const MAX_SHORTENED: usize = 16;
+/// So many executions try to make a deadlock of locks that are taken in different orders.
+const MAX_DIRECTED: u64 = 16;
 /// So many executions are looked at for the order of locks, and then every so many.
 const LOOKED_AT: u64 = 256;
 const LOOK_EVERY: u64 = 64;
@@ -58,6 +60,7 @@ pub(crate) fn run(
         clock,
         observer,
         seen: Vec::new(),
+        suspects: Vec::new(),
         found: None,
     };
     let mut stopped = worker.explore(body, place, &first.budget, first.name);
@@ -69,6 +72,9 @@ pub(crate) fn run(
             exploration.world().set_strategy(phase.strategy);
         });
         stopped = worker.explore(body, place, &phase.budget, phase.name);
+    }
+    if !stopped {
+        worker.confirm(body, place);
     }
     worker.finish(start)
 }
@@ -167,6 +173,8 @@ struct Worker<'a, 'o> {
     observer: Option<Observer<'o>>,
     /// Failures as they were found.
     seen: Vec<(FailureKind, String)>,
+    /// Places where threads take locks in different orders.
+    suspects: Vec<Vec<SiteId>>,
     /// A failure that was just added to the report.
     found: Option<Found>,
 }
@@ -272,6 +280,25 @@ impl Worker<'_, '_> {
         }
     }
 
+    /// Tries to make a deadlock of locks that were taken in different orders.
+    fn confirm(&mut self, body: &(dyn Fn() + Sync), place: &'static Location<'static>) {
+        for places in std::mem::take(&mut self.suspects) {
+            let seed = self.checker.seed;
+            let executions = self.context.with_exploration(|exploration| {
+                let strategy = strategy::Holdback::new(places, seed);
+                exploration.world().set_strategy(Box::new(strategy));
+                exploration.executions() + exploration.discarded() + MAX_DIRECTED
+            });
+            let budget = Budget {
+                executions,
+                until: None,
+            };
+            if self.explore(body, place, &budget, "directed") {
+                break;
+            }
+        }
+    }
+
     /// A lock order to worry about in the execution that has just stopped. Locks are taken in much the
     /// same order in all executions, so that not all need be looked at.
     fn lock_order(&self) -> Option<LockOrder> {
@@ -301,6 +328,10 @@ impl Worker<'_, '_> {
             .any(|other| other.message == warning.message);
         if !known && warnings.len() < MAX_FAILURES {
             warnings.push(warning);
+            if let Finding::LockOrder(LockOrder::Circle(circle)) = finding {
+                let places = circle.iter().map(|nested| nested.at);
+                self.suspects.push(places.collect());
+            }
         }
         false
     }

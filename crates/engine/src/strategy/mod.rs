@@ -7,12 +7,14 @@
 mod enumerate;
 pub(crate) mod exhaustive;
 mod guided;
+mod holdback;
 mod random;
 mod replay;
 
 pub use enumerate::Enumerate;
 pub use exhaustive::{Exhaustive, Reductions};
 pub use guided::{Guided, Planned};
+pub use holdback::Holdback;
 pub use random::Random;
 pub use replay::Replay;
 

@@ -110,12 +110,21 @@ impl Bindings {
         }
     }
 
-    /// Whether the schedule says something of what the thread's pending operation is done to.
-    pub(super) fn is_related(&self, thread: ThreadId, state: &State) -> bool {
-        let things = naming::things(state.pending(thread), state.execution());
-        things.iter().any(|thing| match thing {
-            Thing::Thread(thread) => self.threads.values().any(|bound| bound == thread),
-            thing => self.bound.contains(thing),
+    /// Whether the thread's pending operation is done to something that the schedule mentions, or
+    /// that may be what the step means.
+    pub(super) fn is_related(&self, step: &ScheduleStep, thread: ThreadId, state: &State) -> bool {
+        let execution = state.execution();
+        let things = naming::things(state.pending(thread), execution);
+        things.into_iter().any(|thing| match thing {
+            Thing::Thread(thread) => self.threads.values().any(|bound| *bound == thread),
+            thing if self.bound.contains(&thing) => true,
+            thing => {
+                let mut free = step
+                    .things
+                    .iter()
+                    .filter(|name| !self.things.contains_key(*name));
+                free.any(|name| naming::may_be_called(thing, name, execution))
+            }
         })
     }
 

@@ -94,14 +94,15 @@ impl Replay {
         }
     }
 
-    /// The steps of the schedule's thread that are still to come.
-    fn to_come(&self, name: &Arc<str>) -> impl Iterator<Item = &ScheduleStep> {
+    /// The positions of the thread's steps that are still to come.
+    fn to_come(&self, name: &Arc<str>) -> &[usize] {
         let taken = self.attempt.taken.get(name).copied().unwrap_or(0);
-        let positions = self
-            .of_thread
-            .get(name)
-            .map_or(&[][..], |all| &all[taken..]);
-        positions.iter().map(|&position| &self.steps[position])
+        self.of_thread.get(name).map_or(&[], |all| &all[taken..])
+    }
+
+    fn fit(&self, position: usize, thread: ThreadId, state: &State) -> Fit {
+        let step = &self.steps[position];
+        self.attempt.bindings.fit(step, thread, state)
     }
 
     /// A thread that can do what the schedule does not mention, before what it does mention.
@@ -113,11 +114,7 @@ impl Replay {
                 continue;
             };
             let first = found.is_none_or(|found| thread < found);
-            if first
-                && state.is_enabled(thread)
-                && self.to_come(name).next().is_some()
-                && !self.mentions(name, thread, state)
-            {
+            if first && state.is_enabled(thread) && self.is_ahead(name, thread, state) {
                 found = Some(thread);
             }
         }
@@ -125,14 +122,17 @@ impl Replay {
         found
     }
 
-    /// Whether the thread's pending operation may be a step that is still to come.
-    fn mentions(&self, name: &Arc<str>, thread: ThreadId, state: &State) -> bool {
-        let fit = |step| self.attempt.bindings.fit(step, thread, state);
-        let mut steps = self.to_come(name);
-        match steps.next() {
-            None => false,
-            Some(next) => fit(next) != Fit::No || steps.any(|step| fit(step) == Fit::Yes),
-        }
+    /// Whether something comes before the thread's next step that is none of its steps.
+    fn is_ahead(&self, name: &Arc<str>, thread: ThreadId, state: &State) -> bool {
+        let Some((&next, later)) = self.to_come(name).split_first() else {
+            return false;
+        };
+        // What differs in the end is looked at when it is the thread's turn.
+        self.attempt.stops_at != Some(next)
+            && self.fit(next, thread, state) == Fit::No
+            && later
+                .iter()
+                .all(|&step| self.fit(step, thread, state) != Fit::Yes)
     }
 
     /// A thread whose pending operation no step mentions, for a thread that waits.
@@ -142,10 +142,9 @@ impl Replay {
         enabled.sort_unstable();
         enabled.into_iter().find(|&thread| {
             let is = |name: &&Arc<str>| self.attempt.bindings.thread(name, state) == Some(thread);
-            let name = names.iter().find(is);
-            name.is_none_or(|name| {
-                let fit = |step| self.attempt.bindings.fit(step, thread, state);
-                self.to_come(name).all(|step| fit(step) == Fit::No)
+            names.iter().find(is).is_none_or(|name| {
+                let mut steps = self.to_come(name).iter();
+                steps.all(|&step| self.fit(step, thread, state) == Fit::No)
             })
         })
     }
@@ -194,7 +193,7 @@ impl Replay {
     fn pass_over(&mut self, step: &ScheduleStep, thread: ThreadId, state: &State) -> Next {
         let attempt = &mut self.attempt;
         let found = *state.pending(thread);
-        let related = attempt.bindings.is_related(thread, state);
+        let related = attempt.bindings.is_related(step, thread, state);
         if related || attempt.instead.is_none() {
             attempt.instead = Some(found);
         }

@@ -56,6 +56,10 @@ impl Newcomer {
         fs::read_to_string(self.folder.join(file)).unwrap()
     }
 
+    pub fn exists(&self, file: &str) -> bool {
+        self.folder.join(file).exists()
+    }
+
     pub fn write(&self, file: &str, text: &str) {
         let path = self.folder.join(file);
         fs::create_dir_all(path.parent().expect("a file is in a folder")).unwrap();
@@ -103,6 +107,8 @@ impl Newcomer {
             .env("PATH", std::env::join_paths(path).unwrap())
             .env("CARGO", env!("CARGO"))
             .env("CARGO_TARGET_DIR", builds().join("newcomer-target"))
+            // Others use the same builds, and have the same bugs.
+            .env("RADDLE_DIR", self.folder.join("raddle"))
             .env("CARGO_NET_OFFLINE", "true")
             // Less to write and to keep.
             .env("CARGO_INCREMENTAL", "0")

@@ -6,8 +6,10 @@ pub mod messages;
 pub mod parity;
 pub mod programs;
 pub mod random_program;
+mod told;
 
 use raddle::{Checker, Report, Strategy};
+pub use told::told;
 
 /// Runs every class of the program; panics if the search does not end or something fails.
 pub fn classes(program: impl Fn() + Send + Sync) -> u64 {

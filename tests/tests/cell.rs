@@ -174,7 +174,10 @@ fn who_spins_lets_others_go_first() {
         panic!("to be told");
     });
     let schedule = report.failures[0].schedule.to_string();
-    assert_eq!(schedule, "raddle schedule 1\nmain: begin yield end\n");
+    assert_eq!(
+        schedule,
+        "raddle schedule 2\ncheck who_spins_lets_others_go_first\nmain: begin, yield, end\n"
+    );
     // Outside a check it returns.
     hint::spin_loop();
     assert_eq!(hint::black_box(3), hint::select_unpredictable(true, 3, 4));

@@ -40,7 +40,7 @@ fn flags() {
 
 fn story(program: fn()) -> String {
     let checker = Checker::new().strategy(Strategy::Exhaustive).named("it");
-    checker.run(program).failures[0].to_string()
+    raddle_tests::told(&checker.run(program).failures[0])
 }
 
 #[test]
@@ -66,8 +66,8 @@ deadlock after 2 executions (exhaustive)
   fork[0] was made at tests/tests/label.rs:13
   fork[1] was made at tests/tests/label.rs:13
 
-  replay: RADDLE_REPLAY='raddle schedule 1; main: begin spawn spawn; main.1: begin lock; main.2: \
-         begin lock' cargo test it -- --exact
+  replay: RADDLE_REPLAY=[main: begin, spawn alice, spawn bob; alice: begin, lock fork[0]; bob: \
+         begin, lock fork[1]] cargo test it -- --exact
 "
     );
 }

@@ -64,7 +64,7 @@ fn story(program: fn()) -> String {
     let failure = &report.failures[0];
     let again = Checker::new().strategy(Strategy::Replay(failure.schedule.clone()));
     assert_eq!(again.run(program).failures[0].message, failure.message);
-    failure.to_string()
+    raddle_tests::told(failure)
 }
 
 #[test]
@@ -87,8 +87,8 @@ deadlock after 1 execution (exhaustive)
   Port#1 was made at tests/tests/message_stories.rs:10
   Port#2 was made at tests/tests/message_stories.rs:10
 
-  replay: RADDLE_REPLAY='raddle schedule 1; main: begin spawn; main.1: begin send; main: receive' \
-         cargo test it -- --exact
+  replay: RADDLE_REPLAY=[main: begin, spawn asker; asker: begin, send Port#1; main: receive Port#1] cargo \
+         test it -- --exact
 "
     );
 }
@@ -113,8 +113,7 @@ deadlock after 1 execution (exhaustive)
   Port#2 was made at tests/tests/message_stories.rs:22
   Port#3 was made at tests/tests/message_stories.rs:24
 
-  replay: RADDLE_REPLAY='raddle schedule 1; main: begin spawn; main.1: begin send' cargo test it \
-         -- --exact
+  replay: RADDLE_REPLAY=[main: begin, spawn main.1; main.1: begin, send Port#3] cargo test it -- --exact
 "
     );
 }
@@ -147,8 +146,9 @@ panic after 1 execution (exhaustive)
   Sender#2 was made at tests/tests/message_stories.rs:35
   Channel was made at tests/tests/message_stories.rs:34
 
-  replay: RADDLE_REPLAY='raddle schedule 1; main: begin spawn hang-up; main.1: begin load send; \
-         main: receive try-receive load load store end; main.1: hang-up end' cargo test it -- --exact
+  replay: RADDLE_REPLAY=[main: begin, spawn main.1, hang-up Channel; main.1: begin, load Receiver, send \
+         Channel; main: receive Channel, try-receive Channel, load Sender#1, load Sender#2, store \
+         Receiver, end; main.1: hang-up Channel, end] cargo test it -- --exact
 "
     );
 }
@@ -172,8 +172,8 @@ deadlock after 1 execution (exhaustive)
 
   Channel was made at tests/tests/message_stories.rs:44
 
-  replay: RADDLE_REPLAY='raddle schedule 1; main: begin clone spawn send; main.1: begin' cargo \
-         test it -- --exact
+  replay: RADDLE_REPLAY=[main: begin, clone Channel, spawn main.1, send Channel; main.1: begin] cargo test \
+         it -- --exact
 "
     );
 }
@@ -200,8 +200,8 @@ deadlock after 1 execution (exhaustive)
   Channel#1 was made at tests/tests/message_stories.rs:53
   Channel#2 was made at tests/tests/message_stories.rs:57
 
-  replay: RADDLE_REPLAY='raddle schedule 1; main: begin clone spawn hang-up send; main.1: begin \
-         receive' cargo test it -- --exact
+  replay: RADDLE_REPLAY=[main: begin, clone Channel#1, spawn main.1, hang-up Channel#1, send Channel#2; \
+         main.1: begin, receive Channel#1] cargo test it -- --exact
 "
     );
 }

@@ -51,12 +51,9 @@ fn a_lost_update_is_found_and_replayed_by_the_printed_line() {
         .says("│ store 1 to AtomicU32 :15 │\n")
         .says("AtomicU32 was made at src/lib.rs:10\n");
     let line = test.replay_line();
+    assert!(line.starts_with("RADDLE_REPLAY=r1."), "{line}");
     assert!(
-        line.starts_with("RADDLE_REPLAY='raddle schedule 1; main: begin "),
-        "{line}"
-    );
-    assert!(
-        line.ends_with("' cargo test tests::nothing_is_lost -- --exact"),
+        line.ends_with(" cargo test tests::nothing_is_lost -- --exact"),
         "{line}"
     );
     let replay = tally.shell(&line).exits(101);
@@ -108,10 +105,110 @@ fn a_schedule_that_no_longer_fits_names_the_step() {
         .says("schedule does not fit after 1 execution (replay)\n")
         .says(
             "the schedule does not fit the program: after 4 steps, thread main.2 should do \
-             `load`, but it is at `fetch-add`\n",
+             `load AtomicU32`, but it is at `fetch-add AtomicU32`\n",
         )
         .says("help: the program has changed since the schedule was made");
     tally.cargo("test").exits(0);
+}
+
+#[test]
+fn a_failure_is_found_again_at_once_until_it_is_gone() {
+    let tally = Newcomer::new("found_again", "tally");
+    let first = tally.cargo("test").exits(101);
+    first.says("panic after 2 executions (exhaustive)\n");
+    let saved = "raddle/tally/tests.nothing_is_lost.schedule";
+    let schedule = tally.read(saved);
+    assert!(schedule.starts_with("raddle schedule 2\ncheck tests::nothing_is_lost\nmain: begin, "));
+    let again = tally.cargo("test").exits(101);
+    again
+        .says("panic after 1 execution (saved schedule)\n")
+        .says("note: found again by the saved schedule ");
+    assert_eq!(again.replay_line(), first.replay_line());
+    // Something else comes into the program; the schedule still fits.
+    let load = "let seen = self.0.load(SeqCst);";
+    tally.replace(
+        "src/lib.rs",
+        load,
+        &format!("assert_eq!(AtomicU32::new(7).load(SeqCst), 7);\n\n        {load}"),
+    );
+    tally
+        .cargo("test")
+        .exits(101)
+        .says("panic after 1 execution (saved schedule)\n");
+    let kept = "tests/schedules/tests.nothing_is_lost/first.schedule";
+    tally.write(kept, &schedule);
+    tally
+        .cargo("test")
+        .exits(101)
+        .says("panic after 1 execution (regression schedule)\n")
+        .says("/tests/schedules/tests.nothing_is_lost/first.schedule\n");
+    // Neither fits once the bug is gone: the one is removed, the other stays.
+    tally.replace("src/lib.rs", load, "self.0.fetch_add(1, SeqCst);");
+    tally.replace(
+        "src/lib.rs",
+        "        self.0.store(seen + 1, SeqCst);\n",
+        "",
+    );
+    tally
+        .cargo("test -- --nocapture")
+        .exits(0)
+        .says("raddle: `tests::nothing_is_lost`: the regression test ")
+        .says(" tests nothing: the schedule does not fit the program: after ")
+        .says("raddle: `tests::nothing_is_lost`: the saved schedule ")
+        .says(" was removed: the schedule does not fit the program: after ");
+    assert!(!tally.exists(saved));
+    assert_eq!(tally.read(kept), schedule);
+    tally.write(kept, "oops");
+    tally
+        .cargo("test")
+        .exits(101)
+        .says("first.schedule: not a schedule: the first line must be `raddle schedule 2`");
+}
+
+#[test]
+fn what_is_given_to_replay_is_checked() {
+    let tally = Newcomer::new("bad_input", "tally");
+    let line = tally.cargo("test").exits(101).replay_line();
+    let token = line.strip_prefix("RADDLE_REPLAY=").unwrap();
+    let token = token.split(' ').next().unwrap();
+    let with = |variable: &str, value: &str| {
+        let mut command = tally.command(env!("CARGO"));
+        let test = "test --offline tests::nothing_is_lost -- --exact";
+        finish(command.args(test.split(' ')).env(variable, value)).exits(101)
+    };
+    let replay = |value: &str| with("RADDLE_REPLAY", value);
+    let cut_off = &token[..token.len() - 9];
+    replay(cut_off).says(&format!(
+        "raddle: RADDLE_REPLAY: the token is cut off: only {} of its {} characters are there; copy \
+         all of it",
+        cut_off.len(),
+        token.len()
+    ));
+    let changed = format!("{}AAAA", &token[..token.len() - 4]);
+    replay(&changed).says("raddle: RADDLE_REPLAY: the token was changed: its checksum is wrong");
+    replay("r1.?").says("raddle: RADDLE_REPLAY: not a token: it has a `?`");
+    replay("r0.AAAA")
+        .says("raddle: RADDLE_REPLAY: a token of version 0, which an older raddle wrote");
+    replay("r9.AAAA")
+        .says("raddle: RADDLE_REPLAY: a token of version 9, which a newer raddle wrote");
+    replay("lost").says("raddle: RADDLE_REPLAY: `lost` is neither a token nor a schedule");
+    replay("raddle schedule 2; check tests::other 3; main: begin").says(
+        "raddle: RADDLE_REPLAY: the schedule is of check 3 of `tests::other`, and this is \
+         `tests::nothing_is_lost`; run that test alone: cargo test tests::other -- --exact",
+    );
+    with("RADDLE_STRATEGY", "pct9").says(
+        "raddle: RADDLE_STRATEGY: unknown strategy `pct9`; there are: auto, exhaustive, random, \
+         enumerate",
+    );
+    // A folder that nobody can write to, not even root.
+    let unsaved = with("RADDLE_DIR", "/dev/null");
+    unsaved
+        .says("panic after 2 executions (exhaustive)\n")
+        .says(
+            "note: the schedule could not be saved as \
+             \"/dev/null/tally/tests.nothing_is_lost.schedule\": Not a directory (os error 20)\n",
+        );
+    assert_eq!(unsaved.replay_line(), line);
 }
 
 #[test]
@@ -260,8 +357,6 @@ fn cargo_raddle() -> PathBuf {
 #[test]
 fn cargo_raddle_tests_and_replays() {
     let tally = Newcomer::new("command_line", "tally");
-    // The saved schedule goes by the test's name, and other tests here use the same target folder.
-    tally.replace("src/lib.rs", "fn nothing_is_lost", "fn nothing_is_missing");
     let program = cargo_raddle();
     let raddle = |words: &str| {
         finish(
@@ -275,19 +370,26 @@ fn cargo_raddle_tests_and_replays() {
         .exits(1)
         .says(" (random, seed 7)\n")
         .says("an update was lost");
-    raddle("replay tests::nothing_is_missing")
+    raddle("replay tests::nothing_is_lost")
         .exits(1)
         .says("panic after 1 execution (replay)\n")
         .says("an update was lost");
-    raddle("replay tests::nothing_is_mising")
+    raddle("replay tests::nothing_is_lots")
         .exits(2)
-        .says("error: no test is named `tests::nothing_is_mising`")
-        .says("did you mean `tests::nothing_is_missing`?");
+        .says("error: no test is named `tests::nothing_is_lots`")
+        .says("did you mean `tests::nothing_is_lost`?");
+    raddle("test")
+        .exits(1)
+        .says("panic after 1 execution (saved schedule)\n")
+        .says("note: found again by the saved schedule ");
     raddle("test one_and_one").exits(0);
     raddle("test --budget soon").exits(2);
     tally.replace("src/lib.rs", LOST, KEPT);
-    raddle("test").exits(0);
-    raddle("replay tests::nothing_is_missing")
+    raddle("replay tests::nothing_is_lost")
         .exits(1)
         .says("the schedule does not fit the program");
+    raddle("test").exits(0);
+    raddle("replay tests::nothing_is_lost")
+        .exits(2)
+        .says("no schedule is saved for `tests::nothing_is_lost`");
 }

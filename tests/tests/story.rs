@@ -65,7 +65,7 @@ fn checker() -> Checker {
 
 fn story(program: fn()) -> String {
     let report = checker().run(program);
-    report.failures[0].to_string()
+    raddle_tests::told(&report.failures[0])
 }
 
 /// Who did what; the place of main's beginning is where the check was started.
@@ -102,8 +102,9 @@ panic after 2 executions (exhaustive)
 
   AtomicU32 was made at tests/tests/story.rs:10
 
-  replay: RADDLE_REPLAY='raddle schedule 1; main: begin spawn load; main.1: begin load \
-         store end; main: store join load end' cargo test it -- --exact
+  replay: RADDLE_REPLAY=[main: begin, spawn main.1, load AtomicU32; main.1: begin, load \
+         AtomicU32, store AtomicU32, end; main: store AtomicU32, join main.1, load AtomicU32, \
+         end] cargo test it -- --exact
 "
     );
 }
@@ -131,8 +132,8 @@ deadlock after 2 executions (exhaustive)
   Mutex#1 was made at tests/tests/story.rs:23
   Mutex#2 was made at tests/tests/story.rs:23
 
-  replay: RADDLE_REPLAY='raddle schedule 1; main: begin spawn spawn; main.1: begin lock; main.2: \
-         begin lock' cargo test it -- --exact
+  replay: RADDLE_REPLAY=[main: begin, spawn alice, spawn bob; alice: begin, lock Mutex#1; bob: \
+         begin, lock Mutex#2] cargo test it -- --exact
 "
     );
 }
@@ -153,7 +154,7 @@ deadlock after 1 execution (exhaustive)
 
   Mutex was made at tests/tests/story.rs:46
 
-  replay: RADDLE_REPLAY='raddle schedule 1; main: begin lock try-lock' cargo test it -- --exact
+  replay: RADDLE_REPLAY=[main: begin, lock Mutex, try-lock Mutex] cargo test it -- --exact
 "
     );
 }
@@ -201,8 +202,8 @@ fn a_schedule_of_another_program_says_where_it_does_not_fit() {
     let replayed = checker().strategy(replay).run(panic_in_a_choice);
     assert_eq!(
         replayed.failures[0].message,
-        "the schedule does not fit the program: after 2 steps, thread main should do `load`, \
-         but it is at `join`\n\
+        "the schedule does not fit the program: after 2 steps, thread main should do \
+         `load AtomicU32`, but it is at `join main.1`\n\
          help: the program has changed since the schedule was made, or it is another test's; run \
          the test without a schedule to get a new one"
     );

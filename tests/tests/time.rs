@@ -252,7 +252,10 @@ fn a_sleep_is_told() {
     let mut steps = report.failures[0].trace.steps.iter();
     assert!(steps.any(|step| step.what == "sleep 20ms"));
     let schedule = report.failures[0].schedule.to_string();
-    assert_eq!(schedule, "raddle schedule 1\nmain: begin sleep end\n");
+    assert_eq!(
+        schedule,
+        "raddle schedule 2\ncheck a_sleep_is_told\nmain: begin, sleep, end\n"
+    );
 }
 
 /// What can be compared of a clock that is real: everything but what it shows.

@@ -155,7 +155,7 @@ fn not_trying_again_is_caught_told_and_replayed() {
         let steps = failure.trace.steps.iter();
         assert_eq!(steps.filter(|step| step.what == told).count(), 2);
         let schedule = failure.schedule.to_string();
-        assert_eq!(schedule.matches("compare-exchange=1").count(), 2);
+        assert_eq!(schedule.matches("compare-exchange AtomicBool=1").count(), 2);
         let replay = Strategy::Replay(schedule.parse().unwrap());
         let replayed = Checker::new().strategy(replay).run(does_not_try_again);
         assert_eq!(replayed.failures[0].message, failure.message);

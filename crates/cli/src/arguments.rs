@@ -31,10 +31,12 @@ const REPLAY_HELP: &str = "\
 Examples:
   cargo raddle replay tests::counter                        the schedule that its last failure saved
   cargo raddle replay tests::counter counter.schedule       a schedule in a file
+  cargo raddle replay tests::counter r1.OAECaXQDAQ          a token that a failure printed
   cargo raddle replay tests::counter 'raddle schedule ...'  the text of a schedule
 
 Environment:
   RADDLE_REPLAY  set to SCHEDULE, or to the file that has it
+  RADDLE_DIR     where schedules are saved, if not in `target/raddle`
   CARGO          the cargo to run; cargo sets it
   NO_COLOR       no colours, if set
 ";
@@ -93,7 +95,7 @@ pub struct ReplayArguments {
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     pub test: String,
 
-    /// The text of a schedule, or a file that has it; without it, the file
+    /// A token, the text of a schedule, or a file that has it; without it, the file
     /// `target/raddle/BINARY/TEST.schedule`, with `.` for each `::` of the name.
     pub schedule: Option<OsString>,
 }

@@ -73,8 +73,8 @@ impl fmt::Display for Error {
             }
             Self::NotASchedule { given } => write!(
                 formatter,
-                "`{}` is neither a file nor a schedule\n  \
-                 help: the text of a schedule starts with `{SCHEDULE_HEADER}`",
+                "`{}` is neither a file nor a schedule nor a token\n  \
+                 help: the text of a schedule starts with `{SCHEDULE_HEADER}`, a token with `r1.`",
                 given.display(),
             ),
             Self::NoSavedSchedule { test, path } => write!(

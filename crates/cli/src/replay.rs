@@ -1,5 +1,6 @@
 //! `cargo raddle replay`: one test, on one schedule.
 
+use std::env;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{self, Path, PathBuf};
@@ -11,6 +12,9 @@ use crate::near::near_names;
 
 /// How the text of a schedule starts.
 pub const SCHEDULE_HEADER: &str = "raddle schedule";
+
+/// Where schedules are saved, if not in the target folder.
+const FOLDER_VARIABLE: &str = "RADDLE_DIR";
 
 /// Finds the schedule and the test, then runs the one on the other.
 pub fn run(cargo: &Cargo, options: ReplayArguments) -> Result<Verdict, Error> {
@@ -33,24 +37,31 @@ pub fn run(cargo: &Cargo, options: ReplayArguments) -> Result<Verdict, Error> {
 /// What the user typed, as a test can use it: cargo runs tests in their package's directory, so a
 /// relative path would be looked for in the wrong place.
 fn given_schedule(given: OsString) -> Result<OsString, Error> {
-    if given
-        .to_str()
-        .is_some_and(|text| text.starts_with(SCHEDULE_HEADER))
-    {
-        Ok(given)
-    } else if Path::new(&given).is_file() {
+    if Path::new(&given).is_file() {
         let absolute =
             path::absolute(&given).map_err(|cause| Error::NoCurrentDirectory { cause })?;
-        Ok(absolute.into_os_string())
-    } else {
-        Err(Error::NotASchedule { given })
+        return Ok(absolute.into_os_string());
     }
+    let is_schedule = |text: &str| text.starts_with(SCHEDULE_HEADER) || is_token(text);
+    match given.to_str().is_some_and(is_schedule) {
+        true => Ok(given),
+        false => Err(Error::NotASchedule { given }),
+    }
+}
+
+/// Whether it starts as tokens do, `r1.`; the test says what is wrong with one.
+fn is_token(text: &str) -> bool {
+    let version = text.strip_prefix('r').and_then(|rest| rest.split_once('.'));
+    version.is_some_and(|(version, _)| version.parse::<u32>().is_ok())
 }
 
 /// The file in which a failing run of the test left its schedule: every test binary has a folder.
 fn saved_schedule(cargo: &Cargo, test: &str) -> Result<OsString, Error> {
     let file = format!("{}.schedule", test.replace("::", "."));
-    let folder = cargo.target_directory()?.join("raddle");
+    let folder = match env::var_os(FOLDER_VARIABLE).filter(|folder| !folder.is_empty()) {
+        Some(folder) => PathBuf::from(folder),
+        None => cargo.target_directory()?.join("raddle"),
+    };
     eprintln!(
         "no schedule given, looking for {file} in the folders of {}",
         folder.display()

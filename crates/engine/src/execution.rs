@@ -8,6 +8,7 @@
 use crate::check::panic::Panic;
 use crate::event::{Event, EventId, ObjectId, Operation, Ports, Reply, SiteId, ThreadId};
 use crate::memory::Location;
+use crate::naming::Naming;
 use crate::object::Object;
 use crate::schedule::ThreadPath;
 
@@ -36,6 +37,10 @@ pub struct Execution {
     pub objects: Vec<Object>,
     /// Every memory location in its last state, by [`LocationId`](crate::LocationId).
     pub locations: Vec<Location>,
+    /// What the program calls its objects.
+    pub object_names: Naming,
+    /// What the program calls its locations.
+    pub location_names: Naming,
     /// Lists of ports that receives listened to, by [`PortListId`](crate::PortListId).
     pub port_lists: Vec<Vec<ObjectId>>,
     /// After a deadlock, by [`ThreadId`]: what each thread that has not ended waits for.
@@ -63,6 +68,8 @@ impl Execution {
         self.threads.clear();
         self.objects.clear();
         self.locations.clear();
+        self.object_names.reset();
+        self.location_names.reset();
         self.port_lists.clear();
         self.pending.clear();
         self.panics.clear();

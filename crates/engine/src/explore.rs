@@ -28,6 +28,8 @@ pub struct Exploration {
     discarded: u64,
     /// Whether some execution did not come to its end, so that what follows it is not known.
     cut_short: bool,
+    /// Whether the last execution was only an attempt.
+    retried: bool,
     counts_itself: bool,
     seen: HashSet<u64, BuildHasherDefault<AlreadyHashed>>,
 }
@@ -42,6 +44,7 @@ impl Exploration {
             executions: 0,
             discarded: 0,
             cut_short: false,
+            retried: false,
             seen: HashSet::default(),
         }
     }
@@ -63,7 +66,12 @@ impl Exploration {
 
     /// Takes stock of the execution that has just stopped and says what is wrong with it.
     pub fn finish(&mut self) -> Option<Finding> {
-        let (execution, ending) = self.world.finish();
+        self.world.finish();
+        self.retried = self.world.strategy().retries();
+        if self.retried {
+            return None;
+        }
+        let (execution, ending) = self.world.finished();
         let finding = check::check(execution, ending, self.limits.max_events);
         match ending {
             Ending::Discarded => self.discarded += 1,
@@ -84,6 +92,12 @@ impl Exploration {
     /// What strategies see.
     pub fn state(&self) -> &State {
         self.world.state()
+    }
+
+    /// Whether the execution that has just stopped was only an attempt of the strategy's, which does
+    /// not count.
+    pub fn retried(&self) -> bool {
+        self.retried
     }
 
     /// How the execution that has just stopped ended.

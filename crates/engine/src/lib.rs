@@ -15,6 +15,7 @@ mod event;
 mod execution;
 pub mod explore;
 pub mod memory;
+mod naming;
 pub mod object;
 mod rng;
 pub mod schedule;
@@ -29,6 +30,7 @@ pub use event::{
 };
 pub use execution::{ClassEntry, Execution, ThreadInfo};
 pub use explore::{Exploration, Limits};
-pub use schedule::{Schedule, ScheduleError, ThreadPath};
+pub use naming::Naming;
+pub use schedule::{CheckName, Schedule, ScheduleError, ThreadPath, TokenError};
 pub use strategy::{Choice, Divergence, Record, Strategy};
 pub use world::{Ending, State, Step, World};

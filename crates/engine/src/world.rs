@@ -482,6 +482,34 @@ impl World {
         ObjectId::new(state.objects - 1)
     }
 
+    /// Remembers what kind of location the program calls it.
+    #[inline]
+    pub fn name_location(&mut self, location: LocationId, kind: &'static str) {
+        let names = &mut self.state.execution.location_names;
+        names.set_kind(location.index(), kind);
+    }
+
+    /// Remembers what kind of object the program calls it.
+    #[inline]
+    pub fn name_object(&mut self, object: ObjectId, kind: &'static str) {
+        let names = &mut self.state.execution.object_names;
+        names.set_kind(object.index(), kind);
+    }
+
+    /// Remembers the name the program gave a location.
+    pub fn label_location(&mut self, location: LocationId, label: String) {
+        let execution = &mut self.state.execution;
+        let names = &mut execution.location_names;
+        names.add_label(location.index(), label, execution.events.len());
+    }
+
+    /// Remembers the name the program gave an object.
+    pub fn label_object(&mut self, object: ObjectId, label: String) {
+        let execution = &mut self.state.execution;
+        let names = &mut execution.object_names;
+        names.add_label(object.index(), label, execution.events.len());
+    }
+
     /// Makes a list of ports known, for a receive that looks at several.
     pub fn add_ports(&mut self, ports: &[ObjectId]) -> PortListId {
         let lists = &mut self.state.execution.port_lists;
@@ -602,6 +630,15 @@ impl World {
     /// How the execution ended, once [`Step::Stop`] was answered.
     pub fn ending(&self) -> Option<&Ending> {
         self.ending.as_ref()
+    }
+
+    /// The execution that has stopped, and how it ended.
+    pub(crate) fn finished(&self) -> (&Execution, &Ending) {
+        let ending = self.ending.as_ref();
+        (
+            &self.state.execution,
+            ending.expect("raddle: asked before the execution stopped"),
+        )
     }
 
     /// Tells the strategy that the execution is over and gives the execution to read.

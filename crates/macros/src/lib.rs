@@ -42,6 +42,7 @@ mod tests;
 /// | `spurious_wakeups` | `true` or `false` | whether a thread may wake up from a `Condvar` or from `park` for no reason |
 /// | `timeouts` | `true` or `false` | whether a wait with a time limit may run out |
 /// | `weak_cas` | `true` or `false` | whether `compare_exchange_weak` may fail for no reason |
+/// | `known_schedules` | `true` or `false` | whether schedules that have failed before run first |
 /// | `lock_order` | `"allow"`, `"warn"`, `"deny"` | what becomes of locks taken in different orders |
 /// | `shorten` | `true` or `false` | whether to look for a shorter story of a failure |
 /// | `stack_size` | integer expression | bytes of stack for each thread of the test |

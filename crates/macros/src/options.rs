@@ -44,7 +44,7 @@ enum Takes {
     Boolean,
 }
 
-static SETTINGS: [Setting; 13] = [
+static SETTINGS: [Setting; 14] = [
     setting("strategy", "strategy_named", Takes::Text, "\"exhaustive\""),
     setting("max_executions", "max_executions", Takes::Integer, "50_000"),
     setting("max_time", "max_time_text", Takes::Text, "\"20s\""),
@@ -60,6 +60,12 @@ static SETTINGS: [Setting; 13] = [
     ),
     setting("timeouts", "timeouts", Takes::Boolean, "false"),
     setting("weak_cas", "weak_cas", Takes::Boolean, "false"),
+    setting(
+        "known_schedules",
+        "known_schedules",
+        Takes::Boolean,
+        "false",
+    ),
     setting("lock_order", "lock_order_named", Takes::Text, "\"deny\""),
     setting("shorten", "shorten", Takes::Boolean, "false"),
     setting(

@@ -8,6 +8,7 @@ use raddle_engine::Schedule;
 use raddle_engine::strategy::Reductions;
 use raddle_report::Report;
 
+use crate::check_name::RunningCheck;
 use crate::environment::{self, Environment};
 use crate::run;
 use crate::substrate::Modelled;
@@ -32,7 +33,8 @@ use crate::substrate::Modelled;
 /// ```
 #[track_caller]
 pub fn check(body: impl Fn() + Send + Sync) {
-    Checker::new().run(body).assert_ok();
+    let checker = Checker::new().known_schedules(true);
+    checker.run(body).assert_ok();
 }
 
 /// How the next execution is chosen.
@@ -203,6 +205,7 @@ pub struct Checker {
     pub(crate) reductions: Reductions,
     pub(crate) lock_order: Level,
     pub(crate) shorten: bool,
+    pub(crate) known_schedules: bool,
     pub(crate) name: Option<String>,
 }
 
@@ -229,6 +232,7 @@ impl Checker {
             reductions: Reductions::default(),
             lock_order: Level::default(),
             shorten: true,
+            known_schedules: false,
             name: None,
         }
     }
@@ -332,6 +336,15 @@ impl Checker {
         self
     }
 
+    /// Whether schedules that have failed before run first: those in the folder
+    /// `tests/schedules/TEST` of the package, and the one that the last failure of the check saved.
+    /// [`check`] and `#[raddle::test]` do so; a `Checker` does the search it is asked for and nothing
+    /// else unless it is told to.
+    pub fn known_schedules(mut self, known_schedules: bool) -> Self {
+        self.known_schedules = known_schedules;
+        self
+    }
+
     /// What to call the check in messages; the name of the running test by default.
     pub fn named(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
@@ -397,9 +410,18 @@ impl Checker {
         observer: Option<run::Observer<'_>>,
     ) -> Report {
         let environment = Environment::read().unwrap_or_else(|error| panic!("raddle: {error}"));
-        environment.apply(&mut self);
+        let running = RunningCheck::starting(&self);
+        environment
+            .apply(&mut self, &running)
+            .unwrap_or_else(|error| panic!("raddle: {error}"));
         self.validate();
-        run::run(&self, &body, std::panic::Location::caller(), observer)
+        let place = std::panic::Location::caller();
+        run::run(&self, running.name, &body, place, observer)
+    }
+
+    /// Whether it follows one schedule.
+    pub(crate) fn replays(&self) -> bool {
+        matches!(self.strategy, Strategy::Replay(_))
     }
 
     #[track_caller]

@@ -4,14 +4,16 @@ use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 
-use raddle_engine::Schedule;
+use raddle_engine::{Schedule, ScheduleError};
 
+use crate::check_name::{Belongs, RunningCheck};
 use crate::checker::{Checker, Strategy};
 
 /// What the environment says; nothing for what it does not mention.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Environment {
     strategy: Option<Strategy>,
+    replay: Option<Schedule>,
     seed: Option<u64>,
     max_executions: Option<u64>,
     max_time: Option<Duration>,
@@ -65,14 +67,18 @@ impl Environment {
         }
         if let Some(text) = get("RADDLE_REPLAY") {
             let variable = "RADDLE_REPLAY";
-            environment.strategy = Some(Strategy::Replay(
-                schedule(&text).map_err(|problem| BadVariable { variable, problem })?,
-            ));
+            environment.replay =
+                Some(schedule(&text).map_err(|problem| BadVariable { variable, problem })?);
         }
         Ok(environment)
     }
 
-    pub(crate) fn apply(self, checker: &mut Checker) {
+    /// Makes these the settings of a check.
+    pub(crate) fn apply(
+        self,
+        checker: &mut Checker,
+        running: &RunningCheck,
+    ) -> Result<(), BadVariable> {
         if let Some(strategy) = self.strategy {
             checker.strategy = strategy;
         }
@@ -81,22 +87,48 @@ impl Environment {
         }
         checker.max_executions = self.max_executions.or(checker.max_executions);
         checker.max_time = self.max_time.or(checker.max_time);
+        let Some(schedule) = self.replay else {
+            return Ok(());
+        };
+        let belongs = running.belongs(schedule.check.as_ref());
+        let (Some(here), Some(there), false) =
+            (&running.name, &schedule.check, belongs == Belongs::Here)
+        else {
+            checker.strategy = Strategy::Replay(schedule);
+            return Ok(());
+        };
+        match belongs {
+            Belongs::AnotherTest => Err(BadVariable {
+                variable: "RADDLE_REPLAY",
+                problem: format!(
+                    "the schedule is of {there}, and this is {here}; run that test alone: cargo \
+                     test {} -- --exact",
+                    there.test
+                ),
+            }),
+            _ => {
+                eprintln!("raddle: {here} runs as usual, because RADDLE_REPLAY is of {there}");
+                Ok(())
+            }
+        }
     }
 }
 
-/// A schedule given directly, or the file that has it.
+/// A schedule given directly, as a token or as text, or the file that has it.
 fn schedule(text: &str) -> Result<Schedule, String> {
-    if text.trim_start().starts_with("raddle schedule") {
-        return text
-            .parse()
-            .map_err(|error: raddle_engine::ScheduleError| error.to_string());
+    let is_text = text.trim_start().starts_with("raddle schedule");
+    if is_text || !Path::new(text).exists() {
+        match text.parse() {
+            Err(ScheduleError::NotASchedule) => {}
+            result => return result.map_err(|error: ScheduleError| error.to_string()),
+        }
     }
     let content = std::fs::read_to_string(Path::new(text)).map_err(|error| {
-        format!("`{text}` is not a schedule and cannot be read as a file: {error}")
+        format!("`{text}` is neither a token nor a schedule, and cannot be read as a file: {error}")
     })?;
     content
         .parse()
-        .map_err(|error: raddle_engine::ScheduleError| format!("{text}: {error}"))
+        .map_err(|error: ScheduleError| format!("{text}: {error}"))
 }
 
 /// A time like `500ms`, `20s`, `2m` or `1h`.
@@ -165,8 +197,34 @@ mod tests {
             )
         );
         assert_eq!(
-            with("RADDLE_REPLAY", "raddle schedule 1; oops"),
+            with("RADDLE_REPLAY", "raddle schedule 2; oops"),
             Err("RADDLE_REPLAY: line 2 of the schedule, `oops`: there is no `thread:`".to_owned())
         );
+        for (value, problem) in [
+            (
+                "hello",
+                "`hello` is neither a token nor a schedule, and cannot be read as a file: No such \
+                 file or directory (os error 2)",
+            ),
+            (
+                "raddle schedule 1; main: begin",
+                "a schedule of version 1, which an older raddle wrote; this one reads version 2: \
+                 run the test again to get a new one",
+            ),
+            (
+                "r1.AAA?",
+                "not a token: it has a `?`, and tokens have only letters, digits, `-` and `_`",
+            ),
+            (
+                "r0.AAAA",
+                "a token of version 0, which an older raddle wrote; this one reads version 1: run \
+                 the test again to get a new one",
+            ),
+        ] {
+            assert_eq!(
+                with("RADDLE_REPLAY", value),
+                Err(format!("RADDLE_REPLAY: {problem}"))
+            );
+        }
     }
 }

@@ -5,6 +5,8 @@ extern crate self as raddle;
 
 pub mod cell;
 #[cfg(feature = "check")]
+mod check_name;
+#[cfg(feature = "check")]
 mod checker;
 #[cfg(feature = "check")]
 mod choose;
@@ -15,6 +17,8 @@ pub mod hint;
 mod identity;
 #[cfg(feature = "check")]
 mod image;
+#[cfg(feature = "check")]
+mod known;
 mod label;
 #[cfg(feature = "check")]
 mod labelled;
@@ -48,7 +52,7 @@ pub use choose::{Alternatives, Any, any, assume, choose};
 #[cfg(feature = "check")]
 pub use labelled::Labelled;
 #[cfg(feature = "check")]
-pub use raddle_engine::schedule::{Schedule, ScheduleError};
+pub use raddle_engine::schedule::{CheckName, Schedule, ScheduleError, ScheduleStep, TokenError};
 #[cfg(feature = "check")]
 pub use raddle_macros::test;
 #[cfg(feature = "check")]

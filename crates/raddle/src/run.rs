@@ -7,10 +7,11 @@ use raddle_engine::check::Finding;
 use raddle_engine::check::lock_order::{self, LockOrder};
 use raddle_engine::object::Object;
 use raddle_engine::strategy::{Planned, Reductions};
-use raddle_engine::{Ending, Execution, Exploration, Limits, SiteId, strategy};
+use raddle_engine::{CheckName, Ending, Execution, Exploration, Limits, SiteId, strategy};
 use raddle_report::{Failure, FailureKind, Guarantee, Report, Search};
 
 use crate::checker::{Checker, Level, Strategy};
+use crate::known;
 use crate::saved;
 use crate::shorten::{Shortening, Signature, first_plan};
 use crate::substrate::{Context, install_hook, install_overflow_handler, run_execution};
@@ -34,6 +35,7 @@ pub(crate) type Observer<'a> = &'a mut dyn FnMut(&Execution);
 /// Runs the check.
 pub(crate) fn run(
     checker: &Checker,
+    name: Option<CheckName>,
     body: &(dyn Fn() + Sync),
     place: &'static Location<'static>,
     observer: Option<Observer<'_>>,
@@ -44,6 +46,12 @@ pub(crate) fn run(
     let report = Report::new(Search::new(checker.strategy.to_string(), checker.seed));
     let mut phases = phases(checker, start).into_iter().peekable();
     let first = phases.next().expect("every strategy has a phase");
+    let known = match &name {
+        Some(name) if checker.known_schedules && !checker.replays() => {
+            try_known(checker, name, body, place)
+        }
+        _ => Vec::new(),
+    };
     let limits = Limits {
         max_events: checker.max_events,
     };
@@ -63,6 +71,14 @@ pub(crate) fn run(
         suspects: Vec::new(),
         found: None,
     };
+    let found = !known.is_empty();
+    worker.report.failures = known;
+    if found && !checker.keep_going {
+        let mut report = worker.finish(name, start);
+        report.executions = report.failures[0].execution;
+        report.set_classes(1, Guarantee::Sampled);
+        return report;
+    }
     let mut stopped = worker.explore(body, place, &first.budget, first.name);
     for phase in phases {
         if stopped {
@@ -76,7 +92,48 @@ pub(crate) fn run(
     if !stopped {
         worker.confirm(body, place);
     }
-    worker.finish(start)
+    worker.finish(name, start)
+}
+
+/// Runs the schedules that have failed before; what fails again.
+fn try_known(
+    checker: &Checker,
+    name: &CheckName,
+    body: &(dyn Fn() + Sync),
+    place: &'static Location<'static>,
+) -> Vec<Failure> {
+    let mut failures: Vec<Failure> = Vec::new();
+    for (index, known) in known::find(name).into_iter().enumerate() {
+        let replay = Checker {
+            strategy: Strategy::Replay(known.schedule.clone()),
+            max_executions: None,
+            max_time: None,
+            keep_going: false,
+            ..checker.clone()
+        };
+        let report = run(&replay, None, body, place, None);
+        let Some(mut failure) = report.failures.into_iter().next() else {
+            known.retire(name, None);
+            continue;
+        };
+        if failure.kind == FailureKind::ScheduleMismatch {
+            known.retire(name, Some(&failure.message));
+            continue;
+        }
+        failure.execution = index as u64 + 1;
+        failure.search = known.origin.name().to_owned();
+        let note = format!(
+            "found again by the {} {}",
+            failure.search,
+            known.file.display()
+        );
+        failure.notes.insert(0, note);
+        failures.push(failure);
+        if !checker.keep_going {
+            break;
+        }
+    }
+    failures
 }
 
 /// One strategy with its share of the budget.
@@ -211,13 +268,17 @@ impl Worker<'_, '_> {
             if let Some(observer) = &mut self.observer
                 && self
                     .context
-                    .with_exploration(|e| *e.ending() != Ending::Discarded)
+                    .with_exploration(|e| *e.ending() != Ending::Discarded && !e.retried())
             {
                 self.context
                     .with_execution(|execution, _| observer(execution));
             }
             if finding.is_none() {
                 finding = self.context.sweep().map(Finding::Panic);
+            }
+            if self.context.with_exploration(|e| e.retried()) {
+                self.context.clean_up();
+                continue;
             }
             let mut over = finding.is_some();
             match finding {
@@ -361,7 +422,7 @@ impl Worker<'_, '_> {
             || self.report.failures.len() >= MAX_FAILURES
     }
 
-    fn finish(self, start: Instant) -> Report {
+    fn finish(self, name: Option<CheckName>, start: Instant) -> Report {
         let Worker {
             checker,
             context,
@@ -382,27 +443,25 @@ impl Worker<'_, '_> {
             report.set_classes(exploration.classes(), guarantee);
         });
         let dropped = context.dropped_stacks();
-        let replayed = matches!(checker.strategy, Strategy::Replay(_));
-        let harness = std::thread::current();
-        let test = checker
-            .name
-            .as_deref()
-            .or(harness.name())
-            .filter(|&name| name != "main");
+        let name = match &checker.strategy {
+            Strategy::Replay(schedule) => schedule.check.clone(),
+            _ => name,
+        };
         for (index, failure) in report.failures.iter_mut().enumerate() {
             if dropped > 0 {
                 failure.notes.push(dropped_note(dropped));
             }
-            if replayed || failure.kind == FailureKind::Nondeterminism {
+            failure.schedule.check.clone_from(&name);
+            if checker.replays() || failure.kind == FailureKind::Nondeterminism {
                 continue;
             }
             // One file for a test: the failure shown first.
             if index == 0 {
-                let saved = saved::save(&failure.schedule, test);
+                let saved = saved::save(&failure.schedule);
                 failure.replay = Some(saved.replay);
                 failure.notes.extend(saved.problem);
             } else {
-                failure.replay = Some(saved::command(&failure.schedule, test));
+                failure.replay = Some(saved::command(&failure.schedule));
             }
         }
         // What may be a deadlock one day is no news when one was found.

@@ -3,9 +3,9 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use raddle_engine::Schedule;
+use raddle_engine::{CheckName, Schedule};
 
-/// Schedules up to this length are printed instead of the file's name.
+/// Tokens up to this length are printed instead of the file's name.
 const MAX_PRINTED: usize = 200;
 
 /// What to type to see a failure again, and what went wrong with saving its schedule.
@@ -15,28 +15,27 @@ pub(crate) struct Saved {
 }
 
 /// Saves a failing schedule and says how to replay it.
-pub(crate) fn save(schedule: &Schedule, test: Option<&str>) -> Saved {
+pub(crate) fn save(schedule: &Schedule) -> Saved {
     let program = Program::running();
-    let line = schedule.one_line();
-    let is_short = line.len() <= MAX_PRINTED;
-    let command = |value: &str| program.command(value, test);
-    let Some(folder) = &program.folder else {
+    let check = schedule.check.as_ref();
+    let token = schedule.to_token();
+    let Some(path) = program.file(check) else {
         return Saved {
-            replay: command(&line),
+            replay: program.command(&token, check),
             problem: None,
         };
     };
-    match write(folder, test.unwrap_or("unnamed"), schedule) {
-        Ok(_) if is_short => Saved {
-            replay: command(&line),
-            problem: None,
-        },
-        Ok(path) => Saved {
-            replay: command(&path.display().to_string()),
-            problem: None,
-        },
-        Err((path, error)) => Saved {
-            replay: command(&line),
+    match write(&path, schedule) {
+        Ok(()) => {
+            let path = path.display().to_string();
+            let is_short = token.len() <= MAX_PRINTED;
+            Saved {
+                replay: program.command(if is_short { &token } else { &path }, check),
+                problem: None,
+            }
+        }
+        Err(error) => Saved {
+            replay: program.command(&token, check),
             problem: Some(format!(
                 "the schedule could not be saved as {path:?}: {error}"
             )),
@@ -45,20 +44,30 @@ pub(crate) fn save(schedule: &Schedule, test: Option<&str>) -> Saved {
 }
 
 /// How to replay a schedule that is not saved, because another one of the test is.
-pub(crate) fn command(schedule: &Schedule, test: Option<&str>) -> String {
-    Program::running().command(&schedule.one_line(), test)
+pub(crate) fn command(schedule: &Schedule) -> String {
+    Program::running().command(&schedule.to_token(), schedule.check.as_ref())
 }
 
-fn write(folder: &Path, name: &str, schedule: &Schedule) -> Result<PathBuf, (PathBuf, io::Error)> {
-    let path = folder.join(format!("{}.schedule", name.replace("::", ".")));
-    let write = || {
+/// Where the schedule of a failure of this check is, if there is one.
+pub(crate) fn file(check: &CheckName) -> Option<PathBuf> {
+    let file = Program::running().file(Some(check));
+    file.filter(|file| file.is_file())
+}
+
+/// A test's name as the name of a file or folder.
+pub(crate) fn file_name(test: &str) -> String {
+    let keep = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ' ' | '#');
+    let name = test.replace("::", ".");
+    name.chars()
+        .map(|c| if keep(c) { c } else { '_' })
+        .collect()
+}
+
+fn write(path: &Path, schedule: &Schedule) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
-        std::fs::write(&path, schedule.to_string())
-    };
-    match write() {
-        Ok(()) => Ok(path),
-        Err(error) => Err((path, error)),
     }
+    std::fs::write(path, schedule.to_string())
 }
 
 /// The program that runs the check.
@@ -85,21 +94,67 @@ impl Program {
             _ => stem,
         };
         // It marks its target folder with a tag.
-        let target = binary
-            .ancestors()
-            .find(|folder| folder.join("CACHEDIR.TAG").is_file());
+        let target = || {
+            let mut folders = binary.ancestors();
+            let target = folders.find(|folder| folder.join("CACHEDIR.TAG").is_file())?;
+            Some(target.join("raddle"))
+        };
+        let given = std::env::var_os("RADDLE_DIR").filter(|given| !given.is_empty());
+        let folder = given.map(PathBuf::from).or_else(target);
         Program {
-            folder: target.map(|target| target.join("raddle").join(name)),
+            folder: folder.map(|folder| folder.join(name)),
             name: name.to_owned(),
             is_test,
         }
     }
 
-    fn command(&self, value: &str, test: Option<&str>) -> String {
-        match (self.is_test, test) {
-            (true, Some(test)) => format!("RADDLE_REPLAY='{value}' cargo test {test} -- --exact"),
-            (true, None) => format!("RADDLE_REPLAY='{value}' cargo test"),
-            (false, _) => format!("RADDLE_REPLAY='{value}' {}", self.name),
+    /// The file for a check; the first of a test has the test's name.
+    fn file(&self, check: Option<&CheckName>) -> Option<PathBuf> {
+        let name = match check {
+            None => "unnamed.schedule".to_owned(),
+            Some(CheckName { test, number: 1 }) => format!("{}.schedule", file_name(test)),
+            Some(CheckName { test, number }) => format!("{}.{number}.schedule", file_name(test)),
+        };
+        Some(self.folder.as_ref()?.join(name))
+    }
+
+    fn command(&self, value: &str, check: Option<&CheckName>) -> String {
+        let value = shell_word(value);
+        match (self.is_test, check) {
+            (true, Some(check)) => {
+                let test = shell_word(&check.test);
+                format!("RADDLE_REPLAY={value} cargo test {test} -- --exact")
+            }
+            (true, None) => format!("RADDLE_REPLAY={value} cargo test"),
+            (false, _) => format!("RADDLE_REPLAY={value} {}", self.name),
         }
+    }
+}
+
+/// The text as a shell reads it: in quotes if it has to be.
+fn shell_word(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./:@%+,".contains(c);
+    match !text.is_empty() && text.chars().all(plain) {
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', r"'\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_quoted_if_a_shell_would_read_them_otherwise() {
+        assert_eq!(shell_word("r1.Ab-_9"), "r1.Ab-_9");
+        assert_eq!(shell_word("/a/b c"), "'/a/b c'");
+        assert_eq!(shell_word("it's"), r"'it'\''s'");
+        assert_eq!(shell_word(""), "''");
+    }
+
+    #[test]
+    fn names_of_tests_become_names_of_files() {
+        assert_eq!(file_name("tests::counter"), "tests.counter");
+        assert_eq!(file_name("a/b: c"), "a_b_ c");
     }
 }

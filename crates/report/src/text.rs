@@ -182,11 +182,11 @@ fn diverged(divergence: &Divergence) -> String {
     } = divergence;
     let found = match found {
         // The same operation, so the difference is in what it is done to.
-        Some(operation) if operation.label() == expected => match from {
+        Some(operation) if operation == expected => match from {
             Record::EarlierRun => "it does so to something else, or with another value".to_owned(),
             Record::Schedule => "it cannot do that now".to_owned(),
         },
-        Some(operation) => format!("it is at `{}`", operation.label()),
+        Some(operation) => format!("it is at `{operation}`"),
         None => "there is no such thread, or it has ended".to_owned(),
     };
     match from {

@@ -1,8 +1,8 @@
 //! `cargo raddle replay`.
 
-use crate::support::{Finished, Step, Workspace};
+use crate::support::{Finished, Step, Workspace, finish};
 
-const SCHEDULE: &str = "raddle schedule 1";
+const SCHEDULE: &str = "raddle schedule 2";
 
 /// A workspace with two tests, of which the replayed one answers with `code`.
 fn workspace_with_tests(test: &str, code: u8) -> Workspace {
@@ -39,6 +39,29 @@ fn the_text_of_a_schedule_is_passed_on_as_it_is() {
 }
 
 #[test]
+fn a_token_is_passed_on_whatever_its_version() {
+    for (name, token) in [("a_token", "r1.OAECaXQDAQ"), ("old_token", "r0.x")] {
+        let workspace = workspace_with_tests(name, 101);
+        let finished = workspace.run(&["replay", "counter_is_not_lost", token]);
+        assert_eq!(finished.code, Some(1));
+        assert_eq!(workspace.calls(), calls_with(token));
+    }
+}
+
+#[test]
+fn a_folder_of_ones_own_goes_before_the_target_folder() {
+    let workspace = workspace_with_tests("a_folder_of_ones_own", 101);
+    let path = workspace.write("kept/mycrate/counter_is_not_lost.schedule", SCHEDULE);
+    let mut command = workspace.command(&["replay", "counter_is_not_lost"]);
+    command.env("RADDLE_DIR", workspace.directory.join("kept"));
+    assert_eq!(finish(&mut command).code, Some(1));
+    let calls = workspace.calls();
+    assert!(!calls.contains("metadata"), "{calls}");
+    let replay = format!("    RADDLE_REPLAY={}\n", path.display());
+    assert!(calls.ends_with(&replay), "{calls}");
+}
+
+#[test]
 fn a_test_that_passes_now_is_a_pass() {
     let workspace = workspace_with_tests("a_test_that_passes_now", 0);
     assert_eq!(
@@ -62,12 +85,19 @@ fn a_relative_path_is_made_absolute() {
 fn what_is_neither_a_schedule_nor_a_file_is_refused_before_anything_runs() {
     let workspace = workspace_with_tests("neither_a_schedule_nor_a_file", 0);
     workspace.write("directory/file", "");
-    for given in ["lost.schedule", "directory", "schedule raddle", ""] {
+    for given in [
+        "lost.schedule",
+        "directory",
+        "schedule raddle",
+        "r.x",
+        "r1",
+        "",
+    ] {
         let finished = workspace.run(&["replay", "counter_is_not_lost", given]);
         assert_eq!(finished.code, Some(2));
         let message = format!(
-            "error: `{given}` is neither a file nor a schedule\n  \
-             help: the text of a schedule starts with `raddle schedule`\n"
+            "error: `{given}` is neither a file nor a schedule nor a token\n  \
+             help: the text of a schedule starts with `raddle schedule`, a token with `r1.`\n"
         );
         assert_eq!(finished.stderr, message);
     }

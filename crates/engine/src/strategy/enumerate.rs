@@ -84,12 +84,12 @@ impl Strategy for Enumerate {
         Err(Box::new(Divergence {
             from: Record::EarlierRun,
             after: self.depth - 1,
-            thread: state.execution().path(thread),
+            thread: state.execution().path(thread).to_string(),
             expected: format!(
                 "one of {} ways to go on, as in the last run",
                 step.alternatives
             ),
-            found: Some(*state.pending(thread)),
+            found: Some(state.pending(thread).label().to_owned()),
         }))
     }
 

@@ -18,9 +18,8 @@ pub use holdback::Holdback;
 pub use random::Random;
 pub use replay::Replay;
 
-use crate::event::{Operation, ThreadId};
+use crate::event::ThreadId;
 use crate::execution::Execution;
-use crate::schedule::ThreadPath;
 use crate::world::{Ending, State};
 
 /// What happens next: a thread, and how its pending operation turns out.
@@ -53,11 +52,11 @@ pub struct Divergence {
     /// How many events had been performed as recorded.
     pub after: usize,
     /// The thread that differs.
-    pub thread: ThreadPath,
+    pub thread: String,
     /// What it should have done, in words.
     pub expected: String,
-    /// What it was about to do; `None` if there is no such thread or it has ended.
-    pub found: Option<Operation>,
+    /// What it was about to do, in words; `None` if there is no such thread or it has ended.
+    pub found: Option<String>,
 }
 
 /// What the strategy goes by.
@@ -84,6 +83,12 @@ pub trait Strategy: Send {
 
     /// Is told how the execution ended.
     fn end(&mut self, _execution: &Execution, _ending: &Ending) {}
+
+    /// Whether the execution that has just ended was only an attempt: it is not counted, and nobody
+    /// looks at it.
+    fn retries(&self) -> bool {
+        false
+    }
 
     /// Whether every class of the program has been run.
     fn exhausted(&self) -> bool {

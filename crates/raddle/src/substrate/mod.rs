@@ -200,7 +200,11 @@ impl Context {
         if let Some(index) = identity.get(self.stamp.get()) {
             return LocationId::new(index);
         }
-        let register = || world.add_location(initial()).index();
+        let register = || {
+            let location = world.add_location(initial());
+            world.name_location(location, made.kind);
+            location.index()
+        };
         LocationId::new(self.index(&self.locations, identity, made, register))
     }
 
@@ -216,7 +220,11 @@ impl Context {
         if let Some(index) = identity.get(self.stamp.get()) {
             return ObjectId::new(index);
         }
-        let register = || world.add_object(initial()).index();
+        let register = || {
+            let object = world.add_object(initial());
+            world.name_object(object, made.kind);
+            object.index()
+        };
         ObjectId::new(self.index(&self.objects, identity, made, register))
     }
 
@@ -246,6 +254,7 @@ impl Context {
         name: String,
     ) {
         let object = self.with_world(|world| self.object(world, identity, made, || state));
+        self.with_world(|world| world.label_object(object, name.clone()));
         self.objects.borrow_mut().label(object.index(), name);
     }
 
@@ -258,6 +267,7 @@ impl Context {
         name: String,
     ) {
         let location = self.with_world(|world| self.location(world, identity, made, || initial));
+        self.with_world(|world| world.label_location(location, name.clone()));
         self.locations.borrow_mut().label(location.index(), name);
     }
 

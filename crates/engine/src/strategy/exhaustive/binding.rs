@@ -411,9 +411,9 @@ impl Binding {
         Box::new(Divergence {
             from: Record::EarlierRun,
             after: state.execution().events.len(),
-            thread: state.execution().path(thread),
+            thread: state.execution().path(thread).to_string(),
             expected: expected.to_owned(),
-            found: (!state.has_ended(thread)).then(|| *state.pending(thread)),
+            found: (!state.has_ended(thread)).then(|| state.pending(thread).label().to_owned()),
         })
     }
 }

@@ -1,0 +1,316 @@
+//! The execution that a schedule describes.
+//!
+//! The steps are followed in order. What the schedule does not mention has come into the program
+//! since: a thread does it as soon as it can, up to the next thing that the schedule mentions. Past
+//! the end of the schedule each thread runs as far as it can.
+//!
+//! Whether the program's first `load AtomicU32` is the schedule's, or a new one, may only show later.
+//! So where that is open the replay first takes it for the schedule's, and if the schedule does not
+//! fit then, or nothing goes wrong although the program has changed, runs again and takes one such
+//! operation for a new one, then two. If it never fits, the last run goes as far as any of them and
+//! stops where the program differs.
+
+mod bindings;
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use super::{Choice, Divergence, Record, Strategy};
+use crate::check;
+use crate::event::{Operation, ThreadId};
+use crate::execution::Execution;
+use crate::naming::Names;
+use crate::schedule::{Schedule, ScheduleStep};
+use crate::world::{Ending, State};
+use bindings::{Bindings, Fit};
+
+/// So many runs are tried.
+const MAX_ATTEMPTS: usize = 200;
+/// A thread that does so much without coming to what it should do never does.
+const MAX_PASSED_OVER: usize = 1_000;
+
+/// One execution along a schedule.
+#[derive(Debug)]
+pub struct Replay {
+    steps: Vec<ScheduleStep>,
+    /// By thread: the positions of its steps.
+    of_thread: HashMap<Arc<str>, Vec<usize>>,
+    /// The threads that the schedule knows.
+    names: Vec<Arc<str>>,
+    attempt: Attempt,
+    /// Attempts to make, each by what it takes for new.
+    waiting: VecDeque<Vec<usize>>,
+    attempts: usize,
+    /// The attempt that went furthest, and how far.
+    best: Option<(usize, Vec<usize>)>,
+    retries: bool,
+    over: bool,
+}
+
+/// One run.
+#[derive(Debug, Default)]
+struct Attempt {
+    position: usize,
+    bindings: Bindings,
+    /// By thread of the schedule: how many of its steps were taken.
+    taken: HashMap<Arc<str>, usize>,
+    /// Which of the open questions are answered by "it is new".
+    new: Vec<usize>,
+    questions: usize,
+    /// Whether the program did anything that the schedule does not mention.
+    differs: bool,
+    /// What the thread of the next step did instead, and how often.
+    instead: Option<Operation>,
+    passed_over: usize,
+    /// Stops at what differs at this step, and is reported.
+    stops_at: Option<usize>,
+}
+
+/// What to do about the next step.
+enum Next {
+    Run(Choice),
+    /// And is at this instead, if it has not ended.
+    Differs(Option<Operation>),
+}
+
+impl Replay {
+    /// Will follow this schedule.
+    pub fn new(schedule: Schedule) -> Self {
+        let mut of_thread: HashMap<Arc<str>, Vec<usize>> = HashMap::new();
+        for (position, step) in schedule.steps.iter().enumerate() {
+            let steps = of_thread.entry(Arc::clone(&step.thread)).or_default();
+            steps.push(position);
+        }
+        Replay {
+            steps: schedule.steps,
+            names: of_thread.keys().cloned().collect(),
+            of_thread,
+            attempt: Attempt::default(),
+            waiting: VecDeque::from([Vec::new()]),
+            attempts: 0,
+            best: None,
+            retries: false,
+            over: false,
+        }
+    }
+
+    /// The positions of the thread's steps that are still to come.
+    fn to_come(&self, name: &Arc<str>) -> &[usize] {
+        let taken = self.attempt.taken.get(name).copied().unwrap_or(0);
+        self.of_thread.get(name).map_or(&[], |all| &all[taken..])
+    }
+
+    fn fit(&self, position: usize, thread: ThreadId, state: &State) -> Fit {
+        let step = &self.steps[position];
+        self.attempt.bindings.fit(step, thread, state)
+    }
+
+    /// A thread that can do what the schedule does not mention, before what it does mention.
+    fn ahead(&mut self, state: &State) -> Option<ThreadId> {
+        let names = std::mem::take(&mut self.names);
+        let mut found: Option<ThreadId> = None;
+        for name in &names {
+            let Some(thread) = self.attempt.bindings.thread(name, state) else {
+                continue;
+            };
+            let first = found.is_none_or(|found| thread < found);
+            if first && state.is_enabled(thread) && self.is_ahead(name, thread, state) {
+                found = Some(thread);
+            }
+        }
+        self.names = names;
+        found
+    }
+
+    /// Whether something comes before the thread's next step that is none of its steps.
+    fn is_ahead(&self, name: &Arc<str>, thread: ThreadId, state: &State) -> bool {
+        let Some((&next, later)) = self.to_come(name).split_first() else {
+            return false;
+        };
+        // What differs in the end is looked at when it is the thread's turn.
+        self.attempt.stops_at != Some(next)
+            && self.fit(next, thread, state) == Fit::No
+            && later
+                .iter()
+                .all(|&step| self.fit(step, thread, state) != Fit::Yes)
+    }
+
+    /// A thread whose pending operation no step mentions, for a thread that waits.
+    fn helper(&mut self, state: &State) -> Option<ThreadId> {
+        let names = self.names.clone();
+        let mut enabled = state.enabled().to_vec();
+        enabled.sort_unstable();
+        enabled.into_iter().find(|&thread| {
+            let is = |name: &&Arc<str>| self.attempt.bindings.thread(name, state) == Some(thread);
+            names.iter().find(is).is_none_or(|name| {
+                let mut steps = self.to_come(name).iter();
+                steps.all(|&step| self.fit(step, thread, state) == Fit::No)
+            })
+        })
+    }
+
+    fn next(&mut self, state: &State) -> Next {
+        if let Some(thread) = self.ahead(state) {
+            self.attempt.differs = true;
+            return Next::Run(Choice::run(thread));
+        }
+        let Some(step) = self.steps.get(self.attempt.position).cloned() else {
+            self.attempt.differs = true;
+            let first = state.enabled().iter().min();
+            return Next::Run(Choice::run(*first.expect("some thread is enabled")));
+        };
+        let thread = self.attempt.bindings.thread(&step.thread, state);
+        let Some(thread) = thread.filter(|&thread| !state.has_ended(thread)) else {
+            return Next::Differs(self.attempt.instead);
+        };
+        let fit = self.attempt.bindings.fit(&step, thread, state);
+        let enabled = state.is_enabled(thread);
+        if fit != Fit::No && enabled {
+            if step.outcome >= state.outcomes(thread) {
+                return Next::Differs(Some(*state.pending(thread)));
+            }
+            if !(fit == Fit::Perhaps && self.attempt.is_new()) {
+                self.attempt.take(&step, thread, state);
+                return Next::Run(Choice {
+                    thread,
+                    source: 0,
+                    outcome: step.outcome,
+                });
+            }
+            self.attempt.bindings.pass_over(thread, state);
+        }
+        self.attempt.differs = true;
+        if !enabled {
+            return match self.helper(state) {
+                Some(helper) => Next::Run(Choice::run(helper)),
+                None => Next::Differs(Some(*state.pending(thread))),
+            };
+        }
+        self.pass_over(&step, thread, state)
+    }
+
+    /// The thread does something else than the step says.
+    fn pass_over(&mut self, step: &ScheduleStep, thread: ThreadId, state: &State) -> Next {
+        let attempt = &mut self.attempt;
+        let found = *state.pending(thread);
+        let related = attempt.bindings.is_related(step, thread, state);
+        if related || attempt.instead.is_none() {
+            attempt.instead = Some(found);
+        }
+        attempt.passed_over += 1;
+        let stops = attempt.stops_at == Some(attempt.position) && related;
+        let is_end = |operation: &Operation| matches!(operation, Operation::End);
+        let ends = is_end(&found) && step.operation != "end";
+        if stops || ends || attempt.passed_over > MAX_PASSED_OVER {
+            return Next::Differs(match ends && !stops {
+                true => attempt.instead.filter(|it| !is_end(it)),
+                false => Some(found),
+            });
+        }
+        Next::Run(Choice::run(thread))
+    }
+
+    /// Remembers how far the attempt came, and what else may be tried.
+    fn give_up(&mut self, reached: usize) {
+        let attempt = &self.attempt;
+        if self.best.as_ref().is_none_or(|(best, _)| reached > *best) {
+            self.best = Some((reached, attempt.new.clone()));
+        }
+        let first = attempt.new.last().map_or(0, |last| last + 1);
+        for question in first..attempt.questions {
+            if self.attempts + self.waiting.len() >= MAX_ATTEMPTS {
+                break;
+            }
+            let mut new = attempt.new.clone();
+            new.push(question);
+            self.waiting.push_back(new);
+        }
+        self.retries = true;
+    }
+}
+
+impl Attempt {
+    /// Answers the next open question.
+    fn is_new(&mut self) -> bool {
+        self.questions += 1;
+        self.new.contains(&(self.questions - 1))
+    }
+
+    fn take(&mut self, step: &ScheduleStep, thread: ThreadId, state: &State) {
+        self.bindings.bind(step, thread, state);
+        *self.taken.entry(Arc::clone(&step.thread)).or_default() += 1;
+        self.position += 1;
+        self.instead = None;
+        self.passed_over = 0;
+    }
+}
+
+/// What a thread is about to do, in words.
+fn in_words(operation: &Operation, execution: &Execution) -> String {
+    let mut words = vec![Arc::from(operation.label())];
+    words.extend(Names::of(execution).of_operation(operation, execution));
+    words.join(" ")
+}
+
+impl Strategy for Replay {
+    fn begin(&mut self) -> bool {
+        self.retries = false;
+        let (new, stops_at) = match (self.waiting.pop_front(), self.best.take()) {
+            _ if self.over => return false,
+            (Some(new), best) => {
+                self.best = best;
+                (new, None)
+            }
+            (None, Some((reached, new))) => {
+                self.over = true;
+                (new, Some(reached))
+            }
+            (None, None) => return false,
+        };
+        self.attempts += 1;
+        self.attempt = Attempt {
+            bindings: Bindings::new(&self.steps),
+            new,
+            stops_at,
+            ..Attempt::default()
+        };
+        true
+    }
+
+    fn choose(&mut self, state: &State) -> Result<Choice, Box<Divergence>> {
+        let found = match self.next(state) {
+            Next::Run(choice) => return Ok(choice),
+            Next::Differs(found) => found,
+        };
+        let position = self.attempt.position;
+        let step = &self.steps[position];
+        let divergence = Divergence {
+            from: Record::Schedule,
+            after: position,
+            thread: step.thread.to_string(),
+            expected: step.to_string(),
+            found: found.map(|operation| in_words(&operation, state.execution())),
+        };
+        if !self.over {
+            self.give_up(position);
+        }
+        Err(Box::new(divergence))
+    }
+
+    fn end(&mut self, execution: &Execution, ending: &Ending) {
+        if self.over || self.retries {
+            return;
+        }
+        let well = check::check(execution, ending, usize::MAX).is_none();
+        let undecided = self.attempt.differs && *ending == Ending::Complete && well;
+        if undecided {
+            self.give_up(usize::MAX);
+        } else {
+            self.over = true;
+        }
+    }
+
+    fn retries(&self) -> bool {
+        self.retries
+    }
+}

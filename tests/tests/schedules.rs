@@ -6,6 +6,7 @@ use raddle::monitor::{Discipline, Monitor};
 use raddle::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
 use raddle::sync::{Arc, Barrier, Condvar, Mutex, Once, RwLock, Semaphore, TrackedArc, mpsc};
 use raddle::{Checker, Failure, FailureKind, Schedule, Strategy, thread};
+use raddle_tests::random_program::Program;
 
 /// What comes into the program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -273,9 +274,9 @@ fn monitor_without_a_turn(edit: Edit) {
     thread.join().unwrap();
 }
 
-type Program = fn(Edit);
+type Edited = fn(Edit);
 
-const PROGRAMS: [(&str, Program, FailureKind); 16] = [
+const PROGRAMS: [(&str, Edited, FailureKind); 16] = [
     ("lost_update", lost_update, FailureKind::Panic),
     ("dinner", dinner, FailureKind::Deadlock),
     ("panic_in_a_choice", panic_in_a_choice, FailureKind::Panic),
@@ -307,7 +308,7 @@ fn checker(name: &str) -> Checker {
 }
 
 /// The first failure of every strategy that finds one.
-fn failures(name: &str, program: Program) -> Vec<Failure> {
+fn failures(name: &str, program: Edited) -> Vec<Failure> {
     let strategies = [Strategy::Exhaustive, Strategy::Random, Strategy::Enumerate];
     let find = |strategy| {
         let checker = checker(name).strategy(strategy).max_executions(2_000);
@@ -319,7 +320,7 @@ fn failures(name: &str, program: Program) -> Vec<Failure> {
         .collect()
 }
 
-fn replay(name: &str, program: Program, edit: Edit, schedule: Schedule) -> Failure {
+fn replay(name: &str, program: Edited, edit: Edit, schedule: Schedule) -> Failure {
     let checker = checker(name).strategy(Strategy::Replay(schedule));
     let mut report = checker.run(move || program(edit));
     assert_eq!(report.executions, 1, "{name} after {edit:?}");
@@ -366,5 +367,113 @@ fn every_failure_is_replayed_after_unrelated_edits() {
                 }
             }
         }
+    }
+}
+
+#[test]
+fn random_executions_are_replayed_event_by_event() {
+    let mut rng = fastrand::Rng::with_seed(7);
+    for _ in 0..300 {
+        let program = Program::random(&mut rng);
+        let mut schedules = Vec::new();
+        let checker = program.checker(Strategy::Random).max_executions(5);
+        raddle::__private::run_observed(checker, || program.run(), &mut |execution| {
+            schedules.push((Schedule::of(execution), execution.fingerprint()));
+        });
+        for (schedule, fingerprint) in schedules {
+            let parsed = Schedule::from_token(&schedule.to_token()).unwrap();
+            assert_eq!(parsed, schedule);
+            let checker = program.checker(Strategy::Replay(parsed));
+            let mut again = Vec::new();
+            raddle::__private::run_observed(checker, || program.run(), &mut |execution| {
+                again.push((Schedule::of(execution), execution.fingerprint()));
+            });
+            assert_eq!(again, [(schedule, fingerprint)], "{program:?}");
+        }
+    }
+}
+
+fn replayed(schedule: &str, program: Edited) -> Result<u64, String> {
+    let schedule = format!("raddle schedule 2; {schedule}").parse().unwrap();
+    let report = checker("by_hand")
+        .strategy(Strategy::Replay(schedule))
+        .run(move || program(Edit::Nothing));
+    match report.failures.first() {
+        None => Ok(report.executions),
+        Some(failure) if failure.kind == FailureKind::ScheduleMismatch => {
+            let line = failure.message.lines().next().unwrap();
+            let (_, what) = line.split_once("program: ").unwrap();
+            Err(what.to_owned())
+        }
+        Some(failure) => Err(failure.kind.to_string()),
+    }
+}
+
+#[test]
+fn a_schedule_by_hand_need_not_say_everything() {
+    for schedule in [
+        "main.1: load AtomicU32; main: load AtomicU32, store AtomicU32; main.1: store AtomicU32",
+        "main.1: load AtomicU32; main: store AtomicU32; main.1: store AtomicU32",
+        "main.1: load it; main: store it",
+    ] {
+        // Things are known by kind or label.
+        let kind = schedule.replace("it", "AtomicU32");
+        assert_eq!(
+            replayed(&kind, lost_update),
+            Err("panic".to_owned()),
+            "{kind}"
+        );
+    }
+    assert_eq!(
+        replayed("main.1: end; main: load AtomicU32", lost_update),
+        Ok(1)
+    );
+    assert_eq!(replayed("", lost_update), Ok(1));
+    // The other thread must end first, of which nothing is said.
+    assert_eq!(replayed("main: join main.1, end", lost_update), Ok(1));
+    let both = "alice: lock Mutex#1; bob: lock Mutex#2";
+    assert_eq!(replayed(both, dinner), Err("deadlock".to_owned()));
+    let held = "alice: lock Mutex#1, lock Mutex#2; bob: lock Mutex#2; alice: unlock Mutex#2";
+    let problem = "after 2 steps, thread bob should do `lock Mutex#2`, but it cannot do that now";
+    assert_eq!(replayed(held, dinner), Err(problem.to_owned()));
+}
+
+#[test]
+fn what_differs_first_is_named() {
+    for (schedule, problem) in [
+        (
+            "main: begin, spawn main.1, swap AtomicU32",
+            "after 2 steps, thread main should do `swap AtomicU32`, but it is at `load AtomicU32`",
+        ),
+        (
+            "main: begin, spawn main.1; main.1: begin, store AtomicU32, load AtomicU32",
+            "after 4 steps, thread main.1 should do `load AtomicU32`, but there is no such thread, \
+             or it has ended",
+        ),
+        (
+            "main: begin, spawn main.1; main.1: begin, load AtomicU32, store AtomicU32, end; main: \
+             load AtomicU32, store AtomicU32, join main.1, load AtomicU32, end; main.2: begin",
+            "after 11 steps, thread main.2 should do `begin`, but there is no such thread, or it \
+             has ended",
+        ),
+        (
+            "main: begin; other: begin",
+            "after 1 steps, thread other should do `begin`, but there is no such thread, or it has \
+             ended",
+        ),
+        (
+            "main: begin, load AtomicU32=1",
+            "after 1 steps, thread main should do `load AtomicU32=1`, but it is at `load AtomicU32`",
+        ),
+        (
+            "main: begin, lock Mutex",
+            "after 1 steps, thread main should do `lock Mutex`, but it is at `spawn`",
+        ),
+    ] {
+        assert_eq!(
+            replayed(schedule, lost_update),
+            Err(problem.to_owned()),
+            "{schedule}"
+        );
     }
 }

@@ -1,25 +1,28 @@
 //! Schedules that have failed before, which run before the search: those kept with the package's
 //! sources as regression tests, and the one that the last failure saved.
 
+use std::panic::Location;
 use std::path::{Path, PathBuf};
 
 use raddle_engine::{CheckName, Schedule};
+use raddle_report::{Failure, FailureKind};
 
-use crate::saved;
+use crate::checker::{Checker, Strategy};
+use crate::{run, saved};
 
 /// Where a package keeps schedules, from its folder.
 const FOLDER: &str = "tests/schedules";
 
 /// A schedule that has failed before.
-pub(crate) struct Known {
-    pub(crate) schedule: Schedule,
-    pub(crate) file: PathBuf,
-    pub(crate) origin: Origin,
+struct Known {
+    schedule: Schedule,
+    file: PathBuf,
+    origin: Origin,
 }
 
 /// Where it comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Origin {
+enum Origin {
     /// Somebody keeps it as a test.
     Regression,
     /// The last failure left it.
@@ -28,7 +31,7 @@ pub(crate) enum Origin {
 
 impl Origin {
     /// What a report calls the search that found a failure.
-    pub(crate) fn name(self) -> &'static str {
+    fn name(self) -> &'static str {
         match self {
             Origin::Regression => "regression schedule",
             Origin::Saved => "saved schedule",
@@ -36,12 +39,53 @@ impl Origin {
     }
 }
 
+/// Runs the schedules that have failed before; what fails again.
+pub(crate) fn run(
+    checker: &Checker,
+    name: &CheckName,
+    body: &(dyn Fn() + Sync),
+    place: &'static Location<'static>,
+) -> Vec<Failure> {
+    let mut failures: Vec<Failure> = Vec::new();
+    for (index, known) in find(name).into_iter().enumerate() {
+        let replay = Checker {
+            strategy: Strategy::Replay(known.schedule.clone()),
+            max_executions: None,
+            max_time: None,
+            keep_going: false,
+            ..checker.clone()
+        };
+        let report = run::run(&replay, None, body, place, None);
+        let Some(mut failure) = report.failures.into_iter().next() else {
+            known.retire(name, None);
+            continue;
+        };
+        if failure.kind == FailureKind::ScheduleMismatch {
+            known.retire(name, Some(&failure.message));
+            continue;
+        }
+        failure.execution = index as u64 + 1;
+        failure.search = known.origin.name().to_owned();
+        let note = format!(
+            "found again by the {} {}",
+            failure.search,
+            known.file.display()
+        );
+        failure.notes.insert(0, note);
+        failures.push(failure);
+        if !checker.keep_going {
+            break;
+        }
+    }
+    failures
+}
+
 /// What is known of this check.
 ///
 /// # Panics
 ///
 /// If a file among the sources cannot be read: it would protect from nothing.
-pub(crate) fn find(check: &CheckName) -> Vec<Known> {
+fn find(check: &CheckName) -> Vec<Known> {
     let package = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
     let folder = package.map(|package| package.join(FOLDER).join(saved::file_name(&check.test)));
     let mut known = Vec::new();
@@ -93,7 +137,7 @@ fn read(file: &Path) -> Result<Schedule, String> {
 impl Known {
     /// Whoever runs the check should know that the schedule does not fail; `problem` is why it
     /// could not, if it does not fit. A saved one has done its duty.
-    pub(crate) fn retire(&self, check: &CheckName, problem: Option<&str>) {
+    fn retire(&self, check: &CheckName, problem: Option<&str>) {
         let file = self.file.display();
         let reason = match problem {
             Some(problem) => problem.lines().next().unwrap_or_default(),

@@ -48,7 +48,7 @@ pub(crate) fn run(
     let first = phases.next().expect("every strategy has a phase");
     let known = match &name {
         Some(name) if checker.known_schedules && !checker.replays() => {
-            try_known(checker, name, body, place)
+            known::run(checker, name, body, place)
         }
         _ => Vec::new(),
     };
@@ -93,47 +93,6 @@ pub(crate) fn run(
         worker.confirm(body, place);
     }
     worker.finish(name, start)
-}
-
-/// Runs the schedules that have failed before; what fails again.
-fn try_known(
-    checker: &Checker,
-    name: &CheckName,
-    body: &(dyn Fn() + Sync),
-    place: &'static Location<'static>,
-) -> Vec<Failure> {
-    let mut failures: Vec<Failure> = Vec::new();
-    for (index, known) in known::find(name).into_iter().enumerate() {
-        let replay = Checker {
-            strategy: Strategy::Replay(known.schedule.clone()),
-            max_executions: None,
-            max_time: None,
-            keep_going: false,
-            ..checker.clone()
-        };
-        let report = run(&replay, None, body, place, None);
-        let Some(mut failure) = report.failures.into_iter().next() else {
-            known.retire(name, None);
-            continue;
-        };
-        if failure.kind == FailureKind::ScheduleMismatch {
-            known.retire(name, Some(&failure.message));
-            continue;
-        }
-        failure.execution = index as u64 + 1;
-        failure.search = known.origin.name().to_owned();
-        let note = format!(
-            "found again by the {} {}",
-            failure.search,
-            known.file.display()
-        );
-        failure.notes.insert(0, note);
-        failures.push(failure);
-        if !checker.keep_going {
-            break;
-        }
-    }
-    failures
 }
 
 /// One strategy with its share of the budget.

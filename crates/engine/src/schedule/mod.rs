@@ -6,6 +6,7 @@
 //!
 //! There are two forms: text to read, edit and keep, and a short token to paste.
 
+mod digits;
 mod text;
 mod token;
 

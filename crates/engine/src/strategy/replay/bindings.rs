@@ -67,6 +67,11 @@ impl Bindings {
         Some(thread)
     }
 
+    /// Whether the schedule says where the thread is created.
+    pub(super) fn will_be_created(&self, name: &Arc<str>) -> bool {
+        self.created.contains(name)
+    }
+
     /// Whether the thread's pending operation is what the step says.
     pub(super) fn fit(&self, step: &ScheduleStep, thread: ThreadId, state: &State) -> Fit {
         let operation = state.pending(thread);

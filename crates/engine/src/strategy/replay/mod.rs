@@ -129,6 +129,7 @@ impl Replay {
         };
         // What differs in the end is looked at when it is the thread's turn.
         self.attempt.stops_at != Some(next)
+            && !is_end(state.pending(thread))
             && self.fit(next, thread, state) == Fit::No
             && later
                 .iter()
@@ -142,10 +143,15 @@ impl Replay {
         enabled.sort_unstable();
         enabled.into_iter().find(|&thread| {
             let is = |name: &&Arc<str>| self.attempt.bindings.thread(name, state) == Some(thread);
-            names.iter().find(is).is_none_or(|name| {
-                let mut steps = self.to_come(name).iter();
-                steps.all(|&step| self.fit(step, thread, state) == Fit::No)
-            })
+            let steps = names
+                .iter()
+                .find(is)
+                .map_or(&[][..], |name| self.to_come(name));
+            // With the last thread the execution ends, and nothing more can come.
+            let is_last = || live_threads(state) == 1;
+            let ends = is_end(state.pending(thread)) && (!steps.is_empty() || is_last());
+            let mut fits = steps.iter().map(|&step| self.fit(step, thread, state));
+            !ends && fits.all(|fit| fit == Fit::No)
         })
     }
 
@@ -160,6 +166,14 @@ impl Replay {
             return Next::Run(Choice::run(*first.expect("some thread is enabled")));
         };
         let thread = self.attempt.bindings.thread(&step.thread, state);
+        // Written by hand, without saying where the thread is created.
+        if thread.is_none()
+            && !self.attempt.bindings.will_be_created(&step.thread)
+            && let Some(helper) = self.helper(state)
+        {
+            self.attempt.differs = true;
+            return Next::Run(Choice::run(helper));
+        }
         let Some(thread) = thread.filter(|&thread| !state.has_ended(thread)) else {
             return Next::Differs(self.attempt.instead);
         };
@@ -171,6 +185,9 @@ impl Replay {
             }
             if !(fit == Fit::Perhaps && self.attempt.is_new()) {
                 self.attempt.take(&step, thread, state);
+                if is_end(state.pending(thread)) && self.is_too_long(state) {
+                    return Next::Differs(None);
+                }
                 return Next::Run(Choice {
                     thread,
                     source: 0,
@@ -189,6 +206,11 @@ impl Replay {
         self.pass_over(&step, thread, state)
     }
 
+    /// Whether there are steps left although the last thread ends.
+    fn is_too_long(&self, state: &State) -> bool {
+        live_threads(state) == 1 && self.attempt.position < self.steps.len()
+    }
+
     /// The thread does something else than the step says.
     fn pass_over(&mut self, step: &ScheduleStep, thread: ThreadId, state: &State) -> Next {
         let attempt = &mut self.attempt;
@@ -199,7 +221,6 @@ impl Replay {
         }
         attempt.passed_over += 1;
         let stops = attempt.stops_at == Some(attempt.position) && related;
-        let is_end = |operation: &Operation| matches!(operation, Operation::End);
         let ends = is_end(&found) && step.operation != "end";
         if stops || ends || attempt.passed_over > MAX_PASSED_OVER {
             return Next::Differs(match ends && !stops {
@@ -243,6 +264,15 @@ impl Attempt {
         self.instead = None;
         self.passed_over = 0;
     }
+}
+
+fn live_threads(state: &State) -> usize {
+    let threads = (0..state.execution().threads.len()).map(ThreadId::new);
+    threads.filter(|&thread| !state.has_ended(thread)).count()
+}
+
+fn is_end(operation: &Operation) -> bool {
+    matches!(operation, Operation::End)
 }
 
 /// What a thread is about to do, in words.

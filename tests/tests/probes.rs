@@ -13,8 +13,8 @@ use raddle::sync::atomic::{AtomicBool, AtomicU32, Ordering, fence};
 use raddle::sync::atomic::{Ordering::Relaxed, Ordering::SeqCst};
 use raddle::sync::{Arc, Condvar, Mutex, Semaphore};
 use raddle::{Checker, FailureKind, Strategy, hint, thread};
-use raddle_tests::exhaust;
 use raddle_tests::compare::behaviour;
+use raddle_tests::exhaust;
 use raddle_tests::programs::{join_all, run_threads};
 
 /// Everything the program returns, and what is reported if it must not return what is `wrong`.

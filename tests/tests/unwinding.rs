@@ -9,18 +9,8 @@ use raddle::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
 use raddle::sync::{Arc, BinarySemaphore, Mutex};
 use raddle::thread::{self, JoinHandle};
 use raddle::{Checker, FailureKind, Report, Strategy};
+use raddle_tests::compare::outcomes;
 use raddle_tests::exhaust;
-
-/// The outcomes that the executions of a program leave in a set.
-fn outcomes<T: Ord + Send>(program: impl Fn() -> T + Send + Sync) -> BTreeSet<T> {
-    let seen = StdMutex::new(BTreeSet::new());
-    exhaust(|| {
-        let outcome = program();
-        seen.lock().unwrap().insert(outcome);
-    })
-    .assert_ok();
-    seen.into_inner().unwrap()
-}
 
 fn first_failure(report: &Report) -> (FailureKind, &str) {
     let failure = report.failures.first().expect("a failure");
@@ -30,7 +20,7 @@ fn first_failure(report: &Report) -> (FailureKind, &str) {
 #[test]
 fn guards_are_released_one_after_the_other_while_unwinding() {
     // Between the two releases, the other thread may find one lock free and the other taken.
-    let seen = outcomes(|| {
+    let (seen, _) = outcomes(|| {
         let locks = Arc::new((Mutex::new(()), Mutex::new(())));
         let others = Arc::clone(&locks);
         let thread = thread::spawn(move || {

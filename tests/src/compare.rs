@@ -1,7 +1,7 @@
 //! A program run twice, every class by the search and every schedule by plain enumeration: both must
 //! see the same.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Debug;
 use std::sync::Mutex;
 
@@ -34,10 +34,7 @@ fn compare<T: Ord + Debug + Send>(
 ) -> (Found<T>, Report) {
     let (all, expected, _) = run(checker, Strategy::EnumeratePrivateFirst, &program);
     let (found, classes, report) = run(checker, Strategy::Exhaustive, &program);
-    let missing: Vec<_> = expected.difference(&classes).take(1).collect();
-    assert!(missing.is_empty(), "missing {missing:#?}");
-    let invented: Vec<_> = classes.difference(&expected).take(1).collect();
-    assert!(invented.is_empty(), "invented {invented:#?}");
+    assert_same(&expected, &classes);
     assert_eq!(all, found);
     assert_eq!(
         report.executions,
@@ -87,7 +84,92 @@ pub fn behaviour<T: Ord + Debug + Send>(
     }
 }
 
-type Classes = HashSet<Vec<ClassEntry>>;
+/// Classes, each by its name.
+pub type Classes = HashSet<Vec<ClassEntry>>;
+
+/// Every class of a program by running all its schedules; `None` if there are more than the check's
+/// limit.
+pub fn enumerate(checker: Checker, program: impl Fn() + Send + Sync) -> Option<Classes> {
+    // Most schedules are of a class that was seen before, which the fingerprint tells faster.
+    let mut classes = HashMap::new();
+    let checker = checker.keep_going(true).shorten(false);
+    let report = raddle::__private::run_observed(checker, program, &mut |execution| {
+        classes
+            .entry(execution.fingerprint())
+            .or_insert_with(|| execution.class());
+    });
+    report.exhausted.then(|| {
+        let count = classes.len();
+        let classes: Classes = classes.into_values().collect();
+        assert_eq!(classes.len(), count, "two fingerprints for one class");
+        classes
+    })
+}
+
+/// Every class of a program as the search finds them, none twice and no run in vain; and what it
+/// reports.
+pub fn search(checker: Checker, program: impl Fn() + Send + Sync) -> (Classes, Report) {
+    let mut classes = Classes::new();
+    let checker = checker
+        .strategy(Strategy::Exhaustive)
+        .keep_going(true)
+        .shorten(false);
+    let report = raddle::__private::run_observed(checker, program, &mut |execution| {
+        classes.insert(execution.class());
+    });
+    assert!(report.exhausted, "{report}");
+    assert_eq!(
+        report.executions,
+        classes.len() as u64,
+        "a class was run twice, or a run was in vain"
+    );
+    (classes, report)
+}
+
+/// How many classes a program has, the same by the search and by enumeration, where nothing goes
+/// wrong but deadlocks; `None` if it has more schedules than that.
+pub fn same_classes(
+    checker: &Checker,
+    max_schedules: u64,
+    program: impl Fn() + Send + Sync,
+) -> Option<usize> {
+    let all = checker
+        .clone()
+        .strategy(Strategy::EnumeratePrivateFirst)
+        .max_executions(max_schedules);
+    let expected = enumerate(all, &program)?;
+    let (found, report) = search(checker.clone(), &program);
+    assert_same(&expected, &found);
+    let mut kinds = report.failures.iter().map(|failure| failure.kind);
+    assert!(kinds.all(|kind| kind == FailureKind::Deadlock), "{report}");
+    Some(found.len())
+}
+
+/// Panics unless the search found what is expected.
+pub fn assert_same(expected: &Classes, found: &Classes) {
+    let missing: Vec<_> = expected.difference(found).take(1).collect();
+    assert!(missing.is_empty(), "missing {missing:#?}");
+    let invented: Vec<_> = found.difference(expected).take(1).collect();
+    assert!(invented.is_empty(), "invented {invented:#?}");
+}
+
+/// Prints a program if there is a panic while it is around.
+pub struct ShownOnPanic<'a, P: Debug>(pub &'a P);
+
+impl<P: Debug> Drop for ShownOnPanic<'_, P> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            println!("the program was {:?}", self.0);
+        }
+    }
+}
+
+/// A number from the environment.
+pub fn setting(name: &str, default: u64) -> u64 {
+    std::env::var(name)
+        .ok()
+        .map_or(default, |text| text.parse().expect(name))
+}
 
 fn run<T: Ord + Debug + Send>(
     checker: &Checker,

@@ -5,8 +5,12 @@ mod docs;
 pub mod messages;
 pub mod parity;
 pub mod programs;
+pub mod random_objects;
 pub mod random_program;
 mod told;
+
+use std::collections::BTreeSet;
+use std::sync::Mutex;
 
 use raddle::{Checker, Report, Strategy};
 pub use told::told;
@@ -16,6 +20,29 @@ pub fn classes(program: impl Fn() + Send + Sync) -> u64 {
     let report = exhaust(program);
     report.assert_ok();
     report.classes()
+}
+
+/// Runs a program without choices `n` times; panics if something fails.
+pub fn executions(n: u32, program: impl Fn() + Send + Sync) {
+    let count = classes(|| {
+        raddle::choose(0..n);
+        program();
+    });
+    assert_eq!(count, u64::from(n));
+}
+
+/// The outcomes of the executions of a program in which nothing fails, and the number of classes.
+pub fn outcomes<T: Ord + Send>(
+    run: impl Fn(&(dyn Fn() + Send + Sync)) -> Report,
+    program: impl Fn() -> T + Send + Sync,
+) -> (BTreeSet<T>, u64) {
+    let seen = Mutex::new(BTreeSet::new());
+    let report = run(&|| {
+        let outcome = program();
+        seen.lock().unwrap().insert(outcome);
+    });
+    report.assert_ok();
+    (seen.into_inner().unwrap(), report.classes())
 }
 
 /// Runs every class of the program, failures or not.

@@ -4,58 +4,25 @@
 //! `RADDLE_TEST_PROGRAMS=100000 cargo test --release -p raddle-tests --test brute_force` compares
 //! more than the usual number; `RADDLE_TEST_SEED` starts elsewhere.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use fastrand::Rng;
 use raddle::Strategy;
-use raddle_engine::ClassEntry;
+use raddle_tests::compare::{self, Classes, ShownOnPanic, assert_same, setting};
 use raddle_tests::random_program::Program;
 
 /// Programs with more schedules than this are too much for the enumeration.
 const MAX_SCHEDULES: u64 = 20_000;
 
-type Classes = HashSet<Vec<ClassEntry>>;
-
 /// Every class of the program by running all its schedules; `None` if there are too many.
 fn enumerate(program: &Program, strategy: Strategy) -> Option<Classes> {
-    let mut classes = HashMap::new();
     let checker = program.checker(strategy).max_executions(MAX_SCHEDULES);
-    let report = raddle::__private::run_observed(checker, || program.run(), &mut |execution| {
-        classes
-            .entry(execution.fingerprint())
-            .or_insert_with(|| execution.class());
-    });
-    report.exhausted.then(|| {
-        let count = classes.len();
-        let classes: Classes = classes.into_values().collect();
-        assert_eq!(classes.len(), count, "two fingerprints for one class");
-        classes
-    })
+    compare::enumerate(checker, || program.run())
 }
 
 /// Every class of the program as the search finds them.
 fn search(program: &Program) -> Classes {
-    let mut classes = Classes::new();
-    let checker = program.checker(Strategy::Exhaustive);
-    let report = raddle::__private::run_observed(checker, || program.run(), &mut |execution| {
-        assert!(
-            classes.insert(execution.class()),
-            "a class was run twice\n{program:?}"
-        );
-    });
-    assert!(report.exhausted, "{program:?}");
-    assert_eq!(
-        report.executions,
-        classes.len() as u64,
-        "a run was in vain\n{program:?}"
-    );
-    classes
-}
-
-fn setting(name: &str, default: u64) -> u64 {
-    std::env::var(name)
-        .ok()
-        .map_or(default, |text| text.parse().expect(name))
+    compare::search(program.checker(Strategy::Exhaustive), || program.run()).0
 }
 
 #[test]
@@ -66,18 +33,12 @@ fn random_programs_have_the_same_classes_as_all_their_schedules() {
     let mut by_threads = HashMap::<usize, u64>::new();
     while compared < programs {
         let program = Program::random(&mut rng);
+        let _shown = ShownOnPanic(&program);
         let Some(expected) = enumerate(&program, Strategy::EnumeratePrivateFirst) else {
             continue;
         };
         let found = search(&program);
-        assert_eq!(
-            found.len(),
-            expected.len(),
-            "missing {:#?}\ninvented {:#?}\n{program:?}",
-            expected.difference(&found).next(),
-            found.difference(&expected).next()
-        );
-        assert!(found == expected, "{program:?}");
+        assert_same(&expected, &found);
         compared += 1;
         waiting += u32::from(program.waits());
         total += found.len();

@@ -15,23 +15,9 @@ use raddle::{Checker, FailureKind, Report, Strategy};
 use raddle_tests::parity::text;
 use raddle_tests::programs::run_threads;
 use raddle_tests::same;
-use raddle_tests::{exhaust, exhaust_undisturbed, exhaust_with};
+use raddle_tests::{exhaust, exhaust_undisturbed, exhaust_with, outcomes};
 
 const LONG: Duration = Duration::from_secs(1000);
-
-/// The outcomes that the executions of a program leave in a set, and the number of classes.
-fn outcomes<T: Ord + Send>(
-    run: fn(&(dyn Fn() + Send + Sync)) -> Report,
-    program: impl Fn() -> T + Send + Sync,
-) -> (BTreeSet<T>, u64) {
-    let seen = StdMutex::new(BTreeSet::new());
-    let report = run(&|| {
-        let outcome = program();
-        seen.lock().unwrap().insert(outcome);
-    });
-    report.assert_ok();
-    (seen.into_inner().unwrap(), report.classes())
-}
 
 fn disturbed(program: &(dyn Fn() + Send + Sync)) -> Report {
     exhaust(program)

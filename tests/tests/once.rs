@@ -2,26 +2,16 @@
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Mutex as StdMutex;
 
 use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use raddle::sync::{Arc, LazyLock, Once, OnceLock};
 use raddle::thread;
 use raddle::{FailureKind, Report};
+use raddle_tests::compare::outcomes;
 use raddle_tests::parity::{panics, text};
 use raddle_tests::programs::run_threads;
 use raddle_tests::same;
 use raddle_tests::{classes, exhaust};
-
-/// The outcomes that the executions of a program leave in a set, and the number of classes.
-fn outcomes<T: Ord + Send>(program: impl Fn() -> T + Send + Sync) -> (BTreeSet<T>, u64) {
-    let seen = StdMutex::new(BTreeSet::new());
-    let classes = classes(|| {
-        let outcome = program();
-        seen.lock().unwrap().insert(outcome);
-    });
-    (seen.into_inner().unwrap(), classes)
-}
 
 fn deadlocks(report: &Report) -> bool {
     report.failures.len() == 1 && report.failures[0].kind == FailureKind::Deadlock

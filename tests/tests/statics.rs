@@ -12,16 +12,7 @@ use raddle::sync::{
 use raddle::{Checker, Schedule, Strategy, thread};
 use raddle_engine::ClassEntry;
 use raddle_tests::programs::run_threads;
-use raddle_tests::{classes, exhaust_undisturbed};
-
-/// Runs the program `n` times.
-fn executions(n: u32, program: impl Fn() + Send + Sync) {
-    let count = classes(|| {
-        raddle::choose(0..n);
-        program();
-    });
-    assert_eq!(count, u64::from(n));
-}
+use raddle_tests::{classes, executions, exhaust_undisturbed};
 
 #[test]
 fn a_mutex_starts_every_execution_with_its_initial_data() {

@@ -10,16 +10,7 @@ use raddle::sync::{Arc, Mutex};
 use raddle::{FailureKind, thread};
 use raddle_tests::parity::panics;
 use raddle_tests::programs::run_threads;
-use raddle_tests::{classes, exhaust};
-
-/// Runs the program `n` times.
-fn executions(n: u32, program: impl Fn() + Send + Sync) {
-    let count = classes(|| {
-        raddle::choose(0..n);
-        program();
-    });
-    assert_eq!(count, u64::from(n));
-}
+use raddle_tests::{classes, executions, exhaust};
 
 #[test]
 fn every_thread_has_its_own_in_every_execution() {

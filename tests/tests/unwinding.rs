@@ -6,21 +6,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex as StdMutex;
 
 use raddle::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
-use raddle::sync::{Arc, Mutex};
+use raddle::sync::{Arc, BinarySemaphore, Mutex};
 use raddle::thread::{self, JoinHandle};
 use raddle::{Checker, FailureKind, Report, Strategy};
+use raddle_tests::compare::outcomes;
 use raddle_tests::exhaust;
-
-/// The outcomes that the executions of a program leave in a set.
-fn outcomes<T: Ord + Send>(program: impl Fn() -> T + Send + Sync) -> BTreeSet<T> {
-    let seen = StdMutex::new(BTreeSet::new());
-    exhaust(|| {
-        let outcome = program();
-        seen.lock().unwrap().insert(outcome);
-    })
-    .assert_ok();
-    seen.into_inner().unwrap()
-}
 
 fn first_failure(report: &Report) -> (FailureKind, &str) {
     let failure = report.failures.first().expect("a failure");
@@ -30,7 +20,7 @@ fn first_failure(report: &Report) -> (FailureKind, &str) {
 #[test]
 fn guards_are_released_one_after_the_other_while_unwinding() {
     // Between the two releases, the other thread may find one lock free and the other taken.
-    let seen = outcomes(|| {
+    let (seen, _) = outcomes(|| {
         let locks = Arc::new((Mutex::new(()), Mutex::new(())));
         let others = Arc::clone(&locks);
         let thread = thread::spawn(move || {
@@ -54,6 +44,24 @@ fn guards_are_released_one_after_the_other_while_unwinding() {
 
 fn is_poisoned<T>(error: &std::sync::TryLockError<T>) -> bool {
     matches!(error, std::sync::TryLockError::Poisoned(_))
+}
+
+#[test]
+fn a_thread_that_waits_to_give_a_permit_back_is_unwound() {
+    struct Counts<'a>(&'a StdMutex<u32>);
+    impl Drop for Counts<'_> {
+        fn drop(&mut self) {
+            *self.0.lock().unwrap() += 1;
+        }
+    }
+    let dropped = StdMutex::new(0);
+    let report = exhaust(|| {
+        let _counts = Counts(&dropped);
+        BinarySemaphore::new(true).release();
+    });
+    assert_eq!(first_failure(&report).0, FailureKind::Deadlock);
+    assert_eq!(report.failures[0].notes, Vec::<String>::new());
+    assert!(*dropped.lock().unwrap() > 0);
 }
 
 /// Joins its threads when dropped, as pools do.

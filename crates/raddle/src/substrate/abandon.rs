@@ -70,12 +70,13 @@ impl Context {
     /// same if the thread is unwinding already.
     #[cold]
     pub(super) fn retry_after_stop(&self, operation: Operation, site: SiteId) -> Reply {
-        // What is given back is given back first; the thread is unwound at its next operation.
+        // What is given back is given back first, unless that would have to wait; the thread is
+        // unwound at its next operation.
         let gives_back = matches!(operation, Operation::Call { call, .. } if call.gives_back());
         if !gives_back {
             self.unwind_if_stopped();
         }
-        self.wait_after_stop(operation, site)
+        self.wait_after_stop(operation, site, || self.unwind_if_stopped())
     }
 
     /// Like [`Context::perform`], but the thread is not unwound before the operation is done. For
@@ -97,7 +98,7 @@ impl Context {
                 return self.with_world(|world| world.reply(thread));
             }
         }
-        self.wait_after_stop(operation, site)
+        self.wait_after_stop(operation, site, || ())
     }
 
     /// Unwinds the calling thread if its execution has stopped and it is not unwinding yet.
@@ -136,7 +137,8 @@ impl Context {
         }
     }
 
-    fn wait_after_stop(&self, operation: Operation, site: SiteId) -> Reply {
+    /// Performs the operation, calling `before` each time that it must wait.
+    fn wait_after_stop(&self, operation: Operation, site: SiteId, before: impl Fn()) -> Reply {
         if operation == Operation::Assume {
             return Reply::DONE;
         }
@@ -152,6 +154,7 @@ impl Context {
         }
         let mut reply = self.with_world(|world| world.request_after_stop(thread, operation, site));
         while reply.is_none() {
+            before();
             self.slots.borrow_mut()[thread.index()].after_stop.waits = true;
             self.suspend();
             self.slots.borrow_mut()[thread.index()].after_stop.waits = false;

@@ -1,0 +1,34 @@
+//! Random programs of the rarer primitives: the search against plain enumeration, as in
+//! `brute_force.rs`.
+//!
+//! `RADDLE_TEST_PROGRAMS` and `RADDLE_TEST_SEED` do what they do there.
+
+use std::collections::BTreeMap;
+
+use fastrand::Rng;
+use raddle::Checker;
+use raddle_tests::compare::{ShownOnPanic, same_classes, setting};
+use raddle_tests::random_objects::{Program, Theme};
+
+/// Programs with more schedules than this are too much for the enumeration.
+const MAX_SCHEDULES: u64 = 10_000;
+
+#[test]
+fn random_programs_have_the_same_classes_as_all_their_schedules() {
+    let programs = setting("RADDLE_TEST_PROGRAMS", 600);
+    let mut rng = Rng::with_seed(setting("RADDLE_TEST_SEED", 1));
+    let (mut compared, mut total, mut largest) = (0, 0, 0);
+    let mut by_theme = BTreeMap::<Theme, u64>::new();
+    while compared < programs {
+        let program = Program::random(&mut rng);
+        let _shown = ShownOnPanic(&program);
+        let Some(found) = same_classes(&Checker::new(), MAX_SCHEDULES, || program.run()) else {
+            continue;
+        };
+        compared += 1;
+        total += found;
+        largest = largest.max(found);
+        *by_theme.entry(program.theme).or_default() += 1;
+    }
+    println!("{compared} programs, {total} classes, at most {largest} in one; {by_theme:?}");
+}

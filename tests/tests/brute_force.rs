@@ -27,7 +27,7 @@ fn search(program: &Program) -> Classes {
 
 #[test]
 fn random_programs_have_the_same_classes_as_all_their_schedules() {
-    let programs = setting("RADDLE_TEST_PROGRAMS", 2_500);
+    let programs = setting("RADDLE_TEST_PROGRAMS", 1_000);
     let mut rng = Rng::with_seed(setting("RADDLE_TEST_SEED", 1));
     let (mut compared, mut waiting, mut total, mut largest) = (0, 0, 0, 0);
     let mut by_threads = HashMap::<usize, u64>::new();
@@ -55,7 +55,7 @@ fn random_programs_have_the_same_classes_as_all_their_schedules() {
 fn the_order_in_which_threads_are_created_never_changes_a_count() {
     let mut rng = Rng::with_seed(7);
     let mut compared = 0;
-    while compared < 300 {
+    while compared < 150 {
         let mut program = Program::random(&mut rng);
         if program.threads.len() < 2
             || enumerate(&program, Strategy::EnumeratePrivateFirst).is_none()
@@ -75,7 +75,7 @@ fn the_order_in_which_threads_are_created_never_changes_a_count() {
 fn performing_private_operations_first_loses_no_class() {
     let mut rng = Rng::with_seed(3);
     let mut compared = 0;
-    while compared < 200 {
+    while compared < 100 {
         let program = Program::random(&mut rng);
         let Some(all) = enumerate(&program, Strategy::Enumerate) else {
             continue;

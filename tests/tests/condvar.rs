@@ -58,7 +58,7 @@ fn wait_and_notify() {
 fn a_notification_before_the_wait_is_lost() {
     // wait one wake; one wait, and then nothing more.
     let report = exhaust_undisturbed(wait_and_notify);
-    assert_eq!(kinds(&report), [FailureKind::Deadlock]);
+    assert_eq!(kinds(&report), [FailureKind::LostWakeup]);
     assert_eq!(report.classes(), 2);
     let message = &report.failures[0].message;
     assert!(message.contains(" for Condvar"), "{message}");
@@ -68,7 +68,7 @@ fn a_notification_before_the_wait_is_lost() {
 fn a_wake_up_that_may_happen_does_not_hide_that_a_notification_is_lost() {
     // As above; wait* one; one wait*.
     let report = exhaust(wait_and_notify);
-    assert_eq!(kinds(&report), [FailureKind::Deadlock]);
+    assert_eq!(kinds(&report), [FailureKind::LostWakeup]);
     assert_eq!(report.classes(), 4);
 }
 
@@ -450,7 +450,7 @@ fn threads_that_wait_for_ever_are_unwound() {
             drop(other.1.wait(guard));
         });
     });
-    assert_eq!(kinds(&report), [FailureKind::Deadlock]);
+    assert_eq!(kinds(&report), [FailureKind::ThreadOutlives]);
     assert_eq!(report.failures[0].notes, Vec::<String>::new());
     assert_eq!(*dropped.lock().unwrap(), report.executions as u32);
 }

@@ -232,6 +232,23 @@ fn examples_and_benches_of_the_package_have_the_feature() {
 }
 
 #[test]
+fn a_profile_that_aborts_is_refused() {
+    // Cargo ignores such a profile for tests, but not for examples.
+    let tally = Newcomer::new("panic_abort", "tally");
+    let manifest = tally.read("Cargo.toml");
+    tally.write(
+        "Cargo.toml",
+        &format!("{manifest}\n[profile.dev]\npanic = \"abort\"\n"),
+    );
+    let run = tally.cargo("run --example show");
+    assert_ne!(run.code, Some(0));
+    run.says(
+        "raddle: a check unwinds threads, so it cannot run with panic = \"abort\"; remove that \
+         from the profile the tests are built with",
+    );
+}
+
+#[test]
 fn a_bench_in_a_package_of_its_own_has_not_if_built_alone() {
     let workspace = Newcomer::new("bench_apart", "bench_apart");
     let alone = workspace

@@ -43,7 +43,8 @@ pub struct Execution {
     pub location_names: Naming,
     /// Lists of ports that receives listened to, by [`PortListId`](crate::PortListId).
     pub port_lists: Vec<Vec<ObjectId>>,
-    /// After a deadlock, by [`ThreadId`]: what each thread that has not ended waits for.
+    /// After a deadlock or too many events, by [`ThreadId`]: what each thread waits for that has not
+    /// ended and cannot go on.
     pub pending: Vec<Option<(Operation, SiteId)>>,
     /// The threads that ended by a panic, in the order the panics began.
     pub panics: Vec<Panic>,

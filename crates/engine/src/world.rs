@@ -13,7 +13,7 @@ use crate::check::panic::Panic;
 use crate::event::{
     Event, EventId, LocationId, ObjectId, Operation, PortListId, Ports, Reply, SiteId, ThreadId,
 };
-use crate::execution::{Execution, decides, distinguishing};
+use crate::execution::{Execution, ThreadInfo, decides, distinguishing};
 use crate::memory::Location;
 use crate::object::{Call, Object};
 use crate::rng::mix;
@@ -651,12 +651,14 @@ impl World {
             .ending
             .as_ref()
             .expect("raddle: finish() before the execution stopped");
-        if *ending == Ending::Deadlock {
-            pending.extend(
-                threads.iter().zip(&state.threads).map(|(info, thread)| {
-                    info.end.is_none().then_some((thread.pending, thread.site))
-                }),
-            );
+        if matches!(ending, Ending::Deadlock | Ending::TooManyEvents) {
+            let waits = |info: &ThreadInfo, thread: &Thread| {
+                info.end.is_none() && thread.slot == NOT_ENABLED
+            };
+            let threads = threads.iter().zip(&state.threads);
+            pending.extend(threads.map(|(info, thread)| {
+                waits(info, thread).then_some((thread.pending, thread.site))
+            }));
         }
         self.strategy.as_dyn().end(&state.execution, ending);
         (&state.execution, ending)

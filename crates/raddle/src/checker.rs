@@ -206,6 +206,8 @@ pub struct Checker {
     pub(crate) lock_order: Level,
     pub(crate) shorten: bool,
     pub(crate) known_schedules: bool,
+    pub(crate) leaks: Level,
+    pub(crate) watchdog: Duration,
     pub(crate) name: Option<String>,
 }
 
@@ -233,6 +235,8 @@ impl Checker {
             lock_order: Level::default(),
             shorten: true,
             known_schedules: false,
+            leaks: Level::default(),
+            watchdog: Duration::from_secs(10),
             name: None,
         }
     }
@@ -325,6 +329,23 @@ impl Checker {
         self
     }
 
+    /// What becomes of messages that are left in a [`Port`](crate::port::Port) when every thread has
+    /// ended (a warning by default). Channels of `mpsc` are not looked at: who drops the receiver of
+    /// one does not want the rest.
+    pub fn leaks(mut self, level: Level) -> Self {
+        self.leaks = level;
+        self
+    }
+
+    /// How long a thread may run without coming to a scheduling point (10 seconds by default). After
+    /// that the test hangs for a reason that raddle cannot see, such as a lock of std's taken twice or
+    /// a loop that calls nothing controlled: the story so far is printed, its schedule saved, and the
+    /// process ends with code 2. No time at all, [`Duration::ZERO`], turns it off.
+    pub fn watchdog(mut self, time: Duration) -> Self {
+        self.watchdog = time;
+        self
+    }
+
     /// Leaves out classes of an exhaustive search that [`Reduction`] describes; can be given several
     /// times. What is left out may have failures of its own, so the report promises
     /// [`Guarantee::Reduced`](crate::Guarantee::Reduced) at most.
@@ -392,7 +413,8 @@ impl Checker {
     }
 
     /// Runs `body` many times and says what was found. Environment variables (`RADDLE_STRATEGY`,
-    /// `RADDLE_SEED`, `RADDLE_MAX_EXECUTIONS`, `RADDLE_MAX_TIME`, `RADDLE_REPLAY`) go before the
+    /// `RADDLE_SEED`, `RADDLE_MAX_EXECUTIONS`, `RADDLE_MAX_TIME`, `RADDLE_WATCHDOG`, `RADDLE_REPLAY`)
+    /// go before the
     /// settings made here.
     ///
     /// # Panics

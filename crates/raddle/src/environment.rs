@@ -17,6 +17,7 @@ pub(crate) struct Environment {
     seed: Option<u64>,
     max_executions: Option<u64>,
     max_time: Option<Duration>,
+    watchdog: Option<Duration>,
 }
 
 /// A variable that cannot be used.
@@ -48,12 +49,15 @@ impl Environment {
         };
         environment.seed = number("RADDLE_SEED")?;
         environment.max_executions = number("RADDLE_MAX_EXECUTIONS")?;
-        if let Some(text) = get("RADDLE_MAX_TIME") {
-            environment.max_time = Some(duration(&text).ok_or_else(|| BadVariable {
-                variable: "RADDLE_MAX_TIME",
+        let time = |variable: &'static str| match get(variable) {
+            None => Ok(None),
+            Some(text) => duration(&text).map(Some).ok_or_else(|| BadVariable {
+                variable,
                 problem: format!("`{text}` is not a time; write it like 500ms, 20s, 2m or 1h"),
-            })?);
-        }
+            }),
+        };
+        environment.max_time = time("RADDLE_MAX_TIME")?;
+        environment.watchdog = time("RADDLE_WATCHDOG")?;
         if let Some(name) = get("RADDLE_STRATEGY") {
             let variable = "RADDLE_STRATEGY";
             let parsed = name.trim().parse();
@@ -87,6 +91,7 @@ impl Environment {
         }
         checker.max_executions = self.max_executions.or(checker.max_executions);
         checker.max_time = self.max_time.or(checker.max_time);
+        checker.watchdog = self.watchdog.unwrap_or(checker.watchdog);
         let Some(schedule) = self.replay else {
             return Ok(());
         };

@@ -23,6 +23,8 @@ mod label;
 #[cfg(feature = "check")]
 mod labelled;
 #[cfg(feature = "check")]
+mod last_words;
+#[cfg(feature = "check")]
 mod mailbox;
 pub mod monitor;
 mod plain;
@@ -40,6 +42,8 @@ pub mod thread;
 #[cfg(test)]
 mod three_modes;
 pub mod time;
+#[cfg(feature = "check")]
+mod watchdog;
 
 #[cfg(feature = "check")]
 #[doc(hidden)]

@@ -1,9 +1,11 @@
 //! Running a check: budgets, phases, and the report.
 
 use std::panic::Location;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use raddle_engine::check::Finding;
+use raddle_engine::check::leak;
 use raddle_engine::check::lock_order::{self, LockOrder};
 use raddle_engine::object::Object;
 use raddle_engine::strategy::{Planned, Reductions};
@@ -12,9 +14,11 @@ use raddle_report::{Failure, FailureKind, Guarantee, Report, Search};
 
 use crate::checker::{Checker, Level, Strategy};
 use crate::known;
+use crate::last_words::LastWords;
 use crate::saved;
 use crate::shorten::{Shortening, Signature, first_plan};
 use crate::substrate::{Context, install_hook, install_overflow_handler, run_execution};
+use crate::watchdog;
 
 const DEFAULT_EXECUTIONS: u64 = 100_000;
 const DEFAULT_TIME: Duration = Duration::from_secs(10);
@@ -79,6 +83,13 @@ pub(crate) fn run(
         report.set_classes(1, Guarantee::Sampled);
         return report;
     }
+    let words = Arc::new(LastWords {
+        search: checker.strategy.to_string(),
+        check: name.clone(),
+    });
+    worker.context.set_last_words(&words);
+    let progress = worker.context.progress();
+    let watch = watchdog::watch(progress, checker.watchdog, words);
     let mut stopped = worker.explore(body, place, &first.budget, first.name);
     for phase in phases {
         if stopped {
@@ -92,6 +103,7 @@ pub(crate) fn run(
     if !stopped {
         worker.confirm(body, place);
     }
+    drop(watch);
     worker.finish(name, start)
 }
 
@@ -244,7 +256,11 @@ impl Worker<'_, '_> {
                 Some(finding) => over = self.add_failure(&finding, name),
                 None => {
                     if let Some(order) = self.lock_order() {
-                        over = self.add_lock_order(&Finding::LockOrder(order), name);
+                        let level = self.checker.lock_order;
+                        over = self.add_suspicion(&Finding::LockOrder(order), level, name);
+                    }
+                    if let Some(leak) = self.leak() {
+                        over |= self.add_suspicion(&leak, self.checker.leaks, name);
                     }
                 }
             }
@@ -335,10 +351,27 @@ impl Worker<'_, '_> {
         })
     }
 
-    /// Adds a lock order to the report; whether the check is over with it.
+    /// Messages that were left over in the execution that has just stopped.
+    fn leak(&self) -> Option<Finding> {
+        if self.checker.leaks == Level::Allow {
+            return None;
+        }
+        self.context.with_exploration(|exploration| {
+            let execution = exploration.execution();
+            let is_port = |object: &Object| matches!(object, Object::Port(_));
+            let worth = execution.objects.iter().any(is_port);
+            if !worth || *exploration.ending() != Ending::Complete {
+                return None;
+            }
+            let unreceived = leak::unreceived(execution);
+            (!unreceived.is_empty()).then_some(Finding::Leak(unreceived))
+        })
+    }
+
+    /// Adds something suspicious to the report; whether the check is over with it.
     #[cold]
-    fn add_lock_order(&mut self, finding: &Finding, name: &'static str) -> bool {
-        if self.checker.lock_order == Level::Deny {
+    fn add_suspicion(&mut self, finding: &Finding, level: Level, name: &'static str) -> bool {
+        if level == Level::Deny {
             return self.add_failure(finding, name);
         }
         let warning = self.named_failure(finding, name);
@@ -426,7 +459,17 @@ impl Worker<'_, '_> {
         // What may be a deadlock one day is no news when one was found.
         let deadlock = |failure: &Failure| failure.kind == FailureKind::Deadlock;
         if report.failures.iter().any(deadlock) {
-            report.warnings.clear();
+            report
+                .warnings
+                .retain(|warning| warning.kind != FailureKind::LockOrder);
+        }
+        if report.exhausted && report.executions == 1 && report.discarded == 0 {
+            context.with_execution(|execution, _| {
+                // The body begins and ends.
+                if execution.events.len() == 2 {
+                    report.set_nothing_to_explore();
+                }
+            });
         }
         report.elapsed = start.elapsed();
         report
@@ -446,6 +489,15 @@ fn dropped_note(count: usize) -> String {
 }
 
 impl Context {
+    /// What is wrong with the execution that is going on; nothing if the engine is in the middle of
+    /// something.
+    pub(crate) fn unfinished(&self, finding: &Finding) -> Option<Failure> {
+        let exploration = self.try_exploration()?;
+        let mut failure = Failure::new(finding, exploration.execution(), self);
+        failure.execution = exploration.executions() + u64::from(!self.has_stopped());
+        Some(failure)
+    }
+
     fn failure(&self, finding: &Finding) -> Failure {
         self.with_execution(|execution, executions| {
             let mut failure = Failure::new(finding, execution, self);

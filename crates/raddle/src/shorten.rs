@@ -8,6 +8,7 @@ use std::panic::Location;
 use std::time::{Duration, Instant};
 
 use raddle_engine::check::Finding;
+use raddle_engine::check::deadlock::Blocked;
 use raddle_engine::strategy::{Guided, Planned};
 use raddle_engine::{Execution, Exploration, Limits, shorten};
 use raddle_report::{Failure, Names, Place};
@@ -26,20 +27,23 @@ const MAX_TIME: Duration = Duration::from_millis(500);
 pub(crate) enum Signature {
     /// Where a thread panicked.
     Panic(Option<String>),
-    /// Where threads wait for ever.
-    Deadlock(Vec<Option<Place>>),
+    /// Where threads wait for ever, and why.
+    Waiting(u8, Vec<Option<Place>>),
 }
 
 impl Signature {
     /// `None` if a shorter story would not be a better one.
     pub(crate) fn of(finding: &Finding, names: &dyn Names) -> Option<Self> {
+        let waiting = |kind: u8, blocked: &[Blocked]| {
+            let mut places: Vec<_> = blocked.iter().map(|one| names.place(one.site)).collect();
+            places.sort_by_key(|place| place.as_ref().map(|one| (one.file.clone(), one.line)));
+            Some(Signature::Waiting(kind, places))
+        };
         match finding {
             Finding::Panic(panic) => Some(Signature::Panic(panic.place.clone())),
-            Finding::Deadlock(blocked) => {
-                let mut places: Vec<_> = blocked.iter().map(|one| names.place(one.site)).collect();
-                places.sort_by_key(|place| place.as_ref().map(|one| (one.file.clone(), one.line)));
-                Some(Signature::Deadlock(places))
-            }
+            Finding::Deadlock(blocked) => waiting(0, blocked),
+            Finding::ThreadOutlives(blocked) => waiting(1, blocked),
+            Finding::LostWakeup { blocked, .. } => waiting(2, blocked),
             _ => None,
         }
     }

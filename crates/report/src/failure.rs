@@ -6,6 +6,7 @@ use raddle_engine::check::Finding;
 use raddle_engine::{Execution, Record, Schedule};
 use serde::{Serialize, Serializer};
 
+use crate::paint::Paint;
 use crate::text;
 use crate::trace::{Names, Trace};
 
@@ -17,14 +18,22 @@ pub enum FailureKind {
     Panic,
     /// Some threads can never go on.
     Deadlock,
+    /// A thread waits for ever, because it was notified before it waited.
+    LostWakeup,
+    /// A thread waits for what nobody will give it when the body of the check has ended.
+    ThreadOutlives,
     /// Locks are taken in different orders.
     LockOrder,
+    /// Messages were sent that nobody received.
+    Leak,
     /// The program behaves differently when it is run the same way.
     Nondeterminism,
     /// The program does not do what the schedule to be replayed says.
     ScheduleMismatch,
     /// An execution exceeded one of its limits.
     Limit,
+    /// A thread does not come to its next operation.
+    Hang,
 }
 
 impl fmt::Display for FailureKind {
@@ -32,10 +41,14 @@ impl fmt::Display for FailureKind {
         f.write_str(match self {
             FailureKind::Panic => "panic",
             FailureKind::Deadlock => "deadlock",
+            FailureKind::LostWakeup => "lost wake-up",
+            FailureKind::ThreadOutlives => "thread outlives the check",
             FailureKind::LockOrder => "lock order",
+            FailureKind::Leak => "leak",
             FailureKind::Nondeterminism => "nondeterminism",
             FailureKind::ScheduleMismatch => "schedule does not fit",
             FailureKind::Limit => "limit exceeded",
+            FailureKind::Hang => "hang",
         })
     }
 }
@@ -85,14 +98,33 @@ impl Failure {
             notes: Vec::new(),
         }
     }
+
+    /// The story with its headline and the threads' names in colour, for terminals.
+    pub fn coloured(&self) -> impl fmt::Display + '_ {
+        fmt::from_fn(|f| text::failure(self, Paint::Colours, f))
+    }
+
+    /// Whether the two say the same. How far an execution without end came does not matter.
+    pub fn says_the_same(&self, other: &Failure) -> bool {
+        let first = |failure: &Failure| failure.message.lines().next().map(str::to_owned);
+        self.kind == other.kind
+            && match self.kind {
+                FailureKind::Limit => first(self) == first(other),
+                _ => self.message == other.message,
+            }
+    }
 }
 
 fn kind(finding: &Finding) -> FailureKind {
     match finding {
         Finding::Panic(_) => FailureKind::Panic,
         Finding::Deadlock(_) => FailureKind::Deadlock,
+        Finding::LostWakeup { .. } => FailureKind::LostWakeup,
+        Finding::ThreadOutlives(_) => FailureKind::ThreadOutlives,
         Finding::LockOrder(_) => FailureKind::LockOrder,
         Finding::TooManyEvents { .. } | Finding::StackOverflow(_) => FailureKind::Limit,
+        Finding::Leak(_) => FailureKind::Leak,
+        Finding::Hang { .. } => FailureKind::Hang,
         Finding::Nondeterminism(divergence) => match divergence.from {
             Record::EarlierRun => FailureKind::Nondeterminism,
             Record::Schedule => FailureKind::ScheduleMismatch,
@@ -102,6 +134,6 @@ fn kind(finding: &Finding) -> FailureKind {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        text::failure(self, f)
+        text::failure(self, Paint::Plain, f)
     }
 }

@@ -4,7 +4,11 @@
 //! things are called in the user's source ([`Names`]). Everything here can be serialised.
 
 mod failure;
+mod nondeterminism;
+mod paint;
+mod panicked;
 mod report;
+mod stuck;
 mod text;
 mod trace;
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::failure::Failure;
+use crate::paint::{self, Paint};
 
 /// What a finished check can promise.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
@@ -61,6 +62,7 @@ pub struct Report {
     pub elapsed: Duration,
     classes: u64,
     guarantee: Guarantee,
+    nothing_to_explore: bool,
 }
 
 impl Report {
@@ -76,7 +78,13 @@ impl Report {
             elapsed: Duration::ZERO,
             classes: 0,
             guarantee: Guarantee::Sampled,
+            nothing_to_explore: false,
         }
+    }
+
+    /// Notes that the test did nothing that there is more than one way to do.
+    pub fn set_nothing_to_explore(&mut self) {
+        self.nothing_to_explore = true;
     }
 
     /// Fills in how far the check went.
@@ -104,10 +112,16 @@ impl Report {
                 1 => "\nand 1 more failure".to_owned(),
                 more => format!("\nand {more} more failures"),
             };
-            panic!("{failure}{more}");
+            match paint::wanted() {
+                Paint::Plain => panic!("{failure}{more}"),
+                Paint::Colours => panic!("{}{more}", failure.coloured()),
+            }
         }
         for warning in &self.warnings {
-            eprintln!("warning: {warning}");
+            match paint::wanted() {
+                Paint::Plain => eprintln!("warning: {warning}"),
+                Paint::Colours => eprintln!("warning: {}", warning.coloured()),
+            }
         }
     }
 }
@@ -116,6 +130,11 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let classes = counted(self.classes, "class", "classes");
         match self.guarantee {
+            Guarantee::Exhaustive if self.nothing_to_explore => write!(
+                f,
+                "nothing to explore: the test starts no thread and uses nothing that raddle \
+                 controls"
+            )?,
             Guarantee::Exhaustive => write!(f, "every behaviour was run: {classes}")?,
             Guarantee::Reduced => write!(
                 f,

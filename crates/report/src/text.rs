@@ -8,11 +8,13 @@ use raddle_engine::check::Finding;
 use raddle_engine::check::deadlock::Blocked;
 use raddle_engine::check::lock_order::{LockOrder, Nested};
 use raddle_engine::check::panic::Panic;
-use raddle_engine::object::{Call, channel};
+use raddle_engine::object::{Call, channel, condvar};
 use raddle_engine::{Divergence, Operation, Record, ThreadId};
 use unicode_width::UnicodeWidthStr;
 
 use crate::failure::Failure;
+use crate::paint::Paint;
+use crate::stuck::Words;
 use crate::trace::{NOTHING, Names, Things, Trace, TraceStep};
 
 /// With more threads than this the steps are a list, because columns would not fit a terminal.
@@ -26,28 +28,31 @@ pub(crate) fn message(
     trace: &Trace,
     names: &dyn Names,
 ) -> String {
+    let things = &Things::of(execution, names);
+    let words = Words {
+        execution,
+        trace,
+        things,
+        names,
+    };
     match finding {
-        Finding::Panic(panic) => panicked(panic, trace),
-        Finding::Deadlock(blocked) => {
-            let things = Things::of(execution, names);
-            let lines: Vec<_> = blocked
-                .iter()
-                .map(|one| waiting(one, execution, trace, &things, names))
-                .collect();
-            lines.join("\n")
-        }
-        Finding::LockOrder(order) => lock_order(order, trace, &Things::of(execution, names), names),
-        Finding::TooManyEvents { limit } => format!(
-            "one execution has more than {limit} events\n\
-             help: if it must be so long, raise the limit with `max_events`; a loop that waits for \
-             another thread never ends when that thread is not given a turn"
-        ),
+        Finding::Panic(panic) => panicked(panic, trace) + &words.panicked_in_turn(panic),
+        Finding::Deadlock(blocked) => words.deadlock(blocked),
+        Finding::ThreadOutlives(blocked) => words.outlives(blocked),
+        Finding::LostWakeup { lost, blocked } => words.lost_wakeup(lost, blocked),
+        Finding::LockOrder(order) => lock_order(order, trace, things, names),
+        Finding::TooManyEvents { limit, repeated } => words.too_many_events(*limit, repeated),
+        Finding::Leak(unreceived) => words.leaks(unreceived),
+        Finding::Hang { thread, limit } => words.hangs(*thread, *limit),
         Finding::StackOverflow(thread) => format!(
             "thread {} used more stack than it has\n\
              help: give threads more with `stack_size`, or look for a recursion without end",
             trace.title(*thread)
         ),
-        Finding::Nondeterminism(divergence) => diverged(divergence),
+        Finding::Nondeterminism(divergence) => match divergence.from {
+            Record::EarlierRun => words.nondeterminism(divergence),
+            Record::Schedule => diverged(divergence),
+        },
     }
 }
 
@@ -58,13 +63,6 @@ fn panicked(panic: &Panic, trace: &Trace) -> String {
         let _ = write!(text, " at {place}");
     }
     let _ = write!(text, ":\n{}", panic.message);
-    if let Some(joiner) = panic.joined_by {
-        let _ = write!(
-            text,
-            "\nand {}, which joined it, panicked in turn",
-            trace.title(joiner)
-        );
-    }
     text
 }
 
@@ -102,7 +100,7 @@ fn lock_order(order: &LockOrder, trace: &Trace, things: &Things, names: &dyn Nam
     }
 }
 
-fn waiting(
+pub(crate) fn waiting(
     blocked: &Blocked,
     execution: &Execution,
     trace: &Trace,
@@ -130,6 +128,13 @@ fn waiting(
             call: Call::Parker(_),
             ..
         } => write!(text, " for an unpark"),
+        Operation::Call {
+            object,
+            call: Call::Condvar(condvar::Call::Wake { .. }),
+        } => {
+            let name = things.object(object.index());
+            write!(text, " for {name}, which nobody notifies any more")
+        }
         Operation::Meet { barrier } => {
             write!(text, " for {}", things.object(barrier.index()))
         }
@@ -174,55 +179,41 @@ fn waiting(
 
 fn diverged(divergence: &Divergence) -> String {
     let Divergence {
-        from,
         after,
         thread,
         expected,
         found,
+        ..
     } = divergence;
     let found = match found {
-        // The same operation, so the difference is in what it is done to.
-        Some(operation) if operation == expected => match from {
-            Record::EarlierRun => "it does so to something else, or with another value".to_owned(),
-            Record::Schedule => "it cannot do that now".to_owned(),
-        },
+        Some(operation) if operation == expected => "it cannot do that now".to_owned(),
         Some(operation) => format!("it is at `{operation}`"),
         None => "there is no such thread, or it has ended".to_owned(),
     };
-    match from {
-        Record::EarlierRun => format!(
-            "after {after} events, thread {thread} should do `{expected}` as in an earlier run, \
-             but {found}\n\
-             help: the program must depend on nothing but its schedule: look for time, randomness, \
-             the order of a hash map, locks that raddle does not see, and state kept from one \
-             execution to the next, such as the contents of a lock made outside the check"
-        ),
-        Record::Schedule => format!(
-            "the schedule does not fit the program: after {after} steps, thread {thread} should \
-             do `{expected}`, but {found}\n\
-             help: the program has changed since the schedule was made, or it is another test's; \
-             run the test without a schedule to get a new one"
-        ),
-    }
+    format!(
+        "the schedule does not fit the program: after {after} steps, thread {thread} should do \
+         `{expected}`, but {found}\n\
+         help: the program has changed since the schedule was made, or it is another test's; run \
+         the test without a schedule to get a new one"
+    )
 }
 
-pub(crate) fn failure(failure: &Failure, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+pub(crate) fn failure(failure: &Failure, paint: Paint, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let executions = if failure.execution == 1 {
         "execution"
     } else {
         "executions"
     };
-    write!(
-        f,
-        "{} after {} {executions}",
-        failure.kind, failure.execution
-    )?;
-    writeln!(f, " ({})\n", failure.search)?;
+    let headline = format!(
+        "{} after {} {executions} ({})",
+        failure.kind, failure.execution, failure.search
+    );
+    writeln!(f, "{}\n", paint.headline(&headline))?;
     for line in failure.message.lines() {
         writeln!(f, "  {line}")?;
     }
     writeln!(f)?;
-    steps(&failure.trace, f)?;
+    steps(&failure.trace, paint, f)?;
     let used = |name: &str| {
         failure
             .trace
@@ -266,7 +257,7 @@ fn file_name(path: &str) -> &str {
     path.rsplit(['/', '\\']).next().unwrap_or(path)
 }
 
-fn steps(trace: &Trace, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+fn steps(trace: &Trace, paint: Paint, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let shown: Vec<(usize, &TraceStep)> = trace
         .steps
         .iter()
@@ -298,6 +289,7 @@ fn steps(trace: &Trace, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     if acting.len() > MAX_COLUMNS {
         for (number, step) in shown {
             let thread = trace.title(ThreadId::new(step.thread));
+            let thread = paint.thread(thread);
             writeln!(f, "  {:>5} │ {thread}: {}", number + 1, cell(step))?;
         }
         return Ok(());
@@ -308,18 +300,19 @@ fn steps(trace: &Trace, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         widest.max(trace.title(ThreadId::new(thread)).width())
     };
     let widths: Vec<usize> = acting.iter().map(|&thread| width(thread)).collect();
-    let row = |first: &str, cells: &mut dyn FnMut(usize) -> String| {
+    let row = |first: &str, paint: Paint, cells: &mut dyn FnMut(usize) -> String| {
         let mut line = first.to_owned();
         for (&thread, &width) in acting.iter().zip(&widths) {
             let text = cells(thread);
             let padding = " ".repeat(width - text.width());
+            let text = paint.thread(&text);
             let _ = write!(line, " │ {text}{padding}");
         }
         line.truncate(line.trim_end().len());
         line
     };
     let title = |thread: usize| trace.title(ThreadId::new(thread)).to_owned();
-    writeln!(f, "{}", row("   step", &mut |thread| title(thread)))?;
+    writeln!(f, "{}", row("   step", paint, &mut |thread| title(thread)))?;
     for (number, step) in shown {
         let first = format!("  {:>5}", number + 1);
         let mut only = |thread| {
@@ -329,7 +322,7 @@ fn steps(trace: &Trace, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 String::new()
             }
         };
-        writeln!(f, "{}", row(&first, &mut only))?;
+        writeln!(f, "{}", row(&first, Paint::Plain, &mut only))?;
     }
     Ok(())
 }

@@ -316,7 +316,7 @@ impl Things {
         }
     }
 
-    fn describe_pending(&self, operation: &Operation, execution: &Execution) -> String {
+    pub(crate) fn describe_pending(&self, operation: &Operation, execution: &Execution) -> String {
         let label = operation.label();
         match operation {
             Operation::Join { target } | Operation::IsFinished { target } => {

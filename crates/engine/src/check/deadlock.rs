@@ -1,5 +1,6 @@
 //! Threads that can never go on: who waits for what, and who could have given it.
 
+use super::{Finding, lost_wakeup};
 use crate::event::{Event, EventId, Grant, ObjectId, Operation, SiteId, ThreadId};
 use crate::execution::Execution;
 
@@ -16,6 +17,33 @@ pub struct Blocked {
     pub waits_for: Option<ThreadId>,
     /// The objects it holds, each with the event that took it.
     pub holds: Vec<(ObjectId, EventId, SiteId)>,
+}
+
+/// What is wrong when no thread can go on and some have not ended.
+pub(super) fn stuck(execution: &Execution) -> Finding {
+    let blocked = blocked(execution);
+    if is_cycle(&blocked) {
+        return Finding::Deadlock(blocked);
+    }
+    if let Some(lost) = lost_wakeup::find(execution) {
+        return Finding::LostWakeup { lost, blocked };
+    }
+    match execution.threads[ThreadId::MAIN.index()].end {
+        Some(_) => Finding::ThreadOutlives(blocked),
+        None => Finding::Deadlock(blocked),
+    }
+}
+
+/// Threads that wait for each other while others went on without end.
+pub(super) fn beside_others(execution: &Execution) -> Option<Finding> {
+    let blocked = blocked(execution);
+    is_cycle(&blocked).then_some(Finding::Deadlock(blocked))
+}
+
+/// Whether some wait for each other; these come first.
+fn is_cycle(blocked: &[Blocked]) -> bool {
+    let first = blocked.first();
+    first.is_some_and(|first| is_in_cycle(blocked, first.thread))
 }
 
 /// Every thread that has not ended, when none of them can go on: those that wait for each other

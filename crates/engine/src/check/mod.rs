@@ -1,8 +1,13 @@
 //! Checkers: each reads a finished execution and says what is wrong with it.
 
 pub mod deadlock;
+pub mod leak;
+pub mod limit;
 pub mod lock_order;
+pub mod lost_wakeup;
 pub mod panic;
+
+use std::time::Duration;
 
 use crate::event::ThreadId;
 use crate::execution::Execution;
@@ -16,12 +21,32 @@ pub enum Finding {
     Panic(panic::Panic),
     /// Some threads can never go on.
     Deadlock(Vec<deadlock::Blocked>),
+    /// A thread waits for ever, and what would have ended its wait came too early.
+    LostWakeup {
+        /// Which, and why.
+        lost: lost_wakeup::LostWakeup,
+        /// Everybody who waits.
+        blocked: Vec<deadlock::Blocked>,
+    },
+    /// The body of the check has ended, and other threads wait for what nobody will give them.
+    ThreadOutlives(Vec<deadlock::Blocked>),
     /// Locks are taken in an order that may be a deadlock one day.
     LockOrder(lock_order::LockOrder),
+    /// Messages were sent and never received, though everybody has ended.
+    Leak(Vec<leak::Unreceived>),
     /// The execution has more events than allowed.
     TooManyEvents {
         /// The limit.
         limit: usize,
+        /// What its last events are, again and again, if that is all they are.
+        repeated: Vec<limit::Repeated>,
+    },
+    /// A thread does not come to its next operation. Only the front end can know.
+    Hang {
+        /// The thread.
+        thread: ThreadId,
+        /// How long that has been so.
+        limit: Duration,
     },
     /// A thread used more stack than it has.
     StackOverflow(ThreadId),
@@ -39,8 +64,13 @@ pub(crate) fn check(execution: &Execution, ending: &Ending, max_events: usize) -
         Ending::Complete | Ending::Deadlock | Ending::TooManyEvents => panic::unhandled(execution)
             .map(|panic| Finding::Panic(panic.clone()))
             .or_else(|| match ending {
-                Ending::Deadlock => Some(Finding::Deadlock(deadlock::blocked(execution))),
-                Ending::TooManyEvents => Some(Finding::TooManyEvents { limit: max_events }),
+                Ending::Deadlock => Some(deadlock::stuck(execution)),
+                Ending::TooManyEvents => {
+                    deadlock::beside_others(execution).or(Some(Finding::TooManyEvents {
+                        limit: max_events,
+                        repeated: limit::repeated(execution),
+                    }))
+                }
                 _ => None,
             }),
     }

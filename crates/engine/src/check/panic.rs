@@ -1,10 +1,12 @@
 //! Panics that nobody dealt with.
 //!
 //! As with std's threads, a panic that `join` returned is the joining thread's business. If that
-//! thread panics in turn, the first panic is still the cause.
+//! thread panics in turn, the first panic is still the cause. So it is when a thread panics because
+//! it found a lock poisoned.
 
-use crate::event::ThreadId;
+use crate::event::{Grant, ObjectId, Operation, ThreadId};
 use crate::execution::Execution;
+use crate::object::{Call, mutex, rwlock};
 
 /// A thread that ended by a panic.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,12 +23,53 @@ pub struct Panic {
     pub joined_by: Option<ThreadId>,
 }
 
-/// The first panic that the program did not deal with.
+/// The first panic that the program did not deal with, or the one behind it.
 pub fn unhandled(execution: &Execution) -> Option<&Panic> {
-    execution
-        .panics
+    let panics = execution.panics.iter();
+    panics
+        .filter(|panic| !is_handled(execution, panic))
+        .min_by_key(|panic| panic.after)
+        .map(|panic| cause(execution, panic))
+}
+
+/// The panic that began it all.
+pub fn cause<'e>(execution: &'e Execution, mut panic: &'e Panic) -> &'e Panic {
+    while let Some((earlier, _)) = poisoned_by(execution, panic) {
+        panic = earlier;
+    }
+    panic
+}
+
+/// If the thread panicked because it found a lock poisoned: the panic that poisoned it, and the lock.
+pub fn poisoned_by<'e>(execution: &'e Execution, panic: &Panic) -> Option<(&'e Panic, ObjectId)> {
+    if !panic.message.contains("PoisonError") {
+        return None;
+    }
+    let events = execution.events.get(..panic.after)?;
+    let found = events
         .iter()
-        .find(|panic| !is_handled(execution, panic))
+        .rposition(|event| event.id.thread == panic.thread)?;
+    let Operation::Call { object, call } = events[found].operation else {
+        return None;
+    };
+    let poisoned = Some(Grant::Taken { poisoned: true });
+    if call.grant(events[found].reply) != poisoned {
+        return None;
+    }
+    let poisons = |call| {
+        matches!(
+            call,
+            Call::Mutex(mutex::Call::Unlock { poison: true })
+                | Call::RwLock(rwlock::Call::WriteUnlock { poison: true })
+        )
+    };
+    let by = events[..found].iter().rposition(|event| {
+        matches!(event.operation, Operation::Call { object: on, call } if on == object && poisons(call))
+    })?;
+    let thread = events[by].id.thread;
+    let mut panics = execution.panics.iter().rev();
+    let earlier = panics.find(|other| other.thread == thread && other.after <= by)?;
+    Some((earlier, object))
 }
 
 fn is_handled(execution: &Execution, panic: &Panic) -> bool {

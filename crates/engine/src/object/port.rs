@@ -116,6 +116,11 @@ impl Port {
             .map(|(_, &message)| message)
     }
 
+    /// The sends of all messages that are there.
+    pub(crate) fn left(&self) -> impl Iterator<Item = EventId> + '_ {
+        self.messages.iter().map(|message| message.send)
+    }
+
     pub(crate) fn has_messages(&self) -> bool {
         !self.messages.is_empty()
     }

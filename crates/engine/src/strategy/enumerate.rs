@@ -89,7 +89,10 @@ impl Strategy for Enumerate {
                 "one of {} ways to go on, as in the last run",
                 step.alternatives
             ),
+            expected_at: None,
             found: Some(state.pending(thread).label().to_owned()),
+            pending: Some(*state.pending(thread)),
+            found_at: Some(state.pending_site(thread)),
         }))
     }
 

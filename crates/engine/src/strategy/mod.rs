@@ -18,7 +18,7 @@ pub use holdback::Holdback;
 pub use random::Random;
 pub use replay::Replay;
 
-use crate::event::ThreadId;
+use crate::event::{Operation, SiteId, ThreadId};
 use crate::execution::Execution;
 use crate::world::{Ending, State};
 
@@ -55,8 +55,14 @@ pub struct Divergence {
     pub thread: String,
     /// What it should have done, in words.
     pub expected: String,
+    /// Where it did so in the earlier run, if that is known.
+    pub expected_at: Option<SiteId>,
     /// What it was about to do, in words; `None` if there is no such thread or it has ended.
     pub found: Option<String>,
+    /// The same as data, if the program did another thing than in an earlier run.
+    pub pending: Option<Operation>,
+    /// Where that is.
+    pub found_at: Option<SiteId>,
 }
 
 /// What the strategy goes by.

@@ -90,7 +90,9 @@ impl Context {
         if !self.stopped.get() {
             let thread = self.thread.get();
             let step = self.with_world(|world| world.request(thread, operation, site));
-            if step != Step::Run(thread) {
+            if step == Step::Run(thread) {
+                self.progress.beat();
+            } else {
                 self.step.set(step);
                 self.suspend();
             }
@@ -143,6 +145,7 @@ impl Context {
             return Reply::DONE;
         }
         let thread = self.thread.get();
+        self.progress.beat();
         let operations = {
             let mut slots = self.slots.borrow_mut();
             let after_stop = &mut slots[thread.index()].after_stop;

@@ -58,6 +58,8 @@ pub(crate) fn run_execution(
     context.stamp.set(context.stamps.borrow_mut().next());
     context.locations.borrow_mut().clear();
     context.objects.borrow_mut().clear();
+    context.last_panics.borrow_mut().clear();
+    context.progress.show(context);
     // SAFETY: the coroutine is run to its end or forgotten before `clean_up` returns, and `body`
     // is borrowed for longer than that by the caller's loop.
     unsafe { context.add_coroutine(ThreadId::MAIN, place, None, body) };
@@ -190,9 +192,11 @@ impl Context {
         drop(slots);
         self.thread.set(thread);
         CURRENT.set(self);
+        self.progress.begin();
         // SAFETY: homes are given up only by `clean_up`, which runs no coroutine at that time, and
         // a thread is resumed only from here, never while it runs.
         let (result, ended) = unsafe { home.resume() };
+        self.progress.end();
         CURRENT.set(std::ptr::null());
         match result {
             CoroutineResult::Yield(()) => {}

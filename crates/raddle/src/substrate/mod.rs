@@ -14,13 +14,15 @@ mod modelled;
 mod overflow;
 mod panics;
 mod parking;
+mod progress;
 mod sites;
 pub(crate) mod statics;
 mod sweep;
 mod things;
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, Ref, RefCell};
 use std::panic::Location;
+use std::sync::Arc;
 use std::time::Instant;
 
 use raddle_engine::object::Object;
@@ -31,6 +33,7 @@ use raddle_engine::{
 use raddle_report::{Names, Place};
 
 use crate::identity::{Identity, Stamps};
+use crate::last_words::LastWords;
 use coroutine::Slot;
 use sites::Sites;
 use things::Things;
@@ -41,6 +44,7 @@ pub(crate) use locals::FoundLocal;
 pub(crate) use modelled::Modelled;
 pub(crate) use overflow::install as install_overflow_handler;
 pub(crate) use panics::install_hook;
+pub(crate) use progress::Progress;
 pub(crate) use things::Made;
 
 thread_local! {
@@ -60,6 +64,10 @@ pub(crate) fn current<'a>() -> Option<&'a Context> {
 /// A running check.
 pub(crate) struct Context {
     exploration: RefCell<Exploration>,
+    /// Shared with the watchdog.
+    progress: Arc<Progress>,
+    /// Should the process end in the middle of an execution.
+    last_words: OnceCell<Arc<LastWords>>,
     slots: RefCell<Vec<Slot>>,
     /// Homes to use again.
     homes: RefCell<Vec<home::Home>>,
@@ -79,8 +87,8 @@ pub(crate) struct Context {
     unwinding: Cell<usize>,
     /// Threads whose stacks had to be dropped without unwinding, in this check.
     dropped_stacks: Cell<usize>,
-    /// The last panic the hook was told of.
-    last_panic: RefCell<Option<panics::Noted>>,
+    /// The last panic of each thread that the hook was told of.
+    last_panics: RefCell<Vec<panics::Noted>>,
     stamp: Cell<u64>,
     stamps: RefCell<Stamps>,
     sites: RefCell<Sites>,
@@ -94,6 +102,8 @@ impl Context {
     pub(crate) fn new(exploration: Exploration, stack_size: usize, modelled: Modelled) -> Self {
         Context {
             exploration: RefCell::new(exploration),
+            progress: Arc::new(Progress::new()),
+            last_words: OnceCell::new(),
             slots: RefCell::default(),
             homes: RefCell::default(),
             stacks: RefCell::default(),
@@ -106,7 +116,7 @@ impl Context {
             // Inside a destructor that runs because of a panic, std's answer is of no use.
             unwinding: Cell::new(usize::from(std::thread::panicking())),
             dropped_stacks: Cell::new(0),
-            last_panic: RefCell::default(),
+            last_panics: RefCell::default(),
             stamp: Cell::new(0),
             stamps: RefCell::new(Stamps::new()),
             sites: RefCell::new(Sites::new()),
@@ -122,6 +132,11 @@ impl Context {
         use_it(&mut self.exploration.borrow_mut())
     }
 
+    /// The exploration, unless somebody is changing it.
+    pub(crate) fn try_exploration(&self) -> Option<Ref<'_, Exploration>> {
+        self.exploration.try_borrow().ok()
+    }
+
     /// Reads the execution that has just stopped, and its number.
     pub(crate) fn with_execution<R>(&self, use_it: impl FnOnce(&Execution, u64) -> R) -> R {
         let exploration = self.exploration.borrow();
@@ -132,6 +147,16 @@ impl Context {
     #[inline(always)]
     pub(crate) fn with_world<R>(&self, use_it: impl FnOnce(&mut World) -> R) -> R {
         use_it(self.exploration.borrow_mut().world())
+    }
+
+    /// That the check goes on.
+    pub(crate) fn progress(&self) -> &Arc<Progress> {
+        &self.progress
+    }
+
+    /// What to say should the process end in the middle of an execution.
+    pub(crate) fn set_last_words(&self, words: &Arc<LastWords>) {
+        self.last_words.get_or_init(|| Arc::clone(words));
     }
 
     /// The modelled thread that calls.
@@ -177,6 +202,7 @@ impl Context {
         let operation = operation(world);
         let step = world.request(thread, operation, site);
         if step == Step::Run(thread) {
+            self.progress.beat();
             return world.reply(thread);
         }
         drop(exploration);

@@ -19,9 +19,15 @@ use super::{Abandoned, Context, current};
 /// What the panic hook knows of a panic.
 pub(super) struct Noted {
     thread: ThreadId,
+    message: String,
     place: Option<String>,
     after: usize,
+    /// The panic that the thread was unwinding from, if there is one.
+    during: Option<Box<Noted>>,
 }
+
+/// What std says when a destructor panics while it is run because of a panic. The process ends then.
+const ENDS_THE_PROCESS: &str = "panic in a destructor during cleanup";
 
 /// Panics inside a check are part of what is explored: they are recorded, and shown when they are
 /// a failure, rather than printed each time they happen.
@@ -36,23 +42,74 @@ pub(crate) fn install_hook() {
     });
 }
 
+/// The text of a panic.
+fn message(payload: &(dyn Any + Send)) -> String {
+    match payload.downcast_ref::<&str>() {
+        Some(text) => (*text).to_owned(),
+        None => match payload.downcast_ref::<String>() {
+            Some(text) => text.clone(),
+            None => "(a panic without a text)".to_owned(),
+        },
+    }
+}
+
+impl Noted {
+    /// For a panic that ends the process: what led there, as one.
+    fn last_of_all(&self) -> Panic {
+        let mut panics: Vec<&Noted> =
+            std::iter::successors(self.during.as_deref(), |noted| noted.during.as_deref())
+                .collect();
+        panics.reverse();
+        let mut text = String::new();
+        for (index, noted) in panics.iter().enumerate() {
+            let place = noted.place.as_deref().unwrap_or("an unknown place");
+            if index > 0 {
+                text += &format!("\nand panicked again at {place}, in a destructor on the way:\n");
+            }
+            text += &noted.message;
+        }
+        text += "\nwhich ends the process, as it does outside a check\n\
+                 help: a destructor must not panic while its thread does; ask \
+                 `raddle::thread::panicking()`";
+        Panic {
+            thread: self.thread,
+            message: text,
+            place: panics.first().and_then(|noted| noted.place.clone()),
+            after: panics.first().map_or(self.after, |noted| noted.after),
+            joined_by: None,
+        }
+    }
+}
+
 impl Context {
     fn hook(&self, info: &PanicHookInfo<'_>) {
         let thread = self.thread.get();
+        let mut again = false;
         if let Ok(mut slots) = self.slots.try_borrow_mut()
             && let Some(slot) = slots.get_mut(thread.index())
         {
-            slot.unwinding = true;
+            again = std::mem::replace(&mut slot.unwinding, true);
         }
         let events = self
             .exploration
             .try_borrow()
             .map(|e| e.execution().events.len());
-        *self.last_panic.borrow_mut() = Some(Noted {
+        let mut panics = self.last_panics.borrow_mut();
+        let mine = panics.iter().position(|noted| noted.thread == thread);
+        let earlier = mine.map(|position| Box::new(panics.swap_remove(position)));
+        let noted = Noted {
             thread,
+            message: message(info.payload()),
             place: info.location().map(ToString::to_string),
             after: events.unwrap_or(0),
-        });
+            during: earlier.filter(|_| again),
+        };
+        if noted.message == ENDS_THE_PROCESS
+            && let Some(words) = self.last_words.get()
+        {
+            words.of_a_panic(self, &noted.last_of_all());
+        }
+        panics.push(noted);
     }
 
     /// A thread is about to end with this panic.
@@ -61,18 +118,12 @@ impl Context {
             return;
         }
         let thread = self.thread.get();
-        let noted = self
-            .last_panic
-            .borrow_mut()
-            .take()
-            .filter(|noted| noted.thread == thread);
-        let message = match payload.downcast_ref::<&str>() {
-            Some(text) => (*text).to_owned(),
-            None => match payload.downcast_ref::<String>() {
-                Some(text) => text.clone(),
-                None => "(a panic without a text)".to_owned(),
-            },
+        let noted = {
+            let mut panics = self.last_panics.borrow_mut();
+            let mine = panics.iter().position(|noted| noted.thread == thread);
+            mine.map(|position| panics.remove(position))
         };
+        let message = message(payload);
         self.with_world(|world| {
             let events = world.state().execution().events.len();
             world.add_panic(Panic {

@@ -413,7 +413,10 @@ impl Binding {
             after: state.execution().events.len(),
             thread: state.execution().path(thread).to_string(),
             expected: expected.to_owned(),
+            expected_at: graph.site(event),
             found: (!state.has_ended(thread)).then(|| state.pending(thread).label().to_owned()),
+            pending: (!state.has_ended(thread)).then(|| *state.pending(thread)),
+            found_at: (!state.has_ended(thread)).then(|| state.pending_site(thread)),
         })
     }
 }

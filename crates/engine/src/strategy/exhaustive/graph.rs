@@ -155,6 +155,9 @@ pub(crate) struct Node {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Line {
     pub(crate) nodes: Vec<Node>,
+    /// Where in the source each event is that was inserted on its own, for messages; may have more
+    /// entries than there are events.
+    pub(super) sites: Vec<Option<SiteId>>,
     pub(crate) spawned_by: Option<EventId>,
     /// Where the thread was created.
     pub(super) place: Option<SiteId>,
@@ -215,6 +218,8 @@ pub(crate) struct Graph {
     /// Lists of ports that receives look at.
     pub(crate) port_lists: Vec<Vec<ObjectId>>,
     pub(super) reductions: Reductions,
+    /// Where in the source what is inserted next is.
+    pub(super) site: Option<SiteId>,
     /// How many events read or write memory, an end aside, or pass messages.
     pub(super) memory: u32,
     /// How many times threads came to barriers.
@@ -244,6 +249,16 @@ impl Graph {
 
     pub(crate) fn node(&self, id: EventId) -> &Node {
         &self.lines[id.thread.index()].nodes[id.index as usize]
+    }
+
+    /// Where in the source an event is; of the two events of a call or an update, the first knows.
+    pub(super) fn site(&self, id: EventId) -> Option<SiteId> {
+        let second = matches!(
+            self.node(id).kind,
+            Kind::Completion { .. } | Kind::Met { .. } | Kind::WriteOfUpdate { .. }
+        );
+        let sites = &self.lines[id.thread.index()].sites;
+        sites[id.index as usize - usize::from(second)]
     }
 
     pub(crate) fn node_mut(&mut self, id: EventId) -> &mut Node {
@@ -394,11 +409,15 @@ impl Graph {
     pub(crate) fn push(&mut self, thread: ThreadId, kind: Kind) -> EventId {
         let stamp = self.order.len() as u32;
         let run = self.run_before(stamp, thread);
-        let nodes = &mut self.lines[thread.index()].nodes;
+        let Line { nodes, sites, .. } = &mut self.lines[thread.index()];
         let id = EventId {
             thread,
             index: nodes.len() as u32,
         };
+        match sites.get_mut(nodes.len()) {
+            Some(site) => *site = self.site,
+            None => sites.resize(nodes.len() + 1, self.site),
+        }
         nodes.push(Node {
             kind,
             stamp,

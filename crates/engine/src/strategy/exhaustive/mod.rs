@@ -196,7 +196,9 @@ impl Exhaustive {
     /// Inserts the pending operation of a thread, which is a call, or that it came to a barrier.
     fn insert_call(&mut self, state: &State, thread: ThreadId) {
         let frame = self.frames.last_mut().expect("a run has a frame");
-        match *state.pending(self.binding.to_world(thread)) {
+        let here = self.binding.to_world(thread);
+        frame.graph.site = Some(state.pending_site(here));
+        match *state.pending(here) {
             Operation::Call { object, call } => {
                 let object = self.binding.object(&mut frame.graph, state, object);
                 frame.push_call(thread, Kind::Call { object, call });
@@ -215,6 +217,7 @@ impl Exhaustive {
         let binding = &mut self.binding;
         let frame = self.frames.last_mut().expect("a run has a frame");
         let graph = &mut frame.graph;
+        graph.site = Some(state.pending_site(here));
         match *state.pending(here) {
             Operation::Begin => frame.push_plain(thread, Kind::Begin),
             Operation::Yield | Operation::Sleep { .. } | Operation::Fence { .. } => {

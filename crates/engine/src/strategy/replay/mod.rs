@@ -320,6 +320,9 @@ impl Strategy for Replay {
             thread: step.thread.to_string(),
             expected: step.to_string(),
             found: found.map(|operation| in_words(&operation, state.execution())),
+            expected_at: None,
+            pending: None,
+            found_at: None,
         };
         if !self.over {
             self.give_up(position);

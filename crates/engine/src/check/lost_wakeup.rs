@@ -1,0 +1,205 @@
+//! Notifications that came before anybody waited, and the waits that never end because of them.
+//!
+//! A notification that finds nobody is nothing unusual: whoever comes later looks at the condition
+//! and does not wait. So it is called lost only if the thread that waits for ever cannot have seen
+//! what was notified: it held the lock all the time, or took the lock, as the first to do so since,
+//! and waited at once. What is the condition, and whether the thread looked at it, cannot be seen.
+
+use crate::event::{Event, Grant, ObjectId, Operation, SiteId, ThreadId};
+use crate::execution::Execution;
+use crate::object::{Call, condvar, monitor, mutex, parker};
+
+/// A wait that never ends, and the notification that it missed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LostWakeup {
+    /// Who waits.
+    pub waiter: ThreadId,
+    /// For what.
+    pub object: ObjectId,
+    /// Who notified.
+    pub notifier: ThreadId,
+    /// Where.
+    pub notified: SiteId,
+    /// Why nobody noticed.
+    pub why: Why,
+}
+
+/// Why a notification was lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// The waiter came later, and waited all the same.
+    BeforeTheLock,
+    /// The waiter had the lock already and was about to wait.
+    UnderTheLock {
+        /// The lock.
+        lock: ObjectId,
+        /// Where it was taken.
+        since: SiteId,
+    },
+    /// An earlier one had not been taken yet, and a thread has no more than one token.
+    TokenThere,
+}
+
+/// The first thread that waits for ever because of a lost notification, if there is one.
+pub fn find(execution: &Execution) -> Option<LostWakeup> {
+    let waiting = execution.pending.iter().enumerate();
+    waiting
+        .filter_map(|(index, pending)| match (*pending)?.0 {
+            Operation::Call { object, call } => Some((ThreadId::new(index), object, call)),
+            _ => None,
+        })
+        .find_map(|(waiter, object, call)| {
+            let (position, why) = match call {
+                Call::Condvar(condvar::Call::Wake { .. }) => condition(execution, waiter, object)?,
+                Call::Monitor(monitor::Call::Resume) => signal(execution, waiter, object)?,
+                Call::Parker(parker::Call::Park { .. }) => token(execution, waiter, object)?,
+                _ => return None,
+            };
+            let notification = &execution.events[position];
+            Some(LostWakeup {
+                waiter,
+                object,
+                notifier: notification.id.thread,
+                notified: notification.site,
+                why,
+            })
+        })
+}
+
+/// The call of an event, if it is one on this object.
+fn call_on(event: &Event, object: ObjectId) -> Option<Call> {
+    match event.operation {
+        Operation::Call { object: on, call } if on == object => Some(call),
+        _ => None,
+    }
+}
+
+fn takes(event: &Event, lock: ObjectId) -> bool {
+    let grant = call_on(event, lock).and_then(|call| call.grant(event.reply));
+    matches!(grant, Some(Grant::Taken { .. }))
+}
+
+/// For a thread that waits for a condition variable: the notification, by position.
+fn condition(execution: &Execution, waiter: ThreadId, object: ObjectId) -> Option<(usize, Why)> {
+    let events = &execution.events;
+    let is_wait = |event: &Event| {
+        let wait = matches!(
+            call_on(event, object),
+            Some(Call::Condvar(condvar::Call::Wait { .. }))
+        );
+        wait && event.id.thread == waiter
+    };
+    let wait = events.iter().rposition(is_wait)?;
+    let lock = events[wait..].iter().find_map(|event| {
+        let unlock = Call::Mutex(mutex::Call::Unlock { poison: false });
+        let lock = event.operation.object()?;
+        (event.id.thread == waiter && call_on(event, lock) == Some(unlock)).then_some(lock)
+    })?;
+    // Who waits, and whether it has been notified.
+    let mut waiters: Vec<(ThreadId, bool)> = Vec::new();
+    let mut lost = None;
+    for (position, event) in events[..wait].iter().enumerate() {
+        let Some(Call::Condvar(call)) = call_on(event, object) else {
+            continue;
+        };
+        let mut free = waiters.iter_mut().filter(|(_, notified)| !notified);
+        match call {
+            condvar::Call::Wait { .. } if event.reply.to_answer() => {}
+            condvar::Call::Wait { .. } => waiters.push((event.id.thread, false)),
+            condvar::Call::Wake { .. } => waiters.retain(|(thread, _)| *thread != event.id.thread),
+            condvar::Call::NotifyOne => match free.nth(event.outcome as usize) {
+                Some((_, notified)) => *notified = true,
+                None => lost = Some(position),
+            },
+            condvar::Call::NotifyAll => {
+                if free.next().map(|(_, notified)| *notified = true).is_none() {
+                    lost = Some(position);
+                }
+                free.for_each(|(_, notified)| *notified = true);
+            }
+        }
+    }
+    let lost = lost.filter(|&lost| events[lost].id.thread != waiter)?;
+    let mut taken = events[lost..wait].iter().filter(|one| takes(one, lock));
+    match (taken.next(), taken.next()) {
+        (None, _) => {
+            let mut before = events[..lost].iter().rev();
+            let since = before.find(|event| takes(event, lock))?;
+            let since = (since.id.thread == waiter).then_some(since.site)?;
+            Some((lost, Why::UnderTheLock { lock, since }))
+        }
+        (Some(own), None) if own.id.thread == waiter => Some((lost, Why::BeforeTheLock)),
+        _ => None,
+    }
+}
+
+/// For a thread that waits for a condition of a monitor: the signal, by position.
+fn signal(execution: &Execution, waiter: ThreadId, object: ObjectId) -> Option<(usize, Why)> {
+    let events = &execution.events;
+    let calls = || {
+        let calls = events.iter().enumerate();
+        calls.filter_map(|(position, event)| match call_on(event, object)? {
+            Call::Monitor(call) => Some((position, event.id.thread, call)),
+            _ => None,
+        })
+    };
+    let mut waiting: Vec<(u32, ThreadId)> = Vec::new();
+    let mut lost: Vec<(u32, usize)> = Vec::new();
+    let mut wait = None;
+    for (position, thread, call) in calls() {
+        match call {
+            monitor::Call::Wait(condition) => {
+                if thread == waiter {
+                    wait = Some((condition, position));
+                }
+                waiting.push((condition, thread));
+            }
+            monitor::Call::Signal(condition) | monitor::Call::SignalAll(condition) => {
+                let found = waiting.iter().position(|(one, _)| *one == condition);
+                match (found, call) {
+                    (None, _) => lost.push((condition, position)),
+                    (Some(first), monitor::Call::Signal(_)) => {
+                        waiting.remove(first);
+                    }
+                    _ => waiting.retain(|(one, _)| *one != condition),
+                }
+            }
+            _ => {}
+        }
+    }
+    let (condition, wait) = wait?;
+    // Signalled, and now it cannot get in again: that is another story.
+    waiting.iter().find(|(_, thread)| *thread == waiter)?;
+    let mut lost = lost.into_iter().rev();
+    let (_, lost) = lost.find(|&(one, position)| one == condition && position < wait)?;
+    let enters = |call| matches!(call, monitor::Call::Enter | monitor::Call::Resume);
+    let mut entered = calls()
+        .filter(|&(position, _, call)| position > lost && position < wait && enters(call))
+        .map(|(_, thread, _)| thread);
+    let alone = entered.next() == Some(waiter) && entered.next().is_none();
+    alone.then_some((lost, Why::BeforeTheLock))
+}
+
+/// For a parked thread: an `unpark` that found the token there, by position.
+fn token(execution: &Execution, waiter: ThreadId, object: ObjectId) -> Option<(usize, Why)> {
+    let (mut token, mut lost) = (false, None);
+    for (position, event) in execution.events.iter().enumerate() {
+        match call_on(event, object) {
+            Some(Call::Parker(parker::Call::Unpark)) => {
+                let again = std::mem::replace(&mut token, true);
+                lost = again.then_some((position, 0)).or(lost);
+            }
+            Some(Call::Parker(parker::Call::Park { .. })) => {
+                token = false;
+                // It parked once more since, which takes the token that was there.
+                lost = lost
+                    .map(|(position, parks)| (position, parks + 1))
+                    .filter(|&(_, parks)| parks < 2);
+            }
+            _ => {}
+        }
+    }
+    let (position, _) = lost?;
+    let foreign = execution.events[position].id.thread != waiter;
+    foreign.then_some((position, Why::TokenThere))
+}

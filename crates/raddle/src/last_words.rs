@@ -1,0 +1,60 @@
+//! The story of an execution whose process is about to end.
+
+use std::io::Write;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
+
+use raddle_engine::CheckName;
+use raddle_engine::check::Finding;
+use raddle_engine::check::panic::Panic;
+
+use crate::saved;
+use crate::substrate::Context;
+
+/// What a story needs to know of its check.
+pub(crate) struct LastWords {
+    /// How the search is run, in a few words.
+    pub(crate) search: String,
+    /// Which check it is.
+    pub(crate) check: Option<CheckName>,
+}
+
+impl LastWords {
+    /// Says that a check hangs, and where, if its context can be read.
+    pub(crate) fn of_a_hang(&self, context: Option<&Context>, limit: Duration) {
+        let finding = |context: &Context| Finding::Hang {
+            thread: context.thread(),
+            limit,
+        };
+        let story = context.and_then(|context| self.story(context, &finding(context)));
+        say(&story.unwrap_or_else(|| {
+            let check = self.check.as_ref();
+            let test = check.map_or("a check", |check| check.test.as_str());
+            format!("raddle: {test} has not come to a scheduling point for {limit:?}\n")
+        }));
+    }
+
+    /// Tells of a panic that ends the process.
+    pub(crate) fn of_a_panic(&self, context: &Context, panic: &Panic) {
+        if let Some(story) = self.story(context, &Finding::Panic(panic.clone())) {
+            say(&story);
+        }
+    }
+
+    /// The whole story, with its schedule saved; nothing if the engine was interrupted in the middle
+    /// of something.
+    fn story(&self, context: &Context, finding: &Finding) -> Option<String> {
+        let mut failure = catch_unwind(AssertUnwindSafe(|| context.unfinished(finding))).ok()??;
+        failure.search.clone_from(&self.search);
+        failure.schedule.check.clone_from(&self.check);
+        let saved = saved::save(&failure.schedule);
+        failure.replay = Some(saved.replay);
+        failure.notes.extend(saved.problem);
+        Some(failure.to_string())
+    }
+}
+
+/// Past the harness, which would keep it until the test has ended.
+fn say(text: &str) {
+    let _ = std::io::stderr().write_all(text.as_bytes());
+}

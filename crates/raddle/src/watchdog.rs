@@ -1,0 +1,236 @@
+//! Hangs outside our control: a lock of std's that is taken twice, a loop without scheduling points.
+//!
+//! There is one watchdog in a process, on an OS thread of its own, which sleeps while no check runs.
+//! If a check does not come to a scheduling point for some seconds, nobody can stop its thread: it is
+//! held where it is, the story so far is told, its schedule saved, and the process ends.
+
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+use crate::last_words::LastWords;
+use crate::substrate::Progress;
+
+/// How the process ends.
+const EXIT_CODE: i32 = 2;
+/// A check is looked at so often before its time is over.
+const LOOKS: u32 = 8;
+/// As long at most between two looks: if the whole process was stopped for a while, that counts as
+/// one.
+const LONGEST_TICK: Duration = Duration::from_secs(1);
+
+/// A check that is watched.
+struct Watched {
+    number: u64,
+    progress: Arc<Progress>,
+    limit: Duration,
+    words: Arc<LastWords>,
+    owner: hold::Owner,
+    /// What was seen last, and for how long it has been the same.
+    seen: Option<u64>,
+    still: Duration,
+}
+
+struct Kennel {
+    watched: Vec<Watched>,
+    next_number: u64,
+    has_thread: bool,
+}
+
+static KENNEL: Mutex<Kennel> = Mutex::new(Kennel {
+    watched: Vec::new(),
+    next_number: 0,
+    has_thread: false,
+});
+static CHANGED: Condvar = Condvar::new();
+
+/// The check is watched while this exists.
+pub(crate) struct Watch(Option<u64>);
+
+/// Watches the check that the calling OS thread is about to run. No time at all is no watchdog.
+pub(crate) fn watch(progress: &Arc<Progress>, limit: Duration, words: Arc<LastWords>) -> Watch {
+    if limit.is_zero() {
+        return Watch(None);
+    }
+    let mut kennel = KENNEL.lock().unwrap_or_else(PoisonError::into_inner);
+    let number = kennel.next_number;
+    kennel.next_number += 1;
+    kennel.watched.push(Watched {
+        number,
+        progress: Arc::clone(progress),
+        limit,
+        words,
+        owner: hold::Owner::current(),
+        seen: None,
+        still: Duration::ZERO,
+    });
+    if !kennel.has_thread {
+        let thread = std::thread::Builder::new().name("raddle watchdog".to_owned());
+        // Without it, a hang is a hang.
+        kennel.has_thread = thread.spawn(guard).is_ok();
+    } else if kennel.watched.len() == 1 {
+        CHANGED.notify_one();
+    }
+    Watch(Some(number))
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        if let Some(number) = self.0 {
+            let mut kennel = KENNEL.lock().unwrap_or_else(PoisonError::into_inner);
+            kennel.watched.retain(|watched| watched.number != number);
+        }
+    }
+}
+
+/// The life of the watchdog.
+fn guard() {
+    let mut kennel = KENNEL.lock().unwrap_or_else(PoisonError::into_inner);
+    loop {
+        let shortest = kennel.watched.iter().map(|watched| watched.limit).min();
+        let Some(shortest) = shortest else {
+            let woken = CHANGED.wait(kennel);
+            kennel = woken.unwrap_or_else(PoisonError::into_inner);
+            continue;
+        };
+        let tick = (shortest / LOOKS).min(LONGEST_TICK);
+        drop(kennel);
+        std::thread::sleep(tick);
+        kennel = KENNEL.lock().unwrap_or_else(PoisonError::into_inner);
+        for watched in &mut kennel.watched {
+            let seen = watched.progress.seen();
+            if seen.is_none() || seen != watched.seen {
+                watched.still = Duration::ZERO;
+            } else {
+                watched.still += tick;
+            }
+            watched.seen = seen;
+            if watched.still >= watched.limit {
+                bite(watched);
+                watched.still = Duration::ZERO;
+            }
+        }
+    }
+}
+
+/// Tells the story and ends the process, unless the check has just come on. The registry stays
+/// locked: no check comes or goes.
+fn bite(watched: &Watched) {
+    let held = watched.owner.hold();
+    if watched.progress.seen() != watched.seen {
+        watched.owner.let_go();
+        return;
+    }
+    hold::end_soon();
+    let context = held.then(|| watched.progress.context());
+    // SAFETY: the check's OS thread is held inside a coroutine, where others use the context by shared
+    // references only, and never goes on. What it did before is visible here.
+    let context = context.and_then(|context| unsafe { context.as_ref() });
+    watched.words.of_a_hang(context, watched.limit);
+    hold::end()
+}
+
+#[cfg(unix)]
+mod hold {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::time::Duration;
+
+    /// Ignored by default, and used by hardly anybody.
+    const SIGNAL: libc::c_int = libc::SIGURG;
+    /// How long the last words may take, should the held thread have a lock that they need.
+    const SECONDS_LEFT: libc::c_uint = 10;
+
+    static HELD: AtomicBool = AtomicBool::new(false);
+    static LET_GO: AtomicBool = AtomicBool::new(false);
+
+    /// An OS thread.
+    pub(super) struct Owner(libc::pthread_t);
+
+    // SAFETY: the name of a thread may be known to others, whatever type the system gives it.
+    unsafe impl Send for Owner {}
+
+    impl Owner {
+        pub(super) fn current() -> Self {
+            // SAFETY: asks for the calling thread's name.
+            Owner(unsafe { libc::pthread_self() })
+        }
+
+        /// Holds the thread where it is until it is let go; whether that went well.
+        pub(super) fn hold(&self) -> bool {
+            LET_GO.store(false, Ordering::Relaxed);
+            handle(SIGNAL, stay);
+            // SAFETY: the thread runs a check, so it exists.
+            unsafe { libc::pthread_kill(self.0, SIGNAL) };
+            for _ in 0..100 {
+                if HELD.load(Ordering::Acquire) {
+                    return true;
+                }
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            false
+        }
+
+        pub(super) fn let_go(&self) {
+            LET_GO.store(true, Ordering::Relaxed);
+        }
+    }
+
+    fn handle(signal: libc::c_int, handler: extern "C" fn(libc::c_int)) {
+        // SAFETY: all-zero is a valid `sigaction`; the handlers do nothing that a handler must not.
+        unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction = handler as *const () as usize;
+            action.sa_flags = libc::SA_ONSTACK | libc::SA_RESTART;
+            libc::sigaction(signal, &action, std::ptr::null_mut());
+        }
+    }
+
+    extern "C" fn stay(_: libc::c_int) {
+        HELD.store(true, Ordering::Release);
+        while !LET_GO.load(Ordering::Relaxed) {
+            // SAFETY: waits for nothing, for ten milliseconds.
+            unsafe { libc::poll(std::ptr::null_mut(), 0, 10) };
+        }
+        HELD.store(false, Ordering::Relaxed);
+    }
+
+    extern "C" fn leave(_: libc::c_int) {
+        end()
+    }
+
+    /// The process ends soon, whatever happens.
+    pub(super) fn end_soon() {
+        handle(libc::SIGALRM, leave);
+        // SAFETY: asks for a signal.
+        unsafe { libc::alarm(SECONDS_LEFT) };
+    }
+
+    /// Ends the process without asking anybody.
+    pub(super) fn end() -> ! {
+        // SAFETY: the process has nothing left to do.
+        unsafe { libc::_exit(super::EXIT_CODE) }
+    }
+}
+
+#[cfg(not(unix))]
+mod hold {
+    pub(super) struct Owner;
+
+    impl Owner {
+        pub(super) fn current() -> Self {
+            Owner
+        }
+
+        /// A thread cannot be held here, so only that it hangs is known.
+        pub(super) fn hold(&self) -> bool {
+            false
+        }
+
+        pub(super) fn let_go(&self) {}
+    }
+
+    pub(super) fn end_soon() {}
+
+    pub(super) fn end() -> ! {
+        std::process::exit(super::EXIT_CODE)
+    }
+}

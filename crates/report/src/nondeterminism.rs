@@ -1,0 +1,69 @@
+//! A program that does not do the same when it is run the same way, in words.
+
+use raddle_engine::{Divergence, Operation};
+
+use crate::stuck::Words;
+
+const LAST_ARC: &str = "a value was dropped at another time: when it is in a plain `Arc`, raddle does not see who \
+     drops the last handle; if the destructor does something that other threads notice, use \
+     `raddle::sync::TrackedArc`. If that is not it, ";
+
+impl Words<'_> {
+    pub(crate) fn nondeterminism(&self, divergence: &Divergence) -> String {
+        let Divergence {
+            after,
+            thread,
+            expected,
+            expected_at,
+            pending,
+            found_at,
+            ..
+        } = divergence;
+        let path = thread.parse().ok();
+        let title = match path.and_then(|path| self.execution.thread_at(&path)) {
+            Some(thread) => self.trace.title(thread).to_owned(),
+            None => thread.to_string(),
+        };
+        let at = |site: &Option<_>| site.map_or(String::new(), |site| self.at(site));
+        let now = match pending {
+            None => "it has ended".to_owned(),
+            Some(operation) => {
+                let what = self.things.describe_pending(operation, self.execution);
+                // The same operation, so the difference is in what it is done to.
+                let same = operation.label() == expected && expected_at == found_at;
+                let but = if same {
+                    ", another one or with another value"
+                } else {
+                    ""
+                };
+                format!("{what}{}{but}", at(found_at))
+            }
+        };
+        let dropped = pending.as_ref().is_some_and(is_drop) || is_drop_label(expected);
+        format!(
+            "after {after} events, {title} does something else than in an earlier run\n\
+             then: {expected}{}\n\
+             now: {now}\n\
+             help: {}the program must depend on nothing but its schedule: look for time, \
+             randomness, the order of a hash map, locks that raddle does not see, and state kept \
+             from one execution to the next, such as the contents of a lock made outside the check",
+            at(expected_at),
+            if dropped { LAST_ARC } else { "" },
+        )
+    }
+}
+
+/// Whether it is what a destructor does.
+fn is_drop(operation: &Operation) -> bool {
+    match operation {
+        Operation::HangUp { .. } => true,
+        Operation::Call { call, .. } => call.gives_back(),
+        _ => false,
+    }
+}
+
+/// Of what was done then, only the word is known.
+fn is_drop_label(label: &str) -> bool {
+    let drops = ["unlock", "read-unlock", "write-unlock", "hang-up", "leave"];
+    drops.contains(&label) || ["drop", "drop-weak", "exit", "release"].contains(&label)
+}

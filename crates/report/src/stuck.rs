@@ -1,0 +1,173 @@
+//! Threads that wait for ever, and threads that go on for ever, in words.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use raddle_engine::check::deadlock::Blocked;
+use raddle_engine::check::leak::Unreceived;
+use raddle_engine::check::limit::Repeated;
+use raddle_engine::check::lost_wakeup::{LostWakeup, Why};
+use raddle_engine::object::Object;
+use raddle_engine::{Execution, SiteId, ThreadId};
+
+use crate::text::waiting;
+use crate::trace::{Names, Things, Trace};
+
+/// Everything that the words are made of.
+pub(crate) struct Words<'a> {
+    pub(crate) execution: &'a Execution,
+    pub(crate) trace: &'a Trace,
+    pub(crate) things: &'a Things,
+    pub(crate) names: &'a dyn Names,
+}
+
+impl Words<'_> {
+    fn lines(&self, blocked: &[Blocked]) -> Vec<String> {
+        let line = |one| waiting(one, self.execution, self.trace, self.things, self.names);
+        blocked.iter().map(line).collect()
+    }
+
+    pub(crate) fn at(&self, site: SiteId) -> String {
+        let place = self.names.place(site);
+        place.map_or(String::new(), |place| format!(" at {place}"))
+    }
+
+    pub(crate) fn deadlock(&self, blocked: &[Blocked]) -> String {
+        let mut lines = self.lines(blocked);
+        let goes_on = |&index: &usize| {
+            let ended = self.execution.threads[index].end.is_some();
+            !ended && self.execution.pending[index].is_none()
+        };
+        let threads = (0..self.execution.threads.len()).filter(goes_on);
+        for index in threads {
+            let thread = self.trace.title(ThreadId::new(index));
+            lines.push(format!("{thread} goes on without end beside them"));
+        }
+        lines.join("\n")
+    }
+
+    pub(crate) fn outlives(&self, blocked: &[Blocked]) -> String {
+        let lines = self.lines(blocked);
+        let (it, asks) = match blocked.len() {
+            1 => ("it", "it"),
+            _ => ("they", "them"),
+        };
+        format!(
+            "{}\n\
+             the body of the check has ended, and nobody is left to give {asks} what {it} {} for\n\
+             help: join {asks}, or tell {asks} to stop, before the body ends",
+            lines.join("\n"),
+            if it == "it" { "waits" } else { "wait" },
+        )
+    }
+
+    pub(crate) fn lost_wakeup(&self, lost: &LostWakeup, blocked: &[Blocked]) -> String {
+        let mut blocked = blocked.to_vec();
+        blocked.sort_by_key(|one| one.thread != lost.waiter);
+        let mut lines = self.lines(&blocked);
+        let (waiter, notifier) = (
+            self.trace.title(lost.waiter),
+            self.trace.title(lost.notifier),
+        );
+        let name = self.things.object(lost.object.index());
+        let is_condvar = matches!(
+            self.execution.objects[lost.object.index()],
+            Object::Condvar(_)
+        );
+        let notifies = if is_condvar { "notified" } else { "signalled" };
+        let at = self.at(lost.notified);
+        let (fact, help) = match lost.why {
+            Why::BeforeTheLock => (
+                format!("{notifier} {notifies} {name}{at}, before {waiter} waited"),
+                "under the lock, look whether there is anything to wait for, and only then wait"
+                    .to_owned(),
+            ),
+            Why::UnderTheLock { lock, since } => {
+                let lock = self.things.object(lock.index());
+                let since = self.at(since).replace(" at ", ", taken at ");
+                (
+                    format!(
+                        "{notifier} {notifies} {name}{at}, while {waiter} had {lock}{since}, and had \
+                         not begun to wait"
+                    ),
+                    format!("change what {waiter} waits for under {lock}, and notify after that"),
+                )
+            }
+            Why::TokenThere => (
+                format!(
+                    "{notifier} unparked {waiter}{at}, when an earlier unpark had not been used up"
+                ),
+                "two unparks before a park count as one: look whether there is anything to do \
+                 before parking again"
+                    .to_owned(),
+            ),
+        };
+        lines.insert(1, fact);
+        lines.push(format!("help: {help}"));
+        lines.join("\n")
+    }
+
+    pub(crate) fn hangs(&self, thread: ThreadId, limit: Duration) -> String {
+        let events = &self.execution.events;
+        let last = events.iter().rposition(|event| event.id.thread == thread);
+        let last = last.map(|last| {
+            let what = &self.trace.steps[last].what;
+            format!("; the last was: {what}{}", self.at(events[last].site))
+        });
+        let dropped = match self.execution.pending.is_empty() {
+            true => "",
+            false => {
+                "\nthe execution is over, and its threads are being unwound: a destructor hangs"
+            }
+        };
+        format!(
+            "{} has not come to a scheduling point for {limit:?}{}{dropped}\n\
+             help: look for a lock of std's, or of a crate that does not use raddle, that is taken \
+             twice or that another thread has; for a loop that waits and calls nothing that raddle \
+             controls; for a sleep or a read of std's. If it only takes so long, raise the limit \
+             with `watchdog` or RADDLE_WATCHDOG",
+            self.trace.title(thread),
+            last.unwrap_or_default(),
+        )
+    }
+
+    pub(crate) fn leaks(&self, unreceived: &[Unreceived]) -> String {
+        let line = |one: &Unreceived| {
+            let port = self.things.object(one.port.index());
+            let (sender, at) = (self.trace.title(one.sender), self.at(one.sent));
+            match one.count {
+                1 => format!("{port} has a message that nobody received, sent by {sender}{at}"),
+                count => format!(
+                    "{port} has {count} messages that nobody received, the first sent by \
+                     {sender}{at}"
+                ),
+            }
+        };
+        let lines: Vec<_> = unreceived.iter().map(line).collect();
+        format!(
+            "{}\n\
+             help: receive what is sent, or send no more than is wanted; if it does not matter, \
+             `leaks(Level::Allow)`",
+            lines.join("\n")
+        )
+    }
+
+    pub(crate) fn too_many_events(&self, limit: usize, repeated: &[Repeated]) -> String {
+        let mut text = format!("one execution has more than {limit} events");
+        let mut before = None;
+        for one in repeated {
+            let what = self.things.describe_pending(&one.operation, self.execution);
+            let at = self.at(one.site);
+            let _ = match before.replace(one.thread) {
+                Some(thread) if thread == one.thread => write!(text, ", {what}{at}"),
+                _ => {
+                    let thread = self.trace.title(one.thread);
+                    write!(text, "\n{thread} does again and again: {what}{at}")
+                }
+            };
+        }
+        text + "\n\
+             help: if it must be so long, raise the limit with `max_events`; a loop that waits for \
+             another thread never ends when that thread is not given a turn"
+    }
+}

@@ -1,0 +1,328 @@
+//! Threads that wait for ever or go on for ever: which kind of failure that is, and what is said.
+//!
+//! The programs stand at the top, so that their line numbers stay what the messages say.
+
+use raddle::monitor::{Discipline, Monitor};
+use raddle::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
+use raddle::sync::mpsc::channel;
+use raddle::sync::{Arc, Condvar, Mutex};
+use raddle::{Checker, FailureKind, Schedule, Strategy, thread};
+
+type Shared<T> = Arc<(Mutex<T>, Condvar)>;
+
+fn named(name: &str, body: impl FnOnce() + Send + 'static) -> thread::JoinHandle<()> {
+    let thread = thread::Builder::new().name(name.into());
+    thread.spawn(body).unwrap()
+}
+
+/// Two threads wait for each other when the body has ended.
+fn cycle_without_main() {
+    let locks = Arc::new((Mutex::new(()), Mutex::new(())));
+    let other = Arc::clone(&locks);
+    named("left", move || {
+        let _first = other.0.lock().unwrap();
+        let _second = other.1.lock().unwrap();
+    });
+    named("right", move || {
+        let _second = locks.1.lock().unwrap();
+        let _first = locks.0.lock().unwrap();
+    });
+}
+
+/// One thread waits for itself, another spins.
+fn cycle_beside_a_loop() {
+    named("spinner", || {
+        let flag = AtomicBool::new(false);
+        while !flag.load(SeqCst) {}
+    });
+    let lock = Mutex::new(());
+    let _held = lock.lock().unwrap();
+    drop(lock.lock());
+}
+
+/// Nobody ever sends, and the body does not wait.
+fn worker_without_work() {
+    let (sender, receiver) = channel::<u32>();
+    std::mem::forget(sender);
+    named("worker", move || assert!(receiver.recv().is_err()));
+}
+
+fn workers_without_work() {
+    let shared: Shared<bool> = Arc::default();
+    for name in ["one", "two"] {
+        let shared = Arc::clone(&shared);
+        named(name, move || {
+            let guard = shared.0.lock().unwrap();
+            drop(shared.1.wait_while(guard, |stop| !*stop));
+        });
+    }
+}
+
+/// The waiter does not look at anything before it waits.
+fn waits_without_looking() {
+    let shared: Shared<bool> = Arc::default();
+    let other = Arc::clone(&shared);
+    let waiter = named("waiter", move || {
+        let guard = other.0.lock().unwrap();
+        drop(other.1.wait(guard).unwrap());
+    });
+    *shared.0.lock().unwrap() = true;
+    shared.1.notify_one();
+    waiter.join().unwrap();
+}
+
+/// The condition is changed without the lock.
+fn changes_without_the_lock() {
+    let shared: Shared<()> = Arc::default();
+    let done = Arc::new(AtomicBool::new(false));
+    let (other, flag) = (Arc::clone(&shared), Arc::clone(&done));
+    let waiter = named("waiter", move || {
+        let mut guard = other.0.lock().unwrap();
+        while !flag.load(SeqCst) {
+            guard = other.1.wait(guard).unwrap();
+        }
+    });
+    done.store(true, SeqCst);
+    shared.1.notify_all();
+    waiter.join().unwrap();
+}
+
+/// A monitor, and a thread that does not look before it waits.
+fn signals_nobody() {
+    let monitor = Arc::new(Monitor::new(Discipline::SignalContinue, false));
+    let ready = monitor.condition();
+    let other = Arc::clone(&monitor);
+    let waiter = named("waiter", move || {
+        let mut inside = other.enter();
+        inside.wait(ready);
+    });
+    let mut inside = monitor.enter();
+    *inside = true;
+    inside.signal(ready);
+    drop(inside);
+    waiter.join().unwrap();
+}
+
+/// Two tokens are one.
+fn unparked_twice() {
+    let main = thread::current();
+    named("helper", move || {
+        main.unpark();
+        main.unpark();
+    });
+    thread::park();
+    thread::park();
+}
+
+/// The one item is taken by another; no notification is lost.
+fn too_few_items() {
+    let shared: Shared<u32> = Arc::default();
+    let take = |name: &str| {
+        let shared = Arc::clone(&shared);
+        named(name, move || {
+            let items = shared.0.lock().unwrap();
+            let mut items = shared.1.wait_while(items, |items| *items == 0).unwrap();
+            *items -= 1;
+        })
+    };
+    *shared.0.lock().unwrap() += 1;
+    shared.1.notify_one();
+    let takers = [take("first"), take("second")];
+    takers.into_iter().for_each(|taker| taker.join().unwrap());
+}
+
+fn waits_in_a_loop() {
+    let turn = Arc::new(AtomicU32::new(0));
+    let other = Arc::clone(&turn);
+    let waiter = named("waiter", move || {
+        while other.load(SeqCst) == 0 {
+            thread::yield_now();
+        }
+    });
+    while turn.load(SeqCst) == 0 {}
+    waiter.join().unwrap();
+}
+
+fn checker() -> Checker {
+    Checker::new()
+        .strategy(Strategy::Exhaustive)
+        .spurious_wakeups(false)
+        .max_events(60)
+}
+
+/// Kind and message of the first failure, which its schedule leads to again.
+fn found(program: fn()) -> (FailureKind, String) {
+    let report = checker().run(program);
+    let failure = report.failures.first().expect("a failure");
+    let schedule: Schedule = failure.schedule.to_string().parse().unwrap();
+    let again = checker().strategy(Strategy::Replay(schedule)).run(program);
+    assert_eq!(again.failures[0].kind, failure.kind);
+    assert_eq!(again.failures[0].message, failure.message);
+    (failure.kind, failure.message.clone())
+}
+
+#[track_caller]
+fn says(program: fn(), kind: FailureKind, lines: &[&str]) {
+    let (found, message) = found(program);
+    assert_eq!((found, message), (kind, lines.join("\n")));
+}
+
+#[test]
+fn threads_that_wait_for_each_other_are_a_deadlock_whoever_has_ended() {
+    says(
+        cycle_without_main,
+        FailureKind::Deadlock,
+        &[
+            "left holds Mutex#1 (since tests/tests/stuck.rs:23), waits at \
+             tests/tests/stuck.rs:24 for Mutex#2, held by right",
+            "right holds Mutex#2 (since tests/tests/stuck.rs:27), waits at \
+             tests/tests/stuck.rs:28 for Mutex#1, held by left",
+        ],
+    );
+}
+
+#[test]
+fn threads_that_wait_for_each_other_beside_one_that_goes_on() {
+    says(
+        cycle_beside_a_loop,
+        FailureKind::Deadlock,
+        &[
+            "main holds Mutex (since tests/tests/stuck.rs:39), waits at tests/tests/stuck.rs:40 for \
+             Mutex, which it holds itself",
+            "spinner goes on without end beside them",
+        ],
+    );
+}
+
+#[test]
+fn a_thread_that_waits_when_the_body_has_ended() {
+    says(
+        worker_without_work,
+        FailureKind::ThreadOutlives,
+        &[
+            "worker waits at tests/tests/stuck.rs:47 for a message from Channel",
+            "the body of the check has ended, and nobody is left to give it what it waits for",
+            "help: join it, or tell it to stop, before the body ends",
+        ],
+    );
+    says(
+        workers_without_work,
+        FailureKind::ThreadOutlives,
+        &[
+            "one waits at tests/tests/stuck.rs:56 for Condvar, which nobody notifies any more",
+            "two waits at tests/tests/stuck.rs:56 for Condvar, which nobody notifies any more",
+            "the body of the check has ended, and nobody is left to give them what they wait for",
+            "help: join them, or tell them to stop, before the body ends",
+        ],
+    );
+}
+
+#[test]
+fn a_notification_before_the_lock_was_taken() {
+    says(
+        waits_without_looking,
+        FailureKind::LostWakeup,
+        &[
+            "waiter waits at tests/tests/stuck.rs:67 for Condvar, which nobody notifies any more",
+            "main notified Condvar at tests/tests/stuck.rs:70, before waiter waited",
+            "main waits at tests/tests/stuck.rs:71 for waiter to end",
+            "help: under the lock, look whether there is anything to wait for, and only then wait",
+        ],
+    );
+}
+
+#[test]
+fn a_notification_between_the_look_and_the_wait() {
+    says(
+        changes_without_the_lock,
+        FailureKind::LostWakeup,
+        &[
+            "waiter waits at tests/tests/stuck.rs:82 for Condvar, which nobody notifies any more",
+            "main notified Condvar at tests/tests/stuck.rs:86, while waiter had Mutex, taken at \
+             tests/tests/stuck.rs:80, and had not begun to wait",
+            "main waits at tests/tests/stuck.rs:87 for waiter to end",
+            "help: change what waiter waits for under Mutex, and notify after that",
+        ],
+    );
+}
+
+#[test]
+fn a_signal_before_anybody_waited() {
+    says(
+        signals_nobody,
+        FailureKind::LostWakeup,
+        &[
+            "waiter waits at tests/tests/stuck.rs:97 for Monitor",
+            "main signalled Monitor at tests/tests/stuck.rs:101, before waiter waited",
+            "main waits at tests/tests/stuck.rs:103 for waiter to end",
+            "help: under the lock, look whether there is anything to wait for, and only then wait",
+        ],
+    );
+}
+
+#[test]
+fn two_tokens_that_were_one() {
+    says(
+        unparked_twice,
+        FailureKind::LostWakeup,
+        &[
+            "main waits at tests/tests/stuck.rs:114 for an unpark",
+            "helper unparked main at tests/tests/stuck.rs:111, when an earlier unpark had not been \
+             used up",
+            "help: two unparks before a park count as one: look whether there is anything to do \
+             before parking again",
+        ],
+    );
+}
+
+#[test]
+fn a_notification_that_nobody_needed_is_not_lost() {
+    says(
+        too_few_items,
+        FailureKind::Deadlock,
+        &[
+            "main waits at tests/tests/stuck.rs:131 for second to end",
+            "second waits at tests/tests/stuck.rs:124 for Condvar, which nobody notifies any more",
+        ],
+    );
+}
+
+#[test]
+fn a_loop_without_end_is_shown() {
+    const HELP: &str = "help: if it must be so long, raise the limit with `max_events`; a loop \
+                        that waits for another thread never ends when that thread is not given a \
+                        turn";
+    says(
+        waits_in_a_loop,
+        FailureKind::Limit,
+        &[
+            "one execution has more than 60 events",
+            "main does again and again: load AtomicU32 at tests/tests/stuck.rs:142",
+            HELP,
+        ],
+    );
+    // Both threads are given turns.
+    let report = checker().strategy(Strategy::Random).run(waits_in_a_loop);
+    let both = [
+        "one execution has more than 60 events",
+        "main does again and again: load AtomicU32 at tests/tests/stuck.rs:142",
+        "waiter does again and again: load AtomicU32 at tests/tests/stuck.rs:138, yield at \
+         tests/tests/stuck.rs:139",
+        HELP,
+    ];
+    assert_eq!(report.failures[0].message, both.join("\n"));
+}
+
+#[test]
+fn a_long_execution_that_does_something_new_in_the_end_is_no_loop() {
+    let report = checker().run(|| {
+        let value = AtomicU32::new(0);
+        (0..57).for_each(|_| value.store(1, SeqCst));
+        value.load(SeqCst);
+        value.swap(2, SeqCst);
+        value.load(SeqCst);
+    });
+    // The limit is reached after the first load and the swap.
+    assert_eq!(report.failures[0].kind, FailureKind::Limit);
+    assert_eq!(report.failures[0].message.lines().count(), 2);
+}

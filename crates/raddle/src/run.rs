@@ -71,7 +71,10 @@ pub(crate) fn run(
         report,
         clock,
         observer,
-        seen: Vec::new(),
+        seen: known
+            .iter()
+            .map(|it| (it.kind, it.message.clone()))
+            .collect(),
         suspects: Vec::new(),
         found: None,
     };

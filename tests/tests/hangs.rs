@@ -123,8 +123,14 @@ fn run(program: &str, variables: &[(&str, &str)]) -> Output {
             command.env_remove(&variable);
         }
     }
+    // Nothing is known from an earlier run.
+    let folder = std::env::temp_dir().join(format!("raddle-{program}-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&folder);
+    command.env("RADDLE_DIR", &folder);
     let variables = variables.iter().copied();
-    command.envs(variables).env(IS_CHILD, "1").output().unwrap()
+    let output = command.envs(variables).env(IS_CHILD, "1").output();
+    let _ = std::fs::remove_dir_all(&folder);
+    output.unwrap()
 }
 
 /// What a program that hangs leaves behind.
@@ -218,7 +224,7 @@ panic after 1 execution (auto)
 
    step │ main
       1 │ lock Mutex :92
-      2 │ unlock Mutex :92
+      2 │ panic :93
 
   Mutex was made at tests/tests/hangs.rs:91
 

@@ -64,7 +64,7 @@ fn what_is_left_in_a_port_is_a_warning() {
                  tests/tests/leaks.rs:16";
     assert_eq!(warning.message, format!("{facts}\n{HELP}"));
     let report = run(Level::Warn, sends_to_itself);
-    let facts = "Port has a message that nobody received, sent by main at tests/tests/leaks.rs:26";
+    let facts = "Port has a message that nobody received, sent by main at tests/tests/leaks.rs:25";
     assert_eq!(report.warnings[0].message, format!("{facts}\n{HELP}"));
 }
 

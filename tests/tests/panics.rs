@@ -79,6 +79,7 @@ fn a_poisoned_lock_is_not_the_cause() {
     let report = Checker::new()
         .strategy(Strategy::Exhaustive)
         .keep_going(true)
+        .shorten(false)
         .run(poisons_a_lock);
     let mut messages: Vec<_> = report.failures.iter().map(|one| &*one.message).collect();
     messages.sort();

@@ -283,7 +283,7 @@ const PROGRAMS: [(&str, Edited, FailureKind); 16] = [
     ("locks_itself", locks_itself, FailureKind::Deadlock),
     ("endless", endless, FailureKind::Limit),
     ("weak_exchange", weak_exchange, FailureKind::Panic),
-    ("lost_wakeup", lost_wakeup, FailureKind::Deadlock),
+    ("lost_wakeup", lost_wakeup, FailureKind::LostWakeup),
     ("forgotten_unpark", forgotten_unpark, FailureKind::Deadlock),
     ("two_readers_write", two_readers_write, FailureKind::Panic),
     (

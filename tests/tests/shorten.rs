@@ -99,7 +99,7 @@ fn philosophers_each_with_one_fork() {
 #[test]
 fn a_wake_up_that_is_lost() {
     // Main finds the flag down; the other raises it and notifies nobody; main waits.
-    always(2, FailureKind::Deadlock, || {
+    always(2, FailureKind::LostWakeup, || {
         let shared = Arc::new((AtomicU32::new(0), Mutex::new(()), Condvar::new()));
         let other = Arc::clone(&shared);
         thread::spawn(move || {

@@ -314,7 +314,7 @@ impl Worker<'_, '_> {
         // Two failures may come to the same.
         let same = |other: &Failure| other.kind == failure.kind && other.message == failure.message;
         if !self.report.failures.iter().any(same) {
-            self.seen.push((failure.kind, failure.message.clone()));
+            self.seen.push(failure.gist());
             self.report.failures.push(failure);
         }
     }
@@ -405,7 +405,7 @@ impl Worker<'_, '_> {
     #[cold]
     fn add_failure(&mut self, finding: &Finding, name: &'static str) -> bool {
         let failure = self.named_failure(finding, name);
-        let key = (failure.kind, failure.message.clone());
+        let key = failure.gist();
         let known = self.seen.contains(&key);
         if !known {
             self.seen.push(key);

@@ -104,14 +104,13 @@ impl Failure {
         fmt::from_fn(|f| text::failure(self, Paint::Colours, f))
     }
 
-    /// Whether the two say the same. How far an execution without end came does not matter.
-    pub fn says_the_same(&self, other: &Failure) -> bool {
-        let first = |failure: &Failure| failure.message.lines().next().map(str::to_owned);
-        self.kind == other.kind
-            && match self.kind {
-                FailureKind::Limit => first(self) == first(other),
-                _ => self.message == other.message,
-            }
+    /// What makes it the same failure as another one.
+    pub fn gist(&self) -> (FailureKind, String) {
+        let message = match self.kind {
+            FailureKind::Limit => self.message.lines().next().unwrap_or_default(),
+            _ => &self.message,
+        };
+        (self.kind, message.to_owned())
     }
 }
 

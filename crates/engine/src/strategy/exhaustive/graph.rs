@@ -258,7 +258,8 @@ impl Graph {
             Kind::Completion { .. } | Kind::Met { .. } | Kind::WriteOfUpdate { .. }
         );
         let sites = &self.lines[id.thread.index()].sites;
-        sites[id.index as usize - usize::from(second)]
+        let position = id.index as usize - usize::from(second);
+        sites.get(position).copied().flatten()
     }
 
     pub(crate) fn node_mut(&mut self, id: EventId) -> &mut Node {
@@ -416,7 +417,10 @@ impl Graph {
         };
         match sites.get_mut(nodes.len()) {
             Some(site) => *site = self.site,
-            None => sites.resize(nodes.len() + 1, self.site),
+            None => {
+                sites.resize(nodes.len(), None);
+                sites.push(self.site);
+            }
         }
         nodes.push(Node {
             kind,

@@ -80,7 +80,7 @@ impl Graph {
                 .count();
             line.nodes.clear();
             line.nodes.extend_from_slice(&from.nodes[..kept]);
-            copy(&mut line.sites, &from.sites[..kept]);
+            copy(&mut line.sites, &from.sites[..kept.min(from.sites.len())]);
             if keep_clocks {
                 line.clocks.clear();
                 line.clocks

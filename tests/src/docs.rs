@@ -13,6 +13,7 @@ pages! {
     promises = "promises.md"
     chance = "chance.md"
     failures = "failures.md"
+    gallery = "gallery.md"
     replaying = "replaying.md"
     messages = "messages.md"
     adopting = "adopting.md"

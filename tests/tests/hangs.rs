@@ -55,8 +55,8 @@ programs! {
     fn endless_loop() {
         raddle::check(|| {
             let value = AtomicU32::new(0);
-            let seen = value.load(SeqCst);
-            while seen == 0 {
+            assert_eq!(value.load(SeqCst), 0);
+            loop {
                 std::hint::spin_loop();
             }
         });

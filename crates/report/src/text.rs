@@ -264,6 +264,9 @@ fn steps(trace: &Trace, paint: Paint, f: &mut fmt::Formatter<'_>) -> fmt::Result
         .filter(|step| is_shown(step))
         .enumerate()
         .collect();
+    if shown.is_empty() {
+        return writeln!(f, "  (no steps before that)");
+    }
     let left_out = shown.len().saturating_sub(MAX_STEPS);
     let shown = &shown[left_out..];
     let mut files = shown

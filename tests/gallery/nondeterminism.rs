@@ -1,0 +1,17 @@
+use raddle::sync::Mutex;
+use raddle::thread;
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+
+static CALLS: AtomicU32 = AtomicU32::new(0);
+
+pub fn every_other_time() {
+    let (first, second) = (Mutex::new(()), Mutex::new(()));
+    thread::scope(|scope| {
+        scope.spawn(|| drop(first.lock()));
+        if CALLS.fetch_add(1, SeqCst) % 2 == 0 {
+            drop(first.lock());
+        } else {
+            drop(second.lock());
+        }
+    });
+}

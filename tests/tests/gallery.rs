@@ -1,0 +1,116 @@
+//! The gallery of failures in the book: every program with exactly what is printed for it.
+//!
+//! `UPDATE_EXPECTED=1 cargo test -p raddle-tests --test gallery` writes programs and texts into the
+//! page anew; read the difference before you keep it. What is around them is written by hand.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use raddle::{Checker, Report, Strategy};
+
+macro_rules! programs {
+    ($($name:ident)*) => {$(
+        mod $name {
+            include!(concat!("../gallery/", stringify!($name), ".rs"));
+        }
+    )*};
+}
+programs! {
+    panic poison deadlock lost_wakeup thread_outlives limit stack nondeterminism schedule hang
+    lock_order leak
+}
+
+const IS_CHILD: &str = "RADDLE_GALLERY_CHILD";
+
+fn checker() -> Checker {
+    Checker::new().strategy(Strategy::Exhaustive).named("it")
+}
+
+/// What is printed for a program, without how to replay it.
+fn shown(name: &str) -> String {
+    let run = |program: fn()| checker().run(program);
+    let failure = |report: Report| report.failures[0].to_string();
+    let warning = |report: Report| format!("warning: {}", report.warnings[0]);
+    let story = match name {
+        "panic" => failure(run(panic::lost_update)),
+        "poison" => failure(run(poison::poisoned)),
+        "deadlock" => failure(run(deadlock::dinner)),
+        "lost_wakeup" => failure(run(lost_wakeup::ready)),
+        "thread_outlives" => failure(run(thread_outlives::forgotten)),
+        "limit" => failure(checker().max_events(12).run(limit::waits_in_a_loop)),
+        "stack" => failure(run(stack::recursion)),
+        "nondeterminism" => failure(run(nondeterminism::every_other_time)),
+        "schedule" => {
+            let schedule = "raddle schedule 1; main: begin lock unlock end";
+            let replay = Strategy::Replay(schedule.parse().unwrap());
+            failure(checker().strategy(replay).run(schedule::now_with_try_lock))
+        }
+        "hang" => hang_in_a_child(),
+        "lock_order" => warning(run(lock_order::one_after_the_other)),
+        "leak" => warning(run(leak::sends_too_much)),
+        _ => panic!("no program is called {name}"),
+    };
+    let story = story.split("  replay: ").next().unwrap().trim_end();
+    story.replace("tests/tests/../gallery/", "")
+}
+
+#[test]
+#[ignore = "run by the other test, in a process of its own"]
+fn hangs() {
+    if std::env::var_os(IS_CHILD).is_some() {
+        checker().run(hang::takes_a_lock_of_std_twice);
+    }
+}
+
+fn hang_in_a_child() -> String {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    let command = command.args(["--exact", "hangs", "--ignored"]);
+    let command = command
+        .env(IS_CHILD, "1")
+        .env("RADDLE_WATCHDOG", "1s")
+        .env_remove("RADDLE_STRATEGY");
+    String::from_utf8(command.output().unwrap().stderr).unwrap()
+}
+
+fn workspace() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// A program and its text as the page has them.
+fn exhibit(name: &str) -> String {
+    let file = workspace().join(format!("tests/gallery/{name}.rs"));
+    let program = std::fs::read_to_string(file).unwrap();
+    let shown = shown(name);
+    format!("\n```rust\n{program}```\n\n```text\n{shown}\n```\n\n")
+}
+
+#[test]
+fn every_failure_is_printed_as_the_page_says() {
+    let file = workspace().join("docs/src/gallery.md");
+    let page = std::fs::read_to_string(&file).unwrap();
+    let mut parts = page.split("<!-- program: ");
+    let mut written = parts.next().unwrap().to_owned();
+    let mut names = Vec::new();
+    for part in parts {
+        let (name, rest) = part.split_once(" -->\n").expect("a mark has an end");
+        let (_, rest) = rest
+            .split_once("<!-- end -->")
+            .expect("a program has an end");
+        let exhibit = exhibit(name);
+        written += &format!("<!-- program: {name} -->\n{exhibit}<!-- end -->{rest}");
+        names.push(name);
+    }
+    let mut files: Vec<_> = std::fs::read_dir(workspace().join("tests/gallery"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    files.sort();
+    names.sort();
+    let names: Vec<_> = names.iter().map(|name| format!("{name}.rs")).collect();
+    assert_eq!(names, files, "every program is on the page once");
+    if std::env::var_os("UPDATE_EXPECTED").is_some() {
+        std::fs::write(&file, &written).unwrap();
+    }
+    let page = std::fs::read_to_string(&file).unwrap();
+    assert!(page == written, "the page should be\n{written}");
+}

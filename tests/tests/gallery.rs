@@ -41,7 +41,7 @@ fn shown(name: &str) -> String {
         "stack" => failure(run(stack::recursion)),
         "nondeterminism" => failure(run(nondeterminism::only_the_first_time)),
         "schedule" => {
-            let schedule = "raddle schedule 1; main: begin lock unlock end";
+            let schedule = "raddle schedule 2; main: begin, lock Mutex, unlock Mutex, end";
             let replay = Strategy::Replay(schedule.parse().unwrap());
             failure(checker().strategy(replay).run(schedule::now_with_try_lock))
         }

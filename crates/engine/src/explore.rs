@@ -75,7 +75,7 @@ impl Exploration {
         let finding = check::check(execution, ending, self.limits.max_events);
         match ending {
             Ending::Discarded => self.discarded += 1,
-            Ending::Complete | Ending::Deadlock => {
+            Ending::Complete | Ending::Deadlock | Ending::Livelock => {
                 self.executions += 1;
                 if !self.counts_itself && self.seen.len() < MAX_COUNTED_CLASSES {
                     self.seen.insert(execution.fingerprint());

@@ -59,6 +59,7 @@ pub(crate) fn run_execution(
     context.locations.borrow_mut().clear();
     context.objects.borrow_mut().clear();
     context.last_panics.borrow_mut().clear();
+    context.forget_looks();
     context.progress.show(context);
     // SAFETY: the coroutine is run to its end or forgotten before `clean_up` returns, and `body`
     // is borrowed for longer than that by the caller's loop.
@@ -229,6 +230,12 @@ impl Context {
         // SAFETY: the yielder was stored when this coroutine started and lives at the bottom of
         // its stack until it ends; only code running inside this coroutine gets here.
         unsafe { &*yielder }.suspend(());
+    }
+
+    /// Where the frames of the thread end: all of them are before the yielder.
+    #[inline]
+    pub(super) fn end_of_stack(&self, thread: ThreadId) -> *const u8 {
+        self.slots.borrow()[thread.index()].yielder.cast()
     }
 
     /// The name the program gave the calling thread.

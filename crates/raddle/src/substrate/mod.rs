@@ -16,6 +16,7 @@ mod panics;
 mod parking;
 mod progress;
 mod sites;
+mod spin;
 pub(crate) mod statics;
 mod sweep;
 mod things;
@@ -92,6 +93,8 @@ pub(crate) struct Context {
     stamp: Cell<u64>,
     stamps: RefCell<Stamps>,
     sites: RefCell<Sites>,
+    /// By thread: what it looked at, to find loops that wait.
+    looks: RefCell<Vec<spin::Looks>>,
     locations: RefCell<Things>,
     objects: RefCell<Things>,
     statics: RefCell<statics::Statics>,
@@ -120,6 +123,7 @@ impl Context {
             stamp: Cell::new(0),
             stamps: RefCell::new(Stamps::new()),
             sites: RefCell::new(Sites::new()),
+            looks: RefCell::default(),
             locations: RefCell::default(),
             objects: RefCell::default(),
             statics: RefCell::default(),
@@ -192,6 +196,19 @@ impl Context {
         place: &'static Location<'static>,
         operation: impl FnOnce(&mut World) -> Operation,
     ) -> Reply {
+        let request =
+            |world: &mut World, thread, operation, site| world.request(thread, operation, site);
+        self.perform_by(place, operation, request)
+    }
+
+    /// As [`Context::perform`], with another way to ask for it.
+    #[inline(always)]
+    fn perform_by(
+        &self,
+        place: &'static Location<'static>,
+        operation: impl FnOnce(&mut World) -> Operation,
+        request: impl FnOnce(&mut World, ThreadId, Operation, SiteId) -> Step,
+    ) -> Reply {
         let thread = self.thread.get();
         if self.stopped.get() {
             return self.perform_after_stop(place, operation);
@@ -200,7 +217,7 @@ impl Context {
         let mut exploration = self.exploration.borrow_mut();
         let world = exploration.world();
         let operation = operation(world);
-        let step = world.request(thread, operation, site);
+        let step = request(world, thread, operation, site);
         if step == Step::Run(thread) {
             self.progress.beat();
             return world.reply(thread);

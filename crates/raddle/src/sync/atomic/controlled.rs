@@ -5,7 +5,7 @@ use std::fmt;
 use std::panic::Location;
 use std::sync::atomic::{self as std_atomic, Ordering};
 
-use raddle_engine::{Operation, Update, UpdateKind};
+use raddle_engine::{LocationId, Operation, Update, UpdateKind, World};
 
 use crate::identity::Identity;
 use crate::labelled::{Labelled, Thing};
@@ -21,7 +21,7 @@ pub fn fence(ordering: Ordering) {
     match current() {
         None => std_atomic::fence(ordering),
         Some(context) => {
-            context.perform(Location::caller(), |_| Operation::Fence { ordering });
+            context.observe(Location::caller(), |_| Operation::Fence { ordering });
         }
     }
 }
@@ -46,17 +46,13 @@ impl Shared {
     }
 
     #[inline]
-    fn access(
+    fn location(
         &self,
         context: &Context,
-        place: &'static Location<'static>,
+        world: &mut World,
         initial: impl FnOnce() -> u64,
-        operation: impl FnOnce(raddle_engine::LocationId) -> Operation,
-    ) -> u64 {
-        let reply = context.perform(place, |world| {
-            operation(context.location(world, &self.identity, self.made, initial))
-        });
-        reply.to_value()
+    ) -> LocationId {
+        context.location(world, &self.identity, self.made, initial)
     }
 
     fn load(
@@ -67,10 +63,11 @@ impl Shared {
         ordering: Ordering,
     ) -> u64 {
         check_load(ordering);
-        self.access(context, place, initial, |location| Operation::Load {
-            location,
+        let reply = context.observe(place, |world| Operation::Load {
+            location: self.location(context, world, initial),
             ordering,
-        })
+        });
+        reply.to_value()
     }
 
     fn store(
@@ -86,8 +83,8 @@ impl Shared {
             Ordering::AcqRel => panic!("there is no such thing as an acquire-release store"),
             _ => {}
         }
-        self.access(context, place, initial, |location| Operation::Store {
-            location,
+        context.perform(place, |world| Operation::Store {
+            location: self.location(context, world, initial),
             ordering,
             value,
         });
@@ -101,12 +98,13 @@ impl Shared {
         update: Update,
         (ordering, failure): (Ordering, Ordering),
     ) -> u64 {
-        self.access(context, place, initial, |location| Operation::Update {
-            location,
+        let reply = context.observe(place, |world| Operation::Update {
+            location: self.location(context, world, initial),
             ordering,
             failure,
             update,
-        })
+        });
+        reply.to_value()
     }
 }
 

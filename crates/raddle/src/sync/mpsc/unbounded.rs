@@ -64,7 +64,7 @@ impl Presence {
     }
 
     fn is_gone(&self, context: &Context, place: Place) -> bool {
-        let reply = context.perform(place, |world| Operation::Load {
+        let reply = context.observe(place, |world| Operation::Load {
             location: self.location(context, world),
             ordering: Ordering::SeqCst,
         });

@@ -61,6 +61,8 @@ pub struct State {
     /// who waits at a port.
     calls: Vec<Calls>,
     objects: usize,
+    /// Whether anybody wants to know which threads do nothing but look.
+    watches: bool,
     /// Threads that wait for a change of what they read.
     spinners: Vec<Spinner>,
 }
@@ -170,6 +172,7 @@ impl State {
         self.execution.reset();
         self.threads.clear();
         self.enabled.clear();
+        self.watches = false;
         self.spinners.clear();
         for calls in &mut self.calls[..self.objects] {
             calls.waiting.clear();
@@ -348,7 +351,7 @@ impl State {
         entry.reply = reply;
         if record {
             entry.events += 1;
-            if !spin::is_quiet(&operation, outcome, reply) {
+            if self.watches && !spin::is_quiet(&operation, outcome, reply) {
                 entry.quiet_since = entry.events;
             }
             let decision = if decides(&operation) {

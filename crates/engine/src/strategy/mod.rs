@@ -125,6 +125,12 @@ pub trait Strategy: Send {
         Repeat::Wait
     }
 
+    /// Whether it matters how soon a thread is found to repeat itself; if not, only long executions
+    /// are watched for that.
+    fn watches(&self) -> bool {
+        true
+    }
+
     /// The strategy itself, if it is the plain random walk.
     fn as_random(&self) -> Option<Random> {
         None

@@ -11,6 +11,9 @@ use crate::event::{Event, Operation, Received, Reply, SiteId, ThreadId};
 use crate::execution::Spinning;
 use crate::strategy::Repeat;
 
+/// Events of an execution that is no short one any more.
+const LONG: usize = 256;
+
 /// A thread that waits for a change of what it read.
 #[derive(Debug)]
 pub(super) struct Spinner {
@@ -124,6 +127,20 @@ impl State {
 }
 
 impl World {
+    /// From now on, notes which threads do nothing but look.
+    pub fn watch(&mut self) {
+        self.state.watches = true;
+        for thread in &mut self.state.threads {
+            thread.quiet_since = thread.events;
+        }
+    }
+
+    /// Whether the execution is so long that somebody may be waiting in a loop.
+    #[inline]
+    pub fn is_long(&self) -> bool {
+        self.state.execution.events.len() >= LONG
+    }
+
     /// How many events the thread has, and from which of them on it has done nothing but look.
     #[inline]
     pub fn quiet(&self, thread: ThreadId) -> (u32, u32) {

@@ -93,7 +93,11 @@ pub(crate) struct Context {
     stamp: Cell<u64>,
     stamps: RefCell<Stamps>,
     sites: RefCell<Sites>,
-    /// By thread: what it looked at, to find loops that wait.
+    /// Whether threads are watched, to find loops that wait.
+    watches: Cell<bool>,
+    /// Whether it matters how soon one is found.
+    watches_early: Cell<bool>,
+    /// By thread: what it looked at.
     looks: RefCell<Vec<spin::Looks>>,
     locations: RefCell<Things>,
     objects: RefCell<Things>,
@@ -123,6 +127,8 @@ impl Context {
             stamp: Cell::new(0),
             stamps: RefCell::new(Stamps::new()),
             sites: RefCell::new(Sites::new()),
+            watches: Cell::new(false),
+            watches_early: Cell::new(false),
             looks: RefCell::default(),
             locations: RefCell::default(),
             objects: RefCell::default(),
@@ -196,6 +202,9 @@ impl Context {
         place: &'static Location<'static>,
         operation: impl FnOnce(&mut World) -> Operation,
     ) -> Reply {
+        if self.watches.get() {
+            return self.perform_apart(place, operation);
+        }
         let request =
             |world: &mut World, thread, operation, site| world.request(thread, operation, site);
         self.perform_by(place, operation, request)

@@ -10,6 +10,7 @@
 //! the next, not even in a part of the stack that is dead: a later call might reach over it without
 //! writing all of it. So raddle works further down on the stack, out of the reach of most calls.
 
+use std::mem::ManuallyDrop;
 use std::panic::Location;
 
 use raddle_engine::{Operation, Reply, SiteId, Step, ThreadId, World};
@@ -22,6 +23,14 @@ use super::Context;
 const GAP: usize = 2048;
 /// So many looks of a thread are remembered; a loop with more in one round is not found.
 const MAX_LOOKS: usize = 32;
+/// Where it does not matter how soon a loop is found, a thread must do nothing but look so often
+/// before it is watched.
+const PATIENCE: u32 = 4;
+/// Whether a thread's registers can be seen on this processor.
+const CAN_WATCH: bool = cfg!(any(
+    all(target_arch = "x86_64", not(windows)),
+    target_arch = "aarch64"
+));
 /// A thread that has more than that on its stack is not looked at.
 const MAX_BYTES: usize = 64 * 1024;
 
@@ -168,30 +177,97 @@ pub(super) fn looks(operation: &Operation) -> bool {
     }
 }
 
-/// What is handed to the part of [`Context::observe`] that is run apart.
+/// What is handed to what is run apart.
 struct Job<'a, F> {
     context: &'a Context,
     place: &'static Location<'static>,
-    operation: Option<F>,
+    operation: ManuallyDrop<F>,
+    looks: bool,
 }
 
 impl Context {
     /// As [`Context::perform`], for operations that a loop may do again and again while it waits.
+    /// Inlined, and best called from what is inlined as well: a frame that comes and goes is not the
+    /// same at first as later, because it has in it what was there before.
+    #[inline(always)]
+    pub(crate) fn observe(
+        &self,
+        place: &'static Location<'static>,
+        operation: impl FnOnce(&mut World) -> Operation,
+    ) -> Reply {
+        if self.watches.get() {
+            return self.run_apart(place, operation, true);
+        }
+        self.observe_unwatched(place, operation)
+    }
+
     #[inline]
-    pub(crate) fn observe<F: FnOnce(&mut World) -> Operation>(
+    fn observe_unwatched(
+        &self,
+        place: &'static Location<'static>,
+        operation: impl FnOnce(&mut World) -> Operation,
+    ) -> Reply {
+        let request = |world: &mut World, thread, operation, site| {
+            if world.is_long() {
+                self.watch(world);
+            }
+            world.request(thread, operation, site)
+        };
+        self.perform_by(place, operation, request)
+    }
+
+    /// As [`Context::perform`], leaving nothing on the caller's stack.
+    #[inline]
+    pub(super) fn perform_apart(
+        &self,
+        place: &'static Location<'static>,
+        operation: impl FnOnce(&mut World) -> Operation,
+    ) -> Reply {
+        self.run_apart(place, operation, false)
+    }
+
+    #[inline(always)]
+    fn run_apart<F: FnOnce(&mut World) -> Operation>(
         &self,
         place: &'static Location<'static>,
         operation: F,
+        looks: bool,
     ) -> Reply {
         let mut job = Job {
             context: self,
             place,
-            operation: Some(operation),
+            operation: ManuallyDrop::new(operation),
+            looks,
         };
         let job = (&raw mut job).cast();
-        // SAFETY: the job is of the type that `observe_apart` expects and is not used by anybody
-        // else before it returns.
-        Reply::value(unsafe { apart(observe_apart::<F>, job) })
+        // SAFETY: the job is of the type that `run` expects and is not used by anybody else before
+        // it returns.
+        Reply::value(unsafe { apart(run::<F>, job) })
+    }
+
+    /// Runs something of raddle's own that would leave behind what differs from run to run.
+    pub(crate) fn apart<W: FnOnce() -> R, R>(&self, work: W) -> R {
+        struct Task<W, R> {
+            work: Option<W>,
+            result: Option<R>,
+        }
+        unsafe extern "C-unwind" fn run<W: FnOnce() -> R, R>(
+            task: *mut (),
+            _top: *const u8,
+        ) -> u64 {
+            // SAFETY: it is the task below, which nobody else uses.
+            let task = unsafe { &mut *task.cast::<Task<W, R>>() };
+            task.result = task.work.take().map(|work| work());
+            0
+        }
+        let mut task = Task {
+            work: Some(work),
+            result: None,
+        };
+        // SAFETY: the task is of the type that `run` expects and is not used by anybody else
+        // before it returns.
+        unsafe { apart(run::<W, R>, (&raw mut task).cast()) };
+        task.result.expect("raddle: what is run apart returns")
     }
 
     /// As [`World::request`], unless the thread has been here before with nothing changed.
@@ -204,16 +280,22 @@ impl Context {
         site: SiteId,
         top: *const u8,
     ) -> Step {
-        if looks(&operation) && !top.is_null() {
+        let (events, quiet_since) = world.quiet(thread);
+        let patience = if self.watches_early.get() {
+            0
+        } else {
+            PATIENCE
+        };
+        if looks(&operation) && events - quiet_since >= patience {
             // SAFETY: `top` comes from `apart` in the calling thread, whose frames are all between
-            // it and the yielder, and the thread does not go on before this is done.
+            // it and the end, and the thread does not go on before this is done.
             let stack = unsafe { Stack::new(top, self.end_of_stack(thread)) };
             let mut looks = self.looks.borrow_mut();
             if looks.len() <= thread.index() {
                 looks.resize_with(thread.index() + 1, Looks::default);
             }
             let looks = &mut looks[thread.index()];
-            let since = looks.repeats(world.quiet(thread), site, &operation, stack);
+            let since = looks.repeats((events, quiet_since), site, &operation, stack);
             if let Some(since) = since {
                 return world.request_again(thread, operation, site, since);
             }
@@ -221,28 +303,43 @@ impl Context {
         world.request(thread, operation, site)
     }
 
-    /// Nobody remembers what they have seen.
-    pub(super) fn forget_looks(&self) {
-        self.looks.borrow_mut().iter_mut().for_each(Looks::clear);
+    /// An execution begins.
+    pub(super) fn start_watching(&self) {
+        if self.watches.replace(false) {
+            self.looks.borrow_mut().iter_mut().for_each(Looks::clear);
+        }
+        let early = self.with_world(|world| world.strategy().watches());
+        self.watches_early.set(early);
+        if early {
+            self.with_world(|world| self.watch(world));
+        }
+    }
+
+    #[cold]
+    fn watch(&self, world: &mut World) {
+        self.watches.set(CAN_WATCH);
+        world.watch();
     }
 
     /// The calling thread's state has changed in a way that its stack does not show.
-    pub(super) fn forget_own_looks(&self) {
+    pub(super) fn forget_looks(&self) {
         if let Some(looks) = self.looks.borrow_mut().get_mut(self.thread.get().index()) {
             looks.clear();
         }
     }
 }
 
-unsafe extern "C-unwind" fn observe_apart<F: FnOnce(&mut World) -> Operation>(
+unsafe extern "C-unwind" fn run<F: FnOnce(&mut World) -> Operation>(
     job: *mut (),
     top: *const u8,
 ) -> u64 {
-    // SAFETY: `observe` passes a job of this type, which nobody else uses.
+    // SAFETY: `run_apart` passes a job of this type, which nobody else uses.
     let job = unsafe { &mut *job.cast::<Job<'_, F>>() };
-    let operation = job.operation.take().expect("the job is run once");
-    let request = |world: &mut World, thread, operation, site| {
-        job.context.request(world, thread, operation, site, top)
+    // SAFETY: a job is run once.
+    let operation = unsafe { ManuallyDrop::take(&mut job.operation) };
+    let request = |world: &mut World, thread, operation, site| match job.looks {
+        true => job.context.request(world, thread, operation, site, top),
+        false => world.request(thread, operation, site),
     };
     let reply = job.context.perform_by(job.place, operation, request);
     reply.to_value()

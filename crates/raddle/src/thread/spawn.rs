@@ -170,6 +170,7 @@ impl<T> Modelled<T> {
         })
     }
 
+    #[inline(always)]
     pub(super) fn is_finished(&self, place: &'static Location<'static>) -> bool {
         let target = self.id;
         self.context()

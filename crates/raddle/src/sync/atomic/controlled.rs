@@ -55,6 +55,7 @@ impl Shared {
         context.location(world, &self.identity, self.made, initial)
     }
 
+    #[inline(always)]
     fn load(
         &self,
         context: &Context,
@@ -90,6 +91,7 @@ impl Shared {
         });
     }
 
+    #[inline(always)]
     fn update(
         &self,
         context: &Context,
@@ -200,7 +202,7 @@ macro_rules! atomic {
 
             /// Reads the value.
             #[track_caller]
-            #[inline]
+            #[inline(always)]
             pub fn load(&self, ordering: Ordering) -> $value {
                 match current() {
                     None => self.plain.load(ordering),
@@ -231,7 +233,7 @@ macro_rules! atomic {
 
             /// Writes the value and gives back the one before.
             #[track_caller]
-            #[inline]
+            #[inline(always)]
             pub fn swap(&self, value: $value, ordering: Ordering) -> $value {
                 match current() {
                     None => self.plain.swap(value, ordering),
@@ -247,7 +249,7 @@ macro_rules! atomic {
             /// Writes `new` if the value is `expected`; gives back the value before, as an error
             /// if nothing was written.
             #[track_caller]
-            #[inline]
+            #[inline(always)]
             pub fn compare_exchange(
                 &self,
                 expected: $value,
@@ -266,7 +268,7 @@ macro_rules! atomic {
             /// is `expected`. Inside a check that happens at most once for every thread and
             /// execution, as [`Checker::weak_cas`](crate::Checker::weak_cas) says.
             #[track_caller]
-            #[inline]
+            #[inline(always)]
             pub fn compare_exchange_weak(
                 &self,
                 expected: $value,
@@ -281,7 +283,7 @@ macro_rules! atomic {
                 self.exchange(context, expected, new, weak, orderings, Location::caller())
             }
 
-            #[inline]
+            #[inline(always)]
             fn exchange(
                 &self,
                 context: &Context,
@@ -374,7 +376,7 @@ macro_rules! atomic {
                 }
             }
 
-            #[inline]
+            #[inline(always)]
             fn fetch(
                 &self,
                 context: &Context,
@@ -426,7 +428,7 @@ macro_rules! fetch {
         $(
             $(#[$doc])*
             #[track_caller]
-            #[inline]
+            #[inline(always)]
             pub fn $method(&self, value: $by, ordering: Ordering) -> $value {
                 let kind: fn($by) -> UpdateKind = $kind;
                 match current() {

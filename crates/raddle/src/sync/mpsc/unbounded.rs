@@ -64,7 +64,7 @@ impl Presence {
     }
 
     fn is_gone(&self, context: &Context, place: Place) -> bool {
-        let reply = context.observe(place, |world| Operation::Load {
+        let reply = context.perform(place, |world| Operation::Load {
             location: self.location(context, world),
             ordering: Ordering::SeqCst,
         });
@@ -200,7 +200,8 @@ impl<T> Receiver<T> {
         if let Some(message) = poll() {
             return Ok(message);
         }
-        if !self.channel.has_no_sender(context, place) {
+        // Allocates.
+        if !context.apart(|| self.channel.has_no_sender(context, place)) {
             return Err(TryRecvError::Empty);
         }
         // The last of them may have sent something before it went.

@@ -351,9 +351,6 @@ impl State {
         entry.reply = reply;
         if record {
             entry.events += 1;
-            if self.watches && !spin::is_quiet(&operation, outcome, reply) {
-                entry.quiet_since = entry.events;
-            }
             let decision = if decides(&operation) {
                 self.entry(id, source, distinguishing(&operation, outcome, reply))
             } else {
@@ -371,8 +368,8 @@ impl State {
                 decision,
             );
         }
-        if !self.spinners.is_empty() {
-            self.look_again(thread);
+        if self.watches {
+            self.note(thread, outcome);
         }
         reply
     }

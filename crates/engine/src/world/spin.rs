@@ -41,8 +41,7 @@ impl Spinner {
 }
 
 /// Whether the operation changed nothing that any thread could notice, its own included.
-#[inline]
-pub(super) fn is_quiet(operation: &Operation, outcome: u32, reply: Reply) -> bool {
+fn is_quiet(operation: &Operation, outcome: u32, reply: Reply) -> bool {
     match operation {
         Operation::IsFinished { .. }
         | Operation::Load { .. }
@@ -88,9 +87,23 @@ impl State {
         }
     }
 
+    /// The thread has performed its pending operation. Not inlined, so that it costs nothing where
+    /// nobody watches.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn note(&mut self, thread: ThreadId, outcome: u32) {
+        let entry = &mut self.threads[thread.index()];
+        if !is_quiet(&entry.pending, outcome, entry.reply) {
+            entry.quiet_since = entry.events;
+        }
+        if !self.spinners.is_empty() {
+            self.look_again(thread);
+        }
+    }
+
     /// Who spins may go on, or not any more, now that `performed` has done something.
     #[cold]
-    pub(super) fn look_again(&mut self, performed: ThreadId) {
+    fn look_again(&mut self, performed: ThreadId) {
         let mut spinners = std::mem::take(&mut self.spinners);
         spinners.retain(|one| one.thread != performed);
         for one in &spinners {
@@ -128,8 +141,11 @@ impl State {
 
 impl World {
     /// From now on, notes which threads do nothing but look.
+    #[inline]
     pub fn watch(&mut self) {
-        self.state.watches = true;
+        if std::mem::replace(&mut self.state.watches, true) {
+            return;
+        }
         for thread in &mut self.state.threads {
             thread.quiet_since = thread.events;
         }

@@ -187,6 +187,7 @@ impl Context {
             };
         }
         self.stopped.set(true);
+        self.watch.stop();
     }
 
     /// Lets a thread run until it suspends itself or ends.

@@ -93,12 +93,8 @@ pub(crate) struct Context {
     stamp: Cell<u64>,
     stamps: RefCell<Stamps>,
     sites: RefCell<Sites>,
-    /// Whether threads are watched, to find loops that wait.
-    watches: Cell<bool>,
-    /// Whether it matters how soon one is found.
-    watches_early: Cell<bool>,
-    /// By thread: what it looked at.
-    looks: RefCell<Vec<spin::Looks>>,
+    /// To find loops that wait.
+    watch: spin::Watch,
     locations: RefCell<Things>,
     objects: RefCell<Things>,
     statics: RefCell<statics::Statics>,
@@ -127,9 +123,7 @@ impl Context {
             stamp: Cell::new(0),
             stamps: RefCell::new(Stamps::new()),
             sites: RefCell::new(Sites::new()),
-            watches: Cell::new(false),
-            watches_early: Cell::new(false),
-            looks: RefCell::default(),
+            watch: spin::Watch::default(),
             locations: RefCell::default(),
             objects: RefCell::default(),
             statics: RefCell::default(),
@@ -202,7 +196,7 @@ impl Context {
         place: &'static Location<'static>,
         operation: impl FnOnce(&mut World) -> Operation,
     ) -> Reply {
-        if self.watches.get() {
+        if self.watch.performs_apart() {
             return self.perform_apart(place, operation);
         }
         let request =
@@ -210,7 +204,7 @@ impl Context {
         self.perform_by(place, operation, request)
     }
 
-    /// As [`Context::perform`], with another way to ask for it.
+    /// As [`Context::perform`] while the execution goes on, with another way to ask for it.
     #[inline(always)]
     fn perform_by(
         &self,
@@ -219,9 +213,6 @@ impl Context {
         request: impl FnOnce(&mut World, ThreadId, Operation, SiteId) -> Step,
     ) -> Reply {
         let thread = self.thread.get();
-        if self.stopped.get() {
-            return self.perform_after_stop(place, operation);
-        }
         let site = self.site(place);
         let mut exploration = self.exploration.borrow_mut();
         let world = exploration.world();

@@ -10,6 +10,7 @@
 //! the next, not even in a part of the stack that is dead: a later call might reach over it without
 //! writing all of it. So raddle works further down on the stack, out of the reach of most calls.
 
+use std::cell::{Cell, RefCell};
 use std::mem::ManuallyDrop;
 use std::panic::Location;
 
@@ -177,6 +178,40 @@ pub(super) fn looks(operation: &Operation) -> bool {
     }
 }
 
+/// How closely the threads of an execution are watched.
+#[derive(Default)]
+pub(super) struct Watch {
+    /// Whether operations are performed apart: it matters what they leave on the stack, or they need
+    /// a closer look because the execution has stopped.
+    performs_apart: Cell<bool>,
+    /// The same for operations that a loop may do again and again.
+    observes_apart: Cell<bool>,
+    /// Whether it matters how soon a loop is found.
+    early: Cell<bool>,
+    /// By thread.
+    looks: RefCell<Vec<Looks>>,
+}
+
+impl Watch {
+    #[inline(always)]
+    pub(super) fn performs_apart(&self) -> bool {
+        self.performs_apart.get()
+    }
+
+    fn start(&self, early: bool) {
+        self.early.set(early);
+        self.performs_apart.set(early);
+        self.observes_apart.set(early);
+        self.looks.borrow_mut().iter_mut().for_each(Looks::clear);
+    }
+
+    /// The execution has stopped.
+    pub(super) fn stop(&self) {
+        self.performs_apart.set(true);
+        self.observes_apart.set(true);
+    }
+}
+
 /// What is handed to what is run apart.
 struct Job<'a, F> {
     context: &'a Context,
@@ -195,21 +230,23 @@ impl Context {
         place: &'static Location<'static>,
         operation: impl FnOnce(&mut World) -> Operation,
     ) -> Reply {
-        if self.watches.get() {
+        if self.watch.observes_apart.get() {
+            std::hint::cold_path();
             return self.run_apart(place, operation, true);
         }
-        self.observe_unwatched(place, operation)
+        self.observe_in_passing(place, operation)
     }
 
-    #[inline]
-    fn observe_unwatched(
+    /// Not inlined: many copies of it would be slower.
+    #[inline(never)]
+    fn observe_in_passing(
         &self,
         place: &'static Location<'static>,
         operation: impl FnOnce(&mut World) -> Operation,
     ) -> Reply {
         let request = |world: &mut World, thread, operation, site| {
             if world.is_long() {
-                self.watch(world);
+                self.look_up(world, thread);
             }
             world.request(thread, operation, site)
         };
@@ -217,7 +254,8 @@ impl Context {
     }
 
     /// As [`Context::perform`], leaving nothing on the caller's stack.
-    #[inline]
+    #[cold]
+    #[inline(never)]
     pub(super) fn perform_apart(
         &self,
         place: &'static Location<'static>,
@@ -260,6 +298,9 @@ impl Context {
             task.result = task.work.take().map(|work| work());
             0
         }
+        if !self.watch.observes_apart.get() {
+            return work();
+        }
         let mut task = Task {
             work: Some(work),
             result: None,
@@ -281,16 +322,13 @@ impl Context {
         top: *const u8,
     ) -> Step {
         let (events, quiet_since) = world.quiet(thread);
-        let patience = if self.watches_early.get() {
-            0
-        } else {
-            PATIENCE
-        };
-        if looks(&operation) && events - quiet_since >= patience {
+        if !self.watch.early.get() && events - quiet_since < PATIENCE {
+            self.watch.observes_apart.set(false);
+        } else if looks(&operation) {
             // SAFETY: `top` comes from `apart` in the calling thread, whose frames are all between
             // it and the end, and the thread does not go on before this is done.
             let stack = unsafe { Stack::new(top, self.end_of_stack(thread)) };
-            let mut looks = self.looks.borrow_mut();
+            let mut looks = self.watch.looks.borrow_mut();
             if looks.len() <= thread.index() {
                 looks.resize_with(thread.index() + 1, Looks::default);
             }
@@ -305,25 +343,28 @@ impl Context {
 
     /// An execution begins.
     pub(super) fn start_watching(&self) {
-        if self.watches.replace(false) {
-            self.looks.borrow_mut().iter_mut().for_each(Looks::clear);
-        }
-        let early = self.with_world(|world| world.strategy().watches());
-        self.watches_early.set(early);
-        if early {
-            self.with_world(|world| self.watch(world));
-        }
+        self.with_world(|world| {
+            let early = CAN_WATCH && world.strategy().watches();
+            self.watch.start(early);
+            if early {
+                world.watch();
+            }
+        });
     }
 
-    #[cold]
-    fn watch(&self, world: &mut World) {
-        self.watches.set(CAN_WATCH);
+    /// In a long execution: looks whether the thread may be in a loop.
+    fn look_up(&self, world: &mut World, thread: ThreadId) {
         world.watch();
+        let (events, quiet_since) = world.quiet(thread);
+        if CAN_WATCH && events - quiet_since >= PATIENCE {
+            self.watch.observes_apart.set(true);
+        }
     }
 
     /// The calling thread's state has changed in a way that its stack does not show.
     pub(super) fn forget_looks(&self) {
-        if let Some(looks) = self.looks.borrow_mut().get_mut(self.thread.get().index()) {
+        let mut looks = self.watch.looks.borrow_mut();
+        if let Some(looks) = looks.get_mut(self.thread.get().index()) {
             looks.clear();
         }
     }
@@ -335,14 +376,18 @@ unsafe extern "C-unwind" fn run<F: FnOnce(&mut World) -> Operation>(
 ) -> u64 {
     // SAFETY: `run_apart` passes a job of this type, which nobody else uses.
     let job = unsafe { &mut *job.cast::<Job<'_, F>>() };
+    let Job { context, place, .. } = *job;
     // SAFETY: a job is run once.
     let operation = unsafe { ManuallyDrop::take(&mut job.operation) };
-    let request = |world: &mut World, thread, operation, site| match job.looks {
-        true => job.context.request(world, thread, operation, site, top),
+    if context.stopped.get() {
+        return context.perform_after_stop(place, operation).to_value();
+    }
+    let looks = job.looks;
+    let request = |world: &mut World, thread, operation, site| match looks {
+        true => context.request(world, thread, operation, site, top),
         false => world.request(thread, operation, site),
     };
-    let reply = job.context.perform_by(job.place, operation, request);
-    reply.to_value()
+    context.perform_by(place, operation, request).to_value()
 }
 
 /// What [`apart`] runs: it is given what it works on, and where the caller's stack begins.

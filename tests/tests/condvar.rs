@@ -12,6 +12,7 @@ use std::time::Duration;
 use raddle::sync::{Arc, Condvar, Mutex, PoisonError};
 use raddle::thread;
 use raddle::{Checker, FailureKind, Report, Strategy};
+use raddle_tests::compare::behaviour;
 use raddle_tests::parity::text;
 use raddle_tests::programs::run_threads;
 use raddle_tests::same;

@@ -105,3 +105,20 @@ fn litmus() {
     both("inc 3", 6, 6, || inc(3));
     both("inc 4", 24, 24, || inc(4));
 }
+#[test]
+fn debug_it() {
+    let body = || {
+        let (x, y) = xy();
+        let (x1, y1, x2) = (x.clone(), y.clone(), x.clone());
+        let a = thread::spawn(move || {
+            let r = match y1.compare_exchange_weak(0, 2, Relaxed, Relaxed) { Err(0) => 2, Ok(f) | Err(f) => f };
+            x1.store(r + 1, SeqCst);
+        });
+        let b = thread::spawn(move || { x2.store(2, Release); });
+        let r = x.compare_exchange(1, 2, AcqRel, Acquire).unwrap_or_else(|f| f);
+        y.store(r + 2, Release);
+        a.join().unwrap(); b.join().unwrap();
+    };
+    let report = Checker::new().strategy(Strategy::Exhaustive).memory(Memory::Rc11).run(body);
+    println!("{report}");
+}

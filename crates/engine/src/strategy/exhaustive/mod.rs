@@ -114,10 +114,9 @@ impl Exhaustive {
             self.spare.extend(self.frames.pop());
         }
         let stamp = child.graph.node(receive).stamp;
+        let writes = child.graph.node(send).kind.writes().is_some();
         child.take_send(receive, send);
-        if child.graph.weak {
-            child.revisited = Some((receive, send));
-        }
+        child.revisited = writes.then_some((receive, send));
         if child.in_order {
             child.run_last(stamp);
         }

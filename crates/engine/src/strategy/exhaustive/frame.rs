@@ -151,6 +151,7 @@ impl Frame {
     /// Changes one thing. Without memory, another choice or completion leaves the operations in an
     /// order in which they can be run, and the clocks of all others what they are.
     pub(super) fn make(&mut self, change: Change) {
+        self.revisited = self.revisited_by(change);
         if self.graph.weak && self.in_order && self.make_weakly(change) {
             return;
         }
@@ -168,9 +169,6 @@ impl Frame {
             change => {
                 self.apply(change);
                 self.in_order = false;
-                if let Change::PlaceForRead { read, write, .. } = change {
-                    self.revisited = Some((read, write));
-                }
             }
         }
     }

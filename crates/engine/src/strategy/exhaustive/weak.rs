@@ -32,17 +32,11 @@ impl Frame {
     pub(super) fn make_weakly(&mut self, change: Change) -> bool {
         self.graph.forget_accesses();
         match change {
-            Change::Source { read, .. } => {
+            Change::Source { read, .. } | Change::PlaceForRead { read, .. } => {
                 self.apply(change);
                 self.graph.set_clocks(read);
             }
-            Change::PlaceForRead { read, write, .. } => {
-                self.apply(change);
-                self.graph.set_clocks(read);
-                self.revisited = Some((read, write));
-            }
-            Change::Place { .. } => self.apply(change),
-            Change::Choose { .. } => self.apply(change),
+            Change::Place { .. } | Change::Choose { .. } => self.apply(change),
             Change::Complete { stamp, .. } => {
                 let last = self.steps.pop() == Some(self.graph.order[stamp as usize]);
                 self.apply(change);
@@ -55,6 +49,19 @@ impl Frame {
             _ => return false,
         }
         true
+    }
+
+    /// The read that the change gives a write which came after it, and that write.
+    pub(super) fn revisited_by(&self, change: Change) -> Option<(EventId, EventId)> {
+        match change {
+            Change::PlaceForRead { read, write, .. } => Some((read, write)),
+            Change::Source {
+                read,
+                source: Some(write),
+                ..
+            } if self.graph.node(write).stamp > self.graph.node(read).stamp => Some((read, write)),
+            _ => None,
+        }
     }
 
     /// Makes a weak graph ready to run; `false` if it is not consistent.
@@ -112,12 +119,18 @@ impl Graph {
         known
     }
 
-    /// Whether the event takes no source, or place, that is older than what its thread knows.
+    /// Whether the event takes no source, or place, that is older than what its thread knows, and
+    /// stands between no update and the write it read.
     fn is_coherent(&self, event: EventId) -> bool {
         let kind = self.node(event).kind;
         if let Some(location) = kind.writes() {
             let place = self.coherence(location, Some(event));
-            return place > self.seen_writes(event, location);
+            let torn = self.cell(location).writes.get(place).is_some_and(|&next| {
+                let is_update = matches!(self.node(next).kind, Kind::WriteOfUpdate { .. });
+                let read = |index| EventId { index, ..next };
+                is_update && self.node(read(next.index - 1)).source != Some(event)
+            });
+            return !torn && place > self.seen_writes(event, location);
         }
         match kind.reads() {
             Some(location) => {

@@ -50,13 +50,19 @@ struct Thread {
     wants: Option<Location>,
 }
 
-/// Every candidate: what each thread does, main first.
-pub fn candidates(litmus: &Litmus) -> Vec<Vec<Vec<Action>>> {
+/// What each thread does, main first.
+pub type Candidate = Vec<Vec<Action>>;
+
+/// Every candidate; `None` if there are more than so many, counting those that are only begun.
+pub fn candidates(litmus: &Litmus, limit: usize) -> Option<Vec<Candidate>> {
     let mut found = Vec::new();
     let start = vec![Reads::new(); litmus.threads.len() + 1];
     let mut seen = HashSet::from([start.clone()]);
     let mut left = vec![start];
     while let Some(state) = left.pop() {
+        if seen.len() > limit {
+            return None;
+        }
         let threads = unfold(litmus, &state);
         for (number, thread) in threads.iter().enumerate() {
             let Some(location) = thread.wants else {
@@ -75,7 +81,7 @@ pub fn candidates(litmus: &Litmus) -> Vec<Vec<Vec<Action>>> {
             found.push(actions.collect());
         }
     }
-    found
+    Some(found)
 }
 
 /// What can be read from a location.

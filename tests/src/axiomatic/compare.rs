@@ -2,30 +2,34 @@
 
 use std::fmt::Write;
 
+use raddle::Strategy;
+
 use super::program::Litmus;
 use super::run::{Observed, memory_models, observe, strategies};
-use super::{Allowed, Class, Model, allowed};
+use super::{Allowed, Class, Model, allowed, classes};
 
-/// Programs with more schedules than this are not run in all of them.
-const MAX_SCHEDULES: u64 = 20_000;
 /// More than any program here has classes.
 const MAX_CLASSES: u64 = 1_000_000;
 
 /// Compares under every model that raddle has; how many classes there are in all, or what differs.
-pub fn compare(litmus: &Litmus) -> Result<usize, String> {
+/// All schedules are run too, where the model has such a strategy, unless there are more than so
+/// many.
+pub fn compare(litmus: &Litmus, max_schedules: u64) -> Result<usize, String> {
     let counts = memory_models().iter().map(|&model| {
-        let difference = compare_under(litmus, model);
-        difference.map_err(|text| format!("under {model:?}, {text}"))
+        let count = compare_under(litmus, model, max_schedules);
+        count.map_err(|text| format!("under {model:?}, {text}"))
     });
     counts.sum()
 }
 
-/// Compares under one model; how many classes there are, or what differs.
-pub fn compare_under(litmus: &Litmus, model: Model) -> Result<usize, String> {
+fn compare_under(litmus: &Litmus, model: Model, max_schedules: u64) -> Result<usize, String> {
     let expected = allowed(litmus, model);
     for strategy in strategies(model) {
-        let once = *strategy == raddle::Strategy::Exhaustive;
-        let max_executions = if once { MAX_CLASSES } else { MAX_SCHEDULES };
+        let once = *strategy == Strategy::Exhaustive;
+        if !once && max_schedules == 0 {
+            continue;
+        }
+        let max_executions = if once { MAX_CLASSES } else { max_schedules };
         match observe(litmus, model, strategy, max_executions)? {
             Some(found) => {
                 difference(&expected, &found, once).map_err(|text| format!("{strategy} {text}"))?
@@ -35,6 +39,32 @@ pub fn compare_under(litmus: &Litmus, model: Model) -> Result<usize, String> {
         }
     }
     Ok(expected.classes.len())
+}
+
+/// Panics unless raddle's search runs what the axioms allow.
+#[track_caller]
+pub fn assert_compared(litmus: &Litmus) {
+    if let Err(text) = compare(litmus, 0) {
+        panic!("{text}\nin\n{litmus}");
+    }
+}
+
+/// Panics unless there are so many classes under RC11 and under sequential consistency by the
+/// axioms, and raddle runs them.
+#[track_caller]
+pub fn assert_counts(rc11: usize, sc: usize, litmus: &Litmus) {
+    let found = (classes(litmus, Model::Rc11), classes(litmus, Model::Sc));
+    assert_eq!(found, (rc11, sc), "{litmus}");
+    assert_compared(litmus);
+}
+
+/// Panics unless the axioms of RC11 allow (or forbid) these values to be read, thread by thread and
+/// main last; and unless raddle runs what the axioms allow.
+#[track_caller]
+pub fn assert_allows(is_allowed: bool, values: &[i32], litmus: &Litmus) {
+    let outcomes = allowed(litmus, Model::Rc11).outcomes;
+    assert_eq!(outcomes.contains(values), is_allowed, "{litmus}");
+    assert_compared(litmus);
 }
 
 fn difference(expected: &Allowed, found: &Observed, once: bool) -> Result<(), String> {

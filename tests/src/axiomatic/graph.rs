@@ -165,6 +165,16 @@ impl Graph {
         found
     }
 
+    /// How many ways there are to put the writes in order.
+    pub fn count_coherence_orders(&self) -> usize {
+        let locations = (0..LOCATIONS).map(Location);
+        let counts = locations.map(|location| {
+            let writes = self.set(|event| event.kind == Kind::Write(location));
+            (1..writes.count_ones() as usize).product::<usize>()
+        });
+        counts.product()
+    }
+
     fn in_order(&self, writes: &[usize]) -> Relation {
         let mut relation = Relation::empty(self.events.len());
         for (index, &first) in writes.iter().enumerate() {

@@ -10,9 +10,11 @@ pub mod compare;
 pub mod program;
 pub mod random;
 pub mod run;
+pub mod shapes;
 pub mod shrink;
 
 mod axioms;
+mod display;
 mod graph;
 mod relation;
 
@@ -50,7 +52,8 @@ pub struct Allowed {
 /// Everything that the model allows the program to do.
 pub fn allowed(litmus: &Litmus, model: Model) -> Allowed {
     let mut allowed = Allowed::default();
-    for candidate in candidate::candidates(litmus) {
+    let candidates = candidate::candidates(litmus, usize::MAX).expect("no limit");
+    for candidate in candidates {
         let graph = Graph::new(&candidate);
         assert!(graph.is_grounded(), "a candidate out of thin air");
         let hb = graph.happens_before();
@@ -75,11 +78,16 @@ pub fn classes(litmus: &Litmus, model: Model) -> usize {
     allowed(litmus, model).classes.len()
 }
 
-/// How many ways there are to guess sources and orders, whatever the model.
-pub fn guesses(litmus: &Litmus) -> usize {
-    let candidates = candidate::candidates(litmus);
-    let graphs = candidates.iter().map(|candidate| Graph::new(candidate));
-    graphs.map(|graph| graph.coherence_orders().len()).sum()
+/// Whether there are at most so many ways to guess sources and orders, whatever the model.
+pub fn is_small(litmus: &Litmus, limit: usize) -> bool {
+    candidate::candidates(litmus, limit).is_some_and(|candidates| {
+        let mut left = limit;
+        candidates.iter().all(|candidate| {
+            let orders = Graph::new(candidate).count_coherence_orders();
+            left = left.saturating_sub(orders);
+            left > 0
+        })
+    })
 }
 
 /// The name of a class, and the part of it about reads.

@@ -27,36 +27,23 @@ enum Style {
 
 /// A random program of two to four threads, main among them.
 pub fn random(rng: &mut Rng) -> Litmus {
-    let style = *rng
-        .choice(&[
-            Style::Mixed,
-            Style::Mixed,
-            Style::Relaxed,
-            Style::ReleaseAcquire,
-            Style::SeqCst,
-        ])
-        .expect("not empty");
+    let styles = [
+        Style::Mixed,
+        Style::Relaxed,
+        Style::ReleaseAcquire,
+        Style::SeqCst,
+    ];
     let mut random = Random {
-        locations: rng.usize(1..=3),
-        fences: rng.u32(0..3),
+        style: *rng.choice(&styles).expect("not empty"),
+        locations: *rng.choice(&[1, 2, 2, 2, 2, 3]).expect("not empty"),
+        fences: rng.u32(0..4),
         left: MAX_ACCESSES,
-        style,
         rng,
     };
-    let threads = *random.rng.choice(&[1, 2, 2, 2, 3]).expect("not empty");
-    let mut litmus = Litmus::default();
-    if random.rng.u32(0..5) == 0 {
-        litmus.before = random.body(1);
+    match random.rng.u32(0..3) {
+        0 => random.anything(),
+        _ => random.cycle(),
     }
-    if threads == 1 || random.rng.u32(0..6) == 0 {
-        litmus.beside = random.body(3);
-    }
-    let longest = [0, 4, 4, 3][threads];
-    litmus.threads = (0..threads).map(|_| random.body(longest)).collect();
-    if random.rng.u32(0..4) == 0 {
-        litmus.after = random.body(2);
-    }
-    litmus
 }
 
 struct Random<'a> {
@@ -70,6 +57,52 @@ struct Random<'a> {
 }
 
 impl Random<'_> {
+    fn anything(&mut self) -> Litmus {
+        let threads = *self.rng.choice(&[1, 2, 2, 3]).expect("not empty");
+        let mut litmus = Litmus::default();
+        if self.rng.u32(0..5) == 0 {
+            litmus.before = self.body(1);
+        }
+        if threads == 1 || self.rng.u32(0..6) == 0 {
+            litmus.beside = self.body(3);
+        }
+        let longest = [0, 4, 4, 3][threads];
+        litmus.threads = (0..threads).map(|_| self.body(longest)).collect();
+        if self.rng.u32(0..4) == 0 {
+            litmus.after = self.body(2);
+        }
+        litmus
+    }
+
+    /// Threads in a circle, each of which shares a location with the next, and something more. Most
+    /// of what a weak memory does is of this kind.
+    fn cycle(&mut self) -> Litmus {
+        let threads = *self.rng.choice(&[2, 2, 3]).expect("not empty");
+        let mut litmus = Litmus::default();
+        for number in 0..threads {
+            let mut body = vec![self.access(Location(number))];
+            if self.rng.u32(0..6) < self.fences {
+                body.push(self.fence());
+            }
+            body.push(self.access(Location((number + 1) % threads)));
+            litmus.threads.push(body);
+        }
+        self.locations = threads;
+        self.left -= 2 * threads;
+        for _ in 0..self.rng.usize(0..=self.left.min(3)) {
+            let number = self.rng.usize(0..threads + 3);
+            let body = litmus.bodies_mut().nth(number).expect("main has three");
+            let place = self.rng.usize(0..=body.len());
+            body.insert(place, self.statement());
+        }
+        if self.rng.u32(0..4) == 0 {
+            litmus
+                .beside
+                .extend(litmus.threads.pop().expect("not empty"));
+        }
+        litmus
+    }
+
     fn body(&mut self, longest: usize) -> Vec<Statement> {
         let length = self.rng.usize(1..=longest).min(self.left);
         let mut body = Vec::new();
@@ -82,37 +115,33 @@ impl Random<'_> {
         body
     }
 
+    /// An access somewhere, perhaps only on a condition.
     fn statement(&mut self) -> Statement {
         self.left -= 1;
         let location = Location(self.rng.usize(0..self.locations));
+        let access = self.access(location);
+        if self.rng.u32(0..8) > 0 {
+            return access;
+        }
+        let mut then = vec![access];
+        if self.rng.u32(0..8) < self.fences {
+            then.insert(0, self.fence());
+        }
+        when(self.register(), self.rng.i32(0..2), then)
+    }
+
+    fn access(&mut self, location: Location) -> Statement {
         let register = self.register();
-        match self.rng.u32(0..20) {
+        match self.rng.u32(0..18) {
             0..7 => load(register, location, self.load_ordering()),
             7..13 => store(location, self.value(), self.store_ordering()),
             13..15 => fetch_add(register, location, 1, self.update_ordering()),
             15 => swap(register, location, self.value(), self.update_ordering()),
-            16..18 => {
+            _ => {
                 let (expected, new) = (self.rng.i32(0..2), self.value());
                 let (success, failure) = (self.update_ordering(), self.load_ordering());
                 compare_exchange(register, location, expected, new, success, failure)
             }
-            _ => {
-                let value = self.rng.i32(0..2);
-                let mut then = vec![self.statement_inside()];
-                if self.rng.u32(0..8) < self.fences {
-                    then.insert(0, self.fence());
-                }
-                when(register, value, then)
-            }
-        }
-    }
-
-    /// Something for the inside of a branch; mostly a store, so that the branch matters to others.
-    fn statement_inside(&mut self) -> Statement {
-        let location = Location(self.rng.usize(0..self.locations));
-        match self.rng.u32(0..3) {
-            0 => load(self.register(), location, self.load_ordering()),
-            _ => store(location, self.value(), self.store_ordering()),
         }
     }
 

@@ -11,7 +11,12 @@ pub struct Relation {
 
 /// The members of a set.
 pub fn members(set: Set) -> impl Iterator<Item = usize> {
-    (0..64).filter(move |event| set >> event & 1 == 1)
+    let mut left = set;
+    std::iter::from_fn(move || {
+        let event = (left != 0).then(|| left.trailing_zeros() as usize);
+        left &= left.wrapping_sub(1);
+        event
+    })
 }
 
 impl Relation {

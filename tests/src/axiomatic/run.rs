@@ -8,7 +8,6 @@ use raddle::sync::atomic::{self, AtomicI32};
 use raddle::{Checker, Memory, Strategy, thread};
 use raddle_engine::{ClassEntry, Execution, Operation as Performed, ThreadPath};
 
-use super::candidate::Name;
 use super::program::{self, LOCATIONS, Litmus, Operation, REGISTERS, Statement};
 use super::{Class, Model};
 
@@ -76,13 +75,6 @@ pub fn observe(
 
 /// The name of the class of an execution, and the part of it about reads.
 fn name(execution: &Execution) -> (Class, Class) {
-    let is_write = |name: &Name| {
-        execution.events.iter().any(|event| {
-            let named = number(&execution.path(event.id.thread)) == name.0;
-            let is_store = matches!(event.operation, Performed::Store { .. });
-            is_store && named && event.id.index == name.1
-        })
-    };
     let short = |(path, index): &(ThreadPath, u32)| (number(path), *index);
     let mut class = Class::new();
     for entry in execution.class() {
@@ -96,7 +88,12 @@ fn name(execution: &Execution) -> (Class, Class) {
         assert_eq!(twice, None, "two decisions of one event");
     }
     let mut reads = class.clone();
-    reads.retain(|name, _| !is_write(name));
+    for event in &execution.events {
+        if matches!(event.operation, Performed::Store { .. }) {
+            let thread = number(&execution.path(event.id.thread));
+            reads.remove(&(thread, event.id.index));
+        }
+    }
     (class, reads)
 }
 

@@ -387,7 +387,8 @@ impl<'a> Thread<'a> {
                 self.register = result.unwrap_or_else(|found| found);
             }
             Statement::CompareExchangeWeak(x, expected, new) => {
-                let result = variables[*x].compare_exchange_weak(*expected, *new, ordering, failure);
+                let result =
+                    variables[*x].compare_exchange_weak(*expected, *new, ordering, failure);
                 self.register = match result {
                     Err(found) if found == *expected => *new,
                     Ok(found) | Err(found) => found,

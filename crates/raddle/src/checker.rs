@@ -5,8 +5,8 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use raddle_engine::memory::Model;
-use raddle_engine::{Limits, Schedule};
 use raddle_engine::strategy::Reductions;
+use raddle_engine::{Limits, Schedule};
 use raddle_report::Report;
 
 use crate::check_name::RunningCheck;

@@ -130,7 +130,9 @@ fn phases(checker: &Checker, start: Instant) -> Vec<Phase> {
         executions: executions.unwrap_or(u64::MAX),
         until: time.map(|time| start + time),
     };
-    let exhaustive = || Box::new(strategy::Exhaustive::reduced(checker.reductions).under(checker.memory.model()));
+    let exhaustive = || {
+        Box::new(strategy::Exhaustive::reduced(checker.reductions).under(checker.memory.model()))
+    };
     let random = || Box::new(strategy::Random::new(checker.seed));
     match &checker.strategy {
         Strategy::Auto => {

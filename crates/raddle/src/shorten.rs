@@ -80,8 +80,7 @@ impl<'a> Shortening<'a> {
         place: &'static Location<'static>,
         signature: Signature,
     ) -> Self {
-        let exploration =
-            Exploration::new(Box::new(Guided::new(Vec::new())), checker.limits());
+        let exploration = Exploration::new(Box::new(Guided::new(Vec::new())), checker.limits());
         Shortening {
             body,
             place,

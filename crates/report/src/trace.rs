@@ -240,7 +240,11 @@ impl Things {
             Operation::Load { location, .. } => {
                 let index = location.index();
                 let stale = if event.back() > 0 { ", stale" } else { "" };
-                format!("load {} = {}{stale}", self.locations[index], show(index, read))
+                format!(
+                    "load {} = {}{stale}",
+                    self.locations[index],
+                    show(index, read)
+                )
             }
             Operation::Store {
                 location, value, ..
@@ -251,7 +255,11 @@ impl Things {
                 } else {
                     ""
                 };
-                format!("store {} to {}{late}", show(index, value), self.locations[index])
+                format!(
+                    "store {} to {}{late}",
+                    show(index, value),
+                    self.locations[index]
+                )
             }
             Operation::Update {
                 location, update, ..

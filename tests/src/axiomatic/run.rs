@@ -22,7 +22,7 @@ pub struct Observed {
 
 /// The models that raddle has.
 pub fn memory_models() -> &'static [Model] {
-    const RC11_IS_AVAILABLE: bool = false;
+    const RC11_IS_AVAILABLE: bool = true;
     match RC11_IS_AVAILABLE {
         true => &[Model::Sc, Model::Rc11],
         false => &[Model::Sc],
@@ -33,7 +33,7 @@ pub fn memory_models() -> &'static [Model] {
 pub fn strategies(model: Model) -> &'static [Strategy] {
     match model {
         Model::Sc => &[Strategy::Exhaustive, Strategy::EnumeratePrivateFirst],
-        Model::Rc11 => &[Strategy::Exhaustive],
+        Model::Rc11 => &[Strategy::Exhaustive, Strategy::EnumeratePrivateFirst],
     }
 }
 

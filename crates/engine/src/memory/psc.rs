@@ -116,7 +116,10 @@ impl Psc {
         }
         edges.resize_with(self.strong.len().max(edges.len()), Vec::new);
         for (from, &a) in self.strong.iter().enumerate() {
-            let reach = self.touch(a).fence.then(|| self.first_places_after(a, &before));
+            let reach = self
+                .touch(a)
+                .fence
+                .then(|| self.first_places_after(a, &before));
             for (to, &b) in self.strong.iter().enumerate() {
                 if from != to && self.leads(a, b, reach.as_deref(), &before) {
                     edges[from].push(to as u32);
@@ -143,12 +146,10 @@ impl Psc {
         match (reach, self.touch(b).fence) {
             (None, false) => self.scb(a, b, before),
             (None, true) => {
-                self.scb(a, b, before)
-                    || all().any(|y| before(y, b) && self.scb(a, y, before))
+                self.scb(a, b, before) || all().any(|y| before(y, b) && self.scb(a, y, before))
             }
             (Some(_), false) => {
-                self.scb(a, b, before)
-                    || all().any(|x| before(a, x) && self.scb(x, b, before))
+                self.scb(a, b, before) || all().any(|x| before(a, x) && self.scb(x, b, before))
             }
             (Some(reach), true) => {
                 before(a, b)

@@ -314,10 +314,8 @@ impl Views {
             },
             Operation::Send { .. } | Operation::Leads { .. } => {}
             _ => {
-                if let Some(source) = event.source {
-                    if source.thread != event.id.thread {
-                        join(&mut view.seen, self.clock(source));
-                    }
+                if let Some(source) = event.source.filter(|it| it.thread != event.id.thread) {
+                    join(&mut view.seen, self.clock(source));
                 }
             }
         }

@@ -225,9 +225,7 @@ impl Binding {
                 Kind::Leads { .. } => Some(node.outcome.min(state.outcomes(thread) - 1)),
                 Kind::Read { location }
                 | Kind::Write { location }
-                | Kind::HangUp { location, .. } => {
-                    Some(self.back(graph, event, location))
-                }
+                | Kind::HangUp { location, .. } => Some(self.back(graph, event, location)),
                 Kind::ReadForUpdate { location, .. } => {
                     Some(2 * self.back(graph, event, location) + node.outcome)
                 }
@@ -345,11 +343,7 @@ impl Binding {
                     update: now,
                     ..
                 },
-            ) => {
-                self.bind_location(location, here)
-                    && update == now
-                    && reads(here, location, self)
-            }
+            ) => self.bind_location(location, here) && update == now && reads(here, location, self),
             (
                 Kind::Silent { object, call },
                 Operation::Call {

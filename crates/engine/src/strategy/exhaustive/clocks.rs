@@ -205,7 +205,11 @@ impl Graph {
                 }
             }
             kind if kind.writes().is_some() => {
-                let clock = if strength.releases() { BEFORE } else { RELEASED };
+                let clock = if strength.releases() {
+                    BEFORE
+                } else {
+                    RELEASED
+                };
                 own.copy_within(clock * width..(clock + 1) * width, PASSED_ON * width);
                 if let Kind::WriteOfUpdate { .. } = kind {
                     let read = EventId {

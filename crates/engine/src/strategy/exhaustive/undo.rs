@@ -87,8 +87,7 @@ impl Graph {
             copy(&mut line.sites, &from.sites[..kept.min(from.sites.len())]);
             if keep_clocks {
                 line.clocks.clear();
-                line.clocks
-                    .extend_from_slice(&from.clocks[..kept * row]);
+                line.clocks.extend_from_slice(&from.clocks[..kept * row]);
             }
             line.live = from.live && from.spawned_by.is_none_or(keep);
             line.spawned_by = from.spawned_by;

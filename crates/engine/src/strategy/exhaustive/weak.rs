@@ -23,7 +23,10 @@ impl Frame {
             line.clocks.clear();
         }
         let placed = linearise(&mut self.graph, &mut self.steps);
-        debug_assert!(placed, "what one order explains, sources first explains too");
+        debug_assert!(
+            placed,
+            "what one order explains, sources first explains too"
+        );
         self.is_mixed = true;
     }
 

@@ -8,7 +8,9 @@ use raddle_tests::axiomatic::program::{
     Litmus, R0, R1, Statement, X, Y, Z, compare_exchange, fence, fetch_add, litmus, load, store,
     swap, when,
 };
-use raddle_tests::axiomatic::shapes::{FENCES, acquires, releases};
+use raddle_tests::axiomatic::shapes::{
+    FENCES, R, STORE_BUFFERING, TWO_PLUS_TWO, acquires, releases,
+};
 use raddle_tests::axiomatic::{Model, allowed};
 
 /// One thread writes X and then sets Y to 1, others do something to Y, the last one reads Y and X.
@@ -129,6 +131,52 @@ fn an_update_in_between_makes_no_order_of_seq_cst() {
         vec![store(Y, 3, SeqCst), load(R0, X, SeqCst)],
     ]);
     assert_allows(true, &[1, 3, 0], &z6_u);
+}
+
+/// Store buffering in three threads: the second goes on with what the first was about to do.
+#[test]
+fn seq_cst_holds_across_a_hand_over() {
+    let handed_over = |write, read, release, acquire| {
+        litmus([
+            vec![store(X, 1, write), store(Z, 1, release)],
+            vec![load(R0, Z, acquire), load(R1, Y, read)],
+            vec![store(Y, 1, write), load(R0, X, read)],
+        ])
+    };
+    let weak = &[1, 0, 0];
+    assert_allows(false, weak, &handed_over(SeqCst, SeqCst, Release, Acquire));
+    assert_allows(true, weak, &handed_over(SeqCst, SeqCst, Relaxed, Acquire));
+    assert_allows(true, weak, &handed_over(SeqCst, SeqCst, Release, Relaxed));
+    assert_allows(true, weak, &handed_over(Release, SeqCst, Release, Acquire));
+    assert_allows(true, weak, &handed_over(SeqCst, Acquire, Release, Acquire));
+}
+
+#[test]
+fn a_seq_cst_fence_in_one_thread_holds_against_accesses_in_the_other() {
+    for shape in [STORE_BUFFERING, TWO_PLUS_TWO, R] {
+        let mixed = |fence, write, read| {
+            let mut litmus = shape.with(write, read);
+            let fenced = shape.fenced(Relaxed, Relaxed, |_| fence);
+            litmus.threads[0] = fenced.threads[0].clone();
+            litmus
+        };
+        assert_counts(3, 3, &mixed(Some(SeqCst), SeqCst, SeqCst));
+        assert_counts(4, 3, &mixed(Some(AcqRel), SeqCst, SeqCst));
+        assert_counts(4, 3, &mixed(Some(SeqCst), Release, Acquire));
+    }
+}
+
+#[test]
+fn an_exchange_that_fails_is_a_read() {
+    let threads = |failure| {
+        let looks = |location| compare_exchange(R0, location, 7, 8, Relaxed, failure);
+        litmus([
+            vec![store(X, 1, SeqCst), looks(Y)],
+            vec![store(Y, 1, SeqCst), looks(X)],
+        ])
+    };
+    assert_counts(3, 3, &threads(SeqCst));
+    assert_counts(4, 3, &threads(Acquire));
 }
 
 #[test]

@@ -11,34 +11,53 @@ use super::{Allowed, Class, Model, allowed, classes};
 /// More than any program here has classes.
 const MAX_CLASSES: u64 = 1_000_000;
 
-/// Compares under every model that raddle has; how many classes there are in all, or what differs.
-/// All schedules are run too, where the model has such a strategy, unless there are more than so
-/// many.
-pub fn compare(litmus: &Litmus, max_schedules: u64) -> Result<usize, String> {
-    let counts = memory_models().iter().map(|&model| {
-        let count = compare_under(litmus, model, max_schedules);
-        count.map_err(|text| format!("under {model:?}, {text}"))
-    });
-    counts.sum()
+/// What raddle and the axioms agree on.
+#[derive(Clone, Copy, Debug)]
+pub struct Agreement {
+    /// How many classes there are, under all models together.
+    pub classes: usize,
+    /// Whether all schedules were run too, under the models that allow it.
+    pub in_all_schedules: bool,
 }
 
-fn compare_under(litmus: &Litmus, model: Model, max_schedules: u64) -> Result<usize, String> {
+/// Compares under every model that raddle has; an error is what differs. All schedules are run too,
+/// where the model has such a strategy, unless there are more than so many.
+pub fn compare(litmus: &Litmus, max_schedules: u64) -> Result<Agreement, String> {
+    let mut agreement = Agreement {
+        classes: 0,
+        in_all_schedules: true,
+    };
+    for &model in memory_models() {
+        compare_under(litmus, model, max_schedules, &mut agreement)
+            .map_err(|text| format!("under {model:?}, {text}"))?;
+    }
+    Ok(agreement)
+}
+
+fn compare_under(
+    litmus: &Litmus,
+    model: Model,
+    max_schedules: u64,
+    agreement: &mut Agreement,
+) -> Result<(), String> {
     let expected = allowed(litmus, model);
+    agreement.classes += expected.classes.len();
     for strategy in strategies(model) {
         let once = *strategy == Strategy::Exhaustive;
-        if !once && max_schedules == 0 {
-            continue;
-        }
         let max_executions = if once { MAX_CLASSES } else { max_schedules };
-        match observe(litmus, model, strategy, max_executions)? {
+        let found = match max_executions {
+            0 => None,
+            _ => observe(litmus, model, strategy, max_executions)?,
+        };
+        match found {
             Some(found) => {
                 difference(&expected, &found, once).map_err(|text| format!("{strategy} {text}"))?
             }
             None if once => return Err("the search does not end".to_owned()),
-            None => {}
+            None => agreement.in_all_schedules = false,
         }
     }
-    Ok(expected.classes.len())
+    Ok(())
 }
 
 /// Panics unless raddle's search runs what the axioms allow.

@@ -506,6 +506,25 @@ impl Event {
         matches!(self.operation, Operation::Update { .. }) && self.outcome & 1 == 1
     }
 
+    /// Whether it writes a location without reading it.
+    pub(crate) fn is_store(&self) -> bool {
+        matches!(
+            self.operation,
+            Operation::Store { .. } | Operation::HangUp { .. }
+        )
+    }
+
+    /// Whether it writes a location.
+    pub(crate) fn writes(&self) -> bool {
+        match self.operation {
+            Operation::Update { update, .. } => {
+                let outcome = u32::from(self.fails_spuriously());
+                update.apply(self.reply.to_value(), outcome).is_some()
+            }
+            _ => self.is_store(),
+        }
+    }
+
     /// For an access of a location, how far back from the last write, in coherence order, it took its
     /// value or its place.
     pub fn back(&self) -> u32 {

@@ -62,10 +62,11 @@ pub enum Strategy {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Memory {
-    /// Sequential consistency: always the latest.
-    #[default]
+    /// Sequential consistency: always the latest, whatever the orderings.
     Sc,
-    /// The weak memory model of Rust's atomics.
+    /// The memory model of Rust's atomics, C11's without values out of thin air: what the orderings
+    /// in the program allow.
+    #[default]
     Rc11,
 }
 

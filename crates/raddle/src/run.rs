@@ -16,7 +16,7 @@ use crate::checker::{Checker, Level, Strategy};
 use crate::known;
 use crate::last_words::LastWords;
 use crate::saved;
-use crate::shorten::{Shortening, Signature, first_plan};
+use crate::shorten::{Cost, Shortening, Signature, first_plan};
 use crate::substrate::{Context, install_hook, install_overflow_handler, run_execution};
 use crate::watchdog;
 
@@ -213,7 +213,7 @@ struct Worker<'a, 'o> {
 struct Found {
     signature: Signature,
     plan: Vec<Planned>,
-    cost: (usize, usize),
+    cost: Cost,
 }
 
 impl Worker<'_, '_> {

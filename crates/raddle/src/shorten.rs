@@ -52,8 +52,7 @@ impl Signature {
 /// An execution that fails in the same way.
 struct Attempt {
     failure: Failure,
-    /// Context switches and events.
-    cost: (usize, usize),
+    cost: Cost,
     /// The same in fewer pieces.
     tidy: Vec<Planned>,
     closer: Vec<Vec<Planned>>,
@@ -69,8 +68,15 @@ pub(crate) struct Shortening<'a> {
     until: Instant,
 }
 
-fn cost(execution: &Execution) -> (usize, usize) {
-    (shorten::switches(execution), execution.events.len())
+/// Stale accesses, context switches and events: the fewer, the better the story.
+pub(crate) type Cost = (usize, usize, usize);
+
+fn cost(execution: &Execution) -> Cost {
+    (
+        shorten::stale(execution),
+        shorten::switches(execution),
+        execution.events.len(),
+    )
 }
 
 impl<'a> Shortening<'a> {
@@ -92,7 +98,7 @@ impl<'a> Shortening<'a> {
     }
 
     /// The failure as the shortest execution that was found shows it; `None` if none is shorter.
-    pub(crate) fn run(mut self, plan: Vec<Planned>, cost: (usize, usize)) -> Option<Failure> {
+    pub(crate) fn run(mut self, plan: Vec<Planned>, cost: Cost) -> Option<Failure> {
         let mut best = self.attempt(plan)?;
         let mut improved = best.cost < cost;
         loop {
@@ -115,7 +121,7 @@ impl<'a> Shortening<'a> {
         improved.then_some(best.failure)
     }
 
-    fn better(&mut self, plan: Vec<Planned>, than: (usize, usize)) -> Option<Attempt> {
+    fn better(&mut self, plan: Vec<Planned>, than: Cost) -> Option<Attempt> {
         self.attempt(plan).filter(|attempt| attempt.cost < than)
     }
 
@@ -143,7 +149,7 @@ impl<'a> Shortening<'a> {
                 context.with_execution(|execution, _| Attempt {
                     failure: Failure::new(&finding, execution, context),
                     cost: cost(execution),
-                    tidy: Planned::of(execution, shorten::in_few_pieces(execution)),
+                    tidy: shorten::tidy(execution),
                     closer: shorten::closer(execution),
                 })
             });
@@ -153,9 +159,9 @@ impl<'a> Shortening<'a> {
 }
 
 /// What to try first, and what it must be better than; `None` if the story is too long for that.
-pub(crate) fn first_plan(execution: &Execution) -> Option<(Vec<Planned>, (usize, usize))> {
+pub(crate) fn first_plan(execution: &Execution) -> Option<(Vec<Planned>, Cost)> {
     (execution.events.len() <= MAX_EVENTS).then(|| {
-        let tidy = Planned::of(execution, shorten::in_few_pieces(execution));
+        let tidy = shorten::tidy(execution);
         (tidy, cost(execution))
     })
 }

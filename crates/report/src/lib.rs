@@ -8,6 +8,7 @@ mod nondeterminism;
 mod paint;
 mod panicked;
 mod report;
+mod stale;
 mod stuck;
 mod text;
 mod trace;

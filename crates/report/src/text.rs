@@ -35,7 +35,7 @@ pub(crate) fn message(
         things,
         names,
     };
-    match finding {
+    let text = match finding {
         Finding::Panic(panic) => panicked(panic, trace) + &words.panicked_in_turn(panic),
         Finding::Deadlock(blocked) => words.deadlock(blocked),
         Finding::ThreadOutlives(blocked) => words.outlives(blocked),
@@ -53,7 +53,8 @@ pub(crate) fn message(
             Record::EarlierRun => words.nondeterminism(divergence),
             Record::Schedule => diverged(divergence),
         },
-    }
+    };
+    text + &words.stale()
 }
 
 fn panicked(panic: &Panic, trace: &Trace) -> String {

@@ -27,6 +27,8 @@ mod last_words;
 #[cfg(feature = "check")]
 mod mailbox;
 pub mod monitor;
+#[cfg(feature = "check")]
+mod phases;
 mod plain;
 pub mod port;
 #[cfg(feature = "check")]
@@ -44,6 +46,8 @@ mod three_modes;
 pub mod time;
 #[cfg(feature = "check")]
 mod watchdog;
+#[cfg(feature = "check")]
+mod worker;
 
 #[cfg(feature = "check")]
 #[doc(hidden)]

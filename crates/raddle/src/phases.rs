@@ -1,0 +1,132 @@
+//! What a check does one after the other, and how long each part may take.
+
+use std::time::{Duration, Instant};
+
+use raddle_engine::strategy;
+
+use crate::checker::{Checker, Strategy};
+
+const DEFAULT_EXECUTIONS: u64 = 100_000;
+const DEFAULT_TIME: Duration = Duration::from_secs(10);
+
+/// One strategy with its share of the budget.
+pub(crate) struct Phase {
+    pub(crate) name: &'static str,
+    pub(crate) strategy: Box<dyn raddle_engine::Strategy>,
+    pub(crate) budget: Budget,
+}
+
+pub(crate) struct Budget {
+    pub(crate) executions: u64,
+    pub(crate) until: Option<Instant>,
+}
+
+pub(crate) fn phases(checker: &Checker, start: Instant) -> Vec<Phase> {
+    let executions = checker.max_executions;
+    let time = checker.max_time;
+    let sampling = || Budget {
+        executions: executions.unwrap_or(DEFAULT_EXECUTIONS),
+        until: Some(start + time.unwrap_or(DEFAULT_TIME)),
+    };
+    let ending = || Budget {
+        executions: executions.unwrap_or(u64::MAX),
+        until: time.map(|time| start + time),
+    };
+    let exhaustive = || Box::new(strategy::Exhaustive::reduced(checker.reductions));
+    let random = || Box::new(strategy::Random::new(checker.seed));
+    match &checker.strategy {
+        Strategy::Auto => {
+            let whole = sampling();
+            let half = Budget {
+                executions: whole.executions.div_ceil(2),
+                until: Some(start + time.unwrap_or(DEFAULT_TIME) / 2),
+            };
+            vec![
+                Phase {
+                    name: "exhaustive",
+                    strategy: exhaustive(),
+                    budget: half,
+                },
+                Phase {
+                    name: "random",
+                    strategy: random(),
+                    budget: whole,
+                },
+            ]
+        }
+        Strategy::Exhaustive => {
+            vec![Phase {
+                name: "exhaustive",
+                strategy: exhaustive(),
+                budget: ending(),
+            }]
+        }
+        Strategy::Random => {
+            vec![Phase {
+                name: "random",
+                strategy: random(),
+                budget: sampling(),
+            }]
+        }
+        Strategy::Enumerate => {
+            let strategy = Box::new(strategy::Enumerate::new());
+            vec![Phase {
+                name: "enumerate",
+                strategy,
+                budget: ending(),
+            }]
+        }
+        Strategy::EnumeratePrivateFirst => {
+            let strategy = Box::new(strategy::Enumerate::private_first());
+            vec![Phase {
+                name: "enumerate",
+                strategy,
+                budget: ending(),
+            }]
+        }
+        Strategy::Replay(schedule) => {
+            let strategy = Box::new(strategy::Replay::new(schedule.clone()));
+            vec![Phase {
+                name: "replay",
+                strategy,
+                budget: ending(),
+            }]
+        }
+    }
+}
+
+/// Looks at the time seldom enough not to cost anything, and often enough to be right within a
+/// few milliseconds.
+pub(crate) struct Clock {
+    every: u32,
+    left: u32,
+    last: Instant,
+}
+
+impl Clock {
+    pub(crate) fn new() -> Self {
+        Clock {
+            every: 1,
+            left: 1,
+            last: Instant::now(),
+        }
+    }
+
+    pub(crate) fn is_past(&mut self, until: Option<Instant>) -> bool {
+        let Some(until) = until else { return false };
+        self.left -= 1;
+        if self.left > 0 {
+            return false;
+        }
+        let now = Instant::now();
+        let took = now - self.last;
+        self.last = now;
+        if took < Duration::from_millis(1) {
+            self.every = (self.every * 2).min(1 << 16);
+        } else if took > Duration::from_millis(4) {
+            self.every = (self.every / 2).max(1);
+        }
+        self.left = self.every;
+        now >= until
+    }
+}

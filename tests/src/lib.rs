@@ -5,6 +5,7 @@ mod docs;
 pub mod messages;
 pub mod parity;
 pub mod programs;
+pub mod published;
 pub mod random_objects;
 pub mod random_program;
 mod told;

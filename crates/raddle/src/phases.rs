@@ -12,8 +12,35 @@ const DEFAULT_TIME: Duration = Duration::from_secs(10);
 /// One strategy with its share of the budget.
 pub(crate) struct Phase {
     pub(crate) name: &'static str,
-    pub(crate) strategy: Box<dyn raddle_engine::Strategy>,
+    /// Until the phase begins.
+    strategy: Option<Box<dyn raddle_engine::Strategy>>,
     pub(crate) budget: Budget,
+    pub(crate) helpers: Helpers,
+}
+
+impl Phase {
+    /// The strategy of the check's own worker, for the beginning of the phase.
+    pub(crate) fn take_strategy(&mut self) -> Box<dyn raddle_engine::Strategy> {
+        let strategy = self.strategy.take();
+        strategy.expect("a phase begins once")
+    }
+}
+
+fn boxed(
+    strategy: impl raddle_engine::Strategy + 'static,
+) -> Option<Box<dyn raddle_engine::Strategy>> {
+    Some(Box::new(strategy))
+}
+
+/// What other workers do in a phase.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Helpers {
+    /// There are none.
+    Nobody,
+    /// Take over parts of an exhaustive search.
+    Share,
+    /// Make random choices of their own.
+    Sample,
 }
 
 pub(crate) struct Budget {
@@ -32,8 +59,8 @@ pub(crate) fn phases(checker: &Checker, start: Instant) -> Vec<Phase> {
         executions: executions.unwrap_or(u64::MAX),
         until: time.map(|time| start + time),
     };
-    let exhaustive = || Box::new(strategy::Exhaustive::reduced(checker.reductions));
-    let random = || Box::new(strategy::Random::new(checker.seed));
+    let exhaustive = || boxed(strategy::Exhaustive::reduced(checker.reductions));
+    let random = || boxed(strategy::Random::new(checker.seed));
     match &checker.strategy {
         Strategy::Auto => {
             let whole = sampling();
@@ -46,11 +73,13 @@ pub(crate) fn phases(checker: &Checker, start: Instant) -> Vec<Phase> {
                     name: "exhaustive",
                     strategy: exhaustive(),
                     budget: half,
+                    helpers: Helpers::Share,
                 },
                 Phase {
                     name: "random",
                     strategy: random(),
                     budget: whole,
+                    helpers: Helpers::Sample,
                 },
             ]
         }
@@ -59,6 +88,7 @@ pub(crate) fn phases(checker: &Checker, start: Instant) -> Vec<Phase> {
                 name: "exhaustive",
                 strategy: exhaustive(),
                 budget: ending(),
+                helpers: Helpers::Share,
             }]
         }
         Strategy::Random => {
@@ -66,30 +96,34 @@ pub(crate) fn phases(checker: &Checker, start: Instant) -> Vec<Phase> {
                 name: "random",
                 strategy: random(),
                 budget: sampling(),
+                helpers: Helpers::Sample,
             }]
         }
         Strategy::Enumerate => {
-            let strategy = Box::new(strategy::Enumerate::new());
+            let strategy = boxed(strategy::Enumerate::new());
             vec![Phase {
                 name: "enumerate",
                 strategy,
                 budget: ending(),
+                helpers: Helpers::Nobody,
             }]
         }
         Strategy::EnumeratePrivateFirst => {
-            let strategy = Box::new(strategy::Enumerate::private_first());
+            let strategy = boxed(strategy::Enumerate::private_first());
             vec![Phase {
                 name: "enumerate",
                 strategy,
                 budget: ending(),
+                helpers: Helpers::Nobody,
             }]
         }
         Strategy::Replay(schedule) => {
-            let strategy = Box::new(strategy::Replay::new(schedule.clone()));
+            let strategy = boxed(strategy::Replay::new(schedule.clone()));
             vec![Phase {
                 name: "replay",
                 strategy,
                 budget: ending(),
+                helpers: Helpers::Nobody,
             }]
         }
     }

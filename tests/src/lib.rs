@@ -8,6 +8,7 @@ pub mod programs;
 pub mod published;
 pub mod random_objects;
 pub mod random_program;
+pub mod resumed;
 mod told;
 
 use std::collections::BTreeSet;

@@ -31,6 +31,8 @@ pub struct Exploration {
     /// Whether the last execution was only an attempt.
     retried: bool,
     counts_itself: bool,
+    /// How many classes there were when others began to be run again.
+    counted: Option<u64>,
     seen: HashSet<u64, BuildHasherDefault<AlreadyHashed>>,
 }
 
@@ -70,6 +72,7 @@ impl Exploration {
             discarded: 0,
             cut_short: false,
             retried: false,
+            counted: None,
             seen: HashSet::default(),
         }
     }
@@ -77,6 +80,11 @@ impl Exploration {
     /// Counts classes by comparing executions, because another strategy will follow.
     pub fn compare_classes(&mut self) {
         self.counts_itself = false;
+    }
+
+    /// From now on classes may be run again: unless executions are compared, none is new.
+    pub fn expect_repetitions(&mut self) {
+        self.counted = Some(self.classes());
     }
 
     /// Whether classes are counted by comparing executions.
@@ -183,7 +191,7 @@ impl Exploration {
     /// How many different classes were run.
     pub fn classes(&self) -> u64 {
         if self.counts_itself {
-            self.executions
+            self.counted.unwrap_or(self.executions)
         } else {
             self.seen.len() as u64
         }

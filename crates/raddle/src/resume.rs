@@ -33,10 +33,10 @@ impl SavedSearch {
         let checker = job.checker;
         let mut saving = Saving::new(checker, name, Instant::now());
         let places = worker.context.places();
-        let resumed = saving
-            .as_mut()
-            .filter(|_| checker.checkpoints.resume)
-            .and_then(|saving| saving.load(&places));
+        let resumed = match &mut saving {
+            Some(saving) if checker.checkpoints.resume => saving.load(&places),
+            _ => None,
+        };
         let mut search = SavedSearch {
             saving: saving.map(Arc::new),
             resumed: resumed.is_some(),

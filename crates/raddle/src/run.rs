@@ -23,6 +23,7 @@ use crate::workers::{self, Job};
 pub(crate) type Observer<'a> = &'a mut (dyn FnMut(&Execution) + Send);
 
 /// Runs the check.
+#[track_caller]
 pub(crate) fn run(
     checker: &Checker,
     name: Option<CheckName>,

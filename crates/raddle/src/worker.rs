@@ -269,6 +269,7 @@ impl<'a> Worker<'a, '_> {
             let executions = self.context.with_exploration(|exploration| {
                 let strategy = strategy::Holdback::new(places, seed);
                 exploration.world().set_strategy(Box::new(strategy));
+                exploration.expect_repetitions();
                 exploration.executions() + exploration.discarded() + MAX_DIRECTED
             });
             let budget = Budget {

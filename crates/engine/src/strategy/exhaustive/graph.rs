@@ -133,7 +133,8 @@ pub(crate) struct Node {
     pub(crate) kind: Kind,
     /// Position in insertion order.
     pub(crate) stamp: u32,
-    /// From this position on, insertion order has events of this thread only, up to this one.
+    /// From this position on, insertion order has events of this thread only that come before this
+    /// one in the thread, up to this one.
     pub(crate) run: u32,
     /// For a read, the write it takes its value from; `None` is the initial value. For a receive,
     /// the send whose message it takes; for a send, the receive that takes it.
@@ -430,12 +431,12 @@ impl Graph {
     /// or completion order, and its clocks, are given separately.
     pub(crate) fn push(&mut self, thread: ThreadId, kind: Kind) -> EventId {
         let stamp = self.order.len() as u32;
-        let run = self.run_before(stamp, thread);
-        let Line { nodes, sites, .. } = &mut self.lines[thread.index()];
         let id = EventId {
             thread,
-            index: nodes.len() as u32,
+            index: self.lines[thread.index()].nodes.len() as u32,
         };
+        let run = self.run_before(stamp, id);
+        let Line { nodes, sites, .. } = &mut self.lines[thread.index()];
         match sites.get_mut(nodes.len()) {
             Some(site) => *site = self.site,
             None => {
@@ -474,10 +475,11 @@ impl Graph {
         }
     }
 
-    /// Where the run of a thread begins that has the event with this stamp.
-    pub(super) fn run_before(&self, stamp: u32, thread: ThreadId) -> u32 {
+    /// Where the run of a thread begins that has the event with this stamp. A completion that was
+    /// moved may stand before events that it comes after in its thread.
+    pub(super) fn run_before(&self, stamp: u32, id: EventId) -> u32 {
         match (stamp as usize).checked_sub(1).map(|last| self.order[last]) {
-            Some(last) if last.thread == thread => self.node(last).run,
+            Some(last) if last.thread == id.thread && last.index < id.index => self.node(last).run,
             _ => stamp,
         }
     }

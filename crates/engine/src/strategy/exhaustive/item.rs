@@ -259,7 +259,7 @@ impl Graph {
         self.revive(ThreadId::MAIN, None);
         for stamp in 0..self.order.len() {
             let id = self.order[stamp];
-            let run = self.run_before(stamp as u32, id.thread);
+            let run = self.run_before(stamp as u32, id);
             let Node { kind, source, .. } = *self.node(id);
             self.node_mut(id).run = run;
             if source.is_some_and(|source| !self.has(source)) {

@@ -62,8 +62,8 @@ pub(crate) struct Part {
     pub(crate) executions: u64,
     pub(crate) discarded: u64,
     pub(crate) cut_short: bool,
-    /// Tokens of failing schedules.
-    pub(crate) failures: Vec<String>,
+    /// Failures by the number of their execution and the token of their schedule.
+    pub(crate) failures: Vec<(u64, String)>,
     pub(crate) items: Vec<String>,
 }
 

@@ -369,14 +369,12 @@ impl<'a> Worker<'a, '_> {
 
 /// What a worker has counted, for a checkpoint.
 pub(crate) fn part(counted: &Tally, report: &Report) -> Part {
-    let failures = report.failures.iter();
+    let failure = |failure: &Failure| (failure.execution, failure.schedule.to_token());
     Part {
         executions: counted.executions,
         discarded: counted.discarded,
         cut_short: counted.cut_short,
-        failures: failures
-            .map(|failure| failure.schedule.to_token())
-            .collect(),
+        failures: report.failures.iter().map(failure).collect(),
         items: Vec::new(),
     }
 }

@@ -163,9 +163,17 @@ fn helper<'a, 'o>(
     worker
 }
 
-/// The seed of a worker's random choices; the first has the one that was asked for.
+/// The seed of a worker's random choices; the first has the one that was asked for. Well mixed, so that
+/// the numbers of one worker are not those of another a few steps later.
 pub(crate) fn seed(seed: u64, worker: usize) -> u64 {
-    seed ^ (worker as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    if worker == 0 {
+        return seed;
+    }
+    let mut mixed = seed.rotate_left(32) ^ worker as u64;
+    for factor in [0xff51_afd7_ed55_8ccd, 0xc4ce_b9fe_1a85_ec53] {
+        mixed = (mixed ^ mixed >> 33).wrapping_mul(factor);
+    }
+    mixed ^ mixed >> 33
 }
 
 fn harvest(

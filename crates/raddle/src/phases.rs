@@ -26,6 +26,11 @@ impl Phase {
     }
 }
 
+/// The exhaustive search that the settings ask for.
+pub(crate) fn exhaustive(checker: &Checker) -> strategy::Exhaustive {
+    strategy::Exhaustive::reduced(checker.reductions).under(checker.memory.model())
+}
+
 fn boxed(
     strategy: impl raddle_engine::Strategy + 'static,
 ) -> Option<Box<dyn raddle_engine::Strategy>> {
@@ -59,7 +64,7 @@ pub(crate) fn phases(checker: &Checker, start: Instant) -> Vec<Phase> {
         executions: executions.unwrap_or(u64::MAX),
         until: time.map(|time| start + time),
     };
-    let exhaustive = || boxed(strategy::Exhaustive::reduced(checker.reductions));
+    let exhaustive = || boxed(exhaustive(checker));
     let random = || boxed(strategy::Random::new(checker.seed));
     match &checker.strategy {
         Strategy::Auto => {

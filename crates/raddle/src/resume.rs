@@ -3,14 +3,13 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use raddle_engine::strategy::Exhaustive;
 use raddle_engine::{CheckName, Schedule, Tally};
 use raddle_report::Failure;
 
 use crate::checkpoint::{Part, Resumed, Saving};
 use crate::crew::End;
 use crate::known;
-use crate::phases::Budget;
+use crate::phases::{self, Budget};
 use crate::worker::{self, Worker};
 use crate::workers::Job;
 
@@ -49,8 +48,8 @@ impl SavedSearch {
         let done = saved.executions + saved.discarded;
         budget.executions = budget.executions.saturating_add(done);
         worker.context.with_exploration(|exploration| {
-            let idle = Exhaustive::idle(checker.reductions);
-            exploration.world().set_strategy(Box::new(idle));
+            let search = phases::exhaustive(checker).idle();
+            exploration.world().set_strategy(Box::new(search));
             let tally = Tally::new(saved.executions, saved.discarded, saved.cut_short);
             exploration.absorb(tally);
         });

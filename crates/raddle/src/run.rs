@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use raddle_engine::strategy::Reductions;
-use raddle_engine::{CheckName, Execution, Exploration, Limits};
+use raddle_engine::{CheckName, Execution, Exploration};
 use raddle_report::{Failure, FailureKind, Guarantee, Report};
 
 use crate::checker::{Checker, Strategy};
@@ -42,10 +42,7 @@ pub(crate) fn run(
         }
         _ => Vec::new(),
     };
-    let limits = Limits {
-        max_events: checker.max_events,
-    };
-    let mut exploration = Exploration::new(first.take_strategy(), limits);
+    let mut exploration = Exploration::new(first.take_strategy(), checker.limits());
     if phases.peek().is_some() {
         exploration.compare_classes();
     }

@@ -8,14 +8,14 @@ use std::sync::Arc;
 
 use raddle_engine::frontier::Item;
 use raddle_engine::strategy::{Exhaustive, Random};
-use raddle_engine::{Exploration, Limits, SiteId, Tally};
+use raddle_engine::{Exploration, SiteId, Tally};
 use raddle_report::{Failure, Report};
 
 use crate::checker::Checker;
 use crate::checkpoint::Saving;
 use crate::crew::{Crew, End};
 use crate::last_words::LastWords;
-use crate::phases::{Budget, Helpers, Phase};
+use crate::phases::{self, Budget, Helpers, Phase};
 use crate::substrate::Context;
 use crate::watchdog;
 use crate::worker::{MAX_FAILURES, Seat, Worker};
@@ -144,14 +144,11 @@ fn helper<'a, 'o>(
     number: usize,
 ) -> Worker<'a, 'o> {
     let checker = job.checker;
-    let limits = Limits {
-        max_events: checker.max_events,
-    };
     let strategy: Box<dyn raddle_engine::Strategy> = match helpers {
         Helpers::Sample => Box::new(Random::new(seed(checker.seed, number))),
-        _ => Box::new(Exhaustive::idle(checker.reductions)),
+        _ => Box::new(phases::exhaustive(checker).idle()),
     };
-    let mut exploration = Exploration::new(strategy, limits);
+    let mut exploration = Exploration::new(strategy, checker.limits());
     if compares {
         exploration.compare_classes();
     }

@@ -6,8 +6,10 @@ mod docs;
 pub mod messages;
 pub mod parity;
 pub mod programs;
+pub mod published;
 pub mod random_objects;
 pub mod random_program;
+pub mod resumed;
 mod told;
 
 use std::collections::BTreeSet;

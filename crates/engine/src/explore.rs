@@ -34,7 +34,34 @@ pub struct Exploration {
     /// Whether the last execution was only an attempt.
     retried: bool,
     counts_itself: bool,
+    /// How many classes there were when others began to be run again.
+    counted: Option<u64>,
     seen: HashSet<u64, BuildHasherDefault<AlreadyHashed>>,
+}
+
+/// What an exploration has counted, so that others can add it to their own.
+#[derive(Debug, Default)]
+#[must_use]
+pub struct Tally {
+    /// Executions that were run, without those that the program discarded.
+    pub executions: u64,
+    /// Executions that the program discarded.
+    pub discarded: u64,
+    /// Whether some execution did not come to its end, so that what follows it is not known.
+    pub cut_short: bool,
+    seen: HashSet<u64, BuildHasherDefault<AlreadyHashed>>,
+}
+
+impl Tally {
+    /// So much was counted, and no classes compared.
+    pub fn new(executions: u64, discarded: u64, cut_short: bool) -> Self {
+        Tally {
+            executions,
+            discarded,
+            cut_short,
+            seen: HashSet::default(),
+        }
+    }
 }
 
 impl Exploration {
@@ -48,6 +75,7 @@ impl Exploration {
             discarded: 0,
             cut_short: false,
             retried: false,
+            counted: None,
             seen: HashSet::default(),
         }
     }
@@ -55,6 +83,44 @@ impl Exploration {
     /// Counts classes by comparing executions, because another strategy will follow.
     pub fn compare_classes(&mut self) {
         self.counts_itself = false;
+    }
+
+    /// From now on classes may be run again: unless executions are compared, none is new.
+    pub fn expect_repetitions(&mut self) {
+        self.counted = Some(self.classes());
+    }
+
+    /// Whether classes are counted by comparing executions.
+    pub fn compares_classes(&self) -> bool {
+        !self.counts_itself
+    }
+
+    /// What has been counted so far, without the classes that were compared.
+    pub fn counted(&self) -> Tally {
+        Tally::new(self.executions, self.discarded, self.cut_short)
+    }
+
+    /// All that has been counted.
+    pub fn into_tally(self) -> Tally {
+        Tally {
+            seen: self.seen,
+            executions: self.executions,
+            discarded: self.discarded,
+            cut_short: self.cut_short,
+        }
+    }
+
+    /// Adds what another exploration of the same program has counted.
+    pub fn absorb(&mut self, tally: Tally) {
+        self.executions += tally.executions;
+        self.discarded += tally.discarded;
+        self.cut_short |= tally.cut_short;
+        for class in tally.seen {
+            if self.seen.len() >= MAX_COUNTED_CLASSES {
+                break;
+            }
+            self.seen.insert(class);
+        }
     }
 
     /// The world to run the program in.
@@ -128,7 +194,7 @@ impl Exploration {
     /// How many different classes were run.
     pub fn classes(&self) -> u64 {
         if self.counts_itself {
-            self.executions
+            self.counted.unwrap_or(self.executions)
         } else {
             self.seen.len() as u64
         }
@@ -141,7 +207,7 @@ impl Exploration {
 }
 
 /// Fingerprints are spread over all bits already.
-#[derive(Default)]
+#[derive(Clone, Debug, Default)]
 struct AlreadyHashed(u64);
 
 impl Hasher for AlreadyHashed {

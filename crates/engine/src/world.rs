@@ -19,7 +19,7 @@ use crate::memory::views::Views;
 use crate::memory::{Location, Model, is_weak};
 use crate::object::{Call, Object};
 use crate::rng::mix;
-use crate::strategy::{Choice, Divergence, Random, Strategy};
+use crate::strategy::{Choice, Divergence, Exhaustive, Random, Strategy};
 
 /// What the substrate must do now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -711,6 +711,11 @@ impl World {
             Chooser::Random(random) => random,
             Chooser::Other(strategy) => &**strategy,
         }
+    }
+
+    /// The strategy in use, if it is the exhaustive search.
+    pub fn exhaustive(&mut self) -> Option<&mut Exhaustive> {
+        self.strategy.as_dyn().as_exhaustive()
     }
 
     /// Replaces the strategy between two executions.

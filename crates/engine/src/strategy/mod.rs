@@ -12,7 +12,7 @@ mod random;
 mod replay;
 
 pub use enumerate::Enumerate;
-pub use exhaustive::{Exhaustive, Reductions};
+pub use exhaustive::{Exhaustive, Item, Reductions};
 pub use guided::{Guided, Planned};
 pub use holdback::Holdback;
 pub use random::Random;
@@ -108,6 +108,11 @@ pub trait Strategy: Send {
 
     /// The strategy itself, if it is the plain random walk.
     fn as_random(&self) -> Option<Random> {
+        None
+    }
+
+    /// The strategy itself, if it is the exhaustive search, whose work can be shared and saved.
+    fn as_exhaustive(&mut self) -> Option<&mut Exhaustive> {
         None
     }
 

@@ -12,12 +12,14 @@
 
 mod binding;
 mod clocks;
-mod frame;
+pub(crate) mod frame;
 pub(crate) mod graph;
+mod item;
 mod meetings;
 mod messages;
 mod reduce;
 mod revisit;
+mod share;
 mod undo;
 mod weak;
 
@@ -27,6 +29,7 @@ use binding::Binding;
 use frame::{Branch, Change, Frame, MayBeOpen};
 use graph::Kind;
 
+pub use item::Item;
 pub use reduce::Reductions;
 
 use super::{Choice, Divergence, Strategy};
@@ -393,5 +396,9 @@ impl Strategy for Exhaustive {
 
     fn never_repeats(&self) -> bool {
         true
+    }
+
+    fn as_exhaustive(&mut self) -> Option<&mut Exhaustive> {
+        Some(self)
     }
 }

@@ -240,6 +240,41 @@ impl Operation {
         )
     }
 
+    /// How strong an access or a fence is.
+    pub fn ordering(&self) -> Option<Ordering> {
+        match *self {
+            Operation::Load { ordering, .. }
+            | Operation::Store { ordering, .. }
+            | Operation::Update { ordering, .. }
+            | Operation::Fence { ordering } => Some(ordering),
+            _ => None,
+        }
+    }
+
+    /// The same access or fence with another strength. What a failed update does is as strong as it
+    /// can be then.
+    pub(crate) fn with(mut self, strength: Ordering) -> Self {
+        match &mut self {
+            Operation::Load { ordering, .. }
+            | Operation::Store { ordering, .. }
+            | Operation::Fence { ordering } => *ordering = strength,
+            Operation::Update {
+                ordering, failure, ..
+            } => {
+                *ordering = strength;
+                *failure = match strength {
+                    Ordering::SeqCst => Ordering::SeqCst,
+                    Ordering::Acquire | Ordering::AcqRel if *failure == Ordering::Relaxed => {
+                        Ordering::Acquire
+                    }
+                    _ => *failure,
+                };
+            }
+            _ => {}
+        }
+        self
+    }
+
     /// The object this operation calls, or the port or barrier it uses, if there is exactly one.
     pub fn object(&self) -> Option<ObjectId> {
         match self {

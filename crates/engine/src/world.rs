@@ -10,6 +10,8 @@ mod meetings;
 mod messages;
 mod weak;
 
+use std::sync::atomic::Ordering;
+
 use crate::check::panic::Panic;
 use crate::event::{
     Event, EventId, LocationId, ObjectId, Operation, PortListId, Ports, Reply, SiteId, ThreadId,
@@ -463,6 +465,8 @@ pub struct World {
     /// once the program has asked for it.
     is_weak: bool,
     started: bool,
+    /// Accesses and fences at these places are stronger than the program says.
+    stronger: Vec<(SiteId, Ordering)>,
 }
 
 impl World {
@@ -476,6 +480,7 @@ impl World {
             model: Model::Sc,
             is_weak: false,
             started: false,
+            stronger: Vec::new(),
         }
     }
 
@@ -495,6 +500,17 @@ impl World {
         self.ending = None;
         self.state.add_thread(None, site);
         true
+    }
+
+    /// From now on accesses and fences at these places are that strong.
+    pub fn strengthen(&mut self, places: Vec<(SiteId, Ordering)>) {
+        self.stronger = places;
+    }
+
+    #[cold]
+    fn strengthened(&self, operation: Operation, site: SiteId) -> Operation {
+        let place = self.stronger.iter().find(|(place, _)| *place == site);
+        place.map_or(operation, |&(_, ordering)| operation.with(ordering))
     }
 
     /// Makes a location known, with the value it has outside the execution.
@@ -584,6 +600,10 @@ impl World {
     /// The running thread wants to do `operation`; decides who goes on.
     #[inline(always)]
     pub fn request(&mut self, thread: ThreadId, operation: Operation, site: SiteId) -> Step {
+        let operation = match self.stronger.is_empty() {
+            true => operation,
+            false => self.strengthened(operation, site),
+        };
         self.state.announce(thread, operation, site);
         self.is_weak |= is_weak(&operation);
         if matches!(operation, Operation::Assume) && !self.strategy().runs_on() {

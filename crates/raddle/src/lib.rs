@@ -18,6 +18,8 @@ mod crew;
 mod environment;
 pub mod hint;
 #[cfg(feature = "check")]
+mod hints;
+#[cfg(feature = "check")]
 mod identity;
 #[cfg(feature = "check")]
 mod image;

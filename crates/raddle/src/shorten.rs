@@ -97,9 +97,12 @@ impl<'a> Shortening<'a> {
         }
     }
 
-    /// The failure as the shortest execution that was found shows it; `None` if none is shorter.
-    pub(crate) fn run(mut self, plan: Vec<Planned>, cost: Cost) -> Option<Failure> {
-        let mut best = self.attempt(plan)?;
+    /// The failure as the shortest execution that was found shows it, and what that costs; `None` if
+    /// none is shorter.
+    pub(crate) fn run(mut self, plan: Vec<Planned>, cost: Cost) -> (Option<Failure>, Cost) {
+        let Some(mut best) = self.attempt(plan) else {
+            return (None, cost);
+        };
         let mut improved = best.cost < cost;
         loop {
             let tidy = std::mem::take(&mut best.tidy);
@@ -118,7 +121,10 @@ impl<'a> Shortening<'a> {
             }
             improved = true;
         }
-        improved.then_some(best.failure)
+        match improved {
+            true => (Some(best.failure), best.cost),
+            false => (None, cost),
+        }
     }
 
     fn better(&mut self, plan: Vec<Planned>, than: Cost) -> Option<Attempt> {

@@ -14,6 +14,7 @@ use raddle_report::{Failure, FailureKind, Report, Search};
 use crate::checker::{Checker, Level, Strategy};
 use crate::checkpoint::Part;
 use crate::crew::{Crew, End};
+use crate::hints::{self, Weak};
 use crate::phases::{Budget, Clock};
 use crate::shorten::{Cost, Shortening, Signature, first_plan};
 use crate::substrate::{Context, run_execution};
@@ -72,6 +73,7 @@ pub(crate) struct Found {
     signature: Signature,
     plan: Vec<Planned>,
     cost: Cost,
+    weak: Vec<Weak>,
 }
 
 impl<'a> Worker<'a, '_> {
@@ -226,34 +228,52 @@ impl<'a> Worker<'a, '_> {
             return None;
         }
         let signature = Signature::of(finding, &self.context)?;
-        let first = |execution: &Execution, _| first_plan(execution);
-        let (plan, cost) = self.context.with_execution(first)?;
+        let first = |execution: &Execution, _| {
+            let (plan, cost) = first_plan(execution)?;
+            Some((plan, cost, hints::weak_places(execution)))
+        };
+        let (plan, cost, weak) = self.context.with_execution(first)?;
         Some(Found {
             signature,
             plan,
             cost,
+            weak,
         })
     }
 
-    /// Tells the failure that was just added in fewer steps, if that can be done.
+    /// Tells the failure that was just added in fewer steps, if that can be done, and what would mend
+    /// it if an ordering is too weak.
     fn shorten(&mut self, body: &(dyn Fn() + Sync), place: &'static Location<'static>) {
         let Some(Found {
             signature,
             plan,
             cost,
+            weak,
         }) = self.found.take()
         else {
             return;
         };
-        let shortening = Shortening::new(self.checker, body, place, signature);
-        let shorter = shortening.run(plan, cost);
-        let Some(shorter) = shorter else { return };
+        let shortening = Shortening::new(self.checker, body, place, signature.clone());
+        let (shorter, (stale, ..)) = shortening.run(plan, cost);
+        let hint = match stale {
+            0 => None,
+            _ => hints::find(self.checker, body, place, &self.context, &signature, &weak),
+        };
+        if shorter.is_none() && hint.is_none() {
+            return;
+        }
         let Some(mut failure) = self.report.failures.pop() else {
             return;
         };
-        failure.message = shorter.message;
-        failure.schedule = shorter.schedule;
-        failure.trace = shorter.trace;
+        if let Some(shorter) = shorter {
+            failure.message = shorter.message;
+            failure.schedule = shorter.schedule;
+            failure.trace = shorter.trace;
+        }
+        if let Some(hint) = hint {
+            failure.message += "\n";
+            failure.message += &hint;
+        }
         // Two failures may come to the same.
         let same = |other: &Failure| other.kind == failure.kind && other.message == failure.message;
         if !self.report.failures.iter().any(same) {

@@ -1,7 +1,5 @@
 //! Reads that did not see the latest write, in words.
 
-use std::sync::atomic::Ordering;
-
 use raddle_engine::{Event, EventId, Operation};
 
 use crate::stuck::Words;
@@ -42,7 +40,7 @@ impl Words<'_> {
             thread(event.id),
             at(event),
             thread(unseen.id),
-            self.things.location(location.index()),
+            self.things.locations[location.index()],
             at(unseen),
             why(unseen, event),
         ))
@@ -64,18 +62,9 @@ impl Words<'_> {
     }
 }
 
-fn ordering(event: &Event) -> Option<Ordering> {
-    match event.operation {
-        Operation::Load { ordering, .. }
-        | Operation::Store { ordering, .. }
-        | Operation::Update { ordering, .. } => Some(ordering),
-        _ => None,
-    }
-}
-
 /// Why nobody may expect the one to see the other.
 fn why(write: &Event, read: &Event) -> String {
-    match (ordering(write), ordering(read)) {
+    match (write.operation.ordering(), read.operation.ordering()) {
         (Some(write), Some(read)) => {
             format!("nothing orders the two ({write:?} write, {read:?} read)")
         }

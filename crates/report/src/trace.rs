@@ -157,7 +157,7 @@ impl Trace {
 /// Names for the locations and objects of one execution: what the program calls it, or else its kind;
 /// numbered in order of first use where that is not unique.
 pub(crate) struct Things {
-    locations: Vec<String>,
+    pub(crate) locations: Vec<String>,
     /// By location.
     kinds: Vec<String>,
     objects: Vec<String>,

@@ -90,9 +90,7 @@ pub(crate) fn run(
         search: checker.strategy.to_string(),
         check: name.clone(),
     });
-    worker.context.set_last_words(&words);
-    let progress = worker.context.progress();
-    let watch = watchdog::watch(progress, checker.watchdog, words);
+    let watch = watchdog::watch(&worker.context, checker.watchdog, &words);
     let mut stopped = worker.explore(body, place, &first.budget, first.name);
     for phase in phases {
         if stopped {
@@ -303,7 +301,10 @@ impl Worker<'_, '_> {
             return;
         };
         let shortening = Shortening::new(self.checker, body, place, signature);
+        let words = self.context.last_words();
+        let watch = words.map(|words| shortening.watch(self.checker.watchdog, words));
         let shorter = shortening.run(plan, cost);
+        drop(watch);
         let Some(shorter) = shorter else { return };
         let Some(mut failure) = self.report.failures.pop() else {
             return;

@@ -26,8 +26,9 @@ impl Words<'_> {
                 "\nand {thread}, which joined it, panicked in turn{}",
                 at(joiner)
             );
-            // What `join().unwrap()` says is no news.
-            if !joiner.message.ends_with("Any { .. }") {
+            // What `join().unwrap()` and `scope` say is no news.
+            let news = joiner.message.as_str();
+            if !news.ends_with("Any { .. }") && news != "a scoped thread panicked" {
                 text += &format!(":\n{}", joiner.message);
             }
         }

@@ -159,6 +159,11 @@ impl Context {
         self.last_words.get_or_init(|| Arc::clone(words));
     }
 
+    /// What to say then.
+    pub(crate) fn last_words(&self) -> Option<&Arc<LastWords>> {
+        self.last_words.get()
+    }
+
     /// The modelled thread that calls.
     pub(crate) fn thread(&self) -> ThreadId {
         self.thread.get()

@@ -17,6 +17,8 @@ pub(crate) struct LastWords {
     pub(crate) search: String,
     /// Which check it is.
     pub(crate) check: Option<CheckName>,
+    /// What else there is to say.
+    pub(crate) note: Option<String>,
 }
 
 impl LastWords {
@@ -47,6 +49,7 @@ impl LastWords {
         let mut failure = catch_unwind(AssertUnwindSafe(|| context.unfinished(finding))).ok()??;
         failure.search.clone_from(&self.search);
         failure.schedule.check.clone_from(&self.check);
+        failure.notes.extend(self.note.clone());
         let saved = saved::save(&failure.schedule);
         failure.replay = Some(saved.replay);
         failure.notes.extend(saved.problem);

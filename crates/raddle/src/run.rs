@@ -44,6 +44,23 @@ pub(crate) fn run(
     place: &'static Location<'static>,
     observer: Option<Observer<'_>>,
 ) -> Report {
+    let words = LastWords {
+        search: checker.strategy.to_string(),
+        check: name.clone(),
+        note: None,
+    };
+    run_saying(checker, name, words, body, place, observer)
+}
+
+/// As `run`, with these words should the process end.
+pub(crate) fn run_saying(
+    checker: &Checker,
+    name: Option<CheckName>,
+    words: LastWords,
+    body: &(dyn Fn() + Sync),
+    place: &'static Location<'static>,
+    observer: Option<Observer<'_>>,
+) -> Report {
     install_hook();
     install_overflow_handler();
     let start = Instant::now();
@@ -86,11 +103,7 @@ pub(crate) fn run(
         report.set_classes(1, Guarantee::Sampled);
         return report;
     }
-    let words = Arc::new(LastWords {
-        search: checker.strategy.to_string(),
-        check: name.clone(),
-    });
-    let watch = watchdog::watch(&worker.context, checker.watchdog, &words);
+    let watch = watchdog::watch(&worker.context, checker.watchdog, &Arc::new(words));
     let mut stopped = worker.explore(body, place, &first.budget, first.name);
     for phase in phases {
         if stopped {

@@ -225,7 +225,7 @@ fn the_second_check_of_a_test_has_a_saved_schedule_of_its_own() {
     run("second", "second_check_fails", None)
         .says("panic after 2 executions (exhaustive)\n")
         .says(
-            " was removed: the schedule does not fit the program: after 1 steps, thread main \
+            " was removed: the schedule does not fit the program: after 1 step, thread main \
              should do `lock Mutex`, but it is at `spawn`\n",
         );
     // One that cannot be read is left alone until there is a new one.

@@ -191,23 +191,17 @@ fn diverged(divergence: &Divergence) -> String {
         None => "there is no such thread, or it has ended".to_owned(),
     };
     format!(
-        "the schedule does not fit the program: after {after} steps, thread {thread} should do \
+        "the schedule does not fit the program: after {}, thread {thread} should do \
          `{expected}`, but {found}\n\
          help: the program has changed since the schedule was made, or it is another test's; run \
-         the test without a schedule to get a new one"
+         the test without a schedule to get a new one",
+        counted(*after as u64, "step", "steps"),
     )
 }
 
 pub(crate) fn failure(failure: &Failure, paint: Paint, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    let executions = if failure.execution == 1 {
-        "execution"
-    } else {
-        "executions"
-    };
-    let headline = format!(
-        "{} after {} {executions} ({})",
-        failure.kind, failure.execution, failure.search
-    );
+    let executions = counted(failure.execution, "execution", "executions");
+    let headline = format!("{} after {executions} ({})", failure.kind, failure.search);
     writeln!(f, "{}\n", paint.headline(&headline))?;
     for line in failure.message.lines() {
         writeln!(f, "  {line}")?;
@@ -247,6 +241,11 @@ pub(crate) fn failure(failure: &Failure, paint: Paint, f: &mut fmt::Formatter<'_
     Ok(())
 }
 
+/// So many of something, in words.
+pub(crate) fn counted(count: u64, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
 /// What a person wants to see of a step; beginnings and ends, and what did not happen,
 /// only fill the page.
 fn is_shown(step: &TraceStep) -> bool {
@@ -284,7 +283,8 @@ fn steps(trace: &Trace, paint: Paint, f: &mut fmt::Formatter<'_>) -> fmt::Result
         format!("{wait}{}{}", step.what, line.unwrap_or_default())
     };
     if left_out > 0 {
-        writeln!(f, "  ({left_out} steps before these)")?;
+        let left_out = counted(left_out as u64, "step", "steps");
+        writeln!(f, "  ({left_out} before these)")?;
     }
     let acting: Vec<usize> = (0..trace.threads.len())
         .filter(|&thread| shown.iter().any(|(_, step)| step.thread == thread))

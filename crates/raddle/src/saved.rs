@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use raddle_engine::{CheckName, Schedule};
 
@@ -63,11 +64,21 @@ pub(crate) fn file_name(test: &str) -> String {
         .collect()
 }
 
+/// Others may read the file at the same time, or write it, so it is there as a whole or not at all.
 fn write(path: &Path, schedule: &Schedule) -> io::Result<()> {
+    static WRITTEN: AtomicU32 = AtomicU32::new(0);
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
     }
-    std::fs::write(path, schedule.to_string())
+    let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
+    let new = path.with_extension(format!("{}-{number}.new", std::process::id()));
+    let written = std::fs::write(&new, schedule.to_string());
+    let renamed = written.and_then(|()| std::fs::rename(&new, path));
+    if renamed.is_err() {
+        // What there is of it helps nobody.
+        let _ = std::fs::remove_file(&new);
+    }
+    renamed
 }
 
 /// The program that runs the check.

@@ -43,6 +43,8 @@ pub mod thread;
 mod three_modes;
 pub mod time;
 #[cfg(feature = "check")]
+mod variable;
+#[cfg(feature = "check")]
 mod watchdog;
 
 #[cfg(feature = "check")]

@@ -37,7 +37,7 @@ impl Words<'_> {
                 continue;
             };
             let thread = self.trace.title(other.thread);
-            let lock = self.things.object(lock.index());
+            let lock = self.things.title(lock.index());
             let at = at(other);
             text += &format!("\nand {thread} panicked in turn{at}, because {lock} is poisoned");
         }

@@ -75,9 +75,9 @@ fn lock_order(order: &LockOrder, trace: &Trace, things: &Things, names: &dyn Nam
         format!(
             "{} takes {}{}, then {}{}",
             trace.title(nested.thread),
-            things.object(nested.held.index()),
+            things.title(nested.held.index()),
             at(nested.since),
-            things.object(nested.taken.index()),
+            things.title(nested.taken.index()),
             at(nested.at),
         )
     };
@@ -110,7 +110,7 @@ pub(crate) fn waiting(
     let mut text = trace.title(blocked.thread).to_owned();
     for (index, (object, _, site)) in blocked.holds.iter().enumerate() {
         let and = if index == 0 { " holds" } else { " and" };
-        let _ = write!(text, "{and} {}", things.object(object.index()));
+        let _ = write!(text, "{and} {}", things.title(object.index()));
         if let Some(place) = names.place(*site) {
             let _ = write!(text, " (since {place})");
         }
@@ -132,28 +132,28 @@ pub(crate) fn waiting(
             object,
             call: Call::Condvar(condvar::Call::Wake { .. }),
         } => {
-            let name = things.object(object.index());
+            let name = things.title(object.index());
             write!(text, " for {name}, which nobody notifies any more")
         }
         Operation::Meet { barrier } => {
-            write!(text, " for {}", things.object(barrier.index()))
+            write!(text, " for {}", things.title(barrier.index()))
         }
         Operation::Receive { ref ports, .. } => {
             write!(
                 text,
                 " for a message from {}",
-                things.ports(ports, execution)
+                things.port_titles(ports, execution)
             )
         }
         Operation::Delivered { port } => {
-            let name = things.object(port.index());
+            let name = things.title(port.index());
             write!(text, " for its message to be received from {name}")
         }
         Operation::Call {
             object,
             call: Call::Channel(call),
         } => {
-            let name = things.object(object.index());
+            let name = things.title(object.index());
             match call {
                 channel::Call::Send => write!(text, " for room in {name}"),
                 channel::Call::Delivered(_) => {
@@ -163,7 +163,7 @@ pub(crate) fn waiting(
             }
         }
         Operation::Call { object, .. } => {
-            let name = things.object(object.index());
+            let name = things.title(object.index());
             match blocked.waits_for {
                 Some(holder) if holder == blocked.thread => {
                     write!(text, " for {name}, which it holds itself")

@@ -335,6 +335,14 @@ impl Names for Context {
     fn location_label(&self, index: usize) -> Option<String> {
         self.locations.borrow().label_of(index)
     }
+
+    fn object_variable(&self, index: usize) -> Option<String> {
+        self.objects.borrow().variable_of(index)
+    }
+
+    fn location_variable(&self, index: usize) -> Option<String> {
+        self.locations.borrow().variable_of(index)
+    }
 }
 
 fn place(location: &'static Location<'static>) -> Place {

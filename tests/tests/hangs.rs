@@ -164,14 +164,14 @@ fn a_lock_of_std_that_is_taken_twice() {
         "\
 hang after 1 execution (auto)
 
-  main has not come to a scheduling point for 400ms; the last was: unlock Mutex at tests/tests/hangs.rs:34
+  main has not come to a scheduling point for 400ms; the last was: unlock controlled at tests/tests/hangs.rs:34
 {HELP}
 
    step │ main
-      1 │ lock Mutex :34
-      2 │ unlock Mutex :34
+      1 │ lock controlled :34
+      2 │ unlock controlled :34
 
-  Mutex was made at tests/tests/hangs.rs:33
+  controlled was made at tests/tests/hangs.rs:33
 
 "
     );
@@ -229,7 +229,7 @@ fn a_loop_without_scheduling_points() {
     assert_eq!(
         facts("endless_loop"),
         "hang after 1 execution (auto)\n\n  main has not come to a scheduling point for 400ms; the \
-         last was: load AtomicU32 = 0 at hangs.rs:58\n"
+         last was: load value = 0 at hangs.rs:58\n"
     );
 }
 
@@ -238,7 +238,7 @@ fn a_destructor_without_end() {
     assert_eq!(
         facts("endless_destructor"),
         "hang after 1 execution (auto)\n\n  main has not come to a scheduling point for 400ms; the \
-         last was: lock Mutex at hangs.rs:77\n  the execution is over, and its threads are being \
+         last was: lock lock at hangs.rs:77\n  the execution is over, and its threads are being \
          unwound: a destructor hangs\n"
     );
 }
@@ -262,10 +262,10 @@ panic after 1 execution (auto)
   help: a destructor must not panic while its thread does; ask `raddle::thread::panicking()`
 
    step │ main
-      1 │ lock Mutex :92
+      1 │ lock lock :92
       2 │ panic :93
 
-  Mutex was made at tests/tests/hangs.rs:91
+  lock was made at tests/tests/hangs.rs:91
 
 "
     );

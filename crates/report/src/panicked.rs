@@ -33,13 +33,17 @@ impl Words<'_> {
             }
         }
         for other in others().filter(|other| cause(self.execution, other) == panic) {
-            let Some((_, lock)) = poisoned_by(self.execution, other) else {
+            let Some(poison) = poisoned_by(self.execution, other) else {
                 continue;
             };
             let thread = self.trace.title(other.thread);
-            let lock = self.things.title(lock.index());
-            let at = at(other);
-            text += &format!("\nand {thread} panicked in turn{at}, because {lock} is poisoned");
+            let name = self.things.title(poison.object.index());
+            // Where a lock's result is unwrapped is the program's place; others panic by themselves.
+            let at = match other.message.contains("PoisonError") {
+                true => at(other),
+                false => self.at(poison.found),
+            };
+            text += &format!("\nand {thread} panicked in turn{at}, because {name} is poisoned");
         }
         text
     }

@@ -93,6 +93,17 @@ impl Words<'_> {
                     format!("change what {waiter} waits for under {lock}, and notify after that"),
                 )
             }
+            Why::BeforeTheChange { lock, by, taken } => {
+                let lock = self.things.title(lock.index());
+                let (by, taken) = (self.trace.title(by), self.at(taken));
+                (
+                    format!(
+                        "{notifier} {notifies} {name}{at}, before {waiter} waited, and {by} took \
+                         {lock}{taken} after that"
+                    ),
+                    format!("notify when what {waiter} waits for has been changed, not before"),
+                )
+            }
             Why::TokenThere => (
                 format!(
                     "{notifier} unparked {waiter}{at}, when an earlier unpark had not been used up"

@@ -17,7 +17,12 @@ enum Part {
 /// What a value of this kind that is made at this place is called.
 pub(super) fn name(tokens: &[Token<'_>], place: (u32, u32), kind: &str) -> Option<String> {
     let at = tokens.iter().position(|token| token.place == place)?;
-    makes(tokens, at, kind).then(|| Search { tokens }.name(at))?
+    let search = Search { tokens };
+    if search.is_field_of(at, kind) {
+        return Some(search.with_parts(at, &[]));
+    }
+    let keeps = makes(tokens, at, kind) && !search.is_used_at_once(at);
+    keeps.then(|| search.name(at))?
 }
 
 /// Whether the path that starts there names the kind.
@@ -53,7 +58,10 @@ impl Search<'_> {
                 "," | "(" | "[" | "{" => {
                     let (open, position) = self.opening(value)?;
                     match self.text(open) {
-                        "(" if self.is_call(open) => self.wrapper(open)?,
+                        "(" if self.is_call(open) => match self.wrapper(open) {
+                            Some(start) => start,
+                            None => return self.tuple_struct(open, position, parts),
+                        },
                         "(" => {
                             if self.has_several(open) {
                                 parts.push(Part::Field(position));
@@ -73,6 +81,26 @@ impl Search<'_> {
                 _ => return None,
             };
         }
+    }
+
+    /// Whether it is a field in the definition of a struct, where `derive(Default)` makes its value.
+    fn is_field_of(&self, name: usize, kind: &str) -> bool {
+        let field = self.is_name(name) && self.text(name + 1) == ":";
+        let mut types = (name + 2..self.tokens.len()).map(|at| self.text(at));
+        let names_kind = |text| text == kind;
+        field
+            && types
+                .by_ref()
+                .take_while(|text| ![",", "}", "<"].contains(text))
+                .any(names_kind)
+    }
+
+    /// Whether the value is not what is kept, but something that it gives: `Port::new().sender()`.
+    fn is_used_at_once(&self, value: usize) -> bool {
+        let mut after = value..self.tokens.len();
+        let open = after.find(|&at| self.text(at) == "(");
+        let close = open.and_then(|open| self.matching_close(open));
+        close.is_some_and(|close| self.text(close + 1) == ".")
     }
 
     /// The bracket around the value, and how many come before it there.
@@ -107,36 +135,39 @@ impl Search<'_> {
         None
     }
 
-    /// The signs between a bracket and its end, without those in brackets of their own.
-    fn inside(&self, open: usize) -> impl Iterator<Item = usize> {
+    fn matching_close(&self, open: usize) -> Option<usize> {
         let mut depth = 0;
-        let from = self.tokens.iter().enumerate().skip(open);
-        let from = from.take_while(move |(_, token)| {
-            match token.text {
+        (open..self.tokens.len()).find(|&at| {
+            match self.text(at) {
                 "(" | "[" | "{" => depth += 1,
                 ")" | "]" | "}" => depth -= 1,
                 _ => {}
             }
-            depth > 0
-        });
-        let mut inner = 0;
-        from.filter(move |(_, token)| {
-            match token.text {
-                "(" | "[" | "{" => inner += 1,
-                ")" | "]" | "}" => inner -= 1,
-                _ => {}
-            }
-            inner == 1
+            depth == 0
         })
-        .map(|(at, _)| at)
+    }
+
+    /// What stands between a bracket and its end, without what is in brackets of its own.
+    fn inside(&self, open: usize) -> Vec<usize> {
+        let mut found = Vec::new();
+        let mut at = open + 1;
+        while at < self.tokens.len() {
+            match self.text(at) {
+                ")" | "]" | "}" => break,
+                "(" | "[" | "{" => at = self.matching_close(at).unwrap_or(at),
+                _ => found.push(at),
+            }
+            at += 1;
+        }
+        found
     }
 
     fn has_several(&self, open: usize) -> bool {
-        self.inside(open).any(|at| self.text(at) == ",")
+        self.inside(open).iter().any(|&at| self.text(at) == ",")
     }
 
     fn is_repeated(&self, open: usize) -> bool {
-        self.inside(open).any(|at| self.text(at) == ";")
+        self.inside(open).iter().any(|&at| self.text(at) == ";")
     }
 
     fn is_call(&self, open: usize) -> bool {
@@ -151,13 +182,22 @@ impl Search<'_> {
     /// Where the path of a call starts, if it wraps its only argument.
     fn wrapper(&self, open: usize) -> Option<usize> {
         let function = open.checked_sub(1)?;
-        let is_some = self.text(function) == "Some";
+        let is_some = ["Some", "Ok"].contains(&self.text(function));
         let named = self.text(function) == "new" && self.text(open.checked_sub(2)?) == "::";
         let is_wrapper = named && WRAPPERS.contains(&self.text(open.checked_sub(3)?));
-        let mut arguments = self.inside(open).filter(|&at| self.text(at) == ",");
-        let trailing = |at| [")", "]", "}"].contains(&self.text(at + 1));
-        let only = arguments.next().is_none_or(trailing);
+        let inside = self.inside(open).into_iter();
+        let mut commas = inside.filter(|&at| self.text(at) == ",");
+        let only = commas.all(|at| self.text(at + 1) == ")");
         (only && (is_some || is_wrapper)).then(|| self.start_of_path(function))
+    }
+
+    /// A field without a name, by that of the struct: `Tally(AtomicU32::new(0))` has `Tally.0`.
+    fn tuple_struct(&self, open: usize, position: usize, mut parts: Vec<Part>) -> Option<String> {
+        let name = open.checked_sub(1)?;
+        let is_type = self.text(name).starts_with(char::is_uppercase);
+        let is_known = is_type && !["Self", "Err"].contains(&self.text(name));
+        parts.push(Part::Field(position));
+        is_known.then(|| self.with_parts(name, &parts))
     }
 
     fn start_of_path(&self, mut at: usize) -> usize {
@@ -246,9 +286,12 @@ impl Search<'_> {
 
     /// The name with this number in a pattern of nothing but names.
     fn in_pattern(&self, open: usize, number: usize) -> Option<usize> {
-        let inner: Vec<usize> = self.inside(open).skip(1).collect();
+        let inside = self.inside(open);
+        if self.matching_close(open)? - open - 1 != inside.len() {
+            return None;
+        }
         let mut names = Vec::new();
-        for at in inner {
+        for at in inside {
             match self.text(at) {
                 "," | "mut" => {}
                 _ if self.is_name(at) => names.push(at),
@@ -302,6 +345,11 @@ mod tests {
         are(
             "Self { lock: Mutex::new(0), other: Mutex::new(1) }",
             &["lock", "other"],
+        );
+        are("Tally(1, Mutex::new(0))", &["Tally.1"]);
+        are(
+            "let a = Arc::new(inner::Tally([Mutex::new(0)]));",
+            &["Tally.0[0]"],
         );
         are(
             "let a = Shared {\n  #[cfg(x)] lock: Mutex::new(0),\n};",
@@ -371,6 +419,7 @@ mod tests {
         for source in [
             "Mutex::new(0)",
             "f(Mutex::new(0));",
+            "let a = Mutex::new((0, [1])).lock();",
             "let a = f(Mutex::new(0));",
             "let a = Arc::new(Mutex::new(0), 1);",
             "let a = { Mutex::new(0) };",
@@ -394,6 +443,13 @@ mod tests {
         ] {
             assert_eq!(names(source), [None], "{source}");
         }
+    }
+
+    #[test]
+    fn fields_that_are_made_by_default() {
+        let tokens = tokens::of("struct S { a: sync::Mutex<u8>, b: Vec<Mutex<u8>>, c: u8 }");
+        let name = |column| super::name(&tokens, (1, column), "Mutex");
+        assert_eq!([12, 32, 51].map(name), [Some("a".to_owned()), None, None]);
     }
 
     #[test]

@@ -494,14 +494,13 @@ impl Worker<'_, '_> {
 }
 
 fn dropped_note(count: usize) -> String {
-    let threads = if count == 1 {
-        "thread was"
-    } else {
-        "threads were"
+    let (threads, them, their) = match count {
+        1 => ("1 thread was".to_owned(), "it", "its"),
+        count => (format!("{count} threads were"), "them", "their"),
     };
     format!(
-        "{count} {threads} left by dropping the stack without unwinding, because destructors or \
-         `catch_unwind` kept them from ending; their memory is not given back"
+        "{threads} left by dropping the stack without unwinding, because destructors or \
+         `catch_unwind` kept {them} from ending; {their} memory is not given back"
     )
 }
 

@@ -55,6 +55,11 @@ pub(crate) fn file(check: &CheckName) -> Option<PathBuf> {
     file.filter(|file| file.is_file())
 }
 
+/// Whether the running program is one that `cargo test` runs.
+pub(crate) fn is_test() -> bool {
+    Program::running().is_test
+}
+
 /// A test's name as the name of a file or folder.
 pub(crate) fn file_name(test: &str) -> String {
     let keep = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ' ' | '#');

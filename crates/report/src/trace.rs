@@ -1,5 +1,6 @@
 //! An execution in the user's own names: what each thread did, to what, on which line.
 
+use raddle_engine::check::notified::{self, Notification};
 use raddle_engine::check::panic::Panic;
 use raddle_engine::object::{Call, Object, channel, parker};
 use raddle_engine::{
@@ -110,6 +111,18 @@ impl Trace {
                 waits: false,
             })
             .collect();
+        for Notification { position, reached } in notified::all(execution) {
+            let names: Vec<_> = reached
+                .iter()
+                .map(|&thread| title(execution, thread))
+                .collect();
+            let who = match names.is_empty() {
+                true => "nobody waits".to_owned(),
+                false => format!("wakes {}", names.join(", ")),
+            };
+            let what = &mut steps[position].what;
+            *what = format!("{what} ({who})");
+        }
         for (thread, pending) in execution.pending.iter().enumerate() {
             if let Some((operation, site)) = pending {
                 steps.push(TraceStep {

@@ -6,6 +6,7 @@
 //! anything; or it had the lock already, and something was changed without the lock; or it looked,
 //! and what it waits for may have been changed after that. What the condition is cannot be seen.
 
+use super::notified;
 use crate::event::{Event, Grant, ObjectId, Operation, SiteId, ThreadId};
 use crate::execution::Execution;
 use crate::object::{Call, condvar, monitor, mutex, parker};
@@ -106,30 +107,10 @@ fn condition(execution: &Execution, waiter: ThreadId, object: ObjectId) -> Optio
         let lock = event.operation.object()?;
         (event.id.thread == waiter && call_on(event, lock) == Some(unlock)).then_some(lock)
     })?;
-    // Who waits, and whether it has been notified.
-    let mut waiters: Vec<(ThreadId, bool)> = Vec::new();
-    let mut lost = None;
-    for (position, event) in events[..wait].iter().enumerate() {
-        let Some(Call::Condvar(call)) = call_on(event, object) else {
-            continue;
-        };
-        let mut free = waiters.iter_mut().filter(|(_, notified)| !notified);
-        match call {
-            condvar::Call::Wait { .. } if event.reply.to_answer() => {}
-            condvar::Call::Wait { .. } => waiters.push((event.id.thread, false)),
-            condvar::Call::Wake { .. } => waiters.retain(|(thread, _)| *thread != event.id.thread),
-            condvar::Call::NotifyOne => match free.nth(event.outcome as usize) {
-                Some((_, notified)) => *notified = true,
-                None => lost = Some(position),
-            },
-            condvar::Call::NotifyAll => {
-                if free.next().map(|(_, notified)| *notified = true).is_none() {
-                    lost = Some(position);
-                }
-                free.for_each(|(_, notified)| *notified = true);
-            }
-        }
-    }
+    let notifications = notified::of(execution, object);
+    let mut earlier = notifications.iter().rev().filter(|it| it.position < wait);
+    let lost = earlier.find(|notification| notification.reached.is_empty());
+    let lost = lost.map(|notification| notification.position);
     let lost = lost.filter(|&lost| events[lost].id.thread != waiter)?;
     let since = (0..wait).rev().find(|&at| takes(&events[at], lock))?;
     if events[since].id.thread != waiter {

@@ -61,6 +61,7 @@ pub(crate) fn run(
             search: known.origin.name().to_owned(),
             check: Some(name.clone()),
             note: Some(found_again.clone()),
+            saves: true,
         };
         let report = run::run_saying(&replay, None, words, body, place, None);
         let Some(mut failure) = report.failures.into_iter().next() else {

@@ -19,6 +19,8 @@ pub(crate) struct LastWords {
     pub(crate) check: Option<CheckName>,
     /// What else there is to say.
     pub(crate) note: Option<String>,
+    /// Whether to save the schedule; not if the user gave it.
+    pub(crate) saves: bool,
 }
 
 impl LastWords {
@@ -50,9 +52,11 @@ impl LastWords {
         failure.search.clone_from(&self.search);
         failure.schedule.check.clone_from(&self.check);
         failure.notes.extend(self.note.clone());
-        let saved = saved::save(&failure.schedule);
-        failure.replay = Some(saved.replay);
-        failure.notes.extend(saved.problem);
+        if self.saves {
+            let saved = saved::save(&failure.schedule);
+            failure.replay = Some(saved.replay);
+            failure.notes.extend(saved.problem);
+        }
         Some(failure.to_string())
     }
 }

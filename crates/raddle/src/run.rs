@@ -48,6 +48,7 @@ pub(crate) fn run(
         search: checker.strategy.to_string(),
         check: name.clone(),
         note: None,
+        saves: !checker.replays(),
     };
     run_saying(checker, name, words, body, place, observer)
 }

@@ -9,7 +9,7 @@ use raddle_engine::check::leak;
 use raddle_engine::check::lock_order::{self, LockOrder};
 use raddle_engine::object::Object;
 use raddle_engine::strategy::{Planned, Reductions};
-use raddle_engine::{CheckName, Ending, Execution, Exploration, Limits, SiteId, strategy};
+use raddle_engine::{CheckName, Ending, Execution, Exploration, SiteId, strategy};
 use raddle_report::{Failure, FailureKind, Guarantee, Report, Search};
 
 use crate::checker::{Checker, Level, Strategy};
@@ -74,10 +74,7 @@ pub(crate) fn run_saying(
         }
         _ => Vec::new(),
     };
-    let limits = Limits {
-        max_events: checker.max_events,
-    };
-    let mut exploration = Exploration::new(first.strategy, limits);
+    let mut exploration = Exploration::new(first.strategy, checker.limits());
     if phases.peek().is_some() {
         exploration.compare_classes();
     }
@@ -145,7 +142,9 @@ fn phases(checker: &Checker, start: Instant) -> Vec<Phase> {
         executions: executions.unwrap_or(u64::MAX),
         until: time.map(|time| start + time),
     };
-    let exhaustive = || Box::new(strategy::Exhaustive::reduced(checker.reductions));
+    let exhaustive = || {
+        Box::new(strategy::Exhaustive::reduced(checker.reductions).under(checker.memory.model()))
+    };
     let random = || Box::new(strategy::Random::new(checker.seed));
     match &checker.strategy {
         Strategy::Auto => {

@@ -103,6 +103,10 @@ impl Strategy for Enumerate {
     fn exhausted(&self) -> bool {
         self.exhausted
     }
+
+    fn is_exact(&self) -> bool {
+        true
+    }
 }
 
 fn all_choices(state: &State) -> Vec<Choice> {
@@ -110,15 +114,8 @@ fn all_choices(state: &State) -> Vec<Choice> {
     threads.sort();
     let mut choices = Vec::new();
     for thread in threads {
-        for source in 0..state.sources(thread) {
-            for outcome in 0..state.outcomes(thread) {
-                choices.push(Choice {
-                    thread,
-                    source,
-                    outcome,
-                });
-            }
-        }
+        let outcomes = (0..state.outcomes(thread)).filter(|&it| state.allows(thread, it));
+        choices.extend(outcomes.map(|outcome| Choice { thread, outcome }));
     }
     choices
 }

@@ -19,6 +19,9 @@ mod messages;
 mod reduce;
 mod revisit;
 mod undo;
+mod weak;
+
+use std::sync::atomic::Ordering;
 
 use binding::Binding;
 use frame::{Branch, Change, Frame, MayBeOpen};
@@ -28,7 +31,9 @@ pub use reduce::Reductions;
 
 use super::{Choice, Divergence, Strategy};
 use crate::event::{EventId, Operation, ThreadId};
+use crate::memory::psc::Psc;
 use crate::memory::sc::linearise;
+use crate::memory::{Model, Strength, is_weak};
 use crate::world::State;
 
 /// Runs every class of executions exactly once.
@@ -42,6 +47,8 @@ pub struct Exhaustive {
     extending: bool,
     started: bool,
     reductions: Reductions,
+    model: Model,
+    psc: Psc,
 }
 
 impl Exhaustive {
@@ -56,6 +63,11 @@ impl Exhaustive {
             reductions,
             ..Self::default()
         }
+    }
+
+    /// The same search under another memory model.
+    pub fn under(self, model: Model) -> Self {
+        Exhaustive { model, ..self }
     }
 
     /// Takes branches until one leads to a graph that can be run.
@@ -102,7 +114,9 @@ impl Exhaustive {
             self.spare.extend(self.frames.pop());
         }
         let stamp = child.graph.node(receive).stamp;
+        let writes = child.graph.node(send).kind.writes().is_some();
         child.take_send(receive, send);
+        child.revisited = writes.then_some((receive, send));
         if child.in_order {
             child.run_last(stamp);
         }
@@ -113,6 +127,9 @@ impl Exhaustive {
     /// and puts everything in a line. `false` if no run has this graph.
     fn settle(&mut self) -> bool {
         let frame = self.frames.last_mut().expect("a graph was just made");
+        if frame.graph.weak {
+            return frame.settle_weakly(&mut self.psc);
+        }
         if frame.in_order {
             return true;
         }
@@ -216,13 +233,17 @@ impl Exhaustive {
     fn insert(&mut self, state: &State, thread: ThreadId, here: ThreadId) -> u32 {
         let binding = &mut self.binding;
         let frame = self.frames.last_mut().expect("a run has a frame");
+        let operation = state.pending(here);
+        if self.model == Model::Rc11 && is_weak(operation) {
+            frame.weaken();
+        }
         let graph = &mut frame.graph;
         graph.site = Some(state.pending_site(here));
-        match *state.pending(here) {
+        (graph.strength, graph.failure) = strengths(operation);
+        match *operation {
             Operation::Begin => frame.push_plain(thread, Kind::Begin),
-            Operation::Yield | Operation::Sleep { .. } | Operation::Fence { .. } => {
-                frame.push_plain(thread, Kind::Local);
-            }
+            Operation::Yield | Operation::Sleep { .. } => frame.push_plain(thread, Kind::Local),
+            Operation::Fence { .. } => frame.push_plain(thread, Kind::Fence),
             Operation::Spawn => {
                 let child = frame.push_spawn(thread, state.pending_site(here));
                 binding.bind_thread(child, ThreadId::new(state.execution().threads.len()));
@@ -304,6 +325,20 @@ impl Exhaustive {
             }
         }
         0
+    }
+}
+
+/// What the operation does besides reading and writing, and what it does if it fails.
+fn strengths(operation: &Operation) -> (Strength, Strength) {
+    match *operation {
+        Operation::Load { ordering, .. }
+        | Operation::Store { ordering, .. }
+        | Operation::Fence { ordering } => (Strength::of(ordering), Strength::RELAXED),
+        Operation::Update {
+            ordering, failure, ..
+        } => (Strength::of(ordering), Strength::of(failure)),
+        Operation::IsFinished { .. } => (Strength::of(Ordering::Acquire), Strength::RELAXED),
+        _ => (Strength::RELAXED, Strength::RELAXED),
     }
 }
 

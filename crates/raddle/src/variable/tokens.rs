@@ -67,10 +67,9 @@ fn length(rest: &str) -> usize {
         until(|c| !c.is_whitespace())
     } else if let Some(length) = string(rest) {
         length
-    } else if rest.starts_with("r#") {
-        2 + rest[2..]
-            .find(|c| !is_part_of_name(c))
-            .unwrap_or(rest.len() - 2)
+    } else if let Some(name) = rest.strip_prefix("r#") {
+        let end = name.find(|c| !is_part_of_name(c));
+        2 + end.unwrap_or(name.len())
     } else if rest.starts_with(is_part_of_name) {
         until(|c| !is_part_of_name(c))
     } else if rest.starts_with('\'') {

@@ -44,7 +44,7 @@ enum Takes {
     Boolean,
 }
 
-static SETTINGS: [Setting; 14] = [
+static SETTINGS: [Setting; 17] = [
     setting("strategy", "strategy_named", Takes::Text, "\"exhaustive\""),
     setting("max_executions", "max_executions", Takes::Integer, "50_000"),
     setting("max_time", "max_time_text", Takes::Text, "\"20s\""),
@@ -67,7 +67,10 @@ static SETTINGS: [Setting; 14] = [
         "false",
     ),
     setting("lock_order", "lock_order_named", Takes::Text, "\"deny\""),
+    setting("leaks", "leaks_named", Takes::Text, "\"deny\""),
     setting("shorten", "shorten", Takes::Boolean, "false"),
+    setting("watchdog", "watchdog_text", Takes::Text, "\"30s\""),
+    setting("reduce", "reduce_named", Takes::Text, "\"symmetry\""),
     setting(
         "stack_size",
         "stack_size",

@@ -41,6 +41,15 @@ pub mod __private {
             seed: u64,
             memory_named: &str,
             keep_going: bool,
+            spurious_wakeups: bool,
+            timeouts: bool,
+            weak_cas: bool,
+            known_schedules: bool,
+            lock_order_named: &str,
+            leaks_named: &str,
+            shorten: bool,
+            watchdog_text: &str,
+            reduce_named: &str,
             stack_size: usize,
         }
     }
@@ -105,6 +114,15 @@ fn the_name_says_which_module() {
     seed = 7,
     memory = "rc11",
     keep_going = true,
+    spurious_wakeups = false,
+    timeouts = false,
+    weak_cas = false,
+    known_schedules = false,
+    lock_order = "deny",
+    leaks = "deny",
+    shorten = false,
+    watchdog = "1m",
+    reduce = "symmetry",
     stack_size = 256 * KIB
 )]
 fn options_reach_the_checker() {
@@ -116,6 +134,15 @@ fn options_reach_the_checker() {
         "seed(7)",
         "memory_named(\"rc11\")",
         "keep_going(true)",
+        "spurious_wakeups(false)",
+        "timeouts(false)",
+        "weak_cas(false)",
+        "known_schedules(false)",
+        "lock_order_named(\"deny\")",
+        "leaks_named(\"deny\")",
+        "shorten(false)",
+        "watchdog_text(\"1m\")",
+        "reduce_named(\"symmetry\")",
         "stack_size(262144)",
     ];
     assert_eq!(current().calls, expected);

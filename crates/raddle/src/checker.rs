@@ -187,6 +187,36 @@ pub enum Reduction {
     Releases,
 }
 
+impl FromStr for Reduction {
+    type Err = UnknownName;
+
+    fn from_str(name: &str) -> Result<Self, UnknownName> {
+        match name.to_ascii_lowercase().as_str() {
+            "symmetry" => Ok(Reduction::Symmetry),
+            "releases" => Ok(Reduction::Releases),
+            _ => Err(UnknownName {
+                what: "reduction",
+                name: name.to_owned(),
+                valid: "symmetry, releases",
+            }),
+        }
+    }
+}
+
+/// What has this name.
+#[track_caller]
+fn named<T: FromStr<Err = UnknownName>>(name: &str) -> T {
+    name.parse()
+        .unwrap_or_else(|error| panic!("raddle: {error}"))
+}
+
+#[track_caller]
+fn time(text: &str) -> Duration {
+    environment::duration(text).unwrap_or_else(|| {
+        panic!("raddle: `{text}` is not a time; write it like 500ms, 20s, 2m or 1h")
+    })
+}
+
 /// A check with its settings.
 ///
 /// ```
@@ -309,7 +339,8 @@ impl Checker {
     }
 
     /// Whether waiting on a condition variable may end without a notification, and parking without an
-    /// `unpark` (they may by default, as in std): at most once for every thread of an execution, so that every search ends.
+    /// `unpark` (they may by default, as in std): at most once for every thread of an execution, so
+    /// that every search ends.
     pub fn spurious_wakeups(mut self, spurious_wakeups: bool) -> Self {
         self.modelled.spurious_wakeups = spurious_wakeups;
         self
@@ -435,40 +466,50 @@ impl Checker {
     #[doc(hidden)]
     #[track_caller]
     pub fn strategy_named(self, name: &str) -> Self {
-        let strategy = name
-            .parse()
-            .unwrap_or_else(|error| panic!("raddle: {error}"));
-        self.strategy(strategy)
+        self.strategy(named(name))
     }
 
     /// For `#[raddle::test]`: the memory model by its name.
     #[doc(hidden)]
     #[track_caller]
     pub fn memory_named(self, name: &str) -> Self {
-        let memory = name
-            .parse()
-            .unwrap_or_else(|error| panic!("raddle: {error}"));
-        self.memory(memory)
+        self.memory(named(name))
     }
 
     /// For `#[raddle::test]`: the level by its name.
     #[doc(hidden)]
     #[track_caller]
     pub fn lock_order_named(self, name: &str) -> Self {
-        let level = name
-            .parse()
-            .unwrap_or_else(|error| panic!("raddle: {error}"));
-        self.lock_order(level)
+        self.lock_order(named(name))
+    }
+
+    /// For `#[raddle::test]`: the level by its name.
+    #[doc(hidden)]
+    #[track_caller]
+    pub fn leaks_named(self, name: &str) -> Self {
+        self.leaks(named(name))
+    }
+
+    /// For `#[raddle::test]`: reductions by their names, with commas between them.
+    #[doc(hidden)]
+    #[track_caller]
+    pub fn reduce_named(self, names: &str) -> Self {
+        let reduce = |checker: Self, name: &str| checker.reduce(named(name.trim()));
+        names.split(',').fold(self, reduce)
     }
 
     /// For `#[raddle::test]`: the time as text.
     #[doc(hidden)]
     #[track_caller]
     pub fn max_time_text(self, text: &str) -> Self {
-        let time = environment::duration(text).unwrap_or_else(|| {
-            panic!("raddle: `{text}` is not a time; write it like 500ms, 20s, 2m or 1h")
-        });
-        self.max_time(time)
+        self.max_time(time(text))
+    }
+
+    /// For `#[raddle::test]`: the time as text.
+    #[doc(hidden)]
+    #[track_caller]
+    pub fn watchdog_text(self, text: &str) -> Self {
+        self.watchdog(time(text))
     }
 
     /// Runs `body` many times and says what was found. Environment variables (`RADDLE_STRATEGY`,

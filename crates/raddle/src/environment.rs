@@ -118,27 +118,29 @@ impl Environment {
         let Some(schedule) = self.replay else {
             return Ok(());
         };
-        let belongs = running.belongs(schedule.check.as_ref());
-        let (Some(here), Some(there), false) =
-            (&running.name, &schedule.check, belongs == Belongs::Here)
-        else {
-            checker.strategy = Strategy::Replay(schedule);
-            return Ok(());
-        };
-        match belongs {
-            Belongs::AnotherTest => Err(BadVariable {
-                variable: "RADDLE_REPLAY",
-                problem: format!(
-                    "the schedule is of {there}, and this is {here}; run that test alone: cargo \
-                     test {} -- --exact",
-                    there.test
-                ),
-            }),
-            _ => {
-                eprintln!("raddle: {here} runs as usual, because RADDLE_REPLAY is of {there}");
-                Ok(())
+        let there = match (&schedule.check, running.belongs(schedule.check.as_ref())) {
+            (None, _) | (_, Belongs::Here) => {
+                checker.strategy = Strategy::Replay(schedule);
+                return Ok(());
             }
-        }
+            (Some(there), Belongs::Elsewhere) => {
+                let here = running.name.as_ref();
+                let here = here.map_or("a check without a name".to_owned(), ToString::to_string);
+                eprintln!("raddle: {here} runs as usual, because RADDLE_REPLAY is of {there}");
+                return Ok(());
+            }
+            (Some(there), Belongs::AnotherTest) => there,
+        };
+        let here = running.name.as_ref();
+        let here = here.map_or("another".to_owned(), ToString::to_string);
+        Err(BadVariable {
+            variable: "RADDLE_REPLAY",
+            problem: format!(
+                "the schedule is of {there}, and this is {here}; run that test alone: cargo test \
+                 {} -- --exact",
+                there.test
+            ),
+        })
     }
 }
 

@@ -55,6 +55,8 @@ pub mod thread;
 mod three_modes;
 pub mod time;
 #[cfg(feature = "check")]
+mod variable;
+#[cfg(feature = "check")]
 mod watchdog;
 #[cfg(feature = "check")]
 mod worker;

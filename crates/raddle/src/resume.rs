@@ -9,6 +9,7 @@ use raddle_report::Failure;
 use crate::checkpoint::{Part, Resumed, Saving};
 use crate::crew::End;
 use crate::known;
+use crate::last_words::LastWords;
 use crate::phases::{self, Budget};
 use crate::worker::{self, Worker};
 use crate::workers::Job;
@@ -105,7 +106,13 @@ impl SavedSearch {
 fn failures(job: Job<'_>, known: &[(u64, String)]) -> Vec<Failure> {
     let again = |(execution, token): &(u64, String)| {
         let schedule = token.parse::<Schedule>().ok()?;
-        let mut failure = known::replay(job.checker, schedule, job.body, job.place)?;
+        let words = LastWords {
+            search: "replay".to_owned(),
+            check: schedule.check.clone(),
+            note: None,
+            saves: false,
+        };
+        let mut failure = known::replay(job.checker, schedule, words, job.body, job.place)?;
         failure.execution = *execution;
         failure.search = "exhaustive".to_owned();
         Some(failure)

@@ -31,6 +31,24 @@ pub(crate) fn run(
     place: &'static Location<'static>,
     observer: Option<Observer<'_>>,
 ) -> Report {
+    let words = LastWords {
+        search: checker.strategy.to_string(),
+        check: name.clone(),
+        note: None,
+        saves: !checker.replays(),
+    };
+    run_saying(checker, name, words, body, place, observer)
+}
+
+/// As `run`, with these words should the process end.
+pub(crate) fn run_saying(
+    checker: &Checker,
+    name: Option<CheckName>,
+    words: LastWords,
+    body: &(dyn Fn() + Sync),
+    place: &'static Location<'static>,
+    observer: Option<Observer<'_>>,
+) -> Report {
     install_hook();
     install_overflow_handler();
     let start = Instant::now();
@@ -64,10 +82,7 @@ pub(crate) fn run(
         report.set_classes(1, Guarantee::Sampled);
         return report;
     }
-    let words = Arc::new(LastWords {
-        search: checker.strategy.to_string(),
-        check: name.clone(),
-    });
+    let words = Arc::new(words);
     let job = Job {
         checker,
         body,
@@ -75,9 +90,7 @@ pub(crate) fn run(
         words: &words,
     };
     let search = SavedSearch::open(&mut worker, job, name.as_ref(), &mut first.budget);
-    worker.context.set_last_words(&words);
-    let progress = worker.context.progress();
-    let watch = watchdog::watch(progress, checker.watchdog, Arc::clone(&words));
+    let watch = watchdog::watch(&worker.context, checker.watchdog, &words);
     let saving = search.saving();
     let (mut stopped, end) = workers::explore(&mut worker, job, &first, saving);
     for mut phase in phases {
@@ -163,13 +176,12 @@ fn finish(worker: Worker<'_, '_>, name: Option<CheckName>, start: Instant) -> Re
 }
 
 fn dropped_note(count: usize) -> String {
-    let threads = if count == 1 {
-        "thread was"
-    } else {
-        "threads were"
+    let (threads, them, their) = match count {
+        1 => ("1 thread was".to_owned(), "it", "its"),
+        count => (format!("{count} threads were"), "them", "their"),
     };
     format!(
-        "{count} {threads} left by dropping the stack without unwinding, because destructors or \
-         `catch_unwind` kept them from ending; their memory is not given back"
+        "{threads} left by dropping the stack without unwinding, because destructors or \
+         `catch_unwind` kept {them} from ending; {their} memory is not given back"
     )
 }

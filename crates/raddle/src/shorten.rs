@@ -5,6 +5,7 @@
 //! forgotten. So what the user is shown is an execution that has been run, like any other.
 
 use std::panic::Location;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use raddle_engine::check::Finding;
@@ -14,7 +15,9 @@ use raddle_engine::{Execution, Exploration, shorten};
 use raddle_report::{Failure, Names, Place};
 
 use crate::checker::Checker;
+use crate::last_words::LastWords;
 use crate::substrate::{Context, run_execution};
+use crate::watchdog::{self, Watch};
 
 /// When a story is short enough.
 const MAX_RUNS: usize = 400;
@@ -95,6 +98,11 @@ impl<'a> Shortening<'a> {
             runs: 0,
             until: Instant::now() + MAX_TIME,
         }
+    }
+
+    /// These runs are watched too.
+    pub(crate) fn watch(&self, limit: Duration, words: &Arc<LastWords>) -> Watch {
+        watchdog::watch(&self.context, limit, words)
     }
 
     /// The failure as the shortest execution that was found shows it, and what that costs; `None` if

@@ -254,7 +254,10 @@ impl<'a> Worker<'a, '_> {
             return;
         };
         let shortening = Shortening::new(self.checker, body, place, signature.clone());
+        let words = self.context.last_words();
+        let watch = words.map(|words| shortening.watch(self.checker.watchdog, words));
         let (shorter, (stale, ..)) = shortening.run(plan, cost);
+        drop(watch);
         let hint = match stale {
             0 => None,
             _ => hints::find(self.checker, body, place, &self.context, &signature, &weak),

@@ -179,8 +179,7 @@ fn harvest(
     budget: &Budget,
     name: &'static str,
 ) -> Harvest {
-    let progress = worker.context.progress();
-    let watch = watchdog::watch(progress, job.checker.watchdog, Arc::clone(job.words));
+    let watch = watchdog::watch(&worker.context, job.checker.watchdog, job.words);
     worker.explore(job.body, job.place, budget, name);
     drop(watch);
     let left = worker.context.with_exploration(|exploration| {

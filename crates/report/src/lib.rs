@@ -3,6 +3,7 @@
 //! A report is made from finished executions and from nothing else; the front end only says how
 //! things are called in the user's source ([`Names`]). Everything here can be serialised.
 
+mod called;
 mod failure;
 mod nondeterminism;
 mod paint;

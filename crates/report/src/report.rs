@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::paint::{self, Paint};
+use crate::text::counted;
 
 /// What a finished check can promise.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
@@ -112,8 +113,10 @@ impl Report {
         if let Some(failure) = self.failures.first() {
             let more = match self.failures.len() - 1 {
                 0 => String::new(),
-                1 => "\nand 1 more failure".to_owned(),
-                more => format!("\nand {more} more failures"),
+                more => {
+                    let more = counted(more as u64, "more failure", "more failures");
+                    format!("\nand {more}")
+                }
             };
             match paint::wanted() {
                 Paint::Plain => panic!("{failure}{more}"),
@@ -133,8 +136,13 @@ impl Report {
     }
 }
 
-impl fmt::Display for Report {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Report {
+    /// One line: how far the check went.
+    pub fn summary(&self) -> impl fmt::Display + '_ {
+        fmt::from_fn(|f| self.summarise(f))
+    }
+
+    fn summarise(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let classes = counted(self.classes, "class", "classes");
         match self.guarantee {
             Guarantee::Exhaustive if self.nothing_to_explore => write!(
@@ -153,8 +161,15 @@ impl fmt::Display for Report {
             }
             Guarantee::Replayed => write!(f, "one schedule was replayed")?,
         }
-        write!(f, " ({}, {:.1?})", self.search.strategy, self.elapsed)?;
+        write!(f, " ({}, {:.1?})", self.search.strategy, self.elapsed)
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.summarise(f)?;
         if let Some(command) = &self.resume {
+            let classes = counted(self.classes, "class", "classes");
             write!(f, "\ninterrupted after {classes}; continue with {command}")?;
         }
         for failure in &self.failures {
@@ -165,8 +180,4 @@ impl fmt::Display for Report {
         }
         Ok(())
     }
-}
-
-fn counted(count: u64, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
 }

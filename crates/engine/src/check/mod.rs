@@ -5,6 +5,7 @@ pub mod leak;
 pub mod limit;
 pub mod lock_order;
 pub mod lost_wakeup;
+pub mod notified;
 pub mod panic;
 
 use std::time::Duration;

@@ -175,6 +175,11 @@ impl Context {
         self.last_words.get_or_init(|| Arc::clone(words));
     }
 
+    /// What to say then.
+    pub(crate) fn last_words(&self) -> Option<&Arc<LastWords>> {
+        self.last_words.get()
+    }
+
     /// The modelled thread that calls.
     pub(crate) fn thread(&self) -> ThreadId {
         self.thread.get()
@@ -345,6 +350,14 @@ impl Names for Context {
 
     fn location_label(&self, index: usize) -> Option<String> {
         self.locations.borrow().label_of(index)
+    }
+
+    fn object_variable(&self, index: usize) -> Option<String> {
+        self.objects.borrow().variable_of(index)
+    }
+
+    fn location_variable(&self, index: usize) -> Option<String> {
+        self.locations.borrow().variable_of(index)
     }
 }
 

@@ -48,6 +48,8 @@ pub struct MutexGuard<'a, T: ?Sized + 'a> {
     stamp: u64,
     /// Whether the thread was panicking already when it took the lock.
     panicking: bool,
+    /// Whether somebody looked at the data since, which tells a wait for a condition from others.
+    looked: AtomicBool,
     place: &'static Location<'static>,
 }
 
@@ -180,6 +182,7 @@ impl<T: ?Sized> Mutex<T> {
             raw: Some(raw),
             stamp: 0,
             panicking,
+            looked: AtomicBool::new(false),
             place,
         };
         or_poisoned(guard, self.poisoned.load(Ordering::Relaxed))
@@ -207,6 +210,7 @@ impl<T: ?Sized> Mutex<T> {
             raw: Some(raw),
             stamp: context.stamp(),
             panicking: context.is_unwinding(),
+            looked: AtomicBool::new(false),
             place,
         };
         or_poisoned(guard, poisoned)
@@ -248,6 +252,11 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
     /// The running check, if the lock was taken in it.
     pub(super) fn context(&self) -> Option<&'static Context> {
         current().filter(|context| context.stamp() == self.stamp)
+    }
+
+    /// Whether somebody looked at the data since the lock was taken.
+    pub(super) fn has_looked(&self) -> bool {
+        self.looked.load(Ordering::Relaxed)
     }
 
     /// Inside a check: unlocks for the length of a wait. As in std, the lock is not poisoned by that,
@@ -315,6 +324,7 @@ impl<T: ?Sized> Deref for MutexGuard<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
+        self.looked.store(true, Ordering::Relaxed);
         // SAFETY: this guard has the lock.
         unsafe { &*self.lock.data.get() }
     }
@@ -322,6 +332,7 @@ impl<T: ?Sized> Deref for MutexGuard<'_, T> {
 
 impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
+        *self.looked.get_mut() = true;
         // SAFETY: this guard has the lock and is borrowed exclusively.
         unsafe { &mut *self.lock.data.get() }
     }

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, Hasher};
 
 use crate::check::{self, Finding};
+use crate::estimate::Estimate;
 use crate::event::SiteId;
 use crate::execution::Execution;
 use crate::strategy::Strategy;
@@ -30,6 +31,8 @@ pub struct Exploration {
     cut_short: bool,
     /// Whether the last execution was only an attempt.
     retried: bool,
+    /// Whether the last execution was for an estimate.
+    sampled: bool,
     counts_itself: bool,
     seen: HashSet<u64, BuildHasherDefault<AlreadyHashed>>,
 }
@@ -45,6 +48,7 @@ impl Exploration {
             discarded: 0,
             cut_short: false,
             retried: false,
+            sampled: false,
             seen: HashSet::default(),
         }
     }
@@ -73,6 +77,10 @@ impl Exploration {
         }
         let (execution, ending) = self.world.finished();
         let finding = check::check(execution, ending, self.limits.max_events);
+        self.sampled = self.world.strategy().samples();
+        if self.sampled {
+            return finding;
+        }
         match ending {
             Ending::Discarded => self.discarded += 1,
             Ending::Complete | Ending::Deadlock => {
@@ -98,6 +106,16 @@ impl Exploration {
     /// not count.
     pub fn retried(&self) -> bool {
         self.retried
+    }
+
+    /// Whether the execution that has just stopped was for an estimate, and does not count.
+    pub fn sampled(&self) -> bool {
+        self.sampled
+    }
+
+    /// How many classes there are, if the strategy knows roughly.
+    pub fn estimate(&self) -> Option<Estimate> {
+        self.world.strategy().estimate()
     }
 
     /// How the execution that has just stopped ended.

@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 pub mod check;
+mod estimate;
 mod event;
 mod execution;
 pub mod explore;
@@ -24,6 +25,7 @@ pub mod strategy;
 mod subsets;
 mod world;
 
+pub use estimate::Estimate;
 pub use event::{
     Chance, Event, EventId, Grant, LocationId, ObjectId, Operation, PortListId, Ports, Received,
     Reply, SiteId, ThreadId, Update, UpdateKind,

@@ -12,12 +12,13 @@ mod random;
 mod replay;
 
 pub use enumerate::Enumerate;
-pub use exhaustive::{Exhaustive, Reductions};
+pub use exhaustive::{Exhaustive, Reductions, Sampling};
 pub use guided::{Guided, Planned};
 pub use holdback::Holdback;
 pub use random::Random;
 pub use replay::Replay;
 
+use crate::estimate::Estimate;
 use crate::event::{Operation, SiteId, ThreadId};
 use crate::execution::Execution;
 use crate::world::{Ending, State};
@@ -94,6 +95,17 @@ pub trait Strategy: Send {
     /// looks at it.
     fn retries(&self) -> bool {
         false
+    }
+
+    /// Whether the execution that goes on, or has just ended, is for an estimate only: what is wrong
+    /// with it is wrong, but it is counted nowhere, because the search will come to it.
+    fn samples(&self) -> bool {
+        false
+    }
+
+    /// How many classes there are, if it is known roughly.
+    fn estimate(&self) -> Option<Estimate> {
+        None
     }
 
     /// Whether every class of the program has been run.

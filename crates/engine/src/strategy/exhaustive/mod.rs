@@ -12,12 +12,15 @@
 
 mod binding;
 mod clocks;
+mod expected;
 mod frame;
 pub(crate) mod graph;
 mod meetings;
 mod messages;
 mod reduce;
 mod revisit;
+mod sample;
+mod thin;
 mod undo;
 
 use binding::Binding;
@@ -25,11 +28,15 @@ use frame::{Branch, Change, Frame, MayBeOpen};
 use graph::Kind;
 
 pub use reduce::Reductions;
+use sample::Sampler;
+pub use sample::Sampling;
 
 use super::{Choice, Divergence, Strategy};
+use crate::estimate::Estimate;
 use crate::event::{EventId, Operation, ThreadId};
+use crate::execution::Execution;
 use crate::memory::sc::linearise;
-use crate::world::State;
+use crate::world::{Ending, State};
 
 /// Runs every class of executions exactly once.
 #[derive(Debug, Default)]
@@ -42,6 +49,9 @@ pub struct Exhaustive {
     extending: bool,
     started: bool,
     reductions: Reductions,
+    /// How many classes have been run.
+    counted: u64,
+    sampler: Option<Sampler>,
 }
 
 impl Exhaustive {
@@ -55,6 +65,14 @@ impl Exhaustive {
         Exhaustive {
             reductions,
             ..Self::default()
+        }
+    }
+
+    /// The same search, which also estimates how large it is.
+    pub fn sampling(self, sampling: Sampling) -> Self {
+        Exhaustive {
+            sampler: Some(Sampler::new(sampling)),
+            ..self
         }
     }
 
@@ -87,24 +105,9 @@ impl Exhaustive {
     fn start_revisit(&mut self, receive: EventId, send: EventId, companions: Option<u32>) {
         let mut child = self.spare.pop().unwrap_or_default();
         let parent = self.frames.last().expect("the branch came from a frame");
-        child.branches.clear();
-        let of_group;
-        let prefix = match companions {
-            None => parent.graph.causal(send),
-            Some(companions) => {
-                of_group = parent.graph.prefix_of_group(receive, send, companions);
-                &of_group
-            }
-        };
-        child.graph.restrict(&parent.graph, receive, prefix);
-        child.keep_steps(parent, receive, prefix);
+        child.revisit(parent, receive, send, companions);
         if parent.branches.is_empty() {
             self.spare.extend(self.frames.pop());
-        }
-        let stamp = child.graph.node(receive).stamp;
-        child.take_send(receive, send);
-        if child.in_order {
-            child.run_last(stamp);
         }
         self.frames.push(child);
     }
@@ -320,6 +323,9 @@ impl Strategy for Exhaustive {
         self.position = 0;
         self.extending = false;
         self.binding.reset();
+        if self.begin_sample() {
+            return true;
+        }
         if std::mem::replace(&mut self.started, true) {
             return self.next_graph();
         }
@@ -347,8 +353,24 @@ impl Strategy for Exhaustive {
         Ok(())
     }
 
+    fn end(&mut self, _execution: &Execution, ending: &Ending) {
+        match &mut self.sampler {
+            Some(sampler) if sampler.is_going_on() => sampler.end(self.frames.pop(), ending),
+            _ => self.counted += u64::from(*ending != Ending::Discarded),
+        }
+    }
+
     fn exhausted(&self) -> bool {
-        self.started && self.frames.iter().all(|frame| frame.branches.is_empty())
+        let finished = self.started && self.frames.iter().all(|frame| frame.branches.is_empty());
+        finished && !self.samples()
+    }
+
+    fn samples(&self) -> bool {
+        self.sampler.as_ref().is_some_and(Sampler::is_going_on)
+    }
+
+    fn estimate(&self) -> Option<Estimate> {
+        self.sampler.as_ref()?.estimate()
     }
 
     /// A send that comes after an `assume` may revisit the receive that made it fail.

@@ -1,0 +1,56 @@
+//! How many classes there are, as far as some samples tell.
+
+/// An estimate of the number of classes of a program.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Estimate {
+    /// About so many.
+    pub classes: u64,
+    /// With a confidence of 95 %, so many at least,
+    pub low: u64,
+    /// and so many at most.
+    pub high: u64,
+    /// How many runs of the program it is based on, besides those of the search itself.
+    pub samples: u64,
+}
+
+impl Estimate {
+    /// Whether nothing about it is uncertain.
+    pub fn is_exact(&self) -> bool {
+        self.low == self.high
+    }
+}
+
+/// The mean of independent unbiased samples, and an interval that has the true mean in it with a
+/// confidence of 95 %.
+///
+/// Samples of the size of a tree are skewed: many are too small by a little and few too large by
+/// much. Their logarithms are nearly normal, so the interval is that of the mean of a lognormal
+/// distribution (Cox's), with Student's quantile because there are few. `finest` is the least
+/// relative width that is believed, however well the samples agree.
+pub(crate) fn interval(samples: &[f64], finest: f64) -> (f64, f64, f64) {
+    let count = samples.len() as f64;
+    let mean = samples.iter().sum::<f64>() / count;
+    if mean <= 0.0 {
+        return (0.0, 0.0, 0.0);
+    }
+    // A sample that found nothing has no logarithm.
+    let logarithms = samples.iter().map(|sample| (sample / mean).max(1e-3).ln());
+    let centre = logarithms.clone().sum::<f64>() / count;
+    let squares: f64 = logarithms.map(|it| (it - centre).powi(2)).sum();
+    let variance = squares / (count - 1.0).max(1.0);
+    let error = (variance / count + variance * variance / (2.0 * (count - 1.0).max(1.0))).sqrt();
+    let width = (student(samples.len()) * error).max(finest);
+    (mean, mean * (-width).exp(), mean * width.exp())
+}
+
+/// The 97.5 % quantile of Student's distribution for the mean of so many samples.
+fn student(samples: usize) -> f64 {
+    const QUANTILES: [f64; 10] = [
+        12.706, 12.706, 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306,
+    ];
+    match QUANTILES.get(samples) {
+        Some(&quantile) => quantile,
+        // Within one percent from here on.
+        None => 1.96 + 2.7 / (samples as f64 - 1.0),
+    }
+}

@@ -37,6 +37,31 @@ pub struct Exploration {
     seen: HashSet<u64, BuildHasherDefault<AlreadyHashed>>,
 }
 
+/// What an exploration has counted, so that others can add it to their own.
+#[derive(Debug, Default)]
+#[must_use]
+pub struct Tally {
+    /// Executions that were run, without those that the program discarded.
+    pub executions: u64,
+    /// Executions that the program discarded.
+    pub discarded: u64,
+    /// Whether some execution did not come to its end, so that what follows it is not known.
+    pub cut_short: bool,
+    seen: HashSet<u64, BuildHasherDefault<AlreadyHashed>>,
+}
+
+impl Tally {
+    /// So much was counted, and no classes compared.
+    pub fn new(executions: u64, discarded: u64, cut_short: bool) -> Self {
+        Tally {
+            executions,
+            discarded,
+            cut_short,
+            seen: HashSet::default(),
+        }
+    }
+}
+
 impl Exploration {
     /// An exploration that has run nothing yet.
     pub fn new(strategy: Box<dyn Strategy>, limits: Limits) -> Self {
@@ -56,6 +81,34 @@ impl Exploration {
     /// Counts classes by comparing executions, because another strategy will follow.
     pub fn compare_classes(&mut self) {
         self.counts_itself = false;
+    }
+
+    /// What has been counted so far, without the classes that were compared.
+    pub fn counted(&self) -> Tally {
+        Tally::new(self.executions, self.discarded, self.cut_short)
+    }
+
+    /// All that has been counted.
+    pub fn into_tally(self) -> Tally {
+        Tally {
+            seen: self.seen,
+            executions: self.executions,
+            discarded: self.discarded,
+            cut_short: self.cut_short,
+        }
+    }
+
+    /// Adds what another exploration of the same program has counted.
+    pub fn absorb(&mut self, tally: Tally) {
+        self.executions += tally.executions;
+        self.discarded += tally.discarded;
+        self.cut_short |= tally.cut_short;
+        for class in tally.seen {
+            if self.seen.len() >= MAX_COUNTED_CLASSES {
+                break;
+            }
+            self.seen.insert(class);
+        }
     }
 
     /// The world to run the program in.
@@ -156,7 +209,7 @@ impl Exploration {
 }
 
 /// Fingerprints are spread over all bits already.
-#[derive(Default)]
+#[derive(Clone, Debug, Default)]
 struct AlreadyHashed(u64);
 
 impl Hasher for AlreadyHashed {

@@ -15,6 +15,7 @@ mod estimate;
 mod event;
 mod execution;
 pub mod explore;
+pub mod frontier;
 pub mod memory;
 mod naming;
 pub mod object;
@@ -31,7 +32,7 @@ pub use event::{
     Reply, SiteId, ThreadId, Update, UpdateKind,
 };
 pub use execution::{ClassEntry, Execution, ThreadInfo};
-pub use explore::{Exploration, Limits};
+pub use explore::{Exploration, Limits, Tally};
 pub use naming::Naming;
 pub use schedule::{CheckName, Schedule, ScheduleError, ThreadPath, TokenError};
 pub use strategy::{Choice, Divergence, Record, Strategy};

@@ -17,7 +17,7 @@ use crate::execution::{Execution, ThreadInfo, decides, distinguishing};
 use crate::memory::Location;
 use crate::object::{Call, Object};
 use crate::rng::mix;
-use crate::strategy::{Choice, Divergence, Random, Strategy};
+use crate::strategy::{Choice, Divergence, Exhaustive, Random, Strategy};
 
 /// What the substrate must do now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -675,6 +675,11 @@ impl World {
             Chooser::Random(random) => random,
             Chooser::Other(strategy) => &**strategy,
         }
+    }
+
+    /// The strategy in use, if it is the exhaustive search.
+    pub fn exhaustive(&mut self) -> Option<&mut Exhaustive> {
+        self.strategy.as_dyn().as_exhaustive()
     }
 
     /// Replaces the strategy between two executions.

@@ -134,6 +134,10 @@ impl Channel {
         }
     }
 
+    pub(crate) fn bound(&self) -> usize {
+        self.bound
+    }
+
     fn has_room(&self) -> bool {
         self.messages.len() < self.bound
     }

@@ -12,7 +12,7 @@ mod random;
 mod replay;
 
 pub use enumerate::Enumerate;
-pub use exhaustive::{Exhaustive, Reductions, Sampling};
+pub use exhaustive::{Exhaustive, Item, Reductions, Sampling};
 pub use guided::{Guided, Planned};
 pub use holdback::Holdback;
 pub use random::Random;
@@ -121,6 +121,11 @@ pub trait Strategy: Send {
 
     /// The strategy itself, if it is the plain random walk.
     fn as_random(&self) -> Option<Random> {
+        None
+    }
+
+    /// The strategy itself, if it is the exhaustive search, whose work can be shared and saved.
+    fn as_exhaustive(&mut self) -> Option<&mut Exhaustive> {
         None
     }
 

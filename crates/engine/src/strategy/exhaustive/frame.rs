@@ -21,7 +21,7 @@ pub(super) struct Frame {
     /// What could be completed now.
     pub(super) may_be_open: MayBeOpen,
     /// Calls that can be completed now, with their outcomes; empty between two uses.
-    open_calls: Vec<(EventId, u32)>,
+    pub(super) open_calls: Vec<(EventId, u32)>,
 }
 
 /// Which calls could be completed: a completion may open any, a call opens no other.
@@ -41,7 +41,7 @@ pub(super) struct Branch {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Change {
+pub(crate) enum Change {
     /// A read takes another write, or turns out another way.
     Source {
         read: EventId,

@@ -228,6 +228,22 @@ pub(crate) struct Graph {
     pub(super) width: usize,
 }
 
+impl Cell {
+    /// A location with these writes.
+    pub(super) fn written(initial: u64, reserved: bool, writes: Vec<EventId>) -> Self {
+        Cell {
+            initial,
+            reserved,
+            writes,
+            ..Cell::default()
+        }
+    }
+
+    pub(super) fn is_reserved(&self) -> bool {
+        self.reserved
+    }
+}
+
 impl Machine {
     /// The object's state after all completions.
     pub(crate) fn state(&self) -> &Object {
@@ -376,16 +392,21 @@ impl Graph {
             self.widen();
         }
         let id = ThreadId::new(index);
+        self.revive(id, spawned_by);
+        id
+    }
+
+    /// The thread is part of the graph, as the youngest child of its creator.
+    pub(super) fn revive(&mut self, id: ThreadId, spawned_by: Option<EventId>) {
         let (depth, position) = match spawned_by {
             None => (0, 0),
             Some(event) => self.youngest_child_of(event.thread),
         };
         self.canonical.insert(position, id);
-        let line = &mut self.lines[index];
+        let line = &mut self.lines[id.index()];
         line.live = true;
         line.depth = depth;
         line.spawned_by = spawned_by;
-        id
     }
 
     /// Depth and canonical position of a new child of `parent`: behind all its descendants.
@@ -434,6 +455,12 @@ impl Graph {
             place: 0,
         });
         self.order.push(id);
+        self.note(id, kind);
+        id
+    }
+
+    /// Notes a new event wherever it belongs.
+    pub(super) fn note(&mut self, id: EventId, kind: Kind) {
         self.memory += u32::from(kind.is_memory());
         if let Some(location) = kind.reads() {
             self.cell_mut(location).reads.push(id);
@@ -445,7 +472,6 @@ impl Graph {
                 self.enter_hall(id, kind);
             }
         }
-        id
     }
 
     /// Where the run of a thread begins that has the event with this stamp.

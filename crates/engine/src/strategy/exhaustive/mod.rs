@@ -13,13 +13,15 @@
 mod binding;
 mod clocks;
 mod expected;
-mod frame;
+pub(crate) mod frame;
 pub(crate) mod graph;
+mod item;
 mod meetings;
 mod messages;
 mod reduce;
 mod revisit;
 mod sample;
+mod share;
 mod thin;
 mod undo;
 
@@ -27,6 +29,7 @@ use binding::Binding;
 use frame::{Branch, Change, Frame, MayBeOpen};
 use graph::Kind;
 
+pub use item::Item;
 pub use reduce::Reductions;
 use sample::Sampler;
 pub use sample::Sampling;
@@ -380,5 +383,9 @@ impl Strategy for Exhaustive {
 
     fn never_repeats(&self) -> bool {
         true
+    }
+
+    fn as_exhaustive(&mut self) -> Option<&mut Exhaustive> {
+        Some(self)
     }
 }

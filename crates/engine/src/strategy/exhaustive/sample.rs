@@ -65,8 +65,6 @@ pub(super) struct Sampler {
 /// Some descents of the same width.
 #[derive(Debug)]
 struct Round {
-    /// The search, which waits.
-    search: Vec<Frame>,
     width: usize,
     /// What each descent counted.
     totals: Vec<f64>,
@@ -310,14 +308,12 @@ impl Exhaustive {
         };
         let more = !self.started || self.frames.iter().any(|it| !it.branches.is_empty());
         if sampler.going_on.is_none() && more && self.counted >= sampler.next {
-            let search = std::mem::take(&mut self.frames);
             sampler.going_on = Some(Round {
                 width: 1,
                 totals: Vec::new(),
                 before: sampler.samples,
                 first: sampler.samples,
-                descent: Descent::new(&search, self.empty()),
-                search,
+                descent: Descent::new(&self.frames, self.empty()),
             });
         }
         let found = sampler.going_on.is_some() && self.next_sample(&mut sampler);
@@ -333,10 +329,7 @@ impl Exhaustive {
     /// Finds the next run of a descent, of the same or of the next one; `false` when the estimate is
     /// there.
     fn next_sample(&mut self, sampler: &mut Sampler) -> bool {
-        loop {
-            let Some(round) = &mut sampler.going_on else {
-                return false;
-            };
+        while let Some(round) = &mut sampler.going_on {
             let Round { descent, width, .. } = round;
             if let Some(Sample { frame, taken, .. }) = descent.generation.pop() {
                 descent.running = taken;
@@ -344,9 +337,10 @@ impl Exhaustive {
                 return true;
             }
             if descent.is_over() {
-                let empty = self.empty();
-                if let Some(search) = sampler.end_descent(self.counted, empty) {
-                    self.frames = search;
+                if sampler.end_descent(self.counted)
+                    && let Some(round) = &mut sampler.going_on
+                {
+                    round.descent = Descent::new(&self.frames, self.empty());
                 }
                 continue;
             }
@@ -355,22 +349,24 @@ impl Exhaustive {
                 self.frames.push(sample.frame);
                 let settled = self.settle();
                 let frame = self.frames.pop().expect("it was just pushed");
-                let list = if settled {
-                    &mut runnable
-                } else {
-                    &mut descent.parents
+                let list = match settled {
+                    true => &mut runnable,
+                    false => &mut descent.parents,
                 };
                 list.push(Sample { frame, ..sample });
             }
             descent.run(runnable, *width, &sampler.expected, &mut sampler.rng);
         }
+        false
     }
 }
 
 impl Sampler {
-    /// Starts the next descent; gives the search back if there is none to come.
-    fn end_descent(&mut self, counted: u64, empty: Option<Frame>) -> Option<Vec<Frame>> {
-        let round = self.going_on.as_mut()?;
+    /// Takes stock of a descent; whether another one follows.
+    fn end_descent(&mut self, counted: u64) -> bool {
+        let Some(round) = &mut self.going_on else {
+            return false;
+        };
         let mut descent = std::mem::take(&mut round.descent);
         descent.teach(&mut self.expected);
         let exact = !descent.thinned;
@@ -378,39 +374,38 @@ impl Sampler {
             round.totals.clear();
         }
         round.totals.push(descent.total);
-        let wanted = if round.width == 1 {
-            FIRST_DESCENTS
-        } else {
-            DESCENTS
+        let wanted = match round.width {
+            1 => FIRST_DESCENTS,
+            _ => DESCENTS,
         };
+        if !exact && round.totals.len() < wanted {
+            return true;
+        }
+        let cost = self.samples - round.before;
+        let finest = if exact {
+            0.0
+        } else {
+            (cost as f64).sqrt().recip()
+        };
+        let (mean, low, high) = interval(&round.totals, finest);
+        let whole = |rest: f64| counted.saturating_add(rest.round() as u64);
+        self.estimate = Some(Estimate {
+            classes: whole(mean),
+            low: whole(low),
+            high: whole(high),
+            samples: self.samples,
+        });
+        let next = 2 * cost * DESCENTS as u64 / wanted as u64;
         let may_use = self.settings.runs.max(counted / SHARE);
-        let used = self.samples - round.first;
-        if exact || round.totals.len() >= wanted {
-            let cost = self.samples - round.before;
-            let finest = if exact {
-                0.0
-            } else {
-                1.0 / (cost as f64).sqrt()
-            };
-            let (mean, low, high) = interval(&round.totals, finest);
-            let whole = |rest: f64| counted.saturating_add(rest.round() as u64);
-            self.estimate = Some(Estimate {
-                classes: whole(mean),
-                low: whole(low),
-                high: whole(high),
-                samples: self.samples,
-            });
-            let next = 2 * cost * DESCENTS as u64 / wanted as u64;
-            if high - low <= PRECISE * mean || used + next > may_use {
-                self.next = counted.max(1).saturating_mul(AGAIN);
-                let round = self.going_on.take();
-                return round.map(|round| round.search);
-            }
+        let goes_on = high - low > PRECISE * mean && self.samples - round.first + next <= may_use;
+        if goes_on {
             round.width *= 2;
             round.totals.clear();
             round.before = self.samples;
+        } else {
+            self.going_on = None;
+            self.next = counted.max(1).saturating_mul(AGAIN);
         }
-        round.descent = Descent::new(&round.search, empty);
-        None
+        goes_on
     }
 }

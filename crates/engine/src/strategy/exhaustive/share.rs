@@ -1,0 +1,73 @@
+//! Giving away a part of the search, and taking over a part of another.
+
+use super::Exhaustive;
+use super::frame::Frame;
+use super::item::Item;
+use super::reduce::Reductions;
+
+impl Exhaustive {
+    /// A search that has nothing to run until it takes over something.
+    pub fn idle(reductions: Reductions) -> Self {
+        Exhaustive {
+            started: true,
+            ..Self::reduced(reductions)
+        }
+    }
+
+    /// Takes over a part of another search. Only between two executions.
+    pub fn take(&mut self, item: Item) {
+        let mut frame = item.0;
+        frame.graph.reductions = self.reductions;
+        self.started = true;
+        self.frames.push(frame);
+    }
+
+    /// Gives away the oldest branches, which tend to have most behind them, and keeps at least one.
+    /// Only between two executions.
+    pub fn give(&mut self) -> Option<Item> {
+        let mut with_branches = (0..self.frames.len()).filter(|&index| self.has_branches(index));
+        let oldest = with_branches.next()?;
+        let has_more = with_branches.next().is_some();
+        let frame = &mut self.frames[oldest];
+        if has_more && frame.branches.len() == 1 {
+            return Some(Item(self.frames.remove(oldest)));
+        }
+        let half = frame.branches.len() / 2;
+        let last = half.checked_sub(1)?;
+        let keep = frame.branches[last].keep;
+        let mut given = Frame {
+            graph: frame.graph.clone(),
+            steps: frame.steps.clone(),
+            in_order: frame.in_order,
+            is_mixed: frame.is_mixed,
+            branches: frame.branches.drain(..half).collect(),
+            ..Frame::default()
+        };
+        given.truncate(keep);
+        Some(Item(given))
+    }
+
+    /// A copy of all that is left to run, oldest first; `None` before the first execution. Only
+    /// between two executions.
+    pub fn left(&self) -> Option<Vec<Item>> {
+        let left = (0..self.frames.len()).filter(|&index| self.has_branches(index));
+        let item = |index: usize| {
+            let mut frame = self.frames[index].clone();
+            let last = frame.branches.last().expect("it has branches");
+            frame.truncate(last.keep);
+            Item(frame)
+        };
+        self.started.then(|| left.map(item).collect())
+    }
+
+    /// Gives away everything that is left. Only between two executions.
+    pub fn give_all(&mut self) -> Vec<Item> {
+        let mut frames = std::mem::take(&mut self.frames);
+        frames.retain(|frame| !frame.branches.is_empty());
+        frames.into_iter().map(Item).collect()
+    }
+
+    fn has_branches(&self, index: usize) -> bool {
+        !self.frames[index].branches.is_empty()
+    }
+}

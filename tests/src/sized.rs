@@ -36,7 +36,9 @@ pub const PROGRAMS: [Sized; 20] = [
     sized("buffer_urgent", 720, || {
         buffer_in_a_monitor(Discipline::SignalUrgent);
     }),
-    sized("readers_select", 768, || selecting_readers_and_writers(3, 2)),
+    sized("readers_select", 768, || {
+        selecting_readers_and_writers(3, 2)
+    }),
     sized("mutex_4x2", 2_520, || mutex_counter(4, 2)),
     sized("exclusion", 4_032, || distributed_mutual_exclusion(3)),
     sized("racy_3x2", 7_134, || _ = racy_counter(3, 2)),

@@ -25,8 +25,10 @@ impl Estimate {
 ///
 /// Samples of the size of a tree are skewed: many are too small by a little and few too large by
 /// much. Their logarithms are nearly normal, so the interval is that of the mean of a lognormal
-/// distribution (Cox's), with Student's quantile because there are few. `finest` is the least
-/// relative width that is believed, however well the samples agree.
+/// distribution (Cox's), with Student's quantile because there are few. Two things make it too
+/// narrow, and are allowed for: samples are taken until they agree, and the largest trees are those
+/// that are easiest to miss. `finest` is the least width that is believed, however well the samples
+/// agree.
 pub(crate) fn interval(samples: &[f64], finest: f64) -> (f64, f64, f64) {
     let count = samples.len() as f64;
     let mean = samples.iter().sum::<f64>() / count;
@@ -37,11 +39,16 @@ pub(crate) fn interval(samples: &[f64], finest: f64) -> (f64, f64, f64) {
     let logarithms = samples.iter().map(|sample| (sample / mean).max(1e-3).ln());
     let centre = logarithms.clone().sum::<f64>() / count;
     let squares: f64 = logarithms.map(|it| (it - centre).powi(2)).sum();
-    let variance = squares / (count - 1.0).max(1.0);
-    let error = (variance / count + variance * variance / (2.0 * (count - 1.0).max(1.0))).sqrt();
-    let width = (student(samples.len()) * error).max(finest);
-    (mean, mean * (-width).exp(), mean * width.exp())
+    let degrees = (count - 1.0).max(1.0);
+    let variance = squares / degrees;
+    let error = (variance / count + variance * variance / (2.0 * degrees)).sqrt();
+    let width = (STOPPED_EARLY * student(samples.len()) * error).max(finest);
+    let missed = variance / 2.0;
+    (mean, mean * (-width).exp(), mean * (width + missed).exp())
 }
+
+/// How much wider an interval is than it seems if one stops when it is narrow.
+const STOPPED_EARLY: f64 = 1.2;
 
 /// The 97.5 % quantile of Student's distribution for the mean of so many samples.
 fn student(samples: usize) -> f64 {

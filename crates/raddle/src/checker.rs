@@ -209,6 +209,7 @@ pub struct Checker {
     pub(crate) leaks: Level,
     pub(crate) watchdog: Duration,
     pub(crate) name: Option<String>,
+    pub(crate) only_estimate: bool,
 }
 
 impl Default for Checker {
@@ -238,6 +239,7 @@ impl Checker {
             leaks: Level::default(),
             watchdog: Duration::from_secs(10),
             name: None,
+            only_estimate: false,
         }
     }
 
@@ -422,6 +424,28 @@ impl Checker {
     /// If the settings cannot be used, or inside another check.
     #[track_caller]
     pub fn run(self, body: impl Fn() + Send + Sync) -> Report {
+        self.run_observed(body, None)
+    }
+
+    /// Estimates how many classes `body` has, without running them all, from some thousand runs
+    /// (or at most [`max_executions`](Self::max_executions)). What goes wrong in these is reported
+    /// as by [`run`](Self::run).
+    ///
+    /// ```
+    /// let report = raddle::Checker::new().estimate(|| {
+    ///     let thread = raddle::thread::spawn(|| raddle::choose(0..3));
+    ///     assert!(thread.join().unwrap() < 3);
+    /// });
+    /// assert_eq!(report.estimate().unwrap().classes, 3);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// As [`run`](Self::run) does.
+    #[track_caller]
+    pub fn estimate(mut self, body: impl Fn() + Send + Sync) -> Report {
+        self.strategy = Strategy::Exhaustive;
+        self.only_estimate = true;
         self.run_observed(body, None)
     }
 

@@ -65,7 +65,7 @@ pub use raddle_engine::schedule::{CheckName, Schedule, ScheduleError, ScheduleSt
 pub use raddle_macros::test;
 #[cfg(feature = "check")]
 pub use raddle_report::{
-    Failure, FailureKind, Guarantee, Place, Report, Search, Trace, TraceStep, TraceThread,
+    Estimate, Failure, FailureKind, Guarantee, Place, Report, Search, Trace, TraceStep, TraceThread,
 };
 #[cfg(not(feature = "check"))]
 pub use std::thread_local;

@@ -8,6 +8,8 @@ use crate::checker::{Checker, Strategy};
 
 const DEFAULT_EXECUTIONS: u64 = 100_000;
 const DEFAULT_TIME: Duration = Duration::from_secs(10);
+/// So many runs are for an estimate that was asked for.
+const ESTIMATE_EXECUTIONS: u64 = 4_000;
 
 /// One strategy with its share of the budget.
 pub(crate) struct Phase {
@@ -19,6 +21,16 @@ pub(crate) struct Phase {
 pub(crate) struct Budget {
     pub(crate) executions: u64,
     pub(crate) until: Option<Instant>,
+    pub(crate) patience: Patience,
+}
+
+/// What ends a phase besides its budget.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Patience {
+    /// Nothing.
+    Whole,
+    /// That there is an estimate of the number of classes.
+    UntilEstimate,
 }
 
 pub(crate) fn phases(checker: &Checker, start: Instant) -> Vec<Phase> {
@@ -27,10 +39,12 @@ pub(crate) fn phases(checker: &Checker, start: Instant) -> Vec<Phase> {
     let sampling = || Budget {
         executions: executions.unwrap_or(DEFAULT_EXECUTIONS),
         until: Some(start + time.unwrap_or(DEFAULT_TIME)),
+        patience: Patience::Whole,
     };
     let ending = || Budget {
         executions: executions.unwrap_or(u64::MAX),
         until: time.map(|time| start + time),
+        patience: Patience::Whole,
     };
     let exhaustive = || Box::new(strategy::Exhaustive::reduced(checker.reductions));
     let random = || Box::new(strategy::Random::new(checker.seed));
@@ -40,6 +54,7 @@ pub(crate) fn phases(checker: &Checker, start: Instant) -> Vec<Phase> {
             let half = Budget {
                 executions: whole.executions.div_ceil(2),
                 until: Some(start + time.unwrap_or(DEFAULT_TIME) / 2),
+                patience: Patience::Whole,
             };
             vec![
                 Phase {
@@ -53,6 +68,21 @@ pub(crate) fn phases(checker: &Checker, start: Instant) -> Vec<Phase> {
                     budget: whole,
                 },
             ]
+        }
+        Strategy::Exhaustive if checker.only_estimate => {
+            let sampling = strategy::Sampling {
+                seed: checker.seed,
+                after: 0,
+                runs: executions.unwrap_or(ESTIMATE_EXECUTIONS),
+            };
+            vec![Phase {
+                name: "exhaustive",
+                strategy: Box::new(exhaustive().sampling(sampling)),
+                budget: Budget {
+                    patience: Patience::UntilEstimate,
+                    ..ending()
+                },
+            }]
         }
         Strategy::Exhaustive => {
             vec![Phase {

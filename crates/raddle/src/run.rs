@@ -114,6 +114,9 @@ fn finish(worker: Worker<'_, '_>, name: Option<CheckName>, start: Instant) -> Re
             _ => Guarantee::Sampled,
         };
         report.set_classes(exploration.classes(), guarantee);
+        if let Some(estimate) = exploration.estimate() {
+            report.set_estimate(estimate.into());
+        }
     });
     let dropped = context.dropped_stacks();
     let name = match &checker.strategy {

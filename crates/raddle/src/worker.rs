@@ -11,7 +11,7 @@ use raddle_engine::{Ending, Execution, SiteId, strategy};
 use raddle_report::{Failure, FailureKind, Report};
 
 use crate::checker::{Checker, Level, Strategy};
-use crate::phases::{Budget, Clock};
+use crate::phases::{Budget, Clock, Patience};
 use crate::run::Observer;
 use crate::shorten::{Shortening, Signature, first_plan};
 use crate::substrate::{Context, run_execution};
@@ -65,6 +65,11 @@ impl Worker<'_, '_> {
             if runs >= budget.executions || self.clock.is_past(budget.until) {
                 return false;
             }
+            if budget.patience == Patience::UntilEstimate
+                && self.context.with_exploration(|e| e.estimate().is_some())
+            {
+                return true;
+            }
             if !run_execution(&self.context, body, place) {
                 return true;
             }
@@ -72,9 +77,9 @@ impl Worker<'_, '_> {
                 .context
                 .with_exploration(|exploration| exploration.finish());
             if let Some(observer) = &mut self.observer
-                && self
-                    .context
-                    .with_exploration(|e| *e.ending() != Ending::Discarded && !e.retried())
+                && self.context.with_exploration(|e| {
+                    *e.ending() != Ending::Discarded && !e.retried() && !e.sampled()
+                })
             {
                 self.context
                     .with_execution(|execution, _| observer(execution));
@@ -163,6 +168,7 @@ impl Worker<'_, '_> {
             let budget = Budget {
                 executions,
                 until: None,
+                patience: Patience::Whole,
             };
             if self.explore(body, place, &budget, "directed") {
                 break;

@@ -22,6 +22,37 @@ pub enum Guarantee {
     Replayed,
 }
 
+/// How many classes there are, as far as samples tell.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[non_exhaustive]
+pub struct Estimate {
+    /// About so many.
+    pub classes: u64,
+    /// With a confidence of 95 %, so many at least,
+    pub low: u64,
+    /// and so many at most.
+    pub high: u64,
+    /// How many runs of the program it is based on, besides the executions that were counted.
+    pub samples: u64,
+}
+
+impl From<raddle_engine::Estimate> for Estimate {
+    fn from(estimate: raddle_engine::Estimate) -> Self {
+        let raddle_engine::Estimate {
+            classes,
+            low,
+            high,
+            samples,
+        } = estimate;
+        Estimate {
+            classes,
+            low,
+            high,
+            samples,
+        }
+    }
+}
+
 /// How a check was run; the part of a report that is known beforehand.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
@@ -62,6 +93,7 @@ pub struct Report {
     pub elapsed: Duration,
     classes: u64,
     guarantee: Guarantee,
+    estimate: Option<Estimate>,
     nothing_to_explore: bool,
 }
 
@@ -78,6 +110,7 @@ impl Report {
             elapsed: Duration::ZERO,
             classes: 0,
             guarantee: Guarantee::Sampled,
+            estimate: None,
             nothing_to_explore: false,
         }
     }
@@ -91,6 +124,16 @@ impl Report {
     pub fn set_classes(&mut self, classes: u64, guarantee: Guarantee) {
         self.classes = classes;
         self.guarantee = guarantee;
+    }
+
+    /// Fills in how many classes there are.
+    pub fn set_estimate(&mut self, estimate: Estimate) {
+        self.estimate = Some(estimate);
+    }
+
+    /// How many classes there are, if that was estimated.
+    pub fn estimate(&self) -> Option<Estimate> {
+        self.estimate
     }
 
     /// How many different executions, as partial orders, were run.

@@ -388,13 +388,6 @@ impl Sampler {
             (cost as f64).sqrt().recip()
         };
         let (mean, low, high) = interval(&round.totals, finest);
-        let whole = |rest: f64| counted.saturating_add(rest.round() as u64);
-        self.estimate = Some(Estimate {
-            classes: whole(mean),
-            low: whole(low),
-            high: whole(high),
-            samples: self.samples,
-        });
         let next = 2 * cost * DESCENTS as u64 / wanted as u64;
         let may_use = self.settings.runs.max(counted / SHARE);
         let goes_on = high - low > PRECISE * mean && self.samples - round.first + next <= may_use;
@@ -403,6 +396,13 @@ impl Sampler {
             round.totals.clear();
             round.before = self.samples;
         } else {
+            let whole = |rest: f64| counted.saturating_add(rest.round() as u64);
+            self.estimate = Some(Estimate {
+                classes: whole(mean),
+                low: whole(low),
+                high: whole(high),
+                samples: self.samples,
+            });
             self.going_on = None;
             self.next = counted.max(1).saturating_mul(AGAIN);
         }

@@ -3,12 +3,11 @@
 pub mod compare;
 mod docs;
 pub mod messages;
-pub mod monitors;
 pub mod parity;
 pub mod programs;
+pub mod published;
 pub mod random_objects;
 pub mod random_program;
-pub mod sized;
 mod told;
 
 use std::collections::BTreeSet;

@@ -3,13 +3,15 @@
 
 use raddle::FailureKind;
 use raddle::monitor::Discipline;
-use raddle::sync::{Arc, BinarySemaphore, Semaphore};
+use raddle::sync::BinarySemaphore;
 use raddle_tests::messages::{
     distributed_mutual_exclusion, selecting_buffer, selecting_readers_and_writers,
 };
-use raddle_tests::monitors::{continuing_readers_and_writers, urgent_readers_and_writers};
 use raddle_tests::programs::{
     baton, buffer_in_a_monitor, buffer_with_semaphores, dining, run_threads,
+};
+use raddle_tests::published::{
+    philosophers_with_semaphores, readers_and_writers_continuing, readers_and_writers_urgent,
 };
 use raddle_tests::{classes, exhaust};
 
@@ -23,20 +25,10 @@ fn readers_and_writers_with_semaphores() {
     assert_eq!(classes(baton), 21_744);
 }
 
-/// Philosophers with a semaphore for each fork, who may starve.
 #[test]
-fn philosophers_with_semaphores() {
+fn philosophers_with_semaphores_may_starve() {
     for count in 3..=9 {
-        let report = exhaust(move || {
-            let forks: Arc<Vec<_>> = Arc::new((0..count).map(|_| Semaphore::new(1)).collect());
-            run_threads(count, move |seat| {
-                let (left, right) = (&forks[seat], &forks[(seat + 1) % count]);
-                left.acquire();
-                right.acquire();
-                left.release();
-                right.release();
-            });
-        });
+        let report = exhaust(move || philosophers_with_semaphores(count));
         assert_eq!(report.classes(), (1 << count) - 1, "{count} philosophers");
         assert_eq!(report.failures.len(), 1);
         assert_eq!(report.failures[0].kind, FailureKind::Deadlock);
@@ -74,12 +66,12 @@ fn bounded_buffer_in_a_monitor() {
 
 #[test]
 fn readers_and_writers_in_an_urgent_monitor() {
-    assert_eq!(classes(urgent_readers_and_writers), 13_320);
+    assert_eq!(classes(readers_and_writers_urgent), 13_320);
 }
 
 #[test]
 fn readers_and_writers_in_a_continuing_monitor() {
-    assert_eq!(classes(continuing_readers_and_writers), 61_716);
+    assert_eq!(classes(readers_and_writers_continuing), 61_716);
 }
 
 #[test]

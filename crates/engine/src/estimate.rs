@@ -41,10 +41,15 @@ pub(crate) fn interval(samples: &[f64], finest: f64) -> (f64, f64, f64) {
     let squares: f64 = logarithms.map(|it| (it - centre).powi(2)).sum();
     let degrees = (count - 1.0).max(1.0);
     let variance = squares / degrees;
-    let error = (variance / count + variance * variance / (2.0 * degrees)).sqrt();
-    let width = (STOPPED_EARLY * student(samples.len()) * error).max(finest);
+    let error = variance / count;
+    let skew = variance * variance / (2.0 * degrees);
+    let width = |error: f64| (STOPPED_EARLY * student(samples.len()) * error.sqrt()).max(finest);
     let missed = variance / 2.0;
-    (mean, mean * (-width).exp(), mean * (width + missed).exp())
+    (
+        mean,
+        mean * (-width(error)).exp(),
+        mean * (width(error + skew) + missed).exp(),
+    )
 }
 
 /// How much wider an interval is than it seems if one stops when it is narrow.

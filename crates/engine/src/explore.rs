@@ -83,6 +83,11 @@ impl Exploration {
         self.counts_itself = false;
     }
 
+    /// Whether classes are counted by comparing executions.
+    pub fn compares_classes(&self) -> bool {
+        !self.counts_itself
+    }
+
     /// What has been counted so far, without the classes that were compared.
     pub fn counted(&self) -> Tally {
         Tally::new(self.executions, self.discarded, self.cut_short)

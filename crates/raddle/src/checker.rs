@@ -1,6 +1,7 @@
 //! What the user types to run a check.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -9,6 +10,7 @@ use raddle_engine::strategy::Reductions;
 use raddle_report::Report;
 
 use crate::check_name::RunningCheck;
+use crate::checkpoint::{Checkpoints, Every};
 use crate::environment::{self, Environment};
 use crate::run;
 use crate::substrate::Modelled;
@@ -208,6 +210,8 @@ pub struct Checker {
     pub(crate) known_schedules: bool,
     pub(crate) leaks: Level,
     pub(crate) watchdog: Duration,
+    pub(crate) workers: usize,
+    pub(crate) checkpoints: Checkpoints,
     pub(crate) name: Option<String>,
     pub(crate) only_estimate: bool,
 }
@@ -238,6 +242,8 @@ impl Checker {
             known_schedules: false,
             leaks: Level::default(),
             watchdog: Duration::from_secs(10),
+            workers: 1,
+            checkpoints: Checkpoints::default(),
             name: None,
             only_estimate: false,
         }
@@ -348,6 +354,48 @@ impl Checker {
         self
     }
 
+    /// How many OS threads run executions (1 by default, and for 0). Exhaustive searches share their
+    /// work, and find the same classes as one worker does; random ones share the number of executions,
+    /// each worker with random choices of its own. All other strategies use one.
+    ///
+    /// With several workers the body runs on several threads at the same time. Statics belong to each
+    /// execution as ever, but what raddle does not control and executions share, such as a file or a
+    /// std `Mutex` around a counter, is then shared by executions that run side by side; that is why
+    /// nobody but you should ask for it. Which failure is found first is chance.
+    pub fn workers(mut self, workers: usize) -> Self {
+        self.workers = workers.max(1);
+        self
+    }
+
+    /// Where an exhaustive search is saved from time to time, and when it is interrupted; beside the
+    /// schedules of the test by default, `target/raddle/BINARY/TEST.frontier`.
+    pub fn checkpoint(mut self, path: impl Into<PathBuf>) -> Self {
+        self.checkpoints.path = Some(path.into());
+        self
+    }
+
+    /// How long an exhaustive search runs between two checkpoints (10 seconds by default); no time at
+    /// all, [`Duration::ZERO`], turns them off.
+    pub fn checkpoint_every(mut self, time: Duration) -> Self {
+        self.checkpoints.every = Every::Time(time);
+        self
+    }
+
+    /// For raddle's own tests: a checkpoint after so many executions.
+    #[doc(hidden)]
+    pub fn checkpoint_every_executions(mut self, executions: u64) -> Self {
+        self.checkpoints.every = Every::Executions(executions.max(1));
+        self
+    }
+
+    /// Whether an exhaustive search goes on where it was interrupted, if it was (it starts anew by
+    /// default). The program and the settings must be those that were interrupted; `max_time` and
+    /// `max_executions` count from here, the report counts both parts.
+    pub fn resume(mut self, resume: bool) -> Self {
+        self.checkpoints.resume = resume;
+        self
+    }
+
     /// Leaves out classes of an exhaustive search that [`Reduction`] describes; can be given several
     /// times. What is left out may have failures of its own, so the report promises
     /// [`Guarantee::Reduced`](crate::Guarantee::Reduced) at most.
@@ -415,9 +463,8 @@ impl Checker {
     }
 
     /// Runs `body` many times and says what was found. Environment variables (`RADDLE_STRATEGY`,
-    /// `RADDLE_SEED`, `RADDLE_MAX_EXECUTIONS`, `RADDLE_MAX_TIME`, `RADDLE_WATCHDOG`, `RADDLE_REPLAY`)
-    /// go before the
-    /// settings made here.
+    /// `RADDLE_SEED`, `RADDLE_MAX_EXECUTIONS`, `RADDLE_MAX_TIME`, `RADDLE_WATCHDOG`, `RADDLE_WORKERS`,
+    /// `RADDLE_CHECKPOINT`, `RADDLE_RESUME`, `RADDLE_REPLAY`) go before the settings made here.
     ///
     /// # Panics
     ///

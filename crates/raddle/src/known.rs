@@ -48,15 +48,7 @@ pub(crate) fn run(
 ) -> Vec<Failure> {
     let mut failures: Vec<Failure> = Vec::new();
     for (index, known) in find(name).into_iter().enumerate() {
-        let replay = Checker {
-            strategy: Strategy::Replay(known.schedule.clone()),
-            max_executions: None,
-            max_time: None,
-            keep_going: false,
-            ..checker.clone()
-        };
-        let report = run::run(&replay, None, body, place, None);
-        let Some(mut failure) = report.failures.into_iter().next() else {
+        let Some(mut failure) = replay(checker, known.schedule.clone(), body, place) else {
             known.retire(name, None);
             continue;
         };
@@ -78,6 +70,24 @@ pub(crate) fn run(
         }
     }
     failures
+}
+
+/// What fails on a schedule.
+pub(crate) fn replay(
+    checker: &Checker,
+    schedule: Schedule,
+    body: &(dyn Fn() + Sync),
+    place: &'static Location<'static>,
+) -> Option<Failure> {
+    let replay = Checker {
+        strategy: Strategy::Replay(schedule),
+        max_executions: None,
+        max_time: None,
+        keep_going: false,
+        ..checker.clone()
+    };
+    let report = run::run(&replay, None, body, place, None);
+    report.failures.into_iter().next()
 }
 
 /// What is known of this check.

@@ -9,7 +9,11 @@ mod check_name;
 #[cfg(feature = "check")]
 mod checker;
 #[cfg(feature = "check")]
+mod checkpoint;
+#[cfg(feature = "check")]
 mod choose;
+#[cfg(feature = "check")]
+mod crew;
 #[cfg(feature = "check")]
 mod environment;
 pub mod hint;
@@ -17,6 +21,8 @@ pub mod hint;
 mod identity;
 #[cfg(feature = "check")]
 mod image;
+#[cfg(feature = "check")]
+mod interrupts;
 #[cfg(feature = "check")]
 mod known;
 mod label;
@@ -31,6 +37,8 @@ pub mod monitor;
 mod phases;
 mod plain;
 pub mod port;
+#[cfg(feature = "check")]
+mod resume;
 #[cfg(feature = "check")]
 mod run;
 #[cfg(feature = "check")]
@@ -48,6 +56,8 @@ pub mod time;
 mod watchdog;
 #[cfg(feature = "check")]
 mod worker;
+#[cfg(feature = "check")]
+mod workers;
 
 #[cfg(feature = "check")]
 #[doc(hidden)]

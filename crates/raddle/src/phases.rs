@@ -14,8 +14,35 @@ const ESTIMATE_EXECUTIONS: u64 = 4_000;
 /// One strategy with its share of the budget.
 pub(crate) struct Phase {
     pub(crate) name: &'static str,
-    pub(crate) strategy: Box<dyn raddle_engine::Strategy>,
+    /// Until the phase begins.
+    strategy: Option<Box<dyn raddle_engine::Strategy>>,
     pub(crate) budget: Budget,
+    pub(crate) helpers: Helpers,
+}
+
+impl Phase {
+    /// The strategy of the check's own worker, for the beginning of the phase.
+    pub(crate) fn take_strategy(&mut self) -> Box<dyn raddle_engine::Strategy> {
+        let strategy = self.strategy.take();
+        strategy.expect("a phase begins once")
+    }
+}
+
+fn boxed(
+    strategy: impl raddle_engine::Strategy + 'static,
+) -> Option<Box<dyn raddle_engine::Strategy>> {
+    Some(Box::new(strategy))
+}
+
+/// What other workers do in a phase.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Helpers {
+    /// There are none.
+    Nobody,
+    /// Take over parts of an exhaustive search.
+    Share,
+    /// Make random choices of their own.
+    Sample,
 }
 
 pub(crate) struct Budget {
@@ -46,8 +73,9 @@ pub(crate) fn phases(checker: &Checker, start: Instant) -> Vec<Phase> {
         until: time.map(|time| start + time),
         patience: Patience::Whole,
     };
-    let exhaustive = || Box::new(strategy::Exhaustive::reduced(checker.reductions));
-    let random = || Box::new(strategy::Random::new(checker.seed));
+    let search = || strategy::Exhaustive::reduced(checker.reductions);
+    let exhaustive = || boxed(search());
+    let random = || boxed(strategy::Random::new(checker.seed));
     match &checker.strategy {
         Strategy::Auto => {
             let whole = sampling();
@@ -61,11 +89,13 @@ pub(crate) fn phases(checker: &Checker, start: Instant) -> Vec<Phase> {
                     name: "exhaustive",
                     strategy: exhaustive(),
                     budget: half,
+                    helpers: Helpers::Share,
                 },
                 Phase {
                     name: "random",
                     strategy: random(),
                     budget: whole,
+                    helpers: Helpers::Sample,
                 },
             ]
         }
@@ -77,11 +107,12 @@ pub(crate) fn phases(checker: &Checker, start: Instant) -> Vec<Phase> {
             };
             vec![Phase {
                 name: "exhaustive",
-                strategy: Box::new(exhaustive().sampling(sampling)),
+                strategy: boxed(search().sampling(sampling)),
                 budget: Budget {
                     patience: Patience::UntilEstimate,
                     ..ending()
                 },
+                helpers: Helpers::Nobody,
             }]
         }
         Strategy::Exhaustive => {
@@ -89,6 +120,7 @@ pub(crate) fn phases(checker: &Checker, start: Instant) -> Vec<Phase> {
                 name: "exhaustive",
                 strategy: exhaustive(),
                 budget: ending(),
+                helpers: Helpers::Share,
             }]
         }
         Strategy::Random => {
@@ -96,30 +128,34 @@ pub(crate) fn phases(checker: &Checker, start: Instant) -> Vec<Phase> {
                 name: "random",
                 strategy: random(),
                 budget: sampling(),
+                helpers: Helpers::Sample,
             }]
         }
         Strategy::Enumerate => {
-            let strategy = Box::new(strategy::Enumerate::new());
+            let strategy = boxed(strategy::Enumerate::new());
             vec![Phase {
                 name: "enumerate",
                 strategy,
                 budget: ending(),
+                helpers: Helpers::Nobody,
             }]
         }
         Strategy::EnumeratePrivateFirst => {
-            let strategy = Box::new(strategy::Enumerate::private_first());
+            let strategy = boxed(strategy::Enumerate::private_first());
             vec![Phase {
                 name: "enumerate",
                 strategy,
                 budget: ending(),
+                helpers: Helpers::Nobody,
             }]
         }
         Strategy::Replay(schedule) => {
-            let strategy = Box::new(strategy::Replay::new(schedule.clone()));
+            let strategy = boxed(strategy::Replay::new(schedule.clone()));
             vec![Phase {
                 name: "replay",
                 strategy,
                 budget: ending(),
+                helpers: Helpers::Nobody,
             }]
         }
     }

@@ -1,24 +1,26 @@
 //! Running a check: its phases one after the other, and the report.
 
 use std::panic::Location;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use raddle_engine::strategy::Reductions;
 use raddle_engine::{CheckName, Execution, Exploration, Limits};
-use raddle_report::{Failure, FailureKind, Guarantee, Report, Search};
+use raddle_report::{Failure, FailureKind, Guarantee, Report};
 
 use crate::checker::{Checker, Strategy};
 use crate::known;
 use crate::last_words::LastWords;
-use crate::phases::{Clock, phases};
+use crate::phases::phases;
+use crate::resume::SavedSearch;
 use crate::saved;
 use crate::substrate::{Context, install_hook, install_overflow_handler};
 use crate::watchdog;
 use crate::worker::Worker;
+use crate::workers::{self, Job};
 
 /// Sees every execution that counts when it has stopped.
-pub(crate) type Observer<'a> = &'a mut dyn FnMut(&Execution);
+pub(crate) type Observer<'a> = &'a mut (dyn FnMut(&Execution) + Send);
 
 /// Runs the check.
 pub(crate) fn run(
@@ -31,9 +33,8 @@ pub(crate) fn run(
     install_hook();
     install_overflow_handler();
     let start = Instant::now();
-    let report = Report::new(Search::new(checker.strategy.to_string(), checker.seed));
     let mut phases = phases(checker, start).into_iter().peekable();
-    let first = phases.next().expect("every strategy has a phase");
+    let mut first = phases.next().expect("every strategy has a phase");
     let known = match &name {
         Some(name) if checker.known_schedules && !checker.replays() => {
             known::run(checker, name, body, place)
@@ -43,25 +44,20 @@ pub(crate) fn run(
     let limits = Limits {
         max_events: checker.max_events,
     };
-    let mut exploration = Exploration::new(first.strategy, limits);
+    let mut exploration = Exploration::new(first.take_strategy(), limits);
     if phases.peek().is_some() {
         exploration.compare_classes();
     }
     let context = Context::new(exploration, checker.stack_size, checker.modelled);
-    let clock = Clock::new();
-    let mut worker = Worker {
-        checker,
-        context,
-        report,
-        clock,
-        observer,
-        seen: known
-            .iter()
-            .map(|it| (it.kind, it.message.clone()))
-            .collect(),
-        suspects: Vec::new(),
-        found: None,
+    let observer = observer.map(Mutex::new);
+    let observe = |execution: &Execution| {
+        if let Some(observer) = &observer {
+            observer.lock().unwrap_or_else(PoisonError::into_inner)(execution);
+        }
     };
+    let mut worker = Worker::new(checker, context);
+    worker.observer = observer.as_ref().map(|_| &observe as _);
+    worker.seen = known.iter().map(Failure::gist).collect();
     let found = !known.is_empty();
     worker.report.failures = known;
     if found && !checker.keep_going {
@@ -74,24 +70,35 @@ pub(crate) fn run(
         search: checker.strategy.to_string(),
         check: name.clone(),
     });
+    let job = Job {
+        checker,
+        body,
+        place,
+        words: &words,
+    };
+    let search = SavedSearch::open(&mut worker, job, name.as_ref(), &mut first.budget);
     worker.context.set_last_words(&words);
     let progress = worker.context.progress();
-    let watch = watchdog::watch(progress, checker.watchdog, words);
-    let mut stopped = worker.explore(body, place, &first.budget, first.name);
-    for phase in phases {
+    let watch = watchdog::watch(progress, checker.watchdog, Arc::clone(&words));
+    let saving = search.saving();
+    let (mut stopped, end) = workers::explore(&mut worker, job, &first, saving);
+    for mut phase in phases {
         if stopped {
             break;
         }
         worker.context.with_exploration(|exploration| {
-            exploration.world().set_strategy(phase.strategy);
+            exploration.world().set_strategy(phase.take_strategy());
         });
-        stopped = worker.explore(body, place, &phase.budget, phase.name);
+        (stopped, _) = workers::explore(&mut worker, job, &phase, None);
     }
+    search.close(&mut worker, end);
     if !stopped {
         worker.confirm(body, place);
     }
     drop(watch);
-    finish(worker, name, start)
+    let mut report = finish(worker, name, start);
+    report.elapsed += search.before();
+    report
 }
 
 /// Takes stock.
@@ -100,6 +107,7 @@ fn finish(worker: Worker<'_, '_>, name: Option<CheckName>, start: Instant) -> Re
         checker,
         context,
         mut report,
+        dropped_stacks,
         ..
     } = worker;
     context.with_exploration(|exploration| {
@@ -118,7 +126,7 @@ fn finish(worker: Worker<'_, '_>, name: Option<CheckName>, start: Instant) -> Re
             report.set_estimate(estimate.into());
         }
     });
-    let dropped = context.dropped_stacks();
+    let dropped = context.dropped_stacks() + dropped_stacks;
     let name = match &checker.strategy {
         Strategy::Replay(schedule) => schedule.check.clone(),
         _ => name,

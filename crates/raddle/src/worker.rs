@@ -1,23 +1,26 @@
 //! One worker: runs executions and collects what is wrong with them.
 
 use std::panic::Location;
+use std::sync::Arc;
 
 use raddle_engine::check::Finding;
 use raddle_engine::check::leak;
 use raddle_engine::check::lock_order::{self, LockOrder};
 use raddle_engine::object::Object;
 use raddle_engine::strategy::Planned;
-use raddle_engine::{Ending, Execution, SiteId, strategy};
-use raddle_report::{Failure, FailureKind, Report};
+use raddle_engine::{Ending, Execution, Exploration, SiteId, Tally, strategy};
+use raddle_report::{Failure, FailureKind, Report, Search};
 
 use crate::checker::{Checker, Level, Strategy};
+use crate::checkpoint::Part;
+use crate::crew::{Crew, End};
 use crate::phases::{Budget, Clock, Patience};
-use crate::run::Observer;
 use crate::shorten::{Shortening, Signature, first_plan};
 use crate::substrate::{Context, run_execution};
+use crate::workers;
 
 /// With `keep_going`, a search that has found this many different failures has found enough.
-const MAX_FAILURES: usize = 100;
+pub(crate) const MAX_FAILURES: usize = 100;
 
 /// With `keep_going`, so many failures at most are told as shortly as possible.
 const MAX_SHORTENED: usize = 16;
@@ -33,13 +36,35 @@ pub(crate) struct Worker<'a, 'o> {
     pub(crate) context: Context,
     pub(crate) report: Report,
     pub(crate) clock: Clock,
-    pub(crate) observer: Option<Observer<'o>>,
+    pub(crate) observer: Option<&'o (dyn Fn(&Execution) + Sync)>,
+    /// Its place among several workers.
+    pub(crate) seat: Option<Seat>,
     /// Failures as they were found.
     pub(crate) seen: Vec<(FailureKind, String)>,
     /// Places where threads take locks in different orders.
     pub(crate) suspects: Vec<Vec<SiteId>>,
     /// A failure that was just added to the report.
-    pub(crate) found: Option<Found>,
+    found: Option<Found>,
+    /// How many stacks other workers had to drop.
+    pub(crate) dropped_stacks: usize,
+}
+
+/// One place among several workers.
+pub(crate) struct Seat {
+    crew: Arc<Crew>,
+    number: usize,
+    /// For checkpoints.
+    clock: Clock,
+}
+
+impl Seat {
+    pub(crate) fn new(crew: &Arc<Crew>, number: usize) -> Self {
+        Seat {
+            crew: Arc::clone(crew),
+            number,
+            clock: Clock::new(),
+        }
+    }
 }
 
 /// What it takes to find a shorter story.
@@ -49,7 +74,29 @@ pub(crate) struct Found {
     cost: (usize, usize),
 }
 
-impl Worker<'_, '_> {
+impl<'a> Worker<'a, '_> {
+    /// A worker that has found nothing yet.
+    pub(crate) fn new(checker: &'a Checker, context: Context) -> Self {
+        Worker {
+            checker,
+            context,
+            report: Report::new(Search::new(checker.strategy.to_string(), checker.seed)),
+            clock: Clock::new(),
+            observer: None,
+            seat: None,
+            seen: Vec::new(),
+            suspects: Vec::new(),
+            found: None,
+            dropped_stacks: 0,
+        }
+    }
+
+    /// Adds failures that were known before.
+    pub(crate) fn add_known(&mut self, failures: Vec<Failure>) {
+        self.seen.extend(failures.iter().map(Failure::gist));
+        self.report.failures.extend(failures);
+    }
+
     /// Runs one phase; whether the whole check is over.
     pub(crate) fn explore(
         &mut self,
@@ -63,6 +110,7 @@ impl Worker<'_, '_> {
                 .context
                 .with_exploration(|e| e.executions() + e.discarded());
             if runs >= budget.executions || self.clock.is_past(budget.until) {
+                self.tell_all(End::Budget);
                 return false;
             }
             if budget.patience == Patience::UntilEstimate
@@ -70,22 +118,38 @@ impl Worker<'_, '_> {
             {
                 return true;
             }
+            if let Some(seat) = &self.seat {
+                if let Some(end) = seat.crew.ended() {
+                    return end == End::Failure;
+                }
+                if !seat.crew.may_run() {
+                    self.tell_all(End::Budget);
+                    return false;
+                }
+            }
             if !run_execution(&self.context, body, place) {
-                return true;
+                if self.takes_over() {
+                    continue;
+                }
+                let end = self.seat.as_ref().and_then(|seat| seat.crew.ended());
+                return matches!(end, None | Some(End::Exhausted | End::Failure));
             }
             let mut finding = self
                 .context
                 .with_exploration(|exploration| exploration.finish());
-            if let Some(observer) = &mut self.observer
-                && self.context.with_exploration(|e| {
-                    *e.ending() != Ending::Discarded && !e.retried() && !e.sampled()
-                })
+            let counts = self.context.with_exploration(|e| !e.retried() && !e.sampled());
+            if let Some(observer) = self.observer
+                && counts
+                && (self.context).with_exploration(|e| *e.ending() != Ending::Discarded)
             {
                 self.context
                     .with_execution(|execution, _| observer(execution));
             }
             if finding.is_none() {
                 finding = self.context.sweep().map(Finding::Panic);
+            }
+            if !counts {
+                self.give_back();
             }
             if self.context.with_exploration(|e| e.retried()) {
                 self.context.clean_up();
@@ -105,10 +169,59 @@ impl Worker<'_, '_> {
                 }
             }
             self.context.clean_up();
+            if over && let Some(seat) = &self.seat {
+                seat.crew.end(End::Failure, seat.number);
+            }
             self.shorten(body, place);
             if over {
                 return true;
             }
+            self.pause();
+        }
+    }
+
+    /// What several workers have to see to between two executions.
+    #[inline]
+    fn pause(&mut self) {
+        let Some(seat) = &mut self.seat else { return };
+        let (report, exploration) = (&self.report, &self.context);
+        exploration.with_exploration(|exploration| {
+            let counted = exploration.counted();
+            seat.crew.publish(seat.number, counted.executions);
+            if let Some(search) = exploration.world().exhaustive() {
+                let part = || part(&counted, report);
+                seat.crew.pause(seat.number, &mut seat.clock, search, part);
+            }
+        });
+    }
+
+    /// Takes over a part of what other workers have left, if there is any; waits for it if need be.
+    fn takes_over(&mut self) -> bool {
+        let Some(seat) = &self.seat else { return false };
+        seat.crew.give_back();
+        let counted = self.context.with_exploration(|e| e.counted());
+        let part = part(&counted, &self.report);
+        let Some(item) = seat.crew.next_item(seat.number, part) else {
+            return false;
+        };
+        self.take_over(vec![item]);
+        true
+    }
+
+    /// An execution did not count.
+    fn give_back(&self) {
+        if let Some(seat) = &self.seat {
+            seat.crew.give_back();
+        }
+    }
+
+    /// Nobody goes on, if the work is shared.
+    fn tell_all(&self, end: End) {
+        let is_shared = |e: &mut Exploration| e.world().exhaustive().is_some();
+        if let Some(seat) = &self.seat
+            && self.context.with_exploration(is_shared)
+        {
+            seat.crew.end(end, seat.number);
         }
     }
 
@@ -232,10 +345,15 @@ impl Worker<'_, '_> {
 
     fn named_failure(&self, finding: &Finding, name: &'static str) -> Failure {
         let mut failure = self.context.failure(finding);
+        let worker = self.seat.as_ref().map_or(0, |seat| seat.number);
         failure.search = match name {
-            "random" => format!("random, seed {}", self.checker.seed),
+            "random" => format!("random, seed {}", workers::seed(self.checker.seed, worker)),
             name => name.to_owned(),
         };
+        if let Some(seat) = &self.seat {
+            seat.crew.publish(seat.number, failure.execution);
+            failure.execution = seat.crew.executions();
+        }
         failure
     }
 
@@ -253,6 +371,20 @@ impl Worker<'_, '_> {
         !self.checker.keep_going
             || matches!(finding, Finding::Nondeterminism(_))
             || self.report.failures.len() >= MAX_FAILURES
+    }
+}
+
+/// What a worker has counted, for a checkpoint.
+pub(crate) fn part(counted: &Tally, report: &Report) -> Part {
+    let failures = report.failures.iter();
+    Part {
+        executions: counted.executions,
+        discarded: counted.discarded,
+        cut_short: counted.cut_short,
+        failures: failures
+            .map(|failure| failure.schedule.to_token())
+            .collect(),
+        items: Vec::new(),
     }
 }
 

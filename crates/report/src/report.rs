@@ -89,6 +89,8 @@ pub struct Report {
     pub failures: Vec<Failure>,
     /// What went well, and may not do so for ever; each with an execution that shows it.
     pub warnings: Vec<Failure>,
+    /// What to type to go on with a search that was interrupted before its end.
+    pub resume: Option<String>,
     /// How long it took.
     pub elapsed: Duration,
     classes: u64,
@@ -107,6 +109,7 @@ impl Report {
             exhausted: false,
             failures: Vec::new(),
             warnings: Vec::new(),
+            resume: None,
             elapsed: Duration::ZERO,
             classes: 0,
             guarantee: Guarantee::Sampled,
@@ -166,6 +169,10 @@ impl Report {
                 Paint::Colours => eprintln!("warning: {}", warning.coloured()),
             }
         }
+        if let Some(command) = &self.resume {
+            let classes = counted(self.classes, "class", "classes");
+            eprintln!("raddle: interrupted after {classes}; continue with {command}");
+        }
     }
 }
 
@@ -190,6 +197,9 @@ impl fmt::Display for Report {
             Guarantee::Replayed => write!(f, "one schedule was replayed")?,
         }
         write!(f, " ({}, {:.1?})", self.search.strategy, self.elapsed)?;
+        if let Some(command) = &self.resume {
+            write!(f, "\ninterrupted after {classes}; continue with {command}")?;
+        }
         for failure in &self.failures {
             write!(f, "\n\n{failure}")?;
         }

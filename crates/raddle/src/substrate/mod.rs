@@ -45,6 +45,7 @@ pub(crate) use modelled::Modelled;
 pub(crate) use overflow::install as install_overflow_handler;
 pub(crate) use panics::install_hook;
 pub(crate) use progress::Progress;
+pub(crate) use sites::Places;
 pub(crate) use things::Made;
 
 thread_local! {
@@ -119,12 +120,27 @@ impl Context {
             last_panics: RefCell::default(),
             stamp: Cell::new(0),
             stamps: RefCell::new(Stamps::new()),
-            sites: RefCell::new(Sites::new()),
+            sites: RefCell::new(Sites::new(Arc::default())),
             locations: RefCell::default(),
             objects: RefCell::default(),
             statics: RefCell::default(),
             locals: RefCell::default(),
         }
+    }
+
+    /// Calls places what other workers of the same check call them. Before the first execution.
+    pub(crate) fn share_places(&self, places: &Arc<Places>) {
+        *self.sites.borrow_mut() = Sites::new(Arc::clone(places));
+    }
+
+    /// The places that the workers of the check have seen.
+    pub(crate) fn places(&self) -> Arc<Places> {
+        Arc::clone(self.sites.borrow().places())
+    }
+
+    /// What has been counted, when there is nothing more to run.
+    pub(crate) fn into_exploration(self) -> Exploration {
+        self.exploration.into_inner()
     }
 
     /// Reads or changes the exploration. Never call user code from `use_it`.
@@ -312,7 +328,7 @@ impl Context {
 
 impl Names for Context {
     fn place(&self, site: SiteId) -> Option<Place> {
-        self.sites.borrow().place(site).map(place)
+        self.sites.borrow().places().place(site)
     }
 
     fn object(&self, index: usize) -> (&str, Option<Place>) {

@@ -1,0 +1,234 @@
+//! A phase that several workers run side by side, each on an OS thread of its own.
+//!
+//! The worker of the check itself is one of them. The others come for one phase; what they have found
+//! and counted, and what they have left to run, becomes that of the first.
+
+use std::panic::{Location, resume_unwind};
+use std::sync::Arc;
+
+use raddle_engine::frontier::Item;
+use raddle_engine::strategy::{Exhaustive, Random};
+use raddle_engine::{Exploration, Limits, SiteId, Tally};
+use raddle_report::{Failure, Report};
+
+use crate::checker::Checker;
+use crate::checkpoint::Saving;
+use crate::crew::{Crew, End};
+use crate::last_words::LastWords;
+use crate::phases::{Budget, Helpers, Phase};
+use crate::substrate::Context;
+use crate::watchdog;
+use crate::worker::{MAX_FAILURES, Seat, Worker};
+
+/// What is run.
+#[derive(Clone, Copy)]
+pub(crate) struct Job<'a> {
+    pub(crate) checker: &'a Checker,
+    pub(crate) body: &'a (dyn Fn() + Sync),
+    pub(crate) place: &'static Location<'static>,
+    pub(crate) words: &'a Arc<LastWords>,
+}
+
+/// What a helper has done.
+struct Harvest {
+    tally: Tally,
+    report: Report,
+    suspects: Vec<Vec<SiteId>>,
+    dropped_stacks: usize,
+    left: Vec<Item>,
+}
+
+/// Runs a phase whose strategy the worker has; whether the whole check is over. Why it has ended is
+/// known if work was shared.
+pub(crate) fn explore<'a>(
+    worker: &mut Worker<'a, '_>,
+    job: Job<'a>,
+    phase: &Phase,
+    saving: Option<&Arc<Saving>>,
+) -> (bool, Option<End>) {
+    let Phase { name, helpers, .. } = *phase;
+    let size = match helpers {
+        Helpers::Nobody => 1,
+        Helpers::Share | Helpers::Sample => job.checker.workers,
+    };
+    let saving = saving.filter(|_| helpers == Helpers::Share);
+    if size == 1 && saving.is_none() {
+        let over = worker.explore(job.body, job.place, &phase.budget, name);
+        return (over, None);
+    }
+    let done = worker
+        .context
+        .with_exploration(|e| e.executions() + e.discarded());
+    let left = phase.budget.executions.saturating_sub(done);
+    let is_shared = helpers == Helpers::Share;
+    let shared = (is_shared && phase.budget.executions < u64::MAX).then_some(left);
+    let crew = Crew::new(size, shared, worker.context.places(), saving.cloned());
+    let crew = Arc::new(crew);
+    // Those who share take from one budget, the others have a budget each.
+    let share = |number: usize| {
+        let (part, rest) = (left / size as u64, left % size as u64);
+        match is_shared {
+            true => u64::MAX,
+            false => part + u64::from((number as u64) < rest),
+        }
+    };
+    let budget = |executions| Budget {
+        executions,
+        until: phase.budget.until,
+        patience: phase.budget.patience,
+    };
+    let own = budget(match is_shared {
+        true => u64::MAX,
+        false => done + share(0),
+    });
+    let observer = worker.observer;
+    let compares = worker.context.with_exploration(|e| e.compares_classes());
+    let over = std::thread::scope(|scope| {
+        let stop = StopOnPanic(&crew);
+        let others: Vec<_> = (1..size)
+            .map(|number| {
+                let (crew, budget) = (Arc::clone(&crew), budget(share(number)));
+                let thread = std::thread::Builder::new().name(format!("raddle worker {number}"));
+                let run = move || {
+                    let stop = StopOnPanic(&crew);
+                    let mut helper = helper(job, helpers, compares, &crew, number);
+                    helper.observer = observer;
+                    let harvest = harvest(helper, job, &budget, name);
+                    drop(stop);
+                    harvest
+                };
+                thread.spawn_scoped(scope, run).unwrap_or_else(|error| {
+                    panic!("raddle: worker {number} could not be started: {error}")
+                })
+            })
+            .collect();
+        worker.seat = Some(Seat::new(&crew, 0));
+        let mut over = worker.explore(job.body, job.place, &own, name);
+        worker.seat = None;
+        drop(stop);
+        let first = crew.first_to_fail();
+        if first.is_some_and(|first| first != 0) {
+            worker.report.failures.clear();
+        }
+        for (number, helper) in (1..).zip(others) {
+            let mut harvest = helper.join().unwrap_or_else(|panic| resume_unwind(panic));
+            if first.is_some_and(|first| first != number) {
+                harvest.report.failures.clear();
+            }
+            over |= !harvest.report.failures.is_empty() && !job.checker.keep_going;
+            worker.absorb(harvest);
+        }
+        over
+    });
+    worker.take_over(crew.untaken());
+    let end = crew.ended().filter(|_| is_shared);
+    (over || end == Some(End::Failure), end)
+}
+
+/// Nobody waits for a worker that will not come back.
+struct StopOnPanic<'a>(&'a Crew);
+
+impl Drop for StopOnPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.end(End::Failure, usize::MAX);
+        }
+    }
+}
+
+/// A worker that helps with one phase.
+fn helper<'a, 'o>(
+    job: Job<'a>,
+    helpers: Helpers,
+    compares: bool,
+    crew: &Arc<Crew>,
+    number: usize,
+) -> Worker<'a, 'o> {
+    let checker = job.checker;
+    let limits = Limits {
+        max_events: checker.max_events,
+    };
+    let strategy: Box<dyn raddle_engine::Strategy> = match helpers {
+        Helpers::Sample => Box::new(Random::new(seed(checker.seed, number))),
+        _ => Box::new(Exhaustive::idle(checker.reductions)),
+    };
+    let mut exploration = Exploration::new(strategy, limits);
+    if compares {
+        exploration.compare_classes();
+    }
+    let context = Context::new(exploration, checker.stack_size, checker.modelled);
+    context.share_places(crew.places());
+    context.set_last_words(job.words);
+    let mut worker = Worker::new(checker, context);
+    worker.seat = Some(Seat::new(crew, number));
+    worker
+}
+
+/// The seed of a worker's random choices; the first has the one that was asked for.
+pub(crate) fn seed(seed: u64, worker: usize) -> u64 {
+    seed ^ (worker as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+fn harvest(
+    mut worker: Worker<'_, '_>,
+    job: Job<'_>,
+    budget: &Budget,
+    name: &'static str,
+) -> Harvest {
+    let progress = worker.context.progress();
+    let watch = watchdog::watch(progress, job.checker.watchdog, Arc::clone(job.words));
+    worker.explore(job.body, job.place, budget, name);
+    drop(watch);
+    let left = worker.context.with_exploration(|exploration| {
+        let search = exploration.world().exhaustive();
+        search.map(Exhaustive::give_all).unwrap_or_default()
+    });
+    Harvest {
+        left,
+        report: worker.report,
+        suspects: worker.suspects,
+        dropped_stacks: worker.context.dropped_stacks(),
+        tally: worker.context.into_exploration().into_tally(),
+    }
+}
+
+impl Worker<'_, '_> {
+    /// What a helper has done counts as done by this worker.
+    fn absorb(&mut self, harvest: Harvest) {
+        self.context
+            .with_exploration(|exploration| exploration.absorb(harvest.tally));
+        self.take_over(harvest.left);
+        merge(&mut self.report.failures, harvest.report.failures);
+        merge(&mut self.report.warnings, harvest.report.warnings);
+        self.seen = self.report.failures.iter().map(Failure::gist).collect();
+        for places in harvest.suspects {
+            if !self.suspects.contains(&places) {
+                self.suspects.push(places);
+            }
+        }
+        self.dropped_stacks += harvest.dropped_stacks;
+    }
+
+    /// What others have left to run is left to this worker.
+    pub(crate) fn take_over(&mut self, items: Vec<Item>) {
+        self.context.with_exploration(|exploration| {
+            if let Some(search) = exploration.world().exhaustive() {
+                items.into_iter().for_each(|item| search.take(item));
+            }
+        });
+    }
+}
+
+/// Adds what is not there yet, in the order it was found.
+fn merge(failures: &mut Vec<Failure>, others: Vec<Failure>) {
+    for other in others {
+        if failures
+            .iter()
+            .all(|failure| failure.gist() != other.gist())
+        {
+            failures.push(other);
+        }
+    }
+    failures.sort_by_key(|failure| failure.execution);
+    failures.truncate(MAX_FAILURES);
+}

@@ -8,7 +8,7 @@ use raddle_engine::check::Finding;
 use raddle_engine::check::leak;
 use raddle_engine::check::lock_order::{self, LockOrder};
 use raddle_engine::object::Object;
-use raddle_engine::strategy::{Planned, Reductions};
+use raddle_engine::strategy::{Bound, Planned, Reductions};
 use raddle_engine::{CheckName, Ending, Execution, Exploration, Limits, SiteId, strategy};
 use raddle_report::{Failure, FailureKind, Guarantee, Report, Search};
 
@@ -133,7 +133,13 @@ fn phases(checker: &Checker, start: Instant) -> Vec<Phase> {
         executions: executions.unwrap_or(u64::MAX),
         until: time.map(|time| start + time),
     };
-    let exhaustive = || Box::new(strategy::Exhaustive::reduced(checker.reductions));
+    let exhaustive = || {
+        let search = strategy::Exhaustive::reduced(checker.reductions);
+        Box::new(match checker.preemptions {
+            Some(preemptions) => search.bounded(preemptions),
+            None => search,
+        })
+    };
     let random = || Box::new(strategy::Random::new(checker.seed));
     match &checker.strategy {
         Strategy::Auto => {
@@ -170,7 +176,11 @@ fn phases(checker: &Checker, start: Instant) -> Vec<Phase> {
             }]
         }
         Strategy::Enumerate => {
-            let strategy = Box::new(strategy::Enumerate::new());
+            let strategy = match checker.preemptions {
+                Some(preemptions) => strategy::Enumerate::bounded(preemptions),
+                None => strategy::Enumerate::new(),
+            };
+            let strategy = Box::new(strategy);
             vec![Phase {
                 name: "enumerate",
                 strategy,
@@ -227,9 +237,11 @@ impl Worker<'_, '_> {
         name: &'static str,
     ) -> bool {
         loop {
-            let runs = self
-                .context
-                .with_exploration(|e| e.executions() + e.discarded());
+            let counts_attempts = !self.checker.replays();
+            let runs = self.context.with_exploration(|e| {
+                let attempts = if counts_attempts { e.attempts() } else { 0 };
+                e.executions() + e.discarded() + attempts
+            });
             if runs >= budget.executions || self.clock.is_past(budget.until) {
                 return false;
             }
@@ -433,7 +445,12 @@ impl Worker<'_, '_> {
                 Strategy::Replay(_) => Guarantee::Replayed,
                 _ if exploration.exhausted() && reduced => Guarantee::Reduced,
                 _ if report.exhausted => Guarantee::Exhaustive,
-                _ => Guarantee::Sampled,
+                _ if reduced => Guarantee::Sampled,
+                _ => match exploration.bounded() {
+                    Some(Bound::Preemptions(preemptions)) => Guarantee::Bounded { preemptions },
+                    Some(Bound::Delays(delays)) => Guarantee::Delayed { delays },
+                    None => Guarantee::Sampled,
+                },
             };
             report.set_classes(exploration.classes(), guarantee);
         });

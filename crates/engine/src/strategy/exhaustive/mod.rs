@@ -11,6 +11,7 @@
 //! Memory grows with the depth of the tree, never with its size.
 
 mod binding;
+mod bound;
 mod clocks;
 mod frame;
 pub(crate) mod graph;
@@ -21,6 +22,7 @@ mod revisit;
 mod undo;
 
 use binding::Binding;
+use bound::Bound;
 use frame::{Branch, Change, Frame, MayBeOpen};
 use graph::Kind;
 
@@ -28,8 +30,9 @@ pub use reduce::Reductions;
 
 use super::{Choice, Divergence, Strategy};
 use crate::event::{EventId, Operation, ThreadId};
+use crate::execution::Execution;
 use crate::memory::sc::linearise;
-use crate::world::State;
+use crate::world::{Ending, State};
 
 /// Runs every class of executions exactly once.
 #[derive(Debug, Default)]
@@ -42,6 +45,11 @@ pub struct Exhaustive {
     extending: bool,
     started: bool,
     reductions: Reductions,
+    bound: Option<Bound>,
+    /// Whether something was left out because it is not within the bound.
+    left_out: bool,
+    /// Whether the last execution was not within the bound.
+    exceeded: bool,
 }
 
 impl Exhaustive {
@@ -55,6 +63,14 @@ impl Exhaustive {
         Exhaustive {
             reductions,
             ..Self::default()
+        }
+    }
+
+    /// The same search for classes that can be run with at most so many preemptions.
+    pub fn bounded(self, preemptions: u32) -> Self {
+        Exhaustive {
+            bound: Some(Bound { preemptions }),
+            ..self
         }
     }
 
@@ -78,10 +94,18 @@ impl Exhaustive {
                 } => self.start_revisit(meeting, newest, Some(companions)),
                 change => frame.make(change),
             }
-            if self.settle() {
+            if self.settle() && !self.is_out_of_bounds() {
                 return true;
             }
         }
+    }
+
+    /// Whether nothing within the bound is made from the top graph.
+    fn is_out_of_bounds(&mut self) -> bool {
+        let frame = self.frames.last().expect("a graph was just made");
+        let excluded = self.bound.is_some_and(|bound| bound.excludes(&frame.graph));
+        self.left_out |= excluded;
+        excluded
     }
 
     fn start_revisit(&mut self, receive: EventId, send: EventId, companions: Option<u32>) {
@@ -140,6 +164,10 @@ impl Exhaustive {
         }
         frame.in_order = true;
         true
+    }
+
+    fn is_done(&self) -> bool {
+        self.started && self.frames.iter().all(|frame| frame.branches.is_empty())
     }
 
     /// Called at every step past the replayed part.
@@ -221,7 +249,9 @@ impl Exhaustive {
         match *state.pending(here) {
             Operation::Begin => frame.push_plain(thread, Kind::Begin),
             Operation::Yield | Operation::Sleep { .. } | Operation::Fence { .. } => {
+                let makes_way = state.pending(here).makes_way();
                 frame.push_plain(thread, Kind::Local);
+                frame.graph.note_making_way(thread, makes_way);
             }
             Operation::Spawn => {
                 let child = frame.push_spawn(thread, state.pending_site(here));
@@ -347,8 +377,30 @@ impl Strategy for Exhaustive {
         Ok(())
     }
 
+    /// What the search has run counts if its class is within the bound. The order of the run is one of
+    /// those that the class has.
+    fn end(&mut self, execution: &Execution, ending: &Ending) {
+        self.exceeded = false;
+        let Some(bound) = self.bound else { return };
+        let whole = matches!(ending, Ending::Complete | Ending::Deadlock);
+        if whole && execution.preemptions > bound.preemptions {
+            let frame = self.frames.last().expect("a run has a frame");
+            self.exceeded = !bound.includes(&frame.graph);
+            self.left_out |= self.exceeded;
+        }
+    }
+
+    fn retries(&self) -> bool {
+        self.exceeded
+    }
+
     fn exhausted(&self) -> bool {
-        self.started && self.frames.iter().all(|frame| frame.branches.is_empty())
+        self.is_done() && !self.left_out
+    }
+
+    fn bounded(&self) -> Option<super::Bound> {
+        let bound = self.bound.filter(|_| self.is_done() && self.left_out)?;
+        Some(super::Bound::Preemptions(bound.preemptions))
     }
 
     /// A send that comes after an `assume` may revisit the receive that made it fail.

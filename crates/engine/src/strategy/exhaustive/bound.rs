@@ -38,7 +38,7 @@ mod search;
 use super::clocks::join;
 use super::graph::Graph;
 use super::revisit::is_settled_choice;
-use crate::event::ThreadId;
+use crate::event::{EventId, ThreadId};
 use outline::{Extent, Outline};
 
 /// A part whose cost is not known after so many steps of looking is not left out.
@@ -52,10 +52,12 @@ pub(super) struct Bound {
 
 impl Bound {
     /// Whether nothing that is made from this graph is within the bound.
-    pub(super) fn excludes(self, graph: &Graph) -> bool {
+    /// Its operations can be run in this order.
+    pub(super) fn excludes(self, graph: &Graph, order: &[EventId]) -> bool {
         let settled = graph.settled();
         let outline = Outline::of(graph, Extent::Part(&settled));
-        outline.costs_at_most(self.preemptions, MAX_EFFORT) == Some(false)
+        outline.preemptions_of(order) > self.preemptions
+            && outline.costs_at_most(self.preemptions, MAX_EFFORT) == Some(false)
     }
 
     /// Whether the graph, which is that of a whole execution, is within the bound.

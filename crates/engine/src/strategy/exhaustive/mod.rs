@@ -103,7 +103,8 @@ impl Exhaustive {
     /// Whether nothing within the bound is made from the top graph.
     fn is_out_of_bounds(&mut self) -> bool {
         let frame = self.frames.last().expect("a graph was just made");
-        let excluded = self.bound.is_some_and(|bound| bound.excludes(&frame.graph));
+        let (graph, steps) = (&frame.graph, &frame.steps);
+        let excluded = self.bound.is_some_and(|bound| bound.excludes(graph, steps));
         self.left_out |= excluded;
         excluded
     }

@@ -134,7 +134,7 @@ impl<'a> Outline<'a> {
         }
     }
 
-    fn has(&self, event: EventId) -> bool {
+    pub(super) fn has(&self, event: EventId) -> bool {
         event.index < self.length(event.thread)
     }
 
@@ -287,9 +287,13 @@ impl<'a> Outline<'a> {
                 }
             }
             Kind::Write { location } => self.before_write(event, location, need),
-            Kind::HangUp { location, .. } | Kind::End { location } => {
+            Kind::HangUp { location, .. } => {
                 self.before_write(event, location, need);
                 releases = true;
+            }
+            Kind::End { location } => {
+                self.before_write(event, location, need);
+                releases = self.is_joined_early(event.thread);
             }
             _ => {}
         }
@@ -355,18 +359,50 @@ impl<'a> Outline<'a> {
         }) || matches!(after, Object::Condvar(_))
     }
 
+    /// Whether somebody joins the thread and does more after that than to wait for others and to end.
+    /// Who does no more can come last of all, and so is never left where he could go on.
+    fn is_joined_early(&self, target: ThreadId) -> bool {
+        (0..self.graph.lines.len()).map(ThreadId::new).any(|thread| {
+            let nodes = &self.graph.lines[thread.index()].nodes;
+            let nodes = &nodes[..self.length(thread) as usize];
+            let joins = |kind: &Kind| matches!(kind, Kind::Join { target: it } if *it == target);
+            let joined = nodes.iter().position(|node| joins(&node.kind));
+            joined.is_some_and(|joined| !nodes[joined..].iter().all(|node| self.is_last(&node.kind)))
+        })
+    }
+
+    /// Whether nobody else notices.
+    fn is_last(&self, kind: &Kind) -> bool {
+        match *kind {
+            Kind::Join { .. } => true,
+            Kind::End { location } => {
+                let joins = |kind: &Kind| {
+                    matches!(kind, Kind::Join { target } if self.graph.ended(*target) == location)
+                };
+                let mut lines = self.graph.lines.iter();
+                self.graph.cell(location).reads.is_empty()
+                    && !lines.any(|line| line.nodes.iter().any(|node| joins(&node.kind)))
+            }
+            _ => false,
+        }
+    }
+
     pub(super) fn is_complete(&self, cut: &Cut) -> bool {
         let steps = self.steps.iter().zip(cut);
         steps.into_iter().all(|(steps, &done)| steps.len() == done as usize)
     }
 
-    /// The thread's next step.
-    pub(super) fn next(&self, thread: usize, cut: &Cut) -> Option<&Step> {
+    /// The thread's next step, if it may come now.
+    pub(super) fn next_ready(&self, thread: usize, cut: &Cut) -> Option<&Step> {
+        let step = self.next(thread, cut)?;
+        self.is_ready(step, cut).then_some(step)
+    }
+
+    fn next(&self, thread: usize, cut: &Cut) -> Option<&Step> {
         self.steps[thread].get(cut[thread] as usize)
     }
 
-    /// Whether the thread's next step may come now.
-    pub(super) fn is_ready(&self, step: &Step, cut: &Cut) -> bool {
+    fn is_ready(&self, step: &Step, cut: &Cut) -> bool {
         let in_order = |group: usize| {
             let previous = self.groups[group].previous.map(|one| &self.groups[one]);
             self.groups[group].has_come(cut)

@@ -9,11 +9,15 @@
 //!   as it must wait.
 //!
 //! Anywhere else the thread might as well have done the step before it was left: no other thread's
-//! switches cost more for that, and to leave it one step later costs no more either.
+//! switches cost more for that, and to leave it one step later costs no more either. For the same
+//! reason, where another thread takes over, one that will come to where it can be left for nothing
+//! without letting anybody go on may as well go first.
 
 use std::collections::HashSet;
+use std::hash::{BuildHasherDefault, Hasher};
 
-use super::outline::Outline;
+use super::outline::{Cut, Outline};
+use crate::event::EventId;
 
 /// A cut, and last the thread that does the next step.
 type Place = Box<[u32]>;
@@ -24,7 +28,7 @@ impl Outline<'_> {
     pub(super) fn costs_at_most(&self, preemptions: u32, effort: usize) -> Option<bool> {
         let mut walk = Walk {
             outline: self,
-            seen: HashSet::new(),
+            seen: HashSet::default(),
             now: Vec::new(),
             later: Vec::new(),
         };
@@ -44,9 +48,46 @@ impl Outline<'_> {
     }
 }
 
+impl Outline<'_> {
+    /// How many preemptions this order of the events has.
+    pub(super) fn preemptions_of(&self, order: &[EventId]) -> u32 {
+        let mut cut = vec![0; self.steps.len()];
+        let (mut last, mut preemptions) = (0, 0);
+        for event in order.iter().filter(|&&event| self.has(event)) {
+            let thread = event.thread.index();
+            let leaves = thread != last && !self.makes_way(last, &cut);
+            preemptions += u32::from(leaves && self.can_go_on(last, &cut));
+            cut[thread] += 1;
+            last = thread;
+        }
+        preemptions
+    }
+
+    /// Whether the thread's last step lets others go first.
+    fn makes_way(&self, thread: usize, cut: &Cut) -> bool {
+        let last = cut[thread].checked_sub(1);
+        last.is_some_and(|last| self.steps[thread][last as usize].makes_way)
+    }
+
+    /// Whether the thread, which can go on, comes to where it can be left for nothing without letting
+    /// anybody go on before.
+    fn may_go_first(&self, thread: usize, cut: &mut Cut) -> bool {
+        while let Some(step) = self.next_ready(thread, cut) {
+            if step.releases {
+                return false;
+            }
+            cut[thread] += 1;
+            if self.makes_way(thread, cut) {
+                return true;
+            }
+        }
+        !self.can_go_on(thread, cut)
+    }
+}
+
 struct Walk<'a> {
     outline: &'a Outline<'a>,
-    seen: HashSet<Place>,
+    seen: HashSet<Place, BuildHasherDefault<Mixed>>,
     /// Places to go on from that cost as much as the present one.
     now: Vec<Place>,
     /// Places that cost one more.
@@ -69,11 +110,8 @@ impl Walk<'_> {
         // Whoever takes over does at least one step.
         cut[thread] += 1;
         loop {
-            let step = outline.next(thread, &place);
-            let ready = step.filter(|step| outline.is_ready(step, &place));
-            let last = place[thread].checked_sub(1);
-            let makes_way = last.is_some_and(|last| outline.steps[thread][last as usize].makes_way);
-            let Some(step) = ready else {
+            let makes_way = outline.makes_way(thread, &place);
+            let Some(step) = outline.next_ready(thread, &place) else {
                 if outline.is_complete(&place[..place.len() - 1]) {
                     return true;
                 }
@@ -91,21 +129,54 @@ impl Walk<'_> {
         }
     }
 
-    /// Every other thread that can takes over.
+    /// Every other thread that can takes over, or one that may as well go first.
     fn take_over(&mut self, place: &Place, interrupted: bool) {
         let (&thread, cut) = place.split_last().expect("a place has a thread");
-        let others = (0..cut.len()).filter(|&other| other != thread as usize);
-        for other in others {
-            let next = self.outline.next(other, cut);
-            if next.is_some_and(|step| self.outline.is_ready(step, cut)) {
-                let mut place = place.clone();
-                *place.last_mut().expect("a place has a thread") = other as u32;
-                let places = match interrupted {
-                    true => &mut self.later,
-                    false => &mut self.now,
-                };
-                places.push(place);
+        let places = match interrupted {
+            true => &mut self.later,
+            false => &mut self.now,
+        };
+        let known = places.len();
+        for other in (0..cut.len()).filter(|&other| other != thread as usize) {
+            if self.outline.next_ready(other, cut).is_none() {
+                continue;
+            }
+            let first = self.outline.may_go_first(other, &mut place.clone());
+            if first {
+                places.truncate(known);
+            }
+            let mut place = place.clone();
+            *place.last_mut().expect("a place has a thread") = other as u32;
+            places.push(place);
+            if first {
+                return;
             }
         }
+    }
+}
+
+/// Good enough for a few small numbers.
+#[derive(Default)]
+struct Mixed(u64);
+
+impl Hasher for Mixed {
+    fn finish(&self) -> u64 {
+        self.0 ^ self.0 >> 32
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for chunk in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            self.write_u64(u64::from_le_bytes(word));
+        }
+    }
+
+    fn write_u64(&mut self, value: u64) {
+        self.0 = (self.0.rotate_left(5) ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+
+    fn write_usize(&mut self, value: usize) {
+        self.write_u64(value as u64);
     }
 }

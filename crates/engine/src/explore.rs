@@ -7,7 +7,7 @@ use crate::check::{self, Finding};
 use crate::estimate::Estimate;
 use crate::event::SiteId;
 use crate::execution::Execution;
-use crate::strategy::Strategy;
+use crate::strategy::{Bound, Strategy};
 use crate::world::{Ending, State, World};
 
 /// Limits of one execution.
@@ -27,6 +27,7 @@ pub struct Exploration {
     limits: Limits,
     executions: u64,
     discarded: u64,
+    attempts: u64,
     /// Whether some execution did not come to its end, so that what follows it is not known.
     cut_short: bool,
     /// Whether the last execution was only an attempt.
@@ -71,6 +72,7 @@ impl Exploration {
             limits,
             executions: 0,
             discarded: 0,
+            attempts: 0,
             cut_short: false,
             retried: false,
             sampled: false,
@@ -131,6 +133,7 @@ impl Exploration {
         self.world.finish();
         self.retried = self.world.strategy().retries();
         if self.retried {
+            self.attempts += 1;
             return None;
         }
         let (execution, ending) = self.world.finished();
@@ -196,6 +199,17 @@ impl Exploration {
     /// How many executions the program discarded.
     pub fn discarded(&self) -> u64 {
         self.discarded
+    }
+
+    /// How many executions were only attempts of the strategy's, which count nowhere.
+    pub fn attempts(&self) -> u64 {
+        self.attempts
+    }
+
+    /// The bound within which everything has been run, if that is not everything.
+    pub fn bounded(&self) -> Option<Bound> {
+        let bound = self.world.strategy().bounded();
+        bound.filter(|_| !self.cut_short)
     }
 
     /// How many different classes were run.

@@ -205,6 +205,7 @@ pub struct Checker {
     pub(crate) stack_size: usize,
     pub(crate) modelled: Modelled,
     pub(crate) reductions: Reductions,
+    pub(crate) preemptions: Option<u32>,
     pub(crate) lock_order: Level,
     pub(crate) shorten: bool,
     pub(crate) known_schedules: bool,
@@ -237,6 +238,7 @@ impl Checker {
             stack_size: 256 * 1024,
             modelled: Modelled::default(),
             reductions: Reductions::default(),
+            preemptions: None,
             lock_order: Level::default(),
             shorten: true,
             known_schedules: false,
@@ -404,6 +406,21 @@ impl Checker {
             Reduction::Symmetry => self.reductions.symmetry = true,
             Reduction::Releases => self.reductions.releases = true,
         }
+        self
+    }
+
+    /// Runs only classes that some order of their events runs with at most so many preemptions. A
+    /// preemption is a switch from a thread that could have gone on; to switch from one that has ended,
+    /// that must wait, or that has just yielded or slept is none.
+    ///
+    /// Most bugs need one or two, and there are far fewer such classes than there are all in all. With
+    /// [`Strategy::Exhaustive`] and [`Strategy::Auto`] all of them are run, each once, and the report
+    /// promises [`Guarantee::Bounded`](crate::Guarantee::Bounded), or
+    /// [`Guarantee::Exhaustive`](crate::Guarantee::Exhaustive) if there are no others. With
+    /// [`Strategy::Enumerate`] all schedules with so many preemptions are run. Other strategies do not
+    /// look at it, nor does the part of `Auto` that is random.
+    pub fn preemptions(mut self, preemptions: u32) -> Self {
+        self.preemptions = Some(preemptions);
         self
     }
 

@@ -73,7 +73,13 @@ pub(crate) fn phases(checker: &Checker, start: Instant) -> Vec<Phase> {
         until: time.map(|time| start + time),
         patience: Patience::Whole,
     };
-    let search = || strategy::Exhaustive::reduced(checker.reductions);
+    let search = || {
+        let search = strategy::Exhaustive::reduced(checker.reductions);
+        match checker.preemptions {
+            Some(preemptions) => search.bounded(preemptions),
+            None => search,
+        }
+    };
     let exhaustive = || boxed(search());
     let random = || boxed(strategy::Random::new(checker.seed));
     match &checker.strategy {
@@ -132,7 +138,10 @@ pub(crate) fn phases(checker: &Checker, start: Instant) -> Vec<Phase> {
             }]
         }
         Strategy::Enumerate => {
-            let strategy = boxed(strategy::Enumerate::new());
+            let strategy = boxed(match checker.preemptions {
+                Some(preemptions) => strategy::Enumerate::bounded(preemptions),
+                None => strategy::Enumerate::new(),
+            });
             vec![Phase {
                 name: "enumerate",
                 strategy,

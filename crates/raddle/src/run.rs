@@ -4,7 +4,7 @@ use std::panic::Location;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use raddle_engine::strategy::Reductions;
+use raddle_engine::strategy::{Bound, Reductions};
 use raddle_engine::{CheckName, Execution, Exploration, Limits};
 use raddle_report::{Failure, FailureKind, Guarantee, Report};
 
@@ -119,7 +119,12 @@ fn finish(worker: Worker<'_, '_>, name: Option<CheckName>, start: Instant) -> Re
             Strategy::Replay(_) => Guarantee::Replayed,
             _ if exploration.exhausted() && reduced => Guarantee::Reduced,
             _ if report.exhausted => Guarantee::Exhaustive,
-            _ => Guarantee::Sampled,
+            _ if reduced => Guarantee::Sampled,
+            _ => match exploration.bounded() {
+                Some(Bound::Preemptions(preemptions)) => Guarantee::Bounded { preemptions },
+                Some(Bound::Delays(delays)) => Guarantee::Delayed { delays },
+                None => Guarantee::Sampled,
+            },
         };
         report.set_classes(exploration.classes(), guarantee);
         if let Some(estimate) = exploration.estimate() {

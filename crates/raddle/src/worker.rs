@@ -106,9 +106,11 @@ impl<'a> Worker<'a, '_> {
         name: &'static str,
     ) -> bool {
         loop {
-            let runs = self
-                .context
-                .with_exploration(|e| e.executions() + e.discarded());
+            let counts_attempts = !self.checker.replays();
+            let runs = self.context.with_exploration(|e| {
+                let attempts = if counts_attempts { e.attempts() } else { 0 };
+                e.executions() + e.discarded() + attempts
+            });
             if runs >= budget.executions || self.clock.is_past(budget.until) {
                 self.tell_all(End::Budget);
                 return false;
@@ -137,7 +139,9 @@ impl<'a> Worker<'a, '_> {
             let mut finding = self
                 .context
                 .with_exploration(|exploration| exploration.finish());
-            let counts = self.context.with_exploration(|e| !e.retried() && !e.sampled());
+            let counts = self
+                .context
+                .with_exploration(|e| !e.retried() && !e.sampled());
             if let Some(observer) = self.observer
                 && counts
                 && (self.context).with_exploration(|e| *e.ending() != Ending::Discarded)

@@ -16,6 +16,17 @@ pub enum Guarantee {
     Exhaustive,
     /// Every class was run that the reductions asked for leave; others may behave differently.
     Reduced,
+    /// Every class was run that can be run with at most so many preemptions; others may behave
+    /// differently.
+    Bounded {
+        /// How many.
+        preemptions: u32,
+    },
+    /// Every schedule with at most so many delays was run; others may behave differently.
+    Delayed {
+        /// How many.
+        delays: u32,
+    },
     /// Some classes were run; others may behave differently.
     Sampled,
     /// One given schedule was run.
@@ -190,6 +201,18 @@ impl fmt::Display for Report {
                 f,
                 "every behaviour was run that the reductions leave: {classes}"
             )?,
+            Guarantee::Bounded { preemptions } => {
+                let most = counted(preemptions.into(), "preemption", "preemptions");
+                write!(f, "every behaviour up to {most} was run: {classes}")?;
+            }
+            Guarantee::Delayed { delays } => {
+                let most = counted(delays.into(), "delay", "delays");
+                let runs = counted(self.executions, "run", "runs");
+                write!(
+                    f,
+                    "every schedule up to {most} was run: {classes} in {runs}"
+                )?;
+            }
             Guarantee::Sampled => {
                 let runs = counted(self.executions, "run", "runs");
                 write!(f, "not every behaviour was run: {classes} in {runs}")?;

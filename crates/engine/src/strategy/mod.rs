@@ -75,6 +75,15 @@ pub enum Record {
     Schedule,
 }
 
+/// How far a search goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// To what can be run with at most so many preemptions.
+    Preemptions(u32),
+    /// To schedules with at most so many delays.
+    Delays(u32),
+}
+
 /// Decides what happens next, execution after execution.
 pub trait Strategy: Send {
     /// Prepares the next execution; `false` when there is none left to run.
@@ -111,6 +120,11 @@ pub trait Strategy: Send {
     /// Whether every class of the program has been run.
     fn exhausted(&self) -> bool {
         false
+    }
+
+    /// The bound within which everything has been run, if that is not everything.
+    fn bounded(&self) -> Option<Bound> {
+        None
     }
 
     /// Whether an execution that does not count must be run on all the same, because other threads

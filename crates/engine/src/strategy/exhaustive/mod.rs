@@ -11,6 +11,7 @@
 //! Memory grows with the depth of the tree, never with its size.
 
 mod binding;
+mod bound;
 mod clocks;
 mod expected;
 pub(crate) mod frame;
@@ -26,6 +27,7 @@ mod thin;
 mod undo;
 
 use binding::Binding;
+use bound::Bound;
 use frame::{Branch, Change, Frame, MayBeOpen};
 use graph::Kind;
 
@@ -55,6 +57,11 @@ pub struct Exhaustive {
     /// How many classes have been run.
     counted: u64,
     sampler: Option<Sampler>,
+    bound: Option<Bound>,
+    /// Whether something was left out because it is not within the bound.
+    left_out: bool,
+    /// Whether the last execution was not within the bound.
+    exceeded: bool,
 }
 
 impl Exhaustive {
@@ -79,6 +86,14 @@ impl Exhaustive {
         }
     }
 
+    /// The same search for classes that can be run with at most so many preemptions.
+    pub fn bounded(self, preemptions: u32) -> Self {
+        Exhaustive {
+            bound: Some(Bound { preemptions }),
+            ..self
+        }
+    }
+
     /// Takes branches until one leads to a graph that can be run.
     fn next_graph(&mut self) -> bool {
         loop {
@@ -99,10 +114,19 @@ impl Exhaustive {
                 } => self.start_revisit(meeting, newest, Some(companions)),
                 change => frame.make(change),
             }
-            if self.settle() {
+            if self.settle() && !self.is_out_of_bounds() {
                 return true;
             }
         }
+    }
+
+    /// Whether nothing within the bound is made from the top graph.
+    fn is_out_of_bounds(&mut self) -> bool {
+        let frame = self.frames.last().expect("a graph was just made");
+        let (graph, steps) = (&frame.graph, &frame.steps);
+        let excluded = self.bound.is_some_and(|bound| bound.excludes(graph, steps));
+        self.left_out |= excluded;
+        excluded
     }
 
     fn start_revisit(&mut self, receive: EventId, send: EventId, companions: Option<u32>) {
@@ -146,6 +170,11 @@ impl Exhaustive {
         }
         frame.in_order = true;
         true
+    }
+
+    fn is_done(&self) -> bool {
+        let is_done = self.started && self.frames.iter().all(|frame| frame.branches.is_empty());
+        is_done && !self.samples()
     }
 
     /// Called at every step past the replayed part.
@@ -227,7 +256,9 @@ impl Exhaustive {
         match *state.pending(here) {
             Operation::Begin => frame.push_plain(thread, Kind::Begin),
             Operation::Yield | Operation::Sleep { .. } | Operation::Fence { .. } => {
+                let makes_way = state.pending(here).makes_way();
                 frame.push_plain(thread, Kind::Local);
+                frame.graph.note_making_way(thread, makes_way);
             }
             Operation::Spawn => {
                 let child = frame.push_spawn(thread, state.pending_site(here));
@@ -356,16 +387,28 @@ impl Strategy for Exhaustive {
         Ok(())
     }
 
-    fn end(&mut self, _execution: &Execution, ending: &Ending) {
+    /// What the search has run counts if its class is within the bound. The order of the run is one of
+    /// those that the class has.
+    fn end(&mut self, execution: &Execution, ending: &Ending) {
+        self.exceeded = false;
+        let whole = matches!(ending, Ending::Complete | Ending::Deadlock);
+        if let Some(bound) = self.bound
+            && whole
+            && execution.preemptions > bound.preemptions
+        {
+            let frame = self.frames.last().expect("a run has a frame");
+            self.exceeded = !bound.includes(&frame.graph);
+            self.left_out |= self.exceeded;
+        }
+        let counts = !self.exceeded && *ending != Ending::Discarded;
         match &mut self.sampler {
-            Some(sampler) if sampler.is_going_on() => sampler.end(self.frames.pop(), ending),
-            _ => self.counted += u64::from(*ending != Ending::Discarded),
+            Some(sampler) if sampler.is_going_on() => sampler.end(self.frames.pop(), counts),
+            _ => self.counted += u64::from(counts),
         }
     }
 
-    fn exhausted(&self) -> bool {
-        let finished = self.started && self.frames.iter().all(|frame| frame.branches.is_empty());
-        finished && !self.samples()
+    fn retries(&self) -> bool {
+        self.exceeded
     }
 
     fn samples(&self) -> bool {
@@ -374,6 +417,15 @@ impl Strategy for Exhaustive {
 
     fn estimate(&self) -> Option<Estimate> {
         self.sampler.as_ref()?.estimate()
+    }
+
+    fn exhausted(&self) -> bool {
+        self.is_done() && !self.left_out
+    }
+
+    fn bounded(&self) -> Option<super::Bound> {
+        let bound = self.bound.filter(|_| self.is_done() && self.left_out)?;
+        Some(super::Bound::Preemptions(bound.preemptions))
     }
 
     /// A send that comes after an `assume` may revisit the receive that made it fail.

@@ -17,7 +17,6 @@ use super::frame::{Branch, Change, Frame};
 use super::thin::thin;
 use crate::estimate::{Estimate, interval};
 use crate::rng::Rng;
-use crate::world::Ending;
 
 /// When a search estimates how large it is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -131,8 +130,8 @@ impl Sampler {
         self.estimate
     }
 
-    /// The run that was for the estimate is over.
-    pub(super) fn end(&mut self, frame: Option<Frame>, ending: &Ending) {
+    /// The run that was for the estimate is over; whether its class counts.
+    pub(super) fn end(&mut self, frame: Option<Frame>, counts: bool) {
         let (Some(round), Some(frame)) = (&mut self.going_on, frame) else {
             return;
         };
@@ -140,7 +139,7 @@ impl Sampler {
         let descent = &mut round.descent;
         let taken = descent.running.take();
         let weight = taken.map_or(1.0, |taken| descent.taken[taken].weight);
-        if *ending != Ending::Discarded {
+        if counts {
             descent.total += weight;
             if let Some(taken) = taken {
                 descent.taken[taken].total += weight;
@@ -347,7 +346,7 @@ impl Exhaustive {
             let mut runnable = Vec::new();
             for sample in descent.draw(*width, &sampler.expected, &mut sampler.rng) {
                 self.frames.push(sample.frame);
-                let settled = self.settle();
+                let settled = self.settle() && !self.is_out_of_bounds();
                 let frame = self.frames.pop().expect("it was just pushed");
                 let list = match settled {
                     true => &mut runnable,

@@ -9,15 +9,10 @@ pub struct Estimate {
     pub low: u64,
     /// and so many at most.
     pub high: u64,
+    /// How many executions it takes to run them all, with those that count for nothing.
+    pub runs: u64,
     /// How many runs of the program it is based on, besides those of the search itself.
     pub samples: u64,
-}
-
-impl Estimate {
-    /// Whether nothing about it is uncertain.
-    pub fn is_exact(&self) -> bool {
-        self.low == self.high
-    }
 }
 
 /// The mean of independent unbiased samples, and an interval that has the true mean in it with a
@@ -64,5 +59,39 @@ fn student(samples: usize) -> f64 {
         Some(&quantile) => quantile,
         // Within one percent from here on.
         None => 1.96 + 2.7 / (samples as f64 - 1.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::Rng;
+
+    #[test]
+    fn samples_that_agree_are_believed_up_to_a_point() {
+        let (mean, low, high) = interval(&[8.0; 10], 0.1);
+        assert_eq!(mean, 8.0);
+        assert!((low - 8.0 * (-0.1f64).exp()).abs() < 1e-9);
+        assert!((high - 8.0 * 0.1f64.exp()).abs() < 1e-9);
+        assert_eq!(interval(&[8.0], 0.0), (8.0, 8.0, 8.0));
+        assert_eq!(interval(&[0.0, 0.0], 0.1), (0.0, 0.0, 0.0));
+    }
+
+    /// Lognormal samples, whose mean is known: the interval has it as often as it says.
+    #[test]
+    fn an_interval_has_the_mean_in_it() {
+        let mut rng = Rng::new(3);
+        for deviation in [0.05, 0.3, 1.0] {
+            let truth = f64::exp(deviation * deviation / 2.0);
+            let rounds = 2_000;
+            let inside = (0..rounds).filter(|_| {
+                let mut normal = || (0..12).map(|_| rng.unit()).sum::<f64>() - 6.0;
+                let samples: Vec<_> = (0..10).map(|_| (deviation * normal()).exp()).collect();
+                let (_, low, high) = interval(&samples, 0.0);
+                (low..=high).contains(&truth)
+            });
+            let share = inside.count() as f64 / f64::from(rounds);
+            assert!(share > 0.94, "{share} for a deviation of {deviation}");
+        }
     }
 }

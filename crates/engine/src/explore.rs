@@ -1,9 +1,7 @@
 //! One worker's exploration: run, check, ask for the next. It is told when to stop.
 
-use std::collections::HashSet;
-use std::hash::{BuildHasherDefault, Hasher};
-
 use crate::check::{self, Finding};
+use crate::classes::{Classes, Unseen};
 use crate::estimate::Estimate;
 use crate::event::SiteId;
 use crate::execution::Execution;
@@ -16,10 +14,6 @@ pub struct Limits {
     /// Events in one execution.
     pub max_events: usize,
 }
-
-/// Past this many, distinct classes are no longer told apart: the count stays there. It bounds the
-/// memory of a long random search to some tens of megabytes.
-pub const MAX_COUNTED_CLASSES: usize = 1 << 21;
 
 /// The state of one worker between executions.
 pub struct Exploration {
@@ -35,7 +29,7 @@ pub struct Exploration {
     /// Whether the last execution was for an estimate.
     sampled: bool,
     counts_itself: bool,
-    seen: HashSet<u64, BuildHasherDefault<AlreadyHashed>>,
+    seen: Classes,
 }
 
 /// What an exploration has counted, so that others can add it to their own.
@@ -48,7 +42,7 @@ pub struct Tally {
     pub discarded: u64,
     /// Whether some execution did not come to its end, so that what follows it is not known.
     pub cut_short: bool,
-    seen: HashSet<u64, BuildHasherDefault<AlreadyHashed>>,
+    seen: Classes,
 }
 
 impl Tally {
@@ -58,7 +52,7 @@ impl Tally {
             executions,
             discarded,
             cut_short,
-            seen: HashSet::default(),
+            seen: Classes::default(),
         }
     }
 }
@@ -76,7 +70,7 @@ impl Exploration {
             cut_short: false,
             retried: false,
             sampled: false,
-            seen: HashSet::default(),
+            seen: Classes::default(),
         }
     }
 
@@ -110,12 +104,7 @@ impl Exploration {
         self.executions += tally.executions;
         self.discarded += tally.discarded;
         self.cut_short |= tally.cut_short;
-        for class in tally.seen {
-            if self.seen.len() >= MAX_COUNTED_CLASSES {
-                break;
-            }
-            self.seen.insert(class);
-        }
+        self.seen.absorb(tally.seen);
     }
 
     /// The world to run the program in.
@@ -146,8 +135,9 @@ impl Exploration {
             Ending::Discarded => self.discarded += 1,
             Ending::Complete | Ending::Deadlock => {
                 self.executions += 1;
-                if !self.counts_itself && self.seen.len() < MAX_COUNTED_CLASSES {
-                    self.seen.insert(execution.fingerprint());
+                if !self.counts_itself {
+                    let drawn = self.world.strategy().draws();
+                    self.seen.note(execution.fingerprint(), drawn);
                 }
             }
             Ending::TooManyEvents | Ending::StackOverflow(_) | Ending::Diverged(_) => {
@@ -217,30 +207,17 @@ impl Exploration {
         if self.counts_itself {
             self.executions
         } else {
-            self.seen.len() as u64
+            self.seen.count()
         }
+    }
+
+    /// How likely a random execution is of a class that was not run; known if some were random.
+    pub fn unseen(&self) -> Option<Unseen> {
+        self.seen.unseen()
     }
 
     /// Whether every class of the program has been run.
     pub fn exhausted(&self) -> bool {
         self.world.strategy().exhausted() && !self.cut_short
-    }
-}
-
-/// Fingerprints are spread over all bits already.
-#[derive(Clone, Debug, Default)]
-struct AlreadyHashed(u64);
-
-impl Hasher for AlreadyHashed {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, _bytes: &[u8]) {
-        unreachable!("only u64 keys are hashed");
-    }
-
-    fn write_u64(&mut self, value: u64) {
-        self.0 = value;
     }
 }

@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 pub mod check;
+mod classes;
 mod estimate;
 mod event;
 mod execution;
@@ -26,6 +27,7 @@ pub mod strategy;
 mod subsets;
 mod world;
 
+pub use classes::Unseen;
 pub use estimate::Estimate;
 pub use event::{
     Chance, Event, EventId, Grant, LocationId, ObjectId, Operation, PortListId, Ports, Received,

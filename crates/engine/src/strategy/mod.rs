@@ -143,6 +143,11 @@ pub trait Strategy: Send {
         None
     }
 
+    /// Whether every execution is drawn at random, whatever the others were.
+    fn draws(&self) -> bool {
+        false
+    }
+
     /// Whether no two executions belong to one class, so that nobody needs to compare them.
     fn never_repeats(&self) -> bool {
         false

@@ -23,17 +23,16 @@ use crate::rng::Rng;
 pub struct Sampling {
     /// Where random choices start from.
     pub seed: u64,
-    /// After so many classes for the first time; then whenever there are [`AGAIN`] times as many.
+    /// After so many classes for the first time; then whenever there are some times as many.
     pub after: u64,
-    /// So many runs at most for the first estimate, roughly, and not many more for others than one
-    /// for every [`SHARE`] classes.
+    /// So many runs at most for the first estimate, roughly; later ones have a share of all runs.
     pub runs: u64,
 }
 
 /// An estimate is made again when there are so many times as many classes.
 const AGAIN: u64 = 4;
 /// One run in so many, roughly, is for estimates.
-const SHARE: u64 = 8;
+const SHARE: u64 = 16;
 /// Descents in a round. The more, the better is known how precise they are; the fewer, the wider
 /// they can be.
 const DESCENTS: usize = 10;
@@ -67,6 +66,8 @@ struct Round {
     width: usize,
     /// What each descent counted.
     totals: Vec<f64>,
+    /// How many runs all of them counted.
+    runs: f64,
     /// How many runs there were before this round, and before the first.
     before: u64,
     first: u64,
@@ -83,7 +84,9 @@ struct Descent {
     /// What is being run.
     running: Option<usize>,
     taken: Vec<Taken>,
+    /// How many classes it has counted, and how many runs.
     total: f64,
+    runs: f64,
     /// Whether some graphs were left out.
     thinned: bool,
 }
@@ -126,6 +129,17 @@ impl Sampler {
         self.going_on.is_some()
     }
 
+    /// Whether there is nothing to say yet, and there will be.
+    pub(super) fn is_pending(&self) -> bool {
+        self.estimate.is_none() && self.next < u64::MAX
+    }
+
+    /// What there was to sample is no longer all in one place.
+    pub(super) fn stop(&mut self) {
+        self.going_on = None;
+        self.next = u64::MAX;
+    }
+
     pub(super) fn estimate(&self) -> Option<Estimate> {
         self.estimate
     }
@@ -139,6 +153,7 @@ impl Sampler {
         let descent = &mut round.descent;
         let taken = descent.running.take();
         let weight = taken.map_or(1.0, |taken| descent.taken[taken].weight);
+        descent.runs += weight;
         if counts {
             descent.total += weight;
             if let Some(taken) = taken {
@@ -299,6 +314,17 @@ impl Frame {
 }
 
 impl Exhaustive {
+    /// Does not wait any longer with its first estimate, for which it may use so many runs.
+    pub fn sample_now(&mut self, runs: u64) {
+        if let Some(sampler) = &mut self.sampler
+            && sampler.is_pending()
+            && !sampler.is_going_on()
+        {
+            sampler.settings.runs = runs;
+            sampler.next = 0;
+        }
+    }
+
     /// Gets ready for a run that is for the estimate, if it is time for one; otherwise it is the
     /// search's turn.
     pub(super) fn begin_sample(&mut self) -> bool {
@@ -310,6 +336,7 @@ impl Exhaustive {
             sampler.going_on = Some(Round {
                 width: 1,
                 totals: Vec::new(),
+                runs: 0.0,
                 before: sampler.samples,
                 first: sampler.samples,
                 descent: Descent::new(&self.frames, self.empty()),
@@ -371,8 +398,10 @@ impl Sampler {
         let exact = !descent.thinned;
         if exact {
             round.totals.clear();
+            round.runs = 0.0;
         }
         round.totals.push(descent.total);
+        round.runs += descent.runs;
         let wanted = match round.width {
             1 => FIRST_DESCENTS,
             _ => DESCENTS,
@@ -393,6 +422,7 @@ impl Sampler {
         if goes_on {
             round.width *= 2;
             round.totals.clear();
+            round.runs = 0.0;
             round.before = self.samples;
         } else {
             let whole = |rest: f64| counted.saturating_add(rest.round() as u64);
@@ -400,6 +430,7 @@ impl Sampler {
                 classes: whole(mean),
                 low: whole(low),
                 high: whole(high),
+                runs: whole(round.runs / round.totals.len() as f64),
                 samples: self.samples,
             });
             self.going_on = None;

@@ -13,6 +13,7 @@
 mod binding;
 mod bound;
 mod clocks;
+mod descent;
 mod expected;
 pub(crate) mod frame;
 pub(crate) mod graph;
@@ -57,6 +58,8 @@ pub struct Exhaustive {
     /// How many classes have been run.
     counted: u64,
     sampler: Option<Sampler>,
+    /// Whether the last run was for an estimate.
+    sampled: bool,
     bound: Option<Bound>,
     /// Whether something was left out because it is not within the bound.
     left_out: bool,
@@ -173,8 +176,7 @@ impl Exhaustive {
     }
 
     fn is_done(&self) -> bool {
-        let is_done = self.started && self.frames.iter().all(|frame| frame.branches.is_empty());
-        is_done && !self.samples()
+        self.started && self.frames.iter().all(|frame| frame.branches.is_empty())
     }
 
     /// Called at every step past the replayed part.
@@ -401,9 +403,9 @@ impl Strategy for Exhaustive {
             self.left_out |= self.exceeded;
         }
         let counts = !self.exceeded && *ending != Ending::Discarded;
-        match &mut self.sampler {
-            Some(sampler) if sampler.is_going_on() => sampler.end(self.frames.pop(), counts),
-            _ => self.counted += u64::from(counts),
+        match self.sampled {
+            true => self.end_sample(counts),
+            false => self.counted += u64::from(counts),
         }
     }
 
@@ -412,7 +414,7 @@ impl Strategy for Exhaustive {
     }
 
     fn samples(&self) -> bool {
-        self.sampler.as_ref().is_some_and(Sampler::is_going_on)
+        self.sampled
     }
 
     fn estimate(&self) -> Option<Estimate> {

@@ -12,9 +12,9 @@
 //! estimate is precise enough or has had its share of the runs.
 
 use super::Exhaustive;
-use super::expected::{Expected, Look};
-use super::frame::{Branch, Change, Frame};
-use super::thin::thin;
+use super::descent::{Descent, Sample};
+use super::expected::Expected;
+use super::frame::Frame;
 use crate::estimate::{Estimate, interval};
 use crate::rng::Rng;
 
@@ -40,12 +40,6 @@ const DESCENTS: usize = 10;
 const FIRST_DESCENTS: usize = 4;
 /// An interval this narrow is good enough, as a part of what it is about.
 const PRECISE: f64 = 0.1;
-/// So many times as many graphs are drawn as are run, where there is memory, because some of them
-/// cannot be run.
-const DRAWN: usize = 4;
-/// How much of a chance every graph has, whatever its size is thought to be.
-const DEFENCE: f64 = 0.3;
-
 /// What samples the tree of a search, and what it has found out.
 #[derive(Debug)]
 pub(super) struct Sampler {
@@ -72,44 +66,6 @@ struct Round {
     before: u64,
     first: u64,
     descent: Descent,
-}
-
-/// One way down the tree.
-#[derive(Debug, Default)]
-struct Descent {
-    /// What is still to be run of this generation.
-    generation: Vec<Sample>,
-    /// What was run, with the branches that lead to the next.
-    parents: Vec<Sample>,
-    /// What is being run.
-    running: Option<usize>,
-    taken: Vec<Taken>,
-    /// How many classes it has counted, and how many runs.
-    total: f64,
-    runs: f64,
-    /// Whether some graphs were left out.
-    thinned: bool,
-}
-
-/// A graph, which stands for so many.
-#[derive(Debug)]
-struct Sample {
-    frame: Frame,
-    /// What was taken to get here; nothing for the beginning.
-    taken: Option<usize>,
-    weight: f64,
-}
-
-/// A branch that was taken.
-#[derive(Debug)]
-struct Taken {
-    parent: Option<usize>,
-    look: Look,
-    weight: f64,
-    /// What was counted in its tree.
-    total: f64,
-    /// Whether it was left out after all.
-    left_out: bool,
 }
 
 impl Sampler {
@@ -143,174 +99,6 @@ impl Sampler {
     pub(super) fn estimate(&self) -> Option<Estimate> {
         self.estimate
     }
-
-    /// The run that was for the estimate is over; whether its class counts.
-    pub(super) fn end(&mut self, frame: Option<Frame>, counts: bool) {
-        let (Some(round), Some(frame)) = (&mut self.going_on, frame) else {
-            return;
-        };
-        self.samples += 1;
-        let descent = &mut round.descent;
-        let taken = descent.running.take();
-        let weight = taken.map_or(1.0, |taken| descent.taken[taken].weight);
-        descent.runs += weight;
-        if counts {
-            descent.total += weight;
-            if let Some(taken) = taken {
-                descent.taken[taken].total += weight;
-            }
-        }
-        descent.parents.push(Sample {
-            frame,
-            taken,
-            weight,
-        });
-    }
-}
-
-impl Descent {
-    /// A descent from the branches of the search, or if it has not begun, from the empty graph.
-    fn new(search: &[Frame], empty: Option<Frame>) -> Self {
-        let sample = |frame| Sample {
-            frame,
-            taken: None,
-            weight: 1.0,
-        };
-        let unfinished = search.iter().filter(|frame| !frame.branches.is_empty());
-        Descent {
-            generation: empty.map(sample).into_iter().collect(),
-            parents: unfinished.cloned().map(sample).collect(),
-            ..Descent::default()
-        }
-    }
-
-    /// Draws children of what was run.
-    fn draw(&mut self, width: usize, expected: &Expected, rng: &mut Rng) -> Vec<Sample> {
-        let mut children = Vec::new();
-        for (parent, sample) in self.parents.iter().enumerate() {
-            for (position, &branch) in sample.frame.branches.iter().enumerate() {
-                let look = Look::at(&sample.frame, branch);
-                let size = expected.size(look);
-                children.push((parent, position, look, size));
-            }
-        }
-        let mut drawn: Vec<_> = children.iter().map(|_| Some(1.0)).collect();
-        let memory = self.parents.iter().any(|it| it.frame.graph.memory > 0);
-        let width = if memory { width * DRAWN } else { width };
-        if children.len() > width {
-            self.thinned = true;
-            children.sort_by(|one, other| one.3.total_cmp(&other.3));
-            let of_parent = children.iter().map(|it| self.parents[it.0].weight);
-            let weighed = of_parent.zip(children.iter().map(|it| it.3));
-            drawn = thin(&measures(weighed), width, rng);
-        }
-        let mut drawn: Vec<_> = children
-            .into_iter()
-            .zip(drawn)
-            .filter_map(|((parent, position, look, _), share)| {
-                Some((parent, position, look, share?))
-            })
-            .collect();
-        drawn.sort_by_key(|&(parent, position, ..)| (parent, std::cmp::Reverse(position)));
-        let mut parents = std::mem::take(&mut self.parents);
-        let samples = drawn.into_iter().map(|(parent, position, look, share)| {
-            let parent = &mut parents[parent];
-            let weight = parent.weight / share;
-            self.taken.push(Taken {
-                parent: parent.taken,
-                look,
-                weight,
-                total: 0.0,
-                left_out: false,
-            });
-            Sample {
-                frame: parent.frame.child(position),
-                taken: Some(self.taken.len() - 1),
-                weight,
-            }
-        });
-        samples.collect()
-    }
-
-    /// Makes these the next generation, or some of them if there are too many.
-    fn run(&mut self, samples: Vec<Sample>, width: usize, expected: &Expected, rng: &mut Rng) {
-        if samples.len() <= width {
-            self.generation = samples;
-            return;
-        }
-        self.thinned = true;
-        let taken = &mut self.taken;
-        let weighed = samples.iter().map(|sample| {
-            let look = sample.taken.map(|it| taken[it].look);
-            (sample.weight, look.map_or(1.0, |look| expected.size(look)))
-        });
-        let shares = thin(&measures(weighed), width, rng);
-        for (mut sample, share) in samples.into_iter().zip(shares) {
-            let taken = sample.taken.map(|it| &mut taken[it]);
-            let taken = taken.expect("only children are drawn");
-            match share {
-                Some(share) => {
-                    sample.weight /= share;
-                    taken.weight = sample.weight;
-                    self.generation.push(sample);
-                }
-                None => taken.left_out = true,
-            }
-        }
-    }
-
-    fn is_over(&self) -> bool {
-        let leads_on = |sample: &Sample| !sample.frame.branches.is_empty();
-        self.generation.is_empty() && !self.parents.iter().any(leads_on)
-    }
-
-    /// Learns how large the trees of the branches taken are.
-    fn teach(&mut self, expected: &mut Expected) {
-        while let Some(taken) = self.taken.pop() {
-            if let Some(parent) = taken.parent {
-                self.taken[parent].total += taken.total;
-            }
-            if !taken.left_out {
-                expected.learn(taken.look, taken.total / taken.weight);
-            }
-        }
-    }
-}
-
-/// What to draw by: how much of the tree each is thought to stand for, and some more.
-fn measures(weighed: impl Iterator<Item = (f64, f64)> + Clone) -> Vec<f64> {
-    let (weight, size) = weighed.clone().fold((0.0, 0.0), |(weights, sizes), it| {
-        (weights + it.0, sizes + it.0 * it.1)
-    });
-    let some = DEFENCE * size / weight;
-    weighed
-        .map(|(weight, size)| weight * (size + some))
-        .collect()
-}
-
-impl Frame {
-    /// Takes the branch at this position, of those that are left the last to be taken.
-    fn child(&mut self, position: usize) -> Frame {
-        self.branches.truncate(position + 1);
-        let Branch { keep, change } = self.branches.pop().expect("there is such a branch");
-        self.truncate(keep);
-        let mut child = Frame::default();
-        match change {
-            Change::Revisit { receive, send } => child.revisit(self, receive, send, None),
-            Change::Gather {
-                meeting,
-                newest,
-                companions,
-            } => child.revisit(self, meeting, newest, Some(companions)),
-            change => {
-                let branches = std::mem::take(&mut self.branches);
-                child.clone_from(self);
-                self.branches = branches;
-                child.make(change);
-            }
-        }
-        child
-    }
 }
 
 impl Exhaustive {
@@ -328,7 +116,7 @@ impl Exhaustive {
     /// Gets ready for a run that is for the estimate, if it is time for one; otherwise it is the
     /// search's turn.
     pub(super) fn begin_sample(&mut self) -> bool {
-        let Some(mut sampler) = self.sampler.take() else {
+        let Some(sampler) = &mut self.sampler else {
             return false;
         };
         let more = !self.started || self.frames.iter().any(|it| !it.branches.is_empty());
@@ -339,43 +127,69 @@ impl Exhaustive {
                 runs: 0.0,
                 before: sampler.samples,
                 first: sampler.samples,
-                descent: Descent::new(&self.frames, self.empty()),
+                descent: Descent::default(),
             });
+            self.begin_descent();
+            self.next_generation();
         }
-        let found = sampler.going_on.is_some() && self.next_sample(&mut sampler);
-        self.sampler = Some(sampler);
-        found
+        let going_on = (self.sampler.as_mut()).and_then(|sampler| sampler.going_on.as_mut());
+        let sample = going_on.and_then(|round| {
+            let sample = round.descent.generation.pop()?;
+            round.descent.running = sample.taken;
+            Some(sample.frame)
+        });
+        self.sampled = sample.is_some();
+        self.frames.extend(sample);
+        self.sampled
     }
 
-    /// What the search starts with, if it has not started.
-    fn empty(&self) -> Option<Frame> {
-        (!self.started).then(|| Frame::new(self.reductions))
+    /// Starts from the branches of the search, or if it has not begun, from the empty graph.
+    fn begin_descent(&mut self) {
+        let empty = (!self.started).then(|| Frame::new(self.reductions));
+        let descent = Descent::new(&self.frames, empty);
+        if let Some(round) = (self.sampler.as_mut()).and_then(|it| it.going_on.as_mut()) {
+            round.descent = descent;
+        }
     }
 
-    /// Finds the next run of a descent, of the same or of the next one; `false` when the estimate is
-    /// there.
-    fn next_sample(&mut self, sampler: &mut Sampler) -> bool {
+    /// A run that was for the estimate is over; whether its class counts.
+    pub(super) fn end_sample(&mut self, counts: bool) {
+        let frame = self.frames.pop();
+        if let (Some(sampler), Some(frame)) = (&mut self.sampler, frame)
+            && let Some(round) = &mut sampler.going_on
+        {
+            sampler.samples += 1;
+            round.descent.end(frame, counts);
+        }
+        self.next_generation();
+    }
+
+    /// Finds out what is to be run next for the estimate, in this descent or in the next one, unless
+    /// the estimate is there.
+    fn next_generation(&mut self) {
+        let Some(mut sampler) = self.sampler.take() else {
+            return;
+        };
         while let Some(round) = &mut sampler.going_on {
             let Round { descent, width, .. } = round;
-            if let Some(Sample { frame, taken, .. }) = descent.generation.pop() {
-                descent.running = taken;
-                self.frames.push(frame);
-                return true;
+            if !descent.generation.is_empty() {
+                break;
             }
             if descent.is_over() {
-                if sampler.end_descent(self.counted)
-                    && let Some(round) = &mut sampler.going_on
-                {
-                    round.descent = Descent::new(&self.frames, self.empty());
+                let goes_on = sampler.end_descent(self.counted);
+                self.sampler = Some(sampler);
+                if goes_on {
+                    self.begin_descent();
                 }
+                sampler = self.sampler.take().expect("it was just put there");
                 continue;
             }
             let mut runnable = Vec::new();
             for sample in descent.draw(*width, &sampler.expected, &mut sampler.rng) {
                 self.frames.push(sample.frame);
-                let settled = self.settle() && !self.is_out_of_bounds();
+                let can_run = self.settle() && !self.is_out_of_bounds();
                 let frame = self.frames.pop().expect("it was just pushed");
-                let list = match settled {
+                let list = match can_run {
                     true => &mut runnable,
                     false => &mut descent.parents,
                 };
@@ -383,7 +197,7 @@ impl Exhaustive {
             }
             descent.run(runnable, *width, &sampler.expected, &mut sampler.rng);
         }
-        false
+        self.sampler = Some(sampler);
     }
 }
 

@@ -13,6 +13,7 @@ use crate::check_name::RunningCheck;
 use crate::checkpoint::{Checkpoints, Every};
 use crate::environment::{self, Environment};
 use crate::run;
+use crate::status::Log;
 use crate::substrate::Modelled;
 
 /// Runs `body` many times, under full control and never the same way twice, until every behaviour
@@ -43,7 +44,8 @@ pub fn check(body: impl Fn() + Send + Sync) {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Strategy {
-    /// Exhaustive for half of the budget, then random for the rest.
+    /// Exhaustive if an estimate of the number of classes fits into the budget. If it does not, random
+    /// for half of what is left, then exhaustive up to the largest number of preemptions that fits.
     #[default]
     Auto,
     /// Every class of executions exactly once.
@@ -215,6 +217,7 @@ pub struct Checker {
     pub(crate) checkpoints: Checkpoints,
     pub(crate) name: Option<String>,
     pub(crate) only_estimate: bool,
+    pub(crate) log: Log,
 }
 
 impl Default for Checker {
@@ -248,6 +251,7 @@ impl Checker {
             checkpoints: Checkpoints::default(),
             name: None,
             only_estimate: false,
+            log: Log::default(),
         }
     }
 

@@ -3,14 +3,13 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use raddle_engine::strategy::Exhaustive;
 use raddle_engine::{CheckName, Schedule, Tally};
 use raddle_report::Failure;
 
 use crate::checkpoint::{Part, Resumed, Saving};
 use crate::crew::End;
 use crate::known;
-use crate::phases::Budget;
+use crate::phases::{Budget, sized_search};
 use crate::worker::{self, Worker};
 use crate::workers::Job;
 
@@ -49,7 +48,7 @@ impl SavedSearch {
         let done = saved.executions + saved.discarded;
         budget.executions = budget.executions.saturating_add(done);
         worker.context.with_exploration(|exploration| {
-            let idle = Exhaustive::idle(checker.reductions);
+            let idle = sized_search(checker).idle().counting_from(saved.executions);
             exploration.world().set_strategy(Box::new(idle));
             let tally = Tally::new(saved.executions, saved.discarded, saved.cut_short);
             exploration.absorb(tally);

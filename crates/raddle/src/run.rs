@@ -8,12 +8,14 @@ use raddle_engine::strategy::{Bound, Reductions};
 use raddle_engine::{CheckName, Execution, Exploration, Limits};
 use raddle_report::{Failure, FailureKind, Guarantee, Report};
 
+use crate::auto::Rest;
 use crate::checker::{Checker, Strategy};
 use crate::known;
 use crate::last_words::LastWords;
 use crate::phases::phases;
 use crate::resume::SavedSearch;
 use crate::saved;
+use crate::status::Status;
 use crate::substrate::{Context, install_hook, install_overflow_handler};
 use crate::watchdog;
 use crate::worker::Worker;
@@ -45,7 +47,8 @@ pub(crate) fn run(
         max_events: checker.max_events,
     };
     let mut exploration = Exploration::new(first.take_strategy(), limits);
-    if phases.peek().is_some() {
+    let mut rest = Rest::new(checker, start);
+    if phases.peek().is_some() || rest.is_some() {
         exploration.compare_classes();
     }
     let context = Context::new(exploration, checker.stack_size, checker.modelled);
@@ -81,11 +84,14 @@ pub(crate) fn run(
     let progress = worker.context.progress();
     let watch = watchdog::watch(progress, checker.watchdog, Arc::clone(&words));
     let saving = search.saving();
+    worker.status = Status::new(checker.log, name.as_ref().map(ToString::to_string), start);
     let (mut stopped, end) = workers::explore(&mut worker, job, &first, saving);
-    for mut phase in phases {
-        if stopped {
+    let estimate = worker.context.with_exploration(|e| e.estimate());
+    while !stopped {
+        let after = |rest: &mut Rest| rest.next(checker, worker.done());
+        let Some(mut phase) = phases.next().or_else(|| rest.as_mut().and_then(after)) else {
             break;
-        }
+        };
         worker.context.with_exploration(|exploration| {
             exploration.world().set_strategy(phase.take_strategy());
         });
@@ -96,6 +102,10 @@ pub(crate) fn run(
         worker.confirm(body, place);
     }
     drop(watch);
+    worker.status = None;
+    if let Some(estimate) = estimate {
+        worker.report.set_estimate(estimate.into());
+    }
     let mut report = finish(worker, name, start);
     report.elapsed += search.before();
     report
@@ -127,9 +137,7 @@ fn finish(worker: Worker<'_, '_>, name: Option<CheckName>, start: Instant) -> Re
             },
         };
         report.set_classes(exploration.classes(), guarantee);
-        if let Some(estimate) = exploration.estimate() {
-            report.set_estimate(estimate.into());
-        }
+        report.set_unseen(exploration.unseen().map(Into::into));
     });
     let dropped = context.dropped_stacks() + dropped_stacks;
     let name = match &checker.strategy {

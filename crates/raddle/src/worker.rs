@@ -2,6 +2,7 @@
 
 use std::panic::Location;
 use std::sync::Arc;
+use std::time::Instant;
 
 use raddle_engine::check::Finding;
 use raddle_engine::check::leak;
@@ -11,11 +12,13 @@ use raddle_engine::strategy::Planned;
 use raddle_engine::{Ending, Execution, Exploration, SiteId, Tally, strategy};
 use raddle_report::{Failure, FailureKind, Report, Search};
 
+use crate::auto::{Done, Fit};
 use crate::checker::{Checker, Level, Strategy};
 use crate::checkpoint::Part;
 use crate::crew::{Crew, End};
 use crate::phases::{Budget, Clock, Patience};
 use crate::shorten::{Shortening, Signature, first_plan};
+use crate::status::{Numbers, Status};
 use crate::substrate::{Context, run_execution};
 use crate::workers;
 
@@ -36,6 +39,10 @@ pub(crate) struct Worker<'a, 'o> {
     pub(crate) context: Context,
     pub(crate) report: Report,
     pub(crate) clock: Clock,
+    /// For all that is not looked at before every execution.
+    second_clock: Clock,
+    /// Says how far the check is.
+    pub(crate) status: Option<Status>,
     pub(crate) observer: Option<&'o (dyn Fn(&Execution) + Sync)>,
     /// Its place among several workers.
     pub(crate) seat: Option<Seat>,
@@ -82,6 +89,8 @@ impl<'a> Worker<'a, '_> {
             context,
             report: Report::new(Search::new(checker.strategy.to_string(), checker.seed)),
             clock: Clock::new(),
+            second_clock: Clock::new(),
+            status: None,
             observer: None,
             seat: None,
             seen: Vec::new(),
@@ -105,6 +114,11 @@ impl<'a> Worker<'a, '_> {
         budget: &Budget,
         name: &'static str,
     ) -> bool {
+        let mut fit = Fit::new(Instant::now());
+        let before = self.context.with_exploration(|e| e.executions());
+        if let Some(status) = &mut self.status {
+            status.begin(before);
+        }
         loop {
             let counts_attempts = !self.checker.replays();
             let runs = self.context.with_exploration(|e| {
@@ -115,10 +129,9 @@ impl<'a> Worker<'a, '_> {
                 self.tell_all(End::Budget);
                 return false;
             }
-            if budget.patience == Patience::UntilEstimate
-                && self.context.with_exploration(|e| e.estimate().is_some())
-            {
-                return true;
+            if self.has_enough(&mut fit, budget, runs, name) {
+                self.tell_all(End::Budget);
+                return false;
             }
             if let Some(seat) = &self.seat {
                 if let Some(end) = seat.crew.ended() {
@@ -182,6 +195,66 @@ impl<'a> Worker<'a, '_> {
             }
             self.pause();
         }
+    }
+
+    /// Whether the phase has come far enough, or will not come far enough; says how far it is. Only
+    /// the first worker looks.
+    #[inline]
+    fn has_enough(
+        &mut self,
+        fit: &mut Fit,
+        budget: &Budget,
+        runs: u64,
+        name: &'static str,
+    ) -> bool {
+        let seat = self.seat.as_ref();
+        if seat.is_some_and(|seat| seat.number > 0) {
+            return false;
+        }
+        let runs = seat.map_or(runs, |seat| seat.crew.executions().max(runs));
+        let estimate = |context: &Context| context.with_exploration(|e| e.estimate());
+        if let Some(status) = &mut self.status
+            && status.is_due()
+        {
+            status.say(Numbers {
+                name,
+                done: runs,
+                estimate: estimate(&self.context),
+                until: budget.until,
+            });
+        }
+        let is_time = self.second_clock.is_past(Some(fit.start));
+        match budget.patience {
+            Patience::UntilEstimate => return estimate(&self.context).is_some(),
+            Patience::Whole if !is_time => return false,
+            Patience::Whole | Patience::WhileItFits => {}
+        }
+        let estimate = estimate(&self.context);
+        if !is_time && fit.is_settled(budget, runs, estimate) {
+            return false;
+        }
+        let done = Done {
+            runs,
+            estimate,
+            now: Instant::now(),
+        };
+        if let Some(samples) = fit.wants_estimate(done) {
+            self.context.with_exploration(|exploration| {
+                if let Some(search) = exploration.world().exhaustive() {
+                    search.sample_now(samples);
+                }
+            });
+        }
+        budget.patience == Patience::WhileItFits && fit.gives_up(budget, done)
+    }
+
+    /// How far the check has come.
+    pub(crate) fn done(&self) -> Done {
+        self.context.with_exploration(|e| Done {
+            runs: e.executions() + e.discarded() + e.attempts(),
+            estimate: e.estimate(),
+            now: Instant::now(),
+        })
     }
 
     /// What several workers have to see to between two executions.
@@ -284,6 +357,7 @@ impl<'a> Worker<'a, '_> {
             });
             let budget = Budget {
                 executions,
+                of_all: executions,
                 until: None,
                 patience: Patience::Whole,
             };

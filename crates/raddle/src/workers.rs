@@ -8,14 +8,14 @@ use std::sync::Arc;
 
 use raddle_engine::frontier::Item;
 use raddle_engine::strategy::{Exhaustive, Random};
-use raddle_engine::{Exploration, Limits, SiteId, Tally};
+use raddle_engine::{Exploration, Limits, SiteId, Strategy, Tally};
 use raddle_report::{Failure, Report};
 
 use crate::checker::Checker;
 use crate::checkpoint::Saving;
 use crate::crew::{Crew, End};
 use crate::last_words::LastWords;
-use crate::phases::{Budget, Helpers, Phase};
+use crate::phases::{Budget, Helpers, Phase, search};
 use crate::substrate::Context;
 use crate::watchdog;
 use crate::worker::{MAX_FAILURES, Seat, Worker};
@@ -36,6 +36,7 @@ struct Harvest {
     suspects: Vec<Vec<SiteId>>,
     dropped_stacks: usize,
     left: Vec<Item>,
+    left_out: bool,
 }
 
 /// Runs a phase whose strategy the worker has; whether the whole check is over. Why it has ended is
@@ -46,7 +47,12 @@ pub(crate) fn explore<'a>(
     phase: &Phase,
     saving: Option<&Arc<Saving>>,
 ) -> (bool, Option<End>) {
-    let Phase { name, helpers, .. } = *phase;
+    let Phase {
+        name,
+        helpers,
+        preemptions,
+        ..
+    } = *phase;
     let size = match helpers {
         Helpers::Nobody => 1,
         Helpers::Share | Helpers::Sample => job.checker.workers,
@@ -74,8 +80,7 @@ pub(crate) fn explore<'a>(
     };
     let budget = |executions| Budget {
         executions,
-        until: phase.budget.until,
-        patience: phase.budget.patience,
+        ..phase.budget
     };
     let own = budget(match is_shared {
         true => u64::MAX,
@@ -91,7 +96,8 @@ pub(crate) fn explore<'a>(
                 let thread = std::thread::Builder::new().name(format!("raddle worker {number}"));
                 let run = move || {
                     let stop = StopOnPanic(&crew);
-                    let mut helper = helper(job, helpers, compares, &crew, number);
+                    let strategy = strategy(job.checker, helpers, preemptions, number);
+                    let mut helper = helper(job, strategy, compares, &crew, number);
                     helper.observer = observer;
                     let harvest = harvest(helper, job, &budget, name);
                     drop(stop);
@@ -136,10 +142,27 @@ impl Drop for StopOnPanic<'_> {
     }
 }
 
+/// What a helper does.
+fn strategy(
+    checker: &Checker,
+    helpers: Helpers,
+    preemptions: Option<u32>,
+    number: usize,
+) -> Box<dyn Strategy> {
+    let search = || match preemptions {
+        Some(preemptions) => search(checker).bounded(preemptions).idle(),
+        None => search(checker).idle(),
+    };
+    match helpers {
+        Helpers::Sample => Box::new(Random::new(seed(checker.seed, number))),
+        _ => Box::new(search()),
+    }
+}
+
 /// A worker that helps with one phase.
 fn helper<'a, 'o>(
     job: Job<'a>,
-    helpers: Helpers,
+    strategy: Box<dyn Strategy>,
     compares: bool,
     crew: &Arc<Crew>,
     number: usize,
@@ -147,10 +170,6 @@ fn helper<'a, 'o>(
     let checker = job.checker;
     let limits = Limits {
         max_events: checker.max_events,
-    };
-    let strategy: Box<dyn raddle_engine::Strategy> = match helpers {
-        Helpers::Sample => Box::new(Random::new(seed(checker.seed, number))),
-        _ => Box::new(Exhaustive::idle(checker.reductions)),
     };
     let mut exploration = Exploration::new(strategy, limits);
     if compares {
@@ -179,12 +198,14 @@ fn harvest(
     let watch = watchdog::watch(progress, job.checker.watchdog, Arc::clone(job.words));
     worker.explore(job.body, job.place, budget, name);
     drop(watch);
-    let left = worker.context.with_exploration(|exploration| {
+    let (left, left_out) = worker.context.with_exploration(|exploration| {
         let search = exploration.world().exhaustive();
-        search.map(Exhaustive::give_all).unwrap_or_default()
+        let all = |search: &mut Exhaustive| (search.give_all(), search.has_left_out());
+        search.map(all).unwrap_or_default()
     });
     Harvest {
         left,
+        left_out,
         report: worker.report,
         suspects: worker.suspects,
         dropped_stacks: worker.context.dropped_stacks(),
@@ -198,6 +219,13 @@ impl Worker<'_, '_> {
         self.context
             .with_exploration(|exploration| exploration.absorb(harvest.tally));
         self.take_over(harvest.left);
+        self.context.with_exploration(|exploration| {
+            if let Some(search) = exploration.world().exhaustive()
+                && harvest.left_out
+            {
+                search.leave_out();
+            }
+        });
         merge(&mut self.report.failures, harvest.report.failures);
         merge(&mut self.report.warnings, harvest.report.warnings);
         self.seen = self.report.failures.iter().map(Failure::gist).collect();

@@ -3,6 +3,7 @@
 //! A report is made from finished executions and from nothing else; the front end only says how
 //! things are called in the user's source ([`Names`]). Everything here can be serialised.
 
+mod estimate;
 mod failure;
 mod nondeterminism;
 mod paint;
@@ -12,6 +13,7 @@ mod stuck;
 mod text;
 mod trace;
 
+pub use estimate::{Estimate, Unseen};
 pub use failure::{Failure, FailureKind};
-pub use report::{Estimate, Guarantee, Report, Search};
+pub use report::{Guarantee, Report, Search};
 pub use trace::{Names, Place, Trace, TraceStep, TraceThread};

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use crate::estimate::{Estimate, Unseen};
 use crate::failure::Failure;
 use crate::paint::{self, Paint};
 
@@ -31,37 +32,6 @@ pub enum Guarantee {
     Sampled,
     /// One given schedule was run.
     Replayed,
-}
-
-/// How many classes there are, as far as samples tell.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
-#[non_exhaustive]
-pub struct Estimate {
-    /// About so many.
-    pub classes: u64,
-    /// With a confidence of 95 %, so many at least,
-    pub low: u64,
-    /// and so many at most.
-    pub high: u64,
-    /// How many runs of the program it is based on, besides the executions that were counted.
-    pub samples: u64,
-}
-
-impl From<raddle_engine::Estimate> for Estimate {
-    fn from(estimate: raddle_engine::Estimate) -> Self {
-        let raddle_engine::Estimate {
-            classes,
-            low,
-            high,
-            samples,
-        } = estimate;
-        Estimate {
-            classes,
-            low,
-            high,
-            samples,
-        }
-    }
 }
 
 /// How a check was run; the part of a report that is known beforehand.
@@ -107,6 +77,7 @@ pub struct Report {
     classes: u64,
     guarantee: Guarantee,
     estimate: Option<Estimate>,
+    unseen: Option<Unseen>,
     nothing_to_explore: bool,
 }
 
@@ -125,6 +96,7 @@ impl Report {
             classes: 0,
             guarantee: Guarantee::Sampled,
             estimate: None,
+            unseen: None,
             nothing_to_explore: false,
         }
     }
@@ -148,6 +120,17 @@ impl Report {
     /// How many classes there are, if that was estimated.
     pub fn estimate(&self) -> Option<Estimate> {
         self.estimate
+    }
+
+    /// Fills in how likely a random execution is one that was not run.
+    pub fn set_unseen(&mut self, unseen: Option<Unseen>) {
+        self.unseen = unseen;
+    }
+
+    /// How likely a random execution is of a class that the check has not run, if some of its
+    /// executions were random. Behaviours that are rare at random are hardly seen in it.
+    pub fn unseen(&self) -> Option<Unseen> {
+        self.unseen
     }
 
     /// How many different executions, as partial orders, were run.
@@ -215,7 +198,11 @@ impl fmt::Display for Report {
             }
             Guarantee::Sampled => {
                 let runs = counted(self.executions, "run", "runs");
-                write!(f, "not every behaviour was run: {classes} in {runs}")?;
+                let all = self.estimate.map_or_else(String::new, Estimate::of_all);
+                write!(f, "not every behaviour was run: {classes}{all} in {runs}")?;
+                if let Some(unseen) = self.unseen {
+                    write!(f, "; {unseen}")?;
+                }
             }
             Guarantee::Replayed => write!(f, "one schedule was replayed")?,
         }

@@ -21,9 +21,10 @@ pub(super) struct Descent {
     /// What is being run.
     pub(super) running: Option<usize>,
     pub(super) taken: Vec<Taken>,
-    /// How many classes it has counted, and how many runs.
+    /// How many classes it has counted, how many runs, and how many branches.
     pub(super) total: f64,
     pub(super) runs: f64,
+    pub(super) branches: f64,
     /// Whether some graphs were left out.
     pub(super) thinned: bool,
 }
@@ -115,6 +116,7 @@ impl Descent {
         let samples = drawn.into_iter().map(|(parent, position, look, share)| {
             let parent = &mut parents[parent];
             let weight = parent.weight / share;
+            self.branches += weight;
             self.taken.push(Taken {
                 parent: parent.taken,
                 look,

@@ -49,8 +49,9 @@ pub(super) struct Sampler {
     /// When it is due.
     next: u64,
     going_on: Option<Round>,
-    /// Runs so far.
+    /// Runs so far, and branches tried.
     samples: u64,
+    tried: u64,
     estimate: Option<Estimate>,
 }
 
@@ -60,8 +61,9 @@ struct Round {
     width: usize,
     /// What each descent counted.
     totals: Vec<f64>,
-    /// How many runs all of them counted.
+    /// How many runs all of them counted, and how many branches.
     runs: f64,
+    branches: f64,
     /// How many runs there were before this round, and before the first.
     before: u64,
     first: u64,
@@ -77,6 +79,7 @@ impl Sampler {
             next: settings.after,
             going_on: None,
             samples: 0,
+            tried: 0,
             estimate: None,
         }
     }
@@ -125,6 +128,7 @@ impl Exhaustive {
                 width: 1,
                 totals: Vec::new(),
                 runs: 0.0,
+                branches: 0.0,
                 before: sampler.samples,
                 first: sampler.samples,
                 descent: Descent::default(),
@@ -186,6 +190,7 @@ impl Exhaustive {
             }
             let mut runnable = Vec::new();
             for sample in descent.draw(*width, &sampler.expected, &mut sampler.rng) {
+                sampler.tried += 1;
                 self.frames.push(sample.frame);
                 let can_run = self.settle() && !self.is_out_of_bounds();
                 let frame = self.frames.pop().expect("it was just pushed");
@@ -212,10 +217,11 @@ impl Sampler {
         let exact = !descent.thinned;
         if exact {
             round.totals.clear();
-            round.runs = 0.0;
+            (round.runs, round.branches) = (0.0, 0.0);
         }
         round.totals.push(descent.total);
         round.runs += descent.runs;
+        round.branches += descent.branches;
         let wanted = match round.width {
             1 => FIRST_DESCENTS,
             _ => DESCENTS,
@@ -236,15 +242,18 @@ impl Sampler {
         if goes_on {
             round.width *= 2;
             round.totals.clear();
-            round.runs = 0.0;
+            (round.runs, round.branches) = (0.0, 0.0);
             round.before = self.samples;
         } else {
+            let count = round.totals.len() as f64;
             let whole = |rest: f64| counted.saturating_add(rest.round() as u64);
             self.estimate = Some(Estimate {
                 classes: whole(mean),
                 low: whole(low),
                 high: whole(high),
-                runs: whole(round.runs / round.totals.len() as f64),
+                runs: whole(round.runs / count),
+                branches: (round.branches / count).round() as u64,
+                tried: self.tried,
                 samples: self.samples,
             });
             self.going_on = None;

@@ -3,14 +3,13 @@
 use super::Exhaustive;
 use super::frame::Frame;
 use super::item::Item;
-use super::reduce::Reductions;
 
 impl Exhaustive {
-    /// A search that has nothing to run until it takes over something.
-    pub fn idle(reductions: Reductions) -> Self {
+    /// The same search, which has nothing to run until it takes over something.
+    pub fn idle(self) -> Self {
         Exhaustive {
             started: true,
-            ..Self::reduced(reductions)
+            ..self
         }
     }
 

@@ -1,5 +1,6 @@
 //! What the suites share: running a program under a strategy, and the programs themselves.
 
+pub mod axiomatic;
 pub mod compare;
 mod docs;
 pub mod messages;
@@ -8,6 +9,7 @@ pub mod programs;
 pub mod published;
 pub mod random_objects;
 pub mod random_program;
+pub mod resumed;
 mod told;
 
 use std::collections::BTreeSet;

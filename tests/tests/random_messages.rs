@@ -10,7 +10,8 @@ use fastrand::Rng;
 use raddle::port::{self, Port};
 use raddle::sync::mpsc;
 use raddle::{Checker, thread};
-use raddle_tests::compare::{ShownOnPanic, same_classes, setting};
+use raddle_tests::compare::{ShownOnPanic, assert_same, same_classes, search, setting};
+use raddle_tests::resumed::in_pieces;
 
 /// Programs with more schedules than this are too much for the enumeration.
 const MAX_SCHEDULES: u64 = 10_000;
@@ -214,4 +215,28 @@ fn random_programs_have_the_same_classes_as_all_their_schedules() {
         *by_kind.entry(program.kind).or_default() += 1;
     }
     println!("{compared} programs, {total} classes, at most {largest} in one; {by_kind:?}");
+}
+
+#[test]
+fn searches_in_pieces_and_by_several_workers_have_the_same_classes() {
+    let mut rng = Rng::with_seed(setting("RADDLE_TEST_SEED", 6));
+    let mut programs = 0;
+    while programs < 40 {
+        let program = Program::random(&mut rng);
+        let _shown = ShownOnPanic(&program);
+        let checker = Checker::new().timeouts(program.timeouts);
+        let expected = search(checker.clone(), || program.run()).0;
+        if !(2..100).contains(&expected.len()) {
+            continue;
+        }
+        for executions in [1, 7] {
+            assert_same(
+                &expected,
+                &in_pieces(&checker, executions, || program.run()),
+            );
+        }
+        let several = search(checker.clone().workers(3), || program.run()).0;
+        assert_same(&expected, &several);
+        programs += 1;
+    }
 }

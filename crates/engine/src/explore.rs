@@ -5,14 +5,17 @@ use crate::classes::{Classes, Unseen};
 use crate::estimate::Estimate;
 use crate::event::SiteId;
 use crate::execution::Execution;
+use crate::memory::Model;
 use crate::strategy::{Bound, Strategy};
 use crate::world::{Ending, State, World};
 
-/// Limits of one execution.
+/// What one execution may do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
     /// Events in one execution.
     pub max_events: usize,
+    /// What threads may see of each other's writes.
+    pub memory: Model,
 }
 
 /// The state of one worker between executions.
@@ -29,6 +32,8 @@ pub struct Exploration {
     /// Whether the last execution was for an estimate.
     sampled: bool,
     counts_itself: bool,
+    /// How many classes there were when others began to be run again.
+    counted: Option<u64>,
     seen: Classes,
 }
 
@@ -62,13 +67,14 @@ impl Exploration {
     pub fn new(strategy: Box<dyn Strategy>, limits: Limits) -> Self {
         Exploration {
             counts_itself: strategy.never_repeats(),
-            world: World::new(strategy, limits.max_events),
+            world: World::new(strategy, limits.max_events).under(limits.memory),
             limits,
             executions: 0,
             discarded: 0,
             attempts: 0,
             cut_short: false,
             retried: false,
+            counted: None,
             sampled: false,
             seen: Classes::default(),
         }
@@ -77,6 +83,11 @@ impl Exploration {
     /// Counts classes by comparing executions, because another strategy will follow.
     pub fn compare_classes(&mut self) {
         self.counts_itself = false;
+    }
+
+    /// From now on classes may be run again: unless executions are compared, none is new.
+    pub fn expect_repetitions(&mut self) {
+        self.counted = Some(self.classes());
     }
 
     /// Whether classes are counted by comparing executions.
@@ -205,7 +216,7 @@ impl Exploration {
     /// How many different classes were run.
     pub fn classes(&self) -> u64 {
         if self.counts_itself {
-            self.executions
+            self.counted.unwrap_or(self.executions)
         } else {
             self.seen.count()
         }

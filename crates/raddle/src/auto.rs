@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use raddle_engine::{Estimate, strategy};
 
 use crate::checker::{Checker, Strategy};
-use crate::phases::{Budget, Helpers, Patience, Phase, boxed, search, whole_budget};
+use crate::phases::{Budget, Helpers, Patience, Phase, boxed, exhaustive, whole_budget};
 
 /// A search that has run for so long is estimated, however few executions it has run.
 const SOON: Duration = Duration::from_millis(200);
@@ -222,7 +222,7 @@ impl Rest {
             after: 0,
             runs: runs.clamp(4 * FEW, crate::phases::SOON),
         };
-        let search = search(checker).bounded(preemptions).sampling(sampling);
+        let search = exhaustive(checker).bounded(preemptions).sampling(sampling);
         Phase {
             name: "exhaustive",
             strategy: boxed(search),
@@ -238,7 +238,7 @@ impl Rest {
     fn bounded(&self, checker: &Checker, preemptions: u32) -> Phase {
         Phase {
             name: "exhaustive",
-            strategy: boxed(search(checker).bounded(preemptions)),
+            strategy: boxed(exhaustive(checker).bounded(preemptions)),
             budget: self.budget,
             helpers: Helpers::Share,
             preemptions: Some(preemptions),

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use raddle_engine::Schedule;
+use raddle_engine::memory::Model;
 use raddle_engine::strategy::Reductions;
+use raddle_engine::{Limits, Schedule};
 use raddle_report::Report;
 
 use crate::check_name::RunningCheck;
@@ -68,8 +69,17 @@ pub enum Memory {
     /// Sequential consistency: always the latest.
     #[default]
     Sc,
-    /// The weak memory model of Rust's atomics. Not yet available.
+    /// The weak memory model of Rust's atomics.
     Rc11,
+}
+
+impl Memory {
+    pub(crate) fn model(self) -> Model {
+        match self {
+            Memory::Sc => Model::Sc,
+            Memory::Rc11 => Model::Rc11,
+        }
+    }
 }
 
 /// A name that is none of the valid ones.
@@ -533,6 +543,14 @@ impl Checker {
         run::run(&self, running.name, &body, place, observer)
     }
 
+    /// What one execution may do.
+    pub(crate) fn limits(&self) -> Limits {
+        Limits {
+            max_events: self.max_events,
+            memory: self.memory.model(),
+        }
+    }
+
     /// Whether it follows one schedule.
     pub(crate) fn replays(&self) -> bool {
         matches!(self.strategy, Strategy::Replay(_))
@@ -540,10 +558,6 @@ impl Checker {
 
     #[track_caller]
     fn validate(&self) {
-        assert!(
-            self.memory == Memory::Sc,
-            "raddle: Memory::Rc11 is not yet available; use Memory::Sc, which is the default"
-        );
         if cfg!(panic = "abort") {
             panic!(
                 "raddle: a check unwinds threads, so it cannot run with panic = \"abort\"; remove \

@@ -62,8 +62,8 @@ pub(crate) struct Part {
     pub(crate) executions: u64,
     pub(crate) discarded: u64,
     pub(crate) cut_short: bool,
-    /// Tokens of failing schedules.
-    pub(crate) failures: Vec<String>,
+    /// Failures by the number of their execution and the token of their schedule.
+    pub(crate) failures: Vec<(u64, String)>,
     pub(crate) items: Vec<String>,
 }
 
@@ -71,6 +71,8 @@ pub(crate) struct Part {
 pub(crate) struct Saving {
     path: PathBuf,
     check: Option<CheckName>,
+    /// The same, if the file must say so.
+    named: Option<CheckName>,
     settings: Vec<(&'static str, String)>,
     every: Every,
     start: Instant,
@@ -96,6 +98,8 @@ impl Saving {
             return None;
         }
         let beside = || saved::frontier(check?);
+        // Whoever names a file knows what is in it.
+        let named = check.filter(|_| path.is_none());
         let path = path.clone().or_else(beside)?;
         let next = match every {
             Every::Time(_) => WORTH_SAVING.as_millis() as u64,
@@ -104,6 +108,7 @@ impl Saving {
         Some(Saving {
             path,
             check: check.cloned(),
+            named: named.cloned(),
             settings: settings(checker),
             every: *every,
             start,
@@ -130,7 +135,7 @@ impl Saving {
                 let now = executions();
                 now >= next && {
                     self.listen();
-                    self.next.store(now + every, Relaxed);
+                    self.next.store(now.saturating_add(every), Relaxed);
                     true
                 }
             }
@@ -164,7 +169,7 @@ impl Saving {
         let mut failed = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let sum = |of: fn(&Part) -> u64| parts.iter().map(of).sum();
         let saved = Saved {
-            check: self.check.clone(),
+            check: self.named.clone(),
             settings: self.settings(),
             executions: sum(|part| part.executions),
             discarded: sum(|part| part.discarded),
@@ -260,7 +265,7 @@ impl Saving {
         }
         self.before = saved.elapsed;
         if let Every::Executions(every) = self.every {
-            self.next = AtomicU64::new(saved.executions + every);
+            self.next = AtomicU64::new(saved.executions.saturating_add(every));
         }
         Some(Resumed { saved, items })
     }
@@ -274,12 +279,12 @@ impl Saving {
 
     /// What differs from what is to be run.
     fn difference(&self, saved: &Saved) -> Option<String> {
-        if saved.check != self.check {
+        if saved.check != self.named {
             let name = |check: &Option<CheckName>| match check {
                 Some(check) => check.to_string(),
                 None => "a check without a name".to_owned(),
             };
-            let (there, here) = (name(&saved.check), name(&self.check));
+            let (there, here) = (name(&saved.check), name(&self.named));
             return Some(format!("it is of {there}, and this is {here}"));
         }
         let there = |name: &str| saved.settings.iter().find(|(other, _)| other == name);

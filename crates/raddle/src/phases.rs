@@ -73,9 +73,9 @@ pub(crate) enum Patience {
     WhileItFits,
 }
 
-/// The exhaustive search that a check asks for.
-pub(crate) fn search(checker: &Checker) -> strategy::Exhaustive {
-    let search = strategy::Exhaustive::reduced(checker.reductions);
+/// The exhaustive search that the settings ask for.
+pub(crate) fn exhaustive(checker: &Checker) -> strategy::Exhaustive {
+    let search = strategy::Exhaustive::reduced(checker.reductions).under(checker.memory.model());
     match checker.preemptions {
         Some(preemptions) => search.bounded(preemptions),
         None => search,
@@ -86,7 +86,7 @@ pub(crate) fn search(checker: &Checker) -> strategy::Exhaustive {
 pub(crate) fn sized_search(checker: &Checker) -> strategy::Exhaustive {
     let is_limited = checker.max_executions.is_some() || checker.max_time.is_some();
     let is_auto = checker.strategy == Strategy::Auto;
-    let search = search(checker);
+    let search = exhaustive(checker);
     match is_auto || is_limited || status::is_wanted(checker.log) {
         true => search.sampling(strategy::Sampling {
             seed: checker.seed,
@@ -139,7 +139,7 @@ pub(crate) fn phases(checker: &Checker, start: Instant) -> Vec<Phase> {
             };
             vec![Phase {
                 name: "exhaustive",
-                strategy: boxed(search(checker).sampling(sampling)),
+                strategy: boxed(exhaustive(checker).sampling(sampling)),
                 budget: Budget {
                     patience: Patience::UntilEstimate,
                     ..ending()

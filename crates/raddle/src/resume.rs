@@ -32,10 +32,10 @@ impl SavedSearch {
         let checker = job.checker;
         let mut saving = Saving::new(checker, name, Instant::now());
         let places = worker.context.places();
-        let resumed = saving
-            .as_mut()
-            .filter(|_| checker.checkpoints.resume)
-            .and_then(|saving| saving.load(&places));
+        let resumed = match &mut saving {
+            Some(saving) if checker.checkpoints.resume => saving.load(&places),
+            _ => None,
+        };
         let mut search = SavedSearch {
             saving: saving.map(Arc::new),
             resumed: resumed.is_some(),
@@ -102,10 +102,13 @@ impl SavedSearch {
 }
 
 /// Failures that were found before the search was interrupted, found again.
-fn failures(job: Job<'_>, tokens: &[String]) -> Vec<Failure> {
-    let schedules = tokens
-        .iter()
-        .filter_map(|token| token.parse::<Schedule>().ok());
-    let replayed = |schedule| known::replay(job.checker, schedule, job.body, job.place);
-    schedules.filter_map(replayed).collect()
+fn failures(job: Job<'_>, known: &[(u64, String)]) -> Vec<Failure> {
+    let again = |(execution, token): &(u64, String)| {
+        let schedule = token.parse::<Schedule>().ok()?;
+        let mut failure = known::replay(job.checker, schedule, job.body, job.place)?;
+        failure.execution = *execution;
+        failure.search = "exhaustive".to_owned();
+        Some(failure)
+    };
+    known.iter().filter_map(again).collect()
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use raddle_engine::strategy::{Bound, Reductions};
-use raddle_engine::{CheckName, Execution, Exploration, Limits};
+use raddle_engine::{CheckName, Execution, Exploration};
 use raddle_report::{Failure, FailureKind, Guarantee, Report};
 
 use crate::auto::Rest;
@@ -25,6 +25,7 @@ use crate::workers::{self, Job};
 pub(crate) type Observer<'a> = &'a mut (dyn FnMut(&Execution) + Send);
 
 /// Runs the check.
+#[track_caller]
 pub(crate) fn run(
     checker: &Checker,
     name: Option<CheckName>,
@@ -43,10 +44,7 @@ pub(crate) fn run(
         }
         _ => Vec::new(),
     };
-    let limits = Limits {
-        max_events: checker.max_events,
-    };
-    let mut exploration = Exploration::new(first.take_strategy(), limits);
+    let mut exploration = Exploration::new(first.take_strategy(), checker.limits());
     let mut rest = Rest::new(checker, start);
     if phases.peek().is_some() || rest.is_some() {
         exploration.compare_classes();

@@ -353,6 +353,7 @@ impl<'a> Worker<'a, '_> {
             let executions = self.context.with_exploration(|exploration| {
                 let strategy = strategy::Holdback::new(places, seed);
                 exploration.world().set_strategy(Box::new(strategy));
+                exploration.expect_repetitions();
                 exploration.executions() + exploration.discarded() + MAX_DIRECTED
             });
             let budget = Budget {
@@ -454,14 +455,12 @@ impl<'a> Worker<'a, '_> {
 
 /// What a worker has counted, for a checkpoint.
 pub(crate) fn part(counted: &Tally, report: &Report) -> Part {
-    let failures = report.failures.iter();
+    let failure = |failure: &Failure| (failure.execution, failure.schedule.to_token());
     Part {
         executions: counted.executions,
         discarded: counted.discarded,
         cut_short: counted.cut_short,
-        failures: failures
-            .map(|failure| failure.schedule.to_token())
-            .collect(),
+        failures: report.failures.iter().map(failure).collect(),
         items: Vec::new(),
     }
 }

@@ -8,14 +8,14 @@ use std::sync::Arc;
 
 use raddle_engine::frontier::Item;
 use raddle_engine::strategy::{Exhaustive, Random};
-use raddle_engine::{Exploration, Limits, SiteId, Strategy, Tally};
+use raddle_engine::{Exploration, SiteId, Strategy, Tally};
 use raddle_report::{Failure, Report};
 
 use crate::checker::Checker;
 use crate::checkpoint::Saving;
 use crate::crew::{Crew, End};
 use crate::last_words::LastWords;
-use crate::phases::{Budget, Helpers, Phase, search};
+use crate::phases::{self, Budget, Helpers, Phase};
 use crate::substrate::Context;
 use crate::watchdog;
 use crate::worker::{MAX_FAILURES, Seat, Worker};
@@ -150,8 +150,8 @@ fn strategy(
     number: usize,
 ) -> Box<dyn Strategy> {
     let search = || match preemptions {
-        Some(preemptions) => search(checker).bounded(preemptions).idle(),
-        None => search(checker).idle(),
+        Some(preemptions) => phases::exhaustive(checker).bounded(preemptions).idle(),
+        None => phases::exhaustive(checker).idle(),
     };
     match helpers {
         Helpers::Sample => Box::new(Random::new(seed(checker.seed, number))),
@@ -168,10 +168,7 @@ fn helper<'a, 'o>(
     number: usize,
 ) -> Worker<'a, 'o> {
     let checker = job.checker;
-    let limits = Limits {
-        max_events: checker.max_events,
-    };
-    let mut exploration = Exploration::new(strategy, limits);
+    let mut exploration = Exploration::new(strategy, checker.limits());
     if compares {
         exploration.compare_classes();
     }
@@ -183,9 +180,17 @@ fn helper<'a, 'o>(
     worker
 }
 
-/// The seed of a worker's random choices; the first has the one that was asked for.
+/// The seed of a worker's random choices; the first has the one that was asked for. Well mixed, so that
+/// the numbers of one worker are not those of another a few steps later.
 pub(crate) fn seed(seed: u64, worker: usize) -> u64 {
-    seed ^ (worker as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    if worker == 0 {
+        return seed;
+    }
+    let mut mixed = seed.rotate_left(32) ^ worker as u64;
+    for factor in [0xff51_afd7_ed55_8ccd, 0xc4ce_b9fe_1a85_ec53] {
+        mixed = (mixed ^ mixed >> 33).wrapping_mul(factor);
+    }
+    mixed ^ mixed >> 33
 }
 
 fn harvest(

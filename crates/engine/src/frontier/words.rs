@@ -3,10 +3,13 @@
 //! Words are separated by spaces, and fields follow in the order of the table. A new variant or field
 //! is one entry here, and a new [`VERSION`](super::VERSION).
 
+use std::sync::atomic::Ordering;
+
 use super::Problem;
 use crate::event::{
     EventId, LocationId, ObjectId, PortListId, Ports, SiteId, ThreadId, Update, UpdateKind,
 };
+use crate::memory::Strength;
 use crate::object::{
     Call, Object, barrier, channel, condvar, counted, monitor, mutex, once, parker, port, rwlock,
     semaphore,
@@ -200,6 +203,7 @@ tables! {
         "spawn" => Spawn { child },
         "join" => Join { target },
         "local" => Local,
+        "fence" => Fence,
         "choose" => Choose { alternatives },
         "read" => Read { location },
         "read-for-update" => ReadForUpdate { location, update },
@@ -356,6 +360,30 @@ macro_rules! never {
 }
 
 never! { barrier::Call, port::Call }
+
+impl Words for Strength {
+    fn write(&self, out: &mut String) {
+        let word = match (self.acquires(), self.releases()) {
+            _ if self.is_seq_cst() => "seq-cst",
+            (true, true) => "acq-rel",
+            (true, false) => "acquire",
+            (false, true) => "release",
+            (false, false) => "relaxed",
+        };
+        push(out, word);
+    }
+
+    fn read(words: &mut Reader<'_>) -> Result<Self, Problem> {
+        Ok(Strength::of(match words.word()? {
+            "seq-cst" => Ordering::SeqCst,
+            "acq-rel" => Ordering::AcqRel,
+            "acquire" => Ordering::Acquire,
+            "release" => Ordering::Release,
+            "relaxed" => Ordering::Relaxed,
+            word => return Err(unknown(word)),
+        }))
+    }
+}
 
 impl Words for Update {
     fn write(&self, out: &mut String) {

@@ -20,8 +20,8 @@ pub(crate) struct Saved {
     /// Whether some execution did not come to its end.
     pub(crate) cut_short: bool,
     pub(crate) elapsed: Duration,
-    /// Tokens of failing schedules.
-    pub(crate) failures: Vec<String>,
+    /// Failures by the number of their execution and the token of their schedule.
+    pub(crate) failures: Vec<(u64, String)>,
     pub(crate) items: Vec<String>,
 }
 
@@ -55,8 +55,8 @@ impl Saved {
         line(&format!("discarded {}", self.discarded));
         line(&format!("cut-short {}", self.cut_short));
         line(&format!("milliseconds {}", self.elapsed.as_millis()));
-        for token in &self.failures {
-            line(&format!("failure {token}"));
+        for (execution, token) in &self.failures {
+            line(&format!("failure {execution} {token}"));
         }
         for item in &self.items {
             text += item;
@@ -113,7 +113,11 @@ impl FromStr for Saved {
                 "discarded" => saved.discarded = number()?,
                 "cut-short" => saved.cut_short = rest.parse().map_err(|_| bad())?,
                 "milliseconds" => saved.elapsed = Duration::from_millis(number()?),
-                "failure" => saved.failures.push(rest.to_owned()),
+                "failure" => {
+                    let (execution, token) = rest.split_once(' ').ok_or_else(bad)?;
+                    let execution = execution.parse().map_err(|_| bad())?;
+                    saved.failures.push((execution, token.to_owned()));
+                }
                 "item" => {
                     let mut item = format!("{line}\n");
                     for line in lines.by_ref() {
@@ -154,7 +158,7 @@ mod tests {
             discarded: 1,
             cut_short: true,
             elapsed: Duration::from_millis(1500),
-            failures: vec!["r1.AAAA".to_owned()],
+            failures: vec![(3, "r1.AAAA".to_owned())],
             items: vec!["item 1 of some kind\nend\n".to_owned()],
         }
     }

@@ -62,7 +62,8 @@ impl Item {
             body += "\n";
         }
         let mut text = format!(
-            "item {VERSION} threads {} locations {} objects {} lists {} sites {}\n",
+            "item {VERSION} weak {} threads {} locations {} objects {} lists {} sites {}\n",
+            u32::from(graph.weak),
             graph.lines.len(),
             graph.cells.len(),
             graph.machines.len(),
@@ -81,8 +82,9 @@ impl Item {
         lines: &mut impl Iterator<Item = &'a str>,
         mut site: impl FnMut(&str) -> SiteId,
     ) -> Result<Self, Problem> {
-        let limits = header(lines.next().ok_or(Problem::TextEnds)?)?;
+        let (weak, limits) = header(lines.next().ok_or(Problem::TextEnds)?)?;
         let mut graph = Graph::new(Reductions::default());
+        graph.weak = weak;
         (graph.lines, graph.cells, graph.canonical) = Default::default();
         let (mut places, mut branches) = (Vec::new(), Vec::new());
         let mut messages: Vec<Vec<EventId>> = Vec::new();
@@ -183,7 +185,8 @@ fn place(words: &mut Reader<'_>, places: &[SiteId]) -> Result<Option<SiteId>, Pr
         .transpose()
 }
 
-fn header(line: &str) -> Result<Limits, Problem> {
+/// Whether threads may see different things, and how many of everything there are.
+fn header(line: &str) -> Result<(bool, Limits), Problem> {
     let mut words = Reader::new(line, Limits::default());
     let mut number = |name: &str| {
         let word = words.word()?;
@@ -196,13 +199,15 @@ fn header(line: &str) -> Result<Limits, Problem> {
     if version != VERSION as usize {
         return Err(Problem::Version(version.to_string()));
     }
-    Ok(Limits {
+    let weak = number("weak")? != 0;
+    let limits = Limits {
         threads: number("threads")?,
         locations: number("locations")?,
         objects: number("objects")?,
         port_lists: number("lists")?,
         sites: number("sites")?,
-    })
+    };
+    Ok((weak, limits))
 }
 
 fn rest<T: Words>(words: &mut Reader<'_>) -> Result<Vec<T>, Problem> {
@@ -226,6 +231,8 @@ fn write_line(out: &mut String, line: &Line, sites: &mut Sites<'_>) {
         node.outcome.write(out);
         node.value.write(out);
         node.oldest.write(out);
+        node.strength.write(out);
+        node.failure.write(out);
         sites.write(line.sites.get(index).copied().flatten(), out);
         *out += "\n";
     }
@@ -242,6 +249,8 @@ fn read_event(
         outcome: words.read()?,
         value: words.read()?,
         oldest: words.read()?,
+        strength: words.read()?,
+        failure: words.read()?,
         run: 0,
         place: 0,
         unread: 0,
@@ -259,7 +268,7 @@ impl Graph {
         self.revive(ThreadId::MAIN, None);
         for stamp in 0..self.order.len() {
             let id = self.order[stamp];
-            let run = self.run_before(stamp as u32, id.thread);
+            let run = self.run_before(stamp as u32, id);
             let Node { kind, source, .. } = *self.node(id);
             self.node_mut(id).run = run;
             if source.is_some_and(|source| !self.has(source)) {

@@ -26,6 +26,9 @@ mod sample;
 mod share;
 mod thin;
 mod undo;
+mod weak;
+
+use std::sync::atomic::Ordering;
 
 use binding::Binding;
 use bound::Bound;
@@ -41,7 +44,9 @@ use super::{Choice, Divergence, Strategy};
 use crate::estimate::Estimate;
 use crate::event::{EventId, Operation, ThreadId};
 use crate::execution::Execution;
+use crate::memory::psc::Psc;
 use crate::memory::sc::linearise;
+use crate::memory::{Model, Strength, is_weak};
 use crate::world::{Ending, State};
 
 /// Runs every class of executions exactly once.
@@ -65,6 +70,8 @@ pub struct Exhaustive {
     left_out: bool,
     /// Whether the last execution was not within the bound.
     exceeded: bool,
+    model: Model,
+    psc: Psc,
 }
 
 impl Exhaustive {
@@ -95,6 +102,11 @@ impl Exhaustive {
             bound: Some(Bound { preemptions }),
             ..self
         }
+    }
+
+    /// The same search under another memory model.
+    pub fn under(self, model: Model) -> Self {
+        Exhaustive { model, ..self }
     }
 
     /// Takes branches until one leads to a graph that can be run.
@@ -146,6 +158,9 @@ impl Exhaustive {
     /// and puts everything in a line. `false` if no run has this graph.
     fn settle(&mut self) -> bool {
         let frame = self.frames.last_mut().expect("a graph was just made");
+        if frame.graph.weak {
+            return frame.settle_weakly(&mut self.psc);
+        }
         if frame.in_order {
             return true;
         }
@@ -253,15 +268,20 @@ impl Exhaustive {
     fn insert(&mut self, state: &State, thread: ThreadId, here: ThreadId) -> u32 {
         let binding = &mut self.binding;
         let frame = self.frames.last_mut().expect("a run has a frame");
+        let operation = state.pending(here);
+        if self.model == Model::Rc11 && is_weak(operation) {
+            frame.weaken();
+        }
         let graph = &mut frame.graph;
         graph.site = Some(state.pending_site(here));
-        match *state.pending(here) {
+        (graph.strength, graph.failure) = strengths(operation);
+        match *operation {
             Operation::Begin => frame.push_plain(thread, Kind::Begin),
-            Operation::Yield | Operation::Sleep { .. } | Operation::Fence { .. } => {
-                let makes_way = state.pending(here).makes_way();
+            Operation::Yield | Operation::Sleep { .. } => {
                 frame.push_plain(thread, Kind::Local);
-                frame.graph.note_making_way(thread, makes_way);
+                frame.graph.note_making_way(thread, operation.makes_way());
             }
+            Operation::Fence { .. } => frame.push_plain(thread, Kind::Fence),
             Operation::Spawn => {
                 let child = frame.push_spawn(thread, state.pending_site(here));
                 binding.bind_thread(child, ThreadId::new(state.execution().threads.len()));
@@ -343,6 +363,20 @@ impl Exhaustive {
             }
         }
         0
+    }
+}
+
+/// What the operation does besides reading and writing, and what it does if it fails.
+fn strengths(operation: &Operation) -> (Strength, Strength) {
+    match *operation {
+        Operation::Load { ordering, .. }
+        | Operation::Store { ordering, .. }
+        | Operation::Fence { ordering } => (Strength::of(ordering), Strength::RELAXED),
+        Operation::Update {
+            ordering, failure, ..
+        } => (Strength::of(ordering), Strength::of(failure)),
+        Operation::IsFinished { .. } => (Strength::of(Ordering::Acquire), Strength::RELAXED),
+        _ => (Strength::RELAXED, Strength::RELAXED),
     }
 }
 

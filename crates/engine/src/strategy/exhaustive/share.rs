@@ -5,7 +5,7 @@ use super::frame::Frame;
 use super::item::Item;
 
 impl Exhaustive {
-    /// The same search, which has nothing to run until it takes over something.
+    /// The same search with nothing to run until it takes over something.
     pub fn idle(self) -> Self {
         Exhaustive {
             started: true,

@@ -82,7 +82,11 @@ pub(crate) fn run(
     let progress = worker.context.progress();
     let watch = watchdog::watch(progress, checker.watchdog, Arc::clone(&words));
     let saving = search.saving();
-    worker.status = Status::new(checker.log, name.as_ref().map(ToString::to_string), start);
+    worker.status = Status::new(
+        checker.log,
+        name.as_ref().map(|name| name.test.clone()),
+        start,
+    );
     let (mut stopped, end) = workers::explore(&mut worker, job, &first, saving);
     let estimate = worker.context.with_exploration(|e| e.estimate());
     while !stopped {

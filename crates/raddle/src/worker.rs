@@ -1,5 +1,7 @@
 //! One worker: runs executions and collects what is wrong with them.
 
+use std::collections::HashSet;
+use std::mem::{Discriminant, discriminant};
 use std::panic::Location;
 use std::sync::Arc;
 use std::time::Instant;
@@ -48,6 +50,8 @@ pub(crate) struct Worker<'a, 'o> {
     pub(crate) seat: Option<Seat>,
     /// Failures as they were found.
     pub(crate) seen: Vec<(FailureKind, String)>,
+    /// Classes of executions that failed, and how.
+    failed: HashSet<(u64, Discriminant<FailureKind>)>,
     /// Places where threads take locks in different orders.
     pub(crate) suspects: Vec<Vec<SiteId>>,
     /// A failure that was just added to the report.
@@ -94,6 +98,7 @@ impl<'a> Worker<'a, '_> {
             observer: None,
             seat: None,
             seen: Vec::new(),
+            failed: HashSet::new(),
             suspects: Vec::new(),
             found: None,
             dropped_stacks: 0,
@@ -436,12 +441,22 @@ impl<'a> Worker<'a, '_> {
         failure
     }
 
+    /// Whether an execution of the same class has failed like this before. It may have been told in
+    /// another order.
+    fn failed_before(&mut self, kind: FailureKind) -> bool {
+        let class = self.context.with_exploration(|exploration| {
+            let is_whole = matches!(exploration.ending(), Ending::Complete | Ending::Deadlock);
+            is_whole.then(|| exploration.execution().fingerprint())
+        });
+        class.is_some_and(|class| !self.failed.insert((class, discriminant(&kind))))
+    }
+
     /// Adds a failure to the report; whether the check is over with it.
     #[cold]
     fn add_failure(&mut self, finding: &Finding, name: &'static str) -> bool {
         let failure = self.named_failure(finding, name);
         let key = failure.gist();
-        let known = self.seen.contains(&key);
+        let known = self.failed_before(failure.kind) || self.seen.contains(&key);
         if !known {
             self.seen.push(key);
             self.report.failures.push(failure);

@@ -19,7 +19,8 @@ Commands:
   speed scale exhaustive                   the same for the exhaustive search
   exhaust [PROGRAM...] [--cut TIME]        executions and seconds until a search ends;
                                            each is stopped after TIME (60s)
-  exhaust dpN                              the same for N philosophers in a monitor
+  exhaust dpN                              the same for N philosophers in a monitor, with one
+                                           worker and with two
   estimate [--executions N] [--seed N]     estimates of known numbers of classes, from N runs each
                                            (4000)
   memory [PROGRAM...] [--executions N]     resident memory during N executions (10000000)

@@ -47,6 +47,11 @@ fn environment(options: &TestArguments) -> Vec<(&'static str, OsString)> {
             options.max_executions.map(|number| number.to_string()),
         ),
         ("RADDLE_SEED", options.seed.map(|seed| seed.to_string())),
+        (
+            "RADDLE_WORKERS",
+            options.workers.map(|number| number.to_string()),
+        ),
+        ("RADDLE_RESUME", options.resume.then(|| "1".to_owned())),
     ];
     settings
         .into_iter()

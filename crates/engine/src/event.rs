@@ -275,6 +275,12 @@ impl Operation {
         self
     }
 
+    /// Whether the thread lets others go first: to switch to one of them afterwards is no preemption.
+    #[inline]
+    pub fn makes_way(&self) -> bool {
+        matches!(self, Operation::Yield | Operation::Sleep { .. })
+    }
+
     /// The object this operation calls, or the port or barrier it uses, if there is exactly one.
     pub fn object(&self) -> Option<ObjectId> {
         match self {

@@ -48,6 +48,9 @@ pub struct Execution {
     pub pending: Vec<Option<(Operation, SiteId)>>,
     /// The threads that ended by a panic, in the order the panics began.
     pub panics: Vec<Panic>,
+    /// How often another thread went on although the one that ran could have; see
+    /// [`State::interrupts`](crate::State::interrupts).
+    pub preemptions: u32,
     fingerprint: u64,
 }
 
@@ -74,6 +77,7 @@ impl Execution {
         self.port_lists.clear();
         self.pending.clear();
         self.panics.clear();
+        self.preemptions = 0;
         self.fingerprint = 0;
     }
 

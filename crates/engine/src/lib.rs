@@ -11,6 +11,8 @@
 #![forbid(unsafe_code)]
 
 pub mod check;
+mod classes;
+mod estimate;
 mod event;
 mod execution;
 pub mod explore;
@@ -25,6 +27,8 @@ pub mod strategy;
 mod subsets;
 mod world;
 
+pub use classes::Unseen;
+pub use estimate::Estimate;
 pub use event::{
     Chance, Event, EventId, Grant, LocationId, ObjectId, Operation, PortListId, Ports, Received,
     Reply, SiteId, ThreadId, Update, UpdateKind,

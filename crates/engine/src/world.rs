@@ -156,6 +156,15 @@ impl State {
         }
     }
 
+    /// Whether it is a preemption if this thread goes on: another one has run last and could go on as
+    /// well. One that has just yielded or slept makes way of its own accord.
+    #[inline]
+    pub fn interrupts(&self, next: ThreadId) -> bool {
+        self.execution.events.last().is_some_and(|last| {
+            last.id.thread != next && self.is_enabled(last.id.thread) && !last.operation.makes_way()
+        })
+    }
+
     /// Whether some thread has said that the execution does not count.
     fn is_discarded(&self) -> bool {
         self.threads
@@ -657,6 +666,8 @@ impl World {
                 Err(divergence) => return self.stop(Ending::Diverged(*divergence)),
             };
             debug_assert!(self.state.is_enabled(choice.thread));
+            let interrupts = self.state.interrupts(choice.thread);
+            self.state.execution.preemptions += u32::from(interrupts);
             let ends = matches!(self.state.pending(choice.thread), Operation::End);
             self.state.perform(choice.thread, choice.outcome, true);
             if !ends {

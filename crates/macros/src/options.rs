@@ -44,12 +44,13 @@ enum Takes {
     Boolean,
 }
 
-static SETTINGS: [Setting; 17] = [
+static SETTINGS: [Setting; 18] = [
     setting("strategy", "strategy_named", Takes::Text, "\"exhaustive\""),
     setting("max_executions", "max_executions", Takes::Integer, "50_000"),
     setting("max_time", "max_time_text", Takes::Text, "\"20s\""),
     setting("max_events", "max_events", Takes::Integer, "100_000"),
     setting("seed", "seed", Takes::Integer, "7"),
+    setting("workers", "workers", Takes::Integer, "2"),
     setting("memory", "memory_named", Takes::Text, "\"rc11\""),
     setting("keep_going", "keep_going", Takes::Boolean, "true"),
     setting(

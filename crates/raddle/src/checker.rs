@@ -14,6 +14,7 @@ use crate::check_name::RunningCheck;
 use crate::checkpoint::{Checkpoints, Every};
 use crate::environment::{self, Environment};
 use crate::run;
+use crate::status::Log;
 use crate::substrate::Modelled;
 
 /// Runs `body` many times, under full control and never the same way twice, until every behaviour
@@ -44,7 +45,8 @@ pub fn check(body: impl Fn() + Send + Sync) {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Strategy {
-    /// Exhaustive for half of the budget, then random for the rest.
+    /// Exhaustive if an estimate of the number of classes fits into the budget. If it does not, random
+    /// for half of what is left, then exhaustive up to the largest number of preemptions that fits.
     #[default]
     Auto,
     /// Every class of executions exactly once.
@@ -246,6 +248,7 @@ pub struct Checker {
     pub(crate) stack_size: usize,
     pub(crate) modelled: Modelled,
     pub(crate) reductions: Reductions,
+    pub(crate) preemptions: Option<u32>,
     pub(crate) lock_order: Level,
     pub(crate) shorten: bool,
     pub(crate) known_schedules: bool,
@@ -254,6 +257,8 @@ pub struct Checker {
     pub(crate) workers: usize,
     pub(crate) checkpoints: Checkpoints,
     pub(crate) name: Option<String>,
+    pub(crate) only_estimate: bool,
+    pub(crate) log: Log,
 }
 
 impl Default for Checker {
@@ -277,6 +282,7 @@ impl Checker {
             stack_size: 256 * 1024,
             modelled: Modelled::default(),
             reductions: Reductions::default(),
+            preemptions: None,
             lock_order: Level::default(),
             shorten: true,
             known_schedules: false,
@@ -285,6 +291,8 @@ impl Checker {
             workers: 1,
             checkpoints: Checkpoints::default(),
             name: None,
+            only_estimate: false,
+            log: Log::default(),
         }
     }
 
@@ -447,6 +455,21 @@ impl Checker {
         self
     }
 
+    /// Runs only classes that some order of their events runs with at most so many preemptions. A
+    /// preemption is a switch from a thread that could have gone on; to switch from one that has ended,
+    /// that must wait, or that has just yielded or slept is none.
+    ///
+    /// Most bugs need one or two, and there are far fewer such classes than there are all in all. With
+    /// [`Strategy::Exhaustive`] and [`Strategy::Auto`] all of them are run, each once, and the report
+    /// promises [`Guarantee::Bounded`](crate::Guarantee::Bounded), or
+    /// [`Guarantee::Exhaustive`](crate::Guarantee::Exhaustive) if there are no others. With
+    /// [`Strategy::Enumerate`] all schedules with so many preemptions are run. Other strategies do not
+    /// look at it, nor does the part of `Auto` that is random.
+    pub fn preemptions(mut self, preemptions: u32) -> Self {
+        self.preemptions = Some(preemptions);
+        self
+    }
+
     /// Whether schedules that have failed before run first: those in the folder
     /// `tests/schedules/TEST` of the package, and the one that the last failure of the check saved.
     /// [`check`] and `#[raddle::test]` do so; a `Checker` does the search it is asked for and nothing
@@ -521,6 +544,28 @@ impl Checker {
     /// If the settings cannot be used, or inside another check.
     #[track_caller]
     pub fn run(self, body: impl Fn() + Send + Sync) -> Report {
+        self.run_observed(body, None)
+    }
+
+    /// Estimates how many classes `body` has, without running them all, from some thousand runs
+    /// (or at most [`max_executions`](Self::max_executions)). What goes wrong in these is reported
+    /// as by [`run`](Self::run).
+    ///
+    /// ```
+    /// let report = raddle::Checker::new().estimate(|| {
+    ///     let thread = raddle::thread::spawn(|| raddle::choose(0..3));
+    ///     assert!(thread.join().unwrap() < 3);
+    /// });
+    /// assert_eq!(report.estimate().unwrap().classes, 3);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// As [`run`](Self::run) does.
+    #[track_caller]
+    pub fn estimate(mut self, body: impl Fn() + Send + Sync) -> Report {
+        self.strategy = Strategy::Exhaustive;
+        self.only_estimate = true;
         self.run_observed(body, None)
     }
 

@@ -9,6 +9,7 @@ use raddle_engine::{Schedule, ScheduleError};
 use crate::check_name::{Belongs, RunningCheck};
 use crate::checker::{Checker, Strategy};
 use crate::checkpoint::Every;
+use crate::status::Log;
 
 /// What the environment says; nothing for what it does not mention.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -22,6 +23,7 @@ pub(crate) struct Environment {
     workers: Option<usize>,
     checkpoint: Option<Duration>,
     resume: Option<bool>,
+    log: Option<Log>,
 }
 
 /// A variable that cannot be used.
@@ -87,6 +89,17 @@ impl Environment {
                     })?,
                 );
         }
+        environment.log = match get("RADDLE_LOG").as_deref().map(str::trim) {
+            None | Some("") => None,
+            Some("progress") => Some(Log::Progress),
+            Some("off") => Some(Log::Off),
+            Some(text) => {
+                return Err(BadVariable {
+                    variable: "RADDLE_LOG",
+                    problem: format!("`{text}` is nothing to log; there are: progress, off"),
+                });
+            }
+        };
         if let Some(text) = get("RADDLE_REPLAY") {
             let variable = "RADDLE_REPLAY";
             environment.replay =
@@ -109,6 +122,7 @@ impl Environment {
         }
         checker.max_executions = self.max_executions.or(checker.max_executions);
         checker.max_time = self.max_time.or(checker.max_time);
+        checker.log = self.log.unwrap_or(checker.log);
         checker.watchdog = self.watchdog.unwrap_or(checker.watchdog);
         checker.workers = self.workers.unwrap_or(checker.workers);
         checker.checkpoints.resume = self.resume.unwrap_or(checker.checkpoints.resume);

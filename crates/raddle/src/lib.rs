@@ -3,6 +3,8 @@
 #[cfg(test)]
 extern crate self as raddle;
 
+#[cfg(feature = "check")]
+mod auto;
 pub mod cell;
 #[cfg(feature = "check")]
 mod check_name;
@@ -48,6 +50,8 @@ mod saved;
 #[cfg(feature = "check")]
 mod shorten;
 #[cfg(feature = "check")]
+mod status;
+#[cfg(feature = "check")]
 mod substrate;
 pub mod sync;
 pub mod thread;
@@ -79,7 +83,8 @@ pub use raddle_engine::schedule::{CheckName, Schedule, ScheduleError, ScheduleSt
 pub use raddle_macros::test;
 #[cfg(feature = "check")]
 pub use raddle_report::{
-    Failure, FailureKind, Guarantee, Place, Report, Search, Trace, TraceStep, TraceThread,
+    Estimate, Failure, FailureKind, Guarantee, Place, Report, Search, Trace, TraceStep,
+    TraceThread, Unseen,
 };
 #[cfg(not(feature = "check"))]
 pub use std::thread_local;

@@ -10,7 +10,7 @@ use crate::checkpoint::{Part, Resumed, Saving};
 use crate::crew::End;
 use crate::known;
 use crate::last_words::LastWords;
-use crate::phases::{self, Budget};
+use crate::phases::{Budget, sized_search};
 use crate::worker::{self, Worker};
 use crate::workers::Job;
 
@@ -49,8 +49,8 @@ impl SavedSearch {
         let done = saved.executions + saved.discarded;
         budget.executions = budget.executions.saturating_add(done);
         worker.context.with_exploration(|exploration| {
-            let search = phases::exhaustive(checker).idle();
-            exploration.world().set_strategy(Box::new(search));
+            let idle = sized_search(checker).idle().counting_from(saved.executions);
+            exploration.world().set_strategy(Box::new(idle));
             let tally = Tally::new(saved.executions, saved.discarded, saved.cut_short);
             exploration.absorb(tally);
         });

@@ -4,6 +4,7 @@
 //! things are called in the user's source ([`Names`]). Everything here can be serialised.
 
 mod called;
+mod estimate;
 mod failure;
 mod nondeterminism;
 mod paint;
@@ -14,6 +15,7 @@ mod stuck;
 mod text;
 mod trace;
 
+pub use estimate::{Estimate, Unseen};
 pub use failure::{Failure, FailureKind};
 pub use report::{Guarantee, Report, Search};
 pub use trace::{Names, Place, Trace, TraceStep, TraceThread};

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use crate::estimate::{Estimate, Unseen};
 use crate::failure::Failure;
 use crate::paint::{self, Paint};
 use crate::text::counted;
@@ -17,6 +18,17 @@ pub enum Guarantee {
     Exhaustive,
     /// Every class was run that the reductions asked for leave; others may behave differently.
     Reduced,
+    /// Every class was run that can be run with at most so many preemptions; others may behave
+    /// differently.
+    Bounded {
+        /// How many.
+        preemptions: u32,
+    },
+    /// Every schedule with at most so many delays was run; others may behave differently.
+    Delayed {
+        /// How many.
+        delays: u32,
+    },
     /// Some classes were run; others may behave differently.
     Sampled,
     /// One given schedule was run.
@@ -65,6 +77,8 @@ pub struct Report {
     pub elapsed: Duration,
     classes: u64,
     guarantee: Guarantee,
+    estimate: Option<Estimate>,
+    unseen: Option<Unseen>,
     nothing_to_explore: bool,
 }
 
@@ -82,6 +96,8 @@ impl Report {
             elapsed: Duration::ZERO,
             classes: 0,
             guarantee: Guarantee::Sampled,
+            estimate: None,
+            unseen: None,
             nothing_to_explore: false,
         }
     }
@@ -95,6 +111,27 @@ impl Report {
     pub fn set_classes(&mut self, classes: u64, guarantee: Guarantee) {
         self.classes = classes;
         self.guarantee = guarantee;
+    }
+
+    /// Fills in how many classes there are.
+    pub fn set_estimate(&mut self, estimate: Estimate) {
+        self.estimate = Some(estimate);
+    }
+
+    /// How many classes there are, if that was estimated.
+    pub fn estimate(&self) -> Option<Estimate> {
+        self.estimate
+    }
+
+    /// Fills in how likely a random execution is one that was not run.
+    pub fn set_unseen(&mut self, unseen: Option<Unseen>) {
+        self.unseen = unseen;
+    }
+
+    /// How likely a random execution is of a class that the check has not run, if some of its
+    /// executions were random. Behaviours that are rare at random are hardly seen in it.
+    pub fn unseen(&self) -> Option<Unseen> {
+        self.unseen
     }
 
     /// How many different executions, as partial orders, were run.
@@ -155,9 +192,25 @@ impl Report {
                 f,
                 "every behaviour was run that the reductions leave: {classes}"
             )?,
+            Guarantee::Bounded { preemptions } => {
+                let most = counted(preemptions.into(), "preemption", "preemptions");
+                write!(f, "every behaviour up to {most} was run: {classes}")?;
+            }
+            Guarantee::Delayed { delays } => {
+                let most = counted(delays.into(), "delay", "delays");
+                let runs = counted(self.executions, "run", "runs");
+                write!(
+                    f,
+                    "every schedule up to {most} was run: {classes} in {runs}"
+                )?;
+            }
             Guarantee::Sampled => {
                 let runs = counted(self.executions, "run", "runs");
-                write!(f, "not every behaviour was run: {classes} in {runs}")?;
+                let all = self.estimate.map_or_else(String::new, Estimate::of_all);
+                write!(f, "not every behaviour was run: {classes}{all} in {runs}")?;
+                if let Some(unseen) = self.unseen {
+                    write!(f, "; {unseen}")?;
+                }
             }
             Guarantee::Replayed => write!(f, "one schedule was replayed")?,
         }

@@ -28,6 +28,9 @@ fn flags_become_variables_of_the_tests() {
         "9",
         "--seed",
         "7",
+        "--workers",
+        "2",
+        "--resume",
     ];
     let arguments = [&["test"], &flags[..]].concat();
     assert_eq!(workspace.run(&arguments).code, Some(0));
@@ -37,8 +40,10 @@ fn flags_become_variables_of_the_tests() {
 cargo test
     RADDLE_MAX_EXECUTIONS=9
     RADDLE_MAX_TIME=30s
+    RADDLE_RESUME=1
     RADDLE_SEED=7
     RADDLE_STRATEGY=pct
+    RADDLE_WORKERS=2
 "
     );
 }

@@ -12,12 +12,13 @@ mod random;
 mod replay;
 
 pub use enumerate::Enumerate;
-pub use exhaustive::{Exhaustive, Item, Reductions};
+pub use exhaustive::{Exhaustive, Item, Reductions, Sampling};
 pub use guided::{Guided, Planned};
 pub use holdback::Holdback;
 pub use random::Random;
 pub use replay::Replay;
 
+use crate::estimate::Estimate;
 use crate::event::{Operation, SiteId, ThreadId};
 use crate::execution::Execution;
 use crate::world::{Ending, State};
@@ -68,6 +69,15 @@ pub enum Record {
     Schedule,
 }
 
+/// How far a search goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// To what can be run with at most so many preemptions.
+    Preemptions(u32),
+    /// To schedules with at most so many delays.
+    Delays(u32),
+}
+
 /// Decides what happens next, execution after execution.
 pub trait Strategy: Send {
     /// Prepares the next execution; `false` when there is none left to run.
@@ -90,9 +100,25 @@ pub trait Strategy: Send {
         false
     }
 
+    /// Whether the execution that goes on, or has just ended, is for an estimate only: what is wrong
+    /// with it is wrong, but it is counted nowhere, because the search will come to it.
+    fn samples(&self) -> bool {
+        false
+    }
+
+    /// How many classes there are, if it is known roughly.
+    fn estimate(&self) -> Option<Estimate> {
+        None
+    }
+
     /// Whether every class of the program has been run.
     fn exhausted(&self) -> bool {
         false
+    }
+
+    /// The bound within which everything has been run, if that is not everything.
+    fn bounded(&self) -> Option<Bound> {
+        None
     }
 
     /// Whether an execution that does not count must be run on all the same, because other threads
@@ -114,6 +140,11 @@ pub trait Strategy: Send {
     /// The strategy itself, if it is the exhaustive search, whose work can be shared and saved.
     fn as_exhaustive(&mut self) -> Option<&mut Exhaustive> {
         None
+    }
+
+    /// Whether every execution is drawn at random, whatever the others were.
+    fn draws(&self) -> bool {
+        false
     }
 
     /// Whether no two executions belong to one class, so that nobody needs to compare them.

@@ -49,6 +49,10 @@ impl Strategy for Random {
         Ok(self.pick(state))
     }
 
+    fn draws(&self) -> bool {
+        true
+    }
+
     fn as_random(&self) -> Option<Random> {
         Some(self.clone())
     }

@@ -3,7 +3,7 @@
 use super::{assert_options_error, errors};
 
 const THE_OPTIONS_ARE: &str = "the options are `strategy`, `max_executions`, `max_time`, \
-    `max_events`, `seed`, `memory`, `keep_going`, `spurious_wakeups`, `timeouts`, `weak_cas`, \
+    `max_events`, `seed`, `workers`, `memory`, `keep_going`, `spurious_wakeups`, `timeouts`, `weak_cas`, \
     `known_schedules`, `lock_order`, `leaks`, `shorten`, `watchdog`, `reduce`, `stack_size`, `crate`";
 
 #[test]

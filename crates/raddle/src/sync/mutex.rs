@@ -199,7 +199,8 @@ impl<T: ?Sized> Mutex<T> {
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => panic!(
                 "raddle: the Mutex made at {} is held by somebody outside this execution: a thread \
-                 that is not controlled, or a guard that an earlier execution never dropped. \
+                 that is not controlled, another worker of the check, or a guard that an earlier \
+                 execution never dropped. \
                  Create the Mutex inside the check, and use `raddle::thread` for all threads that \
                  share it",
                 self.made.place

@@ -13,8 +13,31 @@ impl Exhaustive {
         }
     }
 
+    /// The same search, with so many classes that were run before.
+    pub fn counting_from(self, classes: u64) -> Self {
+        Exhaustive {
+            counted: classes,
+            ..self
+        }
+    }
+
+    /// Whether something was left out because it is not within the bound.
+    pub fn has_left_out(&self) -> bool {
+        self.left_out
+    }
+
+    /// Others have left out something.
+    pub fn leave_out(&mut self) {
+        self.left_out = true;
+    }
+
     /// Takes over a part of another search. Only between two executions.
     pub fn take(&mut self, item: Item) {
+        if self.position > 0
+            && let Some(sampler) = &mut self.sampler
+        {
+            sampler.stop();
+        }
         let mut frame = item.0;
         frame.graph.reductions = self.reductions;
         self.started = true;
@@ -22,8 +45,14 @@ impl Exhaustive {
     }
 
     /// Gives away the oldest branches, which tend to have most behind them, and keeps at least one.
-    /// Only between two executions.
+    /// Only between two executions. Nothing is given away before the search has estimated how large
+    /// it is, if it does so.
     pub fn give(&mut self) -> Option<Item> {
+        match &mut self.sampler {
+            Some(sampler) if sampler.is_pending() => return None,
+            Some(sampler) => sampler.stop(),
+            None => {}
+        }
         let mut with_branches = (0..self.frames.len()).filter(|&index| self.has_branches(index));
         let oldest = with_branches.next()?;
         let has_more = with_branches.next().is_some();

@@ -144,7 +144,7 @@ impl Exploration {
         }
         match ending {
             Ending::Discarded => self.discarded += 1,
-            Ending::Complete | Ending::Deadlock => {
+            Ending::Complete | Ending::Deadlock | Ending::Livelock => {
                 self.executions += 1;
                 if !self.counts_itself {
                     let drawn = self.world.strategy().draws();

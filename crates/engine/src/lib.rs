@@ -33,7 +33,7 @@ pub use event::{
     Chance, Event, EventId, Grant, LocationId, ObjectId, Operation, PortListId, Ports, Received,
     Reply, SiteId, ThreadId, Update, UpdateKind,
 };
-pub use execution::{ClassEntry, Execution, ThreadInfo};
+pub use execution::{ClassEntry, Execution, Spinning, ThreadInfo};
 pub use explore::{Exploration, Limits, Tally};
 pub use naming::Naming;
 pub use schedule::{CheckName, Schedule, ScheduleError, ThreadPath, TokenError};

@@ -8,6 +8,7 @@
 
 mod meetings;
 mod messages;
+mod spin;
 mod weak;
 
 use std::sync::atomic::Ordering;
@@ -22,6 +23,7 @@ use crate::memory::{Location, Model, is_weak};
 use crate::object::{Call, Object};
 use crate::rng::mix;
 use crate::strategy::{Choice, Divergence, Exhaustive, Random, Strategy};
+use spin::Spinner;
 
 /// What the substrate must do now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,7 +41,11 @@ pub enum Ending {
     Complete,
     /// Some threads have not ended and none of them can go on.
     Deadlock,
-    /// The program said that this execution does not count (`assume`).
+    /// Some threads have not ended, none of them can go on, and some look again and again at what
+    /// nobody changes.
+    Livelock,
+    /// The execution does not count: the program said so (`assume`), or a thread looked again before
+    /// there was anything new to see.
     Discarded,
     /// More events than allowed.
     TooManyEvents,
@@ -61,6 +67,10 @@ pub struct State {
     objects: usize,
     /// What threads have seen of memory, while that matters.
     views: Views,
+    /// Whether anybody wants to know which threads do nothing but look.
+    watches: bool,
+    /// Threads that wait for a change of what they read.
+    spinners: Vec<Spinner>,
 }
 
 #[derive(Clone, Debug)]
@@ -73,6 +83,8 @@ struct Thread {
     joiner: Option<ThreadId>,
     /// How many events it has.
     events: u32,
+    /// From which of its events on it has done nothing but look.
+    quiet_since: u32,
     /// Names the thread whatever the schedule: depends on its place in the tree of creations.
     fingerprint: u64,
 }
@@ -177,6 +189,8 @@ impl State {
         self.execution.reset();
         self.threads.clear();
         self.enabled.clear();
+        self.watches = false;
+        self.spinners.clear();
         for calls in &mut self.calls[..self.objects] {
             calls.waiting.clear();
             calls.last = None;
@@ -198,6 +212,7 @@ impl State {
             slot: NOT_ENABLED,
             joiner: None,
             events: 0,
+            quiet_since: 0,
             fingerprint,
         });
         self.enable(id);
@@ -381,6 +396,9 @@ impl State {
                 self.views.record(&event);
             }
             self.execution.record(event, decision);
+        }
+        if self.watches {
+            self.note(thread, outcome);
         }
         reply
     }
@@ -654,7 +672,7 @@ impl World {
                 }
                 return match self.strategy.as_dyn().stuck(&self.state) {
                     Ok(()) if self.state.is_discarded() => self.stop(Ending::Discarded),
-                    Ok(()) => self.stop(Ending::Deadlock),
+                    Ok(()) => self.stop(self.state.stuck()),
                     Err(divergence) => self.stop(Ending::Diverged(*divergence)),
                 };
             }
@@ -712,20 +730,28 @@ impl World {
     pub fn finish(&mut self) -> (&Execution, &Ending) {
         let state = &mut self.state;
         let Execution {
-            pending, threads, ..
+            pending,
+            spinning,
+            threads,
+            ..
         } = &mut state.execution;
         let ending = self
             .ending
             .as_ref()
             .expect("raddle: finish() before the execution stopped");
-        if matches!(ending, Ending::Deadlock | Ending::TooManyEvents) {
-            let waits = |info: &ThreadInfo, thread: &Thread| {
-                info.end.is_none() && thread.slot == NOT_ENABLED
+        if matches!(
+            ending,
+            Ending::Deadlock | Ending::Livelock | Ending::TooManyEvents
+        ) {
+            let spins = |index| state.spinners.iter().any(|one| one.is(index));
+            let waits = |index, info: &ThreadInfo, thread: &Thread| {
+                info.end.is_none() && thread.slot == NOT_ENABLED && !spins(index)
             };
-            let threads = threads.iter().zip(&state.threads);
-            pending.extend(threads.map(|(info, thread)| {
-                waits(info, thread).then_some((thread.pending, thread.site))
+            let threads = threads.iter().zip(&state.threads).enumerate();
+            pending.extend(threads.map(|(index, (info, thread))| {
+                waits(index, info, thread).then_some((thread.pending, thread.site))
             }));
+            spinning.extend(state.spinners.iter().map(Spinner::to_spinning));
         }
         self.strategy.as_dyn().end(&state.execution, ending);
         (&state.execution, ending)
@@ -763,6 +789,7 @@ impl World {
         operation: Operation,
         site: SiteId,
     ) -> Option<Reply> {
+        self.state.spinners.clear();
         self.withdraw(thread);
         self.state.announce(thread, operation, site);
         self.retry_after_stop(thread)

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use raddle_engine::check::Finding;
 use raddle_engine::check::deadlock::Blocked;
 use raddle_engine::strategy::{Guided, Planned};
-use raddle_engine::{Execution, Exploration, shorten};
+use raddle_engine::{Execution, Exploration, SiteId, shorten};
 use raddle_report::{Failure, Names, Place};
 
 use crate::checker::Checker;
@@ -37,19 +37,27 @@ pub(crate) enum Signature {
 impl Signature {
     /// `None` if a shorter story would not be a better one.
     pub(crate) fn of(finding: &Finding, names: &dyn Names) -> Option<Self> {
-        let waiting = |kind: u8, blocked: &[Blocked]| {
-            let mut places: Vec<_> = blocked.iter().map(|one| names.place(one.site)).collect();
+        let waiting = |kind: u8, sites: &mut dyn Iterator<Item = SiteId>| {
+            let mut places: Vec<_> = sites.map(|site| names.place(site)).collect();
             places.sort_by_key(|place| place.as_ref().map(|one| (one.file.clone(), one.line)));
             Some(Signature::Waiting(kind, places))
         };
         match finding {
             Finding::Panic(panic) => Some(Signature::Panic(panic.place.clone())),
-            Finding::Deadlock(blocked) => waiting(0, blocked),
-            Finding::ThreadOutlives(blocked) => waiting(1, blocked),
-            Finding::LostWakeup { blocked, .. } => waiting(2, blocked),
+            Finding::Deadlock(blocked) => waiting(0, &mut sites(blocked)),
+            Finding::ThreadOutlives(blocked) => waiting(1, &mut sites(blocked)),
+            Finding::LostWakeup { blocked, .. } => waiting(2, &mut sites(blocked)),
+            Finding::Livelock { rounds, blocked } => {
+                let spinning = rounds.iter().map(|round| round.site);
+                waiting(3, &mut spinning.chain(sites(blocked)))
+            }
             _ => None,
         }
     }
+}
+
+fn sites(blocked: &[Blocked]) -> impl Iterator<Item = SiteId> {
+    blocked.iter().map(|one| one.site)
 }
 
 /// An execution that fails in the same way.

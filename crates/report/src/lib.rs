@@ -6,6 +6,7 @@
 mod called;
 mod estimate;
 mod failure;
+mod livelock;
 mod nondeterminism;
 mod paint;
 mod panicked;

@@ -39,6 +39,7 @@ pub(crate) fn message(
         Finding::Panic(panic) => panicked(panic, trace) + &words.panicked_in_turn(panic),
         Finding::Deadlock(blocked) => words.deadlock(blocked),
         Finding::ThreadOutlives(blocked) => words.outlives(blocked),
+        Finding::Livelock { rounds, blocked } => words.livelock(rounds, blocked),
         Finding::LostWakeup { lost, blocked } => words.lost_wakeup(lost, blocked),
         Finding::LockOrder(order) => lock_order(order, trace, things, names),
         Finding::TooManyEvents { limit, repeated } => words.too_many_events(*limit, repeated),

@@ -4,7 +4,7 @@
 //! remember how many alternatives each step had and which one was taken, and in the next
 //! execution take the next alternative at the last step that has one left.
 
-use super::{Bound, Choice, Divergence, Record, Strategy};
+use super::{Bound, Choice, Divergence, Record, Repeat, Strategy};
 use crate::event::ThreadId;
 use crate::execution::Execution;
 use crate::world::{Ending, State};
@@ -116,6 +116,11 @@ impl Strategy for Enumerate {
 
     fn end(&mut self, _execution: &Execution, _ending: &Ending) {
         self.steps.truncate(self.depth);
+    }
+
+    /// As in the exhaustive search, so that the two can be compared.
+    fn repeats(&mut self, _state: &State, _thread: ThreadId) -> Repeat {
+        Repeat::Stop
     }
 
     fn exhausted(&self) -> bool {

@@ -78,6 +78,18 @@ pub enum Bound {
     Delays(u32),
 }
 
+/// What becomes of a thread that is about to do once more what it has just done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repeat {
+    /// It goes on, because it is known to.
+    GoOn,
+    /// It waits until something that it read has changed.
+    Wait,
+    /// It never goes on: there is another execution in which it looks later, and sees what it waits
+    /// for the first time.
+    Stop,
+}
+
 /// Decides what happens next, execution after execution.
 pub trait Strategy: Send {
     /// Prepares the next execution; `false` when there is none left to run.
@@ -130,6 +142,18 @@ pub trait Strategy: Send {
     /// Whether it counts on being told all outcomes there are in every execution, the first included.
     fn is_exact(&self) -> bool {
         false
+    }
+
+    /// Is told that a thread is about to do once more what it has just done, with nothing changed in
+    /// the thread or by it; says what becomes of the thread.
+    fn repeats(&mut self, _state: &State, _thread: ThreadId) -> Repeat {
+        Repeat::Wait
+    }
+
+    /// Whether it matters how soon a thread is found to repeat itself; if not, only long executions
+    /// are watched for that.
+    fn watches(&self) -> bool {
+        true
     }
 
     /// The strategy itself, if it is the plain random walk.

@@ -53,6 +53,10 @@ impl Strategy for Random {
         true
     }
 
+    fn watches(&self) -> bool {
+        false
+    }
+
     fn as_random(&self) -> Option<Random> {
         Some(self.clone())
     }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
 
 use raddle_engine::object::{self, Object, mutex::Call};
-use raddle_engine::{Grant, Operation, Reply};
+use raddle_engine::{Grant, Operation, Reply, World};
 
 use crate::identity::Identity;
 use crate::labelled::{Labelled, Thing};
@@ -149,13 +149,17 @@ impl<T: ?Sized> Mutex<T> {
     }
 
     fn call(&self, context: &Context, place: &'static Location<'static>, call: Call) -> Reply {
-        context.perform(place, |world| {
+        let operation = |world: &mut World| {
             let object = context.object(world, &self.identity, self.made, || self.state());
             Operation::Call {
                 object,
                 call: object::Call::Mutex(call),
             }
-        })
+        };
+        match call {
+            Call::TryLock | Call::IsPoisoned => context.observe(place, operation),
+            _ => context.perform(place, operation),
+        }
     }
 
     /// What an execution starts with.

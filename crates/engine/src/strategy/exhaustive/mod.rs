@@ -40,7 +40,7 @@ pub use reduce::Reductions;
 use sample::Sampler;
 pub use sample::Sampling;
 
-use super::{Choice, Divergence, Strategy};
+use super::{Choice, Divergence, Repeat, Strategy};
 use crate::estimate::Estimate;
 use crate::event::{EventId, Operation, ThreadId};
 use crate::execution::Execution;
@@ -240,6 +240,7 @@ impl Exhaustive {
             let here = self.binding.to_world(thread);
             let is_call = is_waited_for(state.pending(here));
             !graph.is_waiting(thread)
+                && !state.is_spinning(here)
                 && (state.is_enabled(here) || is_call && !state.has_ended(here))
         };
         graph.canonical.iter().find(can_go_on).copied()
@@ -467,6 +468,19 @@ impl Strategy for Exhaustive {
     /// A send that comes after an `assume` may revisit the receive that made it fail.
     fn runs_on(&self) -> bool {
         true
+    }
+
+    /// A thread that looks again before there is anything new to see is of no interest: a later write
+    /// will revisit what it read at first.
+    fn repeats(&mut self, _state: &State, thread: ThreadId) -> Repeat {
+        let frame = self.frames.last().expect("a run has a frame");
+        let thread = self.binding.to_graph(thread);
+        let left = &frame.steps[self.position.min(frame.steps.len())..];
+        let is_known = left.iter().any(|event| event.thread == thread);
+        match is_known || frame.graph.is_waiting(thread) {
+            true => Repeat::GoOn,
+            false => Repeat::Stop,
+        }
     }
 
     fn never_repeats(&self) -> bool {

@@ -15,7 +15,7 @@ mod bindings;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use super::{Choice, Divergence, Record, Strategy};
+use super::{Choice, Divergence, Record, Repeat, Strategy};
 use crate::check;
 use crate::event::{Operation, ThreadId};
 use crate::execution::Execution;
@@ -341,6 +341,18 @@ impl Strategy for Replay {
             self.give_up(usize::MAX);
         } else {
             self.over = true;
+        }
+    }
+
+    /// A schedule may come from a build in which the loop looked different.
+    fn repeats(&mut self, state: &State, thread: ThreadId) -> Repeat {
+        let names = std::mem::take(&mut self.names);
+        let is = |name: &&Arc<str>| self.attempt.bindings.thread(name, state) == Some(thread);
+        let name = names.iter().find(is).cloned();
+        self.names = names;
+        match name.is_some_and(|name| !self.to_come(&name).is_empty()) {
+            true => Repeat::GoOn,
+            false => Repeat::Wait,
         }
     }
 

@@ -495,7 +495,7 @@ impl Checker {
 
     /// Runs `body` many times and says what was found. Environment variables (`RADDLE_STRATEGY`,
     /// `RADDLE_SEED`, `RADDLE_MAX_EXECUTIONS`, `RADDLE_MAX_TIME`, `RADDLE_WATCHDOG`, `RADDLE_WORKERS`,
-    /// `RADDLE_CHECKPOINT`, `RADDLE_RESUME`, `RADDLE_REPLAY`) go before the settings made here.
+    /// `RADDLE_CHECKPOINT`, `RADDLE_RESUME`, `RADDLE_LOG`, `RADDLE_REPLAY`) go before the settings made here.
     ///
     /// # Panics
     ///

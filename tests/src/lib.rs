@@ -1,5 +1,6 @@
 //! What the suites share: running a program under a strategy, and the programs themselves.
 
+pub mod bounded;
 pub mod compare;
 mod docs;
 pub mod messages;

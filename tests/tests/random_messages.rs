@@ -10,6 +10,7 @@ use fastrand::Rng;
 use raddle::port::{self, Port};
 use raddle::sync::mpsc;
 use raddle::{Checker, thread};
+use raddle_tests::bounded::{Counts, add, same_costs};
 use raddle_tests::compare::{ShownOnPanic, same_classes, setting};
 
 /// Programs with more schedules than this are too much for the enumeration.
@@ -214,4 +215,22 @@ fn random_programs_have_the_same_classes_as_all_their_schedules() {
         *by_kind.entry(program.kind).or_default() += 1;
     }
     println!("{compared} programs, {total} classes, at most {largest} in one; {by_kind:?}");
+}
+
+#[test]
+fn random_programs_cost_what_their_schedules_cost() {
+    let programs = setting("RADDLE_TEST_PROGRAMS", 150);
+    let mut rng = Rng::with_seed(setting("RADDLE_TEST_SEED", 1));
+    let (mut compared, mut sums) = (0, Counts::default());
+    while compared < programs {
+        let program = Program::random(&mut rng);
+        let _shown = ShownOnPanic(&program);
+        let checker = Checker::new().timeouts(program.timeouts);
+        let Some(counts) = same_costs(&checker, MAX_SCHEDULES / 5, || program.run()) else {
+            continue;
+        };
+        compared += 1;
+        add(&mut sums, counts);
+    }
+    println!("{compared} programs, classes within 0, 1, … preemptions: {sums:?}");
 }

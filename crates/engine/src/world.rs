@@ -154,9 +154,7 @@ impl State {
     #[inline]
     pub fn interrupts(&self, next: ThreadId) -> bool {
         self.execution.events.last().is_some_and(|last| {
-            last.id.thread != next
-                && self.is_enabled(last.id.thread)
-                && !last.operation.makes_way()
+            last.id.thread != next && self.is_enabled(last.id.thread) && !last.operation.makes_way()
         })
     }
 

@@ -11,6 +11,8 @@ mod checker;
 #[cfg(feature = "check")]
 mod choose;
 #[cfg(feature = "check")]
+mod completeness;
+#[cfg(feature = "check")]
 mod environment;
 pub mod hint;
 #[cfg(feature = "check")]
@@ -61,7 +63,8 @@ pub use raddle_engine::schedule::{CheckName, Schedule, ScheduleError, ScheduleSt
 pub use raddle_macros::test;
 #[cfg(feature = "check")]
 pub use raddle_report::{
-    Failure, FailureKind, Guarantee, Place, Report, Search, Trace, TraceStep, TraceThread,
+    Completeness, Failure, FailureKind, Guarantee, Place, Report, Search, Trace, TraceStep,
+    TraceThread,
 };
 #[cfg(not(feature = "check"))]
 pub use std::thread_local;

@@ -187,6 +187,14 @@ fn phases(checker: &Checker, start: Instant) -> Vec<Phase> {
                 budget: ending(),
             }]
         }
+        Strategy::Delay { bound } => {
+            let strategy = Box::new(strategy::Delay::new(*bound));
+            vec![Phase {
+                name: "delay",
+                strategy,
+                budget: ending(),
+            }]
+        }
         Strategy::EnumeratePrivateFirst => {
             let strategy = Box::new(strategy::Enumerate::private_first());
             vec![Phase {

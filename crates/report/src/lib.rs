@@ -13,5 +13,5 @@ mod text;
 mod trace;
 
 pub use failure::{Failure, FailureKind};
-pub use report::{Guarantee, Report, Search};
+pub use report::{Completeness, Guarantee, Report, Search};
 pub use trace::{Names, Place, Trace, TraceStep, TraceThread};

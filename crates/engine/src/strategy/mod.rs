@@ -4,6 +4,7 @@
 //! on, and how an operation with several outcomes turns out. It never sees how threads are run.
 //! A new strategy is one file here.
 
+mod delay;
 mod enumerate;
 pub(crate) mod exhaustive;
 mod guided;
@@ -11,6 +12,7 @@ mod holdback;
 mod random;
 mod replay;
 
+pub use delay::Delay;
 pub use enumerate::Enumerate;
 pub use exhaustive::{Exhaustive, Reductions};
 pub use guided::{Guided, Planned};

@@ -179,9 +179,8 @@ impl<'a> Outline<'a> {
 
     /// The group of a thread that came to a barrier.
     fn group(&self, came: EventId) -> Option<usize> {
-        let is_member = |one: &Done| {
-            one.thread == came.thread && one.steps == self.done(came).steps
-        };
+        let is_member =
+            |one: &Done| one.thread == came.thread && one.steps == self.done(came).steps;
         let mut groups = self.groups.iter();
         groups.position(|group| group.came.iter().any(is_member))
     }
@@ -362,13 +361,18 @@ impl<'a> Outline<'a> {
     /// Whether somebody joins the thread and does more after that than to wait for others and to end.
     /// Who does no more can come last of all, and so is never left where he could go on.
     fn is_joined_early(&self, target: ThreadId) -> bool {
-        (0..self.graph.lines.len()).map(ThreadId::new).any(|thread| {
-            let nodes = &self.graph.lines[thread.index()].nodes;
-            let nodes = &nodes[..self.length(thread) as usize];
-            let joins = |kind: &Kind| matches!(kind, Kind::Join { target: it } if *it == target);
-            let joined = nodes.iter().position(|node| joins(&node.kind));
-            joined.is_some_and(|joined| !nodes[joined..].iter().all(|node| self.is_last(&node.kind)))
-        })
+        (0..self.graph.lines.len())
+            .map(ThreadId::new)
+            .any(|thread| {
+                let nodes = &self.graph.lines[thread.index()].nodes;
+                let nodes = &nodes[..self.length(thread) as usize];
+                let joins =
+                    |kind: &Kind| matches!(kind, Kind::Join { target: it } if *it == target);
+                let joined = nodes.iter().position(|node| joins(&node.kind));
+                joined.is_some_and(|joined| {
+                    !nodes[joined..].iter().all(|node| self.is_last(&node.kind))
+                })
+            })
     }
 
     /// Whether nobody else notices.
@@ -376,9 +380,7 @@ impl<'a> Outline<'a> {
         match *kind {
             Kind::Join { .. } => true,
             Kind::End { location } => {
-                let joins = |kind: &Kind| {
-                    matches!(kind, Kind::Join { target } if self.graph.ended(*target) == location)
-                };
+                let joins = |kind: &Kind| matches!(kind, Kind::Join { target } if self.graph.ended(*target) == location);
                 let mut lines = self.graph.lines.iter();
                 self.graph.cell(location).reads.is_empty()
                     && !lines.any(|line| line.nodes.iter().any(|node| joins(&node.kind)))
@@ -389,7 +391,9 @@ impl<'a> Outline<'a> {
 
     pub(super) fn is_complete(&self, cut: &Cut) -> bool {
         let steps = self.steps.iter().zip(cut);
-        steps.into_iter().all(|(steps, &done)| steps.len() == done as usize)
+        steps
+            .into_iter()
+            .all(|(steps, &done)| steps.len() == done as usize)
     }
 
     /// The thread's next step, if it may come now.

@@ -10,10 +10,10 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use fastrand::Rng;
 use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};
-use raddle::sync::{Arc, Mutex};
+use raddle::sync::{Arc, Mutex, mpsc};
 use raddle::{Checker, Guarantee, Strategy, thread};
 use raddle_tests::bounded::{Counts, add, bounded, same_costs};
-use raddle_tests::compare::{ShownOnPanic, setting};
+use raddle_tests::compare::{Classes, ShownOnPanic, assert_same, setting};
 use raddle_tests::programs::racy_counter;
 use raddle_tests::{random_objects, random_program};
 
@@ -122,8 +122,9 @@ fn to_wait_for_a_lock_costs_nothing() {
     assert_eq!(counts(1, program), [1, 3]);
 }
 
-/// Ping-pong through a variable: each of the `n` reads of one thread that see the next write of the
-/// other interrupts one of the two, but for the last.
+/// One thread writes `n` times, the other reads as often: every word of `n` writes and `n` reads is a
+/// class, with one order of its reads and writes. It costs as many preemptions as a letter is followed
+/// by another one and comes again later.
 #[test]
 fn every_class_has_its_cost() {
     for n in 1..=4 {
@@ -144,9 +145,6 @@ fn every_class_has_its_cost() {
             reader.join().unwrap();
         };
         let all = same_costs(&Checker::new(), 1_000_000, program).unwrap();
-        // The paths of n writes and n reads with so many turns: those with `t` turns are
-        // 2 * C(n-1, (t-1) / 2) * C(n-1, t / 2), and the first turn is where a thread ends... counted
-        // below by brute force over all words.
         let mut expected = vec![0; all.len()];
         for word in 0..1_u32 << (2 * n) {
             if word.count_ones() == n {
@@ -159,6 +157,39 @@ fn every_class_has_its_cost() {
             }
         }
         assert_eq!(all.to_vec(), expected, "{n} rounds");
+    }
+}
+
+/// What the search adds as it always does interrupts the sender at every message here, and a write that
+/// comes later takes all that back: main may have seen it for nothing, and then found all messages at
+/// once. A search must not give up before that.
+#[test]
+fn what_costs_too_much_may_be_taken_back() {
+    for messages in 1..=4 {
+        let program = move || {
+            let value = Arc::new(AtomicU32::new(0));
+            let (sender, receiver) = mpsc::channel();
+            thread::spawn(move || {
+                for message in 0..messages {
+                    sender.send(message).unwrap();
+                }
+            });
+            let other = Arc::clone(&value);
+            thread::spawn(move || other.store(1, SeqCst));
+            thread::yield_now();
+            value.load(SeqCst);
+            while receiver.recv().is_ok() {
+                let _ = receiver.try_recv();
+            }
+        };
+        let mut schedules = Classes::new();
+        let checker = Checker::new().strategy(Strategy::Enumerate).preemptions(0);
+        raddle::__private::run_observed(checker, program, &mut |execution| {
+            assert_eq!(execution.preemptions, 0);
+            schedules.insert(execution.class());
+        });
+        let (found, _) = bounded(&Checker::new(), 0, program);
+        assert_same(&schedules, &found);
     }
 }
 

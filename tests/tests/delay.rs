@@ -78,14 +78,14 @@ fn is_unlock(operation: &Operation) -> bool {
 
 fn run(
     strategy: Strategy,
-    program: &(impl Fn() + Sync),
+    program: &(impl Fn() + Send + Sync),
     mut see: impl FnMut(&Execution),
 ) -> Report {
     let checker = Checker::new()
         .strategy(strategy)
         .keep_going(true)
         .shorten(false);
-    raddle::__private::run_observed(checker, || program(), &mut see)
+    raddle::__private::run_observed(checker, program, &mut see)
 }
 
 /// Compares the schedules with those of the enumeration; how many there are within each bound.

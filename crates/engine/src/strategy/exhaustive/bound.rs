@@ -4,7 +4,7 @@
 //! wait for: a load can always go on, a call when its object is open for it, a join when the other has
 //! ended. To switch from a thread that has ended, that must wait, or whose last operation was to yield
 //! or to sleep costs nothing. The cost of a class is the least number of preemptions over all orders
-//! in which its events can be run; `outline.rs` and `search.rs` find it.
+//! in which its events can be run; `outline.rs`, `needs.rs` and `search.rs` find it.
 //!
 //! The search runs all classes whose cost is within the bound and no other. It cannot just leave out
 //! a graph that costs too much, because a revisit deletes events, and with them may go what made it
@@ -32,6 +32,7 @@
 //! is right for memory, but wrong here, where what is added as always may interrupt a thread at every
 //! message.
 
+mod needs;
 mod outline;
 mod search;
 

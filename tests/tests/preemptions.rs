@@ -9,12 +9,13 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
 use fastrand::Rng;
-use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use raddle::sync::atomic::AtomicU32;
+use raddle::sync::atomic::Ordering::{self, SeqCst};
 use raddle::sync::{Arc, Mutex, mpsc};
-use raddle::{Checker, Guarantee, Strategy, thread};
+use raddle::{Checker, Guarantee, Memory, Strategy, thread};
 use raddle_tests::bounded::{Counts, add, bounded, same_costs};
 use raddle_tests::compare::{Classes, ShownOnPanic, assert_same, setting};
-use raddle_tests::programs::racy_counter;
+use raddle_tests::programs::{racy_counter, run_threads};
 use raddle_tests::{random_objects, random_program};
 
 /// Programs with more schedules than this are too much for the enumeration.
@@ -29,7 +30,8 @@ fn random_programs_cost_what_their_schedules_cost() {
         let program = random_program::Program::random(&mut rng);
         let _shown = ShownOnPanic(&program);
         let checker = program.checker(Strategy::Exhaustive);
-        let Some(counts) = same_costs(&checker, MAX_SCHEDULES, || program.run()) else {
+        let Some(counts) = same_costs(&checker, program.memory, MAX_SCHEDULES, || program.run())
+        else {
             continue;
         };
         compared += 1;
@@ -46,7 +48,8 @@ fn random_programs_of_rarer_objects_do_too() {
     while compared < programs {
         let program = random_objects::Program::random(&mut rng);
         let _shown = ShownOnPanic(&program);
-        let Some(counts) = same_costs(&Checker::new(), MAX_SCHEDULES, || program.run()) else {
+        let Some(counts) = same_costs(&Checker::new(), Memory::Sc, MAX_SCHEDULES, || program.run())
+        else {
             continue;
         };
         compared += 1;
@@ -57,7 +60,7 @@ fn random_programs_of_rarer_objects_do_too() {
 
 /// The numbers of classes within 0, 1, … preemptions.
 fn counts(most: u32, program: impl Fn() + Send + Sync) -> Vec<usize> {
-    let count = |most| bounded(&Checker::new(), most, &program).0.len();
+    let count = |most| bounded(&Checker::new(), Memory::Sc, most, &program).0.len();
     (0..=most).map(count).collect()
 }
 
@@ -122,6 +125,29 @@ fn to_wait_for_a_lock_costs_nothing() {
     assert_eq!(counts(1, program), [1, 3]);
 }
 
+/// The same two threads under the weak model. With `SeqCst` everything costs the same there. With weaker
+/// accesses nobody is interrupted: the second thread does not see the first one's write although it
+/// came before, or puts its own before that one.
+#[test]
+fn stale_reads_cost_nothing() {
+    let counts = |ordering: Ordering| {
+        let program = move || {
+            let counter = Arc::new(AtomicU32::new(0));
+            run_threads(2, move |_| {
+                counter.store(counter.load(ordering) + 1, ordering);
+            });
+        };
+        let count = |most| {
+            bounded(&Checker::new(), Memory::Rc11, most, program)
+                .0
+                .len()
+        };
+        [0, 1].map(count)
+    };
+    assert_eq!(counts(SeqCst), [2, 4]);
+    assert_eq!(counts(Ordering::Relaxed), [4, 4]);
+}
+
 /// One thread writes `n` times, the other reads as often: every word of `n` writes and `n` reads is a
 /// class, with one order of its reads and writes. It costs as many preemptions as a letter is followed
 /// by another one and comes again later.
@@ -144,7 +170,7 @@ fn every_class_has_its_cost() {
             writer.join().unwrap();
             reader.join().unwrap();
         };
-        let all = same_costs(&Checker::new(), 1_000_000, program).unwrap();
+        let all = same_costs(&Checker::new(), Memory::Sc, 1_000_000, program).unwrap();
         let mut expected = vec![0; all.len()];
         for word in 0..1_u32 << (2 * n) {
             if word.count_ones() == n {
@@ -188,7 +214,7 @@ fn what_costs_too_much_may_be_taken_back() {
             assert_eq!(execution.preemptions, 0);
             schedules.insert(execution.class());
         });
-        let (found, _) = bounded(&Checker::new(), 0, program);
+        let (found, _) = bounded(&Checker::new(), Memory::Sc, 0, program);
         assert_same(&schedules, &found);
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use fastrand::Rng;
 use raddle::port::{self, Port};
 use raddle::sync::mpsc;
-use raddle::{Checker, thread};
+use raddle::{Checker, Memory, thread};
 use raddle_tests::bounded::{Counts, add, same_costs};
 use raddle_tests::compare::{ShownOnPanic, same_classes, setting};
 
@@ -226,7 +226,8 @@ fn random_programs_cost_what_their_schedules_cost() {
         let program = Program::random(&mut rng);
         let _shown = ShownOnPanic(&program);
         let checker = Checker::new().timeouts(program.timeouts);
-        let Some(counts) = same_costs(&checker, MAX_SCHEDULES / 5, || program.run()) else {
+        let Some(counts) = same_costs(&checker, Memory::Sc, MAX_SCHEDULES / 5, || program.run())
+        else {
             continue;
         };
         compared += 1;

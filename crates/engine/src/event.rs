@@ -498,10 +498,27 @@ pub struct Event {
     /// Where its value or its turn came from: the write a read took, the write before a write,
     /// the completed call before a call, the end a join saw. `None` stands for the initial state.
     pub source: Option<EventId>,
-    /// Which of several possible outcomes it had.
+    /// Which of several possible outcomes it had; for an access of a location see [`Event::back`].
     pub outcome: u32,
     /// What the thread was told.
     pub reply: Reply,
     /// Where in the user's source.
     pub site: SiteId,
+}
+
+impl Event {
+    /// For an atomic update, whether it failed for no reason.
+    pub fn fails_spuriously(&self) -> bool {
+        matches!(self.operation, Operation::Update { .. }) && self.outcome & 1 == 1
+    }
+
+    /// For an access of a location, how far back from the last write, in coherence order, it took its
+    /// value or its place.
+    pub fn back(&self) -> u32 {
+        match self.operation {
+            Operation::Update { .. } => self.outcome >> 1,
+            Operation::Load { .. } | Operation::Store { .. } => self.outcome,
+            _ => 0,
+        }
+    }
 }

@@ -6,14 +6,17 @@ use std::hash::{BuildHasherDefault, Hasher};
 use crate::check::{self, Finding};
 use crate::event::SiteId;
 use crate::execution::Execution;
+use crate::memory::Model;
 use crate::strategy::{Bound, Strategy};
 use crate::world::{Ending, State, World};
 
-/// Limits of one execution.
+/// What one execution may do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
     /// Events in one execution.
     pub max_events: usize,
+    /// What threads may see of each other's writes.
+    pub memory: Model,
 }
 
 /// Past this many, distinct classes are no longer told apart: the count stays there. It bounds the
@@ -40,7 +43,7 @@ impl Exploration {
     pub fn new(strategy: Box<dyn Strategy>, limits: Limits) -> Self {
         Exploration {
             counts_itself: strategy.never_repeats(),
-            world: World::new(strategy, limits.max_events),
+            world: World::new(strategy, limits.max_events).under(limits.memory),
             limits,
             executions: 0,
             discarded: 0,

@@ -4,8 +4,9 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use raddle_engine::Schedule;
+use raddle_engine::memory::Model;
 use raddle_engine::strategy::Reductions;
+use raddle_engine::{Limits, Schedule};
 use raddle_report::Report;
 
 use crate::check_name::RunningCheck;
@@ -75,8 +76,17 @@ pub enum Memory {
     /// Sequential consistency: always the latest.
     #[default]
     Sc,
-    /// The weak memory model of Rust's atomics. Not yet available.
+    /// The weak memory model of Rust's atomics.
     Rc11,
+}
+
+impl Memory {
+    pub(crate) fn model(self) -> Model {
+        match self {
+            Memory::Sc => Model::Sc,
+            Memory::Rc11 => Model::Rc11,
+        }
+    }
 }
 
 /// A name that is none of the valid ones.
@@ -391,6 +401,9 @@ impl Checker {
     /// [`Guarantee::Exhaustive`](crate::Guarantee::Exhaustive) if there are no others. With
     /// [`Strategy::Enumerate`] all schedules with so many preemptions are run. Other strategies do not
     /// look at it, nor does the part of `Auto` that is random.
+    ///
+    /// Where threads may see different things ([`Memory::Rc11`], and accesses weaker than `SeqCst`), a
+    /// read may come late and be stale all the same, so that more classes need no preemption.
     pub fn preemptions(mut self, preemptions: u32) -> Self {
         self.preemptions = Some(preemptions);
         self
@@ -497,6 +510,14 @@ impl Checker {
         })
     }
 
+    /// What one execution may do.
+    pub(crate) fn limits(&self) -> Limits {
+        Limits {
+            max_events: self.max_events,
+            memory: self.memory.model(),
+        }
+    }
+
     /// Whether it follows one schedule.
     pub(crate) fn replays(&self) -> bool {
         matches!(self.strategy, Strategy::Replay(_))
@@ -504,10 +525,6 @@ impl Checker {
 
     #[track_caller]
     fn validate(&self) {
-        assert!(
-            self.memory == Memory::Sc,
-            "raddle: Memory::Rc11 is not yet available; use Memory::Sc, which is the default"
-        );
         if cfg!(panic = "abort") {
             panic!(
                 "raddle: a check unwinds threads, so it cannot run with panic = \"abort\"; remove \

@@ -9,7 +9,7 @@ use std::time::Duration;
 use raddle_engine::{Execution, Schedule};
 use raddle_report::{Completeness, Guarantee, Report};
 
-use crate::checker::{Checker, Level, Strategy};
+use crate::checker::{Checker, Level, Memory, Strategy};
 use crate::run::{self, Observer};
 
 /// How long all schedules are run, unless the check says something else.
@@ -82,7 +82,11 @@ pub(crate) fn run_and_verify(
 fn why_not(checker: &Checker, report: &Report) -> Option<String> {
     let guarantee = report.guarantee();
     let ended = matches!(guarantee, Guarantee::Exhaustive | Guarantee::Bounded { .. });
+    let weakly_bounded = checker.memory != Memory::Sc && checker.preemptions.is_some();
     let reason = match checker.strategy {
+        Strategy::Auto | Strategy::Exhaustive if weakly_bounded => {
+            "with a bound, schedules are only compared under sequential consistency"
+        }
         Strategy::Auto | Strategy::Exhaustive if ended => return None,
         Strategy::Auto | Strategy::Exhaustive if guarantee == Guarantee::Reduced => {
             "a reduction leaves classes out"

@@ -9,7 +9,7 @@ use raddle_engine::check::leak;
 use raddle_engine::check::lock_order::{self, LockOrder};
 use raddle_engine::object::Object;
 use raddle_engine::strategy::{Bound, Planned, Reductions};
-use raddle_engine::{CheckName, Ending, Execution, Exploration, Limits, SiteId, strategy};
+use raddle_engine::{CheckName, Ending, Execution, Exploration, SiteId, strategy};
 use raddle_report::{Failure, FailureKind, Guarantee, Report, Search};
 
 use crate::checker::{Checker, Level, Strategy};
@@ -56,10 +56,7 @@ pub(crate) fn run(
         }
         _ => Vec::new(),
     };
-    let limits = Limits {
-        max_events: checker.max_events,
-    };
-    let mut exploration = Exploration::new(first.strategy, limits);
+    let mut exploration = Exploration::new(first.strategy, checker.limits());
     if phases.peek().is_some() {
         exploration.compare_classes();
     }
@@ -135,6 +132,7 @@ fn phases(checker: &Checker, start: Instant) -> Vec<Phase> {
     };
     let exhaustive = || {
         let search = strategy::Exhaustive::reduced(checker.reductions);
+        let search = search.under(checker.memory.model());
         Box::new(match checker.preemptions {
             Some(preemptions) => search.bounded(preemptions),
             None => search,

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use raddle_engine::check::Finding;
 use raddle_engine::check::deadlock::Blocked;
 use raddle_engine::strategy::{Guided, Planned};
-use raddle_engine::{Execution, Exploration, Limits, shorten};
+use raddle_engine::{Execution, Exploration, shorten};
 use raddle_report::{Failure, Names, Place};
 
 use crate::checker::Checker;
@@ -80,10 +80,7 @@ impl<'a> Shortening<'a> {
         place: &'static Location<'static>,
         signature: Signature,
     ) -> Self {
-        let limits = Limits {
-            max_events: checker.max_events,
-        };
-        let exploration = Exploration::new(Box::new(Guided::new(Vec::new())), limits);
+        let exploration = Exploration::new(Box::new(Guided::new(Vec::new())), checker.limits());
         Shortening {
             body,
             place,

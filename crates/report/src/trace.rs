@@ -239,25 +239,39 @@ impl Things {
             }
             Operation::Load { location, .. } => {
                 let index = location.index();
-                format!("load {} = {}", self.locations[index], show(index, read))
+                let stale = if event.back() > 0 { ", stale" } else { "" };
+                format!(
+                    "load {} = {}{stale}",
+                    self.locations[index],
+                    show(index, read)
+                )
             }
             Operation::Store {
                 location, value, ..
             } => {
                 let index = location.index();
-                format!("store {} to {}", show(index, value), self.locations[index])
+                let late = if event.back() > 0 {
+                    ", already overwritten"
+                } else {
+                    ""
+                };
+                format!(
+                    "store {} to {}{late}",
+                    show(index, value),
+                    self.locations[index]
+                )
             }
             Operation::Update {
                 location, update, ..
             } => {
                 let index = location.index();
                 let (name, old) = (&self.locations[index], show(index, read));
-                match update.apply(read, event.outcome) {
+                match update.apply(read, event.fails_spuriously().into()) {
                     Some(new) => {
                         let label = event.operation.label();
                         format!("{label} {name}: {old} to {}", show(index, new))
                     }
-                    None if event.outcome != 0 => {
+                    None if event.fails_spuriously() => {
                         format!("compare-exchange {name} fails spuriously: {old}")
                     }
                     None => match update.kind {

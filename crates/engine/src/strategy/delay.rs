@@ -121,6 +121,10 @@ impl Strategy for Delay {
         self.done && !self.left_out
     }
 
+    fn is_exact(&self) -> bool {
+        true
+    }
+
     fn bounded(&self) -> Option<Bound> {
         (self.done && self.left_out).then_some(Bound::Delays(self.bound))
     }
@@ -134,16 +138,9 @@ fn alternatives(state: &State) -> Vec<(Choice, u32)> {
     threads.sort_by_key(|&thread| (thread < last, thread));
     let mut alternatives = Vec::new();
     for (delays, thread) in threads.into_iter().enumerate() {
-        for source in 0..state.sources(thread) {
-            for outcome in 0..state.outcomes(thread) {
-                let choice = Choice {
-                    thread,
-                    source,
-                    outcome,
-                };
-                alternatives.push((choice, delays as u32));
-            }
-        }
+        let outcomes = (0..state.outcomes(thread)).filter(|&it| state.allows(thread, it));
+        let choices = outcomes.map(|outcome| Choice { thread, outcome });
+        alternatives.extend(choices.map(|choice| (choice, delays as u32)));
     }
     alternatives
 }

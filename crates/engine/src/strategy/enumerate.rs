@@ -126,6 +126,10 @@ impl Strategy for Enumerate {
         let bound = self.preemptions.filter(|_| self.exhausted && self.left_out);
         bound.map(Bound::Preemptions)
     }
+
+    fn is_exact(&self) -> bool {
+        true
+    }
 }
 
 fn all_choices(state: &State) -> Vec<Choice> {
@@ -133,15 +137,8 @@ fn all_choices(state: &State) -> Vec<Choice> {
     threads.sort();
     let mut choices = Vec::new();
     for thread in threads {
-        for source in 0..state.sources(thread) {
-            for outcome in 0..state.outcomes(thread) {
-                choices.push(Choice {
-                    thread,
-                    source,
-                    outcome,
-                });
-            }
-        }
+        let outcomes = (0..state.outcomes(thread)).filter(|&it| state.allows(thread, it));
+        choices.extend(outcomes.map(|outcome| Choice { thread, outcome }));
     }
     choices
 }

@@ -65,7 +65,8 @@ impl Strategy for Guided {
             let thread = state.execution().thread_at(&step.thread);
             if let Some(thread) = thread.filter(|&thread| state.is_enabled(thread)) {
                 self.last = thread;
-                let possible = step.outcome < state.outcomes(thread);
+                let possible =
+                    step.outcome < state.outcomes(thread) && state.allows(thread, step.outcome);
                 return Ok(Choice {
                     outcome: if possible { step.outcome } else { 0 },
                     ..Choice::run(thread)

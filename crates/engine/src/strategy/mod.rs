@@ -29,20 +29,14 @@ use crate::world::{Ending, State};
 pub struct Choice {
     /// The thread that goes on.
     pub thread: ThreadId,
-    /// Which source its operation takes, 0 being the latest; see [`State::sources`].
-    pub source: u32,
-    /// Which outcome its operation has; see [`State::outcomes`].
+    /// Which outcome its operation has; see [`State::outcomes`] and [`State::allows`].
     pub outcome: u32,
 }
 
 impl Choice {
-    /// This thread goes on with the first source and the first outcome.
+    /// This thread goes on with the first outcome.
     pub fn run(thread: ThreadId) -> Self {
-        Choice {
-            thread,
-            source: 0,
-            outcome: 0,
-        }
+        Choice { thread, outcome: 0 }
     }
 }
 
@@ -120,6 +114,11 @@ pub trait Strategy: Send {
     /// Whether an execution that does not count must be run on all the same, because other threads
     /// may do what makes others count.
     fn runs_on(&self) -> bool {
+        false
+    }
+
+    /// Whether it counts on being told all outcomes there are in every execution, the first included.
+    fn is_exact(&self) -> bool {
         false
     }
 

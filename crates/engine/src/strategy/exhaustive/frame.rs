@@ -22,6 +22,8 @@ pub(super) struct Frame {
     pub(super) may_be_open: MayBeOpen,
     /// Calls that can be completed now, with their outcomes; empty between two uses.
     open_calls: Vec<(EventId, u32)>,
+    /// In a weak graph: the read that a write has just revisited.
+    pub(super) revisited: Option<(EventId, EventId)>,
 }
 
 /// Which calls could be completed: a completion may open any, a call opens no other.
@@ -120,7 +122,11 @@ impl Frame {
     /// than that, or the receive is no completion.
     pub(super) fn keep_steps(&mut self, whole: &Frame, receive: EventId, prefix: &[u32]) {
         let is_completion = matches!(whole.graph.node(receive).kind, Kind::Completion { .. });
-        self.in_order = whole.in_order && whole.graph.memory == 0 && is_completion;
+        let is_simple = match whole.graph.weak {
+            true => !whole.graph.has_meetings_or_messages(),
+            false => whole.graph.memory == 0 && is_completion,
+        };
+        self.in_order = whole.in_order && is_simple;
         if !self.in_order {
             return;
         }
@@ -145,6 +151,10 @@ impl Frame {
     /// Changes one thing. Without memory, another choice or completion leaves the operations in an
     /// order in which they can be run, and the clocks of all others what they are.
     pub(super) fn make(&mut self, change: Change) {
+        self.revisited = self.revisited_by(change);
+        if self.graph.weak && self.in_order && self.make_weakly(change) {
+            return;
+        }
         let can_stay = self.in_order && self.graph.memory == 0;
         if can_stay {
             self.graph.forget_accesses();
@@ -351,6 +361,9 @@ impl Frame {
 
     /// How many writes of the location, in coherence order, come before the event.
     fn known_writes(&self, event: EventId, location: LocationId) -> usize {
+        if self.graph.weak {
+            return self.graph.seen_writes(event, location);
+        }
         let Some(index) = event.index.checked_sub(1) else {
             return 0;
         };

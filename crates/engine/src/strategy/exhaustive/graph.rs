@@ -13,6 +13,7 @@ use super::meetings::Hall;
 use super::messages::Inbox;
 use super::reduce::Reductions;
 use crate::event::{EventId, LocationId, ObjectId, Ports, SiteId, ThreadId, Update};
+use crate::memory::Strength;
 use crate::object::{Call, Object};
 
 #[derive(Clone, Copy, Debug)]
@@ -27,8 +28,10 @@ pub(crate) enum Kind {
     Join {
         target: ThreadId,
     },
-    /// Touches nothing that others can see: a fence, a yield, a sleep.
+    /// Touches nothing that others can see: a yield, a sleep.
     Local,
+    /// Its strength is the node's.
+    Fence,
     Choose {
         alternatives: u32,
     },
@@ -108,6 +111,10 @@ impl Kind {
         }
     }
 
+    pub(crate) fn is_message(&self) -> bool {
+        matches!(self, Kind::Send { .. } | Kind::Receive { .. })
+    }
+
     /// How many ways it can turn out if it reads this value.
     pub(crate) fn outcomes(&self, value: u64) -> u32 {
         match self {
@@ -141,8 +148,7 @@ pub(crate) struct Node {
     pub(crate) outcome: u32,
     /// For a write, the value; for a completion or the meeting of a group, its position among those
     /// of its object; for a question about a leader, of whom; for a
-    /// receive from an ordered port, how many messages were taken before; for something local, 1 if it
-    /// lets others go first.
+    /// receive from an ordered port, how many messages were taken before.
     pub(crate) value: u64,
     /// For a completion: when it was inserted, no older call could have been completed instead.
     /// Deleting events never makes this untrue.
@@ -151,6 +157,9 @@ pub(crate) struct Node {
     pub(crate) place: u32,
     /// While the graph is put in a line: how many reads of this write are still to come.
     pub(crate) unread: u32,
+    /// What an access or a fence does besides, and what a failed update does.
+    pub(crate) strength: Strength,
+    pub(crate) failure: Strength,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -166,7 +175,7 @@ pub(crate) struct Line {
     pub(super) live: bool,
     /// Written by the thread's end.
     pub(super) ended: Option<LocationId>,
-    /// Two for each event; see `clocks.rs`.
+    /// Several for each event; see `clocks.rs`.
     pub(super) clocks: Vec<u32>,
     /// While the graph is put in a line: how many events are placed.
     pub(crate) placed: u32,
@@ -219,12 +228,19 @@ pub(crate) struct Graph {
     /// Lists of ports that receives look at.
     pub(crate) port_lists: Vec<Vec<ObjectId>>,
     pub(super) reductions: Reductions,
-    /// Where in the source what is inserted next is.
+    /// Where in the source what is inserted next is, and what it does besides reading and writing.
     pub(super) site: Option<SiteId>,
+    pub(super) strength: Strength,
+    pub(super) failure: Strength,
+    /// Whether threads may see different things: then `before` is what happens before, and there are
+    /// more clocks.
+    pub(crate) weak: bool,
     /// How many events read or write memory, an end aside, or pass messages.
     pub(super) memory: u32,
     /// How many times threads came to barriers.
     pub(super) meetings: u32,
+    /// How many messages were sent or looked for.
+    pub(super) messages: u32,
     /// Entries of a clock; at least the number of lines.
     pub(super) width: usize,
 }
@@ -433,9 +449,12 @@ impl Graph {
             unread: 0,
             oldest: false,
             place: 0,
+            strength: self.strength,
+            failure: self.failure,
         });
         self.order.push(id);
         self.memory += u32::from(kind.is_memory());
+        self.messages += u32::from(kind.is_message());
         if let Some(location) = kind.reads() {
             self.cell_mut(location).reads.push(id);
         }

@@ -20,6 +20,9 @@ mod messages;
 mod reduce;
 mod revisit;
 mod undo;
+mod weak;
+
+use std::sync::atomic::Ordering;
 
 use binding::Binding;
 use bound::Bound;
@@ -31,7 +34,9 @@ pub use reduce::Reductions;
 use super::{Choice, Divergence, Strategy};
 use crate::event::{EventId, Operation, ThreadId};
 use crate::execution::Execution;
+use crate::memory::psc::Psc;
 use crate::memory::sc::linearise;
+use crate::memory::{Model, Strength, is_weak};
 use crate::world::{Ending, State};
 
 /// Runs every class of executions exactly once.
@@ -45,11 +50,17 @@ pub struct Exhaustive {
     extending: bool,
     started: bool,
     reductions: Reductions,
+    model: Model,
+    psc: Psc,
     bound: Option<Bound>,
     /// Whether something was left out because it is not within the bound.
     left_out: bool,
     /// Whether the last execution was not within the bound.
     exceeded: bool,
+    /// Whether threads have been found to see different things, and whether something had been left out
+    /// before.
+    weakened: bool,
+    weakened_late: bool,
 }
 
 impl Exhaustive {
@@ -72,6 +83,11 @@ impl Exhaustive {
             bound: Some(Bound { preemptions }),
             ..self
         }
+    }
+
+    /// The same search under another memory model.
+    pub fn under(self, model: Model) -> Self {
+        Exhaustive { model, ..self }
     }
 
     /// Takes branches until one leads to a graph that can be run.
@@ -104,7 +120,8 @@ impl Exhaustive {
     fn is_out_of_bounds(&mut self) -> bool {
         let frame = self.frames.last().expect("a graph was just made");
         let (graph, steps) = (&frame.graph, &frame.steps);
-        let excluded = self.bound.is_some_and(|bound| bound.excludes(graph, steps));
+        let excludes = |bound: Bound| bound.excludes(graph, steps, self.weakened);
+        let excluded = self.bound.is_some_and(excludes);
         self.left_out |= excluded;
         excluded
     }
@@ -127,7 +144,9 @@ impl Exhaustive {
             self.spare.extend(self.frames.pop());
         }
         let stamp = child.graph.node(receive).stamp;
+        let writes = child.graph.node(send).kind.writes().is_some();
         child.take_send(receive, send);
+        child.revisited = writes.then_some((receive, send));
         if child.in_order {
             child.run_last(stamp);
         }
@@ -138,6 +157,9 @@ impl Exhaustive {
     /// and puts everything in a line. `false` if no run has this graph.
     fn settle(&mut self) -> bool {
         let frame = self.frames.last_mut().expect("a graph was just made");
+        if frame.graph.weak {
+            return frame.settle_weakly(&mut self.psc);
+        }
         if frame.in_order {
             return true;
         }
@@ -245,15 +267,21 @@ impl Exhaustive {
     fn insert(&mut self, state: &State, thread: ThreadId, here: ThreadId) -> u32 {
         let binding = &mut self.binding;
         let frame = self.frames.last_mut().expect("a run has a frame");
+        let operation = state.pending(here);
+        if self.model == Model::Rc11 && is_weak(operation) {
+            frame.weaken();
+            self.weakened_late |= self.left_out && !self.weakened;
+            self.weakened = true;
+        }
         let graph = &mut frame.graph;
         graph.site = Some(state.pending_site(here));
-        match *state.pending(here) {
+        (graph.strength, graph.failure) = strengths(operation);
+        match *operation {
             Operation::Begin => frame.push_plain(thread, Kind::Begin),
-            Operation::Yield | Operation::Sleep { .. } | Operation::Fence { .. } => {
-                let makes_way = state.pending(here).makes_way();
+            Operation::Yield | Operation::Sleep { .. } => {
                 frame.push_plain(thread, Kind::Local);
-                frame.graph.note_making_way(thread, makes_way);
             }
+            Operation::Fence { .. } => frame.push_plain(thread, Kind::Fence),
             Operation::Spawn => {
                 let child = frame.push_spawn(thread, state.pending_site(here));
                 binding.bind_thread(child, ThreadId::new(state.execution().threads.len()));
@@ -338,6 +366,20 @@ impl Exhaustive {
     }
 }
 
+/// What the operation does besides reading and writing, and what it does if it fails.
+fn strengths(operation: &Operation) -> (Strength, Strength) {
+    match *operation {
+        Operation::Load { ordering, .. }
+        | Operation::Store { ordering, .. }
+        | Operation::Fence { ordering } => (Strength::of(ordering), Strength::RELAXED),
+        Operation::Update {
+            ordering, failure, ..
+        } => (Strength::of(ordering), Strength::of(failure)),
+        Operation::IsFinished { .. } => (Strength::of(Ordering::Acquire), Strength::RELAXED),
+        _ => (Strength::RELAXED, Strength::RELAXED),
+    }
+}
+
 /// Whether the operation is a send that waits for its receive.
 fn is_waited_for(operation: &Operation) -> bool {
     match operation {
@@ -400,7 +442,8 @@ impl Strategy for Exhaustive {
     }
 
     fn bounded(&self) -> Option<super::Bound> {
-        let bound = self.bound.filter(|_| self.is_done() && self.left_out)?;
+        let all = self.is_done() && !self.weakened_late;
+        let bound = self.bound.filter(|_| all && self.left_out)?;
         Some(super::Bound::Preemptions(bound.preemptions))
     }
 

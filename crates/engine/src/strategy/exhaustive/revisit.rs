@@ -120,6 +120,7 @@ fn is_maximal(graph: &Graph, event: EventId, send: EventId, prefix: &[u32]) -> b
         | Kind::Join { .. }
         | Kind::Delivered { .. }
         | Kind::Silent { .. }
+        | Kind::Fence
         | Kind::Local => true,
         Kind::Meet { .. } => !node.source.is_some_and(kept),
         Kind::Met { barrier } => {

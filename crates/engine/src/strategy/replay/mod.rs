@@ -180,7 +180,7 @@ impl Replay {
         let fit = self.attempt.bindings.fit(&step, thread, state);
         let enabled = state.is_enabled(thread);
         if fit != Fit::No && enabled {
-            if step.outcome >= state.outcomes(thread) {
+            if step.outcome >= state.outcomes(thread) || !state.allows(thread, step.outcome) {
                 return Next::Differs(Some(*state.pending(thread)));
             }
             if !(fit == Fit::Perhaps && self.attempt.is_new()) {
@@ -190,7 +190,6 @@ impl Replay {
                 }
                 return Next::Run(Choice {
                     thread,
-                    source: 0,
                     outcome: step.outcome,
                 });
             }

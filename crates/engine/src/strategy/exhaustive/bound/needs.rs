@@ -90,12 +90,15 @@ impl Outline<'_> {
             needs,
             waits,
             releases,
-            makes_way: matches!(kind, Kind::Local) && node.value == 1,
+            makes_way: matches!(kind, Kind::Local),
         }
     }
 
     /// The write before it in coherence order, and all reads of that.
     fn before_write(&self, write: EventId, location: LocationId, mut need: impl FnMut(EventId)) {
+        if self.weak {
+            return;
+        }
         let cell = self.graph.cell(location);
         let place = self.graph.coherence(location, Some(write)) - 1;
         let mut earlier = cell.writes[..place].iter().copied();

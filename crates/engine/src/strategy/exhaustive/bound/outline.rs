@@ -96,6 +96,9 @@ impl Group {
 pub(super) struct Outline<'a> {
     pub(super) graph: &'a Graph,
     extent: Extent<'a>,
+    /// Whether threads may see different things: then a read comes after its source, and nothing else
+    /// orders reads and writes.
+    pub(super) weak: bool,
     /// By thread.
     pub(super) steps: Vec<Vec<Step>>,
     /// By thread: what it waits for at its end.
@@ -106,10 +109,11 @@ pub(super) struct Outline<'a> {
 }
 
 impl<'a> Outline<'a> {
-    pub(super) fn of(graph: &'a Graph, extent: Extent<'a>) -> Self {
+    pub(super) fn of(graph: &'a Graph, extent: Extent<'a>, weak: bool) -> Self {
         let mut outline = Outline {
             graph,
             extent,
+            weak,
             steps: Vec::with_capacity(graph.lines.len()),
             last_wait: vec![Waits::Forever; graph.lines.len()],
             done: Vec::with_capacity(graph.lines.len()),

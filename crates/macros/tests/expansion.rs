@@ -40,6 +40,8 @@ pub mod __private {
             max_events: u64,
             seed: u64,
             memory_named: &str,
+            preemptions: u32,
+            verify_completeness: bool,
             keep_going: bool,
             stack_size: usize,
         }
@@ -104,6 +106,8 @@ fn the_name_says_which_module() {
     max_events = 1_000,
     seed = 7,
     memory = "rc11",
+    preemptions = 2,
+    verify_completeness = true,
     keep_going = true,
     stack_size = 256 * KIB
 )]
@@ -115,6 +119,8 @@ fn options_reach_the_checker() {
         "max_events(1000)",
         "seed(7)",
         "memory_named(\"rc11\")",
+        "preemptions(2)",
+        "verify_completeness(true)",
         "keep_going(true)",
         "stack_size(262144)",
     ];

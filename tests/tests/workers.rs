@@ -189,7 +189,7 @@ fn statics_belong_to_one_execution_of_one_worker() {
 #[test]
 fn captured_values_without_data_belong_to_one_execution_too() {
     let (count, permits) = (AtomicU32::new(7), Semaphore::new(1));
-    let (turn, lock) = (Condvar::new(), Mutex::new(()));
+    let turn = Condvar::new();
     let program = || {
         assert_eq!(count.load(SeqCst), 7);
         thread::scope(|scope| {
@@ -212,7 +212,6 @@ fn captured_values_without_data_belong_to_one_execution_too() {
         report.assert_ok();
     }
     assert_eq!(count.load(SeqCst), 7, "outside, nothing has happened");
-    drop(lock);
 }
 
 #[test]
@@ -273,4 +272,22 @@ fn workers_survive_panics_and_stack_overflow() {
         BTreeSet::from(["limit exceeded".to_owned(), "panic".to_owned()])
     );
     assert_eq!(report.executions, 64);
+}
+
+#[test]
+fn a_captured_lock_is_used_by_one_worker_at_a_time() {
+    for _ in 0..20 {
+        let count = Mutex::new(0_u32);
+        let report = exhaustive(4).keep_going(true).shorten(false).run(|| {
+            thread::scope(|scope| {
+                for _ in 0..3 {
+                    scope.spawn(|| *count.lock().unwrap() += 1);
+                }
+            });
+        });
+        for failure in &report.failures {
+            let message = &failure.message;
+            assert!(message.contains("another worker of the check"), "{failure}");
+        }
+    }
 }

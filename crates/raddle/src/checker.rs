@@ -12,6 +12,7 @@ use raddle_report::Report;
 
 use crate::check_name::RunningCheck;
 use crate::checkpoint::{Checkpoints, Every};
+use crate::completeness;
 use crate::environment::{self, Environment};
 use crate::run;
 use crate::status::Log;
@@ -53,6 +54,13 @@ pub enum Strategy {
     Exhaustive,
     /// At every step a random thread.
     Random,
+    /// Every schedule with at most so many delays, those with the fewest first. Threads take turns, each
+    /// until it must wait or ends; to pass over one whose turn it is, is a delay. Finds simple failures
+    /// soon, also in large programs.
+    Delay {
+        /// How many delays.
+        bound: u32,
+    },
     /// Every schedule, without any reduction: slow, and an oracle for small tests.
     Enumerate,
     /// One given schedule.
@@ -61,6 +69,9 @@ pub enum Strategy {
     #[doc(hidden)]
     EnumeratePrivateFirst,
 }
+
+/// So many delays if nobody says how many.
+const DEFAULT_DELAYS: u32 = 2;
 
 /// Which values a read may see.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -104,7 +115,15 @@ impl FromStr for Strategy {
     type Err = UnknownName;
 
     fn from_str(name: &str) -> Result<Self, UnknownName> {
-        match name.to_ascii_lowercase().as_str() {
+        let lower = name.to_ascii_lowercase();
+        let delays = lower.strip_prefix("delay:").map_or("", str::trim);
+        if let Ok(bound) = delays.parse() {
+            return Ok(Strategy::Delay { bound });
+        }
+        match lower.as_str() {
+            "delay" => Ok(Strategy::Delay {
+                bound: DEFAULT_DELAYS,
+            }),
             "auto" => Ok(Strategy::Auto),
             "exhaustive" => Ok(Strategy::Exhaustive),
             "random" => Ok(Strategy::Random),
@@ -112,7 +131,7 @@ impl FromStr for Strategy {
             _ => Err(UnknownName {
                 what: "strategy",
                 name: name.to_owned(),
-                valid: "auto, exhaustive, random, enumerate",
+                valid: "auto, exhaustive, random, enumerate, delay, and delay:3 for at most 3 delays",
             }),
         }
     }
@@ -121,6 +140,7 @@ impl FromStr for Strategy {
 impl fmt::Display for Strategy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Strategy::Delay { bound } => return write!(f, "delay:{bound}"),
             Strategy::Auto => "auto",
             Strategy::Exhaustive => "exhaustive",
             Strategy::Random => "random",
@@ -249,6 +269,7 @@ pub struct Checker {
     pub(crate) modelled: Modelled,
     pub(crate) reductions: Reductions,
     pub(crate) preemptions: Option<u32>,
+    pub(crate) verify_completeness: bool,
     pub(crate) lock_order: Level,
     pub(crate) shorten: bool,
     pub(crate) known_schedules: bool,
@@ -283,6 +304,7 @@ impl Checker {
             modelled: Modelled::default(),
             reductions: Reductions::default(),
             preemptions: None,
+            verify_completeness: false,
             lock_order: Level::default(),
             shorten: true,
             known_schedules: false,
@@ -465,8 +487,23 @@ impl Checker {
     /// [`Guarantee::Exhaustive`](crate::Guarantee::Exhaustive) if there are no others. With
     /// [`Strategy::Enumerate`] all schedules with so many preemptions are run. Other strategies do not
     /// look at it, nor does the part of `Auto` that is random.
+    ///
+    /// Where threads may see different things ([`Memory::Rc11`], and accesses weaker than `SeqCst`), a
+    /// read may come late and be stale all the same, so that more classes need no preemption.
     pub fn preemptions(mut self, preemptions: u32) -> Self {
         self.preemptions = Some(preemptions);
+        self
+    }
+
+    /// Whether to check the search itself (it is not done by default): when it has run every class, every
+    /// schedule is run, without any reduction, and must have one of these classes. For small tests,
+    /// because there are very many schedules; they are run for 10 seconds at most, or as long as
+    /// [`max_time`](Self::max_time) and [`max_executions`](Self::max_executions) say.
+    /// [`Report::completeness`](crate::Report) says how far that went.
+    ///
+    /// With [`preemptions`](Self::preemptions), the schedules with so many preemptions are run.
+    pub fn verify_completeness(mut self, verify: bool) -> Self {
+        self.verify_completeness = verify;
         self
     }
 
@@ -537,7 +574,7 @@ impl Checker {
 
     /// Runs `body` many times and says what was found. Environment variables (`RADDLE_STRATEGY`,
     /// `RADDLE_SEED`, `RADDLE_MAX_EXECUTIONS`, `RADDLE_MAX_TIME`, `RADDLE_WATCHDOG`, `RADDLE_WORKERS`,
-    /// `RADDLE_CHECKPOINT`, `RADDLE_RESUME`, `RADDLE_REPLAY`) go before the settings made here.
+    /// `RADDLE_CHECKPOINT`, `RADDLE_RESUME`, `RADDLE_LOG`, `RADDLE_REPLAY`) go before the settings made here.
     ///
     /// # Panics
     ///
@@ -582,7 +619,12 @@ impl Checker {
             .unwrap_or_else(|error| panic!("raddle: {error}"));
         self.validate();
         let place = std::panic::Location::caller();
-        run::run(&self, running.name, &body, place, observer)
+        if !self.verify_completeness {
+            return run::run(&self, running.name, &body, place, observer);
+        }
+        completeness::run_and_verify(&self, &body, place, observer, |observer| {
+            run::run(&self, running.name, &body, place, Some(observer))
+        })
     }
 
     /// What one execution may do.

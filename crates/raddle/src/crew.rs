@@ -78,7 +78,7 @@ pub(crate) enum End {
 
 /// What a hungry worker gets.
 enum Next {
-    Item(Item),
+    Item(Box<Item>),
     /// Its part was the last of a checkpoint, which it must write.
     Save(Vec<Part>),
     Nothing,
@@ -279,7 +279,7 @@ impl Crew {
     pub(crate) fn next_item(&self, worker: usize, part: Part) -> Option<Item> {
         loop {
             match self.wait(worker, part.clone()) {
-                Next::Item(item) => return Some(item),
+                Next::Item(item) => return Some(*item),
                 Next::Save(parts) => self.save(parts),
                 Next::Nothing => return None,
             }
@@ -300,7 +300,7 @@ impl Crew {
                 if let Some(item) = state.items.pop() {
                     state.workers[worker].is_hungry = false;
                     self.look_up(&state);
-                    return Next::Item(item);
+                    return Next::Item(Box::new(item));
                 }
                 if state.workers.iter().all(|one| one.is_hungry) {
                     drop(state);

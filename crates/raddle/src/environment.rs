@@ -240,7 +240,7 @@ mod tests {
             with("RADDLE_STRATEGY", "pct9"),
             Err(
                 "RADDLE_STRATEGY: unknown strategy `pct9`; there are: auto, exhaustive, random, \
-                 enumerate"
+                 enumerate, delay, and delay:3 for at most 3 delays"
                     .to_owned()
             )
         );

@@ -15,6 +15,8 @@ mod checkpoint;
 #[cfg(feature = "check")]
 mod choose;
 #[cfg(feature = "check")]
+mod completeness;
+#[cfg(feature = "check")]
 mod crew;
 #[cfg(feature = "check")]
 mod environment;
@@ -83,8 +85,8 @@ pub use raddle_engine::schedule::{CheckName, Schedule, ScheduleError, ScheduleSt
 pub use raddle_macros::test;
 #[cfg(feature = "check")]
 pub use raddle_report::{
-    Estimate, Failure, FailureKind, Guarantee, Place, Report, Search, Trace, TraceStep,
-    TraceThread, Unseen,
+    Completeness, Estimate, Failure, FailureKind, Guarantee, Place, Report, Search, Trace,
+    TraceStep, TraceThread, Unseen,
 };
 #[cfg(not(feature = "check"))]
 pub use std::thread_local;

@@ -179,6 +179,15 @@ pub(crate) fn phases(checker: &Checker, start: Instant) -> Vec<Phase> {
                 preemptions: None,
             }]
         }
+        Strategy::Delay { bound } => {
+            vec![Phase {
+                name: "delay",
+                strategy: boxed(strategy::Delay::new(*bound)),
+                budget: ending(),
+                helpers: Helpers::Nobody,
+                preemptions: None,
+            }]
+        }
         Strategy::EnumeratePrivateFirst => {
             let strategy = boxed(strategy::Enumerate::private_first());
             vec![Phase {

@@ -7,7 +7,7 @@ use std::panic::{Location, resume_unwind};
 use std::sync::Arc;
 
 use raddle_engine::frontier::Item;
-use raddle_engine::strategy::{Exhaustive, Random};
+use raddle_engine::strategy::{Exhaustive, Random, Reach};
 use raddle_engine::{Exploration, SiteId, Strategy, Tally};
 use raddle_report::{Failure, Report};
 
@@ -36,7 +36,7 @@ struct Harvest {
     suspects: Vec<Vec<SiteId>>,
     dropped_stacks: usize,
     left: Vec<Item>,
-    left_out: bool,
+    reach: Reach,
 }
 
 /// Runs a phase whose strategy the worker has; whether the whole check is over. Why it has ended is
@@ -202,14 +202,14 @@ fn harvest(
     let watch = watchdog::watch(&worker.context, job.checker.watchdog, job.words);
     worker.explore(job.body, job.place, budget, name);
     drop(watch);
-    let (left, left_out) = worker.context.with_exploration(|exploration| {
+    let (left, reach) = worker.context.with_exploration(|exploration| {
         let search = exploration.world().exhaustive();
-        let all = |search: &mut Exhaustive| (search.give_all(), search.has_left_out());
+        let all = |search: &mut Exhaustive| (search.give_all(), search.reach());
         search.map(all).unwrap_or_default()
     });
     Harvest {
         left,
-        left_out,
+        reach,
         report: worker.report,
         suspects: worker.suspects,
         dropped_stacks: worker.context.dropped_stacks(),
@@ -224,10 +224,8 @@ impl Worker<'_, '_> {
             .with_exploration(|exploration| exploration.absorb(harvest.tally));
         self.take_over(harvest.left);
         self.context.with_exploration(|exploration| {
-            if let Some(search) = exploration.world().exhaustive()
-                && harvest.left_out
-            {
-                search.leave_out();
+            if let Some(search) = exploration.world().exhaustive() {
+                search.reached(harvest.reach);
             }
         });
         merge(&mut self.report.failures, harvest.report.failures);

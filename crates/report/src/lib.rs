@@ -18,5 +18,5 @@ mod trace;
 
 pub use estimate::{Estimate, Unseen};
 pub use failure::{Failure, FailureKind};
-pub use report::{Guarantee, Report, Search};
+pub use report::{Completeness, Guarantee, Report, Search};
 pub use trace::{Names, Place, Trace, TraceStep, TraceThread};

@@ -35,6 +35,52 @@ pub enum Guarantee {
     Replayed,
 }
 
+/// Whether the search itself was checked, by running every schedule.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[non_exhaustive]
+pub enum Completeness {
+    /// All schedules were run, and have the classes that the search has run.
+    Verified {
+        /// How many schedules there are.
+        schedules: u64,
+    },
+    /// Not all schedules were run. Those that were have no other class than the search has run.
+    Unfinished {
+        /// How many schedules were run.
+        schedules: u64,
+        /// How many classes they have.
+        classes: u64,
+    },
+    /// No schedules were run.
+    NotVerified {
+        /// Why.
+        reason: String,
+    },
+}
+
+impl fmt::Display for Completeness {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Completeness::Verified { schedules } => {
+                let schedules = counted(*schedules, "schedule", "schedules");
+                write!(f, "completeness verified: {schedules}, no other class")
+            }
+            Completeness::Unfinished { schedules, classes } => {
+                let schedules = counted(*schedules, "schedule", "schedules");
+                let classes = counted(*classes, "class", "classes");
+                write!(
+                    f,
+                    "completeness not verified: there are more schedules than were run; {schedules} \
+                     have {classes}, and no other than the search has run"
+                )
+            }
+            Completeness::NotVerified { reason } => {
+                write!(f, "completeness not verified: {reason}")
+            }
+        }
+    }
+}
+
 /// How a check was run; the part of a report that is known beforehand.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
@@ -75,6 +121,8 @@ pub struct Report {
     pub resume: Option<String>,
     /// How long it took.
     pub elapsed: Duration,
+    /// Whether every schedule was run to check the search; `None` if nobody asked for it.
+    pub completeness: Option<Completeness>,
     classes: u64,
     guarantee: Guarantee,
     estimate: Option<Estimate>,
@@ -94,6 +142,7 @@ impl Report {
             warnings: Vec::new(),
             resume: None,
             elapsed: Duration::ZERO,
+            completeness: None,
             classes: 0,
             guarantee: Guarantee::Sampled,
             estimate: None,
@@ -214,7 +263,11 @@ impl Report {
             }
             Guarantee::Replayed => write!(f, "one schedule was replayed")?,
         }
-        write!(f, " ({}, {:.1?})", self.search.strategy, self.elapsed)
+        write!(f, " ({}, {:.1?})", self.search.strategy, self.elapsed)?;
+        if let Some(completeness) = &self.completeness {
+            write!(f, "; {completeness}")?;
+        }
+        Ok(())
     }
 }
 

@@ -4,6 +4,7 @@
 //! on, and how an operation with several outcomes turns out. It never sees how threads are run.
 //! A new strategy is one file here.
 
+mod delay;
 mod enumerate;
 pub(crate) mod exhaustive;
 mod guided;
@@ -11,8 +12,9 @@ mod holdback;
 mod random;
 mod replay;
 
+pub use delay::Delay;
 pub use enumerate::Enumerate;
-pub use exhaustive::{Exhaustive, Item, Reductions, Sampling};
+pub use exhaustive::{Exhaustive, Item, Reach, Reductions, Sampling};
 pub use guided::{Guided, Planned};
 pub use holdback::Holdback;
 pub use random::Random;

@@ -31,7 +31,7 @@ const TITLE: &str = "raddle frontier";
 impl fmt::Display for Saved {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = self.without_checksum();
-        write!(f, "{text}checksum {:016x}\n", checksum(text.as_bytes()))
+        writeln!(f, "{text}checksum {:016x}", checksum(text.as_bytes()))
     }
 }
 

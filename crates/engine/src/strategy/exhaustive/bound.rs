@@ -4,7 +4,7 @@
 //! wait for: a load can always go on, a call when its object is open for it, a join when the other has
 //! ended. To switch from a thread that has ended, that must wait, or whose last operation was to yield
 //! or to sleep costs nothing. The cost of a class is the least number of preemptions over all orders
-//! in which its events can be run; `outline.rs` and `search.rs` find it.
+//! in which its events can be run; `outline.rs`, `needs.rs` and `search.rs` find it.
 //!
 //! The search runs all classes whose cost is within the bound and no other. It cannot just leave out
 //! a graph that costs too much, because a revisit deletes events, and with them may go what made it
@@ -25,6 +25,12 @@
 //! with it everything that decides whether it must wait (the calls completed before it on its object,
 //! the messages taken before it). So if that costs too much, the graph is left out.
 //!
+//! Where threads may see different things (see `weak.rs`), any order that puts sources first can be run,
+//! so that stale reads cost nothing. But a class in which nothing is weaker than `SeqCst` costs what it
+//! costs under sequential consistency, and a program that has done nothing weaker yet is taken to be one
+//! that never does. Should it turn out otherwise after something was left out, the search goes on and
+//! promises nothing.
+//!
 //! What is not settled was added as the search would always have added it, which seldom interrupts
 //! anybody. So little is run in vain: only graphs that go over the bound in their last part.
 //! Published bounded searches prune with a slack instead, of one less than the number of threads
@@ -32,13 +38,14 @@
 //! is right for memory, but wrong here, where what is added as always may interrupt a thread at every
 //! message.
 
+mod needs;
 mod outline;
 mod search;
 
 use super::clocks::join;
-use super::graph::Graph;
+use super::graph::{Graph, Kind, Node};
 use super::revisit::is_settled_choice;
-use crate::event::{EventId, ThreadId};
+use crate::event::{EventId, UpdateKind};
 use outline::{Extent, Outline};
 
 /// A part whose cost is not known after so many steps of looking is not left out.
@@ -52,17 +59,21 @@ pub(super) struct Bound {
 
 impl Bound {
     /// Whether nothing that is made from this graph is within the bound.
-    /// Its operations can be run in this order.
-    pub(super) fn excludes(self, graph: &Graph, order: &[EventId]) -> bool {
+    /// Its operations can be run in this order. `weak` if threads may come to see different things.
+    pub(super) fn excludes(self, graph: &Graph, order: &[EventId], weak: bool) -> bool {
         let settled = graph.settled();
-        let outline = Outline::of(graph, Extent::Part(&settled));
+        let outline = Outline::of(graph, Extent::Part(&settled), weak);
         outline.preemptions_of(order) > self.preemptions
             && outline.costs_at_most(self.preemptions, MAX_EFFORT) == Some(false)
     }
 
     /// Whether the graph, which is that of a whole execution, is within the bound.
     pub(super) fn includes(self, graph: &Graph) -> bool {
-        let outline = Outline::of(graph, Extent::Whole);
+        let outline = Outline::of(
+            graph,
+            Extent::Whole,
+            graph.weak && graph.has_weak_accesses(),
+        );
         outline.costs_at_most(self.preemptions, usize::MAX) == Some(true)
     }
 }
@@ -79,9 +90,20 @@ impl Graph {
         settled
     }
 
-    /// Remembers of the thread's last event whether it lets others go first.
-    pub(super) fn note_making_way(&mut self, thread: ThreadId, makes_way: bool) {
-        let (id, _) = self.tail(thread).expect("it was just inserted");
-        self.node_mut(id).value = u64::from(makes_way);
+    /// Whether some access is weaker than `SeqCst`, or there is a fence.
+    fn has_weak_accesses(&self) -> bool {
+        let is_weak = |node: &Node| match node.kind {
+            Kind::Fence => true,
+            Kind::Write { .. } => !node.strength.is_seq_cst(),
+            // Whether a thread has ended is no access.
+            Kind::Read { location } => !self.cell(location).reserved && !node.strength.is_seq_cst(),
+            Kind::ReadForUpdate { update, .. } => {
+                let may_fail = matches!(update.kind, UpdateKind::CompareExchange { .. });
+                !node.strength.is_seq_cst() || may_fail && !node.failure.is_seq_cst()
+            }
+            _ => false,
+        };
+        let mut nodes = self.lines.iter().flat_map(|line| &line.nodes);
+        nodes.any(is_weak)
     }
 }

@@ -149,8 +149,7 @@ pub(crate) struct Node {
     pub(crate) outcome: u32,
     /// For a write, the value; for a completion or the meeting of a group, its position among those
     /// of its object; for a question about a leader, of whom; for a
-    /// receive from an ordered port, how many messages were taken before; for something local, 1 if it
-    /// lets others go first.
+    /// receive from an ordered port, how many messages were taken before.
     pub(crate) value: u64,
     /// For a completion: when it was inserted, no older call could have been completed instead.
     /// Deleting events never makes this untrue.

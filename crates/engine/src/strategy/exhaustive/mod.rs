@@ -39,6 +39,7 @@ pub use item::Item;
 pub use reduce::Reductions;
 use sample::Sampler;
 pub use sample::Sampling;
+pub use share::Reach;
 
 use super::{Choice, Divergence, Repeat, Strategy};
 use crate::estimate::Estimate;
@@ -65,13 +66,17 @@ pub struct Exhaustive {
     sampler: Option<Sampler>,
     /// Whether the last run was for an estimate.
     sampled: bool,
+    model: Model,
+    psc: Psc,
     bound: Option<Bound>,
     /// Whether something was left out because it is not within the bound.
     left_out: bool,
     /// Whether the last execution was not within the bound.
     exceeded: bool,
-    model: Model,
-    psc: Psc,
+    /// Whether threads have been found to see different things, and whether something had been left out
+    /// before.
+    weakened: bool,
+    weakened_late: bool,
 }
 
 impl Exhaustive {
@@ -139,7 +144,8 @@ impl Exhaustive {
     fn is_out_of_bounds(&mut self) -> bool {
         let frame = self.frames.last().expect("a graph was just made");
         let (graph, steps) = (&frame.graph, &frame.steps);
-        let excluded = self.bound.is_some_and(|bound| bound.excludes(graph, steps));
+        let excludes = |bound: Bound| bound.excludes(graph, steps, self.weakened);
+        let excluded = self.bound.is_some_and(excludes);
         self.left_out |= excluded;
         excluded
     }
@@ -272,6 +278,8 @@ impl Exhaustive {
         let operation = state.pending(here);
         if self.model == Model::Rc11 && is_weak(operation) {
             frame.weaken();
+            self.weakened_late |= self.left_out && !self.weakened;
+            self.weakened = true;
         }
         let graph = &mut frame.graph;
         graph.site = Some(state.pending_site(here));
@@ -280,7 +288,6 @@ impl Exhaustive {
             Operation::Begin => frame.push_plain(thread, Kind::Begin),
             Operation::Yield | Operation::Sleep { .. } => {
                 frame.push_plain(thread, Kind::Local);
-                frame.graph.note_making_way(thread, operation.makes_way());
             }
             Operation::Fence { .. } => frame.push_plain(thread, Kind::Fence),
             Operation::Spawn => {
@@ -461,7 +468,8 @@ impl Strategy for Exhaustive {
     }
 
     fn bounded(&self) -> Option<super::Bound> {
-        let bound = self.bound.filter(|_| self.is_done() && self.left_out)?;
+        let all = self.is_done() && !self.weakened_late;
+        let bound = self.bound.filter(|_| all && self.left_out)?;
         Some(super::Bound::Preemptions(bound.preemptions))
     }
 

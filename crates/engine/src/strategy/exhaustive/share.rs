@@ -4,6 +4,14 @@ use super::Exhaustive;
 use super::frame::Frame;
 use super::item::Item;
 
+/// How far a bounded search goes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Reach {
+    left_out: bool,
+    weakened: bool,
+    weakened_late: bool,
+}
+
 impl Exhaustive {
     /// The same search with nothing to run until it takes over something.
     pub fn idle(self) -> Self {
@@ -21,14 +29,22 @@ impl Exhaustive {
         }
     }
 
-    /// Whether something was left out because it is not within the bound.
-    pub fn has_left_out(&self) -> bool {
-        self.left_out
+    /// What it knows of how far its bound goes.
+    pub fn reach(&self) -> Reach {
+        Reach {
+            left_out: self.left_out,
+            weakened: self.weakened,
+            weakened_late: self.weakened_late,
+        }
     }
 
-    /// Others have left out something.
-    pub fn leave_out(&mut self) {
-        self.left_out = true;
+    /// Another part of the same search has gone so far.
+    pub fn reached(&mut self, other: Reach) {
+        let late = |one: Reach, other: Reach| one.left_out && !one.weakened && other.weakened;
+        let one = self.reach();
+        self.weakened_late |= other.weakened_late || late(one, other) || late(other, one);
+        self.weakened |= other.weakened;
+        self.left_out |= other.left_out;
     }
 
     /// Takes over a part of another search. Only between two executions.

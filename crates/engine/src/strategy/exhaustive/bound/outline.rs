@@ -4,8 +4,8 @@
 //! A step is what the world performs at once: a call when it is completed, an update with its read and
 //! its write. How far a run has come is a *cut*: for each thread, how many of its steps are done.
 
-use crate::event::{EventId, LocationId, ObjectId, ThreadId};
-use crate::object::{Call, Object};
+use crate::event::{EventId, ObjectId, ThreadId};
+use crate::object::Call;
 use crate::strategy::exhaustive::graph::{Graph, Kind};
 
 /// For each thread, how many of its steps are done.
@@ -38,9 +38,9 @@ impl Done {
 #[derive(Debug)]
 pub(super) struct Step {
     /// What comes before, besides the thread's own steps.
-    needs: Vec<Done>,
+    pub(super) needs: Vec<Done>,
     /// What a thread may have to wait for.
-    waits: Waits,
+    pub(super) waits: Waits,
     /// Whether it may let another thread go on that had to wait.
     pub(super) releases: bool,
     /// Whether it lets others go first.
@@ -49,7 +49,7 @@ pub(super) struct Step {
 
 /// When a thread can go on.
 #[derive(Clone, Copy, Debug)]
-enum Waits {
+pub(super) enum Waits {
     /// At any time.
     Never,
     /// When everything has happened that comes before it.
@@ -94,8 +94,11 @@ impl Group {
 /// A graph, or a part of it.
 #[derive(Debug)]
 pub(super) struct Outline<'a> {
-    graph: &'a Graph,
+    pub(super) graph: &'a Graph,
     extent: Extent<'a>,
+    /// Whether threads may see different things: then a read comes after its source, and nothing else
+    /// orders reads and writes.
+    pub(super) weak: bool,
     /// By thread.
     pub(super) steps: Vec<Vec<Step>>,
     /// By thread: what it waits for at its end.
@@ -106,10 +109,11 @@ pub(super) struct Outline<'a> {
 }
 
 impl<'a> Outline<'a> {
-    pub(super) fn of(graph: &'a Graph, extent: Extent<'a>) -> Self {
+    pub(super) fn of(graph: &'a Graph, extent: Extent<'a>, weak: bool) -> Self {
         let mut outline = Outline {
             graph,
             extent,
+            weak,
             steps: Vec::with_capacity(graph.lines.len()),
             last_wait: vec![Waits::Forever; graph.lines.len()],
             done: Vec::with_capacity(graph.lines.len()),
@@ -125,7 +129,7 @@ impl<'a> Outline<'a> {
         outline
     }
 
-    fn length(&self, thread: ThreadId) -> u32 {
+    pub(super) fn length(&self, thread: ThreadId) -> u32 {
         let line = &self.graph.lines[thread.index()];
         match self.extent {
             _ if !line.live => 0,
@@ -148,7 +152,7 @@ impl<'a> Outline<'a> {
         self.done.push(done.collect());
     }
 
-    fn done(&self, event: EventId) -> Done {
+    pub(super) fn done(&self, event: EventId) -> Done {
         Done {
             thread: event.thread,
             steps: self.done[event.thread.index()][event.index as usize],
@@ -178,7 +182,7 @@ impl<'a> Outline<'a> {
     }
 
     /// The group of a thread that came to a barrier.
-    fn group(&self, came: EventId) -> Option<usize> {
+    pub(super) fn group(&self, came: EventId) -> Option<usize> {
         let is_member =
             |one: &Done| one.thread == came.thread && one.steps == self.done(came).steps;
         let mut groups = self.groups.iter();
@@ -215,178 +219,6 @@ impl<'a> Outline<'a> {
             }
         }
         self.steps.push(steps);
-    }
-
-    fn step(&self, event: EventId, kind: Kind) -> Step {
-        let node = self.graph.node(event);
-        let mut needs = Vec::new();
-        let mut need = |earlier: EventId| {
-            if earlier.thread != event.thread {
-                needs.push(self.done(earlier));
-            }
-        };
-        let mut waits = Waits::Never;
-        let mut releases = false;
-        match kind {
-            Kind::Begin => {
-                let line = &self.graph.lines[event.thread.index()];
-                line.spawned_by.into_iter().for_each(need);
-            }
-            Kind::Join { target } => {
-                waits = Waits::ForNeeds;
-                self.graph.end_of(target).into_iter().for_each(need);
-            }
-            Kind::Completion { object } => {
-                let machine = self.graph.machine(object);
-                if let Some(previous) = node.value.checked_sub(1) {
-                    need(machine.completions[previous as usize]);
-                }
-                if let Kind::Call { call, .. } = self.graph.node(previous_of(event)).kind {
-                    let by = event.thread;
-                    waits = Waits::ForObject { object, call, by };
-                }
-                releases = self.opens_for_another(event, object);
-            }
-            Kind::Met { barrier } => {
-                let group = self.group(previous_of(event));
-                waits = Waits::ForGroup { barrier, group };
-                releases = true;
-            }
-            Kind::Silent { .. } | Kind::Delivered { .. } => {
-                waits = Waits::ForNeeds;
-                node.source.into_iter().for_each(need);
-            }
-            Kind::Send { port } => {
-                self.before_send(event, port, need);
-                releases = true;
-            }
-            Kind::Receive { ports, wait } => {
-                if wait {
-                    waits = Waits::ForMessage(event);
-                }
-                match node.source {
-                    Some(send) => need(send),
-                    None if wait => {
-                        let port = self.graph.port_list(&ports)[0];
-                        let hang_ups = self.graph.inbox(port).hang_ups.iter();
-                        hang_ups.copied().for_each(need);
-                    }
-                    None => {}
-                }
-                releases = true;
-            }
-            Kind::Read { .. } => node.source.into_iter().for_each(need),
-            Kind::ReadForUpdate { location, .. } => {
-                node.source.into_iter().for_each(&mut need);
-                let write = next(event);
-                let writes = self.has(write)
-                    && matches!(self.graph.node(write).kind, Kind::WriteOfUpdate { .. });
-                if writes {
-                    self.before_write(write, location, need);
-                }
-            }
-            Kind::Write { location } => self.before_write(event, location, need),
-            Kind::HangUp { location, .. } => {
-                self.before_write(event, location, need);
-                releases = true;
-            }
-            Kind::End { location } => {
-                self.before_write(event, location, need);
-                releases = self.is_joined_early(event.thread);
-            }
-            _ => {}
-        }
-        Step {
-            needs,
-            waits,
-            releases,
-            makes_way: matches!(kind, Kind::Local) && node.value == 1,
-        }
-    }
-
-    /// The write before it in coherence order, and all reads of that.
-    fn before_write(&self, write: EventId, location: LocationId, mut need: impl FnMut(EventId)) {
-        let cell = self.graph.cell(location);
-        let place = self.graph.coherence(location, Some(write)) - 1;
-        let mut earlier = cell.writes[..place].iter().copied();
-        let previous = earlier.rfind(|&other| self.has(other));
-        previous.into_iter().for_each(&mut need);
-        let reads = cell.reads.iter().copied().filter(|&read| self.has(read));
-        reads
-            .filter(|&read| self.graph.node(read).source == previous)
-            .for_each(need);
-    }
-
-    /// At an ordered port: the message that arrived before it, and all who came while there was none.
-    fn before_send(&self, send: EventId, port: ObjectId, mut need: impl FnMut(EventId)) {
-        if !self.graph.is_ordered(port) {
-            return;
-        }
-        let inbox = self.graph.inbox(port);
-        let arrived = inbox.sends.iter().position(|&other| other == send);
-        let place = arrived.expect("a message arrives");
-        let earlier = inbox.sends[..place].iter().copied();
-        earlier
-            .filter(|&other| self.has(other))
-            .last()
-            .into_iter()
-            .for_each(&mut need);
-        let came_before = |&receive: &EventId| {
-            let node = self.graph.node(receive);
-            let polls = matches!(node.kind, Kind::Receive { wait: false, .. });
-            polls && node.source.is_none() && node.value as usize <= place
-        };
-        let receives = inbox.receives.iter().copied();
-        receives
-            .filter(|&receive| self.has(receive))
-            .filter(came_before)
-            .for_each(need);
-    }
-
-    /// Whether the completion opens its object for a call of another thread that it was not open for.
-    fn opens_for_another(&self, completion: EventId, object: ObjectId) -> bool {
-        let machine = self.graph.machine(object);
-        let position = self.graph.node(completion).value as usize;
-        let (before, after) = (&machine.states[position], &machine.states[position + 1]);
-        let opens = |call: Call, by: ThreadId| !before.open(call, by) && after.open(call, by);
-        let mut calls = machine.calls.iter().filter(|&&id| self.has(id));
-        calls.any(|&id| {
-            let Kind::Call { call, .. } = self.graph.node(id).kind else {
-                return false;
-            };
-            id.thread != completion.thread && opens(call, id.thread)
-        }) || matches!(after, Object::Condvar(_))
-    }
-
-    /// Whether somebody joins the thread and does more after that than to wait for others and to end.
-    /// Who does no more can come last of all, and so is never left where he could go on.
-    fn is_joined_early(&self, target: ThreadId) -> bool {
-        (0..self.graph.lines.len())
-            .map(ThreadId::new)
-            .any(|thread| {
-                let nodes = &self.graph.lines[thread.index()].nodes;
-                let nodes = &nodes[..self.length(thread) as usize];
-                let joins =
-                    |kind: &Kind| matches!(kind, Kind::Join { target: it } if *it == target);
-                let joined = nodes.iter().position(|node| joins(&node.kind));
-                joined.is_some_and(|joined| {
-                    !nodes[joined..].iter().all(|node| self.is_last(&node.kind))
-                })
-            })
-    }
-
-    /// Whether nobody else notices.
-    fn is_last(&self, kind: &Kind) -> bool {
-        match *kind {
-            Kind::Join { .. } => true,
-            Kind::End { location } => {
-                let joins = |kind: &Kind| matches!(kind, Kind::Join { target } if self.graph.ended(*target) == location);
-                let mut lines = self.graph.lines.iter();
-                self.graph.cell(location).reads.is_empty()
-                    && !lines.any(|line| line.nodes.iter().any(|node| joins(&node.kind)))
-            }
-            _ => false,
-        }
     }
 
     pub(super) fn is_complete(&self, cut: &Cut) -> bool {
@@ -481,14 +313,14 @@ fn is_step(kind: &Kind) -> bool {
     )
 }
 
-fn next(event: EventId) -> EventId {
+pub(super) fn next(event: EventId) -> EventId {
     EventId {
         index: event.index + 1,
         ..event
     }
 }
 
-fn previous_of(event: EventId) -> EventId {
+pub(super) fn previous_of(event: EventId) -> EventId {
     EventId {
         index: event.index - 1,
         ..event

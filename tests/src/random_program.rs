@@ -4,10 +4,10 @@ use std::fmt;
 use std::time::Duration;
 
 use fastrand::Rng;
-use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use raddle::sync::atomic::{AtomicU32, Ordering, fence};
 use raddle::sync::{Arc, Barrier, Condvar, Mutex, RwLock, RwLockWriteGuard, Semaphore};
 use raddle::thread::{self, JoinHandle};
-use raddle::{Checker, Strategy};
+use raddle::{Checker, Memory, Strategy};
 
 /// One statement. Every thread has a register that reads fill and that writes and branches use,
 /// so values flow.
@@ -69,6 +69,37 @@ pub enum Statement {
     Unpark,
     /// lets others go first
     Yield,
+    /// the statement, with weaker or stronger accesses than `SeqCst`
+    With(Ordering, Box<Statement>),
+    /// a fence
+    Fence(Ordering),
+}
+
+/// Any ordering.
+const ORDERINGS: [Ordering; 5] = [
+    Ordering::Relaxed,
+    Ordering::Acquire,
+    Ordering::Release,
+    Ordering::AcqRel,
+    Ordering::SeqCst,
+];
+
+/// The ordering as a load may have it.
+fn for_load(ordering: Ordering) -> Ordering {
+    match ordering {
+        Ordering::Release => Ordering::Relaxed,
+        Ordering::AcqRel => Ordering::Acquire,
+        other => other,
+    }
+}
+
+/// The ordering as a store may have it.
+fn for_store(ordering: Ordering) -> Ordering {
+    match ordering {
+        Ordering::Acquire => Ordering::Relaxed,
+        Ordering::AcqRel => Ordering::Release,
+        other => other,
+    }
 }
 
 impl Statement {
@@ -82,6 +113,7 @@ impl Statement {
             | Statement::TryLockToRead(inner)
             | Statement::TryLockToWrite(inner)
             | Statement::Spawn(inner) => any_waits(inner),
+            Statement::With(_, inner) => inner.waits(),
             Statement::If(odd, even) | Statement::LockToWrite(odd, even) => {
                 any_waits(odd) || any_waits(even)
             }
@@ -100,11 +132,13 @@ pub struct Program {
     pub main: Vec<Statement>,
     /// Whether it runs in a world where things happen that nobody asked for.
     pub disturbed: bool,
+    /// Which values its reads may see.
+    pub memory: Memory,
 }
 
 impl fmt::Debug for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "disturbed: {}", self.disturbed)?;
+        writeln!(f, "disturbed: {}, {:?}", self.disturbed, self.memory)?;
         writeln!(f, "main: {:?}", self.main)?;
         self.threads
             .iter()
@@ -116,6 +150,7 @@ impl fmt::Debug for Program {
 #[derive(Clone, Copy)]
 enum Theme {
     Memory,
+    WeakMemory,
     Locks,
     Conditions,
     Meetings,
@@ -128,6 +163,8 @@ impl Program {
         let theme = rng
             .choice([
                 Theme::Memory,
+                Theme::WeakMemory,
+                Theme::WeakMemory,
                 Theme::Locks,
                 Theme::Conditions,
                 Theme::Meetings,
@@ -152,10 +189,15 @@ impl Program {
         let main: Vec<_> = body();
         let main = if main.len() > 1 { main } else { Vec::new() };
         let disturbed = rng.bool();
+        let memory = match theme {
+            Theme::WeakMemory => Memory::Rc11,
+            _ => rng.choice([Memory::Sc, Memory::Rc11]).expect("not empty"),
+        };
         Program {
             threads,
             main,
             disturbed,
+            memory,
         }
     }
 
@@ -163,6 +205,7 @@ impl Program {
     pub fn checker(&self, strategy: Strategy) -> Checker {
         Checker::new()
             .strategy(strategy)
+            .memory(self.memory)
             .spurious_wakeups(self.disturbed)
             .timeouts(self.disturbed)
             .weak_cas(self.disturbed)
@@ -196,8 +239,26 @@ impl Program {
 fn statement(rng: &mut Rng, theme: Theme, depth: u32) -> Statement {
     // Mostly the first of each kind, so that threads meet.
     let x = usize::from(rng.u32(0..10) >= 7);
+    let ordering = rng.choice(ORDERINGS).expect("not empty");
+    let weakens = match theme {
+        Theme::WeakMemory => 9,
+        Theme::Everything => 3,
+        _ => 0,
+    };
+    if rng.u32(0..10) < weakens {
+        if rng.u32(0..8) == 0 && ordering != Ordering::Relaxed {
+            return Statement::Fence(ordering);
+        }
+        let theme = match theme {
+            Theme::WeakMemory => Theme::Memory,
+            other => other,
+        };
+        let inner = statement(rng, theme, depth.saturating_sub(1));
+        return Statement::With(ordering, Box::new(inner));
+    }
     let number = match theme {
         Theme::Memory => rng.u32(0..60),
+        Theme::WeakMemory => rng.u32(44..65),
         Theme::Locks => match rng.u32(50..112) {
             number @ 100.. => number + 40,
             number => number,
@@ -275,6 +336,7 @@ impl Default for World {
 struct Thread<'a> {
     world: &'a Arc<World>,
     register: u32,
+    ordering: Ordering,
     started: Option<JoinHandle<()>>,
 }
 
@@ -283,6 +345,7 @@ impl<'a> Thread<'a> {
         Thread {
             world,
             register: 0,
+            ordering: Ordering::SeqCst,
             started: None,
         }
     }
@@ -303,20 +366,29 @@ impl<'a> Thread<'a> {
             permits,
             main,
         } = &**self.world;
+        let ordering = self.ordering;
+        let failure = for_load(ordering);
         match statement {
-            Statement::Read(x) => self.register = variables[*x].load(SeqCst),
+            Statement::With(ordering, inner) => {
+                let outer = std::mem::replace(&mut self.ordering, *ordering);
+                self.step(inner);
+                self.ordering = outer;
+            }
+            Statement::Fence(ordering) => fence(*ordering),
+            Statement::Read(x) => self.register = variables[*x].load(failure),
             Statement::Write(x, constant) => {
-                variables[*x].store(self.register + constant, SeqCst);
+                variables[*x].store(self.register + constant, for_store(ordering));
             }
             Statement::Add(x, constant) => {
-                self.register = variables[*x].fetch_add(*constant, SeqCst);
+                self.register = variables[*x].fetch_add(*constant, ordering);
             }
             Statement::CompareExchange(x, expected, new) => {
-                let result = variables[*x].compare_exchange(*expected, *new, SeqCst, SeqCst);
+                let result = variables[*x].compare_exchange(*expected, *new, ordering, failure);
                 self.register = result.unwrap_or_else(|found| found);
             }
             Statement::CompareExchangeWeak(x, expected, new) => {
-                let result = variables[*x].compare_exchange_weak(*expected, *new, SeqCst, SeqCst);
+                let result =
+                    variables[*x].compare_exchange_weak(*expected, *new, ordering, failure);
                 self.register = match result {
                     Err(found) if found == *expected => *new,
                     Ok(found) | Err(found) => found,

@@ -61,6 +61,9 @@ pub struct Execution {
     pub spinning: Vec<Spinning>,
     /// The threads that ended by a panic, in the order the panics began.
     pub panics: Vec<Panic>,
+    /// How often another thread went on although the one that ran could have; see
+    /// [`State::interrupts`](crate::State::interrupts).
+    pub preemptions: u32,
     fingerprint: u64,
 }
 
@@ -88,6 +91,7 @@ impl Execution {
         self.pending.clear();
         self.spinning.clear();
         self.panics.clear();
+        self.preemptions = 0;
         self.fingerprint = 0;
     }
 
@@ -113,6 +117,11 @@ impl Execution {
     pub(crate) fn record(&mut self, event: Event, entry: u64) {
         self.fingerprint = self.fingerprint.wrapping_add(entry);
         self.events.push(event);
+    }
+
+    /// Something was decided differently than it seemed at first.
+    pub(crate) fn correct(&mut self, before: u64, now: u64) {
+        self.fingerprint = self.fingerprint.wrapping_sub(before).wrapping_add(now);
     }
 
     /// A 64-bit name of this execution's class: equal for executions of one class, and different
@@ -202,12 +211,17 @@ pub(crate) fn decides(operation: &Operation) -> bool {
 }
 
 /// The part of the outcome that tells classes apart. A receive is told by its source, and which of
-/// the messages that was depends on the order of the run; so it is with groups. Where an answer is
-/// not free, it is an outcome all the same.
+/// the messages that was depends on the order of the run; so it is with groups and with memory. Where
+/// an answer is not free, it is an outcome all the same.
 #[inline]
 pub(crate) fn distinguishing(operation: &Operation, outcome: u32, reply: Reply) -> u32 {
     match operation {
-        Operation::Receive { .. } | Operation::Meet { .. } => 0,
+        Operation::Receive { .. }
+        | Operation::Meet { .. }
+        | Operation::Load { .. }
+        | Operation::Store { .. }
+        | Operation::IsFinished { .. } => 0,
+        Operation::Update { .. } => outcome & 1,
         Operation::Leads { .. } => u32::from(reply.to_answer()),
         _ => outcome,
     }

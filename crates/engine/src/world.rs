@@ -9,16 +9,20 @@
 mod meetings;
 mod messages;
 mod spin;
+mod weak;
+
+use std::sync::atomic::Ordering;
 
 use crate::check::panic::Panic;
 use crate::event::{
     Event, EventId, LocationId, ObjectId, Operation, PortListId, Ports, Reply, SiteId, ThreadId,
 };
 use crate::execution::{Execution, ThreadInfo, decides, distinguishing};
-use crate::memory::Location;
+use crate::memory::views::Views;
+use crate::memory::{Location, Model, is_weak};
 use crate::object::{Call, Object};
 use crate::rng::mix;
-use crate::strategy::{Choice, Divergence, Random, Strategy};
+use crate::strategy::{Choice, Divergence, Exhaustive, Random, Strategy};
 use spin::{Spinner, TimedWait};
 
 /// What the substrate must do now.
@@ -61,6 +65,8 @@ pub struct State {
     /// who waits at a port.
     calls: Vec<Calls>,
     objects: usize,
+    /// What threads have seen of memory, while that matters.
+    views: Views,
     /// Whether anybody wants to know which threads do nothing but look.
     watches: bool,
     /// Threads that wait for a change of what they read.
@@ -134,14 +140,15 @@ impl State {
         self.execution.threads[thread.index()].end.is_some()
     }
 
-    /// How many sources the thread's pending operation can choose from; at least one. Under
-    /// sequential consistency a read takes the latest write, so there is one.
-    pub fn sources(&self, _thread: ThreadId) -> u32 {
-        1
-    }
-
-    /// How many ways the thread's pending operation can turn out; at least one.
+    /// How many ways the thread's pending operation can turn out; at least one. Not all of them need
+    /// be possible, see [`State::allows`]; the first is.
+    #[inline]
     pub fn outcomes(&self, thread: ThreadId) -> u32 {
+        if self.views.is_on()
+            && let Some(outcomes) = self.weak_outcomes(thread)
+        {
+            return outcomes;
+        }
         match *self.pending(thread) {
             Operation::Choose { alternatives } => alternatives,
             Operation::Chance { .. } => 2,
@@ -162,6 +169,15 @@ impl State {
         }
     }
 
+    /// Whether it is a preemption if this thread goes on: another one has run last and could go on as
+    /// well. One that has just yielded or slept makes way of its own accord.
+    #[inline]
+    pub fn interrupts(&self, next: ThreadId) -> bool {
+        self.execution.events.last().is_some_and(|last| {
+            last.id.thread != next && self.is_enabled(last.id.thread) && !last.operation.makes_way()
+        })
+    }
+
     /// Whether some thread has said that the execution does not count.
     fn is_discarded(&self) -> bool {
         self.threads
@@ -169,7 +185,8 @@ impl State {
             .any(|thread| matches!(thread.pending, Operation::Assume))
     }
 
-    fn reset(&mut self) {
+    fn reset(&mut self, with_views: bool) {
+        self.views.reset(with_views);
         self.execution.reset();
         self.threads.clear();
         self.enabled.clear();
@@ -185,6 +202,7 @@ impl State {
 
     fn add_thread(&mut self, spawned_by: Option<EventId>, site: SiteId) -> ThreadId {
         let id = self.execution.add_thread(spawned_by);
+        self.views.add_thread();
         let fingerprint = spawned_by.map_or(1, |event| {
             mix(self.threads[event.thread.index()].event_fingerprint(event.index))
         });
@@ -301,7 +319,14 @@ impl State {
             Operation::Join { target } => (self.execution.threads[target.index()].end, Reply::DONE),
             Operation::IsFinished { target } => {
                 let end = self.execution.threads[target.index()].end;
+                // Whether it has ended, it may learn later.
+                let end = end.filter(|_| outcome == 0);
                 (end, Reply::answer(end.is_some()))
+            }
+            Operation::Load { .. } | Operation::Store { .. } | Operation::Update { .. }
+                if self.views.is_on() =>
+            {
+                self.access(&operation, id, outcome)
             }
             Operation::Yield | Operation::Sleep { .. } | Operation::Fence { .. } => {
                 (None, Reply::DONE)
@@ -337,8 +362,11 @@ impl State {
             Operation::Delivered { port } => (self.delivered(port, thread), Reply::DONE),
             Operation::HangUp { port, location } => {
                 self.hang_up(port);
-                let location = &mut self.execution.locations[location.index()];
-                (location.write(id, 1), Reply::DONE)
+                let source = match self.views.is_on() {
+                    true => self.put(location, outcome, id, 1, false),
+                    false => self.execution.locations[location.index()].write(id, 1),
+                };
+                (source, Reply::DONE)
             }
             Operation::Call { object, call } => {
                 let reply = self.execution.objects[object.index()].apply(call, thread, outcome);
@@ -358,17 +386,18 @@ impl State {
             } else {
                 0
             };
-            self.execution.record(
-                Event {
-                    id,
-                    operation,
-                    source,
-                    outcome,
-                    reply,
-                    site,
-                },
-                decision,
-            );
+            let event = Event {
+                id,
+                operation,
+                source,
+                outcome,
+                reply,
+                site,
+            };
+            if self.views.is_on() {
+                self.views.record(&event);
+            }
+            self.execution.record(event, decision);
         }
         if self.watches {
             self.note(thread, outcome);
@@ -460,6 +489,13 @@ pub struct World {
     strategy: Chooser,
     max_events: usize,
     ending: Option<Ending>,
+    model: Model,
+    /// Whether threads may see different things: not known before the first execution, and then only
+    /// once the program has asked for it.
+    is_weak: bool,
+    started: bool,
+    /// Accesses and fences at these places are stronger than the program says.
+    stronger: Vec<(SiteId, Ordering)>,
 }
 
 impl World {
@@ -470,7 +506,16 @@ impl World {
             strategy: Chooser::new(strategy),
             max_events,
             ending: None,
+            model: Model::Sc,
+            is_weak: false,
+            started: false,
+            stronger: Vec::new(),
         }
+    }
+
+    /// The same world with another memory model.
+    pub fn under(self, model: Model) -> Self {
+        World { model, ..self }
     }
 
     /// Starts the next execution with its main thread; `false` when the strategy has none left.
@@ -478,17 +523,32 @@ impl World {
         if !self.strategy.as_dyn().begin() {
             return false;
         }
-        self.state.reset();
+        let weak = self.is_weak || !self.started || self.strategy().is_exact();
+        self.started = true;
+        self.state.reset(weak && self.model == Model::Rc11);
         self.ending = None;
         self.state.add_thread(None, site);
         true
+    }
+
+    /// From now on accesses and fences at these places are that strong.
+    pub fn strengthen(&mut self, places: Vec<(SiteId, Ordering)>) {
+        self.stronger = places;
+    }
+
+    #[cold]
+    fn strengthened(&self, operation: Operation, site: SiteId) -> Operation {
+        let place = self.stronger.iter().find(|(place, _)| *place == site);
+        place.map_or(operation, |&(_, ordering)| operation.with(ordering))
     }
 
     /// Makes a location known, with the value it has outside the execution.
     pub fn add_location(&mut self, initial: u64) -> LocationId {
         let locations = &mut self.state.execution.locations;
         locations.push(Location::new(initial));
-        LocationId::new(locations.len() - 1)
+        let location = LocationId::new(locations.len() - 1);
+        self.state.views.add_location(location, initial);
+        location
     }
 
     /// Makes an object known, in the state it has outside the execution.
@@ -569,7 +629,12 @@ impl World {
     /// The running thread wants to do `operation`; decides who goes on.
     #[inline(always)]
     pub fn request(&mut self, thread: ThreadId, operation: Operation, site: SiteId) -> Step {
+        let operation = match self.stronger.is_empty() {
+            true => operation,
+            false => self.strengthened(operation, site),
+        };
         self.state.announce(thread, operation, site);
+        self.is_weak |= is_weak(&operation);
         if matches!(operation, Operation::Assume) && !self.strategy().runs_on() {
             return self.stop(Ending::Discarded);
         }
@@ -624,6 +689,8 @@ impl World {
                 Err(divergence) => return self.stop(Ending::Diverged(*divergence)),
             };
             debug_assert!(self.state.is_enabled(choice.thread));
+            let interrupts = self.state.interrupts(choice.thread);
+            self.state.execution.preemptions += u32::from(interrupts);
             let ends = matches!(self.state.pending(choice.thread), Operation::End);
             self.state.perform(choice.thread, choice.outcome, true);
             if !ends {
@@ -706,6 +773,11 @@ impl World {
             Chooser::Random(random) => random,
             Chooser::Other(strategy) => &**strategy,
         }
+    }
+
+    /// The strategy in use, if it is the exhaustive search.
+    pub fn exhaustive(&mut self) -> Option<&mut Exhaustive> {
+        self.strategy.as_dyn().as_exhaustive()
     }
 
     /// Replaces the strategy between two executions.

@@ -5,16 +5,19 @@
 //! forgotten. So what the user is shown is an execution that has been run, like any other.
 
 use std::panic::Location;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use raddle_engine::check::Finding;
 use raddle_engine::check::deadlock::Blocked;
 use raddle_engine::strategy::{Guided, Planned};
-use raddle_engine::{Execution, Exploration, Limits, SiteId, shorten};
+use raddle_engine::{Execution, Exploration, SiteId, shorten};
 use raddle_report::{Failure, Names, Place};
 
 use crate::checker::Checker;
+use crate::last_words::LastWords;
 use crate::substrate::{Context, run_execution};
+use crate::watchdog::{self, Watch};
 
 /// When a story is short enough.
 const MAX_RUNS: usize = 400;
@@ -60,8 +63,7 @@ fn sites(blocked: &[Blocked]) -> impl Iterator<Item = SiteId> {
 /// An execution that fails in the same way.
 struct Attempt {
     failure: Failure,
-    /// Context switches and events.
-    cost: (usize, usize),
+    cost: Cost,
     /// The same in fewer pieces.
     tidy: Vec<Planned>,
     closer: Vec<Vec<Planned>>,
@@ -77,8 +79,15 @@ pub(crate) struct Shortening<'a> {
     until: Instant,
 }
 
-fn cost(execution: &Execution) -> (usize, usize) {
-    (shorten::switches(execution), execution.events.len())
+/// Stale accesses, context switches and events: the fewer, the better the story.
+pub(crate) type Cost = (usize, usize, usize);
+
+fn cost(execution: &Execution) -> Cost {
+    (
+        shorten::stale(execution),
+        shorten::switches(execution),
+        execution.events.len(),
+    )
 }
 
 impl<'a> Shortening<'a> {
@@ -88,10 +97,7 @@ impl<'a> Shortening<'a> {
         place: &'static Location<'static>,
         signature: Signature,
     ) -> Self {
-        let limits = Limits {
-            max_events: checker.max_events,
-        };
-        let exploration = Exploration::new(Box::new(Guided::new(Vec::new())), limits);
+        let exploration = Exploration::new(Box::new(Guided::new(Vec::new())), checker.limits());
         Shortening {
             body,
             place,
@@ -102,9 +108,17 @@ impl<'a> Shortening<'a> {
         }
     }
 
-    /// The failure as the shortest execution that was found shows it; `None` if none is shorter.
-    pub(crate) fn run(mut self, plan: Vec<Planned>, cost: (usize, usize)) -> Option<Failure> {
-        let mut best = self.attempt(plan)?;
+    /// These runs are watched too.
+    pub(crate) fn watch(&self, limit: Duration, words: &Arc<LastWords>) -> Watch {
+        watchdog::watch(&self.context, limit, words)
+    }
+
+    /// The failure as the shortest execution that was found shows it, and what that costs; `None` if
+    /// none is shorter.
+    pub(crate) fn run(mut self, plan: Vec<Planned>, cost: Cost) -> (Option<Failure>, Cost) {
+        let Some(mut best) = self.attempt(plan) else {
+            return (None, cost);
+        };
         let mut improved = best.cost < cost;
         loop {
             let tidy = std::mem::take(&mut best.tidy);
@@ -123,10 +137,13 @@ impl<'a> Shortening<'a> {
             }
             improved = true;
         }
-        improved.then_some(best.failure)
+        match improved {
+            true => (Some(best.failure), best.cost),
+            false => (None, cost),
+        }
     }
 
-    fn better(&mut self, plan: Vec<Planned>, than: (usize, usize)) -> Option<Attempt> {
+    fn better(&mut self, plan: Vec<Planned>, than: Cost) -> Option<Attempt> {
         self.attempt(plan).filter(|attempt| attempt.cost < than)
     }
 
@@ -154,7 +171,7 @@ impl<'a> Shortening<'a> {
                 context.with_execution(|execution, _| Attempt {
                     failure: Failure::new(&finding, execution, context),
                     cost: cost(execution),
-                    tidy: Planned::of(execution, shorten::in_few_pieces(execution)),
+                    tidy: shorten::tidy(execution),
                     closer: shorten::closer(execution),
                 })
             });
@@ -164,9 +181,9 @@ impl<'a> Shortening<'a> {
 }
 
 /// What to try first, and what it must be better than; `None` if the story is too long for that.
-pub(crate) fn first_plan(execution: &Execution) -> Option<(Vec<Planned>, (usize, usize))> {
+pub(crate) fn first_plan(execution: &Execution) -> Option<(Vec<Planned>, Cost)> {
     (execution.events.len() <= MAX_EVENTS).then(|| {
-        let tidy = Planned::of(execution, shorten::in_few_pieces(execution));
+        let tidy = shorten::tidy(execution);
         (tidy, cost(execution))
     })
 }

@@ -6,6 +6,7 @@ pub mod limit;
 pub mod livelock;
 pub mod lock_order;
 pub mod lost_wakeup;
+pub mod notified;
 pub mod panic;
 
 use std::time::Duration;

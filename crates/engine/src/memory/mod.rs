@@ -1,20 +1,90 @@
-//! Shared memory: which writes a read may take.
+//! Shared memory: which writes a read may take, and where a write stands among the others.
 //!
 //! The boundary where memory models differ. A model answers two questions: for a *running*
 //! execution, which writes the next read of a thread may take (under sequential consistency only
 //! the latest); and for a *graph* built by the exhaustive search, whether some run of the program
 //! has exactly these sources and this coherence order, and in which order to run it.
+//!
+//! A program all of whose accesses are `SeqCst`, and that has no fences, behaves the same under
+//! both models. So the weak one is only asked once a program has done something weaker.
 
+pub(crate) mod psc;
 pub(crate) mod sc;
+pub(crate) mod views;
 
-use crate::event::EventId;
+use std::sync::atomic::Ordering;
+
+use crate::event::{EventId, Operation, UpdateKind};
+
+/// A memory model.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Model {
+    /// Sequential consistency: one order of all events explains every read.
+    #[default]
+    Sc,
+    /// The repaired C11 model without reads out of thin air.
+    Rc11,
+}
+
+/// What an access or a fence does besides reading and writing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Strength(u8);
+
+impl Strength {
+    pub(crate) const RELAXED: Strength = Strength(0);
+    const ACQUIRES: u8 = 1;
+    const RELEASES: u8 = 2;
+    const SEQ_CST: u8 = 4;
+
+    pub(crate) fn of(ordering: Ordering) -> Self {
+        Strength(match ordering {
+            Ordering::Acquire => Self::ACQUIRES,
+            Ordering::Release => Self::RELEASES,
+            Ordering::AcqRel => Self::ACQUIRES | Self::RELEASES,
+            Ordering::SeqCst => Self::ACQUIRES | Self::RELEASES | Self::SEQ_CST,
+            _ => 0,
+        })
+    }
+
+    pub(crate) fn acquires(self) -> bool {
+        self.0 & Self::ACQUIRES != 0
+    }
+
+    pub(crate) fn releases(self) -> bool {
+        self.0 & Self::RELEASES != 0
+    }
+
+    pub(crate) fn is_seq_cst(self) -> bool {
+        self.0 & Self::SEQ_CST != 0
+    }
+}
+
+/// Whether a program that does this may behave in ways that no single order of its events explains.
+pub(crate) fn is_weak(operation: &Operation) -> bool {
+    match *operation {
+        Operation::Load { ordering, .. } | Operation::Store { ordering, .. } => {
+            ordering != Ordering::SeqCst
+        }
+        Operation::Update {
+            ordering,
+            failure,
+            update,
+            ..
+        } => {
+            let may_fail = matches!(update.kind, UpdateKind::CompareExchange { .. });
+            ordering != Ordering::SeqCst || may_fail && failure != Ordering::SeqCst
+        }
+        Operation::Fence { .. } => true,
+        _ => false,
+    }
+}
 
 /// One atomic variable during an execution.
 #[derive(Clone, Copy, Debug)]
 pub struct Location {
     /// Its value before the execution touched it.
     pub initial: u64,
-    /// Its value now.
+    /// Its value now: the last in coherence order.
     pub value: u64,
     /// The write that put it there; `None` for the initial value.
     pub last_write: Option<EventId>,

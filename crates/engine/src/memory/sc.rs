@@ -6,6 +6,9 @@
 //! its source is the latest write placed, a write when it is next in coherence order and everyone
 //! who reads the write before it has done so. If nothing is ready before all is placed, there is a
 //! cycle.
+//!
+//! A weak graph is put in a line the same way, but reads wait for their source only and writes for
+//! nothing: whether such a graph is consistent is decided elsewhere.
 
 use crate::event::{EventId, LocationId, ObjectId, ThreadId};
 use crate::strategy::exhaustive::graph::{Graph, Kind, Node};
@@ -67,7 +70,11 @@ fn next_ready(graph: &Graph, thread: ThreadId) -> Option<EventId> {
     let ready = match node.kind {
         Kind::Begin => line.spawned_by.is_none_or(is_placed),
         Kind::Join { target } => graph.end_of(target).is_some_and(is_placed),
-        Kind::Local | Kind::Spawn { .. } | Kind::Choose { .. } => true,
+        Kind::Local | Kind::Fence | Kind::Spawn { .. } | Kind::Choose { .. } => true,
+        Kind::Read { .. } | Kind::ReadForUpdate { .. } if graph.weak => {
+            node.source.is_none_or(is_placed)
+        }
+        Kind::Write { .. } | Kind::HangUp { .. } | Kind::End { .. } if graph.weak => true,
         Kind::Call { .. } | Kind::Meet { .. } => true,
         Kind::Met { barrier } => match node.source {
             Some(meeting) => is_placed(meeting),

@@ -139,6 +139,10 @@ impl Channel {
         }
     }
 
+    pub(crate) fn bound(&self) -> usize {
+        self.bound
+    }
+
     fn has_room(&self) -> bool {
         self.messages.len() < self.bound
     }

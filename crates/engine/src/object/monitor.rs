@@ -83,6 +83,10 @@ impl Monitor {
         }
     }
 
+    pub(crate) fn discipline(&self) -> Discipline {
+        self.discipline
+    }
+
     /// The first thread that waits for the condition leaves the queue.
     fn take_waiting(&mut self, condition: u32) -> Option<ThreadId> {
         let first = self

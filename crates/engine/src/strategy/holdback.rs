@@ -46,9 +46,10 @@ impl Strategy for Holdback {
         }
         let thread = threads[self.below(threads.len())];
         let outcome = self.below(state.outcomes(thread) as usize);
-        Ok(Choice {
-            outcome: outcome as u32,
-            ..Choice::run(thread)
+        let outcome = outcome as u32;
+        Ok(match state.allows(thread, outcome) {
+            true => Choice { thread, outcome },
+            false => Choice::run(thread),
         })
     }
 }

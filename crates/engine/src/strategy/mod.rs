@@ -4,6 +4,7 @@
 //! on, and how an operation with several outcomes turns out. It never sees how threads are run.
 //! A new strategy is one file here.
 
+mod delay;
 mod enumerate;
 pub(crate) mod exhaustive;
 mod guided;
@@ -11,13 +12,15 @@ mod holdback;
 mod random;
 mod replay;
 
+pub use delay::Delay;
 pub use enumerate::Enumerate;
-pub use exhaustive::{Exhaustive, Reductions};
+pub use exhaustive::{Exhaustive, Item, Reach, Reductions, Sampling};
 pub use guided::{Guided, Planned};
 pub use holdback::Holdback;
 pub use random::Random;
 pub use replay::Replay;
 
+use crate::estimate::Estimate;
 use crate::event::{Operation, SiteId, ThreadId};
 use crate::execution::Execution;
 use crate::world::{Ending, State};
@@ -27,20 +30,14 @@ use crate::world::{Ending, State};
 pub struct Choice {
     /// The thread that goes on.
     pub thread: ThreadId,
-    /// Which source its operation takes, 0 being the latest; see [`State::sources`].
-    pub source: u32,
-    /// Which outcome its operation has; see [`State::outcomes`].
+    /// Which outcome its operation has; see [`State::outcomes`] and [`State::allows`].
     pub outcome: u32,
 }
 
 impl Choice {
-    /// This thread goes on with the first source and the first outcome.
+    /// This thread goes on with the first outcome.
     pub fn run(thread: ThreadId) -> Self {
-        Choice {
-            thread,
-            source: 0,
-            outcome: 0,
-        }
+        Choice { thread, outcome: 0 }
     }
 }
 
@@ -72,6 +69,15 @@ pub enum Record {
     EarlierRun,
     /// A schedule given by the user.
     Schedule,
+}
+
+/// How far a search goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// To what can be run with at most so many preemptions.
+    Preemptions(u32),
+    /// To schedules with at most so many delays.
+    Delays(u32),
 }
 
 /// What becomes of a thread that is about to do once more what it has just done.
@@ -108,14 +114,35 @@ pub trait Strategy: Send {
         false
     }
 
+    /// Whether the execution that goes on, or has just ended, is for an estimate only: what is wrong
+    /// with it is wrong, but it is counted nowhere, because the search will come to it.
+    fn samples(&self) -> bool {
+        false
+    }
+
+    /// How many classes there are, if it is known roughly.
+    fn estimate(&self) -> Option<Estimate> {
+        None
+    }
+
     /// Whether every class of the program has been run.
     fn exhausted(&self) -> bool {
         false
     }
 
+    /// The bound within which everything has been run, if that is not everything.
+    fn bounded(&self) -> Option<Bound> {
+        None
+    }
+
     /// Whether an execution that does not count must be run on all the same, because other threads
     /// may do what makes others count.
     fn runs_on(&self) -> bool {
+        false
+    }
+
+    /// Whether it counts on being told all outcomes there are in every execution, the first included.
+    fn is_exact(&self) -> bool {
         false
     }
 
@@ -134,6 +161,16 @@ pub trait Strategy: Send {
     /// The strategy itself, if it is the plain random walk.
     fn as_random(&self) -> Option<Random> {
         None
+    }
+
+    /// The strategy itself, if it is the exhaustive search, whose work can be shared and saved.
+    fn as_exhaustive(&mut self) -> Option<&mut Exhaustive> {
+        None
+    }
+
+    /// Whether every execution is drawn at random, whatever the others were.
+    fn draws(&self) -> bool {
+        false
     }
 
     /// Whether no two executions belong to one class, so that nobody needs to compare them.

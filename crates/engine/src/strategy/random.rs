@@ -31,11 +31,12 @@ impl Random {
     pub(crate) fn pick(&mut self, state: &State) -> Choice {
         let enabled = state.enabled();
         let thread = enabled[self.below(enabled.len() as u32) as usize];
-        Choice {
-            thread,
-            source: self.below(state.sources(thread)),
-            outcome: self.below(state.outcomes(thread)),
+        let outcomes = state.outcomes(thread);
+        let mut outcome = self.below(outcomes);
+        while outcome != 0 && !state.allows(thread, outcome) {
+            outcome = self.below(outcomes);
         }
+        Choice { thread, outcome }
     }
 }
 
@@ -46,6 +47,10 @@ impl Strategy for Random {
 
     fn choose(&mut self, state: &State) -> Result<Choice, Box<Divergence>> {
         Ok(self.pick(state))
+    }
+
+    fn draws(&self) -> bool {
+        true
     }
 
     fn watches(&self) -> bool {

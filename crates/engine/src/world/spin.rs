@@ -105,10 +105,10 @@ fn is_quiet(operation: &Operation, outcome: u32, reply: Reply) -> bool {
         | Operation::Fence { .. } => true,
         Operation::Chance { .. } => outcome == 0,
         Operation::Update { update, .. } => {
-            let old = reply.to_value();
+            let (old, failed) = (reply.to_value(), outcome & 1);
             update
-                .apply(old, outcome)
-                .map_or(outcome == 0, |new| new == old)
+                .apply(old, failed)
+                .map_or(failed == 0, |new| new == old)
         }
         Operation::Receive { wait: false, .. } => {
             !matches!(reply.to_received(), Received::Message { .. })

@@ -46,6 +46,7 @@ pub(crate) use modelled::Modelled;
 pub(crate) use overflow::install as install_overflow_handler;
 pub(crate) use panics::install_hook;
 pub(crate) use progress::Progress;
+pub(crate) use sites::Places;
 pub(crate) use things::Made;
 
 thread_local! {
@@ -122,13 +123,28 @@ impl Context {
             last_panics: RefCell::default(),
             stamp: Cell::new(0),
             stamps: RefCell::new(Stamps::new()),
-            sites: RefCell::new(Sites::new()),
+            sites: RefCell::new(Sites::new(Arc::default())),
             watch: spin::Watch::default(),
             locations: RefCell::default(),
             objects: RefCell::default(),
             statics: RefCell::default(),
             locals: RefCell::default(),
         }
+    }
+
+    /// Calls places what other workers of the same check call them. Before the first execution.
+    pub(crate) fn share_places(&self, places: &Arc<Places>) {
+        *self.sites.borrow_mut() = Sites::new(Arc::clone(places));
+    }
+
+    /// The places that the workers of the check have seen.
+    pub(crate) fn places(&self) -> Arc<Places> {
+        Arc::clone(self.sites.borrow().places())
+    }
+
+    /// What has been counted, when there is nothing more to run.
+    pub(crate) fn into_exploration(self) -> Exploration {
+        self.exploration.into_inner()
     }
 
     /// Reads or changes the exploration. Never call user code from `use_it`.
@@ -161,6 +177,11 @@ impl Context {
     /// What to say should the process end in the middle of an execution.
     pub(crate) fn set_last_words(&self, words: &Arc<LastWords>) {
         self.last_words.get_or_init(|| Arc::clone(words));
+    }
+
+    /// What to say then.
+    pub(crate) fn last_words(&self) -> Option<&Arc<LastWords>> {
+        self.last_words.get()
     }
 
     /// The modelled thread that calls.
@@ -329,7 +350,7 @@ impl Context {
 
 impl Names for Context {
     fn place(&self, site: SiteId) -> Option<Place> {
-        self.sites.borrow().place(site).map(place)
+        self.sites.borrow().places().place(site)
     }
 
     fn object(&self, index: usize) -> (&str, Option<Place>) {
@@ -346,6 +367,14 @@ impl Names for Context {
 
     fn location_label(&self, index: usize) -> Option<String> {
         self.locations.borrow().label_of(index)
+    }
+
+    fn object_variable(&self, index: usize) -> Option<String> {
+        self.objects.borrow().variable_of(index)
+    }
+
+    fn location_variable(&self, index: usize) -> Option<String> {
+        self.locations.borrow().variable_of(index)
     }
 }
 

@@ -3,6 +3,8 @@
 //! Each is bounded, so that every search ends; the count belongs to the thread and depends on
 //! nothing but the thread's own past, so a replay finds it the same.
 
+use raddle_engine::Event;
+
 use super::Context;
 
 /// How often a thread may wake up spuriously in one execution.
@@ -55,7 +57,7 @@ impl Context {
         // After the execution stopped, nothing is recorded and nothing unexpected happens.
         let exploration = self.exploration.borrow();
         let last = exploration.execution().events.last();
-        let failed = !self.stopped.get() && last.is_some_and(|event| event.outcome != 0);
+        let failed = !self.stopped.get() && last.is_some_and(Event::fails_spuriously);
         if failed {
             self.slots.borrow_mut()[self.thread.get().index()].spurious_failures += 1;
         }

@@ -181,10 +181,11 @@ impl Condvar {
     ) -> LockResult<(MutexGuard<'a, T>, bool)> {
         let spurious = context.may_wake_spuriously();
         let timeout = dur.is_some() && context.may_time_out();
-        let wait = Call::Wait { spurious };
+        let looked = guard.has_looked();
+        let wait = Call::Wait { spurious, looked };
         let operation = |world: &mut World| self.operation(context, world, wait);
         let reply = match timeout {
-            true => context.observe_beside(place, &*guard, operation),
+            true => context.observe_beside(place, guard.data(), operation),
             false => context.perform(place, operation),
         };
         let woken_up = reply.to_answer();

@@ -330,7 +330,8 @@ impl Lock {
     fn held_outside(&self) -> ! {
         panic!(
             "raddle: the RwLock made at {} is held by somebody outside this execution: a thread \
-             that is not controlled, or a guard that an earlier execution never dropped. Create \
+             that is not controlled, another worker of the check, or a guard that an earlier \
+             execution never dropped. Create \
              the RwLock inside the check, and use `raddle::thread` for all threads that share it",
             self.made.place
         )

@@ -18,6 +18,8 @@ pub(super) struct Binding {
     /// Where to look for unused names next.
     free_location: usize,
     free_object: usize,
+    /// By thread of a weak graph: how many of its events have been performed in this run.
+    done: Vec<u32>,
 }
 
 /// A one-to-one match of names, both ways.
@@ -71,6 +73,7 @@ impl Binding {
         self.objects.clear();
         self.free_location = 0;
         self.free_object = 0;
+        self.done.clear();
         self.bind_thread(ThreadId::MAIN, ThreadId::MAIN);
     }
 
@@ -220,15 +223,51 @@ impl Binding {
                 Kind::Receive { .. } => self.message(graph, state, thread, node.source),
                 Kind::Met { barrier } => self.group(graph, state, barrier, event),
                 Kind::Leads { .. } => Some(node.outcome.min(state.outcomes(thread) - 1)),
+                Kind::Read { location }
+                | Kind::Write { location }
+                | Kind::HangUp { location, .. } => Some(self.back(graph, event, location)),
+                Kind::ReadForUpdate { location, .. } => {
+                    Some(2 * self.back(graph, event, location) + node.outcome)
+                }
                 _ => Some(node.outcome),
             };
-            return Ok(Choice {
-                thread,
-                source: 0,
-                outcome: outcome.unwrap_or(0),
-            });
+            let outcome = outcome.unwrap_or(0);
+            self.note_done(graph, event);
+            return Ok(Choice { thread, outcome });
         }
         Err(self.divergence(graph, state, event))
+    }
+
+    /// In a weak graph: how many writes that have been performed stand behind the place of a write,
+    /// or behind the source of a read.
+    fn back(&self, graph: &Graph, event: EventId, location: LocationId) -> u32 {
+        if !graph.weak {
+            return 0;
+        }
+        let node = graph.node(event);
+        let of = match node.kind {
+            Kind::Write { .. } | Kind::HangUp { .. } => Some(event),
+            _ => node.source,
+        };
+        let is_done = |&&write: &&EventId| {
+            let done = self.done.get(write.thread.index());
+            done.is_some_and(|&done| done > write.index)
+        };
+        let later = &graph.cell(location).writes[graph.coherence(location, of)..];
+        later.iter().filter(is_done).count() as u32
+    }
+
+    fn note_done(&mut self, graph: &Graph, event: EventId) {
+        if !graph.weak {
+            return;
+        }
+        let thread = event.thread.index();
+        if self.done.len() <= thread {
+            self.done.resize(thread + 1, 0);
+        }
+        let next = graph.lines[thread].nodes.get(event.index as usize + 1);
+        let writes = next.is_some_and(|next| matches!(next.kind, Kind::WriteOfUpdate { .. }));
+        self.done[thread] = event.index + 1 + u32::from(writes);
     }
 
     /// Matches the calls that wait at the end of the replayed part with those of the graph.
@@ -264,12 +303,14 @@ impl Binding {
     fn fits(&mut self, graph: &Graph, state: &State, event: EventId) -> bool {
         let node = graph.node(event);
         let thread = self.to_world(event.thread);
-        let value = |location: LocationId| state.execution().locations[location.index()].value;
+        let reads = |here: LocationId, location: LocationId, binding: &Self| {
+            let value = state.value_of(here, binding.back(graph, event, location));
+            graph.value(location, node.source) == value
+        };
         match (node.kind, *state.pending(thread)) {
             (Kind::Begin, Operation::Begin) | (Kind::End { .. }, Operation::End) => true,
-            (Kind::Local, Operation::Yield | Operation::Sleep { .. } | Operation::Fence { .. }) => {
-                true
-            }
+            (Kind::Local, Operation::Yield | Operation::Sleep { .. })
+            | (Kind::Fence, Operation::Fence { .. }) => true,
             (Kind::Spawn { child }, Operation::Spawn) => {
                 self.bind_thread(child, ThreadId::new(state.execution().threads.len()));
                 true
@@ -285,8 +326,7 @@ impl Binding {
                 location == graph.ended(self.to_graph(target))
             }
             (Kind::Read { location }, Operation::Load { location: here, .. }) => {
-                self.bind_location(location, here)
-                    && graph.value(location, node.source) == value(here)
+                self.bind_location(location, here) && reads(here, location, self)
             }
             (
                 Kind::Write { location },
@@ -303,11 +343,7 @@ impl Binding {
                     update: now,
                     ..
                 },
-            ) => {
-                self.bind_location(location, here)
-                    && update == now
-                    && graph.value(location, node.source) == value(here)
-            }
+            ) => self.bind_location(location, here) && update == now && reads(here, location, self),
             (
                 Kind::Silent { object, call },
                 Operation::Call {
@@ -384,7 +420,8 @@ impl Binding {
             Kind::End { .. } => "end",
             Kind::Spawn { .. } => "spawn",
             Kind::Join { .. } => "join",
-            Kind::Local => "yield, sleep or fence",
+            Kind::Local => "yield or sleep",
+            Kind::Fence => "fence",
             Kind::Choose { .. } => "choose",
             Kind::Read { .. } => "load",
             Kind::ReadForUpdate { .. } | Kind::WriteOfUpdate { .. } => "atomic update",

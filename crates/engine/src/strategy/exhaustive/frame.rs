@@ -8,7 +8,7 @@ use crate::event::{EventId, LocationId, ObjectId, SiteId, ThreadId};
 use crate::object::Call;
 
 /// A graph, and the choices made in it that have alternatives left.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Frame {
     pub(super) graph: Graph,
     /// The operations of the graph in an order in which they can be run.
@@ -21,7 +21,9 @@ pub(super) struct Frame {
     /// What could be completed now.
     pub(super) may_be_open: MayBeOpen,
     /// Calls that can be completed now, with their outcomes; empty between two uses.
-    open_calls: Vec<(EventId, u32)>,
+    pub(super) open_calls: Vec<(EventId, u32)>,
+    /// In a weak graph: the read that a write has just revisited.
+    pub(super) revisited: Option<(EventId, EventId)>,
 }
 
 /// Which calls could be completed: a completion may open any, a call opens no other.
@@ -41,7 +43,7 @@ pub(super) struct Branch {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Change {
+pub(crate) enum Change {
     /// A read takes another write, or turns out another way.
     Source {
         read: EventId,
@@ -120,7 +122,11 @@ impl Frame {
     /// than that, or the receive is no completion.
     pub(super) fn keep_steps(&mut self, whole: &Frame, receive: EventId, prefix: &[u32]) {
         let is_completion = matches!(whole.graph.node(receive).kind, Kind::Completion { .. });
-        self.in_order = whole.in_order && whole.graph.memory == 0 && is_completion;
+        let is_simple = match whole.graph.weak {
+            true => !whole.graph.has_meetings_or_messages(),
+            false => whole.graph.memory == 0 && is_completion,
+        };
+        self.in_order = whole.in_order && is_simple;
         if !self.in_order {
             return;
         }
@@ -145,6 +151,10 @@ impl Frame {
     /// Changes one thing. Without memory, another choice or completion leaves the operations in an
     /// order in which they can be run, and the clocks of all others what they are.
     pub(super) fn make(&mut self, change: Change) {
+        self.revisited = self.revisited_by(change);
+        if self.graph.weak && self.in_order && self.make_weakly(change) {
+            return;
+        }
         let can_stay = self.in_order && self.graph.memory == 0;
         if can_stay {
             self.graph.forget_accesses();
@@ -211,6 +221,34 @@ impl Frame {
             Change::Revisit { .. } | Change::Gather { .. } => {
                 unreachable!("a revisit makes a frame of its own")
             }
+        }
+    }
+
+    /// Makes this what a revisit leaves of `parent`, with nothing chosen in it yet.
+    pub(super) fn revisit(
+        &mut self,
+        parent: &Frame,
+        receive: EventId,
+        send: EventId,
+        companions: Option<u32>,
+    ) {
+        self.branches.clear();
+        let of_group;
+        let prefix = match companions {
+            None => parent.graph.causal(send),
+            Some(companions) => {
+                of_group = parent.graph.prefix_of_group(receive, send, companions);
+                &of_group
+            }
+        };
+        self.graph.restrict(&parent.graph, receive, prefix);
+        self.keep_steps(parent, receive, prefix);
+        let stamp = self.graph.node(receive).stamp;
+        let writes = self.graph.node(send).kind.writes().is_some();
+        self.take_send(receive, send);
+        self.revisited = writes.then_some((receive, send));
+        if self.in_order {
+            self.run_last(stamp);
         }
     }
 
@@ -351,6 +389,9 @@ impl Frame {
 
     /// How many writes of the location, in coherence order, come before the event.
     fn known_writes(&self, event: EventId, location: LocationId) -> usize {
+        if self.graph.weak {
+            return self.graph.seen_writes(event, location);
+        }
         let Some(index) = event.index.checked_sub(1) else {
             return 0;
         };

@@ -21,6 +21,7 @@ impl Graph {
             let node = line.nodes.pop().expect("the event is in its line");
             debug_assert_eq!(line.nodes.len(), id.index as usize);
             self.memory -= u32::from(node.kind.is_memory());
+            self.messages -= u32::from(node.kind.is_message());
             match node.kind {
                 Kind::Spawn { child } => {
                     self.lines[child.index()].live = false;
@@ -55,20 +56,23 @@ impl Graph {
         let keep = |id: EventId| whole.node(id).stamp <= last || covers(prefix, id);
         self.width = whole.width;
         self.reductions = whole.reductions;
+        self.weak = whole.weak;
         let counts = whole.memory + whole.meetings > 0;
         let is = |what: fn(&Kind) -> bool| {
             let kept = whole.order.iter().filter(|&&id| keep(id));
             kept.filter(|&&id| what(&whole.node(id).kind)).count() as u32
         };
-        (self.memory, self.meetings) = match counts {
+        (self.memory, self.meetings, self.messages) = match counts {
             true => (
                 is(Kind::is_memory),
                 is(|kind| matches!(kind, Kind::Meet { .. })),
+                is(Kind::is_message),
             ),
-            false => (0, 0),
+            false => (0, 0, 0),
         };
-        // Without memory they depend on nothing that could have gone.
-        let keep_clocks = whole.memory == 0;
+        // Without memory they depend on nothing that could have gone, nor in a weak graph.
+        let keep_clocks = whole.memory == 0 || whole.weak;
+        let row = whole.row();
         self.order.clear();
         self.order
             .extend(whole.order.iter().copied().filter(|&id| keep(id)));
@@ -83,8 +87,7 @@ impl Graph {
             copy(&mut line.sites, &from.sites[..kept.min(from.sites.len())]);
             if keep_clocks {
                 line.clocks.clear();
-                line.clocks
-                    .extend_from_slice(&from.clocks[..kept * 2 * whole.width]);
+                line.clocks.extend_from_slice(&from.clocks[..kept * row]);
             }
             line.live = from.live && from.spawned_by.is_none_or(keep);
             line.spawned_by = from.spawned_by;
@@ -133,7 +136,7 @@ impl Graph {
         self.forget_lost_meetings(keep);
         for stamp in 0..self.order.len() as u32 {
             let id = self.order[stamp as usize];
-            let run = self.run_before(stamp, id.thread);
+            let run = self.run_before(stamp, id);
             let node = self.node_mut(id);
             node.stamp = stamp;
             node.run = run;

@@ -180,17 +180,18 @@ impl Replay {
         let fit = self.attempt.bindings.fit(&step, thread, state);
         let enabled = state.is_enabled(thread);
         if fit != Fit::No && enabled {
-            if step.outcome >= state.outcomes(thread) {
+            let possible =
+                step.outcome < state.outcomes(thread) && state.allows(thread, step.outcome);
+            if !possible && fit == Fit::Yes {
                 return Next::Differs(Some(*state.pending(thread)));
             }
-            if !(fit == Fit::Perhaps && self.attempt.is_new()) {
+            if possible && !(fit == Fit::Perhaps && self.attempt.is_new()) {
                 self.attempt.take(&step, thread, state);
                 if is_end(state.pending(thread)) && self.is_too_long(state) {
                     return Next::Differs(None);
                 }
                 return Next::Run(Choice {
                     thread,
-                    source: 0,
                     outcome: step.outcome,
                 });
             }

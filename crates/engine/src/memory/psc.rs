@@ -1,0 +1,243 @@
+//! The part of RC11 that speaks of `SeqCst`: the relation `psc` has no cycle.
+//!
+//! With `scb = sb ∪ sb≠loc ; hb ; sb≠loc ∪ hb|loc ∪ mo ∪ rb`, where `≠loc` means that the two
+//! events do not access the same location,
+//!
+//! ```text
+//! psc = ([E.sc] ∪ [F.sc] ; hb?) ; scb ; ([E.sc] ∪ hb? ; [F.sc])
+//!     ∪ [F.sc] ; (hb ∪ hb ; eco ; hb) ; [F.sc]
+//! ```
+//!
+//! (Lahav, Vafeiadis, Kang, Hur and Dreyer, PLDI 2017.) Everything else in the model follows from
+//! happens-before clocks alone and is decided where a read takes its source and a write its place.
+
+use std::ops::Range;
+
+/// What one event is to memory. An update may be one such event or two neighbouring ones.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Touch {
+    /// What it accesses.
+    pub(crate) location: Option<u32>,
+    /// Where in coherence order the write is that it takes its value from; 0 is the initial value.
+    pub(crate) read: Option<u32>,
+    /// Where in coherence order it stands itself, counted from 1.
+    pub(crate) written: Option<u32>,
+    /// Whether it is `SeqCst`.
+    pub(crate) seq_cst: bool,
+    /// Whether it is a fence.
+    pub(crate) fence: bool,
+}
+
+impl Touch {
+    /// Whether it comes before the other by `mo` or `rb`.
+    fn is_overwritten_by(&self, later: &Touch) -> bool {
+        self.shares_location(later)
+            && match (self.read.or(self.written), later.written) {
+                (Some(mine), Some(theirs)) => mine < theirs,
+                _ => false,
+            }
+    }
+
+    fn shares_location(&self, other: &Touch) -> bool {
+        self.location.is_some() && self.location == other.location
+    }
+
+    /// Its first and last place in coherence order.
+    fn places(&self) -> Option<(u32, u32)> {
+        let last = self.written.or(self.read)?;
+        Some((self.read.unwrap_or(last), last))
+    }
+}
+
+/// The events of an execution as this check sees them; kept from one check to the next.
+#[derive(Debug, Default)]
+pub(crate) struct Psc {
+    /// Thread after thread, in program order.
+    events: Vec<Touch>,
+    /// By thread: where its events are.
+    threads: Vec<Range<usize>>,
+    /// The `SeqCst` events: thread and position in it.
+    strong: Vec<(u32, u32)>,
+    /// By strong event: to which strong events it leads.
+    edges: Vec<Vec<u32>>,
+    locations: u32,
+}
+
+/// Where an event is: thread, and position in it.
+type Place = (u32, u32);
+
+impl Psc {
+    /// Forgets all events.
+    pub(crate) fn clear(&mut self) {
+        self.events.clear();
+        self.threads.clear();
+        self.strong.clear();
+        self.locations = 0;
+    }
+
+    /// The events that follow belong to the next thread.
+    pub(crate) fn begin_thread(&mut self) {
+        self.threads.push(self.events.len()..self.events.len());
+    }
+
+    /// Adds the next event of the present thread.
+    pub(crate) fn add(&mut self, touch: Touch) {
+        self.events.push(touch);
+        let thread = self.threads.len() - 1;
+        let range = &mut self.threads[thread];
+        if touch.seq_cst {
+            self.strong.push((thread as u32, range.len() as u32));
+        }
+        if let Some(location) = touch.location {
+            self.locations = self.locations.max(location + 1);
+        }
+        range.end = self.events.len();
+    }
+
+    fn touch(&self, (thread, index): Place) -> &Touch {
+        &self.events[self.threads[thread as usize].start + index as usize]
+    }
+
+    fn len(&self, thread: u32) -> u32 {
+        self.threads[thread as usize].len() as u32
+    }
+
+    /// Whether there is no cycle; `hb` gives an event's clock, which includes the event.
+    pub(crate) fn holds<'c>(&mut self, hb: impl Fn(u32, u32) -> &'c [u32]) -> bool {
+        let threads = self.strong.iter().map(|&(thread, _)| thread);
+        let first = threads.clone().next();
+        if threads.clone().all(|thread| Some(thread) == first) {
+            return true;
+        }
+        let before = |a: Place, b: Place| a != b && hb(b.0, b.1)[a.0 as usize] > a.1;
+        let mut edges = std::mem::take(&mut self.edges);
+        for edge in &mut edges {
+            edge.clear();
+        }
+        edges.resize_with(self.strong.len().max(edges.len()), Vec::new);
+        for (from, &a) in self.strong.iter().enumerate() {
+            let reach = self
+                .touch(a)
+                .fence
+                .then(|| self.first_places_after(a, &before));
+            for (to, &b) in self.strong.iter().enumerate() {
+                if from != to && self.leads(a, b, reach.as_deref(), &before) {
+                    edges[from].push(to as u32);
+                }
+            }
+        }
+        let holds = is_acyclic(&edges[..self.strong.len()]);
+        self.edges = edges;
+        holds
+    }
+
+    /// Whether `psc` leads from the one strong event to the other.
+    fn leads(
+        &self,
+        a: Place,
+        b: Place,
+        reach: Option<&[u32]>,
+        before: &impl Fn(Place, Place) -> bool,
+    ) -> bool {
+        let all = || {
+            (0..self.threads.len() as u32)
+                .flat_map(|thread| (0..self.len(thread)).map(move |index| (thread, index)))
+        };
+        match (reach, self.touch(b).fence) {
+            (None, false) => self.scb(a, b, before),
+            (None, true) => {
+                self.scb(a, b, before) || all().any(|y| before(y, b) && self.scb(a, y, before))
+            }
+            (Some(_), false) => {
+                self.scb(a, b, before) || all().any(|x| before(a, x) && self.scb(x, b, before))
+            }
+            (Some(reach), true) => {
+                before(a, b)
+                    || all().filter(|&y| before(y, b)).any(|y| {
+                        let touch = self.touch(y);
+                        let (Some(location), Some((_, last))) = (touch.location, touch.places())
+                        else {
+                            return false;
+                        };
+                        reach[location as usize] < twice(last, touch.written.is_none())
+                    })
+            }
+        }
+    }
+
+    /// By location: the first place in coherence order of anything that comes after the fence. Doubled,
+    /// and one more if it was only read there: what a write at a place comes before includes reading
+    /// it, what a read there comes before does not.
+    fn first_places_after(&self, fence: Place, before: &impl Fn(Place, Place) -> bool) -> Vec<u32> {
+        let mut first = vec![u32::MAX; self.locations as usize];
+        for thread in 0..self.threads.len() as u32 {
+            for index in 0..self.len(thread) {
+                let touch = self.touch((thread, index));
+                let (Some(location), Some((place, _))) = (touch.location, touch.places()) else {
+                    continue;
+                };
+                if before(fence, (thread, index)) {
+                    let place = twice(place, touch.read.is_some());
+                    let first = &mut first[location as usize];
+                    *first = place.min(*first);
+                }
+            }
+        }
+        first
+    }
+
+    fn scb(&self, a: Place, b: Place, before: &impl Fn(Place, Place) -> bool) -> bool {
+        let (first, second) = (self.touch(a), self.touch(b));
+        if a.0 == b.0 && a.1 < b.1 || first.is_overwritten_by(second) {
+            return true;
+        }
+        if !before(a, b) {
+            return false;
+        }
+        first.shares_location(second)
+            || match (self.next_elsewhere(a), self.last_elsewhere(b)) {
+                (Some(next), Some(last)) => before(next, last),
+                _ => false,
+            }
+    }
+
+    /// The next event of the thread that accesses something else, or nothing.
+    fn next_elsewhere(&self, (thread, index): Place) -> Option<Place> {
+        let own = self.touch((thread, index));
+        (index + 1..self.len(thread))
+            .map(|next| (thread, next))
+            .find(|&next| !own.shares_location(self.touch(next)))
+    }
+
+    /// The last event of the thread that accesses something else, or nothing.
+    fn last_elsewhere(&self, (thread, index): Place) -> Option<Place> {
+        let own = self.touch((thread, index));
+        (0..index)
+            .rev()
+            .map(|last| (thread, last))
+            .find(|&last| !own.shares_location(self.touch(last)))
+    }
+}
+
+fn twice(place: u32, read: bool) -> u32 {
+    2 * place + u32::from(read)
+}
+
+fn is_acyclic(edges: &[Vec<u32>]) -> bool {
+    let mut incoming = vec![0u32; edges.len()];
+    for &to in edges.iter().flatten() {
+        incoming[to as usize] += 1;
+    }
+    let mut free: Vec<usize> = (0..edges.len()).filter(|&it| incoming[it] == 0).collect();
+    let mut placed = 0;
+    while let Some(from) = free.pop() {
+        placed += 1;
+        for &to in &edges[from] {
+            incoming[to as usize] -= 1;
+            if incoming[to as usize] == 0 {
+                free.push(to as usize);
+            }
+        }
+    }
+    placed == edges.len()
+}

@@ -1,0 +1,121 @@
+//! Memory that threads may see differently: which outcomes an access can have, and what they do.
+//!
+//! An outcome says how far back from the last write, in coherence order, a load takes its value or a
+//! store its place. For an update it is twice that, and one more if it fails for no reason.
+
+use super::State;
+use crate::event::{EventId, LocationId, Operation, Reply, ThreadId};
+use crate::execution::distinguishing;
+
+impl State {
+    /// How many outcomes the thread's pending operation could have, if it is an access.
+    pub(super) fn weak_outcomes(&self, thread: ThreadId) -> Option<u32> {
+        match *self.pending(thread) {
+            Operation::Load { location, .. } | Operation::Store { location, .. } => {
+                Some(self.views.reach(thread, location))
+            }
+            Operation::Update { location, .. } => Some(2 * self.views.reach(thread, location)),
+            Operation::IsFinished { target } => {
+                let end = self.execution.threads[target.index()].end;
+                let seen = self.views.seen(thread);
+                let unseen = |end: EventId| seen[end.thread.index()] <= end.index;
+                Some(1 + u32::from(end.is_some_and(unseen)))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether the thread's pending operation can turn out that way, which is one of its
+    /// [`outcomes`](State::outcomes).
+    pub fn allows(&self, thread: ThreadId, outcome: u32) -> bool {
+        if outcome == 0 || !self.views.is_on() {
+            return true;
+        }
+        let operation = self.pending(thread);
+        let (location, back, writes) = match *operation {
+            Operation::Load { location, .. } => (location, outcome, false),
+            Operation::Store { location, .. } => (location, outcome, true),
+            Operation::Update {
+                location, update, ..
+            } => {
+                let (back, failed) = (outcome >> 1, outcome & 1);
+                let (_, old) = self.views.source(location, back);
+                if failed >= update.outcomes(old) {
+                    return false;
+                }
+                (location, back, update.apply(old, failed).is_some())
+            }
+            _ => return true,
+        };
+        (!writes || self.views.may_place(location, back))
+            && (self.views).is_consistent(&self.execution, thread, operation, back, writes)
+    }
+
+    /// What a load would read that takes its value so far back.
+    pub(crate) fn value_of(&self, location: LocationId, back: u32) -> u64 {
+        match self.views.is_on() {
+            true => self.views.source(location, back).1,
+            false => self.execution.locations[location.index()].value,
+        }
+    }
+
+    /// Performs an access.
+    pub(super) fn access(
+        &mut self,
+        operation: &Operation,
+        id: EventId,
+        outcome: u32,
+    ) -> (Option<EventId>, Reply) {
+        match *operation {
+            Operation::Load { location, .. } => {
+                let (source, value) = self.views.source(location, outcome);
+                (source, Reply::value(value))
+            }
+            Operation::Store {
+                location, value, ..
+            } => (self.put(location, outcome, id, value, false), Reply::DONE),
+            Operation::Update {
+                location, update, ..
+            } => {
+                let (source, old) = self.views.source(location, outcome >> 1);
+                if let Some(new) = update.apply(old, outcome & 1) {
+                    self.put(location, outcome >> 1, id, new, true);
+                }
+                (source, Reply::value(old))
+            }
+            _ => unreachable!("only called for accesses"),
+        }
+    }
+
+    /// Puts a write in its place; says which it follows.
+    pub(super) fn put(
+        &mut self,
+        location: LocationId,
+        back: u32,
+        id: EventId,
+        value: u64,
+        update: bool,
+    ) -> Option<EventId> {
+        let (last, next) = self.views.place(location, back, id, value, update);
+        match next {
+            None => {
+                self.execution.locations[location.index()].write(id, value);
+            }
+            Some(next) => self.follow(next, last, id),
+        }
+        last
+    }
+
+    /// A store that followed one write follows another.
+    fn follow(&mut self, store: EventId, old: Option<EventId>, new: EventId) {
+        let event = &mut self.execution.events[self.views.position(store)];
+        event.source = Some(new);
+        if !crate::execution::decides(&event.operation) {
+            return;
+        }
+        let outcome = distinguishing(&event.operation, event.outcome, event.reply);
+        let before = self.entry(store, old, outcome);
+        let now = self.entry(store, Some(new), outcome);
+        self.execution.correct(before, now);
+    }
+}

@@ -1,0 +1,122 @@
+//! The axioms, as they are written down.
+//!
+//! RC11 is the model of Lahav, Vafeiadis, Kang, Hur and Dreyer (Repairing Sequential Consistency in
+//! C/C++11, PLDI 2017), with the release sequences of C++20. The names of the relations are those
+//! of the paper. Nothing here is fast or clever; it is what the search is measured against.
+
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Release, SeqCst};
+
+use super::graph::{Event, Graph, Kind};
+use super::relation::{Relation, Set};
+
+fn is_read(event: &Event) -> bool {
+    matches!(event.kind, Kind::Read(_))
+}
+
+fn is_write(event: &Event) -> bool {
+    matches!(event.kind, Kind::Write(_))
+}
+
+fn is_fence(event: &Event) -> bool {
+    event.kind == Kind::Fence
+}
+
+fn is_release(event: &Event) -> bool {
+    matches!(event.ordering, Some(Release | AcqRel | SeqCst))
+}
+
+fn is_acquire(event: &Event) -> bool {
+    matches!(event.ordering, Some(Acquire | AcqRel | SeqCst))
+}
+
+fn is_sc(event: &Event) -> bool {
+    event.ordering == Some(SeqCst)
+}
+
+impl Graph {
+    fn only(&self, holds: impl Fn(&Event) -> bool) -> Relation {
+        self.identity(self.set(holds))
+    }
+
+    fn identity(&self, set: Set) -> Relation {
+        Relation::identity(self.events.len(), set)
+    }
+
+    /// `sb ∪ rf` is acyclic.
+    pub fn is_grounded(&self) -> bool {
+        let order = self.program.or(&self.threads).or(&self.reads_from);
+        order.is_acyclic()
+    }
+
+    /// `hb = (sb ∪ sw)+`, where starting and joining threads synchronises, and initial writes come
+    /// before everything.
+    pub fn happens_before(&self) -> Relation {
+        let (sb, rf, rmw) = (&self.program, &self.reads_from, &self.updates);
+        // rs = [W] ; (rf ; rmw)*
+        let rs = self
+            .only(is_write)
+            .then(&rf.then(rmw).repeated().optional());
+        // sw = [W^rel or F^rel] ; ([F] ; sb)? ; rs ; rf ; [R] ; (sb ; [F])? ; [R^acq or F^acq]
+        let sw = self
+            .only(|event| is_release(event) && (is_write(event) || is_fence(event)))
+            .then(&self.only(is_fence).then(sb).optional())
+            .then(&rs)
+            .then(rf)
+            .then(&self.only(is_read))
+            .then(&sb.then(&self.only(is_fence)).optional())
+            .then(&self.only(|event| is_acquire(event) && (is_read(event) || is_fence(event))));
+        sb.or(&self.threads).or(&sw).repeated()
+    }
+
+    /// `rb = rf⁻¹ ; mo`.
+    fn reads_before(&self, mo: &Relation) -> Relation {
+        self.reads_from.inverse().then(mo)
+    }
+
+    /// No `rmw` edge is in `rb ; mo`: nobody writes between the halves of an update.
+    fn is_atomic(&self, mo: &Relation, rb: &Relation) -> bool {
+        let between = rb.then(mo);
+        let torn = self.updates.where_both(|a, b| between.has(a, b));
+        torn == Relation::empty(self.events.len())
+    }
+
+    /// Whether sequential consistency allows it: `sb ∪ rf ∪ mo ∪ rb` is acyclic.
+    pub fn is_sequentially_consistent(&self, mo: &Relation) -> bool {
+        let rb = self.reads_before(mo);
+        let program = self.program.or(&self.threads);
+        let order = program.or(&self.reads_from).or(mo).or(&rb);
+        self.is_atomic(mo, &rb) && order.is_acyclic()
+    }
+
+    /// Whether RC11 allows it, with `hb` as [`happens_before`](Graph::happens_before) has it.
+    pub fn is_rc11(&self, hb: &Relation, mo: &Relation) -> bool {
+        let rb = self.reads_before(mo);
+        let eco = self.reads_from.or(mo).or(&rb).repeated();
+        hb.is_irreflexive()
+            && hb.then(&eco).is_irreflexive()
+            && self.is_atomic(mo, &rb)
+            && self.partial_sc(hb, mo, &rb, &eco).is_acyclic()
+    }
+
+    /// `psc`, what the SeqCst events must agree on.
+    fn partial_sc(&self, hb: &Relation, mo: &Relation, rb: &Relation, eco: &Relation) -> Relation {
+        let sb = &self.program;
+        // scb = sb ∪ (sb≠loc ; hb ; sb≠loc) ∪ hb|loc ∪ mo ∪ rb
+        let elsewhere = sb.where_both(|a, b| !self.is_same_location(a, b));
+        let scb = sb
+            .or(&elsewhere.then(hb).then(&elsewhere))
+            .or(&hb.where_both(|a, b| self.is_same_location(a, b)))
+            .or(mo)
+            .or(rb);
+        let sc = self.only(is_sc);
+        let fences = self.only(|event| is_sc(event) && is_fence(event));
+        // ([E^sc] ∪ [F^sc] ; hb?) ; scb ; ([E^sc] ∪ hb? ; [F^sc])
+        let base = sc
+            .or(&fences.then(&hb.optional()))
+            .then(&scb)
+            .then(&sc.or(&hb.optional().then(&fences)));
+        // [F^sc] ; (hb ∪ hb ; eco ; hb) ; [F^sc]
+        let between = hb.or(&hb.then(eco).then(hb));
+        base.or(&fences.then(&between).then(&fences))
+    }
+}

@@ -1,0 +1,118 @@
+//! An independent oracle for memory models: small programs as data, and every execution of them by
+//! the definition of the model.
+//!
+//! [`classes`] guesses all sources of reads and all orders of writes and keeps what the axioms
+//! allow. It shares nothing with the engine. [`observe`](run::observe) runs the same program under
+//! raddle and names classes in the same way, and [`compare`](compare::compare) compares.
+
+pub mod candidate;
+pub mod compare;
+pub mod program;
+pub mod random;
+pub mod run;
+pub mod shapes;
+pub mod shrink;
+
+mod axioms;
+mod display;
+mod graph;
+mod relation;
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use candidate::{Name, Source};
+use graph::{Graph, Kind};
+use program::Litmus;
+use relation::{Relation, members};
+
+/// A memory model.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Model {
+    /// Sequential consistency.
+    Sc,
+    /// The repaired C11 model.
+    Rc11,
+}
+
+/// The name of a class: for each read and update where it reads, for each other write which write
+/// comes just before it in the order of its location.
+pub type Class = BTreeMap<Name, Source>;
+
+/// What a model allows a program to do.
+#[derive(Debug, Default)]
+pub struct Allowed {
+    /// Every class.
+    pub classes: HashSet<Class>,
+    /// The classes without the writes.
+    pub reads_from: HashSet<Class>,
+    /// What was read, thread by thread with main last, in program order.
+    pub outcomes: BTreeSet<Vec<i32>>,
+}
+
+/// Everything that the model allows the program to do.
+pub fn allowed(litmus: &Litmus, model: Model) -> Allowed {
+    let mut allowed = Allowed::default();
+    let candidates = candidate::candidates(litmus, usize::MAX).expect("no limit");
+    for candidate in candidates {
+        let graph = Graph::new(&candidate);
+        assert!(graph.is_grounded(), "a candidate out of thin air");
+        let hb = graph.happens_before();
+        for mo in graph.coherence_orders() {
+            let consistent = match model {
+                Model::Sc => graph.is_sequentially_consistent(&mo),
+                Model::Rc11 => graph.is_rc11(&hb, &mo),
+            };
+            if consistent {
+                let (class, reads) = name(&graph, &mo);
+                assert!(allowed.classes.insert(class), "a class was guessed twice");
+                allowed.reads_from.insert(reads);
+                allowed.outcomes.insert(graph.values.clone());
+            }
+        }
+    }
+    allowed
+}
+
+/// How many classes the model allows.
+pub fn classes(litmus: &Litmus, model: Model) -> usize {
+    allowed(litmus, model).classes.len()
+}
+
+/// Whether there are at most so many ways to guess sources and orders, whatever the model.
+pub fn is_small(litmus: &Litmus, limit: usize) -> bool {
+    candidate::candidates(litmus, limit).is_some_and(|candidates| {
+        let mut left = limit;
+        candidates.iter().all(|candidate| {
+            let orders = Graph::new(candidate).count_coherence_orders();
+            left = left.saturating_sub(orders);
+            left > 0
+        })
+    })
+}
+
+/// The name of a class, and the part of it about reads.
+fn name(graph: &Graph, mo: &Relation) -> (Class, Class) {
+    let mut reads = Class::new();
+    let mut writes = Class::new();
+    let (before_read, before_write) = (graph.reads_from.inverse(), mo.inverse());
+    for (index, event) in graph.events.iter().enumerate() {
+        let Some(name) = event.name else { continue };
+        let name_of = |event: usize| graph.events[event].name;
+        match event.kind {
+            Kind::Read(_) => {
+                let source = members(before_read.row(index)).next();
+                reads.insert(name, name_of(source.expect("every read has a source")));
+            }
+            Kind::Write(_) => {
+                let earlier = members(before_write.row(index));
+                let last = earlier.max_by_key(|&write| before_write.row(write).count_ones());
+                writes.insert(name, name_of(last.expect("the initial write is first")));
+            }
+            Kind::Fence | Kind::Thread => {}
+        }
+    }
+    let mut class = writes;
+    // An update comes just after what it reads.
+    class.extend(&reads);
+    (class, reads)
+}

@@ -1,0 +1,266 @@
+//! Litmus programs as data.
+//!
+//! A program is written with the functions here and printed as the same text, so that one found by
+//! chance can be pasted into a test.
+
+use std::ops::Add;
+use std::sync::atomic::Ordering;
+
+/// How many variables a program may have; all are 0 at first.
+pub const LOCATIONS: usize = 3;
+/// How many registers each thread has; all are 0 at first.
+pub const REGISTERS: usize = 3;
+
+/// One of the variables.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Location(pub usize);
+
+/// The first variable.
+pub const X: Location = Location(0);
+/// The second variable.
+pub const Y: Location = Location(1);
+/// The third variable.
+pub const Z: Location = Location(2);
+
+/// One of a thread's registers.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Register(pub usize);
+
+/// The thread's first register.
+pub const R0: Register = Register(0);
+/// The thread's second register.
+pub const R1: Register = Register(1);
+/// The thread's third register.
+pub const R2: Register = Register(2);
+
+/// What is written or compared with: a constant, or a register and a constant.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Value {
+    /// The register, if there is one.
+    pub register: Option<Register>,
+    /// The constant.
+    pub constant: i32,
+}
+
+impl From<i32> for Value {
+    fn from(constant: i32) -> Self {
+        Value {
+            register: None,
+            constant,
+        }
+    }
+}
+
+impl From<Register> for Value {
+    fn from(register: Register) -> Self {
+        register + 0
+    }
+}
+
+impl Add<i32> for Register {
+    type Output = Value;
+
+    fn add(self, constant: i32) -> Value {
+        Value {
+            register: Some(self),
+            constant,
+        }
+    }
+}
+
+/// What can be done to the variables, with values of some kind.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs, reason = "named after the methods of std's atomics")]
+pub enum Operation<V> {
+    Load(Location, Ordering),
+    Store(Location, V, Ordering),
+    FetchAdd(Location, V, Ordering),
+    Swap(Location, V, Ordering),
+    CompareExchange(Location, V, V, Ordering, Ordering),
+    Fence(Ordering),
+}
+
+/// What a thread does.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Statement {
+    /// Performs an operation, and keeps what was read.
+    Perform(Option<Register>, Operation<Value>),
+    /// Goes on inside if the register has this value.
+    When(Register, i32, Vec<Statement>),
+}
+
+/// Reads.
+pub fn load(into: Register, from: Location, ordering: Ordering) -> Statement {
+    Statement::Perform(Some(into), Operation::Load(from, ordering))
+}
+
+/// Writes.
+pub fn store(to: Location, value: impl Into<Value>, ordering: Ordering) -> Statement {
+    Statement::Perform(None, Operation::Store(to, value.into(), ordering))
+}
+
+/// Adds, and keeps the value before.
+pub fn fetch_add(
+    into: Register,
+    to: Location,
+    value: impl Into<Value>,
+    ordering: Ordering,
+) -> Statement {
+    let operation = Operation::FetchAdd(to, value.into(), ordering);
+    Statement::Perform(Some(into), operation)
+}
+
+/// Writes, and keeps the value before.
+pub fn swap(
+    into: Register,
+    to: Location,
+    value: impl Into<Value>,
+    ordering: Ordering,
+) -> Statement {
+    let operation = Operation::Swap(to, value.into(), ordering);
+    Statement::Perform(Some(into), operation)
+}
+
+/// Writes the second value if it finds the first, and keeps what it found.
+pub fn compare_exchange(
+    into: Register,
+    to: Location,
+    expected: impl Into<Value>,
+    new: impl Into<Value>,
+    success: Ordering,
+    failure: Ordering,
+) -> Statement {
+    let (expected, new) = (expected.into(), new.into());
+    let operation = Operation::CompareExchange(to, expected, new, success, failure);
+    Statement::Perform(Some(into), operation)
+}
+
+/// A fence.
+pub fn fence(ordering: Ordering) -> Statement {
+    Statement::Perform(None, Operation::Fence(ordering))
+}
+
+/// Goes on inside if the register has this value.
+pub fn when(register: Register, value: i32, then: impl Into<Vec<Statement>>) -> Statement {
+    Statement::When(register, value, then.into())
+}
+
+/// A program: main does something, starts the threads, does something beside them, joins them, and
+/// does something at the end.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Litmus {
+    /// What main does before it starts the threads.
+    pub before: Vec<Statement>,
+    /// What the threads do.
+    pub threads: Vec<Vec<Statement>>,
+    /// What main does beside them.
+    pub beside: Vec<Statement>,
+    /// What main does after it joined them.
+    pub after: Vec<Statement>,
+}
+
+/// A program of threads that are started and joined by a main that does nothing else.
+pub fn litmus<const N: usize>(threads: [Vec<Statement>; N]) -> Litmus {
+    Litmus {
+        threads: threads.into(),
+        ..Litmus::default()
+    }
+}
+
+impl Litmus {
+    /// The same after main did this.
+    pub fn before(mut self, statements: impl Into<Vec<Statement>>) -> Self {
+        self.before = statements.into();
+        self
+    }
+
+    /// The same while main does this.
+    pub fn beside(mut self, statements: impl Into<Vec<Statement>>) -> Self {
+        self.beside = statements.into();
+        self
+    }
+
+    /// The same, and then main does this.
+    pub fn after(mut self, statements: impl Into<Vec<Statement>>) -> Self {
+        self.after = statements.into();
+        self
+    }
+
+    /// The same with other statements in place of each that performs an operation.
+    pub fn rewritten(&self, mut change: impl FnMut(&Statement) -> Vec<Statement>) -> Self {
+        let mut litmus = self.clone();
+        for body in litmus.bodies_mut() {
+            *body = rewritten(body, &mut change);
+        }
+        litmus
+    }
+
+    /// All lists of statements, those inside others left out.
+    pub fn bodies_mut(&mut self) -> impl Iterator<Item = &mut Vec<Statement>> {
+        let main = [&mut self.before, &mut self.beside, &mut self.after];
+        self.threads.iter_mut().chain(main)
+    }
+}
+
+fn rewritten(
+    body: &[Statement],
+    change: &mut impl FnMut(&Statement) -> Vec<Statement>,
+) -> Vec<Statement> {
+    let statements = body.iter().flat_map(|statement| match statement {
+        Statement::Perform(..) => change(statement),
+        Statement::When(register, value, then) => {
+            vec![when(*register, *value, rewritten(then, change))]
+        }
+    });
+    statements.collect()
+}
+
+/// What the statements do, with the registers so far. `perform` gives back what was read, or `None`
+/// if nothing more is to happen; then so does this.
+pub fn run(
+    statements: &[Statement],
+    registers: &mut [i32; REGISTERS],
+    perform: &mut impl FnMut(Operation<i32>) -> Option<i32>,
+) -> Option<()> {
+    for statement in statements {
+        match statement {
+            Statement::Perform(into, operation) => {
+                let read = perform(operation.evaluated(registers))?;
+                if let Some(register) = into {
+                    registers[register.0] = read;
+                }
+            }
+            Statement::When(register, value, then) => {
+                if registers[register.0] == *value {
+                    run(then, registers, perform)?;
+                }
+            }
+        }
+    }
+    Some(())
+}
+
+impl Operation<Value> {
+    fn evaluated(&self, registers: &[i32; REGISTERS]) -> Operation<i32> {
+        let evaluated = |value: Value| {
+            value.constant + value.register.map_or(0, |register| registers[register.0])
+        };
+        match *self {
+            Operation::Load(location, ordering) => Operation::Load(location, ordering),
+            Operation::Store(location, value, ordering) => {
+                Operation::Store(location, evaluated(value), ordering)
+            }
+            Operation::FetchAdd(location, value, ordering) => {
+                Operation::FetchAdd(location, evaluated(value), ordering)
+            }
+            Operation::Swap(location, value, ordering) => {
+                Operation::Swap(location, evaluated(value), ordering)
+            }
+            Operation::CompareExchange(location, expected, new, success, failure) => {
+                let (expected, new) = (evaluated(expected), evaluated(new));
+                Operation::CompareExchange(location, expected, new, success, failure)
+            }
+            Operation::Fence(ordering) => Operation::Fence(ordering),
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! Random litmus programs.
+
+use std::sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release, SeqCst};
+
+use fastrand::Rng;
+
+use super::program::{
+    Litmus, Location, R0, R1, Register, Statement, Value, compare_exchange, fence, fetch_add, load,
+    store, swap, when,
+};
+
+/// How many reads, writes and updates a program may have.
+const MAX_ACCESSES: usize = 8;
+
+/// Which orderings a program uses.
+#[derive(Clone, Copy)]
+enum Style {
+    /// All of them.
+    Mixed,
+    /// Hardly any but relaxed ones, so that fences matter.
+    Relaxed,
+    /// No sequentially consistent ones.
+    ReleaseAcquire,
+    /// Mostly sequentially consistent ones.
+    SeqCst,
+}
+
+/// A random program of two to four threads, main among them.
+pub fn random(rng: &mut Rng) -> Litmus {
+    let styles = [
+        Style::Mixed,
+        Style::Relaxed,
+        Style::ReleaseAcquire,
+        Style::SeqCst,
+    ];
+    let mut random = Random {
+        style: *rng.choice(&styles).expect("not empty"),
+        locations: *rng.choice(&[1, 2, 2, 2, 2, 3]).expect("not empty"),
+        fences: rng.u32(0..4),
+        left: MAX_ACCESSES,
+        rng,
+    };
+    match random.rng.u32(0..3) {
+        0 => random.anything(),
+        _ => random.cycle(),
+    }
+}
+
+struct Random<'a> {
+    rng: &'a mut Rng,
+    style: Style,
+    locations: usize,
+    /// How likely a fence is.
+    fences: u32,
+    /// How many accesses the program may still have.
+    left: usize,
+}
+
+impl Random<'_> {
+    fn anything(&mut self) -> Litmus {
+        let threads = *self.rng.choice(&[1, 2, 2, 3]).expect("not empty");
+        let mut litmus = Litmus::default();
+        if self.rng.u32(0..5) == 0 {
+            litmus.before = self.body(1);
+        }
+        if threads == 1 || self.rng.u32(0..6) == 0 {
+            litmus.beside = self.body(3);
+        }
+        let longest = [0, 4, 4, 3][threads];
+        litmus.threads = (0..threads).map(|_| self.body(longest)).collect();
+        if self.rng.u32(0..4) == 0 {
+            litmus.after = self.body(2);
+        }
+        litmus
+    }
+
+    /// Threads in a circle, each of which shares a location with the next, and something more. Most
+    /// of what a weak memory does is of this kind.
+    fn cycle(&mut self) -> Litmus {
+        let threads = *self.rng.choice(&[2, 2, 3]).expect("not empty");
+        let mut litmus = Litmus::default();
+        for number in 0..threads {
+            let mut body = vec![self.access(Location(number))];
+            if self.rng.u32(0..6) < self.fences {
+                body.push(self.fence());
+            }
+            body.push(self.access(Location((number + 1) % threads)));
+            litmus.threads.push(body);
+        }
+        self.locations = threads;
+        self.left -= 2 * threads;
+        for _ in 0..self.rng.usize(0..=self.left.min(3)) {
+            let number = self.rng.usize(0..threads + 3);
+            let body = litmus.bodies_mut().nth(number).expect("main has three");
+            let place = self.rng.usize(0..=body.len());
+            body.insert(place, self.statement());
+        }
+        if self.rng.u32(0..4) == 0 {
+            litmus
+                .beside
+                .extend(litmus.threads.pop().expect("not empty"));
+        }
+        litmus
+    }
+
+    fn body(&mut self, longest: usize) -> Vec<Statement> {
+        let length = self.rng.usize(1..=longest).min(self.left);
+        let mut body = Vec::new();
+        while self.left > 0 && body.len() < length {
+            if self.rng.u32(0..8) < self.fences {
+                body.push(self.fence());
+            }
+            body.push(self.statement());
+        }
+        body
+    }
+
+    /// An access somewhere, perhaps only on a condition.
+    fn statement(&mut self) -> Statement {
+        self.left -= 1;
+        let location = Location(self.rng.usize(0..self.locations));
+        let access = self.access(location);
+        if self.rng.u32(0..8) > 0 {
+            return access;
+        }
+        let mut then = vec![access];
+        if self.rng.u32(0..8) < self.fences {
+            then.insert(0, self.fence());
+        }
+        when(self.register(), self.rng.i32(0..2), then)
+    }
+
+    fn access(&mut self, location: Location) -> Statement {
+        let register = self.register();
+        match self.rng.u32(0..18) {
+            0..7 => load(register, location, self.load_ordering()),
+            7..13 => store(location, self.value(), self.store_ordering()),
+            13..15 => fetch_add(register, location, 1, self.update_ordering()),
+            15 => swap(register, location, self.value(), self.update_ordering()),
+            _ => {
+                let (expected, new) = (self.rng.i32(0..2), self.value());
+                let (success, failure) = (self.update_ordering(), self.load_ordering());
+                compare_exchange(register, location, expected, new, success, failure)
+            }
+        }
+    }
+
+    fn fence(&mut self) -> Statement {
+        let orderings: &[Ordering] = match self.style {
+            Style::ReleaseAcquire => &[Acquire, Release, AcqRel],
+            _ => &[Acquire, Release, AcqRel, SeqCst, SeqCst, SeqCst],
+        };
+        fence(self.choice(orderings))
+    }
+
+    fn register(&mut self) -> Register {
+        if self.rng.bool() { R0 } else { R1 }
+    }
+
+    fn value(&mut self) -> Value {
+        let constant = self.rng.i32(1..3);
+        match self.rng.u32(0..4) {
+            0 => self.register() + constant,
+            _ => constant.into(),
+        }
+    }
+
+    fn load_ordering(&mut self) -> Ordering {
+        self.ordering(&[Relaxed, Acquire, SeqCst])
+    }
+
+    fn store_ordering(&mut self) -> Ordering {
+        self.ordering(&[Relaxed, Release, SeqCst])
+    }
+
+    fn update_ordering(&mut self) -> Ordering {
+        self.ordering(&[Relaxed, Acquire, Release, AcqRel, SeqCst])
+    }
+
+    /// One of these, weakest first and strongest last, as the style has it.
+    fn ordering(&mut self, legal: &[Ordering]) -> Ordering {
+        let common = match self.style {
+            Style::Mixed => legal,
+            Style::Relaxed => &legal[..1],
+            Style::ReleaseAcquire => &legal[..legal.len() - 1],
+            Style::SeqCst => &legal[legal.len() - 1..],
+        };
+        let rare = !matches!(self.style, Style::ReleaseAcquire) && self.rng.u32(0..8) == 0;
+        self.choice(if rare { legal } else { common })
+    }
+
+    fn choice(&mut self, orderings: &[Ordering]) -> Ordering {
+        *self.rng.choice(orderings).expect("not empty")
+    }
+}

@@ -38,6 +38,8 @@ mod tests;
 /// | `max_events` | integer | an execution with more events than this is a failure |
 /// | `seed` | integer | where strategies that draw at random start |
 /// | `memory` | string | the memory model: `"sc"` or `"rc11"` |
+/// | `preemptions` | integer | run only classes that need no more preemptions than this |
+/// | `verify_completeness` | `true` or `false` | whether to run every schedule as well and compare |
 /// | `keep_going` | `true` or `false` | collect distinct failures instead of stopping at the first |
 /// | `spurious_wakeups` | `true` or `false` | whether a thread may wake up from a `Condvar` or from `park` for no reason |
 /// | `timeouts` | `true` or `false` | whether a wait with a time limit may run out |

@@ -50,7 +50,7 @@ pub fn test<T: Outcome>(
 pub fn run_observed(
     checker: Checker,
     body: impl Fn() + Send + Sync,
-    observer: &mut dyn FnMut(&raddle_engine::Execution),
+    observer: &mut (dyn FnMut(&raddle_engine::Execution) + Send),
 ) -> Report {
     checker.run_observed(body, Some(observer))
 }

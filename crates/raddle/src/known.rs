@@ -49,13 +49,6 @@ pub(crate) fn run(
 ) -> Vec<Failure> {
     let mut failures: Vec<Failure> = Vec::new();
     for (index, known) in find(name).into_iter().enumerate() {
-        let replay = Checker {
-            strategy: Strategy::Replay(known.schedule.clone()),
-            max_executions: None,
-            max_time: None,
-            keep_going: false,
-            ..checker.clone()
-        };
         let found_again = known.found_again();
         let words = LastWords {
             search: known.origin.name().to_owned(),
@@ -63,8 +56,8 @@ pub(crate) fn run(
             note: Some(found_again.clone()),
             saves: true,
         };
-        let report = run::run_saying(&replay, None, words, body, place, None);
-        let Some(mut failure) = report.failures.into_iter().next() else {
+        let schedule = known.schedule.clone();
+        let Some(mut failure) = replay(checker, schedule, words, body, place) else {
             known.retire(name, None);
             continue;
         };
@@ -81,6 +74,25 @@ pub(crate) fn run(
         }
     }
     failures
+}
+
+/// What fails on a schedule.
+pub(crate) fn replay(
+    checker: &Checker,
+    schedule: Schedule,
+    words: LastWords,
+    body: &(dyn Fn() + Sync),
+    place: &'static Location<'static>,
+) -> Option<Failure> {
+    let replay = Checker {
+        strategy: Strategy::Replay(schedule),
+        max_executions: None,
+        max_time: None,
+        keep_going: false,
+        ..checker.clone()
+    };
+    let report = run::run_saying(&replay, None, words, body, place, None);
+    report.failures.into_iter().next()
 }
 
 /// What is known of this check.

@@ -4,15 +4,19 @@
 //! things are called in the user's source ([`Names`]). Everything here can be serialised.
 
 mod called;
+mod estimate;
 mod failure;
+mod livelock;
 mod nondeterminism;
 mod paint;
 mod panicked;
 mod report;
+mod stale;
 mod stuck;
 mod text;
 mod trace;
 
+pub use estimate::{Estimate, Unseen};
 pub use failure::{Failure, FailureKind};
-pub use report::{Guarantee, Report, Search};
+pub use report::{Completeness, Guarantee, Report, Search};
 pub use trace::{Names, Place, Trace, TraceStep, TraceThread};

@@ -22,7 +22,7 @@ pub(crate) struct Words<'a> {
 }
 
 impl Words<'_> {
-    fn lines(&self, blocked: &[Blocked]) -> Vec<String> {
+    pub(crate) fn lines(&self, blocked: &[Blocked]) -> Vec<String> {
         let line = |one| waiting(one, self.execution, self.trace, self.things, self.names);
         blocked.iter().map(line).collect()
     }

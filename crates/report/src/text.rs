@@ -35,10 +35,11 @@ pub(crate) fn message(
         things,
         names,
     };
-    match finding {
+    let text = match finding {
         Finding::Panic(panic) => panicked(panic, trace) + &words.panicked_in_turn(panic),
         Finding::Deadlock(blocked) => words.deadlock(blocked),
         Finding::ThreadOutlives(blocked) => words.outlives(blocked),
+        Finding::Livelock { rounds, blocked } => words.livelock(rounds, blocked),
         Finding::LostWakeup { lost, blocked } => words.lost_wakeup(lost, blocked),
         Finding::LockOrder(order) => lock_order(order, trace, things, names),
         Finding::TooManyEvents { limit, repeated } => words.too_many_events(*limit, repeated),
@@ -53,7 +54,8 @@ pub(crate) fn message(
             Record::EarlierRun => words.nondeterminism(divergence),
             Record::Schedule => diverged(divergence),
         },
-    }
+    };
+    text + &words.stale()
 }
 
 fn panicked(panic: &Panic, trace: &Trace) -> String {

@@ -180,7 +180,7 @@ impl Trace {
 
 /// Names for the locations and objects of one execution, and what was done to them in words.
 pub(crate) struct Things {
-    locations: Vec<String>,
+    pub(crate) locations: Vec<String>,
     /// By location.
     kinds: Vec<String>,
     objects: Vec<Called>,

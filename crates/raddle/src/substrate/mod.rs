@@ -16,6 +16,7 @@ mod panics;
 mod parking;
 mod progress;
 mod sites;
+mod spin;
 pub(crate) mod statics;
 mod sweep;
 mod things;
@@ -45,6 +46,7 @@ pub(crate) use modelled::Modelled;
 pub(crate) use overflow::install as install_overflow_handler;
 pub(crate) use panics::install_hook;
 pub(crate) use progress::Progress;
+pub(crate) use sites::Places;
 pub(crate) use things::Made;
 
 thread_local! {
@@ -92,6 +94,8 @@ pub(crate) struct Context {
     stamp: Cell<u64>,
     stamps: RefCell<Stamps>,
     sites: RefCell<Sites>,
+    /// To find loops that wait.
+    watch: spin::Watch,
     locations: RefCell<Things>,
     objects: RefCell<Things>,
     statics: RefCell<statics::Statics>,
@@ -119,12 +123,28 @@ impl Context {
             last_panics: RefCell::default(),
             stamp: Cell::new(0),
             stamps: RefCell::new(Stamps::new()),
-            sites: RefCell::new(Sites::new()),
+            sites: RefCell::new(Sites::new(Arc::default())),
+            watch: spin::Watch::default(),
             locations: RefCell::default(),
             objects: RefCell::default(),
             statics: RefCell::default(),
             locals: RefCell::default(),
         }
+    }
+
+    /// Calls places what other workers of the same check call them. Before the first execution.
+    pub(crate) fn share_places(&self, places: &Arc<Places>) {
+        *self.sites.borrow_mut() = Sites::new(Arc::clone(places));
+    }
+
+    /// The places that the workers of the check have seen.
+    pub(crate) fn places(&self) -> Arc<Places> {
+        Arc::clone(self.sites.borrow().places())
+    }
+
+    /// What has been counted, when there is nothing more to run.
+    pub(crate) fn into_exploration(self) -> Exploration {
+        self.exploration.into_inner()
     }
 
     /// Reads or changes the exploration. Never call user code from `use_it`.
@@ -197,15 +217,28 @@ impl Context {
         place: &'static Location<'static>,
         operation: impl FnOnce(&mut World) -> Operation,
     ) -> Reply {
-        let thread = self.thread.get();
-        if self.stopped.get() {
-            return self.perform_after_stop(place, operation);
+        if self.watch.performs_apart() {
+            return self.perform_apart(place, operation);
         }
+        let request =
+            |world: &mut World, thread, operation, site| world.request(thread, operation, site);
+        self.perform_by(place, operation, request)
+    }
+
+    /// As [`Context::perform`] while the execution goes on, with another way to ask for it.
+    #[inline(always)]
+    fn perform_by(
+        &self,
+        place: &'static Location<'static>,
+        operation: impl FnOnce(&mut World) -> Operation,
+        request: impl FnOnce(&mut World, ThreadId, Operation, SiteId) -> Step,
+    ) -> Reply {
+        let thread = self.thread.get();
         let site = self.site(place);
         let mut exploration = self.exploration.borrow_mut();
         let world = exploration.world();
         let operation = operation(world);
-        let step = world.request(thread, operation, site);
+        let step = request(world, thread, operation, site);
         if step == Step::Run(thread) {
             self.progress.beat();
             return world.reply(thread);
@@ -317,7 +350,7 @@ impl Context {
 
 impl Names for Context {
     fn place(&self, site: SiteId) -> Option<Place> {
-        self.sites.borrow().place(site).map(place)
+        self.sites.borrow().places().place(site)
     }
 
     fn object(&self, index: usize) -> (&str, Option<Place>) {

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
 
 use raddle_engine::object::{self, Object, mutex::Call};
-use raddle_engine::{Grant, Operation, Reply};
+use raddle_engine::{Grant, Operation, Reply, World};
 
 use crate::identity::Identity;
 use crate::labelled::{Labelled, Thing};
@@ -149,13 +149,17 @@ impl<T: ?Sized> Mutex<T> {
     }
 
     fn call(&self, context: &Context, place: &'static Location<'static>, call: Call) -> Reply {
-        context.perform(place, |world| {
+        let operation = |world: &mut World| {
             let object = context.object(world, &self.identity, self.made, || self.state());
             Operation::Call {
                 object,
                 call: object::Call::Mutex(call),
             }
-        })
+        };
+        match call {
+            Call::TryLock | Call::IsPoisoned => context.observe(place, operation),
+            _ => context.perform(place, operation),
+        }
     }
 
     /// What an execution starts with.
@@ -199,7 +203,8 @@ impl<T: ?Sized> Mutex<T> {
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => panic!(
                 "raddle: the Mutex made at {} is held by somebody outside this execution: a thread \
-                 that is not controlled, or a guard that an earlier execution never dropped. \
+                 that is not controlled, another worker of the check, or a guard that an earlier \
+                 execution never dropped. \
                  Create the Mutex inside the check, and use `raddle::thread` for all threads that \
                  share it",
                 self.made.place

@@ -1,6 +1,7 @@
 //! What the suites share: running a program under a strategy, and the programs themselves.
 
 pub mod axiomatic;
+pub mod bounded;
 pub mod compare;
 mod docs;
 pub mod messages;

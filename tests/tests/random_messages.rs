@@ -9,7 +9,8 @@ use std::time::Duration;
 use fastrand::Rng;
 use raddle::port::{self, Port};
 use raddle::sync::mpsc;
-use raddle::{Checker, thread};
+use raddle::{Checker, Memory, thread};
+use raddle_tests::bounded::{Counts, add, same_costs};
 use raddle_tests::compare::{ShownOnPanic, assert_same, same_classes, search, setting};
 use raddle_tests::resumed::in_pieces;
 
@@ -239,4 +240,23 @@ fn searches_in_pieces_and_by_several_workers_have_the_same_classes() {
         assert_same(&expected, &several);
         programs += 1;
     }
+}
+
+#[test]
+fn random_programs_cost_what_their_schedules_cost() {
+    let programs = setting("RADDLE_TEST_PROGRAMS", 150);
+    let mut rng = Rng::with_seed(setting("RADDLE_TEST_SEED", 1));
+    let (mut compared, mut sums) = (0, Counts::default());
+    while compared < programs {
+        let program = Program::random(&mut rng);
+        let _shown = ShownOnPanic(&program);
+        let checker = Checker::new().timeouts(program.timeouts);
+        let Some(counts) = same_costs(&checker, Memory::Sc, MAX_SCHEDULES / 5, || program.run())
+        else {
+            continue;
+        };
+        compared += 1;
+        add(&mut sums, counts);
+    }
+    println!("{compared} programs, classes within 0, 1, … preemptions: {sums:?}");
 }

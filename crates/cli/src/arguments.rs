@@ -26,6 +26,7 @@ Environment (a flag wins over the variable that it sets):
   RADDLE_SEED            set by --seed
   RADDLE_WORKERS         set by --workers
   RADDLE_RESUME          set by --resume
+  RADDLE_LOG             `off` if tests should not say how far they are
   CARGO                  the cargo to run; cargo sets it
   NO_COLOR               no colours, if set
 ";

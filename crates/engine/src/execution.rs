@@ -26,6 +26,17 @@ pub struct ThreadInfo {
     children: u32,
 }
 
+/// A thread that looks at the same things again and again.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Spinning {
+    /// The thread.
+    pub thread: ThreadId,
+    /// Its events of one round, in order.
+    pub events: Vec<EventId>,
+    /// Where the round begins.
+    pub site: SiteId,
+}
+
 /// One execution of the program under test.
 #[derive(Clone, Debug, Default)]
 pub struct Execution {
@@ -46,8 +57,13 @@ pub struct Execution {
     /// After a deadlock or too many events, by [`ThreadId`]: what each thread waits for that has not
     /// ended and cannot go on.
     pub pending: Vec<Option<(Operation, SiteId)>>,
+    /// After a livelock: the threads that look at the same things again and again.
+    pub spinning: Vec<Spinning>,
     /// The threads that ended by a panic, in the order the panics began.
     pub panics: Vec<Panic>,
+    /// How often another thread went on although the one that ran could have; see
+    /// [`State::interrupts`](crate::State::interrupts).
+    pub preemptions: u32,
     fingerprint: u64,
 }
 
@@ -73,7 +89,9 @@ impl Execution {
         self.location_names.reset();
         self.port_lists.clear();
         self.pending.clear();
+        self.spinning.clear();
         self.panics.clear();
+        self.preemptions = 0;
         self.fingerprint = 0;
     }
 

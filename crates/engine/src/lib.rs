@@ -11,6 +11,8 @@
 #![forbid(unsafe_code)]
 
 pub mod check;
+mod classes;
+mod estimate;
 mod event;
 mod execution;
 pub mod explore;
@@ -25,11 +27,13 @@ pub mod strategy;
 mod subsets;
 mod world;
 
+pub use classes::Unseen;
+pub use estimate::Estimate;
 pub use event::{
     Chance, Event, EventId, Grant, LocationId, ObjectId, Operation, PortListId, Ports, Received,
     Reply, SiteId, ThreadId, Update, UpdateKind,
 };
-pub use execution::{ClassEntry, Execution, ThreadInfo};
+pub use execution::{ClassEntry, Execution, Spinning, ThreadInfo};
 pub use explore::{Exploration, Limits, Tally};
 pub use naming::Naming;
 pub use schedule::{CheckName, Schedule, ScheduleError, ThreadPath, TokenError};

@@ -95,7 +95,9 @@ impl Saving {
         start: Instant,
     ) -> Option<Self> {
         let Checkpoints { path, every, .. } = &checker.checkpoints;
-        if checker.strategy != Strategy::Exhaustive || *every == Every::Time(Duration::ZERO) {
+        // What a bound has left out so far is not part of what is saved.
+        let is_whole = checker.strategy == Strategy::Exhaustive && checker.preemptions.is_none();
+        if !is_whole || checker.only_estimate || *every == Every::Time(Duration::ZERO) {
             return None;
         }
         if path.is_none() && check.is_none() {

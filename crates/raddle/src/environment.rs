@@ -9,6 +9,7 @@ use raddle_engine::{Schedule, ScheduleError};
 use crate::check_name::{Belongs, RunningCheck};
 use crate::checker::{Checker, Strategy};
 use crate::checkpoint::Every;
+use crate::status::Log;
 
 /// What the environment says; nothing for what it does not mention.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -22,6 +23,7 @@ pub(crate) struct Environment {
     workers: Option<usize>,
     checkpoint: Option<Duration>,
     resume: Option<bool>,
+    log: Option<Log>,
 }
 
 /// A variable that cannot be used.
@@ -87,6 +89,17 @@ impl Environment {
                     })?,
                 );
         }
+        environment.log = match get("RADDLE_LOG").as_deref().map(str::trim) {
+            None | Some("") => None,
+            Some("progress") => Some(Log::Progress),
+            Some("off") => Some(Log::Off),
+            Some(text) => {
+                return Err(BadVariable {
+                    variable: "RADDLE_LOG",
+                    problem: format!("`{text}` is nothing to log; there are: progress, off"),
+                });
+            }
+        };
         if let Some(text) = get("RADDLE_REPLAY") {
             let variable = "RADDLE_REPLAY";
             environment.replay =
@@ -109,6 +122,7 @@ impl Environment {
         }
         checker.max_executions = self.max_executions.or(checker.max_executions);
         checker.max_time = self.max_time.or(checker.max_time);
+        checker.log = self.log.unwrap_or(checker.log);
         checker.watchdog = self.watchdog.unwrap_or(checker.watchdog);
         checker.workers = self.workers.unwrap_or(checker.workers);
         checker.checkpoints.resume = self.resume.unwrap_or(checker.checkpoints.resume);
@@ -118,27 +132,29 @@ impl Environment {
         let Some(schedule) = self.replay else {
             return Ok(());
         };
-        let belongs = running.belongs(schedule.check.as_ref());
-        let (Some(here), Some(there), false) =
-            (&running.name, &schedule.check, belongs == Belongs::Here)
-        else {
-            checker.strategy = Strategy::Replay(schedule);
-            return Ok(());
-        };
-        match belongs {
-            Belongs::AnotherTest => Err(BadVariable {
-                variable: "RADDLE_REPLAY",
-                problem: format!(
-                    "the schedule is of {there}, and this is {here}; run that test alone: cargo \
-                     test {} -- --exact",
-                    there.test
-                ),
-            }),
-            _ => {
-                eprintln!("raddle: {here} runs as usual, because RADDLE_REPLAY is of {there}");
-                Ok(())
+        let there = match (&schedule.check, running.belongs(schedule.check.as_ref())) {
+            (None, _) | (_, Belongs::Here) => {
+                checker.strategy = Strategy::Replay(schedule);
+                return Ok(());
             }
-        }
+            (Some(there), Belongs::Elsewhere) => {
+                let here = running.name.as_ref();
+                let here = here.map_or("a check without a name".to_owned(), ToString::to_string);
+                eprintln!("raddle: {here} runs as usual, because RADDLE_REPLAY is of {there}");
+                return Ok(());
+            }
+            (Some(there), Belongs::AnotherTest) => there,
+        };
+        let here = running.name.as_ref();
+        let here = here.map_or("another".to_owned(), ToString::to_string);
+        Err(BadVariable {
+            variable: "RADDLE_REPLAY",
+            problem: format!(
+                "the schedule is of {there}, and this is {here}; run that test alone: cargo test \
+                 {} -- --exact",
+                there.test
+            ),
+        })
     }
 }
 
@@ -224,7 +240,7 @@ mod tests {
             with("RADDLE_STRATEGY", "pct9"),
             Err(
                 "RADDLE_STRATEGY: unknown strategy `pct9`; there are: auto, exhaustive, random, \
-                 enumerate"
+                 enumerate, delay, and delay:3 for at most 3 delays"
                     .to_owned()
             )
         );

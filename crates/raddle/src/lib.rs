@@ -3,6 +3,8 @@
 #[cfg(test)]
 extern crate self as raddle;
 
+#[cfg(feature = "check")]
+mod auto;
 pub mod cell;
 #[cfg(feature = "check")]
 mod check_name;
@@ -13,10 +15,14 @@ mod checkpoint;
 #[cfg(feature = "check")]
 mod choose;
 #[cfg(feature = "check")]
+mod completeness;
+#[cfg(feature = "check")]
 mod crew;
 #[cfg(feature = "check")]
 mod environment;
 pub mod hint;
+#[cfg(feature = "check")]
+mod hints;
 #[cfg(feature = "check")]
 mod identity;
 #[cfg(feature = "check")]
@@ -46,12 +52,16 @@ mod saved;
 #[cfg(feature = "check")]
 mod shorten;
 #[cfg(feature = "check")]
+mod status;
+#[cfg(feature = "check")]
 mod substrate;
 pub mod sync;
 pub mod thread;
 #[cfg(test)]
 mod three_modes;
 pub mod time;
+#[cfg(feature = "check")]
+mod variable;
 #[cfg(feature = "check")]
 mod watchdog;
 #[cfg(feature = "check")]
@@ -75,7 +85,8 @@ pub use raddle_engine::schedule::{CheckName, Schedule, ScheduleError, ScheduleSt
 pub use raddle_macros::test;
 #[cfg(feature = "check")]
 pub use raddle_report::{
-    Failure, FailureKind, Guarantee, Place, Report, Search, Trace, TraceStep, TraceThread,
+    Completeness, Estimate, Failure, FailureKind, Guarantee, Place, Report, Search, Trace,
+    TraceStep, TraceThread, Unseen,
 };
 #[cfg(not(feature = "check"))]
 pub use std::thread_local;

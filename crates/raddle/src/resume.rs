@@ -9,7 +9,8 @@ use raddle_report::Failure;
 use crate::checkpoint::{Part, Resumed, Saving};
 use crate::crew::End;
 use crate::known;
-use crate::phases::{self, Budget};
+use crate::last_words::LastWords;
+use crate::phases::{Budget, sized_search};
 use crate::worker::{self, Worker};
 use crate::workers::Job;
 
@@ -48,8 +49,8 @@ impl SavedSearch {
         let done = saved.executions + saved.discarded;
         budget.executions = budget.executions.saturating_add(done);
         worker.context.with_exploration(|exploration| {
-            let search = phases::exhaustive(checker).idle();
-            exploration.world().set_strategy(Box::new(search));
+            let idle = sized_search(checker).idle().counting_from(saved.executions);
+            exploration.world().set_strategy(Box::new(idle));
             let tally = Tally::new(saved.executions, saved.discarded, saved.cut_short);
             exploration.absorb(tally);
         });
@@ -105,7 +106,13 @@ impl SavedSearch {
 fn failures(job: Job<'_>, known: &[(u64, String)]) -> Vec<Failure> {
     let again = |(execution, token): &(u64, String)| {
         let schedule = token.parse::<Schedule>().ok()?;
-        let mut failure = known::replay(job.checker, schedule, job.body, job.place)?;
+        let words = LastWords {
+            search: "replay".to_owned(),
+            check: schedule.check.clone(),
+            note: None,
+            saves: false,
+        };
+        let mut failure = known::replay(job.checker, schedule, words, job.body, job.place)?;
         failure.execution = *execution;
         failure.search = "exhaustive".to_owned();
         Some(failure)

@@ -4,16 +4,18 @@ use std::panic::Location;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use raddle_engine::strategy::Reductions;
+use raddle_engine::strategy::{Bound, Reductions};
 use raddle_engine::{CheckName, Execution, Exploration};
 use raddle_report::{Failure, FailureKind, Guarantee, Report};
 
+use crate::auto::Rest;
 use crate::checker::{Checker, Strategy};
 use crate::known;
 use crate::last_words::LastWords;
 use crate::phases::phases;
 use crate::resume::SavedSearch;
 use crate::saved;
+use crate::status::Status;
 use crate::substrate::{Context, install_hook, install_overflow_handler};
 use crate::watchdog;
 use crate::worker::Worker;
@@ -31,6 +33,24 @@ pub(crate) fn run(
     place: &'static Location<'static>,
     observer: Option<Observer<'_>>,
 ) -> Report {
+    let words = LastWords {
+        search: checker.strategy.to_string(),
+        check: name.clone(),
+        note: None,
+        saves: !checker.replays(),
+    };
+    run_saying(checker, name, words, body, place, observer)
+}
+
+/// As `run`, with these words should the process end.
+pub(crate) fn run_saying(
+    checker: &Checker,
+    name: Option<CheckName>,
+    words: LastWords,
+    body: &(dyn Fn() + Sync),
+    place: &'static Location<'static>,
+    observer: Option<Observer<'_>>,
+) -> Report {
     install_hook();
     install_overflow_handler();
     let start = Instant::now();
@@ -43,7 +63,8 @@ pub(crate) fn run(
         _ => Vec::new(),
     };
     let mut exploration = Exploration::new(first.take_strategy(), checker.limits());
-    if phases.peek().is_some() {
+    let mut rest = Rest::new(checker, start);
+    if phases.peek().is_some() || rest.is_some() {
         exploration.compare_classes();
     }
     let context = Context::new(exploration, checker.stack_size, checker.modelled);
@@ -64,10 +85,7 @@ pub(crate) fn run(
         report.set_classes(1, Guarantee::Sampled);
         return report;
     }
-    let words = Arc::new(LastWords {
-        search: checker.strategy.to_string(),
-        check: name.clone(),
-    });
+    let words = Arc::new(words);
     let job = Job {
         checker,
         body,
@@ -75,15 +93,20 @@ pub(crate) fn run(
         words: &words,
     };
     let search = SavedSearch::open(&mut worker, job, name.as_ref(), &mut first.budget);
-    worker.context.set_last_words(&words);
-    let progress = worker.context.progress();
-    let watch = watchdog::watch(progress, checker.watchdog, Arc::clone(&words));
+    let watch = watchdog::watch(&worker.context, checker.watchdog, &words);
     let saving = search.saving();
+    worker.status = Status::new(
+        checker.log,
+        name.as_ref().map(|name| name.test.clone()),
+        start,
+    );
     let (mut stopped, end) = workers::explore(&mut worker, job, &first, saving);
-    for mut phase in phases {
-        if stopped {
+    let estimate = worker.context.with_exploration(|e| e.estimate());
+    while !stopped {
+        let after = |rest: &mut Rest| rest.next(checker, worker.done());
+        let Some(mut phase) = phases.next().or_else(|| rest.as_mut().and_then(after)) else {
             break;
-        }
+        };
         worker.context.with_exploration(|exploration| {
             exploration.world().set_strategy(phase.take_strategy());
         });
@@ -94,6 +117,10 @@ pub(crate) fn run(
         worker.confirm(body, place);
     }
     drop(watch);
+    worker.status = None;
+    if let Some(estimate) = estimate {
+        worker.report.set_estimate(estimate.into());
+    }
     let mut report = finish(worker, name, start);
     report.elapsed += search.before();
     report
@@ -117,9 +144,15 @@ fn finish(worker: Worker<'_, '_>, name: Option<CheckName>, start: Instant) -> Re
             Strategy::Replay(_) => Guarantee::Replayed,
             _ if exploration.exhausted() && reduced => Guarantee::Reduced,
             _ if report.exhausted => Guarantee::Exhaustive,
-            _ => Guarantee::Sampled,
+            _ if reduced => Guarantee::Sampled,
+            _ => match exploration.bounded() {
+                Some(Bound::Preemptions(preemptions)) => Guarantee::Bounded { preemptions },
+                Some(Bound::Delays(delays)) => Guarantee::Delayed { delays },
+                None => Guarantee::Sampled,
+            },
         };
         report.set_classes(exploration.classes(), guarantee);
+        report.set_unseen(exploration.unseen().map(Into::into));
     });
     let dropped = context.dropped_stacks() + dropped_stacks;
     let name = match &checker.strategy {
@@ -163,13 +196,12 @@ fn finish(worker: Worker<'_, '_>, name: Option<CheckName>, start: Instant) -> Re
 }
 
 fn dropped_note(count: usize) -> String {
-    let threads = if count == 1 {
-        "thread was"
-    } else {
-        "threads were"
+    let (threads, them, their) = match count {
+        1 => ("1 thread was".to_owned(), "it", "its"),
+        count => (format!("{count} threads were"), "them", "their"),
     };
     format!(
-        "{count} {threads} left by dropping the stack without unwinding, because destructors or \
-         `catch_unwind` kept them from ending; their memory is not given back"
+        "{threads} left by dropping the stack without unwinding, because destructors or \
+         `catch_unwind` kept {them} from ending; {their} memory is not given back"
     )
 }

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use raddle_engine::{CheckName, Schedule};
 
@@ -87,6 +88,11 @@ pub(crate) fn program_fingerprint() -> &'static str {
     })
 }
 
+/// Whether the running program is one that `cargo test` runs.
+pub(crate) fn is_test() -> bool {
+    Program::running().is_test
+}
+
 /// A test's name as the name of a file or folder.
 pub(crate) fn file_name(test: &str) -> String {
     let keep = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ' ' | '#');
@@ -96,11 +102,21 @@ pub(crate) fn file_name(test: &str) -> String {
         .collect()
 }
 
+/// Others may read the file at the same time, or write it, so it is there as a whole or not at all.
 fn write(path: &Path, schedule: &Schedule) -> io::Result<()> {
+    static WRITTEN: AtomicU32 = AtomicU32::new(0);
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
     }
-    std::fs::write(path, schedule.to_string())
+    let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
+    let new = path.with_extension(format!("{}-{number}.new", std::process::id()));
+    let written = std::fs::write(&new, schedule.to_string());
+    let renamed = written.and_then(|()| std::fs::rename(&new, path));
+    if renamed.is_err() {
+        // What there is of it helps nobody.
+        let _ = std::fs::remove_file(&new);
+    }
+    renamed
 }
 
 /// The program that runs the check.

@@ -1,7 +1,10 @@
 //! One worker: runs executions and collects what is wrong with them.
 
+use std::collections::HashSet;
+use std::mem::{Discriminant, discriminant};
 use std::panic::Location;
 use std::sync::Arc;
+use std::time::Instant;
 
 use raddle_engine::check::Finding;
 use raddle_engine::check::leak;
@@ -11,11 +14,14 @@ use raddle_engine::strategy::Planned;
 use raddle_engine::{Ending, Execution, Exploration, SiteId, Tally, strategy};
 use raddle_report::{Failure, FailureKind, Report, Search};
 
+use crate::auto::{Done, Fit};
 use crate::checker::{Checker, Level, Strategy};
 use crate::checkpoint::Part;
 use crate::crew::{Crew, End};
-use crate::phases::{Budget, Clock};
-use crate::shorten::{Shortening, Signature, first_plan};
+use crate::hints::{self, Weak};
+use crate::phases::{Budget, Clock, Patience};
+use crate::shorten::{Cost, Shortening, Signature, first_plan};
+use crate::status::{Numbers, Status};
 use crate::substrate::{Context, run_execution};
 use crate::workers;
 
@@ -36,11 +42,17 @@ pub(crate) struct Worker<'a, 'o> {
     pub(crate) context: Context,
     pub(crate) report: Report,
     pub(crate) clock: Clock,
+    /// For all that is not looked at before every execution.
+    second_clock: Clock,
+    /// Says how far the check is.
+    pub(crate) status: Option<Status>,
     pub(crate) observer: Option<&'o (dyn Fn(&Execution) + Sync)>,
     /// Its place among several workers.
     pub(crate) seat: Option<Seat>,
     /// Failures as they were found.
     pub(crate) seen: Vec<(FailureKind, String)>,
+    /// Classes of executions that failed, and how.
+    failed: HashSet<(u64, Discriminant<FailureKind>)>,
     /// Places where threads take locks in different orders.
     pub(crate) suspects: Vec<Vec<SiteId>>,
     /// A failure that was just added to the report.
@@ -71,7 +83,8 @@ impl Seat {
 pub(crate) struct Found {
     signature: Signature,
     plan: Vec<Planned>,
-    cost: (usize, usize),
+    cost: Cost,
+    weak: Vec<Weak>,
 }
 
 impl<'a> Worker<'a, '_> {
@@ -82,9 +95,12 @@ impl<'a> Worker<'a, '_> {
             context,
             report: Report::new(Search::new(checker.strategy.to_string(), checker.seed)),
             clock: Clock::new(),
+            second_clock: Clock::new(),
+            status: None,
             observer: None,
             seat: None,
             seen: Vec::new(),
+            failed: HashSet::new(),
             suspects: Vec::new(),
             found: None,
             dropped_stacks: 0,
@@ -105,11 +121,22 @@ impl<'a> Worker<'a, '_> {
         budget: &Budget,
         name: &'static str,
     ) -> bool {
+        let mut fit = Fit::new(Instant::now());
+        let before = self.context.with_exploration(|e| e.executions());
+        if let Some(status) = &mut self.status {
+            status.begin(before);
+        }
         loop {
-            let runs = self
-                .context
-                .with_exploration(|e| e.executions() + e.discarded());
+            let counts_attempts = !self.checker.replays();
+            let runs = self.context.with_exploration(|e| {
+                let attempts = if counts_attempts { e.attempts() } else { 0 };
+                e.executions() + e.discarded() + attempts
+            });
             if runs >= budget.executions || self.clock.is_past(budget.until) {
+                self.tell_all(End::Budget);
+                return false;
+            }
+            if self.has_enough(&mut fit, budget, runs, name) {
                 self.tell_all(End::Budget);
                 return false;
             }
@@ -132,10 +159,12 @@ impl<'a> Worker<'a, '_> {
             let mut finding = self
                 .context
                 .with_exploration(|exploration| exploration.finish());
+            let counts = self
+                .context
+                .with_exploration(|e| !e.retried() && !e.sampled());
             if let Some(observer) = self.observer
-                && self
-                    .context
-                    .with_exploration(|e| *e.ending() != Ending::Discarded && !e.retried())
+                && counts
+                && (self.context).with_exploration(|e| *e.ending() != Ending::Discarded)
             {
                 self.context
                     .with_execution(|execution, _| observer(execution));
@@ -143,9 +172,11 @@ impl<'a> Worker<'a, '_> {
             if finding.is_none() {
                 finding = self.context.sweep().map(Finding::Panic);
             }
+            if !counts {
+                self.give_back();
+            }
             if self.context.with_exploration(|e| e.retried()) {
                 self.context.clean_up();
-                self.give_back();
                 continue;
             }
             let mut over = finding.is_some();
@@ -171,6 +202,66 @@ impl<'a> Worker<'a, '_> {
             }
             self.pause();
         }
+    }
+
+    /// Whether the phase has come far enough, or will not come far enough; says how far it is. Only
+    /// the first worker looks.
+    #[inline]
+    fn has_enough(
+        &mut self,
+        fit: &mut Fit,
+        budget: &Budget,
+        runs: u64,
+        name: &'static str,
+    ) -> bool {
+        let seat = self.seat.as_ref();
+        if seat.is_some_and(|seat| seat.number > 0) {
+            return false;
+        }
+        let runs = seat.map_or(runs, |seat| seat.crew.executions().max(runs));
+        let estimate = |context: &Context| context.with_exploration(|e| e.estimate());
+        if let Some(status) = &mut self.status
+            && status.is_due()
+        {
+            status.say(Numbers {
+                name,
+                done: runs,
+                estimate: estimate(&self.context),
+                until: budget.until,
+            });
+        }
+        let is_time = self.second_clock.is_past(Some(fit.start));
+        match budget.patience {
+            Patience::UntilEstimate => return estimate(&self.context).is_some(),
+            Patience::Whole if !is_time => return false,
+            Patience::Whole | Patience::WhileItFits => {}
+        }
+        let estimate = estimate(&self.context);
+        if !is_time && fit.is_settled(budget, runs, estimate) {
+            return false;
+        }
+        let done = Done {
+            runs,
+            estimate,
+            now: Instant::now(),
+        };
+        if let Some(samples) = fit.wants_estimate(done) {
+            self.context.with_exploration(|exploration| {
+                if let Some(search) = exploration.world().exhaustive() {
+                    search.sample_now(samples);
+                }
+            });
+        }
+        budget.patience == Patience::WhileItFits && fit.gives_up(budget, done)
+    }
+
+    /// How far the check has come.
+    pub(crate) fn done(&self) -> Done {
+        self.context.with_exploration(|e| Done {
+            runs: e.executions() + e.discarded() + e.attempts(),
+            estimate: e.estimate(),
+            now: Instant::now(),
+        })
     }
 
     /// What several workers have to see to between two executions.
@@ -226,34 +317,55 @@ impl<'a> Worker<'a, '_> {
             return None;
         }
         let signature = Signature::of(finding, &self.context)?;
-        let first = |execution: &Execution, _| first_plan(execution);
-        let (plan, cost) = self.context.with_execution(first)?;
+        let first = |execution: &Execution, _| {
+            let (plan, cost) = first_plan(execution)?;
+            Some((plan, cost, hints::weak_places(execution)))
+        };
+        let (plan, cost, weak) = self.context.with_execution(first)?;
         Some(Found {
             signature,
             plan,
             cost,
+            weak,
         })
     }
 
-    /// Tells the failure that was just added in fewer steps, if that can be done.
+    /// Tells the failure that was just added in fewer steps, if that can be done, and what would mend
+    /// it if an ordering is too weak.
     fn shorten(&mut self, body: &(dyn Fn() + Sync), place: &'static Location<'static>) {
         let Some(Found {
             signature,
             plan,
             cost,
+            weak,
         }) = self.found.take()
         else {
             return;
         };
-        let shortening = Shortening::new(self.checker, body, place, signature);
-        let shorter = shortening.run(plan, cost);
-        let Some(shorter) = shorter else { return };
+        let shortening = Shortening::new(self.checker, body, place, signature.clone());
+        let words = self.context.last_words();
+        let watch = words.map(|words| shortening.watch(self.checker.watchdog, words));
+        let (shorter, (stale, ..)) = shortening.run(plan, cost);
+        drop(watch);
+        let hint = match stale {
+            0 => None,
+            _ => hints::find(self.checker, body, place, &self.context, &signature, &weak),
+        };
+        if shorter.is_none() && hint.is_none() {
+            return;
+        }
         let Some(mut failure) = self.report.failures.pop() else {
             return;
         };
-        failure.message = shorter.message;
-        failure.schedule = shorter.schedule;
-        failure.trace = shorter.trace;
+        if let Some(shorter) = shorter {
+            failure.message = shorter.message;
+            failure.schedule = shorter.schedule;
+            failure.trace = shorter.trace;
+        }
+        if let Some(hint) = hint {
+            failure.message += "\n";
+            failure.message += &hint;
+        }
         // Two failures may come to the same.
         let same = |other: &Failure| other.kind == failure.kind && other.message == failure.message;
         if !self.report.failures.iter().any(same) {
@@ -274,7 +386,9 @@ impl<'a> Worker<'a, '_> {
             });
             let budget = Budget {
                 executions,
+                of_all: executions,
                 until: None,
+                patience: Patience::Whole,
             };
             if self.explore(body, place, &budget, "directed") {
                 break;
@@ -350,12 +464,22 @@ impl<'a> Worker<'a, '_> {
         failure
     }
 
+    /// Whether an execution of the same class has failed like this before. It may have been told in
+    /// another order.
+    fn failed_before(&mut self, kind: FailureKind) -> bool {
+        let class = self.context.with_exploration(|exploration| {
+            let is_whole = matches!(exploration.ending(), Ending::Complete | Ending::Deadlock);
+            is_whole.then(|| exploration.execution().fingerprint())
+        });
+        class.is_some_and(|class| !self.failed.insert((class, discriminant(&kind))))
+    }
+
     /// Adds a failure to the report; whether the check is over with it.
     #[cold]
     fn add_failure(&mut self, finding: &Finding, name: &'static str) -> bool {
         let failure = self.named_failure(finding, name);
         let key = failure.gist();
-        let known = self.seen.contains(&key);
+        let known = self.failed_before(failure.kind) || self.seen.contains(&key);
         if !known {
             self.seen.push(key);
             self.report.failures.push(failure);

@@ -7,8 +7,8 @@ use std::panic::{Location, resume_unwind};
 use std::sync::Arc;
 
 use raddle_engine::frontier::Item;
-use raddle_engine::strategy::{Exhaustive, Random};
-use raddle_engine::{Exploration, SiteId, Tally};
+use raddle_engine::strategy::{Exhaustive, Random, Reach};
+use raddle_engine::{Exploration, SiteId, Strategy, Tally};
 use raddle_report::{Failure, Report};
 
 use crate::checker::Checker;
@@ -36,6 +36,7 @@ struct Harvest {
     suspects: Vec<Vec<SiteId>>,
     dropped_stacks: usize,
     left: Vec<Item>,
+    reach: Reach,
 }
 
 /// Runs a phase whose strategy the worker has; whether the whole check is over. Why it has ended is
@@ -46,7 +47,12 @@ pub(crate) fn explore<'a>(
     phase: &Phase,
     saving: Option<&Arc<Saving>>,
 ) -> (bool, Option<End>) {
-    let Phase { name, helpers, .. } = *phase;
+    let Phase {
+        name,
+        helpers,
+        preemptions,
+        ..
+    } = *phase;
     let size = match helpers {
         Helpers::Nobody => 1,
         Helpers::Share | Helpers::Sample => job.checker.workers,
@@ -74,7 +80,7 @@ pub(crate) fn explore<'a>(
     };
     let budget = |executions| Budget {
         executions,
-        until: phase.budget.until,
+        ..phase.budget
     };
     let own = budget(match is_shared {
         true => u64::MAX,
@@ -90,7 +96,8 @@ pub(crate) fn explore<'a>(
                 let thread = std::thread::Builder::new().name(format!("raddle worker {number}"));
                 let run = move || {
                     let stop = StopOnPanic(&crew);
-                    let mut helper = helper(job, helpers, compares, &crew, number);
+                    let strategy = strategy(job.checker, helpers, preemptions, number);
+                    let mut helper = helper(job, strategy, compares, &crew, number);
                     helper.observer = observer;
                     let harvest = harvest(helper, job, &budget, name);
                     drop(stop);
@@ -135,19 +142,32 @@ impl Drop for StopOnPanic<'_> {
     }
 }
 
+/// What a helper does.
+fn strategy(
+    checker: &Checker,
+    helpers: Helpers,
+    preemptions: Option<u32>,
+    number: usize,
+) -> Box<dyn Strategy> {
+    let search = || match preemptions {
+        Some(preemptions) => phases::exhaustive(checker).bounded(preemptions).idle(),
+        None => phases::exhaustive(checker).idle(),
+    };
+    match helpers {
+        Helpers::Sample => Box::new(Random::new(seed(checker.seed, number))),
+        _ => Box::new(search()),
+    }
+}
+
 /// A worker that helps with one phase.
 fn helper<'a, 'o>(
     job: Job<'a>,
-    helpers: Helpers,
+    strategy: Box<dyn Strategy>,
     compares: bool,
     crew: &Arc<Crew>,
     number: usize,
 ) -> Worker<'a, 'o> {
     let checker = job.checker;
-    let strategy: Box<dyn raddle_engine::Strategy> = match helpers {
-        Helpers::Sample => Box::new(Random::new(seed(checker.seed, number))),
-        _ => Box::new(phases::exhaustive(checker).idle()),
-    };
     let mut exploration = Exploration::new(strategy, checker.limits());
     if compares {
         exploration.compare_classes();
@@ -179,16 +199,17 @@ fn harvest(
     budget: &Budget,
     name: &'static str,
 ) -> Harvest {
-    let progress = worker.context.progress();
-    let watch = watchdog::watch(progress, job.checker.watchdog, Arc::clone(job.words));
+    let watch = watchdog::watch(&worker.context, job.checker.watchdog, job.words);
     worker.explore(job.body, job.place, budget, name);
     drop(watch);
-    let left = worker.context.with_exploration(|exploration| {
+    let (left, reach) = worker.context.with_exploration(|exploration| {
         let search = exploration.world().exhaustive();
-        search.map(Exhaustive::give_all).unwrap_or_default()
+        let all = |search: &mut Exhaustive| (search.give_all(), search.reach());
+        search.map(all).unwrap_or_default()
     });
     Harvest {
         left,
+        reach,
         report: worker.report,
         suspects: worker.suspects,
         dropped_stacks: worker.context.dropped_stacks(),
@@ -202,6 +223,11 @@ impl Worker<'_, '_> {
         self.context
             .with_exploration(|exploration| exploration.absorb(harvest.tally));
         self.take_over(harvest.left);
+        self.context.with_exploration(|exploration| {
+            if let Some(search) = exploration.world().exhaustive() {
+                search.reached(harvest.reach);
+            }
+        });
         merge(&mut self.report.failures, harvest.report.failures);
         merge(&mut self.report.warnings, harvest.report.warnings);
         self.seen = self.report.failures.iter().map(Failure::gist).collect();

@@ -131,7 +131,7 @@ tables! {
         "leave" => Leave,
     }
     condvar::Call {
-        "wait" => Wait { spurious },
+        "wait" => Wait { spurious, looked },
         "wake" => Wake { timeout },
         "notify-one" => NotifyOne,
         "notify-all" => NotifyAll,

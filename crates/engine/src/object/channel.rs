@@ -118,6 +118,11 @@ impl Request for Call {
             _ => None,
         }
     }
+
+    fn changed_nothing(self, reply: Reply) -> bool {
+        let tries = matches!(self, Call::TrySend | Call::TryReceive);
+        tries && matches!(Answer::of(reply), Answer::Nobody | Answer::Disconnected)
+    }
 }
 
 impl Channel {

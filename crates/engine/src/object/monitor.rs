@@ -65,6 +65,10 @@ impl Request for Call {
     fn gives_back(self) -> bool {
         self == Call::Exit
     }
+
+    fn changed_nothing(self, _reply: Reply) -> bool {
+        matches!(self, Call::Waiting(_))
+    }
 }
 
 impl Monitor {

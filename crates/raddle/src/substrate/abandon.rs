@@ -86,6 +86,10 @@ impl Context {
         place: &'static Location<'static>,
         operation: Operation,
     ) -> Reply {
+        self.apart(|| self.protect(place, operation))
+    }
+
+    fn protect(&self, place: &'static Location<'static>, operation: Operation) -> Reply {
         let site = self.site(place);
         if !self.stopped.get() {
             let thread = self.thread.get();

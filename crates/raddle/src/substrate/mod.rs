@@ -16,6 +16,7 @@ mod panics;
 mod parking;
 mod progress;
 mod sites;
+mod spin;
 pub(crate) mod statics;
 mod sweep;
 mod things;
@@ -93,6 +94,8 @@ pub(crate) struct Context {
     stamp: Cell<u64>,
     stamps: RefCell<Stamps>,
     sites: RefCell<Sites>,
+    /// To find loops that wait.
+    watch: spin::Watch,
     locations: RefCell<Things>,
     objects: RefCell<Things>,
     statics: RefCell<statics::Statics>,
@@ -121,6 +124,7 @@ impl Context {
             stamp: Cell::new(0),
             stamps: RefCell::new(Stamps::new()),
             sites: RefCell::new(Sites::new(Arc::default())),
+            watch: spin::Watch::default(),
             locations: RefCell::default(),
             objects: RefCell::default(),
             statics: RefCell::default(),
@@ -175,6 +179,11 @@ impl Context {
         self.last_words.get_or_init(|| Arc::clone(words));
     }
 
+    /// What to say then.
+    pub(crate) fn last_words(&self) -> Option<&Arc<LastWords>> {
+        self.last_words.get()
+    }
+
     /// The modelled thread that calls.
     pub(crate) fn thread(&self) -> ThreadId {
         self.thread.get()
@@ -208,15 +217,28 @@ impl Context {
         place: &'static Location<'static>,
         operation: impl FnOnce(&mut World) -> Operation,
     ) -> Reply {
-        let thread = self.thread.get();
-        if self.stopped.get() {
-            return self.perform_after_stop(place, operation);
+        if self.watch.performs_apart() {
+            return self.perform_apart(place, operation);
         }
+        let request =
+            |world: &mut World, thread, operation, site| world.request(thread, operation, site);
+        self.perform_by(place, operation, request)
+    }
+
+    /// As [`Context::perform`] while the execution goes on, with another way to ask for it.
+    #[inline(always)]
+    fn perform_by(
+        &self,
+        place: &'static Location<'static>,
+        operation: impl FnOnce(&mut World) -> Operation,
+        request: impl FnOnce(&mut World, ThreadId, Operation, SiteId) -> Step,
+    ) -> Reply {
+        let thread = self.thread.get();
         let site = self.site(place);
         let mut exploration = self.exploration.borrow_mut();
         let world = exploration.world();
         let operation = operation(world);
-        let step = world.request(thread, operation, site);
+        let step = request(world, thread, operation, site);
         if step == Step::Run(thread) {
             self.progress.beat();
             return world.reply(thread);
@@ -345,6 +367,14 @@ impl Names for Context {
 
     fn location_label(&self, index: usize) -> Option<String> {
         self.locations.borrow().label_of(index)
+    }
+
+    fn object_variable(&self, index: usize) -> Option<String> {
+        self.objects.borrow().variable_of(index)
+    }
+
+    fn location_variable(&self, index: usize) -> Option<String> {
+        self.locations.borrow().variable_of(index)
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
 
 use raddle_engine::object::{self, Object, rwlock::Call};
-use raddle_engine::{Grant, Operation, Reply};
+use raddle_engine::{Grant, Operation, Reply, World};
 
 use super::mutex::or_poisoned;
 use crate::identity::Identity;
@@ -300,13 +300,17 @@ fn taken<G>(result: TryLockResult<G>) -> Option<G> {
 
 impl Lock {
     fn call(&self, context: &Context, place: &'static Location<'static>, call: Call) -> Reply {
-        context.perform(place, |world| {
+        let operation = |world: &mut World| {
             let object = context.object(world, &self.identity, self.made, || self.state());
             Operation::Call {
                 object,
                 call: object::Call::RwLock(call),
             }
-        })
+        };
+        match call {
+            Call::TryRead | Call::TryWrite | Call::IsPoisoned => context.observe(place, operation),
+            _ => context.perform(place, operation),
+        }
     }
 
     /// What an execution starts with.

@@ -224,6 +224,34 @@ impl Frame {
         }
     }
 
+    /// Makes this what a revisit leaves of `parent`, with nothing chosen in it yet.
+    pub(super) fn revisit(
+        &mut self,
+        parent: &Frame,
+        receive: EventId,
+        send: EventId,
+        companions: Option<u32>,
+    ) {
+        self.branches.clear();
+        let of_group;
+        let prefix = match companions {
+            None => parent.graph.causal(send),
+            Some(companions) => {
+                of_group = parent.graph.prefix_of_group(receive, send, companions);
+                &of_group
+            }
+        };
+        self.graph.restrict(&parent.graph, receive, prefix);
+        self.keep_steps(parent, receive, prefix);
+        let stamp = self.graph.node(receive).stamp;
+        let writes = self.graph.node(send).kind.writes().is_some();
+        self.take_send(receive, send);
+        self.revisited = writes.then_some((receive, send));
+        if self.in_order {
+            self.run_last(stamp);
+        }
+    }
+
     /// In a graph just restricted for it: the receive takes the send, in every way it can.
     pub(super) fn take_send(&mut self, receive: EventId, send: EventId) {
         let graph = &mut self.graph;

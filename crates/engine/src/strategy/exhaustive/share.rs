@@ -4,6 +4,14 @@ use super::Exhaustive;
 use super::frame::Frame;
 use super::item::Item;
 
+/// How far a bounded search goes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Reach {
+    left_out: bool,
+    weakened: bool,
+    weakened_late: bool,
+}
+
 impl Exhaustive {
     /// The same search with nothing to run until it takes over something.
     pub fn idle(self) -> Self {
@@ -13,8 +21,39 @@ impl Exhaustive {
         }
     }
 
+    /// The same search, with so many classes that were run before.
+    pub fn counting_from(self, classes: u64) -> Self {
+        Exhaustive {
+            counted: classes,
+            ..self
+        }
+    }
+
+    /// What it knows of how far its bound goes.
+    pub fn reach(&self) -> Reach {
+        Reach {
+            left_out: self.left_out,
+            weakened: self.weakened,
+            weakened_late: self.weakened_late,
+        }
+    }
+
+    /// Another part of the same search has gone so far.
+    pub fn reached(&mut self, other: Reach) {
+        let late = |one: Reach, other: Reach| one.left_out && !one.weakened && other.weakened;
+        let one = self.reach();
+        self.weakened_late |= other.weakened_late || late(one, other) || late(other, one);
+        self.weakened |= other.weakened;
+        self.left_out |= other.left_out;
+    }
+
     /// Takes over a part of another search. Only between two executions.
     pub fn take(&mut self, item: Item) {
+        if self.position > 0
+            && let Some(sampler) = &mut self.sampler
+        {
+            sampler.stop();
+        }
         let mut frame = item.0;
         frame.graph.reductions = self.reductions;
         self.started = true;
@@ -22,8 +61,14 @@ impl Exhaustive {
     }
 
     /// Gives away the oldest branches, which tend to have most behind them, and keeps at least one.
-    /// Only between two executions.
+    /// Only between two executions. Nothing is given away before the search has estimated how large
+    /// it is, if it does so.
     pub fn give(&mut self) -> Option<Item> {
+        match &mut self.sampler {
+            Some(sampler) if sampler.is_pending() => return None,
+            Some(sampler) => sampler.stop(),
+            None => {}
+        }
         let mut with_branches = (0..self.frames.len()).filter(|&index| self.has_branches(index));
         let oldest = with_branches.next()?;
         let has_more = with_branches.next().is_some();

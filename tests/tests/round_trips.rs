@@ -15,17 +15,19 @@ use support::{Newcomer, builds, finish, workspace};
 
 /// Programs of the gallery, with what to run; without those that have no schedule to replay
 /// (`nondeterminism`) or begin with one (`schedule`).
-const GALLERY: [(&str, &str); 10] = [
+const GALLERY: [(&str, &str); 12] = [
     ("panic", "lost_update"),
     ("poison", "poisoned"),
     ("deadlock", "dinner"),
     ("lost_wakeup", "ready"),
     ("thread_outlives", "forgotten"),
-    ("limit", "waits_in_a_loop"),
+    ("livelock", "after_you"),
+    ("limit", "counts_in_a_loop"),
     ("stack", "recursion"),
     ("hang", "takes_a_lock_of_std_twice"),
     ("lock_order", "one_after_the_other"),
     ("leak", "sends_too_much"),
+    ("weak_memory", "published"),
 ];
 
 /// What is inserted, with a line that raddle does not see.

@@ -245,7 +245,7 @@ impl<'a> Worker<'a, '_> {
             estimate,
             now: Instant::now(),
         };
-        if let Some(samples) = fit.wants_estimate(done) {
+        if let Some(samples) = fit.wants_estimate(budget, done) {
             self.context.with_exploration(|exploration| {
                 if let Some(search) = exploration.world().exhaustive() {
                     search.sample_now(samples);

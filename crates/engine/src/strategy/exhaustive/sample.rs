@@ -38,6 +38,10 @@ const SHARE: u64 = 16;
 const DESCENTS: usize = 10;
 /// In the first round, which is for learning what sizes there are.
 const FIRST_DESCENTS: usize = 4;
+/// A tree that takes no more runs than this is not worth sampling.
+const SMALL: u64 = 2_000;
+/// A generation that wide is never thinned.
+const EVERYTHING: usize = usize::MAX;
 /// An interval this narrow is good enough, as a part of what it is about.
 const PRECISE: f64 = 0.1;
 /// What samples the tree of a search, and what it has found out.
@@ -180,7 +184,7 @@ impl Exhaustive {
                 break;
             }
             if descent.is_over() {
-                let goes_on = sampler.end_descent(self.counted);
+                let goes_on = sampler.end_descent(self.counted, self.started);
                 self.sampler = Some(sampler);
                 if goes_on {
                     self.begin_descent();
@@ -208,7 +212,7 @@ impl Exhaustive {
 
 impl Sampler {
     /// Takes stock of a descent; whether another one follows.
-    fn end_descent(&mut self, counted: u64) -> bool {
+    fn end_descent(&mut self, counted: u64, started: bool) -> bool {
         let Some(round) = &mut self.going_on else {
             return false;
         };
@@ -238,9 +242,20 @@ impl Sampler {
         let (mean, low, high) = interval(&round.totals, finest);
         let next = 2 * cost * DESCENTS as u64 / wanted as u64;
         let may_use = self.settings.runs.max(counted / SHARE);
-        let goes_on = high - low > PRECISE * mean && self.samples - round.first + next <= may_use;
+        let used = self.samples - round.first;
+        let most_runs = round.runs / round.totals.len() as f64 * (high / mean.max(1.0)).max(1.0);
+        let is_small = most_runs <= may_use.saturating_sub(used).min(SMALL) as f64;
+        let is_precise = high - low <= PRECISE * mean;
+        // What is small is run completely, unless the search is about to do that.
+        let goes_on = match is_small {
+            true => !exact && !started,
+            false => !is_precise && used + next <= may_use,
+        };
         if goes_on {
-            round.width *= 2;
+            round.width = match is_small {
+                true => EVERYTHING,
+                false => round.width * 2,
+            };
             round.totals.clear();
             (round.runs, round.branches) = (0.0, 0.0);
             round.before = self.samples;

@@ -468,7 +468,10 @@ impl<'a> Worker<'a, '_> {
     /// another order.
     fn failed_before(&mut self, kind: FailureKind) -> bool {
         let class = self.context.with_exploration(|exploration| {
-            let is_whole = matches!(exploration.ending(), Ending::Complete | Ending::Deadlock);
+            let is_whole = matches!(
+                exploration.ending(),
+                Ending::Complete | Ending::Deadlock | Ending::Livelock
+            );
             is_whole.then(|| exploration.execution().fingerprint())
         });
         class.is_some_and(|class| !self.failed.insert((class, discriminant(&kind))))

@@ -63,10 +63,11 @@ pub(super) struct Sampler {
 #[derive(Debug)]
 struct Round {
     width: usize,
-    /// What each descent counted.
+    /// How many classes each descent counted.
     totals: Vec<f64>,
-    /// How many runs all of them counted, and how many branches.
-    runs: f64,
+    /// How many runs each of them counted.
+    runs: Vec<f64>,
+    /// How many branches all of them counted.
     branches: f64,
     /// How many runs there were before this round, and before the first.
     before: u64,
@@ -131,7 +132,7 @@ impl Exhaustive {
             sampler.going_on = Some(Round {
                 width: 1,
                 totals: Vec::new(),
-                runs: 0.0,
+                runs: Vec::new(),
                 branches: 0.0,
                 before: sampler.samples,
                 first: sampler.samples,
@@ -221,10 +222,11 @@ impl Sampler {
         let exact = !descent.thinned;
         if exact {
             round.totals.clear();
-            (round.runs, round.branches) = (0.0, 0.0);
+            round.runs.clear();
+            round.branches = 0.0;
         }
         round.totals.push(descent.total);
-        round.runs += descent.runs;
+        round.runs.push(descent.runs);
         round.branches += descent.branches;
         let wanted = match round.width {
             1 => FIRST_DESCENTS,
@@ -243,7 +245,7 @@ impl Sampler {
         let next = 2 * cost * DESCENTS as u64 / wanted as u64;
         let may_use = self.settings.runs.max(counted / SHARE);
         let used = self.samples - round.first;
-        let most_runs = round.runs / round.totals.len() as f64 * (high / mean.max(1.0)).max(1.0);
+        let (runs, _, most_runs) = interval(&round.runs, finest);
         let is_small = most_runs <= may_use.saturating_sub(used).min(SMALL) as f64;
         let is_precise = high - low <= PRECISE * mean;
         // What is small is run completely, unless the search is about to do that.
@@ -257,7 +259,8 @@ impl Sampler {
                 false => round.width * 2,
             };
             round.totals.clear();
-            (round.runs, round.branches) = (0.0, 0.0);
+            round.runs.clear();
+            round.branches = 0.0;
             round.before = self.samples;
         } else {
             let count = round.totals.len() as f64;
@@ -266,7 +269,7 @@ impl Sampler {
                 classes: whole(mean),
                 low: whole(low),
                 high: whole(high),
-                runs: whole(round.runs / count),
+                runs: whole(runs),
                 branches: (round.branches / count).round() as u64,
                 tried: self.tried,
                 samples: self.samples,

@@ -132,13 +132,13 @@ impl Exploration {
     pub fn finish(&mut self) -> Option<Finding> {
         self.world.finish();
         self.retried = self.world.strategy().retries();
+        self.sampled = self.world.strategy().samples();
         if self.retried {
-            self.attempts += 1;
+            self.attempts += u64::from(!self.sampled);
             return None;
         }
         let (execution, ending) = self.world.finished();
         let finding = check::check(execution, ending, self.limits.max_events);
-        self.sampled = self.world.strategy().samples();
         if self.sampled {
             return finding;
         }

@@ -12,7 +12,8 @@ use raddle_engine::{Estimate, strategy};
 use crate::checker::{Checker, Strategy};
 use crate::phases::{Budget, Helpers, Patience, Phase, boxed, exhaustive, whole_budget};
 
-/// A search that has run for so long is estimated, however few executions it has run.
+/// A search that has run for so long, or for a fiftieth of its time if that is longer, is estimated,
+/// however few executions it has run.
 const SOON: Duration = Duration::from_millis(200);
 /// So many runs at least are for an estimate.
 const FEW: u64 = 50;
@@ -51,8 +52,11 @@ impl Fit {
     }
 
     /// How many runs to use for an estimate now, if it should not wait any longer.
-    pub(crate) fn wants_estimate(&mut self, done: Done) -> Option<u64> {
-        let is_time = !self.asked && done.estimate.is_none() && done.now >= self.start + SOON;
+    pub(crate) fn wants_estimate(&mut self, budget: &Budget, done: Done) -> Option<u64> {
+        let whole =
+            (budget.until).map_or(SOON, |until| until.saturating_duration_since(self.start));
+        let soon = self.start + SOON.max(whole / 50);
+        let is_time = !self.asked && done.estimate.is_none() && done.now >= soon;
         self.asked |= is_time;
         is_time.then_some(done.runs.clamp(FEW, crate::phases::SOON))
     }

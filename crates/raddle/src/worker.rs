@@ -245,7 +245,7 @@ impl<'a> Worker<'a, '_> {
             estimate,
             now: Instant::now(),
         };
-        if let Some(samples) = fit.wants_estimate(done) {
+        if let Some(samples) = fit.wants_estimate(budget, done) {
             self.context.with_exploration(|exploration| {
                 if let Some(search) = exploration.world().exhaustive() {
                     search.sample_now(samples);
@@ -476,7 +476,10 @@ impl<'a> Worker<'a, '_> {
     /// another order.
     fn failed_before(&mut self, kind: FailureKind) -> bool {
         let class = self.context.with_exploration(|exploration| {
-            let is_whole = matches!(exploration.ending(), Ending::Complete | Ending::Deadlock);
+            let is_whole = matches!(
+                exploration.ending(),
+                Ending::Complete | Ending::Deadlock | Ending::Livelock
+            );
             is_whole.then(|| exploration.execution().fingerprint())
         });
         class.is_some_and(|class| !self.failed.insert((class, discriminant(&kind))))

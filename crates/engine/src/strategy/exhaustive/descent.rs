@@ -96,7 +96,10 @@ impl Descent {
         }
         let mut drawn: Vec<_> = children.iter().map(|_| Some(1.0)).collect();
         let memory = self.parents.iter().any(|it| it.frame.graph.memory > 0);
-        let width = if memory { width * DRAWN } else { width };
+        let width = match memory {
+            true => width.saturating_mul(DRAWN),
+            false => width,
+        };
         if children.len() > width {
             self.thinned = true;
             children.sort_by(|one, other| one.3.total_cmp(&other.3));

@@ -38,6 +38,10 @@ const SHARE: u64 = 16;
 const DESCENTS: usize = 10;
 /// In the first round, which is for learning what sizes there are.
 const FIRST_DESCENTS: usize = 4;
+/// A tree that takes no more runs than this is not worth sampling.
+const SMALL: u64 = 2_000;
+/// A generation that wide is never thinned.
+const EVERYTHING: usize = usize::MAX;
 /// An interval this narrow is good enough, as a part of what it is about.
 const PRECISE: f64 = 0.1;
 /// What samples the tree of a search, and what it has found out.
@@ -59,10 +63,11 @@ pub(super) struct Sampler {
 #[derive(Debug)]
 struct Round {
     width: usize,
-    /// What each descent counted.
+    /// How many classes each descent counted.
     totals: Vec<f64>,
-    /// How many runs all of them counted, and how many branches.
-    runs: f64,
+    /// How many runs each of them counted.
+    runs: Vec<f64>,
+    /// How many branches all of them counted.
     branches: f64,
     /// How many runs there were before this round, and before the first.
     before: u64,
@@ -127,7 +132,7 @@ impl Exhaustive {
             sampler.going_on = Some(Round {
                 width: 1,
                 totals: Vec::new(),
-                runs: 0.0,
+                runs: Vec::new(),
                 branches: 0.0,
                 before: sampler.samples,
                 first: sampler.samples,
@@ -180,7 +185,7 @@ impl Exhaustive {
                 break;
             }
             if descent.is_over() {
-                let goes_on = sampler.end_descent(self.counted);
+                let goes_on = sampler.end_descent(self.counted, self.started);
                 self.sampler = Some(sampler);
                 if goes_on {
                     self.begin_descent();
@@ -208,7 +213,7 @@ impl Exhaustive {
 
 impl Sampler {
     /// Takes stock of a descent; whether another one follows.
-    fn end_descent(&mut self, counted: u64) -> bool {
+    fn end_descent(&mut self, counted: u64, started: bool) -> bool {
         let Some(round) = &mut self.going_on else {
             return false;
         };
@@ -217,10 +222,11 @@ impl Sampler {
         let exact = !descent.thinned;
         if exact {
             round.totals.clear();
-            (round.runs, round.branches) = (0.0, 0.0);
+            round.runs.clear();
+            round.branches = 0.0;
         }
         round.totals.push(descent.total);
-        round.runs += descent.runs;
+        round.runs.push(descent.runs);
         round.branches += descent.branches;
         let wanted = match round.width {
             1 => FIRST_DESCENTS,
@@ -238,11 +244,23 @@ impl Sampler {
         let (mean, low, high) = interval(&round.totals, finest);
         let next = 2 * cost * DESCENTS as u64 / wanted as u64;
         let may_use = self.settings.runs.max(counted / SHARE);
-        let goes_on = high - low > PRECISE * mean && self.samples - round.first + next <= may_use;
+        let used = self.samples - round.first;
+        let (runs, _, most_runs) = interval(&round.runs, finest);
+        let is_small = most_runs <= may_use.saturating_sub(used).min(SMALL) as f64;
+        let is_precise = high - low <= PRECISE * mean;
+        // What is small is run completely, unless the search is about to do that.
+        let goes_on = match is_small {
+            true => !exact && !started,
+            false => !is_precise && used + next <= may_use,
+        };
         if goes_on {
-            round.width *= 2;
+            round.width = match is_small {
+                true => EVERYTHING,
+                false => round.width * 2,
+            };
             round.totals.clear();
-            (round.runs, round.branches) = (0.0, 0.0);
+            round.runs.clear();
+            round.branches = 0.0;
             round.before = self.samples;
         } else {
             let count = round.totals.len() as f64;
@@ -251,7 +269,7 @@ impl Sampler {
                 classes: whole(mean),
                 low: whole(low),
                 high: whole(high),
-                runs: whole(round.runs / count),
+                runs: whole(runs),
                 branches: (round.branches / count).round() as u64,
                 tried: self.tried,
                 samples: self.samples,

@@ -303,6 +303,7 @@ impl Views {
                 }
             }
             Operation::Receive { ports, .. } => match event.source {
+                Some(send) if send.thread == event.id.thread => {}
                 Some(send) => join(&mut view.seen, self.clock(send)),
                 None => {
                     if let crate::event::Ports::One(port) = ports

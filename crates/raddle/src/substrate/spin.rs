@@ -208,14 +208,14 @@ impl Local {
 /// Whether the operation looks at something that others may change, so that a loop may wait for it.
 #[inline]
 pub(super) fn looks(operation: &Operation) -> bool {
-    match operation {
+    matches!(
+        operation,
         Operation::Load { .. }
-        | Operation::Update { .. }
-        | Operation::IsFinished { .. }
-        | Operation::Receive { wait: false, .. } => true,
-        Operation::Call { .. } => true,
-        _ => false,
-    }
+            | Operation::Update { .. }
+            | Operation::IsFinished { .. }
+            | Operation::Receive { wait: false, .. }
+            | Operation::Call { .. }
+    )
 }
 
 /// How closely the threads of an execution are watched.

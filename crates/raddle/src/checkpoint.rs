@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use raddle_engine::CheckName;
 use raddle_engine::frontier::Item;
+use raddle_engine::strategy::Reach;
 
 use crate::checker::{Checker, Strategy};
 use crate::interrupts::{self, Listening};
@@ -62,6 +63,8 @@ pub(crate) struct Part {
     pub(crate) executions: u64,
     pub(crate) discarded: u64,
     pub(crate) cut_short: bool,
+    /// How far a bound goes.
+    pub(crate) reach: Reach,
     /// Failures by the number of their execution and the token of their schedule.
     pub(crate) failures: Vec<(u64, String)>,
     pub(crate) items: Vec<String>,
@@ -69,7 +72,8 @@ pub(crate) struct Part {
 
 /// A search that is being saved.
 pub(crate) struct Saving {
-    path: PathBuf,
+    /// Found out when it is needed; `None` if there is no such folder.
+    path: OnceLock<Option<PathBuf>>,
     check: Option<CheckName>,
     /// The same, if the file must say so.
     named: Option<CheckName>,
@@ -94,15 +98,21 @@ impl Saving {
         start: Instant,
     ) -> Option<Self> {
         let Checkpoints { path, every, .. } = &checker.checkpoints;
-        // What a bound has left out so far is not part of what is saved.
-        let is_whole = checker.strategy == Strategy::Exhaustive && checker.preemptions.is_none();
-        if !is_whole || checker.only_estimate || *every == Every::Time(Duration::ZERO) {
+        if checker.strategy != Strategy::Exhaustive
+            || checker.only_estimate
+            || *every == Every::Time(Duration::ZERO)
+        {
             return None;
         }
-        let beside = || saved::frontier(check?);
+        if path.is_none() && check.is_none() {
+            return None;
+        }
         // Whoever names a file knows what is in it.
         let named = check.filter(|_| path.is_none());
-        let path = path.clone().or_else(beside)?;
+        let path = match path {
+            Some(path) => OnceLock::from(Some(path.clone())),
+            None => OnceLock::new(),
+        };
         let next = match every {
             Every::Time(_) => WORTH_SAVING.as_millis() as u64,
             Every::Executions(executions) => *executions,
@@ -120,6 +130,11 @@ impl Saving {
             writing: Mutex::new(false),
             was_saved: AtomicBool::new(false),
         })
+    }
+
+    fn path(&self) -> Option<&Path> {
+        let beside = || saved::frontier(self.named.as_ref()?);
+        self.path.get_or_init(beside).as_deref()
     }
 
     /// Whether somebody wants the process to end.
@@ -176,6 +191,7 @@ impl Saving {
             executions: sum(|part| part.executions),
             discarded: sum(|part| part.discarded),
             cut_short: parts.iter().any(|part| part.cut_short),
+            reach: (parts.iter()).fold(Reach::default(), |reach, part| reach.and(part.reach)),
             elapsed: self.before + self.start.elapsed(),
             failures: parts
                 .iter()
@@ -183,14 +199,17 @@ impl Saving {
                 .collect(),
             items: parts.into_iter().flat_map(|part| part.items).collect(),
         };
-        match replace(&self.path, &saved.to_string()) {
+        let Some(path) = self.path() else {
+            return false;
+        };
+        match replace(path, &saved.to_string()) {
             Ok(()) => {
                 self.was_saved.store(true, Relaxed);
                 true
             }
             Err(error) => {
                 if !std::mem::replace(&mut failed, true) {
-                    let path = self.path.display();
+                    let path = path.display();
                     eprintln!("raddle: the search could not be saved as {path}: {error}");
                 }
                 false
@@ -208,7 +227,7 @@ impl Saving {
     pub(crate) fn forget(&self, resumed: bool) {
         if resumed || self.was_saved.load(Relaxed) {
             // If it stays, it is replaced by the next.
-            let _ = std::fs::remove_file(&self.path);
+            let _ = self.path().map(std::fs::remove_file);
         }
     }
 
@@ -242,7 +261,8 @@ impl Saving {
     /// If it is of another program or of other settings: it stays, for who goes back to them.
     #[track_caller]
     pub(crate) fn load(&mut self, places: &Places) -> Option<Resumed> {
-        let text = match std::fs::read_to_string(&self.path) {
+        let path = self.path()?;
+        let text = match std::fs::read_to_string(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
             text => text.map_err(|error| error.to_string()),
         };
@@ -254,7 +274,7 @@ impl Saving {
         let (saved, items) = match whole {
             Ok(whole) => whole,
             Err(problem) => {
-                self.set_aside(&problem);
+                set_aside(path, &problem);
                 return None;
             }
         };
@@ -262,7 +282,7 @@ impl Saving {
             panic!(
                 "raddle: the search saved in {} cannot be continued: {difference}; remove the file, \
                  or run without RADDLE_RESUME",
-                self.path.display()
+                path.display()
             );
         }
         self.before = saved.elapsed;
@@ -303,19 +323,21 @@ impl Saving {
         }
         None
     }
+}
 
-    #[cold]
-    fn set_aside(&self, problem: &str) {
-        let mut aside = self.path.clone().into_os_string();
-        aside.push(".unreadable");
-        let path = self.path.display();
-        eprintln!("raddle: what was saved in {path} cannot be used: {problem}");
-        if std::fs::rename(&self.path, &aside).is_ok() {
-            eprintln!(
-                "raddle: it is kept as {}; the search starts from the beginning",
-                Path::new(&aside).display()
-            );
-        }
+#[cold]
+fn set_aside(path: &Path, problem: &str) {
+    let mut aside = path.as_os_str().to_owned();
+    aside.push(".unreadable");
+    eprintln!(
+        "raddle: what was saved in {} cannot be used: {problem}",
+        path.display()
+    );
+    if std::fs::rename(path, &aside).is_ok() {
+        eprintln!(
+            "raddle: it is kept as {}; the search starts from the beginning",
+            Path::new(&aside).display()
+        );
     }
 }
 
@@ -336,6 +358,12 @@ fn settings(checker: &Checker) -> Vec<(&'static str, String)> {
         ("spurious_wakeups", modelled.spurious_wakeups.to_string()),
         ("timeouts", modelled.timeouts.to_string()),
         ("weak_cas", modelled.weak_cas.to_string()),
+        (
+            "preemptions",
+            checker
+                .preemptions
+                .map_or("any".to_owned(), |bound| bound.to_string()),
+        ),
         ("symmetry", checker.reductions.symmetry.to_string()),
         ("releases", checker.reductions.releases.to_string()),
     ]

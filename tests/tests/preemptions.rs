@@ -219,6 +219,66 @@ fn what_costs_too_much_may_be_taken_back() {
     }
 }
 
+/// Threads that spin are left where they would look in vain. So there is no class in which they did,
+/// and who has to be waited for must run before: that interrupts whoever is about to look.
+#[test]
+fn loops_that_wait_have_their_costs() {
+    let take_turns = || {
+        let turn = Arc::new(AtomicU32::new(0));
+        run_threads(3, move |number| {
+            while turn.load(SeqCst) != number as u32 {
+                raddle::hint::spin_loop();
+            }
+            turn.store(number as u32 + 1, SeqCst);
+        });
+    };
+    let same = |program: fn()| same_costs(&Checker::new(), Memory::Sc, 1_000_000, program).unwrap();
+    assert_eq!(same(take_turns), [1; 5], "in the order they were made");
+    let wait_for_another = || {
+        let ready = Arc::new(AtomicU32::new(0));
+        let other = Arc::clone(&ready);
+        thread::spawn(move || other.store(1, SeqCst));
+        while ready.load(SeqCst) == 0 {}
+    };
+    assert_eq!(same(wait_for_another), [0, 1, 1, 1, 1]);
+    let wait_for_nobody = || {
+        let ready = Arc::new(AtomicU32::new(0));
+        let other = Arc::clone(&ready);
+        thread::spawn(move || other.store(2, SeqCst));
+        while ready.load(SeqCst) != 1 {}
+    };
+    let livelocks = same(wait_for_nobody);
+    assert_eq!(livelocks[0], 1, "main looks before the other writes");
+}
+
+/// Whoever runs a part of the search, strong or weak, the same classes are within the bound.
+#[test]
+fn workers_share_a_bound() {
+    for ordering in [SeqCst, Ordering::Relaxed] {
+        let program = move || {
+            let values = Arc::new([AtomicU32::new(0), AtomicU32::new(0)]);
+            run_threads(3, move |number| {
+                let (one, other) = (&values[number % 2], &values[(number + 1) % 2]);
+                one.store(other.load(ordering) + 1, ordering);
+                other.fetch_add(1, ordering);
+            });
+        };
+        for most in 0..=2 {
+            let run = |workers| {
+                let checker = Checker::new().workers(workers);
+                bounded(&checker, Memory::Rc11, most, program)
+            };
+            let (alone, guarantee) = run(1);
+            assert_ne!(guarantee, Guarantee::Sampled);
+            for workers in [2, 4] {
+                let (together, same) = run(workers);
+                assert_same(&alone, &together);
+                assert_eq!(same, guarantee, "{workers} workers, {most} preemptions");
+            }
+        }
+    }
+}
+
 #[test]
 fn the_report_says_how_far_it_went() {
     let run = |most: u32| {

@@ -20,7 +20,7 @@ mod signals {
         CAME.store(signal, Relaxed);
     }
 
-    /// Signals are listened to while this exists.
+    /// Signals are listened to while this exists. The last one to go passes on a signal that came.
     pub(crate) struct Listening(());
 
     pub(crate) fn listen() -> Listening {
@@ -44,9 +44,18 @@ mod signals {
         fn drop(&mut self) {
             let mut listening = LISTENING.lock().unwrap_or_else(PoisonError::into_inner);
             *listening -= 1;
-            if *listening == 0 {
-                for signal in SIGNALS {
-                    change(signal, note as *const () as usize, libc::SIG_DFL);
+            if *listening > 0 {
+                return;
+            }
+            for signal in SIGNALS {
+                change(signal, note as *const () as usize, libc::SIG_DFL);
+            }
+            let came = CAME.load(Relaxed);
+            if came != 0 {
+                // SAFETY: plain system calls.
+                unsafe {
+                    libc::signal(came, libc::SIG_DFL);
+                    libc::raise(came);
                 }
             }
         }
@@ -55,18 +64,9 @@ mod signals {
     /// Ends the process as the signal would have, once every search that listens has come here.
     pub(crate) fn end_process(listening: Listening) -> ! {
         drop(listening);
+        // Others are not saved yet, and the last of them ends the process.
         loop {
-            let left = LISTENING.lock().unwrap_or_else(PoisonError::into_inner);
-            if *left == 0 {
-                let signal = CAME.load(Relaxed);
-                // SAFETY: plain system calls.
-                unsafe {
-                    libc::signal(signal, libc::SIG_DFL);
-                    libc::raise(signal);
-                }
-            }
-            drop(left);
-            std::thread::sleep(std::time::Duration::from_millis(20));
+            std::thread::park();
         }
     }
 

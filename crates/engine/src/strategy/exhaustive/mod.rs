@@ -144,6 +144,9 @@ impl Exhaustive {
     fn is_out_of_bounds(&mut self) -> bool {
         let frame = self.frames.last().expect("a graph was just made");
         let (graph, steps) = (&frame.graph, &frame.steps);
+        // A part of another search may bring the news.
+        self.weakened_late |= graph.weak && self.left_out && !self.weakened;
+        self.weakened |= graph.weak;
         let excludes = |bound: Bound| bound.excludes(graph, steps, self.weakened);
         let excluded = self.bound.is_some_and(excludes);
         self.left_out |= excluded;
@@ -435,7 +438,10 @@ impl Strategy for Exhaustive {
     /// those that the class has.
     fn end(&mut self, execution: &Execution, ending: &Ending) {
         self.exceeded = false;
-        let whole = matches!(ending, Ending::Complete | Ending::Deadlock);
+        let whole = matches!(
+            ending,
+            Ending::Complete | Ending::Deadlock | Ending::Livelock
+        );
         if let Some(bound) = self.bound
             && whole
             && execution.preemptions > bound.preemptions

@@ -15,7 +15,7 @@ use crate::event::{
     Event, EventId, LocationId, ObjectId, Operation, PortListId, Ports, Reply, SiteId, ThreadId,
 };
 use crate::execution::{Execution, ThreadInfo, decides, distinguishing};
-use crate::memory::views::Views;
+use crate::memory::views::{Kept, Views};
 use crate::memory::{Location, Model, is_weak};
 use crate::object::{Call, Object};
 use crate::rng::mix;
@@ -161,8 +161,8 @@ impl State {
             .any(|thread| matches!(thread.pending, Operation::Assume))
     }
 
-    fn reset(&mut self, with_views: bool) {
-        self.views.reset(with_views);
+    fn reset(&mut self, kept: Kept) {
+        self.views.reset(kept);
         self.execution.reset();
         self.threads.clear();
         self.enabled.clear();
@@ -366,8 +366,8 @@ impl State {
                 reply,
                 site,
             };
-            if self.views.is_on() {
-                self.views.record(&event);
+            if self.views.has_clocks() {
+                self.views.record(&event, &self.execution);
             }
             self.execution.record(event, decision);
         }
@@ -491,7 +491,10 @@ impl World {
         }
         let weak = self.is_weak || !self.started || self.strategy().is_exact();
         self.started = true;
-        self.state.reset(weak && self.model == Model::Rc11);
+        self.state.reset(match weak && self.model == Model::Rc11 {
+            true => Kept::Values,
+            false => Kept::Nothing,
+        });
         self.ending = None;
         self.state.add_thread(None, site);
         true

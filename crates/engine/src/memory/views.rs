@@ -7,7 +7,10 @@
 //! before, or that something read which happens before. A write may stand anywhere behind those.
 //! What `SeqCst` asks besides is looked at in `psc.rs`.
 //!
-//! All this is only kept while it matters: see [`Views::is_on`].
+//! Locks and other objects pass on what threads have seen as their calls say
+//! ([`Passing`](crate::object::passing::Passing)).
+//!
+//! All this is only kept while it matters: see [`Kept`].
 
 use std::cell::RefCell;
 
@@ -15,11 +18,25 @@ use super::Strength;
 use super::psc::{Psc, Touch};
 use crate::event::{Event, EventId, LocationId, Operation, ThreadId};
 use crate::execution::Execution;
+use crate::object::Object;
+use crate::object::barrier::Barrier;
+
+/// How much is kept of an execution.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub(crate) enum Kept {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// What happens before what; every read takes the latest value all the same.
+    Clocks,
+    /// Which values reads may take, too.
+    Values,
+}
 
 /// What threads have seen in the present execution.
 #[derive(Debug, Default)]
 pub(crate) struct Views {
-    on: bool,
+    kept: Kept,
     /// Entries of a clock; at least the number of threads.
     width: usize,
     threads: Vec<View>,
@@ -30,6 +47,8 @@ pub(crate) struct Views {
     messages: Vec<u32>,
     /// By object: what those who hung up had seen.
     closed: Vec<Vec<u32>>,
+    /// By object: what is in each of its lanes, one behind the other.
+    lanes: Vec<Vec<u32>>,
     /// Groups that met: the name of the meeting, and what its members had seen.
     meetings: Vec<(EventId, Vec<u32>)>,
     psc: RefCell<Psc>,
@@ -87,16 +106,22 @@ fn widen(clocks: &mut Vec<u32>, old: usize, new: usize) {
 }
 
 impl Views {
-    /// Whether anything is kept.
+    /// Whether reads may take other values than the latest.
     #[inline(always)]
     pub(crate) fn is_on(&self) -> bool {
-        self.on
+        self.kept == Kept::Values
     }
 
-    /// Forgets the last execution; from now on everything is kept, or nothing.
-    pub(crate) fn reset(&mut self, on: bool) {
-        self.on = on;
-        if !on {
+    /// Whether it is known what happens before what.
+    #[inline(always)]
+    pub(crate) fn has_clocks(&self) -> bool {
+        self.kept != Kept::Nothing
+    }
+
+    /// Forgets the last execution; from now on so much is kept.
+    pub(crate) fn reset(&mut self, kept: Kept) {
+        self.kept = kept;
+        if kept == Kept::Nothing {
             return;
         }
         self.width = self.width.max(4);
@@ -105,6 +130,7 @@ impl Views {
         self.messages.clear();
         self.meetings.clear();
         self.closed.iter_mut().for_each(Vec::clear);
+        self.lanes.iter_mut().for_each(Vec::clear);
         for history in &mut self.histories {
             history.writes.clear();
             history.reads.clear();
@@ -112,8 +138,17 @@ impl Views {
         self.seq_cst = false;
     }
 
+    /// Learns what happens before what in an execution of which nothing was kept so far.
+    pub(crate) fn catch_up(&mut self, execution: &Execution) {
+        self.reset(Kept::Clocks);
+        execution.threads.iter().for_each(|_| self.add_thread());
+        for event in &execution.events {
+            self.record(event, execution);
+        }
+    }
+
     pub(crate) fn add_thread(&mut self) {
-        if !self.on {
+        if !self.has_clocks() {
             return;
         }
         if self.live == self.threads.len() {
@@ -142,6 +177,9 @@ impl Views {
             }
         }
         let closed = self.closed.iter_mut();
+        self.lanes
+            .iter_mut()
+            .for_each(|lanes| widen(lanes, old, new));
         let meetings = self.meetings.iter_mut().map(|(_, clock)| clock);
         for clock in closed.chain(meetings) {
             if !clock.is_empty() {
@@ -152,7 +190,7 @@ impl Views {
     }
 
     pub(crate) fn add_location(&mut self, location: LocationId, initial: u64) {
-        if !self.on {
+        if !self.is_on() {
             return;
         }
         if self.histories.len() <= location.index() {
@@ -237,17 +275,26 @@ impl Views {
         (last, next)
     }
 
-    /// The members of a group meet.
-    pub(crate) fn meet(&mut self, name: EventId, members: &[ThreadId]) {
+    /// The members of a group meet, unless they have met.
+    fn meet(&mut self, barrier: &Barrier, event: &Event) {
+        let (name, members) = barrier.group_left_by(event.id, event.source);
+        if self.meetings.iter().any(|(known, _)| *known == name) {
+            return;
+        }
         let mut clock = vec![0; self.width];
-        for &member in members {
+        for member in members {
             join(&mut clock, self.seen(member));
         }
         self.meetings.push((name, clock));
     }
 
     /// Takes note of an event that has just been performed.
-    pub(crate) fn record(&mut self, event: &Event) {
+    pub(crate) fn record(&mut self, event: &Event, execution: &Execution) {
+        if let Operation::Meet { barrier } = event.operation
+            && let Object::Barrier(barrier) = &execution.objects[barrier.index()]
+        {
+            self.meet(barrier, event);
+        }
         let width = self.width;
         let mine = event.id.thread.index();
         let mut view = std::mem::take(&mut self.threads[mine]);
@@ -312,6 +359,26 @@ impl Views {
                     }
                 }
             },
+            Operation::Call { object, call } => {
+                let passing = execution.objects[object.index()].passing(call, event.reply);
+                if self.lanes.len() <= object.index() {
+                    self.lanes.resize_with(object.index() + 1, Vec::new);
+                }
+                let lanes = &mut self.lanes[object.index()];
+                for lane in passing.takes() {
+                    if let Some(lane) = lanes.get(lane as usize * width..) {
+                        join(&mut view.seen, lane);
+                    }
+                }
+                if let Some(lane) = passing.gives() {
+                    let start = lane as usize * width;
+                    if lanes.len() < start + width {
+                        lanes.resize(start + width, 0);
+                    }
+                    view.seen[mine] = event.id.index + 1;
+                    join(&mut lanes[start..start + width], &view.seen);
+                }
+            }
             Operation::Send { .. } | Operation::Leads { .. } => {}
             _ => {
                 if let Some(source) = event.source.filter(|it| it.thread != event.id.thread) {
@@ -346,9 +413,11 @@ impl Views {
 
     fn read(&mut self, view: &mut View, event: &Event, location: LocationId, strength: Strength) {
         self.seq_cst |= strength.is_seq_cst();
-        self.histories[location.index()]
-            .reads
-            .push((event.id, event.source));
+        if self.is_on() {
+            self.histories[location.index()]
+                .reads
+                .push((event.id, event.source));
+        }
         let Some(source) = event.source else { return };
         let position = match source.thread == event.id.thread {
             true => view.positions[source.index as usize] as usize,

@@ -84,7 +84,10 @@ impl Exploration {
                     self.seen.insert(execution.fingerprint());
                 }
             }
-            Ending::TooManyEvents | Ending::StackOverflow(_) | Ending::Diverged(_) => {
+            Ending::TooManyEvents
+            | Ending::StackOverflow(_)
+            | Ending::MemoryError
+            | Ending::Diverged(_) => {
                 self.executions += 1;
                 self.cut_short = true;
             }

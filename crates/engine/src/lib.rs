@@ -25,7 +25,7 @@ mod subsets;
 mod world;
 
 pub use event::{
-    Chance, Event, EventId, Grant, LocationId, ObjectId, Operation, PortListId, Ports, Received,
+    CellId, Chance, Event, EventId, Grant, LocationId, ObjectId, Operation, PortListId, Ports, Received,
     Reply, SiteId, ThreadId, Update, UpdateKind,
 };
 pub use execution::{ClassEntry, Execution, ThreadInfo};

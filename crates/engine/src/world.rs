@@ -6,6 +6,7 @@
 //! up to its next operation. The set of enabled threads is kept up to date as operations are
 //! announced and performed, so a decision costs the same whatever the number of threads.
 
+mod cells;
 mod meetings;
 mod messages;
 mod weak;
@@ -15,6 +16,7 @@ use crate::event::{
     Event, EventId, LocationId, ObjectId, Operation, PortListId, Ports, Reply, SiteId, ThreadId,
 };
 use crate::execution::{Execution, ThreadInfo, decides, distinguishing};
+use crate::memory::races::Races;
 use crate::memory::views::{Kept, Views};
 use crate::memory::{Location, Model, is_weak};
 use crate::object::{Call, Object};
@@ -43,6 +45,8 @@ pub enum Ending {
     TooManyEvents,
     /// A thread used more stack than it has.
     StackOverflow(ThreadId),
+    /// A thread used memory that was not there.
+    MemoryError,
     /// The program did not do what it did before.
     Diverged(Divergence),
 }
@@ -59,6 +63,7 @@ pub struct State {
     objects: usize,
     /// What threads have seen of memory, while that matters.
     views: Views,
+    races: Races,
 }
 
 #[derive(Clone, Debug)]
@@ -163,6 +168,7 @@ impl State {
 
     fn reset(&mut self, kept: Kept) {
         self.views.reset(kept);
+        self.races.reset();
         self.execution.reset();
         self.threads.clear();
         self.enabled.clear();
@@ -463,6 +469,8 @@ pub struct World {
     /// once the program has asked for it.
     is_weak: bool,
     started: bool,
+    /// Whether the program has used a cell.
+    has_cells: bool,
 }
 
 impl World {
@@ -476,6 +484,7 @@ impl World {
             model: Model::Sc,
             is_weak: false,
             started: false,
+            has_cells: false,
         }
     }
 
@@ -493,6 +502,7 @@ impl World {
         self.started = true;
         self.state.reset(match weak && self.model == Model::Rc11 {
             true => Kept::Values,
+            false if self.has_cells => Kept::Clocks,
             false => Kept::Nothing,
         });
         self.ending = None;

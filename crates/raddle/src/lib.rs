@@ -3,6 +3,7 @@
 #[cfg(test)]
 extern crate self as raddle;
 
+pub mod alloc;
 pub mod cell;
 #[cfg(feature = "check")]
 mod check_name;

@@ -29,6 +29,10 @@ pub(crate) enum Signature {
     Panic(Option<String>),
     /// Where threads wait for ever, and why.
     Waiting(u8, Vec<Option<Place>>),
+    /// Where a cell is accessed by two that nothing orders, whichever comes first.
+    Race([Option<Place>; 2]),
+    /// Where memory is used that is not there.
+    Memory(Option<Place>),
 }
 
 impl Signature {
@@ -44,6 +48,12 @@ impl Signature {
             Finding::Deadlock(blocked) => waiting(0, blocked),
             Finding::ThreadOutlives(blocked) => waiting(1, blocked),
             Finding::LostWakeup { blocked, .. } => waiting(2, blocked),
+            Finding::DataRace(race) => {
+                let mut places = [race.first, race.second].map(|one| names.place(one.site));
+                places.sort_by_key(|place| place.as_ref().map(|one| (one.file.clone(), one.line)));
+                Some(Signature::Race(places))
+            }
+            Finding::MemoryError(error) => Some(Signature::Memory(names.place(error.site))),
             _ => None,
         }
     }

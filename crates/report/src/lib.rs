@@ -4,6 +4,7 @@
 //! things are called in the user's source ([`Names`]). Everything here can be serialised.
 
 mod failure;
+mod memory;
 mod nondeterminism;
 mod paint;
 mod panicked;

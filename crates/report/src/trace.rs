@@ -41,6 +41,14 @@ pub trait Names {
     fn location_label(&self, _index: usize) -> Option<String> {
         None
     }
+    /// Kind and place of creation of a cell, by index.
+    fn cell(&self, _index: usize) -> (&str, Option<Place>) {
+        ("UnsafeCell", None)
+    }
+    /// The name that the program gave a cell.
+    fn cell_label(&self, _index: usize) -> Option<String> {
+        None
+    }
 }
 
 /// A thread of a trace.
@@ -161,6 +169,7 @@ pub(crate) struct Things {
     /// By location.
     kinds: Vec<String>,
     objects: Vec<String>,
+    cells: Vec<String>,
     made: Vec<(String, Option<Place>)>,
 }
 
@@ -172,10 +181,12 @@ impl Things {
         let objects: Vec<_> = (0..execution.objects.len())
             .map(|i| names.object(i))
             .collect();
-        let all: Vec<_> = locations.iter().chain(&objects).collect();
+        let cells: Vec<_> = (0..execution.cells).map(|i| names.cell(i)).collect();
+        let all: Vec<_> = locations.iter().chain(&objects).chain(&cells).collect();
         let labels = (0..locations.len()).map(|i| names.location_label(i));
         let labels: Vec<_> = labels
             .chain((0..objects.len()).map(|i| names.object_label(i)))
+            .chain((0..cells.len()).map(|i| names.cell_label(i)))
             .collect();
         let name = |index: usize| labels[index].as_deref().unwrap_or(all[index].0);
         let called: Vec<String> = (0..all.len())
@@ -196,18 +207,28 @@ impl Things {
             .collect();
         let kinds = locations.iter().map(|(kind, _)| (*kind).to_owned());
         let kinds = kinds.collect();
-        let objects = called[locations.len()..].to_vec();
-        let locations = called[..locations.len()].to_vec();
+        let (locations, rest) = called.split_at(locations.len());
+        let (objects, cells) = rest.split_at(objects.len());
+        let (locations, objects, cells) = (locations.to_vec(), objects.to_vec(), cells.to_vec());
         Things {
             locations,
             kinds,
             objects,
+            cells,
             made,
         }
     }
 
     pub(crate) fn object(&self, index: usize) -> &str {
         &self.objects[index]
+    }
+
+    pub(crate) fn cell(&self, index: usize) -> &str {
+        &self.cells[index]
+    }
+
+    pub(crate) fn location(&self, index: usize) -> &str {
+        &self.locations[index]
     }
 
     /// The ports that a receive looks at.
@@ -222,7 +243,7 @@ impl Things {
         matches!(self.kinds[index].as_str(), "Sender" | "Receiver")
     }
 
-    fn describe(&self, event: &Event, execution: &Execution) -> String {
+    pub(crate) fn describe(&self, event: &Event, execution: &Execution) -> String {
         let show = |index: usize, value: u64| match (self.kinds[index] == "AtomicBool", value) {
             (true, 0) => "false".to_owned(),
             (true, _) => "true".to_owned(),

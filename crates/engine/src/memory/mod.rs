@@ -9,6 +9,7 @@
 //! both models. So the weak one is only asked once a program has done something weaker.
 
 pub(crate) mod psc;
+pub mod races;
 pub(crate) mod sc;
 pub(crate) mod views;
 

@@ -210,7 +210,8 @@ impl Views {
         self.threads[event.thread.index()].positions[event.index as usize] as usize
     }
 
-    fn clock(&self, event: EventId) -> &[u32] {
+    /// What happens before an event that was performed, and the event itself.
+    pub(crate) fn clock(&self, event: EventId) -> &[u32] {
         &self.clocks[self.position(event) * self.width..][..self.width]
     }
 

@@ -63,6 +63,9 @@ impl Context {
         operation: impl FnOnce(&mut World) -> Operation,
     ) -> Reply {
         let operation = self.with_world(operation);
+        if let Some(fault) = self.fault.take() {
+            self.stop_with(fault, place);
+        }
         self.retry_after_stop(operation, self.site(place))
     }
 
@@ -130,7 +133,7 @@ impl Context {
     }
 
     /// Never to be resumed.
-    fn give_up(&self) -> ! {
+    pub(super) fn give_up(&self) -> ! {
         loop {
             self.slots.borrow_mut()[self.thread.get().index()]
                 .after_stop
@@ -184,6 +187,7 @@ impl Context {
         self.unwind_threads();
         self.sweep();
         self.forget_locals();
+        crate::alloc::release();
         let mut homes = self.homes.borrow_mut();
         homes.extend(self.slots.borrow_mut().drain(..).map(|slot| slot.home));
     }
@@ -199,6 +203,7 @@ impl Context {
                     self.dropped_stacks.update(|count| count + 1);
                     self.end_after_stop(thread);
                 }
+                CoroutineResult::Return(Exit::Crashed) => self.crashed(),
             }
         }
     }

@@ -13,12 +13,15 @@ use super::home::Home;
 use super::overflow::{self, Guard};
 use super::{CURRENT, Context};
 use crate::identity::Identity;
+use crate::last_words::LastWords;
+use crate::watchdog;
 
 /// How a coroutine came to its end.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Exit {
     Returned,
     Overflowed,
+    Crashed,
 }
 
 pub(super) type Coroutine = corosensei::Coroutine<(), (), Exit, DefaultStack>;
@@ -58,6 +61,8 @@ pub(crate) fn run_execution(
     context.stamp.set(context.stamps.borrow_mut().next());
     context.locations.borrow_mut().clear();
     context.objects.borrow_mut().clear();
+    context.cells.borrow_mut().clear();
+    context.dropped.borrow_mut().clear();
     context.last_panics.borrow_mut().clear();
     context.progress.show(context);
     // SAFETY: the coroutine is run to its end or forgotten before `clean_up` returns, and `body`
@@ -175,9 +180,21 @@ impl Context {
                     });
                     exploration.world().stop(Ending::StackOverflow(thread))
                 }
+                CoroutineResult::Return(Exit::Crashed) => self.crashed(),
             };
         }
         self.stopped.set(true);
+    }
+
+    /// The last thread that ran used an address that is not there: tells the story and ends the
+    /// process.
+    pub(super) fn crashed(&self) -> ! {
+        watchdog::end_soon();
+        match self.last_words.get() {
+            Some(words) => words.of_a_crash(self),
+            None => LastWords::default().of_a_crash(self),
+        }
+        overflow::end()
     }
 
     /// Lets a thread run until it suspends itself or ends.
@@ -206,7 +223,7 @@ impl Context {
                     .extend(ended.map(Coroutine::into_stack));
             }
             // What was on the stack was never unwound, and others may still refer to it.
-            CoroutineResult::Return(Exit::Overflowed) => std::mem::forget(ended),
+            CoroutineResult::Return(Exit::Overflowed | Exit::Crashed) => std::mem::forget(ended),
         }
         result
     }

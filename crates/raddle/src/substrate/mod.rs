@@ -6,6 +6,7 @@
 //! when an execution stops early is in [`abandon`].
 
 mod abandon;
+mod cells;
 mod clock;
 mod coroutine;
 mod home;
@@ -25,7 +26,9 @@ use std::panic::Location;
 use std::sync::Arc;
 use std::time::Instant;
 
+use raddle_engine::check::memory_error::Moment;
 use raddle_engine::object::Object;
+use raddle_engine::object::once::Once;
 use raddle_engine::{
     Execution, Exploration, LocationId, ObjectId, Operation, Reply, SiteId, Step, ThreadId,
     ThreadPath, World,
@@ -94,6 +97,11 @@ pub(crate) struct Context {
     sites: RefCell<Sites>,
     locations: RefCell<Things>,
     objects: RefCell<Things>,
+    cells: RefCell<Things>,
+    /// Cells that were dropped, by index.
+    dropped: RefCell<Vec<(usize, Moment)>>,
+    /// What is wrong with what the next operation is about.
+    fault: Cell<Option<cells::Fault>>,
     statics: RefCell<statics::Statics>,
     locals: RefCell<locals::Locals>,
 }
@@ -122,6 +130,9 @@ impl Context {
             sites: RefCell::new(Sites::new()),
             locations: RefCell::default(),
             objects: RefCell::default(),
+            cells: RefCell::default(),
+            dropped: RefCell::default(),
+            fault: Cell::new(None),
             statics: RefCell::default(),
             locals: RefCell::default(),
         }
@@ -200,6 +211,11 @@ impl Context {
         let mut exploration = self.exploration.borrow_mut();
         let world = exploration.world();
         let operation = operation(world);
+        if let Some(fault) = self.fault.take() {
+            drop(exploration);
+            self.stop_with(fault, place);
+            return Reply::DONE;
+        }
         let step = world.request(thread, operation, site);
         if step == Step::Run(thread) {
             self.progress.beat();
@@ -226,6 +242,10 @@ impl Context {
         if let Some(index) = identity.get(self.stamp.get()) {
             return LocationId::new(index);
         }
+        if let Some(fault) = self.fault(identity, "atomic variable") {
+            self.fault.set(Some(fault));
+            return world.add_location(0);
+        }
         let register = || {
             let location = world.add_location(initial());
             world.name_location(location, made.kind);
@@ -245,6 +265,10 @@ impl Context {
     ) -> ObjectId {
         if let Some(index) = identity.get(self.stamp.get()) {
             return ObjectId::new(index);
+        }
+        if let Some(fault) = self.fault(identity, "object") {
+            self.fault.set(Some(fault));
+            return world.add_object(Object::Once(Once::New));
         }
         let register = || {
             let object = world.add_object(initial());
@@ -300,12 +324,20 @@ impl Context {
     /// The value an atomic has now, for its sole owner; `None` if the execution has not used it.
     pub(crate) fn owned_value(&self, identity: &Identity) -> Option<u64> {
         let index = identity.get(self.stamp.get())?;
+        if !self.stopped.get() {
+            let thread = self.thread.get();
+            self.with_world(|world| world.own_location(thread, LocationId::new(index)));
+        }
         Some(self.exploration.borrow().execution().locations[index].value)
     }
 
     /// The state an object has now, for its sole owner; `None` if the execution has not used it.
     pub(crate) fn owned_state(&self, identity: &Identity) -> Option<Object> {
         let index = identity.get(self.stamp.get())?;
+        if !self.stopped.get() {
+            let thread = self.thread.get();
+            self.with_world(|world| world.own_object(thread, ObjectId::new(index)));
+        }
         Some(self.exploration.borrow().execution().objects[index].clone())
     }
 }
@@ -321,6 +353,14 @@ impl Names for Context {
 
     fn location(&self, index: usize) -> (&str, Option<Place>) {
         self.locations.borrow().name(index)
+    }
+
+    fn cell(&self, index: usize) -> (&str, Option<Place>) {
+        self.cells.borrow().name(index)
+    }
+
+    fn cell_label(&self, index: usize) -> Option<String> {
+        self.cells.borrow().label_of(index)
     }
 
     fn object_label(&self, index: usize) -> Option<String> {

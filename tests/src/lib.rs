@@ -6,6 +6,7 @@ mod docs;
 pub mod messages;
 pub mod parity;
 pub mod programs;
+pub mod races;
 pub mod random_objects;
 pub mod random_program;
 mod told;

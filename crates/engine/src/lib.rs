@@ -25,8 +25,8 @@ mod subsets;
 mod world;
 
 pub use event::{
-    CellId, Chance, Event, EventId, Grant, LocationId, ObjectId, Operation, PortListId, Ports, Received,
-    Reply, SiteId, ThreadId, Update, UpdateKind,
+    CellId, Chance, Event, EventId, Grant, LocationId, ObjectId, Operation, PortListId, Ports,
+    Received, Reply, SiteId, ThreadId, Update, UpdateKind,
 };
 pub use execution::{ClassEntry, Execution, ThreadInfo};
 pub use explore::{Exploration, Limits};

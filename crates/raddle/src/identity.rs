@@ -28,8 +28,7 @@ const DROPPED: u64 = 1 << 63;
 #[derive(Clone, Copy)]
 pub(crate) enum Gone {
     Freed,
-    /// With the index that it had in the execution with the stamp, if it had one.
-    Dropped(Option<usize>),
+    Dropped,
     NeverMade,
 }
 
@@ -72,10 +71,9 @@ impl Identity {
             FREED_WORD => Some(Gone::Freed),
             UNMADE_WORD | 0 => Some(Gone::NeverMade),
             value if value & DROPPED != 0 => {
-                let known = Identity(AtomicU64::new(value & !DROPPED));
-                let fresh = known.0.load(Ordering::Relaxed) == FRESH;
-                let index = known.get(stamp);
-                (fresh || index.is_some()).then_some(Gone::Dropped(index))
+                let value = value & !DROPPED;
+                let known = value == FRESH || value >> INDEX_BITS == stamp;
+                known.then_some(Gone::Dropped)
             }
             _ => None,
         }

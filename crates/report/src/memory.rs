@@ -79,7 +79,10 @@ impl Words<'_> {
     fn too_weak(&self, Link { write, read }: &Link) -> String {
         let location = write.operation.location();
         let name = location.map_or("?", |location| self.things.location(location.index()));
-        let (writer, reader) = (self.trace.title(write.thread), self.trace.title(read.thread));
+        let (writer, reader) = (
+            self.trace.title(write.thread),
+            self.trace.title(read.thread),
+        );
         let told = format!(
             "{reader} learned of it from {name}: the {}{} took what {writer} wrote{}",
             noun(read),

@@ -114,7 +114,9 @@ impl Races {
         let cell = &mut cells[cell.index()];
         let seen = views.seen(now.thread);
         let is_unordered = |first: &Access| {
-            first.thread != now.thread && !first.is_before(seen) && !granted(grants, first, seen, now)
+            first.thread != now.thread
+                && !first.is_before(seen)
+                && !granted(grants, first, seen, now)
         };
         let mut found = cell.written.filter(is_unordered);
         if now.writes {
@@ -156,9 +158,11 @@ impl Races {
     pub(crate) fn own(&mut self, cell: CellId, now: Access, views: &Views) {
         let seen = views.seen(now.thread);
         let past = &self.cells[cell.index()];
-        let unseen = past.written.iter().chain(&past.reads).filter(|access| {
-            access.thread != now.thread && !access.is_before(seen)
-        });
+        let unseen = past
+            .written
+            .iter()
+            .chain(&past.reads)
+            .filter(|access| access.thread != now.thread && !access.is_before(seen));
         let mut clock = Vec::new();
         for access in unseen {
             // Nobody does anything before its first event.

@@ -285,6 +285,8 @@ impl Views {
         let mut clock = vec![0; self.width];
         for member in members {
             join(&mut clock, self.seen(member));
+            // That it came to the barrier, too.
+            clock[member.index()] = self.seen(member)[member.index()] + 1;
         }
         self.meetings.push((name, clock));
     }

@@ -84,10 +84,8 @@ impl Context {
             return;
         }
         self.own_cell(identity, None);
-        if let Some(index) = identity.get(self.stamp())
-            && let Some(moment) = self.moment()
-        {
-            self.dropped.borrow_mut().push((index, moment));
+        if let Some(moment) = self.moment() {
+            self.dropped.borrow_mut().push((identity.address(), moment));
         }
         identity.drop_in(self.stamp());
     }
@@ -170,10 +168,11 @@ impl Context {
         let fate = match identity.is_gone(self.stamp())? {
             Gone::NeverMade => Fate::NeverMade,
             Gone::Freed => Fate::Freed(alloc::freed_by(identity.address(), self.stamp())),
-            Gone::Dropped(index) => {
+            Gone::Dropped => {
                 let dropped = self.dropped.borrow();
-                let of = |&&(other, _): &&(usize, Moment)| Some(other) == index;
-                Fate::Dropped(dropped.iter().rfind(of).map(|&(_, moment)| moment))
+                let mut last = dropped.iter().rev();
+                let last = last.find(|(address, _)| *address == identity.address());
+                Fate::Dropped(last.map(|&(_, moment)| moment))
             }
         };
         Some(Fault { what, fate })

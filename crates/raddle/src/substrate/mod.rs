@@ -98,7 +98,7 @@ pub(crate) struct Context {
     locations: RefCell<Things>,
     objects: RefCell<Things>,
     cells: RefCell<Things>,
-    /// Cells that were dropped, by index.
+    /// Cells that were dropped, by address.
     dropped: RefCell<Vec<(usize, Moment)>>,
     /// What is wrong with what the next operation is about.
     fault: Cell<Option<cells::Fault>>,

@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::programs::Program;
-use crate::{exhaust, memory, speed};
+use crate::{estimate, exhaust, memory, speed};
 
 /// The answer to `--help`.
 pub(crate) const HELP: &str = "\
@@ -19,7 +19,10 @@ Commands:
   speed scale exhaustive                   the same for the exhaustive search
   exhaust [PROGRAM...] [--cut TIME]        executions and seconds until a search ends;
                                            each is stopped after TIME (60s)
-  exhaust dpN                              the same for N philosophers in a monitor
+  exhaust dpN                              the same for N philosophers in a monitor, with one
+                                           worker and with two
+  estimate [--executions N] [--seed N]     estimates of known numbers of classes, from N runs each
+                                           (4000)
   memory [PROGRAM...] [--executions N]     resident memory during N executions (10000000)
 
 Programs: mutex_TxI, racy_TxI (T threads, I increments each), two_locks, and locks_TxL
@@ -30,6 +33,7 @@ Examples:
   cargo run --release -p raddle-bench -- speed racy_2x1 mutex_3x2
   cargo run --release -p raddle-bench -- speed scale exhaustive
   cargo run --release -p raddle-bench -- exhaust --cut 5s
+  cargo run --release -p raddle-bench -- estimate --seed 7
   cargo run --release -p raddle-bench -- memory racy_2x1 --executions 1000000
 
 Exit code: 0 if all was measured, 2 for bad usage.
@@ -58,6 +62,10 @@ pub(crate) enum Command {
         programs: Vec<Program>,
         cut: Duration,
     },
+    Estimate {
+        executions: u64,
+        seed: u64,
+    },
     Memory {
         programs: Vec<Program>,
         executions: u64,
@@ -83,11 +91,13 @@ impl fmt::Display for Problem {
             None => "but there is none".to_owned(),
         };
         match self {
-            Problem::NoCommand => write!(f, "say what to measure: speed, exhaust or memory"),
+            Problem::NoCommand => {
+                write!(f, "say what to measure: speed, exhaust, estimate or memory")
+            }
             Problem::UnknownCommand(word) => {
                 write!(
                     f,
-                    "unknown command `{word}`; the commands are speed, exhaust and memory"
+                    "unknown command `{word}`; the commands are speed, exhaust, estimate and memory"
                 )
             }
             Problem::UnknownProgram(word) => {
@@ -153,6 +163,24 @@ pub(crate) fn parse(words: &[String]) -> Result<Command, Problem> {
                     .ok_or(Problem::BadCut(text.map(Into::into)))?,
             };
             Ok(Command::Exhaust { programs, cut })
+        }
+        ["estimate", rest @ ..] => {
+            let number = |text: &str| {
+                let unexpected = || Problem::BadExecutions(Some(text.into()));
+                text.parse().map_err(|_| unexpected())
+            };
+            let mut command = (estimate::EXECUTIONS, 0);
+            for pair in rest.chunks(2) {
+                match *pair {
+                    ["--executions", text] => command.0 = number(text)?,
+                    ["--seed", text] => command.1 = number(text)?,
+                    ["--executions" | "--seed"] => return Err(Problem::BadExecutions(None)),
+                    [word, ..] => return Err(Problem::UnknownOption(word.into())),
+                    [] => {}
+                }
+            }
+            let (executions, seed) = command;
+            Ok(Command::Estimate { executions, seed })
         }
         ["memory", rest @ ..] => {
             let (programs, rest) = programs(rest, &memory::PROGRAMS)?;
@@ -257,6 +285,10 @@ mod tests {
             cut: exhaust::CUT,
         };
         assert_eq!(parse_line("exhaust"), Ok(all));
+        let executions = estimate::EXECUTIONS;
+        let estimates = |seed| Command::Estimate { executions, seed };
+        assert_eq!(parse_line("estimate"), Ok(estimates(0)));
+        assert_eq!(parse_line("estimate --seed 7"), Ok(estimates(7)));
         let six = Command::Dining { philosophers: 6 };
         assert_eq!(parse_line("exhaust dp6"), Ok(six));
     }
@@ -282,10 +314,13 @@ mod tests {
     #[test]
     fn what_is_not_understood_is_named() {
         let problem = |line| parse_line(line).unwrap_err().to_string();
-        assert_eq!(problem(""), "say what to measure: speed, exhaust or memory");
+        assert_eq!(
+            problem(""),
+            "say what to measure: speed, exhaust, estimate or memory"
+        );
         assert_eq!(
             problem("sped"),
-            "unknown command `sped`; the commands are speed, exhaust and memory"
+            "unknown command `sped`; the commands are speed, exhaust, estimate and memory"
         );
         assert_eq!(
             problem("speed racy_2"),

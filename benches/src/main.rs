@@ -4,6 +4,7 @@
 //! whatever else the machine was doing weighs on both. Rates are per second of processor time.
 
 mod arguments;
+mod estimate;
 mod exhaust;
 mod measure;
 mod memory;
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
         Ok(Command::ScaleExhaustive) => scale::exhaustive(),
         Ok(Command::Exhaust { programs, cut }) => exhaust::run(&programs, cut),
         Ok(Command::Dining { philosophers }) => exhaust::dining(philosophers),
+        Ok(Command::Estimate { executions, seed }) => estimate::run(executions, seed),
         Ok(Command::Memory {
             programs,
             executions,

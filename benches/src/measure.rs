@@ -14,16 +14,22 @@ pub(crate) type Batch<'a> = Box<dyn FnMut(u64) -> u64 + 'a>;
 
 /// The processor time that the calling thread has used.
 pub(crate) fn processor_time() -> Duration {
+    clock(libc::CLOCK_THREAD_CPUTIME_ID)
+}
+
+/// The processor time that all threads have used together.
+pub(crate) fn processor_time_of_all() -> Duration {
+    clock(libc::CLOCK_PROCESS_CPUTIME_ID)
+}
+
+fn clock(clock: libc::clockid_t) -> Duration {
     let mut time = libc::timespec {
         tv_sec: 0,
         tv_nsec: 0,
     };
     // SAFETY: the pointer is to a live value that the call fills in.
-    let result = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
-    assert_eq!(
-        result, 0,
-        "the clock of the thread's processor time cannot be read"
-    );
+    let result = unsafe { libc::clock_gettime(clock, &mut time) };
+    assert_eq!(result, 0, "the clock of processor time cannot be read");
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 

@@ -20,6 +20,7 @@ pages! {
     limits = "limits.md"
     primitives = "primitives.md"
     reference = "reference.md"
+    frontier = "frontier.md"
     architecture = "architecture.md"
 }
 

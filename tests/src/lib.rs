@@ -1,14 +1,17 @@
 //! What the suites share: running a program under a strategy, and the programs themselves.
 
 pub mod axiomatic;
+pub mod bounded;
 pub mod compare;
 mod docs;
 pub mod messages;
 pub mod parity;
 pub mod programs;
+pub mod published;
 pub mod races;
 pub mod random_objects;
 pub mod random_program;
+pub mod resumed;
 mod told;
 
 use std::collections::BTreeSet;

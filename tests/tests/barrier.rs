@@ -127,7 +127,7 @@ fn a_group_that_is_never_complete_is_a_deadlock() {
             line.starts_with(&format!("{thread} waits at tests/tests/barrier.rs:")),
             "{line}"
         );
-        assert!(line.ends_with(" for Barrier"), "{line}");
+        assert!(line.ends_with(" for Barrier `barrier`"), "{line}");
     }
     assert_eq!(
         report.classes(),

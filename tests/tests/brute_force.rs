@@ -10,6 +10,7 @@ use fastrand::Rng;
 use raddle::Strategy;
 use raddle_tests::compare::{self, Classes, ShownOnPanic, assert_same, setting};
 use raddle_tests::random_program::Program;
+use raddle_tests::resumed::in_pieces;
 
 /// Programs with more schedules than this are too much for the enumeration.
 const MAX_SCHEDULES: u64 = 20_000;
@@ -83,5 +84,41 @@ fn performing_private_operations_first_loses_no_class() {
         let reduced = enumerate(&program, Strategy::EnumeratePrivateFirst);
         assert!(reduced == Some(all), "{program:?}");
         compared += 1;
+    }
+}
+
+#[test]
+fn a_search_in_pieces_has_the_same_classes() {
+    let mut rng = Rng::with_seed(setting("RADDLE_TEST_SEED", 3));
+    let (mut programs, mut total) = (0, 0);
+    while programs < 60 {
+        let program = Program::random(&mut rng);
+        let _shown = ShownOnPanic(&program);
+        let expected = search(&program);
+        if !(2..100).contains(&expected.len()) {
+            continue;
+        }
+        for executions in [1, 7] {
+            let checker = program.checker(Strategy::Exhaustive);
+            assert_same(
+                &expected,
+                &in_pieces(&checker, executions, || program.run()),
+            );
+        }
+        programs += 1;
+        total += expected.len();
+    }
+    println!("{programs} programs, {total} classes");
+}
+
+#[test]
+fn several_workers_find_the_same_classes() {
+    let mut rng = Rng::with_seed(setting("RADDLE_TEST_SEED", 4));
+    for _ in 0..200 {
+        let program = Program::random(&mut rng);
+        let _shown = ShownOnPanic(&program);
+        let expected = search(&program);
+        let checker = program.checker(Strategy::Exhaustive).workers(3);
+        assert_same(&expected, &compare::search(checker, || program.run()).0);
     }
 }

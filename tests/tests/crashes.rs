@@ -50,7 +50,7 @@ fn a_segmentation_fault_is_told_with_its_schedule() {
     };
     let (signal, text) = run(None);
     assert_eq!(signal, Some(11), "SIGSEGV: {text}");
-    let line = line!() - 38;
+    let line = line!() - 37;
     let expected = [
         "crash after ".to_owned(),
         "main used an address that is not there".to_owned(),

@@ -17,7 +17,7 @@ macro_rules! programs {
 }
 programs! {
     panic poison deadlock lost_wakeup thread_outlives limit stack nondeterminism schedule hang
-    lock_order leak
+    lock_order leak weak_memory
 }
 
 const IS_CHILD: &str = "RADDLE_GALLERY_CHILD";
@@ -48,6 +48,7 @@ fn shown(name: &str) -> String {
         "hang" => hang_in_a_child(),
         "lock_order" => warning(run(lock_order::one_after_the_other)),
         "leak" => warning(run(leak::sends_too_much)),
+        "weak_memory" => failure(run(weak_memory::published)),
         _ => panic!("no program is called {name}"),
     };
     let story = story.split("  replay: ").next().unwrap().trim_end();

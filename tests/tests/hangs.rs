@@ -113,7 +113,21 @@ programs! {
     }
 }
 
+/// A folder in which nothing is known from an earlier run.
+fn fresh_folder(name: &str) -> std::path::PathBuf {
+    let folder = std::env::temp_dir().join(format!("raddle-{name}-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&folder);
+    folder
+}
+
 fn run(program: &str, variables: &[(&str, &str)]) -> Output {
+    let folder = fresh_folder(program);
+    let output = run_in(&folder, program, variables);
+    let _ = std::fs::remove_dir_all(&folder);
+    output
+}
+
+fn run_in(folder: &std::path::Path, program: &str, variables: &[(&str, &str)]) -> Output {
     let name = format!("programs::{program}");
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", &name, "--ignored", "--test-threads=1"]);
@@ -123,13 +137,9 @@ fn run(program: &str, variables: &[(&str, &str)]) -> Output {
             command.env_remove(&variable);
         }
     }
-    // Nothing is known from an earlier run.
-    let folder = std::env::temp_dir().join(format!("raddle-{program}-{}", std::process::id()));
-    let _ = std::fs::remove_dir_all(&folder);
-    command.env("RADDLE_DIR", &folder);
+    command.env("RADDLE_DIR", folder);
     let variables = variables.iter().copied();
     let output = command.envs(variables).env(IS_CHILD, "1").output();
-    let _ = std::fs::remove_dir_all(&folder);
     output.unwrap()
 }
 
@@ -154,19 +164,48 @@ fn a_lock_of_std_that_is_taken_twice() {
         "\
 hang after 1 execution (auto)
 
-  main has not come to a scheduling point for 400ms; the last was: unlock Mutex at tests/tests/hangs.rs:34
+  main has not come to a scheduling point for 400ms; the last was: unlock controlled at tests/tests/hangs.rs:34
 {HELP}
 
    step │ main
-      1 │ lock Mutex :34
-      2 │ unlock Mutex :34
+      1 │ lock controlled :34
+      2 │ unlock controlled :34
 
-  Mutex was made at tests/tests/hangs.rs:33
+  controlled was made at tests/tests/hangs.rs:33
 
 "
     );
     assert_eq!(facts, expected);
     assert!(replay.ends_with(" cargo test programs::std_lock_taken_twice -- --exact\n"));
+}
+
+#[test]
+fn a_hang_is_found_again_by_the_saved_schedule() {
+    let folder = fresh_folder("saved-hang");
+    let file = folder.join("hangs/programs.std_lock_taken_twice.schedule");
+    let said = || {
+        let variables = [("RADDLE_WATCHDOG", "400ms")];
+        let output = run_in(&folder, "std_lock_taken_twice", &variables);
+        assert_eq!(output.status.code(), Some(2));
+        let schedule = std::fs::read_to_string(&file).unwrap();
+        (String::from_utf8(output.stderr).unwrap(), schedule)
+    };
+    let (first, schedule) = said();
+    assert_eq!(
+        schedule,
+        "raddle schedule 2\n\
+         check programs::std_lock_taken_twice\n\
+         main: begin, lock Mutex, unlock Mutex\n"
+    );
+    let note = format!(
+        "\n  note: found again by the saved schedule {}\n\n  replay: ",
+        file.display()
+    );
+    let expected = first
+        .replace("(auto)", "(saved schedule)")
+        .replace("\n  replay: ", &note);
+    assert_eq!(said(), (expected, schedule));
+    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 /// The headline and what comes before the help.
@@ -190,7 +229,7 @@ fn a_loop_without_scheduling_points() {
     assert_eq!(
         facts("endless_loop"),
         "hang after 1 execution (auto)\n\n  main has not come to a scheduling point for 400ms; the \
-         last was: load AtomicU32 = 0 at hangs.rs:58\n"
+         last was: load value = 0 at hangs.rs:58\n"
     );
 }
 
@@ -199,7 +238,7 @@ fn a_destructor_without_end() {
     assert_eq!(
         facts("endless_destructor"),
         "hang after 1 execution (auto)\n\n  main has not come to a scheduling point for 400ms; the \
-         last was: lock Mutex at hangs.rs:77\n  the execution is over, and its threads are being \
+         last was: lock lock at hangs.rs:77\n  the execution is over, and its threads are being \
          unwound: a destructor hangs\n"
     );
 }
@@ -223,10 +262,10 @@ panic after 1 execution (auto)
   help: a destructor must not panic while its thread does; ask `raddle::thread::panicking()`
 
    step │ main
-      1 │ lock Mutex :92
+      1 │ lock lock :92
       2 │ panic :93
 
-  Mutex was made at tests/tests/hangs.rs:91
+  lock was made at tests/tests/hangs.rs:91
 
 "
     );

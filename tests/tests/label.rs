@@ -73,12 +73,12 @@ deadlock after 2 executions (exhaustive)
 }
 
 #[test]
-fn values_are_shown_as_without_a_name_and_what_has_none_keeps_its_type() {
+fn values_are_shown_as_without_a_name_and_what_has_none_keeps_its_variable() {
     let story = story(flags);
     for line in [
         "store true to ready flag :35",
         "fetch-add done: 2: 0 to 1 :36",
-        "load AtomicU32 = 0 :37",
+        "load other = 0 :37",
         "load ready flag = true :38",
         "ready flag was made at tests/tests/label.rs:32",
     ] {
@@ -102,7 +102,7 @@ fn names_that_are_not_unique_are_numbered_and_the_last_one_counts() {
     let locks: Vec<_> = (steps.map(|step| step.what.as_str()))
         .filter(|what| what.starts_with("lock"))
         .collect();
-    assert_eq!(locks, ["lock twin#1", "lock twin#2", "lock Mutex"]);
+    assert_eq!(locks, ["lock twin#1", "lock twin#2", "lock third"]);
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn a_name_belongs_to_the_value_and_to_the_execution() {
     for failure in &report.failures {
         let expected = match failure.message.contains("true") {
             true => "lock box",
-            false => "lock Mutex",
+            false => "lock lock",
         };
         let mut steps = failure.trace.steps.iter();
         assert!(steps.any(|step| step.what == expected), "{failure}");

@@ -45,7 +45,8 @@ fn one_after_the_other() {
 
 #[test]
 fn both_orders_are_a_warning_though_never_at_once() {
-    let circle = "main.1 takes Mutex#1 then Mutex#2 / main.2 takes Mutex#2 then Mutex#1 /";
+    let circle = "main.1 takes Mutex `locks.0` then Mutex `locks.1` / main.2 takes Mutex `locks.1` then Mutex \
+         `locks.0` /";
     let said: Vec<_> = warnings(one_after_the_other)
         .iter()
         .map(|line| line.replace(',', ""))
@@ -164,7 +165,7 @@ fn to_read_twice_is_a_warning() {
         let _first = lock.read().unwrap();
         let _second = lock.read().unwrap();
     });
-    let expected = "main takes RwLock then RwLock which it reads under already /";
+    let expected = "main takes RwLock `lock` then RwLock `lock` which it reads under already /";
     assert_eq!(said, [expected]);
 }
 

@@ -75,17 +75,17 @@ fn a_receive_that_nobody_sends_to() {
 deadlock after 1 execution (exhaustive)
 
   main waits at tests/tests/message_stories.rs:18 for asker to end
-  asker waits at tests/tests/message_stories.rs:14 for a message from Port#2
+  asker waits at tests/tests/message_stories.rs:14 for a message from Port `answers`
 
-   step │ main                                 │ asker
-      1 │ spawn asker :16                      │
-      2 │                                      │ send to Port#1 :13
-      3 │ receive from Port#1 (from asker) :17 │
-      4 │ ⏳ join asker :18                    │
-      5 │                                      │ ⏳ receive from Port#2 :14
+   step │ main                                    │ asker
+      1 │ spawn asker :16                         │
+      2 │                                         │ send to questions :13
+      3 │ receive from questions (from asker) :17 │
+      4 │ ⏳ join asker :18                       │
+      5 │                                         │ ⏳ receive from answers :14
 
-  Port#1 was made at tests/tests/message_stories.rs:10
-  Port#2 was made at tests/tests/message_stories.rs:10
+  questions was made at tests/tests/message_stories.rs:10
+  answers was made at tests/tests/message_stories.rs:10
 
   replay: RADDLE_REPLAY=[main: begin, spawn asker; asker: begin, send Port#1; main: receive Port#1] cargo \
          test it -- --exact
@@ -100,18 +100,18 @@ fn a_selection_and_a_send_without_another_side() {
         "\
 deadlock after 1 execution (exhaustive)
 
-  main waits at tests/tests/message_stories.rs:26 for a message from Port#1 or Port#2
-  main.1 waits at tests/tests/message_stories.rs:25 for its message to be received from Port#3
+  main waits at tests/tests/message_stories.rs:26 for a message from Port `left` or Port `right`
+  main.1 waits at tests/tests/message_stories.rs:25 for its message to be received from Port
 
-   step │ main                                 │ main.1
-      1 │ spawn main.1 :25                     │
-      2 │                                      │ send to Port#3 :25
-      3 │ ⏳ receive from Port#1 or Port#2 :26 │
-      4 │                                      │ ⏳ deliver to Port#3 :25
+   step │ main                              │ main.1
+      1 │ spawn main.1 :25                  │
+      2 │                                   │ send to Port :25
+      3 │ ⏳ receive from left or right :26 │
+      4 │                                   │ ⏳ deliver to Port :25
 
-  Port#1 was made at tests/tests/message_stories.rs:22
-  Port#2 was made at tests/tests/message_stories.rs:22
-  Port#3 was made at tests/tests/message_stories.rs:24
+  left was made at tests/tests/message_stories.rs:22
+  right was made at tests/tests/message_stories.rs:22
+  Port was made at tests/tests/message_stories.rs:24
 
   replay: RADDLE_REPLAY=[main: begin, spawn main.1; main.1: begin, send Port#3] cargo test it -- --exact
 "

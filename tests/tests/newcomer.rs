@@ -46,10 +46,10 @@ fn a_lost_update_is_found_and_replayed_by_the_printed_line() {
         .says("panic after 2 executions (exhaustive)\n")
         .says("main panicked at src/lib.rs:35:9:\n")
         .says("assertion `left == right` failed: an update was lost\n")
-        .says("step │ main                   │ main.1                   │ main.2\n")
-        .says("│ load AtomicU32 = 0 :14\n")
-        .says("│ store 1 to AtomicU32 :15 │\n")
-        .says("AtomicU32 was made at src/lib.rs:10\n");
+        .says("step │ main                 │ main.1                 │ main.2\n")
+        .says("│ load Tally.0 = 0 :14\n")
+        .says("│ store 1 to Tally.0 :15 │\n")
+        .says("Tally.0 was made at src/lib.rs:10\n");
     let line = test.replay_line();
     assert!(line.starts_with("RADDLE_REPLAY=r1."), "{line}");
     assert!(
@@ -198,7 +198,7 @@ fn what_is_given_to_replay_is_checked() {
     );
     with("RADDLE_STRATEGY", "pct9").says(
         "raddle: RADDLE_STRATEGY: unknown strategy `pct9`; there are: auto, exhaustive, random, \
-         enumerate",
+         enumerate, delay, and delay:3 for at most 3 delays",
     );
     // A folder that nobody can write to, not even root.
     let unsaved = with("RADDLE_DIR", "/dev/null");

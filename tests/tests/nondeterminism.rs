@@ -82,7 +82,7 @@ fn both_operations_and_both_lines_are_shown() {
         &[
             "after 4 events, main does something else than in an earlier run",
             "then: load at tests/tests/nondeterminism.rs:18",
-            "now: store AtomicU32 at tests/tests/nondeterminism.rs:20",
+            "now: store value at tests/tests/nondeterminism.rs:20",
         ],
         "",
     );
@@ -91,7 +91,7 @@ fn both_operations_and_both_lines_are_shown() {
         &[
             "after 4 events, main does something else than in an earlier run",
             "then: store at tests/tests/nondeterminism.rs:30",
-            "now: store AtomicU32 at tests/tests/nondeterminism.rs:30, another one or with another \
+            "now: store value at tests/tests/nondeterminism.rs:30, another one or with another \
              value",
         ],
         "",

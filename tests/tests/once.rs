@@ -71,9 +71,12 @@ fn doing_it_while_doing_it_is_a_deadlock_with_oneself() {
     });
     assert!(deadlocks(&report));
     let message = &report.failures[0].message;
-    assert!(message.contains("main holds Once (since "), "{message}");
     assert!(
-        message.ends_with("for Once, which it holds itself"),
+        message.contains("main holds Once `once` (since "),
+        "{message}"
+    );
+    assert!(
+        message.ends_with("for Once `once`, which it holds itself"),
         "{message}"
     );
     let report = exhaust(|| {

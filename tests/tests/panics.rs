@@ -86,7 +86,7 @@ fn a_poisoned_lock_is_not_the_cause() {
     // Main comes first, or it does not.
     let cause = "first panicked at tests/tests/panics.rs:19:9:\nthe cause";
     let in_turn = format!(
-        "{cause}\nand main panicked in turn at tests/tests/panics.rs:21:18, because Mutex is \
+        "{cause}\nand main panicked in turn at tests/tests/panics.rs:21:18, because Mutex `lock` is \
          poisoned"
     );
     assert_eq!(messages, [cause, &in_turn]);
@@ -99,7 +99,7 @@ fn a_panic_that_was_dealt_with_may_still_be_the_cause() {
         &[
             "first panicked at tests/tests/panics.rs:30:9:",
             "the cause",
-            "and main panicked in turn at tests/tests/panics.rs:33:18, because Mutex is poisoned",
+            "and main panicked in turn at tests/tests/panics.rs:33:18, because Mutex `lock` is poisoned",
         ],
     );
     says(
@@ -107,9 +107,9 @@ fn a_panic_that_was_dealt_with_may_still_be_the_cause() {
         &[
             "first panicked at tests/tests/panics.rs:42:9:",
             "the cause",
-            "and second panicked in turn at tests/tests/panics.rs:48:29, because Mutex#1 is \
+            "and second panicked in turn at tests/tests/panics.rs:48:29, because Mutex `locks.0` is \
              poisoned",
-            "and main panicked in turn at tests/tests/panics.rs:51:25, because Mutex#2 is poisoned",
+            "and main panicked in turn at tests/tests/panics.rs:51:25, because Mutex `locks.1` is poisoned",
         ],
     );
 }

@@ -2,13 +2,16 @@
 //! written anew, and the numbers of sequences they report.
 
 use raddle::FailureKind;
-use raddle::monitor::{Discipline, Monitor};
-use raddle::sync::{Arc, BinarySemaphore, Semaphore};
+use raddle::monitor::Discipline;
+use raddle::sync::BinarySemaphore;
 use raddle_tests::messages::{
     distributed_mutual_exclusion, selecting_buffer, selecting_readers_and_writers,
 };
 use raddle_tests::programs::{
     baton, buffer_in_a_monitor, buffer_with_semaphores, dining, run_threads,
+};
+use raddle_tests::published::{
+    philosophers_with_semaphores, readers_and_writers_continuing, readers_and_writers_urgent,
 };
 use raddle_tests::{classes, exhaust};
 
@@ -22,20 +25,10 @@ fn readers_and_writers_with_semaphores() {
     assert_eq!(classes(baton), 21_744);
 }
 
-/// Philosophers with a semaphore for each fork, who may starve.
 #[test]
-fn philosophers_with_semaphores() {
+fn philosophers_with_semaphores_may_starve() {
     for count in 3..=9 {
-        let report = exhaust(move || {
-            let forks: Arc<Vec<_>> = Arc::new((0..count).map(|_| Semaphore::new(1)).collect());
-            run_threads(count, move |seat| {
-                let (left, right) = (&forks[seat], &forks[(seat + 1) % count]);
-                left.acquire();
-                right.acquire();
-                left.release();
-                right.release();
-            });
-        });
+        let report = exhaust(move || philosophers_with_semaphores(count));
         assert_eq!(report.classes(), (1 << count) - 1, "{count} philosophers");
         assert_eq!(report.failures.len(), 1);
         assert_eq!(report.failures[0].kind, FailureKind::Deadlock);
@@ -71,101 +64,14 @@ fn bounded_buffer_in_a_monitor() {
     assert_eq!(count(Discipline::SignalContinue), 12_096);
 }
 
-/// Three readers, two writers, readers preferred, signal and urgent wait.
 #[test]
 fn readers_and_writers_in_an_urgent_monitor() {
-    #[derive(Default)]
-    struct State {
-        readers: u32,
-        writing: bool,
-    }
-    let count = classes(|| {
-        let monitor = Monitor::new(Discipline::SignalUrgent, State::default());
-        let (reader_queue, writer_queue) = (monitor.condition(), monitor.condition());
-        run_threads(5, move |number| {
-            if number < 3 {
-                let mut state = monitor.enter();
-                if state.writing {
-                    state.wait(reader_queue);
-                }
-                state.readers += 1;
-                state.signal(reader_queue);
-                drop(state);
-                let mut state = monitor.enter();
-                assert!(!state.writing);
-                state.readers -= 1;
-                if state.readers == 0 {
-                    state.signal(writer_queue);
-                }
-            } else {
-                let mut state = monitor.enter();
-                if state.readers > 0 || state.writing {
-                    state.wait(writer_queue);
-                }
-                state.writing = true;
-                drop(state);
-                let mut state = monitor.enter();
-                assert_eq!(state.readers, 0);
-                state.writing = false;
-                if state.waiting(reader_queue) > 0 {
-                    state.signal(reader_queue);
-                } else {
-                    state.signal(writer_queue);
-                }
-            }
-        });
-    });
-    assert_eq!(count, 13_320);
+    assert_eq!(classes(readers_and_writers_urgent), 13_320);
 }
 
-/// Three readers, two writers, readers preferred, signal and continue: signalled readers that have
-/// not come back yet are counted.
 #[test]
 fn readers_and_writers_in_a_continuing_monitor() {
-    #[derive(Default)]
-    struct State {
-        readers: u32,
-        writing: bool,
-        signalled: usize,
-    }
-    let count = classes(|| {
-        let monitor = Monitor::new(Discipline::SignalContinue, State::default());
-        let (reader_queue, writer_queue) = (monitor.condition(), monitor.condition());
-        run_threads(5, move |number| {
-            if number < 3 {
-                let mut state = monitor.enter();
-                if state.writing {
-                    state.wait(reader_queue);
-                    state.signalled -= 1;
-                }
-                state.readers += 1;
-                drop(state);
-                let mut state = monitor.enter();
-                assert!(!state.writing);
-                state.readers -= 1;
-                if state.readers == 0 && state.signalled == 0 {
-                    state.signal(writer_queue);
-                }
-            } else {
-                let mut state = monitor.enter();
-                while state.readers > 0 || state.writing || state.signalled > 0 {
-                    state.wait(writer_queue);
-                }
-                state.writing = true;
-                drop(state);
-                let mut state = monitor.enter();
-                assert_eq!(state.readers, 0);
-                state.writing = false;
-                if state.waiting(reader_queue) > 0 {
-                    state.signalled = state.waiting(reader_queue);
-                    state.signal_all(reader_queue);
-                } else {
-                    state.signal(writer_queue);
-                }
-            }
-        });
-    });
-    assert_eq!(count, 61_716);
+    assert_eq!(classes(readers_and_writers_continuing), 61_716);
 }
 
 #[test]

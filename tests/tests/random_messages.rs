@@ -9,8 +9,10 @@ use std::time::Duration;
 use fastrand::Rng;
 use raddle::port::{self, Port};
 use raddle::sync::mpsc;
-use raddle::{Checker, thread};
-use raddle_tests::compare::{ShownOnPanic, same_classes, setting};
+use raddle::{Checker, Memory, thread};
+use raddle_tests::bounded::{Counts, add, same_costs};
+use raddle_tests::compare::{ShownOnPanic, assert_same, same_classes, search, setting};
+use raddle_tests::resumed::in_pieces;
 
 /// Programs with more schedules than this are too much for the enumeration.
 const MAX_SCHEDULES: u64 = 10_000;
@@ -214,4 +216,47 @@ fn random_programs_have_the_same_classes_as_all_their_schedules() {
         *by_kind.entry(program.kind).or_default() += 1;
     }
     println!("{compared} programs, {total} classes, at most {largest} in one; {by_kind:?}");
+}
+
+#[test]
+fn searches_in_pieces_and_by_several_workers_have_the_same_classes() {
+    let mut rng = Rng::with_seed(setting("RADDLE_TEST_SEED", 6));
+    let mut programs = 0;
+    while programs < 40 {
+        let program = Program::random(&mut rng);
+        let _shown = ShownOnPanic(&program);
+        let checker = Checker::new().timeouts(program.timeouts);
+        let expected = search(checker.clone(), || program.run()).0;
+        if !(2..100).contains(&expected.len()) {
+            continue;
+        }
+        for executions in [1, 7] {
+            assert_same(
+                &expected,
+                &in_pieces(&checker, executions, || program.run()),
+            );
+        }
+        let several = search(checker.clone().workers(3), || program.run()).0;
+        assert_same(&expected, &several);
+        programs += 1;
+    }
+}
+
+#[test]
+fn random_programs_cost_what_their_schedules_cost() {
+    let programs = setting("RADDLE_TEST_PROGRAMS", 150);
+    let mut rng = Rng::with_seed(setting("RADDLE_TEST_SEED", 1));
+    let (mut compared, mut sums) = (0, Counts::default());
+    while compared < programs {
+        let program = Program::random(&mut rng);
+        let _shown = ShownOnPanic(&program);
+        let checker = Checker::new().timeouts(program.timeouts);
+        let Some(counts) = same_costs(&checker, Memory::Sc, MAX_SCHEDULES / 5, || program.run())
+        else {
+            continue;
+        };
+        compared += 1;
+        add(&mut sums, counts);
+    }
+    println!("{compared} programs, classes within 0, 1, … preemptions: {sums:?}");
 }

@@ -7,8 +7,9 @@ use std::collections::BTreeMap;
 
 use fastrand::Rng;
 use raddle::Checker;
-use raddle_tests::compare::{ShownOnPanic, same_classes, setting};
+use raddle_tests::compare::{ShownOnPanic, assert_same, same_classes, search, setting};
 use raddle_tests::random_objects::{Program, Theme};
+use raddle_tests::resumed::in_pieces;
 
 /// Programs with more schedules than this are too much for the enumeration.
 const MAX_SCHEDULES: u64 = 10_000;
@@ -31,4 +32,28 @@ fn random_programs_have_the_same_classes_as_all_their_schedules() {
         *by_theme.entry(program.theme).or_default() += 1;
     }
     println!("{compared} programs, {total} classes, at most {largest} in one; {by_theme:?}");
+}
+
+#[test]
+fn searches_in_pieces_and_by_several_workers_have_the_same_classes() {
+    let mut rng = Rng::with_seed(setting("RADDLE_TEST_SEED", 5));
+    let mut programs = 0;
+    while programs < 40 {
+        let program = Program::random(&mut rng);
+        let _shown = ShownOnPanic(&program);
+        let checker = Checker::new();
+        let expected = search(checker.clone(), || program.run()).0;
+        if !(2..100).contains(&expected.len()) {
+            continue;
+        }
+        for executions in [1, 7] {
+            assert_same(
+                &expected,
+                &in_pieces(&checker, executions, || program.run()),
+            );
+        }
+        let several = search(checker.clone().workers(3), || program.run()).0;
+        assert_same(&expected, &several);
+        programs += 1;
+    }
 }

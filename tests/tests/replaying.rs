@@ -225,7 +225,7 @@ fn the_second_check_of_a_test_has_a_saved_schedule_of_its_own() {
     run("second", "second_check_fails", None)
         .says("panic after 2 executions (exhaustive)\n")
         .says(
-            " was removed: the schedule does not fit the program: after 1 steps, thread main \
+            " was removed: the schedule does not fit the program: after 1 step, thread main \
              should do `lock Mutex`, but it is at `spawn`\n",
         );
     // One that cannot be read is left alone until there is a new one.
@@ -252,4 +252,59 @@ fn a_search_that_keeps_going_goes_on_after_the_saved_schedule() {
         .says(r#"4 executions: [("exhaustive", 2), ("exhaustive", 4)]"#);
     run("going", "keeps_going", None)
         .says(r#"4 executions: [("saved schedule", 1), ("exhaustive", 4)]"#);
+}
+
+/// Runs a test that may write so many blocks of a file at most, and this is as on a full disk.
+#[cfg(unix)]
+fn run_with_a_limit(caller: &str, test: &str, blocks: u32) -> Ran {
+    let folder = folder(caller);
+    let program = std::env::current_exe().unwrap();
+    // Without the signal, to write more is an error.
+    let line = format!(
+        "trap '' XFSZ; ulimit -f {blocks}; exec '{}' {test} --exact --ignored",
+        program.display()
+    );
+    let mut command = Command::new("sh");
+    command.args(["-c", &line]).env("RADDLE_DIR", &folder);
+    let output = command.env_remove("RADDLE_REPLAY").output().unwrap();
+    Ran {
+        folder: folder.join("replaying"),
+        text: String::from_utf8([output.stdout, output.stderr].concat()).unwrap(),
+        passed: output.status.success(),
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_full_disk_costs_the_file_and_nothing_else() {
+    let ran = run_first("full", "second_check_fails");
+    let file = ran.folder.join("second_check_fails.2.schedule");
+    let before = std::fs::read_to_string(&file).unwrap();
+    let full = run_with_a_limit("full", "second_check_fails", 0);
+    full.says("panic after 1 execution (saved schedule)\n")
+        .says("an update was lost")
+        .says(&format!(
+            "\n\n  note: the schedule could not be saved as {file:?}: File too large (os error \
+             27)\n\n  replay: RADDLE_REPLAY=r1."
+        ));
+    assert!(!full.passed);
+    assert_eq!(full.values(), ran.values());
+    assert_eq!(
+        std::fs::read_to_string(&file).unwrap(),
+        before,
+        "what was there is still there"
+    );
+    let files = std::fs::read_dir(&ran.folder).unwrap();
+    assert_eq!(files.count(), 1, "nothing else is left");
+    // A long token is printed all the same.
+    let long = run_first("full_long", "fails_at_length");
+    std::fs::remove_dir_all(&long.folder).unwrap();
+    let full = run_with_a_limit("full_long", "fails_at_length", 0);
+    full.says("a long story")
+        .says("note: the schedule could not be saved as ");
+    let token = &full.values()[0];
+    assert!(token.starts_with("r1.") && token.len() > 200, "{token}");
+    run("full_long", "fails_at_length", Some(token))
+        .says("panic after 1 execution (replay)\n")
+        .says("a long story");
 }

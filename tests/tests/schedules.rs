@@ -458,16 +458,16 @@ fn what_differs_first_is_named() {
         ),
         (
             "main: begin; other: begin",
-            "after 1 steps, thread other should do `begin`, but there is no such thread, or it has \
+            "after 1 step, thread other should do `begin`, but there is no such thread, or it has \
              ended",
         ),
         (
             "main: begin, load AtomicU32=1",
-            "after 1 steps, thread main should do `load AtomicU32=1`, but it is at `load AtomicU32`",
+            "after 1 step, thread main should do `load AtomicU32=1`, but it is at `load AtomicU32`",
         ),
         (
             "main: begin, lock Mutex",
-            "after 1 steps, thread main should do `lock Mutex`, but it is at `spawn`",
+            "after 1 step, thread main should do `lock Mutex`, but it is at `spawn`",
         ),
     ] {
         assert_eq!(

@@ -90,17 +90,17 @@ panic after 2 executions (exhaustive)
     left: 1
    right: 2
 
-   step │ main                     │ main.1
-      1 │ spawn main.1 :12         │
-      2 │ load AtomicU32 = 0 :16   │
-      3 │                          │ load AtomicU32 = 0 :13
-      4 │                          │ store 1 to AtomicU32 :14
-      5 │ store 1 to AtomicU32 :17 │
-      6 │ join main.1 :18          │
-      7 │ load AtomicU32 = 1 :19   │
-      8 │ panic :19                │
+   step │ main                   │ main.1
+      1 │ spawn main.1 :12       │
+      2 │ load counter = 0 :16   │
+      3 │                        │ load counter = 0 :13
+      4 │                        │ store 1 to counter :14
+      5 │ store 1 to counter :17 │
+      6 │ join main.1 :18        │
+      7 │ load counter = 1 :19   │
+      8 │ panic :19              │
 
-  AtomicU32 was made at tests/tests/story.rs:10
+  counter was made at tests/tests/story.rs:10
 
   replay: RADDLE_REPLAY=[main: begin, spawn main.1, load AtomicU32; main.1: begin, load \
          AtomicU32, store AtomicU32, end; main: store AtomicU32, join main.1, load AtomicU32, \
@@ -116,21 +116,21 @@ fn a_deadlock() {
         "\
 deadlock after 2 executions (exhaustive)
 
-  alice holds Mutex#1 (since tests/tests/story.rs:27), waits at tests/tests/story.rs:28 for Mutex#2, held by bob
-  bob holds Mutex#2 (since tests/tests/story.rs:27), waits at tests/tests/story.rs:28 for Mutex#1, held by alice
+  alice holds Mutex `forks[0]` (since tests/tests/story.rs:27), waits at tests/tests/story.rs:28 for Mutex `forks[1]`, held by bob
+  bob holds Mutex `forks[1]` (since tests/tests/story.rs:27), waits at tests/tests/story.rs:28 for Mutex `forks[0]`, held by alice
   main waits at tests/tests/story.rs:34 for alice to end
 
-   step │ main              │ alice               │ bob
-      1 │ spawn alice :30   │                     │
-      2 │ spawn bob :30     │                     │
-      3 │                   │ lock Mutex#1 :27    │
-      4 │                   │                     │ lock Mutex#2 :27
-      5 │ ⏳ join alice :34 │                     │
-      6 │                   │ ⏳ lock Mutex#2 :28 │
-      7 │                   │                     │ ⏳ lock Mutex#1 :28
+   step │ main              │ alice                │ bob
+      1 │ spawn alice :30   │                      │
+      2 │ spawn bob :30     │                      │
+      3 │                   │ lock forks[0] :27    │
+      4 │                   │                      │ lock forks[1] :27
+      5 │ ⏳ join alice :34 │                      │
+      6 │                   │ ⏳ lock forks[1] :28 │
+      7 │                   │                      │ ⏳ lock forks[0] :28
 
-  Mutex#1 was made at tests/tests/story.rs:23
-  Mutex#2 was made at tests/tests/story.rs:23
+  forks[0] was made at tests/tests/story.rs:23
+  forks[1] was made at tests/tests/story.rs:23
 
   replay: RADDLE_REPLAY=[main: begin, spawn alice, spawn bob; alice: begin, lock Mutex#1; bob: \
          begin, lock Mutex#2] cargo test it -- --exact
@@ -145,14 +145,14 @@ fn a_thread_that_waits_for_itself() {
         "\
 deadlock after 1 execution (exhaustive)
 
-  main holds Mutex (since tests/tests/story.rs:47), waits at tests/tests/story.rs:49 for Mutex, which it holds itself
+  main holds Mutex `lock` (since tests/tests/story.rs:47), waits at tests/tests/story.rs:49 for Mutex `lock`, which it holds itself
 
    step │ main
-      1 │ lock Mutex :47
-      2 │ try-lock Mutex fails :48
-      3 │ ⏳ lock Mutex :49
+      1 │ lock lock :47
+      2 │ try-lock lock fails :48
+      3 │ ⏳ lock lock :49
 
-  Mutex was made at tests/tests/story.rs:46
+  lock was made at tests/tests/story.rs:46
 
   replay: RADDLE_REPLAY=[main: begin, lock Mutex, try-lock Mutex] cargo test it -- --exact
 "

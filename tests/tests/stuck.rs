@@ -5,7 +5,7 @@
 use raddle::monitor::{Discipline, Monitor};
 use raddle::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
 use raddle::sync::mpsc::channel;
-use raddle::sync::{Arc, Condvar, Mutex};
+use raddle::sync::{Arc, Condvar, LazyLock, Mutex, Once};
 use raddle::{Checker, FailureKind, Schedule, Strategy, thread};
 
 type Shared<T> = Arc<(Mutex<T>, Condvar)>;
@@ -143,6 +143,83 @@ fn waits_in_a_loop() {
     waiter.join().unwrap();
 }
 
+/// Waits twice and is notified once, each time when it waits already.
+fn waits_for_more_than_is_sent() {
+    let (stage, changed) = (Mutex::new(0), Condvar::new());
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut guard = stage.lock().unwrap();
+            *guard = 1;
+            guard = changed.wait(guard).unwrap();
+            drop(changed.wait(guard));
+        });
+        // Only then does anybody wait.
+        raddle::assume(*stage.lock().unwrap() == 1);
+        changed.notify_one();
+    });
+}
+
+/// The other condition variable is notified, and nobody waits for that.
+fn notifies_the_other_one() {
+    let (ready, filled, emptied) = (Mutex::new(false), Condvar::new(), Condvar::new());
+    thread::scope(|scope| {
+        scope.spawn(|| drop(filled.wait(ready.lock().unwrap())));
+        *ready.lock().unwrap() = true;
+        emptied.notify_one();
+    });
+}
+
+/// There is one item, as was notified; the waiter looks, and waits for two.
+fn one_is_not_enough() {
+    let (items, changed) = (Mutex::new(0), Condvar::new());
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let guard = items.lock().unwrap();
+            drop(changed.wait_while(guard, |items| *items < 2));
+        });
+        *items.lock().unwrap() += 1;
+        changed.notify_one();
+    });
+}
+
+/// Notified first, and changed after that.
+fn notifies_too_early() {
+    let (ready, changed) = (Mutex::new(false), Condvar::new());
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let guard = ready.lock().unwrap();
+            drop(changed.wait_while(guard, |ready| !*ready));
+        });
+        changed.notify_one();
+        *ready.lock().unwrap() = true;
+    });
+}
+
+/// The initialiser panics, and nobody can have the value.
+fn lazily_never() {
+    static LIMIT: LazyLock<u32> = LazyLock::new(|| "ten".parse().unwrap());
+    let reader = named("reader", || assert!(*LIMIT > 0));
+    let _ = reader.join();
+    assert_eq!(*LIMIT, 10);
+}
+
+fn once_and_never_again() {
+    let once = Arc::new(Once::new());
+    let other = Arc::clone(&once);
+    let first = named("first", move || {
+        other.call_once(|| panic!("cannot be done"))
+    });
+    let _ = first.join();
+    once.call_once(|| {});
+}
+
+/// Initialisation that needs itself.
+fn lazy_circle() {
+    static FIRST: LazyLock<u32> = LazyLock::new(|| *SECOND + 1);
+    static SECOND: LazyLock<u32> = LazyLock::new(|| *FIRST + 1);
+    assert_eq!(*FIRST, 1);
+}
+
 fn checker() -> Checker {
     Checker::new()
         .strategy(Strategy::Exhaustive)
@@ -173,10 +250,10 @@ fn threads_that_wait_for_each_other_are_a_deadlock_whoever_has_ended() {
         cycle_without_main,
         FailureKind::Deadlock,
         &[
-            "left holds Mutex#1 (since tests/tests/stuck.rs:23), waits at \
-             tests/tests/stuck.rs:24 for Mutex#2, held by right",
-            "right holds Mutex#2 (since tests/tests/stuck.rs:27), waits at \
-             tests/tests/stuck.rs:28 for Mutex#1, held by left",
+            "left holds Mutex `locks.0` (since tests/tests/stuck.rs:23), waits at \
+             tests/tests/stuck.rs:24 for Mutex `locks.1`, held by right",
+            "right holds Mutex `locks.1` (since tests/tests/stuck.rs:27), waits at \
+             tests/tests/stuck.rs:28 for Mutex `locks.0`, held by left",
         ],
     );
 }
@@ -187,8 +264,8 @@ fn threads_that_wait_for_each_other_beside_one_that_goes_on() {
         cycle_beside_a_loop,
         FailureKind::Deadlock,
         &[
-            "main holds Mutex (since tests/tests/stuck.rs:39), waits at tests/tests/stuck.rs:40 for \
-             Mutex, which it holds itself",
+            "main holds Mutex `lock` (since tests/tests/stuck.rs:39), waits at \
+             tests/tests/stuck.rs:40 for Mutex `lock`, which it holds itself",
             "spinner goes on without end beside them",
         ],
     );
@@ -252,8 +329,8 @@ fn a_signal_before_anybody_waited() {
         signals_nobody,
         FailureKind::LostWakeup,
         &[
-            "waiter waits at tests/tests/stuck.rs:97 for Monitor",
-            "main signalled Monitor at tests/tests/stuck.rs:101, before waiter waited",
+            "waiter waits at tests/tests/stuck.rs:97 for Monitor `monitor`",
+            "main signalled Monitor `monitor` at tests/tests/stuck.rs:101, before waiter waited",
             "main waits at tests/tests/stuck.rs:103 for waiter to end",
             "help: under the lock, look whether there is anything to wait for, and only then wait",
         ],
@@ -288,6 +365,93 @@ fn a_notification_that_nobody_needed_is_not_lost() {
 }
 
 #[test]
+fn a_wait_for_more_notifications_than_there_are_is_a_deadlock() {
+    says(
+        waits_for_more_than_is_sent,
+        FailureKind::Deadlock,
+        &[
+            "main waits at tests/tests/stuck.rs:149 for main.1 to end",
+            "main.1 waits at tests/tests/stuck.rs:154 for Condvar `changed`, which nobody notifies \
+             any more",
+        ],
+    );
+}
+
+#[test]
+fn a_notification_of_another_condvar_is_not_lost() {
+    says(
+        notifies_the_other_one,
+        FailureKind::Deadlock,
+        &[
+            "main waits at tests/tests/stuck.rs:165 for main.1 to end",
+            "main.1 waits at tests/tests/stuck.rs:166 for Condvar `filled`, which nobody notifies \
+             any more",
+        ],
+    );
+}
+
+#[test]
+fn a_notification_of_what_the_waiter_has_seen_is_not_lost() {
+    says(
+        one_is_not_enough,
+        FailureKind::Deadlock,
+        &[
+            "main waits at tests/tests/stuck.rs:175 for main.1 to end",
+            "main.1 waits at tests/tests/stuck.rs:178 for Condvar `changed`, which nobody notifies \
+             any more",
+        ],
+    );
+}
+
+#[test]
+fn a_notification_before_the_change() {
+    says(
+        notifies_too_early,
+        FailureKind::LostWakeup,
+        &[
+            "main.1 waits at tests/tests/stuck.rs:191 for Condvar `changed`, which nobody notifies \
+             any more",
+            "main notified Condvar `changed` at tests/tests/stuck.rs:193, before main.1 waited, and \
+             main took Mutex `ready` at tests/tests/stuck.rs:194 after that",
+            "main waits at tests/tests/stuck.rs:188 for main.1 to end",
+            "help: notify when what main.1 waits for has been changed, not before",
+        ],
+    );
+}
+
+#[test]
+fn a_value_that_could_not_be_made() {
+    says(
+        lazily_never,
+        FailureKind::Panic,
+        &[
+            "reader panicked at tests/tests/stuck.rs:200:66:",
+            "called `Result::unwrap()` on an `Err` value: ParseIntError { kind: InvalidDigit }",
+            "and main panicked in turn at tests/tests/stuck.rs:203, because LazyLock `LIMIT` is \
+             poisoned",
+        ],
+    );
+    says(
+        once_and_never_again,
+        FailureKind::Panic,
+        &[
+            "first panicked at tests/tests/stuck.rs:210:28:",
+            "cannot be done",
+            "and main panicked in turn at tests/tests/stuck.rs:213, because Once `once` is poisoned",
+        ],
+    );
+    says(
+        lazy_circle,
+        FailureKind::Deadlock,
+        &[
+            "main holds LazyLock `FIRST` (since tests/tests/stuck.rs:220) and LazyLock `SECOND` (since \
+             tests/tests/stuck.rs:218), waits at tests/tests/stuck.rs:219 for LazyLock `FIRST`, \
+             which it holds itself",
+        ],
+    );
+}
+
+#[test]
 fn a_loop_without_end_is_shown() {
     const HELP: &str = "help: if it must be so long, raise the limit with `max_events`; a loop \
                         that waits for another thread never ends when that thread is not given a \
@@ -297,7 +461,7 @@ fn a_loop_without_end_is_shown() {
         FailureKind::Limit,
         &[
             "one execution has more than 60 events",
-            "main does again and again: load AtomicU32 at tests/tests/stuck.rs:142",
+            "main does again and again: load turn at tests/tests/stuck.rs:142",
             HELP,
         ],
     );
@@ -305,8 +469,8 @@ fn a_loop_without_end_is_shown() {
     let report = checker().strategy(Strategy::Random).run(waits_in_a_loop);
     let both = [
         "one execution has more than 60 events",
-        "main does again and again: load AtomicU32 at tests/tests/stuck.rs:142",
-        "waiter does again and again: load AtomicU32 at tests/tests/stuck.rs:138, yield at \
+        "main does again and again: load turn at tests/tests/stuck.rs:142",
+        "waiter does again and again: load turn at tests/tests/stuck.rs:138, yield at \
          tests/tests/stuck.rs:139",
         HELP,
     ];

@@ -330,7 +330,7 @@ fn an_abandoned_thread_that_catches_everything_is_dropped_after_a_while() {
         report.failures[0].notes,
         [
             "1 thread was left by dropping the stack without unwinding, because destructors or \
-          `catch_unwind` kept them from ending; their memory is not given back"
+          `catch_unwind` kept it from ending; its memory is not given back"
         ]
     );
 }

@@ -15,6 +15,7 @@ Examples:
   cargo raddle test                               what `cargo test` would run
   cargo raddle test counter --budget 2m           tests with `counter` in the name, 2 minutes each
   cargo raddle test --strategy random --seed 7    the same random schedules on every run
+  cargo raddle test deep --workers 4 --resume     four workers, from where it was interrupted
   cargo raddle test -p queue -- --release         one package, with a flag for `cargo test`
   cargo raddle test -- --lib -- --test-threads 1  flags for `cargo test`, then for the tests
 
@@ -23,6 +24,9 @@ Environment (a flag wins over the variable that it sets):
   RADDLE_STRATEGY        set by --strategy
   RADDLE_MAX_EXECUTIONS  set by --max-executions
   RADDLE_SEED            set by --seed
+  RADDLE_WORKERS         set by --workers
+  RADDLE_RESUME          set by --resume
+  RADDLE_LOG             `off` if tests should not say how far they are
   CARGO                  the cargo to run; cargo sets it
   NO_COLOR               no colours, if set
 ";
@@ -79,6 +83,14 @@ pub struct TestArguments {
     /// Where strategies that draw at random start.
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
+
+    /// How many OS threads run the executions of one check.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024))]
+    pub workers: Option<u64>,
+
+    /// Go on with exhaustive searches that were interrupted.
+    #[arg(long)]
+    pub resume: bool,
 
     /// Test only this package; may be repeated.
     #[arg(short, long = "package", value_name = "PACKAGE")]
@@ -157,7 +169,7 @@ mod tests {
     #[test]
     fn every_flag_of_test_is_read() {
         let line = "cargo-raddle test counter --budget 30s --strategy pct --max-executions 9 \
-                    --seed 7 -p one --package two -- --release -- --nocapture";
+                    --seed 7 --workers 3 --resume -p one --package two -- --release -- --nocapture";
         assert_eq!(
             parse_test(line),
             TestArguments {
@@ -166,6 +178,8 @@ mod tests {
                 strategy: Some("pct".to_owned()),
                 max_executions: Some(9),
                 seed: Some(7),
+                workers: Some(3),
+                resume: true,
                 packages: vec!["one".to_owned(), "two".to_owned()],
                 for_cargo: ["--release", "--", "--nocapture"]
                     .map(OsString::from)
@@ -206,6 +220,7 @@ mod tests {
             "cargo-raddle test --budget soon",
             "cargo-raddle test --max-executions 0",
             "cargo-raddle test --seed -1",
+            "cargo-raddle test --workers 0",
             "cargo-raddle test --seed seven",
         ] {
             let error = parse(line).expect_err(line);

@@ -35,6 +35,12 @@ fn cargo_arguments(options: &TestArguments) -> Vec<OsString> {
     ours.chain(options.for_cargo.iter().cloned()).collect()
 }
 
+/// Tests say how far they are even where there is no terminal, unless the user wants otherwise.
+fn progress() -> Option<String> {
+    let is_set = std::env::var_os("RADDLE_LOG").is_some();
+    (!is_set).then(|| "progress".to_owned())
+}
+
 fn environment(options: &TestArguments) -> Vec<(&'static str, OsString)> {
     let settings = [
         (
@@ -47,6 +53,12 @@ fn environment(options: &TestArguments) -> Vec<(&'static str, OsString)> {
             options.max_executions.map(|number| number.to_string()),
         ),
         ("RADDLE_SEED", options.seed.map(|seed| seed.to_string())),
+        (
+            "RADDLE_WORKERS",
+            options.workers.map(|number| number.to_string()),
+        ),
+        ("RADDLE_RESUME", options.resume.then(|| "1".to_owned())),
+        ("RADDLE_LOG", progress()),
     ];
     settings
         .into_iter()

@@ -244,6 +244,47 @@ impl Operation {
         )
     }
 
+    /// How strong an access or a fence is.
+    pub fn ordering(&self) -> Option<Ordering> {
+        match *self {
+            Operation::Load { ordering, .. }
+            | Operation::Store { ordering, .. }
+            | Operation::Update { ordering, .. }
+            | Operation::Fence { ordering } => Some(ordering),
+            _ => None,
+        }
+    }
+
+    /// The same access or fence with another strength. What a failed update does is as strong as it
+    /// can be then.
+    pub(crate) fn with(mut self, strength: Ordering) -> Self {
+        match &mut self {
+            Operation::Load { ordering, .. }
+            | Operation::Store { ordering, .. }
+            | Operation::Fence { ordering } => *ordering = strength,
+            Operation::Update {
+                ordering, failure, ..
+            } => {
+                *ordering = strength;
+                *failure = match strength {
+                    Ordering::SeqCst => Ordering::SeqCst,
+                    Ordering::Acquire | Ordering::AcqRel if *failure == Ordering::Relaxed => {
+                        Ordering::Acquire
+                    }
+                    _ => *failure,
+                };
+            }
+            _ => {}
+        }
+        self
+    }
+
+    /// Whether the thread lets others go first: to switch to one of them afterwards is no preemption.
+    #[inline]
+    pub fn makes_way(&self) -> bool {
+        matches!(self, Operation::Yield | Operation::Sleep { .. })
+    }
+
     /// The object this operation calls, or the port or barrier it uses, if there is exactly one.
     pub fn object(&self) -> Option<ObjectId> {
         match self {
@@ -508,6 +549,25 @@ impl Event {
     /// For an atomic update, whether it failed for no reason.
     pub fn fails_spuriously(&self) -> bool {
         matches!(self.operation, Operation::Update { .. }) && self.outcome & 1 == 1
+    }
+
+    /// Whether it writes a location without reading it.
+    pub(crate) fn is_store(&self) -> bool {
+        matches!(
+            self.operation,
+            Operation::Store { .. } | Operation::HangUp { .. }
+        )
+    }
+
+    /// Whether it writes a location.
+    pub(crate) fn writes(&self) -> bool {
+        match self.operation {
+            Operation::Update { update, .. } => {
+                let outcome = u32::from(self.fails_spuriously());
+                update.apply(self.reply.to_value(), outcome).is_some()
+            }
+            _ => self.is_store(),
+        }
     }
 
     /// For an access of a location, how far back from the last write, in coherence order, it took its

@@ -28,6 +28,17 @@ pub struct ThreadInfo {
     children: u32,
 }
 
+/// A thread that looks at the same things again and again.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Spinning {
+    /// The thread.
+    pub thread: ThreadId,
+    /// Its events of one round, in order.
+    pub events: Vec<EventId>,
+    /// Where the round begins.
+    pub site: SiteId,
+}
+
 /// One execution of the program under test.
 #[derive(Clone, Debug, Default)]
 pub struct Execution {
@@ -48,6 +59,8 @@ pub struct Execution {
     /// After a deadlock or too many events, by [`ThreadId`]: what each thread waits for that has not
     /// ended and cannot go on.
     pub pending: Vec<Option<(Operation, SiteId)>>,
+    /// After a livelock: the threads that look at the same things again and again.
+    pub spinning: Vec<Spinning>,
     /// The threads that ended by a panic, in the order the panics began.
     pub panics: Vec<Panic>,
     /// How many cells were used.
@@ -56,6 +69,9 @@ pub struct Execution {
     pub conflict: Option<Conflict>,
     /// The first use of memory that was not there.
     pub memory_error: Option<MemoryError>,
+    /// How often another thread went on although the one that ran could have; see
+    /// [`State::interrupts`](crate::State::interrupts).
+    pub preemptions: u32,
     fingerprint: u64,
 }
 
@@ -81,10 +97,12 @@ impl Execution {
         self.location_names.reset();
         self.port_lists.clear();
         self.pending.clear();
+        self.spinning.clear();
         self.panics.clear();
         self.cells = 0;
         self.conflict = None;
         self.memory_error = None;
+        self.preemptions = 0;
         self.fingerprint = 0;
     }
 

@@ -1,13 +1,12 @@
 //! One worker's exploration: run, check, ask for the next. It is told when to stop.
 
-use std::collections::HashSet;
-use std::hash::{BuildHasherDefault, Hasher};
-
 use crate::check::{self, Finding};
+use crate::classes::{Classes, Unseen};
+use crate::estimate::Estimate;
 use crate::event::SiteId;
 use crate::execution::Execution;
 use crate::memory::Model;
-use crate::strategy::Strategy;
+use crate::strategy::{Bound, Strategy};
 use crate::world::{Ending, State, World};
 
 /// What one execution may do.
@@ -19,22 +18,48 @@ pub struct Limits {
     pub memory: Model,
 }
 
-/// Past this many, distinct classes are no longer told apart: the count stays there. It bounds the
-/// memory of a long random search to some tens of megabytes.
-pub const MAX_COUNTED_CLASSES: usize = 1 << 21;
-
 /// The state of one worker between executions.
 pub struct Exploration {
     world: World,
     limits: Limits,
     executions: u64,
     discarded: u64,
+    attempts: u64,
     /// Whether some execution did not come to its end, so that what follows it is not known.
     cut_short: bool,
     /// Whether the last execution was only an attempt.
     retried: bool,
+    /// Whether the last execution was for an estimate.
+    sampled: bool,
     counts_itself: bool,
-    seen: HashSet<u64, BuildHasherDefault<AlreadyHashed>>,
+    /// How many classes there were when others began to be run again.
+    counted: Option<u64>,
+    seen: Classes,
+}
+
+/// What an exploration has counted, so that others can add it to their own.
+#[derive(Debug, Default)]
+#[must_use]
+pub struct Tally {
+    /// Executions that were run, without those that the program discarded.
+    pub executions: u64,
+    /// Executions that the program discarded.
+    pub discarded: u64,
+    /// Whether some execution did not come to its end, so that what follows it is not known.
+    pub cut_short: bool,
+    seen: Classes,
+}
+
+impl Tally {
+    /// So much was counted, and no classes compared.
+    pub fn new(executions: u64, discarded: u64, cut_short: bool) -> Self {
+        Tally {
+            executions,
+            discarded,
+            cut_short,
+            seen: Classes::default(),
+        }
+    }
 }
 
 impl Exploration {
@@ -46,15 +71,51 @@ impl Exploration {
             limits,
             executions: 0,
             discarded: 0,
+            attempts: 0,
             cut_short: false,
             retried: false,
-            seen: HashSet::default(),
+            counted: None,
+            sampled: false,
+            seen: Classes::default(),
         }
     }
 
     /// Counts classes by comparing executions, because another strategy will follow.
     pub fn compare_classes(&mut self) {
         self.counts_itself = false;
+    }
+
+    /// From now on classes may be run again: unless executions are compared, none is new.
+    pub fn expect_repetitions(&mut self) {
+        self.counted = Some(self.classes());
+    }
+
+    /// Whether classes are counted by comparing executions.
+    pub fn compares_classes(&self) -> bool {
+        !self.counts_itself
+    }
+
+    /// What has been counted so far, without the classes that were compared.
+    pub fn counted(&self) -> Tally {
+        Tally::new(self.executions, self.discarded, self.cut_short)
+    }
+
+    /// All that has been counted.
+    pub fn into_tally(self) -> Tally {
+        Tally {
+            seen: self.seen,
+            executions: self.executions,
+            discarded: self.discarded,
+            cut_short: self.cut_short,
+        }
+    }
+
+    /// Adds what another exploration of the same program has counted.
+    pub fn absorb(&mut self, tally: Tally) {
+        self.executions += tally.executions;
+        self.discarded += tally.discarded;
+        self.cut_short |= tally.cut_short;
+        self.seen.absorb(tally.seen);
     }
 
     /// The world to run the program in.
@@ -72,16 +133,22 @@ impl Exploration {
         self.world.finish();
         self.retried = self.world.strategy().retries();
         if self.retried {
+            self.attempts += 1;
             return None;
         }
         let (execution, ending) = self.world.finished();
         let finding = check::check(execution, ending, self.limits.max_events);
+        self.sampled = self.world.strategy().samples();
+        if self.sampled {
+            return finding;
+        }
         match ending {
             Ending::Discarded => self.discarded += 1,
-            Ending::Complete | Ending::Deadlock => {
+            Ending::Complete | Ending::Deadlock | Ending::Livelock => {
                 self.executions += 1;
-                if !self.counts_itself && self.seen.len() < MAX_COUNTED_CLASSES {
-                    self.seen.insert(execution.fingerprint());
+                if !self.counts_itself {
+                    let drawn = self.world.strategy().draws();
+                    self.seen.note(execution.fingerprint(), drawn);
                 }
             }
             Ending::TooManyEvents
@@ -106,6 +173,16 @@ impl Exploration {
         self.retried
     }
 
+    /// Whether the execution that has just stopped was for an estimate, and does not count.
+    pub fn sampled(&self) -> bool {
+        self.sampled
+    }
+
+    /// How many classes there are, if the strategy knows roughly.
+    pub fn estimate(&self) -> Option<Estimate> {
+        self.world.strategy().estimate()
+    }
+
     /// How the execution that has just stopped ended.
     pub fn ending(&self) -> &Ending {
         self.world
@@ -128,35 +205,33 @@ impl Exploration {
         self.discarded
     }
 
+    /// How many executions were only attempts of the strategy's, which count nowhere.
+    pub fn attempts(&self) -> u64 {
+        self.attempts
+    }
+
+    /// The bound within which everything has been run, if that is not everything.
+    pub fn bounded(&self) -> Option<Bound> {
+        let bound = self.world.strategy().bounded();
+        bound.filter(|_| !self.cut_short)
+    }
+
     /// How many different classes were run.
     pub fn classes(&self) -> u64 {
         if self.counts_itself {
-            self.executions
+            self.counted.unwrap_or(self.executions)
         } else {
-            self.seen.len() as u64
+            self.seen.count()
         }
+    }
+
+    /// How likely a random execution is of a class that was not run; known if some were random.
+    pub fn unseen(&self) -> Option<Unseen> {
+        self.seen.unseen()
     }
 
     /// Whether every class of the program has been run.
     pub fn exhausted(&self) -> bool {
         self.world.strategy().exhausted() && !self.cut_short
-    }
-}
-
-/// Fingerprints are spread over all bits already.
-#[derive(Default)]
-struct AlreadyHashed(u64);
-
-impl Hasher for AlreadyHashed {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, _bytes: &[u8]) {
-        unreachable!("only u64 keys are hashed");
-    }
-
-    fn write_u64(&mut self, value: u64) {
-        self.0 = value;
     }
 }

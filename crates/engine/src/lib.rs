@@ -11,9 +11,12 @@
 #![forbid(unsafe_code)]
 
 pub mod check;
+mod classes;
+mod estimate;
 mod event;
 mod execution;
 pub mod explore;
+pub mod frontier;
 pub mod memory;
 mod naming;
 pub mod object;
@@ -24,12 +27,14 @@ pub mod strategy;
 mod subsets;
 mod world;
 
+pub use classes::Unseen;
+pub use estimate::Estimate;
 pub use event::{
     CellId, Chance, Event, EventId, Grant, LocationId, ObjectId, Operation, PortListId, Ports,
     Received, Reply, SiteId, ThreadId, Update, UpdateKind,
 };
-pub use execution::{ClassEntry, Execution, ThreadInfo};
-pub use explore::{Exploration, Limits};
+pub use execution::{ClassEntry, Execution, Spinning, ThreadInfo};
+pub use explore::{Exploration, Limits, Tally};
 pub use naming::Naming;
 pub use schedule::{CheckName, Schedule, ScheduleError, ThreadPath, TokenError};
 pub use strategy::{Choice, Divergence, Record, Strategy};

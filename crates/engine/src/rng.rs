@@ -16,6 +16,11 @@ impl Rng {
         mix(self.0)
     }
 
+    /// A number from 0 up to, but not including, 1.
+    pub(crate) fn unit(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
     /// A number below `bound`, uniform up to a bias of `bound / 2^64`.
     pub(crate) fn below(&mut self, bound: usize) -> usize {
         ((u128::from(self.next()) * bound as u128) >> 64) as usize

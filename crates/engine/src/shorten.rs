@@ -1,9 +1,11 @@
 //! The same execution with fewer context switches.
 //!
-//! Events that do not depend on each other can be run in any order. [`in_few_pieces`] keeps what
-//! depends in its order and lets each thread run as far as it can, which is how a person would tell
-//! it. [`closer`] goes further: it lists plans that let a thread run on where it was interrupted;
+//! Events that do not depend on each other can be run in any order. [`tidy`] keeps what depends in
+//! its order and lets each thread run as far as it can, which is how a person would tell it; and it
+//! tells of stale values only where no order of events explains what was read. [`closer`] goes further: it lists plans that let a thread run on where it was interrupted;
 //! whether the program still does the same then, only a run can tell.
+
+use std::collections::HashMap;
 
 use crate::event::{EventId, Operation};
 use crate::execution::Execution;
@@ -17,9 +19,28 @@ pub fn switches(execution: &Execution) -> usize {
         .count()
 }
 
-/// The positions of all events, in an order in which each thread runs as far as it can.
-pub fn in_few_pieces(execution: &Execution) -> Vec<usize> {
-    let needs = dependencies(execution);
+/// How many accesses take a value or a place that is not the last.
+pub fn stale(execution: &Execution) -> usize {
+    let events = execution.events.iter();
+    events.filter(|event| event.back() > 0).count()
+}
+
+/// The same execution in an order in which each thread runs as far as it can; if there is one in which
+/// every read sees the latest write, such a one.
+pub fn tidy(execution: &Execution) -> Vec<Planned> {
+    if let Some(order) = in_few_pieces(execution, &dependencies(execution, true)) {
+        return Planned::at_last(execution, order);
+    }
+    let order = in_few_pieces(execution, &dependencies(execution, false));
+    Planned::of(
+        execution,
+        order.unwrap_or((0..execution.events.len()).collect()),
+    )
+}
+
+/// The positions of all events, in an order in which each thread runs as far as it can; `None` if
+/// events need each other.
+fn in_few_pieces(execution: &Execution, needs: &[Vec<usize>]) -> Option<Vec<usize>> {
     let mut of_thread = vec![Vec::new(); execution.threads.len()];
     for (position, event) in execution.events.iter().enumerate() {
         of_thread[event.id.thread.index()].push(position);
@@ -32,7 +53,7 @@ pub fn in_few_pieces(execution: &Execution) -> Vec<usize> {
         // Of those who can go on, whoever goes furthest; the present thread if it can.
         let rest = |thread: usize| {
             let events = &of_thread[thread][next[thread]..];
-            reach(execution, events, &needs, &done)
+            reach(execution, events, needs, &done)
         };
         let furthest = (0..of_thread.len())
             .map(|thread| (rest(thread), thread))
@@ -41,8 +62,7 @@ pub fn in_few_pieces(execution: &Execution) -> Vec<usize> {
         let (length, thread) = match furthest {
             Some((length, thread)) if own == 0 && length > 0 => (length, thread),
             _ if own > 0 => (own, current),
-            // Nothing can: the dependencies were not those of a real run.
-            _ => return (0..execution.events.len()).collect(),
+            _ => return None,
         };
         for &position in &of_thread[thread][next[thread]..][..length] {
             done[position] = true;
@@ -51,7 +71,7 @@ pub fn in_few_pieces(execution: &Execution) -> Vec<usize> {
         next[thread] += length;
         current = thread;
     }
-    order
+    Some(order)
 }
 
 /// How many of the events, which are the rest of one thread's, can be run one after the other.
@@ -68,19 +88,20 @@ fn reach(execution: &Execution, events: &[usize], needs: &[Vec<usize>], done: &[
     events.iter().take_while(can_run).count()
 }
 
-/// For each event, the events that must come before it.
-fn dependencies(execution: &Execution) -> Vec<Vec<usize>> {
+/// For each event, the events that must come before it: of accesses to one location either those that
+/// came before it in this run, or those that do if every read sees the latest write.
+fn dependencies(execution: &Execution, in_coherence_order: bool) -> Vec<Vec<usize>> {
+    let mut needs = vec![Vec::new(); execution.events.len()];
     let mut by_thread: Vec<Option<usize>> = vec![None; execution.threads.len()];
-    let mut ends: Vec<Option<usize>> = vec![None; execution.threads.len()];
-    // Who asked whether a thread has ended, since it has not.
-    let mut asked: Vec<Vec<usize>> = vec![Vec::new(); execution.threads.len()];
-    let mut spawns: Vec<(EventId, usize)> = Vec::new();
+    let mut position_of: HashMap<EventId, usize> = HashMap::new();
     let mut objects: Vec<Option<usize>> = vec![None; execution.objects.len()];
     let mut writes: Vec<Option<usize>> = vec![None; execution.locations.len()];
     let mut reads: Vec<Vec<usize>> = vec![Vec::new(); execution.locations.len()];
-    let mut needs = Vec::with_capacity(execution.events.len());
     for (position, event) in execution.events.iter().enumerate() {
-        let mut before: Vec<usize> = Vec::new();
+        position_of.insert(event.id, position);
+    }
+    for (position, event) in execution.events.iter().enumerate() {
+        let before = &mut needs[position];
         let thread = event.id.thread.index();
         before.extend(by_thread[thread].replace(position));
         let mut use_object = |object: usize| before.extend(objects[object].replace(position));
@@ -97,36 +118,71 @@ fn dependencies(execution: &Execution) -> Vec<Vec<usize>> {
             }
         }
         match event.operation {
-            Operation::Spawn => spawns.push((event.id, position)),
             Operation::Begin => {
                 let creator = execution.threads[thread].spawned_by;
-                let spawn = spawns.iter().find(|(id, _)| Some(*id) == creator);
-                before.extend(spawn.map(|&(_, position)| position));
+                before.extend(creator.and_then(|id| position_of.get(&id)));
             }
-            Operation::End => {
-                ends[thread] = Some(position);
-                before.append(&mut asked[thread]);
+            Operation::Join { target } => {
+                let end = execution.threads[target.index()].end;
+                before.extend(end.and_then(|id| position_of.get(&id)));
             }
-            Operation::Join { target } => before.extend(ends[target.index()]),
-            Operation::IsFinished { target } => match ends[target.index()] {
-                Some(end) => before.push(end),
-                None => asked[target.index()].push(position),
-            },
+            Operation::IsFinished { target } => {
+                let end = execution.threads[target.index()].end;
+                let end = end.and_then(|id| position_of.get(&id).copied());
+                match end {
+                    Some(end)
+                        if event.source.is_some() || event.outcome > 0 && !in_coherence_order =>
+                    {
+                        before.push(end);
+                    }
+                    Some(end) => needs[end].push(position),
+                    None => {}
+                }
+            }
             _ => {}
         }
-        if let Some(location) = event.operation.location() {
-            let location = location.index();
-            before.extend(writes[location]);
-            if matches!(event.operation, Operation::Load { .. }) {
-                reads[location].push(position);
-            } else {
-                before.append(&mut reads[location]);
-                writes[location] = Some(position);
-            }
+        let Some(location) = event.operation.location() else {
+            continue;
+        };
+        if in_coherence_order {
+            continue;
         }
-        needs.push(before);
+        let before = &mut needs[position];
+        before.extend(writes[location.index()]);
+        if matches!(event.operation, Operation::Load { .. }) {
+            reads[location.index()].push(position);
+        } else {
+            before.append(&mut reads[location.index()]);
+            writes[location.index()] = Some(position);
+        }
+    }
+    if in_coherence_order {
+        follow_sources(execution, &position_of, &mut needs);
     }
     needs
+}
+
+/// A read comes behind the write it sees and before the next one, a write behind the last one.
+fn follow_sources(
+    execution: &Execution,
+    position_of: &HashMap<EventId, usize>,
+    needs: &mut [Vec<usize>],
+) {
+    let accesses = || {
+        let events = execution.events.iter().enumerate();
+        events.filter_map(|(at, event)| Some((at, event, event.operation.location()?)))
+    };
+    let mut next: HashMap<(usize, Option<EventId>), usize> = HashMap::new();
+    for (position, event, location) in accesses().filter(|(_, event, _)| event.writes()) {
+        next.insert((location.index(), event.source), position);
+    }
+    for (position, event, location) in accesses() {
+        needs[position].extend(event.source.and_then(|id| position_of.get(&id)));
+        let next = next.get(&(location.index(), event.source));
+        if let Some(&next) = next.filter(|&&next| next != position && !event.is_store()) {
+            needs[next].push(position);
+        }
+    }
 }
 
 /// Plans with fewer interruptions than the execution: each lets one thread run on where another came

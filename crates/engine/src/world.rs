@@ -9,7 +9,10 @@
 mod cells;
 mod meetings;
 mod messages;
+mod spin;
 mod weak;
+
+use std::sync::atomic::Ordering;
 
 use crate::check::panic::Panic;
 use crate::event::{
@@ -21,7 +24,8 @@ use crate::memory::views::{Kept, Views};
 use crate::memory::{Location, Model, is_weak};
 use crate::object::{Call, Object};
 use crate::rng::mix;
-use crate::strategy::{Choice, Divergence, Random, Strategy};
+use crate::strategy::{Choice, Divergence, Exhaustive, Random, Strategy};
+use spin::Spinner;
 
 /// What the substrate must do now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,7 +43,11 @@ pub enum Ending {
     Complete,
     /// Some threads have not ended and none of them can go on.
     Deadlock,
-    /// The program said that this execution does not count (`assume`).
+    /// Some threads have not ended, none of them can go on, and some look again and again at what
+    /// nobody changes.
+    Livelock,
+    /// The execution does not count: the program said so (`assume`), or a thread looked again before
+    /// there was anything new to see.
     Discarded,
     /// More events than allowed.
     TooManyEvents,
@@ -64,6 +72,10 @@ pub struct State {
     /// What threads have seen of memory, while that matters.
     views: Views,
     races: Races,
+    /// Whether anybody wants to know which threads do nothing but look.
+    watches: bool,
+    /// Threads that wait for a change of what they read.
+    spinners: Vec<Spinner>,
 }
 
 #[derive(Clone, Debug)]
@@ -76,6 +88,8 @@ struct Thread {
     joiner: Option<ThreadId>,
     /// How many events it has.
     events: u32,
+    /// From which of its events on it has done nothing but look.
+    quiet_since: u32,
     /// Names the thread whatever the schedule: depends on its place in the tree of creations.
     fingerprint: u64,
 }
@@ -159,6 +173,15 @@ impl State {
         }
     }
 
+    /// Whether it is a preemption if this thread goes on: another one has run last and could go on as
+    /// well. One that has just yielded or slept makes way of its own accord.
+    #[inline]
+    pub fn interrupts(&self, next: ThreadId) -> bool {
+        self.execution.events.last().is_some_and(|last| {
+            last.id.thread != next && self.is_enabled(last.id.thread) && !last.operation.makes_way()
+        })
+    }
+
     /// Whether some thread has said that the execution does not count.
     fn is_discarded(&self) -> bool {
         self.threads
@@ -172,6 +195,8 @@ impl State {
         self.execution.reset();
         self.threads.clear();
         self.enabled.clear();
+        self.watches = false;
+        self.spinners.clear();
         for calls in &mut self.calls[..self.objects] {
             calls.waiting.clear();
             calls.last = None;
@@ -193,6 +218,7 @@ impl State {
             slot: NOT_ENABLED,
             joiner: None,
             events: 0,
+            quiet_since: 0,
             fingerprint,
         });
         self.enable(id);
@@ -377,6 +403,9 @@ impl State {
             }
             self.execution.record(event, decision);
         }
+        if self.watches {
+            self.note(thread, outcome);
+        }
         reply
     }
 
@@ -471,6 +500,8 @@ pub struct World {
     started: bool,
     /// Whether the program has used a cell.
     has_cells: bool,
+    /// Accesses and fences at these places are stronger than the program says.
+    stronger: Vec<(SiteId, Ordering)>,
 }
 
 impl World {
@@ -485,6 +516,7 @@ impl World {
             is_weak: false,
             started: false,
             has_cells: false,
+            stronger: Vec::new(),
         }
     }
 
@@ -508,6 +540,17 @@ impl World {
         self.ending = None;
         self.state.add_thread(None, site);
         true
+    }
+
+    /// From now on accesses and fences at these places are that strong.
+    pub fn strengthen(&mut self, places: Vec<(SiteId, Ordering)>) {
+        self.stronger = places;
+    }
+
+    #[cold]
+    fn strengthened(&self, operation: Operation, site: SiteId) -> Operation {
+        let place = self.stronger.iter().find(|(place, _)| *place == site);
+        place.map_or(operation, |&(_, ordering)| operation.with(ordering))
     }
 
     /// Makes a location known, with the value it has outside the execution.
@@ -597,6 +640,10 @@ impl World {
     /// The running thread wants to do `operation`; decides who goes on.
     #[inline(always)]
     pub fn request(&mut self, thread: ThreadId, operation: Operation, site: SiteId) -> Step {
+        let operation = match self.stronger.is_empty() {
+            true => operation,
+            false => self.strengthened(operation, site),
+        };
         self.state.announce(thread, operation, site);
         self.is_weak |= is_weak(&operation);
         if matches!(operation, Operation::Assume) && !self.strategy().runs_on() {
@@ -638,7 +685,7 @@ impl World {
                 }
                 return match self.strategy.as_dyn().stuck(&self.state) {
                     Ok(()) if self.state.is_discarded() => self.stop(Ending::Discarded),
-                    Ok(()) => self.stop(Ending::Deadlock),
+                    Ok(()) => self.stop(self.state.stuck()),
                     Err(divergence) => self.stop(Ending::Diverged(*divergence)),
                 };
             }
@@ -650,6 +697,8 @@ impl World {
                 Err(divergence) => return self.stop(Ending::Diverged(*divergence)),
             };
             debug_assert!(self.state.is_enabled(choice.thread));
+            let interrupts = self.state.interrupts(choice.thread);
+            self.state.execution.preemptions += u32::from(interrupts);
             let ends = matches!(self.state.pending(choice.thread), Operation::End);
             self.state.perform(choice.thread, choice.outcome, true);
             if !ends {
@@ -694,20 +743,28 @@ impl World {
     pub fn finish(&mut self) -> (&Execution, &Ending) {
         let state = &mut self.state;
         let Execution {
-            pending, threads, ..
+            pending,
+            spinning,
+            threads,
+            ..
         } = &mut state.execution;
         let ending = self
             .ending
             .as_ref()
             .expect("raddle: finish() before the execution stopped");
-        if matches!(ending, Ending::Deadlock | Ending::TooManyEvents) {
-            let waits = |info: &ThreadInfo, thread: &Thread| {
-                info.end.is_none() && thread.slot == NOT_ENABLED
+        if matches!(
+            ending,
+            Ending::Deadlock | Ending::Livelock | Ending::TooManyEvents
+        ) {
+            let spins = |index| state.spinners.iter().any(|one| one.is(index));
+            let waits = |index, info: &ThreadInfo, thread: &Thread| {
+                info.end.is_none() && thread.slot == NOT_ENABLED && !spins(index)
             };
-            let threads = threads.iter().zip(&state.threads);
-            pending.extend(threads.map(|(info, thread)| {
-                waits(info, thread).then_some((thread.pending, thread.site))
+            let threads = threads.iter().zip(&state.threads).enumerate();
+            pending.extend(threads.map(|(index, (info, thread))| {
+                waits(index, info, thread).then_some((thread.pending, thread.site))
             }));
+            spinning.extend(state.spinners.iter().map(Spinner::to_spinning));
         }
         self.strategy.as_dyn().end(&state.execution, ending);
         (&state.execution, ending)
@@ -726,6 +783,11 @@ impl World {
         }
     }
 
+    /// The strategy in use, if it is the exhaustive search.
+    pub fn exhaustive(&mut self) -> Option<&mut Exhaustive> {
+        self.strategy.as_dyn().as_exhaustive()
+    }
+
     /// Replaces the strategy between two executions.
     pub fn set_strategy(&mut self, strategy: Box<dyn Strategy>) {
         self.strategy = Chooser::new(strategy);
@@ -740,6 +802,7 @@ impl World {
         operation: Operation,
         site: SiteId,
     ) -> Option<Reply> {
+        self.state.spinners.clear();
         self.withdraw(thread);
         self.state.announce(thread, operation, site);
         self.retry_after_stop(thread)

@@ -3,7 +3,7 @@
 //! Use it through the `raddle` crate, which re-exports it and provides the functions that the
 //! expansion calls. The attribute only rewrites the function: it names the test and turns its
 //! options into calls of `Checker`'s setters. What an option means is `raddle`'s business, so the
-//! values of `strategy`, `max_time` and `memory` are checked there, when the test runs.
+//! values of strings are checked there, when the test runs.
 
 use proc_macro::TokenStream;
 
@@ -38,13 +38,18 @@ mod tests;
 /// | `max_events` | integer | an execution with more events than this is a failure |
 /// | `seed` | integer | where strategies that draw at random start |
 /// | `memory` | string | the memory model: `"sc"` or `"rc11"` |
+/// | `preemptions` | integer | run only classes that need no more preemptions than this |
+/// | `verify_completeness` | `true` or `false` | whether to run every schedule as well and compare |
 /// | `keep_going` | `true` or `false` | collect distinct failures instead of stopping at the first |
 /// | `spurious_wakeups` | `true` or `false` | whether a thread may wake up from a `Condvar` or from `park` for no reason |
 /// | `timeouts` | `true` or `false` | whether a wait with a time limit may run out |
 /// | `weak_cas` | `true` or `false` | whether `compare_exchange_weak` may fail for no reason |
 /// | `known_schedules` | `true` or `false` | whether schedules that have failed before run first |
 /// | `lock_order` | `"allow"`, `"warn"`, `"deny"` | what becomes of locks taken in different orders |
+/// | `leaks` | `"allow"`, `"warn"`, `"deny"` | what becomes of messages that nobody received |
 /// | `shorten` | `true` or `false` | whether to look for a shorter story of a failure |
+/// | `watchdog` | string | how long a thread may run without a scheduling point; `"0s"` is for ever |
+/// | `reduce` | string | what to leave out: `"symmetry"`, `"releases"` or both, with a comma |
 /// | `stack_size` | integer expression | bytes of stack for each thread of the test |
 /// | `crate` | path | where `raddle` is, for a crate that renames or re-exports it |
 #[proc_macro_attribute]

@@ -44,13 +44,21 @@ enum Takes {
     Boolean,
 }
 
-static SETTINGS: [Setting; 14] = [
+static SETTINGS: [Setting; 20] = [
     setting("strategy", "strategy_named", Takes::Text, "\"exhaustive\""),
     setting("max_executions", "max_executions", Takes::Integer, "50_000"),
     setting("max_time", "max_time_text", Takes::Text, "\"20s\""),
     setting("max_events", "max_events", Takes::Integer, "100_000"),
     setting("seed", "seed", Takes::Integer, "7"),
+    setting("workers", "workers", Takes::Integer, "2"),
     setting("memory", "memory_named", Takes::Text, "\"rc11\""),
+    setting("preemptions", "preemptions", Takes::Integer, "2"),
+    setting(
+        "verify_completeness",
+        "verify_completeness",
+        Takes::Boolean,
+        "true",
+    ),
     setting("keep_going", "keep_going", Takes::Boolean, "true"),
     setting(
         "spurious_wakeups",
@@ -67,7 +75,10 @@ static SETTINGS: [Setting; 14] = [
         "false",
     ),
     setting("lock_order", "lock_order_named", Takes::Text, "\"deny\""),
+    setting("leaks", "leaks_named", Takes::Text, "\"deny\""),
     setting("shorten", "shorten", Takes::Boolean, "false"),
+    setting("watchdog", "watchdog_text", Takes::Text, "\"30s\""),
+    setting("reduce", "reduce_named", Takes::Text, "\"symmetry\""),
     setting(
         "stack_size",
         "stack_size",

@@ -42,7 +42,7 @@ pub fn test<T: Outcome>(
     let checker = Checker::new().named(name).known_schedules(true);
     let report = configure(checker).run(move || body().verify());
     report.assert_ok();
-    println!("raddle: {name}: {report}");
+    println!("raddle: {name}: {}", report.summary());
 }
 
 /// Runs a check and shows every execution to `observer` when it has stopped.
@@ -50,7 +50,7 @@ pub fn test<T: Outcome>(
 pub fn run_observed(
     checker: Checker,
     body: impl Fn() + Send + Sync,
-    observer: &mut dyn FnMut(&raddle_engine::Execution),
+    observer: &mut (dyn FnMut(&raddle_engine::Execution) + Send),
 ) -> Report {
     checker.run_observed(body, Some(observer))
 }

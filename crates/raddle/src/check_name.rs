@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use raddle_engine::CheckName;
 
 use crate::checker::Checker;
+use crate::saved;
 
 thread_local! {
     /// How many checks of each name this thread has run. The harness gives each test a thread, or
@@ -19,6 +20,8 @@ pub(crate) struct RunningCheck {
     pub(crate) name: Option<CheckName>,
     /// Whether its name is its own, and not the test's.
     is_own: bool,
+    /// Whether it is part of a test, known or not, and not of another program.
+    in_test: bool,
 }
 
 /// Whether a schedule is for a check.
@@ -49,15 +52,18 @@ impl RunningCheck {
         RunningCheck {
             name,
             is_own: own.is_some() && test.is_some() && own != test,
+            in_test: test.is_some() || saved::is_test(),
         }
     }
 
     pub(crate) fn belongs(&self, schedule: Option<&CheckName>) -> Belongs {
         match (&self.name, schedule) {
-            (None, _) | (_, None) => Belongs::Here,
+            (_, None) => Belongs::Here,
+            (None, _) if self.in_test => Belongs::Here,
+            (None, _) => Belongs::Elsewhere,
             (Some(here), Some(there)) if here == there => Belongs::Here,
             (Some(here), Some(there)) if here.test == there.test => Belongs::Elsewhere,
-            _ if self.is_own => Belongs::Elsewhere,
+            _ if self.is_own || !self.in_test => Belongs::Elsewhere,
             _ => Belongs::AnotherTest,
         }
     }
@@ -88,6 +94,7 @@ mod tests {
         let running = |is_own| RunningCheck {
             name: Some(check("a", 2)),
             is_own,
+            in_test: true,
         };
         let belongs = |is_own, test, number| running(is_own).belongs(Some(&check(test, number)));
         assert_eq!(belongs(false, "a", 2), Belongs::Here);
@@ -95,5 +102,14 @@ mod tests {
         assert_eq!(belongs(false, "b", 2), Belongs::AnotherTest);
         assert_eq!(belongs(true, "b", 2), Belongs::Elsewhere);
         assert_eq!(running(false).belongs(None), Belongs::Here);
+        let unnamed = |in_test| RunningCheck {
+            name: None,
+            is_own: false,
+            in_test,
+        };
+        let named = check("a", 1);
+        assert_eq!(unnamed(true).belongs(Some(&named)), Belongs::Here);
+        assert_eq!(unnamed(false).belongs(Some(&named)), Belongs::Elsewhere);
+        assert_eq!(unnamed(false).belongs(None), Belongs::Here);
     }
 }

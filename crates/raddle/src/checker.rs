@@ -1,6 +1,7 @@
 //! What the user types to run a check.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -10,8 +11,11 @@ use raddle_engine::{Limits, Schedule};
 use raddle_report::Report;
 
 use crate::check_name::RunningCheck;
+use crate::checkpoint::{Checkpoints, Every};
+use crate::completeness;
 use crate::environment::{self, Environment};
 use crate::run;
+use crate::status::Log;
 use crate::substrate::Modelled;
 
 /// Runs `body` many times, under full control and never the same way twice, until every behaviour
@@ -42,13 +46,21 @@ pub fn check(body: impl Fn() + Send + Sync) {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Strategy {
-    /// Exhaustive for half of the budget, then random for the rest.
+    /// Exhaustive if an estimate of the number of classes fits into the budget. If it does not, random
+    /// for half of what is left, then exhaustive up to the largest number of preemptions that fits.
     #[default]
     Auto,
     /// Every class of executions exactly once.
     Exhaustive,
     /// At every step a random thread.
     Random,
+    /// Every schedule with at most so many delays, those with the fewest first. Threads take turns, each
+    /// until it must wait or ends; to pass over one whose turn it is, is a delay. Finds simple failures
+    /// soon, also in large programs.
+    Delay {
+        /// How many delays.
+        bound: u32,
+    },
     /// Every schedule, without any reduction: slow, and an oracle for small tests.
     Enumerate,
     /// One given schedule.
@@ -58,14 +70,18 @@ pub enum Strategy {
     EnumeratePrivateFirst,
 }
 
+/// So many delays if nobody says how many.
+const DEFAULT_DELAYS: u32 = 2;
+
 /// Which values a read may see.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Memory {
-    /// Sequential consistency: always the latest.
-    #[default]
+    /// Sequential consistency: always the latest, whatever the orderings.
     Sc,
-    /// The weak memory model of Rust's atomics.
+    /// The memory model of Rust's atomics, C11's without values out of thin air: what the orderings
+    /// in the program allow.
+    #[default]
     Rc11,
 }
 
@@ -99,7 +115,15 @@ impl FromStr for Strategy {
     type Err = UnknownName;
 
     fn from_str(name: &str) -> Result<Self, UnknownName> {
-        match name.to_ascii_lowercase().as_str() {
+        let lower = name.to_ascii_lowercase();
+        let delays = lower.strip_prefix("delay:").map_or("", str::trim);
+        if let Ok(bound) = delays.parse() {
+            return Ok(Strategy::Delay { bound });
+        }
+        match lower.as_str() {
+            "delay" => Ok(Strategy::Delay {
+                bound: DEFAULT_DELAYS,
+            }),
             "auto" => Ok(Strategy::Auto),
             "exhaustive" => Ok(Strategy::Exhaustive),
             "random" => Ok(Strategy::Random),
@@ -107,7 +131,7 @@ impl FromStr for Strategy {
             _ => Err(UnknownName {
                 what: "strategy",
                 name: name.to_owned(),
-                valid: "auto, exhaustive, random, enumerate",
+                valid: "auto, exhaustive, random, enumerate, delay, and delay:3 for at most 3 delays",
             }),
         }
     }
@@ -116,6 +140,7 @@ impl FromStr for Strategy {
 impl fmt::Display for Strategy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Strategy::Delay { bound } => return write!(f, "delay:{bound}"),
             Strategy::Auto => "auto",
             Strategy::Exhaustive => "exhaustive",
             Strategy::Random => "random",
@@ -184,6 +209,36 @@ pub enum Reduction {
     Releases,
 }
 
+impl FromStr for Reduction {
+    type Err = UnknownName;
+
+    fn from_str(name: &str) -> Result<Self, UnknownName> {
+        match name.to_ascii_lowercase().as_str() {
+            "symmetry" => Ok(Reduction::Symmetry),
+            "releases" => Ok(Reduction::Releases),
+            _ => Err(UnknownName {
+                what: "reduction",
+                name: name.to_owned(),
+                valid: "symmetry, releases",
+            }),
+        }
+    }
+}
+
+/// What has this name.
+#[track_caller]
+fn named<T: FromStr<Err = UnknownName>>(name: &str) -> T {
+    name.parse()
+        .unwrap_or_else(|error| panic!("raddle: {error}"))
+}
+
+#[track_caller]
+fn time(text: &str) -> Duration {
+    environment::duration(text).unwrap_or_else(|| {
+        panic!("raddle: `{text}` is not a time; write it like 500ms, 20s, 2m or 1h")
+    })
+}
+
 /// A check with its settings.
 ///
 /// ```
@@ -213,12 +268,18 @@ pub struct Checker {
     pub(crate) stack_size: usize,
     pub(crate) modelled: Modelled,
     pub(crate) reductions: Reductions,
+    pub(crate) preemptions: Option<u32>,
+    pub(crate) verify_completeness: bool,
     pub(crate) lock_order: Level,
     pub(crate) shorten: bool,
     pub(crate) known_schedules: bool,
     pub(crate) leaks: Level,
     pub(crate) watchdog: Duration,
+    pub(crate) workers: usize,
+    pub(crate) checkpoints: Checkpoints,
     pub(crate) name: Option<String>,
+    pub(crate) only_estimate: bool,
+    pub(crate) log: Log,
 }
 
 impl Default for Checker {
@@ -242,12 +303,18 @@ impl Checker {
             stack_size: 256 * 1024,
             modelled: Modelled::default(),
             reductions: Reductions::default(),
+            preemptions: None,
+            verify_completeness: false,
             lock_order: Level::default(),
             shorten: true,
             known_schedules: false,
             leaks: Level::default(),
             watchdog: Duration::from_secs(10),
+            workers: 1,
+            checkpoints: Checkpoints::default(),
             name: None,
+            only_estimate: false,
+            log: Log::default(),
         }
     }
 
@@ -302,7 +369,8 @@ impl Checker {
     }
 
     /// Whether waiting on a condition variable may end without a notification, and parking without an
-    /// `unpark` (they may by default, as in std): at most once for every thread of an execution, so that every search ends.
+    /// `unpark` (they may by default, as in std): at most once for every thread of an execution, so
+    /// that every search ends.
     pub fn spurious_wakeups(mut self, spurious_wakeups: bool) -> Self {
         self.modelled.spurious_wakeups = spurious_wakeups;
         self
@@ -356,6 +424,48 @@ impl Checker {
         self
     }
 
+    /// How many OS threads run executions (1 by default, and for 0). Exhaustive searches share their
+    /// work, and find the same classes as one worker does; random ones share the number of executions,
+    /// each worker with random choices of its own. All other strategies use one.
+    ///
+    /// With several workers the body runs on several threads at the same time. Statics belong to each
+    /// execution as ever, but what raddle does not control and executions share, such as a file or a
+    /// std `Mutex` around a counter, is then shared by executions that run side by side; that is why
+    /// nobody but you should ask for it. Which failure is found first is chance.
+    pub fn workers(mut self, workers: usize) -> Self {
+        self.workers = workers.max(1);
+        self
+    }
+
+    /// Where an exhaustive search is saved from time to time, and when it is interrupted; beside the
+    /// schedules of the test by default, `target/raddle/BINARY/TEST.frontier`.
+    pub fn checkpoint(mut self, path: impl Into<PathBuf>) -> Self {
+        self.checkpoints.path = Some(path.into());
+        self
+    }
+
+    /// How long an exhaustive search runs between two checkpoints (10 seconds by default); no time at
+    /// all, [`Duration::ZERO`], turns them off.
+    pub fn checkpoint_every(mut self, time: Duration) -> Self {
+        self.checkpoints.every = Every::Time(time);
+        self
+    }
+
+    /// For raddle's own tests: a checkpoint after so many executions.
+    #[doc(hidden)]
+    pub fn checkpoint_every_executions(mut self, executions: u64) -> Self {
+        self.checkpoints.every = Every::Executions(executions.max(1));
+        self
+    }
+
+    /// Whether an exhaustive search goes on where it was interrupted, if it was (it starts anew by
+    /// default). The program and the settings must be those that were interrupted; `max_time` and
+    /// `max_executions` count from here, the report counts both parts.
+    pub fn resume(mut self, resume: bool) -> Self {
+        self.checkpoints.resume = resume;
+        self
+    }
+
     /// Leaves out classes of an exhaustive search that [`Reduction`] describes; can be given several
     /// times. What is left out may have failures of its own, so the report promises
     /// [`Guarantee::Reduced`](crate::Guarantee::Reduced) at most.
@@ -364,6 +474,36 @@ impl Checker {
             Reduction::Symmetry => self.reductions.symmetry = true,
             Reduction::Releases => self.reductions.releases = true,
         }
+        self
+    }
+
+    /// Runs only classes that some order of their events runs with at most so many preemptions. A
+    /// preemption is a switch from a thread that could have gone on; to switch from one that has ended,
+    /// that must wait, or that has just yielded or slept is none.
+    ///
+    /// Most bugs need one or two, and there are far fewer such classes than there are all in all. With
+    /// [`Strategy::Exhaustive`] and [`Strategy::Auto`] all of them are run, each once, and the report
+    /// promises [`Guarantee::Bounded`](crate::Guarantee::Bounded), or
+    /// [`Guarantee::Exhaustive`](crate::Guarantee::Exhaustive) if there are no others. With
+    /// [`Strategy::Enumerate`] all schedules with so many preemptions are run. Other strategies do not
+    /// look at it, nor does the part of `Auto` that is random.
+    ///
+    /// Where threads may see different things ([`Memory::Rc11`], and accesses weaker than `SeqCst`), a
+    /// read may come late and be stale all the same, so that more classes need no preemption.
+    pub fn preemptions(mut self, preemptions: u32) -> Self {
+        self.preemptions = Some(preemptions);
+        self
+    }
+
+    /// Whether to check the search itself (it is not done by default): when it has run every class, every
+    /// schedule is run, without any reduction, and must have one of these classes. For small tests,
+    /// because there are very many schedules; they are run for 10 seconds at most, or as long as
+    /// [`max_time`](Self::max_time) and [`max_executions`](Self::max_executions) say.
+    /// [`Report::completeness`](crate::Report) says how far that went.
+    ///
+    /// With [`preemptions`](Self::preemptions), the schedules with so many preemptions are run.
+    pub fn verify_completeness(mut self, verify: bool) -> Self {
+        self.verify_completeness = verify;
         self
     }
 
@@ -386,52 +526,83 @@ impl Checker {
     #[doc(hidden)]
     #[track_caller]
     pub fn strategy_named(self, name: &str) -> Self {
-        let strategy = name
-            .parse()
-            .unwrap_or_else(|error| panic!("raddle: {error}"));
-        self.strategy(strategy)
+        self.strategy(named(name))
     }
 
     /// For `#[raddle::test]`: the memory model by its name.
     #[doc(hidden)]
     #[track_caller]
     pub fn memory_named(self, name: &str) -> Self {
-        let memory = name
-            .parse()
-            .unwrap_or_else(|error| panic!("raddle: {error}"));
-        self.memory(memory)
+        self.memory(named(name))
     }
 
     /// For `#[raddle::test]`: the level by its name.
     #[doc(hidden)]
     #[track_caller]
     pub fn lock_order_named(self, name: &str) -> Self {
-        let level = name
-            .parse()
-            .unwrap_or_else(|error| panic!("raddle: {error}"));
-        self.lock_order(level)
+        self.lock_order(named(name))
+    }
+
+    /// For `#[raddle::test]`: the level by its name.
+    #[doc(hidden)]
+    #[track_caller]
+    pub fn leaks_named(self, name: &str) -> Self {
+        self.leaks(named(name))
+    }
+
+    /// For `#[raddle::test]`: reductions by their names, with commas between them.
+    #[doc(hidden)]
+    #[track_caller]
+    pub fn reduce_named(self, names: &str) -> Self {
+        let reduce = |checker: Self, name: &str| checker.reduce(named(name.trim()));
+        names.split(',').fold(self, reduce)
     }
 
     /// For `#[raddle::test]`: the time as text.
     #[doc(hidden)]
     #[track_caller]
     pub fn max_time_text(self, text: &str) -> Self {
-        let time = environment::duration(text).unwrap_or_else(|| {
-            panic!("raddle: `{text}` is not a time; write it like 500ms, 20s, 2m or 1h")
-        });
-        self.max_time(time)
+        self.max_time(time(text))
+    }
+
+    /// For `#[raddle::test]`: the time as text.
+    #[doc(hidden)]
+    #[track_caller]
+    pub fn watchdog_text(self, text: &str) -> Self {
+        self.watchdog(time(text))
     }
 
     /// Runs `body` many times and says what was found. Environment variables (`RADDLE_STRATEGY`,
-    /// `RADDLE_SEED`, `RADDLE_MAX_EXECUTIONS`, `RADDLE_MAX_TIME`, `RADDLE_WATCHDOG`, `RADDLE_REPLAY`)
-    /// go before the
-    /// settings made here.
+    /// `RADDLE_SEED`, `RADDLE_MAX_EXECUTIONS`, `RADDLE_MAX_TIME`, `RADDLE_WATCHDOG`, `RADDLE_WORKERS`,
+    /// `RADDLE_CHECKPOINT`, `RADDLE_RESUME`, `RADDLE_LOG`, `RADDLE_REPLAY`) go before the settings made here.
     ///
     /// # Panics
     ///
     /// If the settings cannot be used, or inside another check.
     #[track_caller]
     pub fn run(self, body: impl Fn() + Send + Sync) -> Report {
+        self.run_observed(body, None)
+    }
+
+    /// Estimates how many classes `body` has, without running them all, from some thousand runs
+    /// (or at most [`max_executions`](Self::max_executions)). What goes wrong in these is reported
+    /// as by [`run`](Self::run).
+    ///
+    /// ```
+    /// let report = raddle::Checker::new().estimate(|| {
+    ///     let thread = raddle::thread::spawn(|| raddle::choose(0..3));
+    ///     assert!(thread.join().unwrap() < 3);
+    /// });
+    /// assert_eq!(report.estimate().unwrap().classes, 3);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// As [`run`](Self::run) does.
+    #[track_caller]
+    pub fn estimate(mut self, body: impl Fn() + Send + Sync) -> Report {
+        self.strategy = Strategy::Exhaustive;
+        self.only_estimate = true;
         self.run_observed(body, None)
     }
 
@@ -448,7 +619,12 @@ impl Checker {
             .unwrap_or_else(|error| panic!("raddle: {error}"));
         self.validate();
         let place = std::panic::Location::caller();
-        run::run(&self, running.name, &body, place, observer)
+        if !self.verify_completeness {
+            return run::run(&self, running.name, &body, place, observer);
+        }
+        completeness::run_and_verify(&self, &body, place, observer, |observer| {
+            run::run(&self, running.name, &body, place, Some(observer))
+        })
     }
 
     /// What one execution may do.

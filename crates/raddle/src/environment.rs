@@ -8,6 +8,8 @@ use raddle_engine::{Schedule, ScheduleError};
 
 use crate::check_name::{Belongs, RunningCheck};
 use crate::checker::{Checker, Strategy};
+use crate::checkpoint::Every;
+use crate::status::Log;
 
 /// What the environment says; nothing for what it does not mention.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -18,6 +20,10 @@ pub(crate) struct Environment {
     max_executions: Option<u64>,
     max_time: Option<Duration>,
     watchdog: Option<Duration>,
+    workers: Option<usize>,
+    checkpoint: Option<Duration>,
+    resume: Option<bool>,
+    log: Option<Log>,
 }
 
 /// A variable that cannot be used.
@@ -49,6 +55,8 @@ impl Environment {
         };
         environment.seed = number("RADDLE_SEED")?;
         environment.max_executions = number("RADDLE_MAX_EXECUTIONS")?;
+        let workers = number("RADDLE_WORKERS")?;
+        environment.workers = workers.map(|workers| workers.clamp(1, 1024) as usize);
         let time = |variable: &'static str| match get(variable) {
             None => Ok(None),
             Some(text) => duration(&text).map(Some).ok_or_else(|| BadVariable {
@@ -58,6 +66,18 @@ impl Environment {
         };
         environment.max_time = time("RADDLE_MAX_TIME")?;
         environment.watchdog = time("RADDLE_WATCHDOG")?;
+        environment.checkpoint = time("RADDLE_CHECKPOINT")?;
+        environment.resume = match get("RADDLE_RESUME").as_deref().map(str::trim) {
+            None => None,
+            Some("" | "0" | "false") => Some(false),
+            Some("1" | "true") => Some(true),
+            Some(text) => {
+                return Err(BadVariable {
+                    variable: "RADDLE_RESUME",
+                    problem: format!("`{text}` is neither 1 nor 0"),
+                });
+            }
+        };
         if let Some(name) = get("RADDLE_STRATEGY") {
             let variable = "RADDLE_STRATEGY";
             let parsed = name.trim().parse();
@@ -69,6 +89,17 @@ impl Environment {
                     })?,
                 );
         }
+        environment.log = match get("RADDLE_LOG").as_deref().map(str::trim) {
+            None | Some("") => None,
+            Some("progress") => Some(Log::Progress),
+            Some("off") => Some(Log::Off),
+            Some(text) => {
+                return Err(BadVariable {
+                    variable: "RADDLE_LOG",
+                    problem: format!("`{text}` is nothing to log; there are: progress, off"),
+                });
+            }
+        };
         if let Some(text) = get("RADDLE_REPLAY") {
             let variable = "RADDLE_REPLAY";
             environment.replay =
@@ -91,31 +122,39 @@ impl Environment {
         }
         checker.max_executions = self.max_executions.or(checker.max_executions);
         checker.max_time = self.max_time.or(checker.max_time);
+        checker.log = self.log.unwrap_or(checker.log);
         checker.watchdog = self.watchdog.unwrap_or(checker.watchdog);
+        checker.workers = self.workers.unwrap_or(checker.workers);
+        checker.checkpoints.resume = self.resume.unwrap_or(checker.checkpoints.resume);
+        if let Some(time) = self.checkpoint {
+            checker.checkpoints.every = Every::Time(time);
+        }
         let Some(schedule) = self.replay else {
             return Ok(());
         };
-        let belongs = running.belongs(schedule.check.as_ref());
-        let (Some(here), Some(there), false) =
-            (&running.name, &schedule.check, belongs == Belongs::Here)
-        else {
-            checker.strategy = Strategy::Replay(schedule);
-            return Ok(());
-        };
-        match belongs {
-            Belongs::AnotherTest => Err(BadVariable {
-                variable: "RADDLE_REPLAY",
-                problem: format!(
-                    "the schedule is of {there}, and this is {here}; run that test alone: cargo \
-                     test {} -- --exact",
-                    there.test
-                ),
-            }),
-            _ => {
-                eprintln!("raddle: {here} runs as usual, because RADDLE_REPLAY is of {there}");
-                Ok(())
+        let there = match (&schedule.check, running.belongs(schedule.check.as_ref())) {
+            (None, _) | (_, Belongs::Here) => {
+                checker.strategy = Strategy::Replay(schedule);
+                return Ok(());
             }
-        }
+            (Some(there), Belongs::Elsewhere) => {
+                let here = running.name.as_ref();
+                let here = here.map_or("a check without a name".to_owned(), ToString::to_string);
+                eprintln!("raddle: {here} runs as usual, because RADDLE_REPLAY is of {there}");
+                return Ok(());
+            }
+            (Some(there), Belongs::AnotherTest) => there,
+        };
+        let here = running.name.as_ref();
+        let here = here.map_or("another".to_owned(), ToString::to_string);
+        Err(BadVariable {
+            variable: "RADDLE_REPLAY",
+            problem: format!(
+                "the schedule is of {there}, and this is {here}; run that test alone: cargo test \
+                 {} -- --exact",
+                there.test
+            ),
+        })
     }
 }
 
@@ -187,6 +226,10 @@ mod tests {
             Err("RADDLE_SEED: `x` is not a number".to_owned())
         );
         assert_eq!(
+            with("RADDLE_RESUME", "yes"),
+            Err("RADDLE_RESUME: `yes` is neither 1 nor 0".to_owned())
+        );
+        assert_eq!(
             with("RADDLE_MAX_TIME", "20"),
             Err(
                 "RADDLE_MAX_TIME: `20` is not a time; write it like 500ms, 20s, 2m or 1h"
@@ -197,7 +240,7 @@ mod tests {
             with("RADDLE_STRATEGY", "pct9"),
             Err(
                 "RADDLE_STRATEGY: unknown strategy `pct9`; there are: auto, exhaustive, random, \
-                 enumerate"
+                 enumerate, delay, and delay:3 for at most 3 delays"
                     .to_owned()
             )
         );

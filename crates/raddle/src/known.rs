@@ -8,6 +8,7 @@ use raddle_engine::{CheckName, Schedule};
 use raddle_report::{Failure, FailureKind};
 
 use crate::checker::{Checker, Strategy};
+use crate::last_words::LastWords;
 use crate::{run, saved};
 
 /// Where a package keeps schedules, from its folder.
@@ -48,15 +49,15 @@ pub(crate) fn run(
 ) -> Vec<Failure> {
     let mut failures: Vec<Failure> = Vec::new();
     for (index, known) in find(name).into_iter().enumerate() {
-        let replay = Checker {
-            strategy: Strategy::Replay(known.schedule.clone()),
-            max_executions: None,
-            max_time: None,
-            keep_going: false,
-            ..checker.clone()
+        let found_again = known.found_again();
+        let words = LastWords {
+            search: known.origin.name().to_owned(),
+            check: Some(name.clone()),
+            note: Some(found_again.clone()),
+            saves: true,
         };
-        let report = run::run(&replay, None, body, place, None);
-        let Some(mut failure) = report.failures.into_iter().next() else {
+        let schedule = known.schedule.clone();
+        let Some(mut failure) = replay(checker, schedule, words, body, place) else {
             known.retire(name, None);
             continue;
         };
@@ -66,18 +67,32 @@ pub(crate) fn run(
         }
         failure.execution = index as u64 + 1;
         failure.search = known.origin.name().to_owned();
-        let note = format!(
-            "found again by the {} {}",
-            failure.search,
-            known.file.display()
-        );
-        failure.notes.insert(0, note);
+        failure.notes.insert(0, found_again);
         failures.push(failure);
         if !checker.keep_going {
             break;
         }
     }
     failures
+}
+
+/// What fails on a schedule.
+pub(crate) fn replay(
+    checker: &Checker,
+    schedule: Schedule,
+    words: LastWords,
+    body: &(dyn Fn() + Sync),
+    place: &'static Location<'static>,
+) -> Option<Failure> {
+    let replay = Checker {
+        strategy: Strategy::Replay(schedule),
+        max_executions: None,
+        max_time: None,
+        keep_going: false,
+        ..checker.clone()
+    };
+    let report = run::run_saying(&replay, None, words, body, place, None);
+    report.failures.into_iter().next()
 }
 
 /// What is known of this check.
@@ -135,6 +150,12 @@ fn read(file: &Path) -> Result<Schedule, String> {
 }
 
 impl Known {
+    /// What to say if it fails again.
+    fn found_again(&self) -> String {
+        let (origin, file) = (self.origin.name(), self.file.display());
+        format!("found again by the {origin} {file}")
+    }
+
     /// Whoever runs the check should know that the schedule does not fail; `problem` is why it
     /// could not, if it does not fit. A saved one has done its duty.
     fn retire(&self, check: &CheckName, problem: Option<&str>) {

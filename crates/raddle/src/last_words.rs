@@ -18,6 +18,10 @@ pub(crate) struct LastWords {
     pub(crate) search: String,
     /// Which check it is.
     pub(crate) check: Option<CheckName>,
+    /// What else there is to say.
+    pub(crate) note: Option<String>,
+    /// Whether to save the schedule; not if the user gave it.
+    pub(crate) saves: bool,
 }
 
 impl LastWords {
@@ -57,9 +61,12 @@ impl LastWords {
         let mut failure = catch_unwind(AssertUnwindSafe(|| context.unfinished(finding))).ok()??;
         failure.search.clone_from(&self.search);
         failure.schedule.check.clone_from(&self.check);
-        let saved = saved::save(&failure.schedule);
-        failure.replay = Some(saved.replay);
-        failure.notes.extend(saved.problem);
+        failure.notes.extend(self.note.clone());
+        if self.saves {
+            let saved = saved::save(&failure.schedule);
+            failure.replay = Some(saved.replay);
+            failure.notes.extend(saved.problem);
+        }
         Some(failure.to_string())
     }
 }

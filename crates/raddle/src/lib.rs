@@ -4,20 +4,32 @@
 extern crate self as raddle;
 
 pub mod alloc;
+#[cfg(feature = "check")]
+mod auto;
 pub mod cell;
 #[cfg(feature = "check")]
 mod check_name;
 #[cfg(feature = "check")]
 mod checker;
 #[cfg(feature = "check")]
+mod checkpoint;
+#[cfg(feature = "check")]
 mod choose;
+#[cfg(feature = "check")]
+mod completeness;
+#[cfg(feature = "check")]
+mod crew;
 #[cfg(feature = "check")]
 mod environment;
 pub mod hint;
 #[cfg(feature = "check")]
+mod hints;
+#[cfg(feature = "check")]
 mod identity;
 #[cfg(feature = "check")]
 mod image;
+#[cfg(feature = "check")]
+mod interrupts;
 #[cfg(feature = "check")]
 mod known;
 mod label;
@@ -28,14 +40,20 @@ mod last_words;
 #[cfg(feature = "check")]
 mod mailbox;
 pub mod monitor;
+#[cfg(feature = "check")]
+mod phases;
 mod plain;
 pub mod port;
+#[cfg(feature = "check")]
+mod resume;
 #[cfg(feature = "check")]
 mod run;
 #[cfg(feature = "check")]
 mod saved;
 #[cfg(feature = "check")]
 mod shorten;
+#[cfg(feature = "check")]
+mod status;
 #[cfg(feature = "check")]
 mod substrate;
 pub mod sync;
@@ -44,7 +62,13 @@ pub mod thread;
 mod three_modes;
 pub mod time;
 #[cfg(feature = "check")]
+mod variable;
+#[cfg(feature = "check")]
 mod watchdog;
+#[cfg(feature = "check")]
+mod worker;
+#[cfg(feature = "check")]
+mod workers;
 
 #[cfg(feature = "check")]
 #[doc(hidden)]
@@ -62,7 +86,8 @@ pub use raddle_engine::schedule::{CheckName, Schedule, ScheduleError, ScheduleSt
 pub use raddle_macros::test;
 #[cfg(feature = "check")]
 pub use raddle_report::{
-    Failure, FailureKind, Guarantee, Place, Report, Search, Trace, TraceStep, TraceThread,
+    Completeness, Estimate, Failure, FailureKind, Guarantee, Place, Report, Search, Trace,
+    TraceStep, TraceThread, Unseen,
 };
 #[cfg(not(feature = "check"))]
 pub use std::thread_local;

@@ -75,10 +75,14 @@ impl<T> Mailbox<T> {
         place: &'static Location<'static>,
         wait: bool,
     ) -> Received {
-        let reply = context.perform(place, |world| Operation::Receive {
+        let operation = |world: &mut World| Operation::Receive {
             ports: Ports::One(self.object(context, world)),
             wait,
-        });
+        };
+        let reply = match wait {
+            true => context.perform(place, operation),
+            false => context.observe(place, operation),
+        };
         reply.to_received()
     }
 

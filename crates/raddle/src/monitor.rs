@@ -114,7 +114,8 @@ mod controlled {
             assert!(
                 self.plain.close(),
                 "raddle: somebody outside this execution is inside the Monitor made at {}: a thread \
-                 that is not controlled, or a guard that an earlier execution never dropped",
+                 that is not controlled, another worker of the check, or a guard that an earlier \
+                 execution never dropped",
                 self.made.place
             );
         }

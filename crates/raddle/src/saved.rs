@@ -2,11 +2,15 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use raddle_engine::{CheckName, Schedule};
 
 /// Tokens up to this length are printed instead of the file's name.
 const MAX_PRINTED: usize = 200;
+/// How names of files with schedules end.
+const SCHEDULE: &str = "schedule";
 
 /// What to type to see a failure again, and what went wrong with saving its schedule.
 pub(crate) struct Saved {
@@ -19,7 +23,7 @@ pub(crate) fn save(schedule: &Schedule) -> Saved {
     let program = Program::running();
     let check = schedule.check.as_ref();
     let token = schedule.to_token();
-    let Some(path) = program.file(check) else {
+    let Some(path) = program.file(check, SCHEDULE) else {
         return Saved {
             replay: program.command(&token, check),
             problem: None,
@@ -50,8 +54,43 @@ pub(crate) fn command(schedule: &Schedule) -> String {
 
 /// Where the schedule of a failure of this check is, if there is one.
 pub(crate) fn file(check: &CheckName) -> Option<PathBuf> {
-    let file = Program::running().file(Some(check));
+    let file = Program::running().file(Some(check), SCHEDULE);
     file.filter(|file| file.is_file())
+}
+
+/// Where an exhaustive search is kept that was interrupted.
+pub(crate) fn frontier(check: &CheckName) -> Option<PathBuf> {
+    Program::running().file(Some(check), "frontier")
+}
+
+/// How to go on with a search that was interrupted.
+pub(crate) fn resume_command(check: Option<&CheckName>) -> String {
+    format!("RADDLE_RESUME=1 {}", Program::running().run(check))
+}
+
+/// Tells one build of the running program from another.
+pub(crate) fn program_fingerprint() -> &'static str {
+    static FINGERPRINT: OnceLock<String> = OnceLock::new();
+    FINGERPRINT.get_or_init(|| {
+        let binary = std::env::current_exe().and_then(std::fs::read);
+        let hash = |bytes: Vec<u8>| {
+            let mut hash = bytes.len() as u64;
+            for word in bytes.chunks(8) {
+                let mut padded = [0; 8];
+                padded[..word.len()].copy_from_slice(word);
+                hash = (hash ^ u64::from_le_bytes(padded))
+                    .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+                    .rotate_left(29);
+            }
+            format!("{hash:016x}")
+        };
+        binary.map_or_else(|_| "unknown".to_owned(), hash)
+    })
+}
+
+/// Whether the running program is one that `cargo test` runs.
+pub(crate) fn is_test() -> bool {
+    Program::running().is_test
 }
 
 /// A test's name as the name of a file or folder.
@@ -63,11 +102,21 @@ pub(crate) fn file_name(test: &str) -> String {
         .collect()
 }
 
+/// Others may read the file at the same time, or write it, so it is there as a whole or not at all.
 fn write(path: &Path, schedule: &Schedule) -> io::Result<()> {
+    static WRITTEN: AtomicU32 = AtomicU32::new(0);
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
     }
-    std::fs::write(path, schedule.to_string())
+    let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
+    let new = path.with_extension(format!("{}-{number}.new", std::process::id()));
+    let written = std::fs::write(&new, schedule.to_string());
+    let renamed = written.and_then(|()| std::fs::rename(&new, path));
+    if renamed.is_err() {
+        // What there is of it helps nobody.
+        let _ = std::fs::remove_file(&new);
+    }
+    renamed
 }
 
 /// The program that runs the check.
@@ -109,24 +158,28 @@ impl Program {
     }
 
     /// The file for a check; the first of a test has the test's name.
-    fn file(&self, check: Option<&CheckName>) -> Option<PathBuf> {
+    fn file(&self, check: Option<&CheckName>, extension: &str) -> Option<PathBuf> {
         let name = match check {
-            None => "unnamed.schedule".to_owned(),
-            Some(CheckName { test, number: 1 }) => format!("{}.schedule", file_name(test)),
-            Some(CheckName { test, number }) => format!("{}.{number}.schedule", file_name(test)),
+            None => format!("unnamed.{extension}"),
+            Some(CheckName { test, number: 1 }) => format!("{}.{extension}", file_name(test)),
+            Some(CheckName { test, number }) => format!("{}.{number}.{extension}", file_name(test)),
         };
         Some(self.folder.as_ref()?.join(name))
     }
 
     fn command(&self, value: &str, check: Option<&CheckName>) -> String {
-        let value = shell_word(value);
+        format!("RADDLE_REPLAY={} {}", shell_word(value), self.run(check))
+    }
+
+    /// How to run the check again.
+    fn run(&self, check: Option<&CheckName>) -> String {
         match (self.is_test, check) {
             (true, Some(check)) => {
                 let test = shell_word(&check.test);
-                format!("RADDLE_REPLAY={value} cargo test {test} -- --exact")
+                format!("cargo test {test} -- --exact")
             }
-            (true, None) => format!("RADDLE_REPLAY={value} cargo test"),
-            (false, _) => format!("RADDLE_REPLAY={value} {}", self.name),
+            (true, None) => "cargo test".to_owned(),
+            (false, _) => self.name.clone(),
         }
     }
 }

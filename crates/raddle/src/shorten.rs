@@ -5,16 +5,19 @@
 //! forgotten. So what the user is shown is an execution that has been run, like any other.
 
 use std::panic::Location;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use raddle_engine::check::Finding;
 use raddle_engine::check::deadlock::Blocked;
 use raddle_engine::strategy::{Guided, Planned};
-use raddle_engine::{Execution, Exploration, shorten};
+use raddle_engine::{Execution, Exploration, SiteId, shorten};
 use raddle_report::{Failure, Names, Place};
 
 use crate::checker::Checker;
+use crate::last_words::LastWords;
 use crate::substrate::{Context, run_execution};
+use crate::watchdog::{self, Watch};
 
 /// When a story is short enough.
 const MAX_RUNS: usize = 400;
@@ -38,16 +41,20 @@ pub(crate) enum Signature {
 impl Signature {
     /// `None` if a shorter story would not be a better one.
     pub(crate) fn of(finding: &Finding, names: &dyn Names) -> Option<Self> {
-        let waiting = |kind: u8, blocked: &[Blocked]| {
-            let mut places: Vec<_> = blocked.iter().map(|one| names.place(one.site)).collect();
+        let waiting = |kind: u8, sites: &mut dyn Iterator<Item = SiteId>| {
+            let mut places: Vec<_> = sites.map(|site| names.place(site)).collect();
             places.sort_by_key(|place| place.as_ref().map(|one| (one.file.clone(), one.line)));
             Some(Signature::Waiting(kind, places))
         };
         match finding {
             Finding::Panic(panic) => Some(Signature::Panic(panic.place.clone())),
-            Finding::Deadlock(blocked) => waiting(0, blocked),
-            Finding::ThreadOutlives(blocked) => waiting(1, blocked),
-            Finding::LostWakeup { blocked, .. } => waiting(2, blocked),
+            Finding::Deadlock(blocked) => waiting(0, &mut sites(blocked)),
+            Finding::ThreadOutlives(blocked) => waiting(1, &mut sites(blocked)),
+            Finding::LostWakeup { blocked, .. } => waiting(2, &mut sites(blocked)),
+            Finding::Livelock { rounds, blocked } => {
+                let spinning = rounds.iter().map(|round| round.site);
+                waiting(3, &mut spinning.chain(sites(blocked)))
+            }
             Finding::DataRace(race) => {
                 let mut places = [race.first, race.second].map(|one| names.place(one.site));
                 places.sort_by_key(|place| place.as_ref().map(|one| (one.file.clone(), one.line)));
@@ -59,11 +66,14 @@ impl Signature {
     }
 }
 
+fn sites(blocked: &[Blocked]) -> impl Iterator<Item = SiteId> {
+    blocked.iter().map(|one| one.site)
+}
+
 /// An execution that fails in the same way.
 struct Attempt {
     failure: Failure,
-    /// Context switches and events.
-    cost: (usize, usize),
+    cost: Cost,
     /// The same in fewer pieces.
     tidy: Vec<Planned>,
     closer: Vec<Vec<Planned>>,
@@ -79,8 +89,15 @@ pub(crate) struct Shortening<'a> {
     until: Instant,
 }
 
-fn cost(execution: &Execution) -> (usize, usize) {
-    (shorten::switches(execution), execution.events.len())
+/// Stale accesses, context switches and events: the fewer, the better the story.
+pub(crate) type Cost = (usize, usize, usize);
+
+fn cost(execution: &Execution) -> Cost {
+    (
+        shorten::stale(execution),
+        shorten::switches(execution),
+        execution.events.len(),
+    )
 }
 
 impl<'a> Shortening<'a> {
@@ -101,9 +118,17 @@ impl<'a> Shortening<'a> {
         }
     }
 
-    /// The failure as the shortest execution that was found shows it; `None` if none is shorter.
-    pub(crate) fn run(mut self, plan: Vec<Planned>, cost: (usize, usize)) -> Option<Failure> {
-        let mut best = self.attempt(plan)?;
+    /// These runs are watched too.
+    pub(crate) fn watch(&self, limit: Duration, words: &Arc<LastWords>) -> Watch {
+        watchdog::watch(&self.context, limit, words)
+    }
+
+    /// The failure as the shortest execution that was found shows it, and what that costs; `None` if
+    /// none is shorter.
+    pub(crate) fn run(mut self, plan: Vec<Planned>, cost: Cost) -> (Option<Failure>, Cost) {
+        let Some(mut best) = self.attempt(plan) else {
+            return (None, cost);
+        };
         let mut improved = best.cost < cost;
         loop {
             let tidy = std::mem::take(&mut best.tidy);
@@ -122,10 +147,13 @@ impl<'a> Shortening<'a> {
             }
             improved = true;
         }
-        improved.then_some(best.failure)
+        match improved {
+            true => (Some(best.failure), best.cost),
+            false => (None, cost),
+        }
     }
 
-    fn better(&mut self, plan: Vec<Planned>, than: (usize, usize)) -> Option<Attempt> {
+    fn better(&mut self, plan: Vec<Planned>, than: Cost) -> Option<Attempt> {
         self.attempt(plan).filter(|attempt| attempt.cost < than)
     }
 
@@ -153,7 +181,7 @@ impl<'a> Shortening<'a> {
                 context.with_execution(|execution, _| Attempt {
                     failure: Failure::new(&finding, execution, context),
                     cost: cost(execution),
-                    tidy: Planned::of(execution, shorten::in_few_pieces(execution)),
+                    tidy: shorten::tidy(execution),
                     closer: shorten::closer(execution),
                 })
             });
@@ -163,9 +191,9 @@ impl<'a> Shortening<'a> {
 }
 
 /// What to try first, and what it must be better than; `None` if the story is too long for that.
-pub(crate) fn first_plan(execution: &Execution) -> Option<(Vec<Planned>, (usize, usize))> {
+pub(crate) fn first_plan(execution: &Execution) -> Option<(Vec<Planned>, Cost)> {
     (execution.events.len() <= MAX_EVENTS).then(|| {
-        let tidy = Planned::of(execution, shorten::in_few_pieces(execution));
+        let tidy = shorten::tidy(execution);
         (tidy, cost(execution))
     })
 }

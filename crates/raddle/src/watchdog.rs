@@ -8,7 +8,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::last_words::LastWords;
-use crate::substrate::Progress;
+use crate::substrate::{Context, Progress};
 
 /// How the process ends.
 const EXIT_CODE: i32 = 2;
@@ -47,7 +47,8 @@ static CHANGED: Condvar = Condvar::new();
 pub(crate) struct Watch(Option<u64>);
 
 /// Watches the check that the calling OS thread is about to run. No time at all is no watchdog.
-pub(crate) fn watch(progress: &Arc<Progress>, limit: Duration, words: Arc<LastWords>) -> Watch {
+pub(crate) fn watch(context: &Context, limit: Duration, words: &Arc<LastWords>) -> Watch {
+    context.set_last_words(words);
     if limit.is_zero() {
         return Watch(None);
     }
@@ -56,9 +57,9 @@ pub(crate) fn watch(progress: &Arc<Progress>, limit: Duration, words: Arc<LastWo
     kennel.next_number += 1;
     kennel.watched.push(Watched {
         number,
-        progress: Arc::clone(progress),
+        progress: Arc::clone(context.progress()),
         limit,
-        words,
+        words: Arc::clone(words),
         owner: hold::Owner::current(),
         seen: None,
         still: Duration::ZERO,

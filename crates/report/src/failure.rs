@@ -20,6 +20,8 @@ pub enum FailureKind {
     Deadlock,
     /// A thread waits for ever, because it was notified before it waited.
     LostWakeup,
+    /// Threads look again and again at what nobody is left to change.
+    Livelock,
     /// A thread waits for what nobody will give it when the body of the check has ended.
     ThreadOutlives,
     /// Locks are taken in different orders.
@@ -48,6 +50,7 @@ impl fmt::Display for FailureKind {
             FailureKind::Panic => "panic",
             FailureKind::Deadlock => "deadlock",
             FailureKind::LostWakeup => "lost wake-up",
+            FailureKind::Livelock => "livelock",
             FailureKind::ThreadOutlives => "thread outlives the check",
             FailureKind::LockOrder => "lock order",
             FailureKind::Leak => "leak",
@@ -131,6 +134,7 @@ fn kind(finding: &Finding) -> FailureKind {
         Finding::Panic(_) => FailureKind::Panic,
         Finding::Deadlock(_) => FailureKind::Deadlock,
         Finding::LostWakeup { .. } => FailureKind::LostWakeup,
+        Finding::Livelock { .. } => FailureKind::Livelock,
         Finding::ThreadOutlives(_) => FailureKind::ThreadOutlives,
         Finding::LockOrder(_) => FailureKind::LockOrder,
         Finding::TooManyEvents { .. } | Finding::StackOverflow(_) => FailureKind::Limit,

@@ -3,16 +3,21 @@
 //! A report is made from finished executions and from nothing else; the front end only says how
 //! things are called in the user's source ([`Names`]). Everything here can be serialised.
 
+mod called;
+mod estimate;
 mod failure;
+mod livelock;
 mod memory;
 mod nondeterminism;
 mod paint;
 mod panicked;
 mod report;
+mod stale;
 mod stuck;
 mod text;
 mod trace;
 
+pub use estimate::{Estimate, Unseen};
 pub use failure::{Failure, FailureKind};
-pub use report::{Guarantee, Report, Search};
+pub use report::{Completeness, Guarantee, Report, Search};
 pub use trace::{Names, Place, Trace, TraceStep, TraceThread};

@@ -116,7 +116,7 @@ impl Words<'_> {
     pub(crate) fn memory_error(&self, error: &MemoryError) -> String {
         let (thread, at) = (self.trace.title(error.thread), self.at(error.site));
         let what = error.what;
-        let article = match what.starts_with(['A', 'O', 'U']) {
+        let article = match what.to_lowercase().starts_with(['a', 'o', 'u']) {
             true => "an",
             false => "a",
         };

@@ -3,6 +3,7 @@
 use raddle_engine::{Divergence, Operation};
 
 use crate::stuck::Words;
+use crate::text::counted;
 
 const LAST_ARC: &str = "a value was dropped at another time: when it is in a plain `Arc`, raddle does not see who \
      drops the last handle; if the destructor does something that other threads notice, use \
@@ -39,9 +40,10 @@ impl Words<'_> {
                 format!("{what}{}{but}", at(found_at))
             }
         };
+        let events = counted(*after as u64, "event", "events");
         let dropped = pending.as_ref().is_some_and(is_drop) || is_drop_label(expected);
         format!(
-            "after {after} events, {title} does something else than in an earlier run\n\
+            "after {events}, {title} does something else than in an earlier run\n\
              then: {expected}{}\n\
              now: {now}\n\
              help: {}the program must depend on nothing but its schedule: look for time, \

@@ -26,19 +26,24 @@ impl Words<'_> {
                 "\nand {thread}, which joined it, panicked in turn{}",
                 at(joiner)
             );
-            // What `join().unwrap()` says is no news.
-            if !joiner.message.ends_with("Any { .. }") {
+            // What `join().unwrap()` and `scope` say is no news.
+            let news = joiner.message.as_str();
+            if !news.ends_with("Any { .. }") && news != "a scoped thread panicked" {
                 text += &format!(":\n{}", joiner.message);
             }
         }
         for other in others().filter(|other| cause(self.execution, other) == panic) {
-            let Some((_, lock)) = poisoned_by(self.execution, other) else {
+            let Some(poison) = poisoned_by(self.execution, other) else {
                 continue;
             };
             let thread = self.trace.title(other.thread);
-            let lock = self.things.object(lock.index());
-            let at = at(other);
-            text += &format!("\nand {thread} panicked in turn{at}, because {lock} is poisoned");
+            let name = self.things.title(poison.object.index());
+            // Where a lock's result is unwrapped is the program's place; others panic by themselves.
+            let at = match other.message.contains("PoisonError") {
+                true => at(other),
+                false => self.at(poison.found),
+            };
+            text += &format!("\nand {thread} panicked in turn{at}, because {name} is poisoned");
         }
         text
     }

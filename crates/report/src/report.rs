@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use crate::estimate::{Estimate, Unseen};
 use crate::failure::Failure;
 use crate::paint::{self, Paint};
+use crate::text::counted;
 
 /// What a finished check can promise.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
@@ -16,10 +18,67 @@ pub enum Guarantee {
     Exhaustive,
     /// Every class was run that the reductions asked for leave; others may behave differently.
     Reduced,
+    /// Every class was run that can be run with at most so many preemptions; others may behave
+    /// differently.
+    Bounded {
+        /// How many.
+        preemptions: u32,
+    },
+    /// Every schedule with at most so many delays was run; others may behave differently.
+    Delayed {
+        /// How many.
+        delays: u32,
+    },
     /// Some classes were run; others may behave differently.
     Sampled,
     /// One given schedule was run.
     Replayed,
+}
+
+/// Whether the search itself was checked, by running every schedule.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[non_exhaustive]
+pub enum Completeness {
+    /// All schedules were run, and have the classes that the search has run.
+    Verified {
+        /// How many schedules there are.
+        schedules: u64,
+    },
+    /// Not all schedules were run. Those that were have no other class than the search has run.
+    Unfinished {
+        /// How many schedules were run.
+        schedules: u64,
+        /// How many classes they have.
+        classes: u64,
+    },
+    /// No schedules were run.
+    NotVerified {
+        /// Why.
+        reason: String,
+    },
+}
+
+impl fmt::Display for Completeness {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Completeness::Verified { schedules } => {
+                let schedules = counted(*schedules, "schedule", "schedules");
+                write!(f, "completeness verified: {schedules}, no other class")
+            }
+            Completeness::Unfinished { schedules, classes } => {
+                let schedules = counted(*schedules, "schedule", "schedules");
+                let classes = counted(*classes, "class", "classes");
+                write!(
+                    f,
+                    "completeness not verified: there are more schedules than were run; {schedules} \
+                     have {classes}, and no other than the search has run"
+                )
+            }
+            Completeness::NotVerified { reason } => {
+                write!(f, "completeness not verified: {reason}")
+            }
+        }
+    }
 }
 
 /// How a check was run; the part of a report that is known beforehand.
@@ -58,10 +117,16 @@ pub struct Report {
     pub failures: Vec<Failure>,
     /// What went well, and may not do so for ever; each with an execution that shows it.
     pub warnings: Vec<Failure>,
+    /// What to type to go on with a search that was interrupted before its end.
+    pub resume: Option<String>,
     /// How long it took.
     pub elapsed: Duration,
+    /// Whether every schedule was run to check the search; `None` if nobody asked for it.
+    pub completeness: Option<Completeness>,
     classes: u64,
     guarantee: Guarantee,
+    estimate: Option<Estimate>,
+    unseen: Option<Unseen>,
     nothing_to_explore: bool,
 }
 
@@ -75,9 +140,13 @@ impl Report {
             exhausted: false,
             failures: Vec::new(),
             warnings: Vec::new(),
+            resume: None,
             elapsed: Duration::ZERO,
+            completeness: None,
             classes: 0,
             guarantee: Guarantee::Sampled,
+            estimate: None,
+            unseen: None,
             nothing_to_explore: false,
         }
     }
@@ -91,6 +160,27 @@ impl Report {
     pub fn set_classes(&mut self, classes: u64, guarantee: Guarantee) {
         self.classes = classes;
         self.guarantee = guarantee;
+    }
+
+    /// Fills in how many classes there are.
+    pub fn set_estimate(&mut self, estimate: Estimate) {
+        self.estimate = Some(estimate);
+    }
+
+    /// How many classes there are, if that was estimated.
+    pub fn estimate(&self) -> Option<Estimate> {
+        self.estimate
+    }
+
+    /// Fills in how likely a random execution is one that was not run.
+    pub fn set_unseen(&mut self, unseen: Option<Unseen>) {
+        self.unseen = unseen;
+    }
+
+    /// How likely a random execution is of a class that the check has not run, if some of its
+    /// executions were random. Behaviours that are rare at random are hardly seen in it.
+    pub fn unseen(&self) -> Option<Unseen> {
+        self.unseen
     }
 
     /// How many different executions, as partial orders, were run.
@@ -109,8 +199,10 @@ impl Report {
         if let Some(failure) = self.failures.first() {
             let more = match self.failures.len() - 1 {
                 0 => String::new(),
-                1 => "\nand 1 more failure".to_owned(),
-                more => format!("\nand {more} more failures"),
+                more => {
+                    let more = counted(more as u64, "more failure", "more failures");
+                    format!("\nand {more}")
+                }
             };
             match paint::wanted() {
                 Paint::Plain => panic!("{failure}{more}"),
@@ -123,11 +215,20 @@ impl Report {
                 Paint::Colours => eprintln!("warning: {}", warning.coloured()),
             }
         }
+        if let Some(command) = &self.resume {
+            let classes = counted(self.classes, "class", "classes");
+            eprintln!("raddle: interrupted after {classes}; continue with {command}");
+        }
     }
 }
 
-impl fmt::Display for Report {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Report {
+    /// One line: how far the check went.
+    pub fn summary(&self) -> impl fmt::Display + '_ {
+        fmt::from_fn(|f| self.summarise(f))
+    }
+
+    fn summarise(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let classes = counted(self.classes, "class", "classes");
         match self.guarantee {
             Guarantee::Exhaustive if self.nothing_to_explore => write!(
@@ -140,13 +241,43 @@ impl fmt::Display for Report {
                 f,
                 "every behaviour was run that the reductions leave: {classes}"
             )?,
+            Guarantee::Bounded { preemptions } => {
+                let most = counted(preemptions.into(), "preemption", "preemptions");
+                write!(f, "every behaviour up to {most} was run: {classes}")?;
+            }
+            Guarantee::Delayed { delays } => {
+                let most = counted(delays.into(), "delay", "delays");
+                let runs = counted(self.executions, "run", "runs");
+                write!(
+                    f,
+                    "every schedule up to {most} was run: {classes} in {runs}"
+                )?;
+            }
             Guarantee::Sampled => {
                 let runs = counted(self.executions, "run", "runs");
-                write!(f, "not every behaviour was run: {classes} in {runs}")?;
+                let all = self.estimate.map_or_else(String::new, Estimate::of_all);
+                write!(f, "not every behaviour was run: {classes}{all} in {runs}")?;
+                if let Some(unseen) = self.unseen {
+                    write!(f, "; {unseen}")?;
+                }
             }
             Guarantee::Replayed => write!(f, "one schedule was replayed")?,
         }
         write!(f, " ({}, {:.1?})", self.search.strategy, self.elapsed)?;
+        if let Some(completeness) = &self.completeness {
+            write!(f, "; {completeness}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.summarise(f)?;
+        if let Some(command) = &self.resume {
+            let classes = counted(self.classes, "class", "classes");
+            write!(f, "\ninterrupted after {classes}; continue with {command}")?;
+        }
         for failure in &self.failures {
             write!(f, "\n\n{failure}")?;
         }
@@ -155,8 +286,4 @@ impl fmt::Display for Report {
         }
         Ok(())
     }
-}
-
-fn counted(count: u64, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
 }

@@ -22,7 +22,7 @@ pub(crate) struct Words<'a> {
 }
 
 impl Words<'_> {
-    fn lines(&self, blocked: &[Blocked]) -> Vec<String> {
+    pub(crate) fn lines(&self, blocked: &[Blocked]) -> Vec<String> {
         let line = |one| waiting(one, self.execution, self.trace, self.things, self.names);
         blocked.iter().map(line).collect()
     }
@@ -69,7 +69,7 @@ impl Words<'_> {
             self.trace.title(lost.waiter),
             self.trace.title(lost.notifier),
         );
-        let name = self.things.object(lost.object.index());
+        let name = self.things.title(lost.object.index());
         let is_condvar = matches!(
             self.execution.objects[lost.object.index()],
             Object::Condvar(_)
@@ -83,7 +83,7 @@ impl Words<'_> {
                     .to_owned(),
             ),
             Why::UnderTheLock { lock, since } => {
-                let lock = self.things.object(lock.index());
+                let lock = self.things.title(lock.index());
                 let since = self.at(since).replace(" at ", ", taken at ");
                 (
                     format!(
@@ -91,6 +91,17 @@ impl Words<'_> {
                          not begun to wait"
                     ),
                     format!("change what {waiter} waits for under {lock}, and notify after that"),
+                )
+            }
+            Why::BeforeTheChange { lock, by, taken } => {
+                let lock = self.things.title(lock.index());
+                let (by, taken) = (self.trace.title(by), self.at(taken));
+                (
+                    format!(
+                        "{notifier} {notifies} {name}{at}, before {waiter} waited, and {by} took \
+                         {lock}{taken} after that"
+                    ),
+                    format!("notify when what {waiter} waits for has been changed, not before"),
                 )
             }
             Why::TokenThere => (
@@ -133,7 +144,7 @@ impl Words<'_> {
 
     pub(crate) fn leaks(&self, unreceived: &[Unreceived]) -> String {
         let line = |one: &Unreceived| {
-            let port = self.things.object(one.port.index());
+            let port = self.things.title(one.port.index());
             let (sender, at) = (self.trace.title(one.sender), self.at(one.sent));
             match one.count {
                 1 => format!("{port} has a message that nobody received, sent by {sender}{at}"),

@@ -35,10 +35,11 @@ pub(crate) fn message(
         things,
         names,
     };
-    match finding {
+    let text = match finding {
         Finding::Panic(panic) => panicked(panic, trace) + &words.panicked_in_turn(panic),
         Finding::Deadlock(blocked) => words.deadlock(blocked),
         Finding::ThreadOutlives(blocked) => words.outlives(blocked),
+        Finding::Livelock { rounds, blocked } => words.livelock(rounds, blocked),
         Finding::LostWakeup { lost, blocked } => words.lost_wakeup(lost, blocked),
         Finding::LockOrder(order) => lock_order(order, trace, things, names),
         Finding::TooManyEvents { limit, repeated } => words.too_many_events(*limit, repeated),
@@ -56,7 +57,8 @@ pub(crate) fn message(
             Record::EarlierRun => words.nondeterminism(divergence),
             Record::Schedule => diverged(divergence),
         },
-    }
+    };
+    text + &words.stale()
 }
 
 fn panicked(panic: &Panic, trace: &Trace) -> String {
@@ -78,9 +80,9 @@ fn lock_order(order: &LockOrder, trace: &Trace, things: &Things, names: &dyn Nam
         format!(
             "{} takes {}{}, then {}{}",
             trace.title(nested.thread),
-            things.object(nested.held.index()),
+            things.title(nested.held.index()),
             at(nested.since),
-            things.object(nested.taken.index()),
+            things.title(nested.taken.index()),
             at(nested.at),
         )
     };
@@ -113,7 +115,7 @@ pub(crate) fn waiting(
     let mut text = trace.title(blocked.thread).to_owned();
     for (index, (object, _, site)) in blocked.holds.iter().enumerate() {
         let and = if index == 0 { " holds" } else { " and" };
-        let _ = write!(text, "{and} {}", things.object(object.index()));
+        let _ = write!(text, "{and} {}", things.title(object.index()));
         if let Some(place) = names.place(*site) {
             let _ = write!(text, " (since {place})");
         }
@@ -135,28 +137,28 @@ pub(crate) fn waiting(
             object,
             call: Call::Condvar(condvar::Call::Wake { .. }),
         } => {
-            let name = things.object(object.index());
+            let name = things.title(object.index());
             write!(text, " for {name}, which nobody notifies any more")
         }
         Operation::Meet { barrier } => {
-            write!(text, " for {}", things.object(barrier.index()))
+            write!(text, " for {}", things.title(barrier.index()))
         }
         Operation::Receive { ref ports, .. } => {
             write!(
                 text,
                 " for a message from {}",
-                things.ports(ports, execution)
+                things.port_titles(ports, execution)
             )
         }
         Operation::Delivered { port } => {
-            let name = things.object(port.index());
+            let name = things.title(port.index());
             write!(text, " for its message to be received from {name}")
         }
         Operation::Call {
             object,
             call: Call::Channel(call),
         } => {
-            let name = things.object(object.index());
+            let name = things.title(object.index());
             match call {
                 channel::Call::Send => write!(text, " for room in {name}"),
                 channel::Call::Delivered(_) => {
@@ -166,7 +168,7 @@ pub(crate) fn waiting(
             }
         }
         Operation::Call { object, .. } => {
-            let name = things.object(object.index());
+            let name = things.title(object.index());
             match blocked.waits_for {
                 Some(holder) if holder == blocked.thread => {
                     write!(text, " for {name}, which it holds itself")
@@ -194,23 +196,17 @@ fn diverged(divergence: &Divergence) -> String {
         None => "there is no such thread, or it has ended".to_owned(),
     };
     format!(
-        "the schedule does not fit the program: after {after} steps, thread {thread} should do \
+        "the schedule does not fit the program: after {}, thread {thread} should do \
          `{expected}`, but {found}\n\
          help: the program has changed since the schedule was made, or it is another test's; run \
-         the test without a schedule to get a new one"
+         the test without a schedule to get a new one",
+        counted(*after as u64, "step", "steps"),
     )
 }
 
 pub(crate) fn failure(failure: &Failure, paint: Paint, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    let executions = if failure.execution == 1 {
-        "execution"
-    } else {
-        "executions"
-    };
-    let headline = format!(
-        "{} after {} {executions} ({})",
-        failure.kind, failure.execution, failure.search
-    );
+    let executions = counted(failure.execution, "execution", "executions");
+    let headline = format!("{} after {executions} ({})", failure.kind, failure.search);
     writeln!(f, "{}\n", paint.headline(&headline))?;
     for line in failure.message.lines() {
         writeln!(f, "  {line}")?;
@@ -250,6 +246,11 @@ pub(crate) fn failure(failure: &Failure, paint: Paint, f: &mut fmt::Formatter<'_
     Ok(())
 }
 
+/// So many of something, in words.
+pub(crate) fn counted(count: u64, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
 /// What a person wants to see of a step; beginnings and ends, and what did not happen,
 /// only fill the page.
 fn is_shown(step: &TraceStep) -> bool {
@@ -287,7 +288,8 @@ fn steps(trace: &Trace, paint: Paint, f: &mut fmt::Formatter<'_>) -> fmt::Result
         format!("{wait}{}{}", step.what, line.unwrap_or_default())
     };
     if left_out > 0 {
-        writeln!(f, "  ({left_out} steps before these)")?;
+        let left_out = counted(left_out as u64, "step", "steps");
+        writeln!(f, "  ({left_out} before these)")?;
     }
     let acting: Vec<usize> = (0..trace.threads.len())
         .filter(|&thread| shown.iter().any(|(_, step)| step.thread == thread))

@@ -1,11 +1,14 @@
 //! An execution in the user's own names: what each thread did, to what, on which line.
 
+use raddle_engine::check::notified::{self, Notification};
 use raddle_engine::check::panic::Panic;
 use raddle_engine::object::{Call, Object, channel, parker};
 use raddle_engine::{
     Chance, Event, Execution, Grant, Operation, Ports, Received, SiteId, ThreadId, UpdateKind,
 };
 use serde::Serialize;
+
+use crate::called::{self, Called};
 
 /// What a step says when something that might have happened did not.
 pub(crate) const NOTHING: &str = "nothing unexpected";
@@ -41,12 +44,25 @@ pub trait Names {
     fn location_label(&self, _index: usize) -> Option<String> {
         None
     }
+    /// What the program's source calls an object, if that is known: a variable or a field. It goes
+    /// before the kind, and after a name that the program gave.
+    fn object_variable(&self, _index: usize) -> Option<String> {
+        None
+    }
+    /// What the program's source calls a memory location.
+    fn location_variable(&self, _index: usize) -> Option<String> {
+        None
+    }
     /// Kind and place of creation of a cell, by index.
     fn cell(&self, _index: usize) -> (&str, Option<Place>) {
         ("UnsafeCell", None)
     }
     /// The name that the program gave a cell.
     fn cell_label(&self, _index: usize) -> Option<String> {
+        None
+    }
+    /// What the program's source calls a cell.
+    fn cell_variable(&self, _index: usize) -> Option<String> {
         None
     }
 }
@@ -107,6 +123,18 @@ impl Trace {
                 waits: false,
             })
             .collect();
+        for Notification { position, reached } in notified::all(execution) {
+            let names: Vec<_> = reached
+                .iter()
+                .map(|&thread| title(execution, thread))
+                .collect();
+            let who = match names.is_empty() {
+                true => "nobody waits".to_owned(),
+                false => format!("wakes {}", names.join(", ")),
+            };
+            let what = &mut steps[position].what;
+            *what = format!("{what} ({who})");
+        }
         for (thread, pending) in execution.pending.iter().enumerate() {
             if let Some((operation, site)) = pending {
                 steps.push(TraceStep {
@@ -162,69 +190,51 @@ impl Trace {
     }
 }
 
-/// Names for the locations and objects of one execution: what the program calls it, or else its kind;
-/// numbered in order of first use where that is not unique.
+/// Names for the locations and objects of one execution, and what was done to them in words.
 pub(crate) struct Things {
-    locations: Vec<String>,
+    pub(crate) locations: Vec<String>,
     /// By location.
     kinds: Vec<String>,
-    objects: Vec<String>,
-    cells: Vec<String>,
+    objects: Vec<Called>,
+    cells: Vec<Called>,
     made: Vec<(String, Option<Place>)>,
 }
 
 impl Things {
     pub(crate) fn of(execution: &Execution, names: &dyn Names) -> Self {
-        let locations: Vec<_> = (0..execution.locations.len())
-            .map(|i| names.location(i))
-            .collect();
-        let objects: Vec<_> = (0..execution.objects.len())
-            .map(|i| names.object(i))
-            .collect();
-        let cells: Vec<_> = (0..execution.cells).map(|i| names.cell(i)).collect();
-        let all: Vec<_> = locations.iter().chain(&objects).chain(&cells).collect();
-        let labels = (0..locations.len()).map(|i| names.location_label(i));
-        let labels: Vec<_> = labels
-            .chain((0..objects.len()).map(|i| names.object_label(i)))
-            .chain((0..cells.len()).map(|i| names.cell_label(i)))
-            .collect();
-        let name = |index: usize| labels[index].as_deref().unwrap_or(all[index].0);
-        let called: Vec<String> = (0..all.len())
-            .map(|index| {
-                let kind = name(index);
-                let same = |upto: usize| (0..upto).filter(|&other| name(other) == kind).count();
-                if same(all.len()) == 1 {
-                    kind.to_owned()
-                } else {
-                    format!("{kind}#{}", same(index) + 1)
-                }
-            })
-            .collect();
-        let made = called
-            .iter()
-            .cloned()
-            .zip(all.iter().map(|(_, place)| place.clone()))
-            .collect();
-        let kinds = locations.iter().map(|(kind, _)| (*kind).to_owned());
-        let kinds = kinds.collect();
-        let (locations, rest) = called.split_at(locations.len());
-        let (objects, cells) = rest.split_at(objects.len());
-        let (locations, objects, cells) = (locations.to_vec(), objects.to_vec(), cells.to_vec());
+        let mut locations = called::all(execution, names);
+        let all = locations.iter();
+        let made = all.map(|one| (one.in_step.clone(), one.made.clone()));
+        let made = made.collect();
+        let mut objects = locations.split_off(execution.locations.len());
+        let cells = objects.split_off(execution.objects.len());
         Things {
-            locations,
-            kinds,
+            kinds: locations.iter().map(|one| one.kind.clone()).collect(),
+            locations: locations.into_iter().map(|one| one.in_step).collect(),
             objects,
             cells,
             made,
         }
     }
 
-    pub(crate) fn object(&self, index: usize) -> &str {
-        &self.objects[index]
+    /// What a sentence calls an object.
+    pub(crate) fn title(&self, index: usize) -> &str {
+        &self.objects[index].in_sentence
+    }
+
+    /// What a sentence calls the ports that a receive looks at.
+    pub(crate) fn port_titles(&self, ports: &Ports, execution: &Execution) -> String {
+        let ports = execution.port_list(ports).iter();
+        let names: Vec<_> = ports.map(|port| self.title(port.index())).collect();
+        names.join(" or ")
+    }
+
+    fn object(&self, index: usize) -> &str {
+        &self.objects[index].in_step
     }
 
     pub(crate) fn cell(&self, index: usize) -> &str {
-        &self.cells[index]
+        &self.cells[index].in_step
     }
 
     pub(crate) fn location(&self, index: usize) -> &str {
@@ -232,7 +242,7 @@ impl Things {
     }
 
     /// The ports that a receive looks at.
-    pub(crate) fn ports(&self, ports: &Ports, execution: &Execution) -> String {
+    fn ports(&self, ports: &Ports, execution: &Execution) -> String {
         let ports = execution.port_list(ports).iter();
         let names: Vec<_> = ports.map(|port| self.object(port.index())).collect();
         names.join(" or ")

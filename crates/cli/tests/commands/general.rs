@@ -17,7 +17,10 @@ fn cargo_is_looked_for_in_the_path_when_nothing_names_it() {
             .env("PATH", path),
     );
     assert_eq!(finished.code, Some(0));
-    assert_eq!(workspace.calls(), "cargo test --no-run\ncargo test\n");
+    assert_eq!(
+        workspace.calls(),
+        "cargo test --no-run\ncargo test\n    RADDLE_LOG=progress\n"
+    );
 }
 
 #[test]
@@ -40,7 +43,7 @@ fn the_word_that_cargo_adds_changes_nothing() {
     assert_eq!(workspace.run(&["raddle", "test", "counter"]).code, Some(0));
     assert_eq!(
         workspace.calls(),
-        "cargo test --no-run counter\ncargo test counter\n"
+        "cargo test --no-run counter\ncargo test counter\n    RADDLE_LOG=progress\n"
     );
 }
 

@@ -13,7 +13,10 @@ fn the_tests_are_built_and_then_run() {
         stderr: "built\nran\n".to_owned(),
     };
     assert_eq!(workspace.run(&["test"]), expected);
-    assert_eq!(workspace.calls(), "cargo test --no-run\ncargo test\n");
+    assert_eq!(
+        workspace.calls(),
+        "cargo test --no-run\ncargo test\n    RADDLE_LOG=progress\n"
+    );
 }
 
 #[test]
@@ -28,6 +31,9 @@ fn flags_become_variables_of_the_tests() {
         "9",
         "--seed",
         "7",
+        "--workers",
+        "2",
+        "--resume",
     ];
     let arguments = [&["test"], &flags[..]].concat();
     assert_eq!(workspace.run(&arguments).code, Some(0));
@@ -35,10 +41,13 @@ fn flags_become_variables_of_the_tests() {
         workspace.calls(),
         "cargo test --no-run
 cargo test
+    RADDLE_LOG=progress
     RADDLE_MAX_EXECUTIONS=9
     RADDLE_MAX_TIME=30s
+    RADDLE_RESUME=1
     RADDLE_SEED=7
     RADDLE_STRATEGY=pct
+    RADDLE_WORKERS=2
 "
     );
 }
@@ -50,16 +59,19 @@ fn variables_pass_through_unless_a_flag_sets_them() {
     command
         .env("RADDLE_SEED", "1")
         .env("RADDLE_STRATEGY", "random")
+        .env("RADDLE_LOG", "off")
         .env("NO_COLOR", "1");
     assert_eq!(finish(&mut command).code, Some(0));
     assert_eq!(
         workspace.calls(),
         "cargo test --no-run
     NO_COLOR=1
+    RADDLE_LOG=off
     RADDLE_SEED=1
     RADDLE_STRATEGY=random
 cargo test
     NO_COLOR=1
+    RADDLE_LOG=off
     RADDLE_SEED=7
     RADDLE_STRATEGY=random
 "
@@ -76,6 +88,7 @@ fn packages_the_filter_and_arguments_reach_cargo_in_an_order_it_accepts() {
         workspace.calls(),
         "cargo test --no-run --package queue --package stack counter --release -- --nocapture
 cargo test --package queue --package stack counter --release -- --nocapture
+    RADDLE_LOG=progress
 "
     );
 }
@@ -127,7 +140,10 @@ error: the tests did not finish: cargo test ended with exit status: 2
 fn doc_tests_are_not_built_first_because_cargo_cannot() {
     let workspace = Workspace::new("doc_tests");
     assert_eq!(workspace.run(&["test", "--", "--doc"]).code, Some(0));
-    assert_eq!(workspace.calls(), "cargo test --doc\n");
+    assert_eq!(
+        workspace.calls(),
+        "cargo test --doc\n    RADDLE_LOG=progress\n"
+    );
 }
 
 #[test]

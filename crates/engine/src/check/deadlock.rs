@@ -111,7 +111,7 @@ fn held_by(execution: &Execution, thread: ThreadId) -> Vec<(ObjectId, EventId, S
         .collect()
 }
 
-fn is_grant(event: &Event) -> bool {
+pub(super) fn is_grant(event: &Event) -> bool {
     match event.operation {
         Operation::Call { call, .. } => {
             matches!(call.grant(event.reply), Some(Grant::Taken { .. }))

@@ -2,9 +2,11 @@
 //!
 //! A notification that finds nobody is nothing unusual: whoever comes later looks at the condition
 //! and does not wait. So it is called lost only if the thread that waits for ever cannot have seen
-//! what was notified: it held the lock all the time, or took the lock, as the first to do so since,
-//! and waited at once. What is the condition, and whether the thread looked at it, cannot be seen.
+//! what was notified: it took the lock, as the first to do so since, and waited without a look at
+//! anything; or it had the lock already, and something was changed without the lock; or it looked,
+//! and what it waits for may have been changed after that. What the condition is cannot be seen.
 
+use super::notified;
 use crate::event::{Event, Grant, ObjectId, Operation, SiteId, ThreadId};
 use crate::execution::Execution;
 use crate::object::{Call, condvar, monitor, mutex, parker};
@@ -35,6 +37,16 @@ pub enum Why {
         lock: ObjectId,
         /// Where it was taken.
         since: SiteId,
+    },
+    /// The waiter looked, and the lock was taken once more when it waited: the notification came too
+    /// early.
+    BeforeTheChange {
+        /// The lock.
+        lock: ObjectId,
+        /// Who took it.
+        by: ThreadId,
+        /// Where.
+        taken: SiteId,
     },
     /// An earlier one had not been taken yet, and a thread has no more than one token.
     TokenThere,
@@ -95,42 +107,58 @@ fn condition(execution: &Execution, waiter: ThreadId, object: ObjectId) -> Optio
         let lock = event.operation.object()?;
         (event.id.thread == waiter && call_on(event, lock) == Some(unlock)).then_some(lock)
     })?;
-    // Who waits, and whether it has been notified.
-    let mut waiters: Vec<(ThreadId, bool)> = Vec::new();
-    let mut lost = None;
-    for (position, event) in events[..wait].iter().enumerate() {
-        let Some(Call::Condvar(call)) = call_on(event, object) else {
-            continue;
-        };
-        let mut free = waiters.iter_mut().filter(|(_, notified)| !notified);
-        match call {
-            condvar::Call::Wait { .. } if event.reply.to_answer() => {}
-            condvar::Call::Wait { .. } => waiters.push((event.id.thread, false)),
-            condvar::Call::Wake { .. } => waiters.retain(|(thread, _)| *thread != event.id.thread),
-            condvar::Call::NotifyOne => match free.nth(event.outcome as usize) {
-                Some((_, notified)) => *notified = true,
-                None => lost = Some(position),
-            },
-            condvar::Call::NotifyAll => {
-                if free.next().map(|(_, notified)| *notified = true).is_none() {
-                    lost = Some(position);
-                }
-                free.for_each(|(_, notified)| *notified = true);
-            }
-        }
-    }
+    let notifications = notified::of(execution, object);
+    let mut earlier = notifications.iter().rev().filter(|it| it.position < wait);
+    let lost = earlier.find(|notification| notification.reached.is_empty());
+    let lost = lost.map(|notification| notification.position);
     let lost = lost.filter(|&lost| events[lost].id.thread != waiter)?;
-    let mut taken = events[lost..wait].iter().filter(|one| takes(one, lock));
-    match (taken.next(), taken.next()) {
-        (None, _) => {
-            let mut before = events[..lost].iter().rev();
-            let since = before.find(|event| takes(event, lock))?;
-            let since = (since.id.thread == waiter).then_some(since.site)?;
-            Some((lost, Why::UnderTheLock { lock, since }))
-        }
-        (Some(own), None) if own.id.thread == waiter => Some((lost, Why::BeforeTheLock)),
-        _ => None,
+    let since = (0..wait).rev().find(|&at| takes(&events[at], lock))?;
+    if events[since].id.thread != waiter {
+        return None;
     }
+    let held = || events[since..wait].iter();
+    let looked = matches!(
+        call_on(&events[wait], object),
+        Some(Call::Condvar(condvar::Call::Wait { looked: true, .. }))
+    ) || held().any(|event| event.id.thread == waiter && reads(event));
+    let changed = held().any(|event| event.id.thread != waiter && writes(event));
+    let since_site = events[since].site;
+    if lost > since {
+        let why = Why::UnderTheLock {
+            lock,
+            since: since_site,
+        };
+        return (!looked || changed).then_some((lost, why));
+    }
+    if events[lost..since].iter().any(|event| takes(event, lock)) {
+        return None;
+    }
+    if !looked {
+        return Some((lost, Why::BeforeTheLock));
+    }
+    let later = events[wait..].iter();
+    let mut later = later.filter(|event| event.id.thread != waiter && takes(event, lock));
+    let change = later.next()?;
+    let why = Why::BeforeTheChange {
+        lock,
+        by: change.id.thread,
+        taken: change.site,
+    };
+    Some((lost, why))
+}
+
+fn reads(event: &Event) -> bool {
+    matches!(
+        event.operation,
+        Operation::Load { .. } | Operation::Update { .. }
+    )
+}
+
+fn writes(event: &Event) -> bool {
+    matches!(
+        event.operation,
+        Operation::Store { .. } | Operation::Update { .. }
+    )
 }
 
 /// For a thread that waits for a condition of a monitor: the signal, by position.

@@ -3,9 +3,11 @@
 pub mod deadlock;
 pub mod leak;
 pub mod limit;
+pub mod livelock;
 pub mod lock_order;
 pub mod lost_wakeup;
 pub mod memory_error;
+pub mod notified;
 pub mod panic;
 pub mod race;
 
@@ -28,6 +30,13 @@ pub enum Finding {
         /// Which, and why.
         lost: lost_wakeup::LostWakeup,
         /// Everybody who waits.
+        blocked: Vec<deadlock::Blocked>,
+    },
+    /// Nobody can go on, and some look again and again at what nobody changes.
+    Livelock {
+        /// Who, and at what.
+        rounds: Vec<livelock::Round>,
+        /// Who waits beside them.
         blocked: Vec<deadlock::Blocked>,
     },
     /// The body of the check has ended, and other threads wait for what nobody will give them.
@@ -72,18 +81,21 @@ pub(crate) fn check(execution: &Execution, ending: &Ending, max_events: usize) -
         Ending::StackOverflow(thread) => Some(Finding::StackOverflow(*thread)),
         Ending::Discarded | Ending::MemoryError => None,
         // A panic often is the reason why others wait for ever, so it comes first.
-        Ending::Complete | Ending::Deadlock | Ending::TooManyEvents => panic::unhandled(execution)
-            .map(|panic| Finding::Panic(panic.clone()))
-            .or_else(|| match ending {
-                Ending::Deadlock => Some(deadlock::stuck(execution)),
-                Ending::TooManyEvents => {
-                    deadlock::beside_others(execution).or(Some(Finding::TooManyEvents {
-                        limit: max_events,
-                        repeated: limit::repeated(execution),
-                    }))
-                }
-                _ => None,
-            }),
+        Ending::Complete | Ending::Deadlock | Ending::Livelock | Ending::TooManyEvents => {
+            panic::unhandled(execution)
+                .map(|panic| Finding::Panic(panic.clone()))
+                .or_else(|| match ending {
+                    Ending::Livelock => Some(livelock::found(execution)),
+                    Ending::Deadlock => Some(deadlock::stuck(execution)),
+                    Ending::TooManyEvents => {
+                        deadlock::beside_others(execution).or(Some(Finding::TooManyEvents {
+                            limit: max_events,
+                            repeated: limit::repeated(execution),
+                        }))
+                    }
+                    _ => None,
+                })
+        }
     }
 }
 

@@ -119,6 +119,11 @@ impl Request for Call {
             _ => None,
         }
     }
+
+    fn changed_nothing(self, reply: Reply) -> bool {
+        let tries = matches!(self, Call::TrySend | Call::TryReceive);
+        tries && matches!(Answer::of(reply), Answer::Nobody | Answer::Disconnected)
+    }
 }
 
 impl Channel {
@@ -133,6 +138,10 @@ impl Channel {
             accepts: false,
             handed: None,
         }
+    }
+
+    pub(crate) fn bound(&self) -> usize {
+        self.bound
     }
 
     fn has_room(&self) -> bool {

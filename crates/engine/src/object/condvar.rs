@@ -38,6 +38,9 @@ pub enum Call {
     Wait {
         /// Whether that may happen.
         spurious: bool,
+        /// Whether the thread has looked at what the mutex protects since it took it. Only messages
+        /// make a difference of that.
+        looked: bool,
     },
     /// Go on when notified. The answer is whether the time ran out before that.
     Wake {
@@ -102,7 +105,7 @@ impl Machine for Condvar {
 
     fn outcomes(&self, call: Call, _by: ThreadId) -> u32 {
         match call {
-            Call::Wait { spurious } => 1 + u32::from(spurious),
+            Call::Wait { spurious, .. } => 1 + u32::from(spurious),
             Call::NotifyOne => {
                 let waiters = self.waiters.iter();
                 let waiting = waiters.filter(|waiter| waiter.notified.is_none());

@@ -56,6 +56,10 @@ impl Request for Call {
     fn gives_back(self) -> bool {
         matches!(self, Call::Drop | Call::DropWeak)
     }
+
+    fn changed_nothing(self, _reply: Reply) -> bool {
+        matches!(self, Call::IsUnique | Call::Count)
+    }
 }
 
 impl Counted {

@@ -85,6 +85,11 @@ pub(crate) trait Request: Copy {
         false
     }
 
+    /// Whether a call with this reply left the object as it was.
+    fn changed_nothing(self, reply: Reply) -> bool {
+        self.asks() || self.takes() && reply.to_grant() == Grant::Refused
+    }
+
     /// What a trace should say of this reply, where the call alone does not tell.
     fn remark(self, _reply: Reply) -> Option<&'static str> {
         None
@@ -159,6 +164,14 @@ macro_rules! machines {
             pub fn asks(&self) -> bool {
                 match self {
                     $(Call::$name(call) => call.asks(),)*
+                }
+            }
+
+            /// Whether the call left the object as it was, given the reply.
+            #[inline]
+            pub(crate) fn changed_nothing(&self, reply: Reply) -> bool {
+                match self {
+                    $(Call::$name(call) => call.changed_nothing(reply),)*
                 }
             }
 

@@ -66,6 +66,10 @@ impl Request for Call {
     fn gives_back(self) -> bool {
         self == Call::Exit
     }
+
+    fn changed_nothing(self, _reply: Reply) -> bool {
+        matches!(self, Call::Waiting(_))
+    }
 }
 
 impl Monitor {
@@ -78,6 +82,10 @@ impl Monitor {
             signalled: Vec::new(),
             urgent: Vec::new(),
         }
+    }
+
+    pub(crate) fn discipline(&self) -> Discipline {
+        self.discipline
     }
 
     /// The first thread that waits for the condition leaves the queue.

@@ -47,6 +47,11 @@ impl Request for Call {
             _ => None,
         }
     }
+
+    /// It found no token.
+    fn changed_nothing(self, reply: Reply) -> bool {
+        matches!(self, Call::Park { .. }) && reply.to_answer()
+    }
 }
 
 impl Parker {

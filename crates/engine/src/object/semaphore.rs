@@ -60,6 +60,10 @@ impl Semaphore {
         }
     }
 
+    pub(crate) fn permits(&self) -> u32 {
+        self.permits
+    }
+
     pub(crate) fn is_counting(&self) -> bool {
         !self.binary
     }

@@ -4,7 +4,7 @@
 //! remember how many alternatives each step had and which one was taken, and in the next
 //! execution take the next alternative at the last step that has one left.
 
-use super::{Choice, Divergence, Record, Strategy};
+use super::{Bound, Choice, Divergence, Record, Repeat, Strategy};
 use crate::event::ThreadId;
 use crate::execution::Execution;
 use crate::world::{Ending, State};
@@ -13,6 +13,9 @@ use crate::world::{Ending, State};
 #[derive(Debug, Default)]
 pub struct Enumerate {
     private_first: bool,
+    /// How many preemptions a schedule may have.
+    preemptions: Option<u32>,
+    left_out: bool,
     steps: Vec<Taken>,
     depth: usize,
     started: bool,
@@ -29,6 +32,14 @@ impl Enumerate {
     /// An enumeration that has run nothing yet.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Every schedule with at most so many preemptions; see [`State::interrupts`].
+    pub fn bounded(preemptions: u32) -> Self {
+        Enumerate {
+            preemptions: Some(preemptions),
+            ..Self::default()
+        }
     }
 
     /// Like [`Enumerate::new`], but an operation that no other thread can notice is performed as
@@ -68,7 +79,14 @@ impl Strategy for Enumerate {
                 return Ok(Choice::run(thread));
             }
         }
-        let choices = all_choices(state);
+        let mut choices = all_choices(state);
+        if let Some(most) = self.preemptions
+            && state.execution().preemptions == most
+        {
+            let all = choices.len();
+            choices.retain(|choice| !state.interrupts(choice.thread));
+            self.left_out |= choices.len() < all;
+        }
         if self.depth == self.steps.len() {
             self.steps.push(Taken {
                 alternative: 0,
@@ -100,8 +118,18 @@ impl Strategy for Enumerate {
         self.steps.truncate(self.depth);
     }
 
+    /// As in the exhaustive search, so that the two can be compared.
+    fn repeats(&mut self, _state: &State, _thread: ThreadId) -> Repeat {
+        Repeat::Stop
+    }
+
     fn exhausted(&self) -> bool {
-        self.exhausted
+        self.exhausted && !self.left_out
+    }
+
+    fn bounded(&self) -> Option<Bound> {
+        let bound = self.preemptions.filter(|_| self.exhausted && self.left_out);
+        bound.map(Bound::Preemptions)
     }
 
     fn is_exact(&self) -> bool {

@@ -5,7 +5,7 @@
 //! in the same way when it is run a little differently.
 
 use super::{Choice, Divergence, Strategy};
-use crate::event::ThreadId;
+use crate::event::{Operation, ThreadId};
 use crate::execution::Execution;
 use crate::schedule::ThreadPath;
 use crate::world::State;
@@ -30,6 +30,23 @@ impl Planned {
             }
         };
         events.into_iter().map(planned).collect()
+    }
+
+    /// The same, but that every access takes the latest value, or the last place.
+    pub(crate) fn at_last(execution: &Execution, events: Vec<usize>) -> Vec<Planned> {
+        let mut plan = Planned::of(execution, events.iter().copied());
+        for (step, position) in plan.iter_mut().zip(events) {
+            let event = &execution.events[position];
+            match event.operation {
+                Operation::Load { .. }
+                | Operation::Store { .. }
+                | Operation::IsFinished { .. }
+                | Operation::HangUp { .. } => step.outcome = 0,
+                Operation::Update { .. } => step.outcome &= 1,
+                _ => {}
+            }
+        }
+        plan
     }
 }
 

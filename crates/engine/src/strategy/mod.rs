@@ -4,6 +4,7 @@
 //! on, and how an operation with several outcomes turns out. It never sees how threads are run.
 //! A new strategy is one file here.
 
+mod delay;
 mod enumerate;
 pub(crate) mod exhaustive;
 mod guided;
@@ -11,13 +12,15 @@ mod holdback;
 mod random;
 mod replay;
 
+pub use delay::Delay;
 pub use enumerate::Enumerate;
-pub use exhaustive::{Exhaustive, Reductions};
+pub use exhaustive::{Exhaustive, Item, Reach, Reductions, Sampling};
 pub use guided::{Guided, Planned};
 pub use holdback::Holdback;
 pub use random::Random;
 pub use replay::Replay;
 
+use crate::estimate::Estimate;
 use crate::event::{Operation, SiteId, ThreadId};
 use crate::execution::Execution;
 use crate::world::{Ending, State};
@@ -68,6 +71,27 @@ pub enum Record {
     Schedule,
 }
 
+/// How far a search goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// To what can be run with at most so many preemptions.
+    Preemptions(u32),
+    /// To schedules with at most so many delays.
+    Delays(u32),
+}
+
+/// What becomes of a thread that is about to do once more what it has just done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repeat {
+    /// It goes on, because it is known to.
+    GoOn,
+    /// It waits until something that it read has changed.
+    Wait,
+    /// It never goes on: there is another execution in which it looks later, and sees what it waits
+    /// for the first time.
+    Stop,
+}
+
 /// Decides what happens next, execution after execution.
 pub trait Strategy: Send {
     /// Prepares the next execution; `false` when there is none left to run.
@@ -90,9 +114,25 @@ pub trait Strategy: Send {
         false
     }
 
+    /// Whether the execution that goes on, or has just ended, is for an estimate only: what is wrong
+    /// with it is wrong, but it is counted nowhere, because the search will come to it.
+    fn samples(&self) -> bool {
+        false
+    }
+
+    /// How many classes there are, if it is known roughly.
+    fn estimate(&self) -> Option<Estimate> {
+        None
+    }
+
     /// Whether every class of the program has been run.
     fn exhausted(&self) -> bool {
         false
+    }
+
+    /// The bound within which everything has been run, if that is not everything.
+    fn bounded(&self) -> Option<Bound> {
+        None
     }
 
     /// Whether an execution that does not count must be run on all the same, because other threads
@@ -106,9 +146,31 @@ pub trait Strategy: Send {
         false
     }
 
+    /// Is told that a thread is about to do once more what it has just done, with nothing changed in
+    /// the thread or by it; says what becomes of the thread.
+    fn repeats(&mut self, _state: &State, _thread: ThreadId) -> Repeat {
+        Repeat::Wait
+    }
+
+    /// Whether it matters how soon a thread is found to repeat itself; if not, only long executions
+    /// are watched for that.
+    fn watches(&self) -> bool {
+        true
+    }
+
     /// The strategy itself, if it is the plain random walk.
     fn as_random(&self) -> Option<Random> {
         None
+    }
+
+    /// The strategy itself, if it is the exhaustive search, whose work can be shared and saved.
+    fn as_exhaustive(&mut self) -> Option<&mut Exhaustive> {
+        None
+    }
+
+    /// Whether every execution is drawn at random, whatever the others were.
+    fn draws(&self) -> bool {
+        false
     }
 
     /// Whether no two executions belong to one class, so that nobody needs to compare them.

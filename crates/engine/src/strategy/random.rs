@@ -49,6 +49,14 @@ impl Strategy for Random {
         Ok(self.pick(state))
     }
 
+    fn draws(&self) -> bool {
+        true
+    }
+
+    fn watches(&self) -> bool {
+        false
+    }
+
     fn as_random(&self) -> Option<Random> {
         Some(self.clone())
     }

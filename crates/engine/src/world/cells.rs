@@ -1,9 +1,16 @@
 //! Cells: memory that is only watched. An access is no event and nobody waits for it.
 
-use super::{Ending, Step, World};
+use super::{Ending, State, Step, World};
 use crate::check::memory_error::{MemoryError, Moment};
 use crate::event::{CellId, LocationId, ObjectId, SiteId, ThreadId};
 use crate::memory::races::{Access, Conflict};
+
+impl State {
+    /// Names the thread whatever the schedule.
+    pub fn fingerprint(&self, thread: ThreadId) -> u64 {
+        self.threads[thread.index()].fingerprint
+    }
+}
 
 impl World {
     /// Makes a cell known.

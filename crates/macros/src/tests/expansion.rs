@@ -26,7 +26,9 @@ fn counter() {
 fn every_option_is_a_setter_in_the_order_written() {
     let arguments = r#"
         strategy = "pct", max_executions = 50_000, max_time = "20s", max_events = 1_000,
-        seed = 7, memory = "rc11", keep_going = true, stack_size = 256 * 1024,
+        seed = 7, memory = "rc11", keep_going = true, spurious_wakeups = false, timeouts = false,
+        weak_cas = false, known_schedules = false, lock_order = "deny", leaks = "allow",
+        shorten = false, watchdog = "1m", reduce = "symmetry, releases", stack_size = 256 * 1024,
         crate = my::raddle,
     "#;
     assert_eq!(
@@ -45,6 +47,15 @@ fn counter() {
                 .seed(7)
                 .memory_named("rc11")
                 .keep_going(true)
+                .spurious_wakeups(false)
+                .timeouts(false)
+                .weak_cas(false)
+                .known_schedules(false)
+                .lock_order_named("deny")
+                .leaks_named("allow")
+                .shorten(false)
+                .watchdog_text("1m")
+                .reduce_named("symmetry, releases")
                 .stack_size(256 * 1024)
         },
         counter,

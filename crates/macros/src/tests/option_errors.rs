@@ -3,7 +3,9 @@
 use super::{assert_options_error, errors};
 
 const THE_OPTIONS_ARE: &str = "the options are `strategy`, `max_executions`, `max_time`, \
-    `max_events`, `seed`, `memory`, `keep_going`, `spurious_wakeups`, `timeouts`, `weak_cas`, `known_schedules`, `lock_order`, `shorten`, `stack_size`, `crate`";
+    `max_events`, `seed`, `workers`, `memory`, `preemptions`, `verify_completeness`, `keep_going`, \
+    `spurious_wakeups`, `timeouts`, `weak_cas`, `known_schedules`, `lock_order`, `leaks`, `shorten`, \
+    `watchdog`, `reduce`, `stack_size`, `crate`";
 
 #[test]
 fn unknown_names_list_the_known_ones() {
@@ -40,10 +42,15 @@ fn a_value_is_of_the_kind_that_its_option_takes() {
         ("strategy", "pct", text, "\"exhaustive\""),
         ("max_time", "20", text, "\"20s\""),
         ("memory", "b\"sc\"", text, "\"rc11\""),
+        ("leaks", "Level::Deny", text, "\"deny\""),
+        ("watchdog", "30", text, "\"30s\""),
+        ("reduce", "symmetry", text, "\"symmetry\""),
         ("seed", "\"7\"", integer, "7"),
         ("seed", "-7", integer, "7"),
         ("max_executions", "1.5", integer, "50_000"),
         ("max_events", "true", integer, "100_000"),
+        ("preemptions", "-1", integer, "2"),
+        ("verify_completeness", "1", "`true` or `false`", "true"),
         ("keep_going", "1", "`true` or `false`", "true"),
         ("stack_size", "\"1M\"", expression, "256 * 1024"),
         ("crate", "7", "a path", "my_raddle"),
@@ -60,6 +67,8 @@ fn a_string_says_something() {
         ("strategy", "exhaustive"),
         ("max_time", "20s"),
         ("memory", "rc11"),
+        ("leaks", "deny"),
+        ("watchdog", "30s"),
     ] {
         let message =
             format!("`{option}` is empty: write `{option} = \"{example}\"`, or leave it out");

@@ -3,6 +3,8 @@
 //! See [`Quarantine`].
 
 #[cfg(feature = "check")]
+mod lanes;
+#[cfg(feature = "check")]
 mod quarantine;
 
 #[cfg(not(feature = "check"))]

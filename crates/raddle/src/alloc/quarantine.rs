@@ -1,4 +1,4 @@
-//! Memory that is freed inside an execution and not given back before its end.
+//! Memory that is freed inside an execution and not used again before its end.
 //!
 //! One OS thread runs a whole execution, so what it holds is that thread's own business. Inside an
 //! execution every block is filled when it is asked for and when it is freed, with bytes that a
@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 
 use raddle_engine::check::memory_error::Moment;
 
+use super::lanes::{LaneId, Lanes, is_in_lane};
 use crate::identity::{FREED, UNMADE};
 use crate::substrate::current;
 
@@ -35,6 +36,10 @@ const MAX_HELD: usize = 256 << 20;
 /// It also knows who asked for the memory of a cell, so that a cell which was published without a
 /// release, and never written again, is a data race as well.
 ///
+/// Inside an execution, blocks of up to a kilobyte have addresses that depend on nothing but what their
+/// thread asked for before, so that a program which keeps addresses in atomics does the same in every
+/// run. What is kept beyond the end of the execution may spoil that.
+///
 /// Everything that is freed inside an execution stays in memory until its end, up to 256 megabytes.
 /// Outside checks, and without feature `check`, this is the system's allocator.
 #[derive(Clone, Copy, Debug, Default)]
@@ -43,18 +48,27 @@ pub struct Quarantine;
 /// What one OS thread holds.
 #[derive(Default)]
 struct Held {
+    lanes: Lanes,
+    /// In use, by address.
+    used: BTreeMap<usize, Block>,
     /// Freed, by address.
-    freed: BTreeMap<usize, (Layout, Note)>,
+    freed: BTreeMap<usize, Block>,
     bytes: usize,
-    /// In use, by address, with the size.
-    used: BTreeMap<usize, (usize, Note)>,
 }
 
-/// When it happened; nothing if raddle itself did it.
-#[derive(Clone, Copy)]
-struct Note {
+/// A block that was asked for or freed inside an execution.
+struct Block {
+    layout: Layout,
+    lane: Option<(LaneId, usize)>,
     stamp: u64,
-    moment: Option<Moment>,
+    moment: Moment,
+}
+
+/// Who asks, and when: a thread of the running execution.
+struct Asker {
+    thread: u64,
+    stamp: u64,
+    moment: Moment,
 }
 
 thread_local! {
@@ -78,68 +92,136 @@ fn with_held<R>(use_it: impl FnOnce(&mut Held) -> R) -> Option<R> {
     Some(result)
 }
 
-/// When and by whom, if that is inside an execution and not for the tables.
-fn note() -> Option<Note> {
+/// Who asks; nothing outside an execution, or if raddle asks for itself.
+fn asker() -> Option<Asker> {
     if BUSY.get() {
         return None;
     }
     let context = current()?;
-    Some(Note {
-        stamp: context.stamp(),
-        moment: context.moment(),
+    let (thread, moment) = context.moment_and_thread()?;
+    let stamp = context.stamp();
+    Some(Asker {
+        thread,
+        stamp,
+        moment,
     })
 }
 
-// SAFETY: blocks come from the system's allocator and go back there, once, with the layout that they
-// came with; what is written is inside them, before they are handed out or after they were given back.
+impl Held {
+    fn take(&mut self, layout: Layout, asker: &Asker) -> *mut u8 {
+        let in_lane = match self.bytes < MAX_HELD {
+            true => self.lanes.take(asker.thread, layout),
+            false => None,
+        };
+        let (block, lane) = match in_lane {
+            Some((address, id, position)) => (address as *mut u8, Some((id, position))),
+            // SAFETY: vouched for by whoever asks.
+            None => (unsafe { System.alloc(layout) }, None),
+        };
+        if !block.is_null() {
+            let known = Block {
+                layout,
+                lane,
+                stamp: asker.stamp,
+                moment: asker.moment,
+            };
+            self.used.insert(block as usize, known);
+        }
+        block
+    }
+
+    /// Whether the block, which is freed now, is held.
+    fn hold(&mut self, block: *mut u8, layout: Layout, asker: &Asker) -> bool {
+        let lane = self.used.remove(&(block as usize)).and_then(|it| it.lane);
+        let holds = lane.is_some() || self.bytes + layout.size() <= MAX_HELD;
+        if holds {
+            self.bytes += layout.size();
+            let known = Block {
+                layout,
+                lane,
+                stamp: asker.stamp,
+                moment: asker.moment,
+            };
+            self.freed.insert(block as usize, known);
+        }
+        holds
+    }
+
+    fn release(&mut self) {
+        self.bytes = 0;
+        while let Some((_, block)) = self.used.pop_first() {
+            if let Some((id, position)) = block.lane {
+                self.lanes.keep(id, position);
+            }
+        }
+        while let Some((address, block)) = self.freed.pop_first() {
+            if block.lane.is_none() {
+                // SAFETY: it came from there, was given back with this layout, and held since then.
+                unsafe { System.dealloc(address as *mut u8, block.layout) };
+            }
+        }
+        self.lanes.rewind();
+    }
+}
+
+// SAFETY: blocks are from lanes, where nobody else has them, or from the system's allocator; the latter
+// go back there, once, with the layout that they came with. What is written is inside them, before they
+// are handed out or after they were given back.
 unsafe impl GlobalAlloc for Quarantine {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: as for this function.
-        let block = unsafe { System.alloc(layout) };
-        if let Some(note) = note()
-            && !block.is_null()
-        {
+        let Some(asker) = asker() else {
+            // SAFETY: as for this function.
+            return unsafe { System.alloc(layout) };
+        };
+        let block = with_held(|held| held.take(layout, &asker));
+        let block = block.unwrap_or(std::ptr::null_mut());
+        if !block.is_null() {
             // SAFETY: the block is so large, and nobody has it yet.
             unsafe { block.write_bytes(UNMADE, layout.size()) };
-            with_held(|held| held.used.insert(block as usize, (layout.size(), note)));
         }
         block
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: as for this function.
-        let block = unsafe { System.alloc_zeroed(layout) };
-        if let Some(note) = note()
-            && !block.is_null()
-        {
-            with_held(|held| held.used.insert(block as usize, (layout.size(), note)));
+        if asker().is_none() {
+            // SAFETY: as for this function.
+            return unsafe { System.alloc_zeroed(layout) };
         }
-        block
+        // SAFETY: the block is so large, and nobody has it yet.
+        unsafe {
+            let block = self.alloc(layout);
+            if !block.is_null() {
+                block.write_bytes(0, layout.size());
+            }
+            block
+        }
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        let held = note().and_then(|note| {
-            with_held(|held| {
-                held.used.remove(&(block as usize));
-                let fits = held.bytes + layout.size() <= MAX_HELD;
-                if fits {
-                    held.bytes += layout.size();
-                    held.freed.insert(block as usize, (layout, note));
-                }
-                fits
-            })
-        });
-        if held == Some(true) {
-            // SAFETY: the block was given back, and is so large.
-            unsafe { block.write_bytes(FREED, layout.size()) };
-        } else {
-            // SAFETY: as for this function.
-            unsafe { System.dealloc(block, layout) };
+        if let Some(asker) = asker() {
+            let is_survivor = || with_held(|held| !held.used.contains_key(&(block as usize)));
+            if is_in_lane(block) && is_survivor() == Some(true) {
+                return;
+            }
+            if with_held(|held| held.hold(block, layout, &asker)) == Some(true) {
+                // SAFETY: the block was given back, and is so large.
+                unsafe { block.write_bytes(FREED, layout.size()) };
+                return;
+            }
         }
+        if is_in_lane(block) {
+            // After the execution that asked for it: at most it is no survivor.
+            if !HELD.get().is_null() {
+                with_held(|held| held.used.remove(&(block as usize)));
+            }
+            return;
+        }
+        // SAFETY: as for this function.
+        unsafe { System.dealloc(block, layout) };
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
-        if note().is_none() {
+        if !is_in_lane(block) && asker().is_none() {
             // SAFETY: as for this function.
             return unsafe { System.realloc(block, layout, new_size) };
         }
@@ -160,41 +242,33 @@ unsafe impl GlobalAlloc for Quarantine {
 
 /// Gives back what is held, when the execution is over.
 pub(crate) fn release() {
-    if HELD.get().is_null() {
-        return;
+    if !HELD.get().is_null() {
+        with_held(Held::release);
     }
-    with_held(|held| {
-        held.used.clear();
-        held.bytes = 0;
-        while let Some((block, (layout, _))) = held.freed.pop_first() {
-            // SAFETY: it was given back with this layout, and held since then.
-            unsafe { System.dealloc(block as *mut u8, layout) };
-        }
-    });
 }
 
 /// Who freed the block with this address in the execution with this stamp, if that is known.
 pub(crate) fn freed_by(address: usize, stamp: u64) -> Option<Moment> {
-    if HELD.get().is_null() {
-        return None;
-    }
-    let find = |held: &mut Held| {
-        let (start, (layout, note)) = held.freed.range(..=address).next_back()?;
-        let inside = address < start + layout.size() && note.stamp == stamp;
-        note.moment.filter(|_| inside)
-    };
-    with_held(find).flatten()
+    find(address, stamp, |held| &held.freed)
 }
 
 /// Who asked for the block with this address in the execution with this stamp, if that is known.
 pub(crate) fn made_by(address: usize, stamp: u64) -> Option<Moment> {
+    find(address, stamp, |held| &held.used)
+}
+
+fn find(
+    address: usize,
+    stamp: u64,
+    blocks: impl FnOnce(&Held) -> &BTreeMap<usize, Block>,
+) -> Option<Moment> {
     if HELD.get().is_null() {
         return None;
     }
     let find = |held: &mut Held| {
-        let (start, (size, note)) = held.used.range(..=address).next_back()?;
-        let inside = address < start + size && note.stamp == stamp;
-        note.moment.filter(|_| inside)
+        let (start, block) = blocks(held).range(..=address).next_back()?;
+        let inside = address < start + block.layout.size() && block.stamp == stamp;
+        inside.then_some(block.moment)
     };
     with_held(find).flatten()
 }

@@ -17,6 +17,7 @@ use raddle_engine::{Grant, Operation, Reply, SiteId, Step, ThreadId, World};
 
 use super::coroutine::Exit;
 use super::{Context, current};
+use crate::alloc;
 
 /// How often a thread may catch our panic before its stack is dropped.
 const MAX_SWALLOWS: u32 = 100;
@@ -89,6 +90,10 @@ impl Context {
         place: &'static Location<'static>,
         operation: Operation,
     ) -> Reply {
+        self.apart(|| self.protect(place, operation))
+    }
+
+    fn protect(&self, place: &'static Location<'static>, operation: Operation) -> Reply {
         let site = self.site(place);
         if !self.stopped.get() {
             let thread = self.thread.get();
@@ -187,9 +192,9 @@ impl Context {
         self.unwind_threads();
         self.sweep();
         self.forget_locals();
-        crate::alloc::release();
         let mut homes = self.homes.borrow_mut();
         homes.extend(self.slots.borrow_mut().drain(..).map(|slot| slot.home));
+        alloc::release();
     }
 
     /// Lets the threads that are left go on until there are none.

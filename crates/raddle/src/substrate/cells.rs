@@ -104,6 +104,14 @@ impl Context {
         Some(exploration.world().moment(self.thread()))
     }
 
+    /// The same, with a name of the calling thread that no schedule changes.
+    pub(crate) fn moment_and_thread(&self) -> Option<(u64, Moment)> {
+        let mut exploration = self.exploration.try_borrow_mut().ok()?;
+        let world = exploration.world();
+        let thread = self.thread();
+        Some((world.state().fingerprint(thread), world.moment(thread)))
+    }
+
     /// Uses a cell in the running execution; nothing happens once that has stopped.
     #[inline]
     fn with_cell<R>(

@@ -52,6 +52,8 @@ impl Clock {
 impl Context {
     /// What the calling thread's clock shows.
     pub(crate) fn now(&self) -> Instant {
+        // Who looks at the clock often enough sees it go on.
+        self.forget_looks();
         let mut slots = self.slots.borrow_mut();
         let passed = slots[self.thread.get().index()].clock.look();
         (self.epoch.checked_add(passed)).expect("std's clocks go further than ours")

@@ -31,6 +31,8 @@ pub(super) struct Slot {
     /// Empty when the thread has ended.
     pub(super) home: Home,
     yielder: *const Yielder<(), ()>,
+    /// What the user's code has on the stack is before that.
+    end_of_stack: *const u8,
     pub(super) guard: Guard,
     name: Option<Arc<str>>,
     /// Whether it is unwinding, as far as can be told.
@@ -64,6 +66,7 @@ pub(crate) fn run_execution(
     context.cells.borrow_mut().clear();
     context.dropped.borrow_mut().clear();
     context.last_panics.borrow_mut().clear();
+    context.start_watching();
     context.progress.show(context);
     // SAFETY: the coroutine is run to its end or forgotten before `clean_up` returns, and `body`
     // is borrowed for longer than that by the caller's loop.
@@ -92,6 +95,7 @@ impl Context {
         let slot = Slot {
             home,
             yielder: std::ptr::null(),
+            end_of_stack: std::ptr::null(),
             guard,
             name,
             unwinding: false,
@@ -134,7 +138,12 @@ impl Context {
         let run = move |yielder: &Yielder<(), ()>, ()| {
             // SAFETY: a coroutine runs only inside `resume`, which borrows the context.
             let context = unsafe { &*context };
-            context.slots.borrow_mut()[thread.index()].yielder = yielder;
+            {
+                let slot = &mut context.slots.borrow_mut()[thread.index()];
+                slot.yielder = yielder;
+                // All frames of the coroutine are before its yielder.
+                slot.end_of_stack = std::ptr::from_ref(yielder).cast();
+            }
             body(context, thread);
             Exit::Returned
         };
@@ -184,6 +193,7 @@ impl Context {
             };
         }
         self.stopped.set(true);
+        self.watch.stop();
     }
 
     /// The last thread that ran used an address that is not there: tells the story and ends the
@@ -246,6 +256,12 @@ impl Context {
         // SAFETY: the yielder was stored when this coroutine started and lives at the bottom of
         // its stack until it ends; only code running inside this coroutine gets here.
         unsafe { &*yielder }.suspend(());
+    }
+
+    /// Where the user's part of the thread's stack ends.
+    #[inline]
+    pub(super) fn end_of_stack(&self, thread: ThreadId) -> *const u8 {
+        self.slots.borrow()[thread.index()].end_of_stack
     }
 
     /// The name the program gave the calling thread.

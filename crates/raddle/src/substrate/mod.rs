@@ -17,6 +17,7 @@ mod panics;
 mod parking;
 mod progress;
 mod sites;
+mod spin;
 pub(crate) mod statics;
 mod sweep;
 mod things;
@@ -48,6 +49,7 @@ pub(crate) use modelled::Modelled;
 pub(crate) use overflow::install as install_overflow_handler;
 pub(crate) use panics::install_hook;
 pub(crate) use progress::Progress;
+pub(crate) use sites::Places;
 pub(crate) use things::Made;
 
 thread_local! {
@@ -95,6 +97,8 @@ pub(crate) struct Context {
     stamp: Cell<u64>,
     stamps: RefCell<Stamps>,
     sites: RefCell<Sites>,
+    /// To find loops that wait.
+    watch: spin::Watch,
     locations: RefCell<Things>,
     objects: RefCell<Things>,
     cells: RefCell<Things>,
@@ -127,7 +131,8 @@ impl Context {
             last_panics: RefCell::default(),
             stamp: Cell::new(0),
             stamps: RefCell::new(Stamps::new()),
-            sites: RefCell::new(Sites::new()),
+            sites: RefCell::new(Sites::new(Arc::default())),
+            watch: spin::Watch::default(),
             locations: RefCell::default(),
             objects: RefCell::default(),
             cells: RefCell::default(),
@@ -136,6 +141,21 @@ impl Context {
             statics: RefCell::default(),
             locals: RefCell::default(),
         }
+    }
+
+    /// Calls places what other workers of the same check call them. Before the first execution.
+    pub(crate) fn share_places(&self, places: &Arc<Places>) {
+        *self.sites.borrow_mut() = Sites::new(Arc::clone(places));
+    }
+
+    /// The places that the workers of the check have seen.
+    pub(crate) fn places(&self) -> Arc<Places> {
+        Arc::clone(self.sites.borrow().places())
+    }
+
+    /// What has been counted, when there is nothing more to run.
+    pub(crate) fn into_exploration(self) -> Exploration {
+        self.exploration.into_inner()
     }
 
     /// Reads or changes the exploration. Never call user code from `use_it`.
@@ -168,6 +188,11 @@ impl Context {
     /// What to say should the process end in the middle of an execution.
     pub(crate) fn set_last_words(&self, words: &Arc<LastWords>) {
         self.last_words.get_or_init(|| Arc::clone(words));
+    }
+
+    /// What to say then.
+    pub(crate) fn last_words(&self) -> Option<&Arc<LastWords>> {
+        self.last_words.get()
     }
 
     /// The modelled thread that calls.
@@ -203,10 +228,23 @@ impl Context {
         place: &'static Location<'static>,
         operation: impl FnOnce(&mut World) -> Operation,
     ) -> Reply {
-        let thread = self.thread.get();
-        if self.stopped.get() {
-            return self.perform_after_stop(place, operation);
+        if self.watch.performs_apart() {
+            return self.perform_apart(place, operation);
         }
+        let request =
+            |world: &mut World, thread, operation, site| world.request(thread, operation, site);
+        self.perform_by(place, operation, request)
+    }
+
+    /// As [`Context::perform`] while the execution goes on, with another way to ask for it.
+    #[inline(always)]
+    fn perform_by(
+        &self,
+        place: &'static Location<'static>,
+        operation: impl FnOnce(&mut World) -> Operation,
+        request: impl FnOnce(&mut World, ThreadId, Operation, SiteId) -> Step,
+    ) -> Reply {
+        let thread = self.thread.get();
         let site = self.site(place);
         let mut exploration = self.exploration.borrow_mut();
         let world = exploration.world();
@@ -216,7 +254,7 @@ impl Context {
             self.stop_with(fault, place);
             return Reply::DONE;
         }
-        let step = world.request(thread, operation, site);
+        let step = request(world, thread, operation, site);
         if step == Step::Run(thread) {
             self.progress.beat();
             return world.reply(thread);
@@ -344,7 +382,7 @@ impl Context {
 
 impl Names for Context {
     fn place(&self, site: SiteId) -> Option<Place> {
-        self.sites.borrow().place(site).map(place)
+        self.sites.borrow().places().place(site)
     }
 
     fn object(&self, index: usize) -> (&str, Option<Place>) {
@@ -369,6 +407,18 @@ impl Names for Context {
 
     fn location_label(&self, index: usize) -> Option<String> {
         self.locations.borrow().label_of(index)
+    }
+
+    fn object_variable(&self, index: usize) -> Option<String> {
+        self.objects.borrow().variable_of(index)
+    }
+
+    fn location_variable(&self, index: usize) -> Option<String> {
+        self.locations.borrow().variable_of(index)
+    }
+
+    fn cell_variable(&self, index: usize) -> Option<String> {
+        self.cells.borrow().variable_of(index)
     }
 }
 

@@ -1,25 +1,110 @@
 //! Places in the user's source as small integers.
 
 use std::panic::Location;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use raddle_engine::SiteId;
+use raddle_report::Place;
 
-/// Every place seen so far in this check. Looked up by the address of the `Location`, which the
-/// compiler makes once for each call site, so a lookup is one multiplication and one comparison.
+/// Every place that this worker has seen so far in its check. Looked up by the address of the
+/// `Location`, which the compiler makes once for each call site, so a lookup is one multiplication and
+/// one comparison. Only what a worker has never seen is looked up in what all workers share.
 pub(crate) struct Sites {
-    places: Vec<&'static Location<'static>>,
+    places: Arc<Places>,
+    known: Vec<(&'static Location<'static>, SiteId)>,
     /// What was asked for last, by some bits of the address.
     recent: [Option<(&'static Location<'static>, SiteId)>; RECENT],
-    /// Open addressing; the length is a power of two and at least twice the number of places.
-    table: Vec<Option<SiteId>>,
+    /// Indices of `known`, by open addressing; the length is a power of two and at least twice the
+    /// number of places.
+    table: Vec<Option<u32>>,
 }
 
 const RECENT: usize = 64;
 
+/// The places that the workers of a check have seen: their names mean the same to all.
+#[derive(Default)]
+pub(crate) struct Places(Mutex<Vec<Known>>);
+
+/// A place in this program, or one that was read from a file.
+enum Known {
+    Here(&'static Location<'static>),
+    Read(Position),
+}
+
+#[derive(PartialEq, Eq)]
+struct Position {
+    file: String,
+    line: u32,
+    column: u32,
+}
+
+impl Places {
+    fn lock(&self) -> MutexGuard<'_, Vec<Known>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    #[cold]
+    fn intern(&self, place: &'static Location<'static>) -> SiteId {
+        let mut list = self.lock();
+        let same = |known: &Known| match known {
+            Known::Here(other) => std::ptr::eq(*other, place),
+            Known::Read(position) => {
+                position.line == place.line()
+                    && position.column == place.column()
+                    && position.file == place.file()
+            }
+        };
+        let index = list.iter().position(same).unwrap_or(list.len());
+        match list.get_mut(index) {
+            Some(known) => *known = Known::Here(place),
+            None => list.push(Known::Here(place)),
+        }
+        SiteId::new(index)
+    }
+
+    pub(crate) fn place(&self, site: SiteId) -> Option<Place> {
+        self.lock().get(site.index()).map(|known| match known {
+            Known::Here(location) => super::place(location),
+            Known::Read(position) => Place {
+                file: position.file.clone(),
+                line: position.line,
+            },
+        })
+    }
+
+    /// A place as files have it.
+    pub(crate) fn to_text(&self, site: SiteId) -> Option<String> {
+        self.lock().get(site.index()).map(|known| match known {
+            Known::Here(location) => location.to_string(),
+            Known::Read(Position { file, line, column }) => format!("{file}:{line}:{column}"),
+        })
+    }
+
+    /// The name of a place that a file has.
+    pub(crate) fn of_text(&self, text: &str) -> SiteId {
+        let mut parts = text.rsplitn(3, ':');
+        let mut number = || parts.next().and_then(|part| part.parse().ok());
+        let (column, line) = (number().unwrap_or(0), number().unwrap_or(0));
+        let file = parts.next().unwrap_or(text).to_owned();
+        let position = Position { file, line, column };
+        let mut list = self.lock();
+        let same = |known: &Known| match known {
+            Known::Here(location) => location.to_string() == text,
+            Known::Read(other) => *other == position,
+        };
+        let index = list.iter().position(same).unwrap_or(list.len());
+        if index == list.len() {
+            list.push(Known::Read(position));
+        }
+        SiteId::new(index)
+    }
+}
+
 impl Sites {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(places: Arc<Places>) -> Self {
         Sites {
-            places: Vec::new(),
+            places,
+            known: Vec::new(),
             recent: [None; RECENT],
             table: vec![None; 64],
         }
@@ -41,16 +126,17 @@ impl Sites {
     fn find(&mut self, place: &'static Location<'static>) -> SiteId {
         let mut slot = self.first_slot(place);
         loop {
-            match self.table[slot] {
-                Some(id) if std::ptr::eq(self.places[id.index()], place) => return id,
+            match self.table[slot].map(|index| self.known[index as usize]) {
+                Some((known, id)) if std::ptr::eq(known, place) => return id,
                 Some(_) => slot = (slot + 1) & (self.table.len() - 1),
                 None => return self.insert(slot, place),
             }
         }
     }
 
-    pub(crate) fn place(&self, site: SiteId) -> Option<&'static Location<'static>> {
-        self.places.get(site.index()).copied()
+    /// What all workers of the check know.
+    pub(crate) fn places(&self) -> &Arc<Places> {
+        &self.places
     }
 
     fn first_slot(&self, place: &'static Location<'static>) -> usize {
@@ -61,19 +147,50 @@ impl Sites {
 
     #[cold]
     fn insert(&mut self, slot: usize, place: &'static Location<'static>) -> SiteId {
-        let id = SiteId::new(self.places.len());
-        self.places.push(place);
-        self.table[slot] = Some(id);
-        if self.places.len() * 2 > self.table.len() {
+        let id = self.places.intern(place);
+        self.table[slot] = Some(self.known.len() as u32);
+        self.known.push((place, id));
+        if self.known.len() * 2 > self.table.len() {
             self.table = vec![None; self.table.len() * 2];
-            for (index, place) in self.places.iter().enumerate() {
+            for (index, (place, _)) in self.known.iter().enumerate() {
                 let mut slot = self.first_slot(place);
                 while self.table[slot].is_some() {
                     slot = (slot + 1) & (self.table.len() - 1);
                 }
-                self.table[slot] = Some(SiteId::new(index));
+                self.table[slot] = Some(index as u32);
             }
         }
         id
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_from_a_file_is_the_same_place_here() {
+        let places = Arc::new(Places::default());
+        let here = Location::caller();
+        let read = places.of_text(&here.to_string());
+        let windows = places.of_text(r"C:\a b.rs:7:9");
+        let mut sites = Sites::new(Arc::clone(&places));
+        assert_eq!(sites.intern(here), read);
+        assert_eq!(sites.intern(here), read);
+        assert_eq!(places.of_text(&here.to_string()), read);
+        assert_eq!(places.to_text(read), Some(here.to_string()));
+        assert_eq!(places.to_text(windows).unwrap(), r"C:\a b.rs:7:9");
+        let place = places.place(windows).unwrap();
+        assert_eq!((place.file.as_str(), place.line), (r"C:\a b.rs", 7));
+    }
+
+    #[test]
+    fn workers_call_places_the_same() {
+        let places = Arc::new(Places::default());
+        let mut one = Sites::new(Arc::clone(&places));
+        let mut other = Sites::new(Arc::clone(&places));
+        let (a, b) = (Location::caller(), std::panic::Location::caller());
+        let (a_one, b_one) = (one.intern(a), one.intern(b));
+        assert_eq!((other.intern(b), other.intern(a)), (b_one, a_one));
     }
 }

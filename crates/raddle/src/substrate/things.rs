@@ -80,6 +80,12 @@ impl Things {
         labels.next().map(|(_, name)| name.clone())
     }
 
+    /// What the program's source calls it.
+    pub(super) fn variable_of(&self, index: usize) -> Option<String> {
+        let (made, _) = self.list.get(index)?;
+        crate::variable::name(made.kind, made.place)
+    }
+
     /// What to call it otherwise, and where it was made.
     pub(super) fn name(&self, index: usize) -> (&'static str, Option<Place>) {
         match self.list.get(index) {

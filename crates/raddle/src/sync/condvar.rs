@@ -180,9 +180,9 @@ impl Condvar {
         place: &'static Location<'static>,
     ) -> LockResult<(MutexGuard<'a, T>, bool)> {
         let spurious = context.may_wake_spuriously();
-        let woken_up = self
-            .call(context, place, Call::Wait { spurious })
-            .to_answer();
+        let looked = guard.has_looked();
+        let wait = Call::Wait { spurious, looked };
+        let woken_up = self.call(context, place, wait).to_answer();
         let lock = guard.give_back(context, place);
         let timed_out = if woken_up {
             context.count_spurious_wakeup();

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
 
 use raddle_engine::object::{self, Object, mutex::Call};
-use raddle_engine::{Grant, Operation, Reply};
+use raddle_engine::{Grant, Operation, Reply, World};
 
 use crate::identity::Identity;
 use crate::labelled::{Labelled, Thing};
@@ -48,6 +48,8 @@ pub struct MutexGuard<'a, T: ?Sized + 'a> {
     stamp: u64,
     /// Whether the thread was panicking already when it took the lock.
     panicking: bool,
+    /// Whether somebody looked at the data since, which tells a wait for a condition from others.
+    looked: AtomicBool,
     place: &'static Location<'static>,
 }
 
@@ -147,13 +149,17 @@ impl<T: ?Sized> Mutex<T> {
     }
 
     fn call(&self, context: &Context, place: &'static Location<'static>, call: Call) -> Reply {
-        context.perform(place, |world| {
+        let operation = |world: &mut World| {
             let object = context.object(world, &self.identity, self.made, || self.state());
             Operation::Call {
                 object,
                 call: object::Call::Mutex(call),
             }
-        })
+        };
+        match call {
+            Call::TryLock | Call::IsPoisoned => context.observe(place, operation),
+            _ => context.perform(place, operation),
+        }
     }
 
     /// What an execution starts with.
@@ -180,6 +186,7 @@ impl<T: ?Sized> Mutex<T> {
             raw: Some(raw),
             stamp: 0,
             panicking,
+            looked: AtomicBool::new(false),
             place,
         };
         or_poisoned(guard, self.poisoned.load(Ordering::Relaxed))
@@ -196,7 +203,8 @@ impl<T: ?Sized> Mutex<T> {
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => panic!(
                 "raddle: the Mutex made at {} is held by somebody outside this execution: a thread \
-                 that is not controlled, or a guard that an earlier execution never dropped. \
+                 that is not controlled, another worker of the check, or a guard that an earlier \
+                 execution never dropped. \
                  Create the Mutex inside the check, and use `raddle::thread` for all threads that \
                  share it",
                 self.made.place
@@ -207,6 +215,7 @@ impl<T: ?Sized> Mutex<T> {
             raw: Some(raw),
             stamp: context.stamp(),
             panicking: context.is_unwinding(),
+            looked: AtomicBool::new(false),
             place,
         };
         or_poisoned(guard, poisoned)
@@ -248,6 +257,11 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
     /// The running check, if the lock was taken in it.
     pub(super) fn context(&self) -> Option<&'static Context> {
         current().filter(|context| context.stamp() == self.stamp)
+    }
+
+    /// Whether somebody looked at the data since the lock was taken.
+    pub(super) fn has_looked(&self) -> bool {
+        self.looked.load(Ordering::Relaxed)
     }
 
     /// Inside a check: unlocks for the length of a wait. As in std, the lock is not poisoned by that,
@@ -315,6 +329,7 @@ impl<T: ?Sized> Deref for MutexGuard<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
+        self.looked.store(true, Ordering::Relaxed);
         // SAFETY: this guard has the lock.
         unsafe { &*self.lock.data.get() }
     }
@@ -322,6 +337,7 @@ impl<T: ?Sized> Deref for MutexGuard<'_, T> {
 
 impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
+        *self.looked.get_mut() = true;
         // SAFETY: this guard has the lock and is borrowed exclusively.
         unsafe { &mut *self.lock.data.get() }
     }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
 
 use raddle_engine::object::{self, Object, rwlock::Call};
-use raddle_engine::{Grant, Operation, Reply};
+use raddle_engine::{Grant, Operation, Reply, World};
 
 use super::mutex::or_poisoned;
 use crate::identity::Identity;
@@ -300,13 +300,17 @@ fn taken<G>(result: TryLockResult<G>) -> Option<G> {
 
 impl Lock {
     fn call(&self, context: &Context, place: &'static Location<'static>, call: Call) -> Reply {
-        context.perform(place, |world| {
+        let operation = |world: &mut World| {
             let object = context.object(world, &self.identity, self.made, || self.state());
             Operation::Call {
                 object,
                 call: object::Call::RwLock(call),
             }
-        })
+        };
+        match call {
+            Call::TryRead | Call::TryWrite | Call::IsPoisoned => context.observe(place, operation),
+            _ => context.perform(place, operation),
+        }
     }
 
     /// What an execution starts with.
@@ -326,7 +330,8 @@ impl Lock {
     fn held_outside(&self) -> ! {
         panic!(
             "raddle: the RwLock made at {} is held by somebody outside this execution: a thread \
-             that is not controlled, or a guard that an earlier execution never dropped. Create \
+             that is not controlled, another worker of the check, or a guard that an earlier \
+             execution never dropped. Create \
              the RwLock inside the check, and use `raddle::thread` for all threads that share it",
             self.made.place
         )

@@ -4,7 +4,7 @@ use std::fmt;
 use std::panic::Location;
 
 use raddle_engine::object::{self, Object, semaphore};
-use raddle_engine::{Grant, Operation, Reply};
+use raddle_engine::{Grant, Operation, Reply, World};
 
 use crate::identity::Identity;
 use crate::labelled::{Labelled, Thing};
@@ -70,10 +70,14 @@ macro_rules! semaphore {
                 call: semaphore::Call,
                 place: &'static Location<'static>,
             ) -> Reply {
-                context.perform(place, |world| {
+                let operation = |world: &mut World| {
                     let object = context.object(world, &self.identity, self.made, || self.state());
                     Operation::Call { object, call: object::Call::Semaphore(call) }
-                })
+                };
+                match call {
+                    semaphore::Call::TryAcquire => context.observe(place, operation),
+                    _ => context.perform(place, operation),
+                }
             }
 
             /// What an execution starts with.

@@ -113,7 +113,7 @@ pub fn yield_now() {
     match current_check() {
         None => std::thread::yield_now(),
         Some(context) => {
-            context.perform(Location::caller(), |_| Operation::Yield);
+            context.observe(Location::caller(), |_| Operation::Yield);
         }
     }
 }

@@ -44,7 +44,7 @@ pub fn park_timeout_ms(ms: u32) {
 fn park_inside(context: &Context, dur: Option<Duration>, place: &'static Location<'static>) {
     if context.may_wake_spuriously() {
         let what = Chance::SpuriousUnpark;
-        let reply = context.perform(place, |_| Operation::Chance { what });
+        let reply = context.observe(place, |_| Operation::Chance { what });
         if reply.to_answer() {
             return context.count_spurious_wakeup();
         }
@@ -62,7 +62,7 @@ fn call(
     call: Call,
     place: &'static Location<'static>,
 ) -> Reply {
-    context.perform(place, |world| Operation::Call {
+    context.observe(place, |world| Operation::Call {
         object: context.parker(world, thread, place),
         call: object::Call::Parker(call),
     })

@@ -18,7 +18,7 @@ pub fn sleep(dur: Duration) {
     match current() {
         None => std::thread::sleep(dur),
         Some(context) => {
-            context.perform(Location::caller(), |_| Operation::Sleep { time: dur });
+            context.observe(Location::caller(), |_| Operation::Sleep { time: dur });
             context.pass_time(dur);
         }
     }

@@ -170,10 +170,11 @@ impl<T> Modelled<T> {
         })
     }
 
+    #[inline(always)]
     pub(super) fn is_finished(&self, place: &'static Location<'static>) -> bool {
         let target = self.id;
         self.context()
-            .perform(place, |_| Operation::IsFinished { target })
+            .observe(place, |_| Operation::IsFinished { target })
             .to_answer()
     }
 

@@ -180,6 +180,28 @@ impl Graph {
         self.lines[mine].clocks = clocks;
     }
 
+    /// Finds what every event depends on, in a graph of which nothing is known but its events. What
+    /// comes before an event for other reasons is found when the graph is put in a line.
+    pub(super) fn find_clocks(&mut self) {
+        let row = self.row();
+        for line in &mut self.lines {
+            line.clocks = vec![0; line.nodes.len() * row];
+        }
+        // A receive may have been inserted before its source: until nothing new is learnt.
+        let mut known: Vec<u32> = Vec::new();
+        let mut learns = true;
+        while std::mem::take(&mut learns) {
+            for position in 0..self.order.len() {
+                let id = self.order[position];
+                known.clear();
+                known.extend_from_slice(self.causal(id));
+                self.set_clocks(id);
+                learns |= known != self.causal(id);
+            }
+        }
+        self.forget_accesses();
+    }
+
     /// In a weak graph: what a read takes over, what a fence adds, and what a write passes on. The
     /// clocks of the event's thread are on loan.
     fn pass_on(&self, id: EventId, node: &Node, clocks: &mut [u32]) {

@@ -8,7 +8,7 @@ use crate::event::{EventId, LocationId, ObjectId, SiteId, ThreadId};
 use crate::object::Call;
 
 /// A graph, and the choices made in it that have alternatives left.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Frame {
     pub(super) graph: Graph,
     /// The operations of the graph in an order in which they can be run.
@@ -21,7 +21,7 @@ pub(super) struct Frame {
     /// What could be completed now.
     pub(super) may_be_open: MayBeOpen,
     /// Calls that can be completed now, with their outcomes; empty between two uses.
-    open_calls: Vec<(EventId, u32)>,
+    pub(super) open_calls: Vec<(EventId, u32)>,
     /// In a weak graph: the read that a write has just revisited.
     pub(super) revisited: Option<(EventId, EventId)>,
 }
@@ -43,7 +43,7 @@ pub(super) struct Branch {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Change {
+pub(crate) enum Change {
     /// A read takes another write, or turns out another way.
     Source {
         read: EventId,
@@ -221,6 +221,34 @@ impl Frame {
             Change::Revisit { .. } | Change::Gather { .. } => {
                 unreachable!("a revisit makes a frame of its own")
             }
+        }
+    }
+
+    /// Makes this what a revisit leaves of `parent`, with nothing chosen in it yet.
+    pub(super) fn revisit(
+        &mut self,
+        parent: &Frame,
+        receive: EventId,
+        send: EventId,
+        companions: Option<u32>,
+    ) {
+        self.branches.clear();
+        let of_group;
+        let prefix = match companions {
+            None => parent.graph.causal(send),
+            Some(companions) => {
+                of_group = parent.graph.prefix_of_group(receive, send, companions);
+                &of_group
+            }
+        };
+        self.graph.restrict(&parent.graph, receive, prefix);
+        self.keep_steps(parent, receive, prefix);
+        let stamp = self.graph.node(receive).stamp;
+        let writes = self.graph.node(send).kind.writes().is_some();
+        self.take_send(receive, send);
+        self.revisited = writes.then_some((receive, send));
+        if self.in_order {
+            self.run_last(stamp);
         }
     }
 

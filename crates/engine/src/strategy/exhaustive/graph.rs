@@ -141,7 +141,8 @@ pub(crate) struct Node {
     pub(crate) kind: Kind,
     /// Position in insertion order.
     pub(crate) stamp: u32,
-    /// From this position on, insertion order has events of this thread only, up to this one.
+    /// From this position on, insertion order has events of this thread only that come before this
+    /// one in the thread, up to this one.
     pub(crate) run: u32,
     /// For a read, the write it takes its value from; `None` is the initial value. For a receive,
     /// the send whose message it takes; for a send, the receive that takes it.
@@ -246,6 +247,22 @@ pub(crate) struct Graph {
     pub(super) messages: u32,
     /// Entries of a clock; at least the number of lines.
     pub(super) width: usize,
+}
+
+impl Cell {
+    /// A location with these writes.
+    pub(super) fn written(initial: u64, reserved: bool, writes: Vec<EventId>) -> Self {
+        Cell {
+            initial,
+            reserved,
+            writes,
+            ..Cell::default()
+        }
+    }
+
+    pub(super) fn is_reserved(&self) -> bool {
+        self.reserved
+    }
 }
 
 impl Machine {
@@ -396,16 +413,21 @@ impl Graph {
             self.widen();
         }
         let id = ThreadId::new(index);
+        self.revive(id, spawned_by);
+        id
+    }
+
+    /// The thread is part of the graph, as the youngest child of its creator.
+    pub(super) fn revive(&mut self, id: ThreadId, spawned_by: Option<EventId>) {
         let (depth, position) = match spawned_by {
             None => (0, 0),
             Some(event) => self.youngest_child_of(event.thread),
         };
         self.canonical.insert(position, id);
-        let line = &mut self.lines[index];
+        let line = &mut self.lines[id.index()];
         line.live = true;
         line.depth = depth;
         line.spawned_by = spawned_by;
-        id
     }
 
     /// Depth and canonical position of a new child of `parent`: behind all its descendants.
@@ -429,12 +451,12 @@ impl Graph {
     /// or completion order, and its clocks, are given separately.
     pub(crate) fn push(&mut self, thread: ThreadId, kind: Kind) -> EventId {
         let stamp = self.order.len() as u32;
-        let run = self.run_before(stamp, thread);
-        let Line { nodes, sites, .. } = &mut self.lines[thread.index()];
         let id = EventId {
             thread,
-            index: nodes.len() as u32,
+            index: self.lines[thread.index()].nodes.len() as u32,
         };
+        let run = self.run_before(stamp, id);
+        let Line { nodes, sites, .. } = &mut self.lines[thread.index()];
         match sites.get_mut(nodes.len()) {
             Some(site) => *site = self.site,
             None => {
@@ -456,6 +478,12 @@ impl Graph {
             failure: self.failure,
         });
         self.order.push(id);
+        self.note(id, kind);
+        id
+    }
+
+    /// Notes a new event wherever it belongs.
+    pub(super) fn note(&mut self, id: EventId, kind: Kind) {
         self.memory += u32::from(kind.is_memory());
         self.messages += u32::from(kind.is_message());
         if let Some(location) = kind.reads() {
@@ -468,13 +496,13 @@ impl Graph {
                 self.enter_hall(id, kind);
             }
         }
-        id
     }
 
-    /// Where the run of a thread begins that has the event with this stamp.
-    pub(super) fn run_before(&self, stamp: u32, thread: ThreadId) -> u32 {
+    /// Where the run of a thread begins that has the event with this stamp. A completion that was
+    /// moved may stand before events that it comes after in its thread.
+    pub(super) fn run_before(&self, stamp: u32, id: EventId) -> u32 {
         match (stamp as usize).checked_sub(1).map(|last| self.order[last]) {
-            Some(last) if last.thread == thread => self.node(last).run,
+            Some(last) if last.thread == id.thread && last.index < id.index => self.node(last).run,
             _ => stamp,
         }
     }

@@ -50,7 +50,7 @@ impl Graph {
         &mut self.machine_mut(barrier).hall
     }
 
-    fn group_size(&self, barrier: ObjectId) -> usize {
+    pub(super) fn group_size(&self, barrier: ObjectId) -> usize {
         match self.machine(barrier).state() {
             Object::Barrier(barrier) => barrier.size(),
             _ => unreachable!("meetings are at barriers"),

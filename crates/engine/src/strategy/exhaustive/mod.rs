@@ -11,30 +11,44 @@
 //! Memory grows with the depth of the tree, never with its size.
 
 mod binding;
+mod bound;
 mod clocks;
-mod frame;
+mod descent;
+mod expected;
+pub(crate) mod frame;
 pub(crate) mod graph;
+mod item;
 mod meetings;
 mod messages;
 mod reduce;
 mod revisit;
+mod sample;
+mod share;
+mod thin;
 mod undo;
 mod weak;
 
 use std::sync::atomic::Ordering;
 
 use binding::Binding;
+use bound::Bound;
 use frame::{Branch, Change, Frame, MayBeOpen};
 use graph::Kind;
 
+pub use item::Item;
 pub use reduce::Reductions;
+use sample::Sampler;
+pub use sample::Sampling;
+pub use share::Reach;
 
-use super::{Choice, Divergence, Strategy};
+use super::{Choice, Divergence, Repeat, Strategy};
+use crate::estimate::Estimate;
 use crate::event::{EventId, Operation, ThreadId};
+use crate::execution::Execution;
 use crate::memory::psc::Psc;
 use crate::memory::sc::linearise;
 use crate::memory::{Model, Strength, is_weak};
-use crate::world::State;
+use crate::world::{Ending, State};
 
 /// Runs every class of executions exactly once.
 #[derive(Debug, Default)]
@@ -47,8 +61,22 @@ pub struct Exhaustive {
     extending: bool,
     started: bool,
     reductions: Reductions,
+    /// How many classes have been run.
+    counted: u64,
+    sampler: Option<Sampler>,
+    /// Whether the last run was for an estimate.
+    sampled: bool,
     model: Model,
     psc: Psc,
+    bound: Option<Bound>,
+    /// Whether something was left out because it is not within the bound.
+    left_out: bool,
+    /// Whether the last execution was not within the bound.
+    exceeded: bool,
+    /// Whether threads have been found to see different things, and whether something had been left out
+    /// before.
+    weakened: bool,
+    weakened_late: bool,
 }
 
 impl Exhaustive {
@@ -62,6 +90,22 @@ impl Exhaustive {
         Exhaustive {
             reductions,
             ..Self::default()
+        }
+    }
+
+    /// The same search, which also estimates how large it is.
+    pub fn sampling(self, sampling: Sampling) -> Self {
+        Exhaustive {
+            sampler: Some(Sampler::new(sampling)),
+            ..self
+        }
+    }
+
+    /// The same search for classes that can be run with at most so many preemptions.
+    pub fn bounded(self, preemptions: u32) -> Self {
+        Exhaustive {
+            bound: Some(Bound { preemptions }),
+            ..self
         }
     }
 
@@ -90,35 +134,28 @@ impl Exhaustive {
                 } => self.start_revisit(meeting, newest, Some(companions)),
                 change => frame.make(change),
             }
-            if self.settle() {
+            if self.settle() && !self.is_out_of_bounds() {
                 return true;
             }
         }
     }
 
+    /// Whether nothing within the bound is made from the top graph.
+    fn is_out_of_bounds(&mut self) -> bool {
+        let frame = self.frames.last().expect("a graph was just made");
+        let (graph, steps) = (&frame.graph, &frame.steps);
+        let excludes = |bound: Bound| bound.excludes(graph, steps, self.weakened);
+        let excluded = self.bound.is_some_and(excludes);
+        self.left_out |= excluded;
+        excluded
+    }
+
     fn start_revisit(&mut self, receive: EventId, send: EventId, companions: Option<u32>) {
         let mut child = self.spare.pop().unwrap_or_default();
         let parent = self.frames.last().expect("the branch came from a frame");
-        child.branches.clear();
-        let of_group;
-        let prefix = match companions {
-            None => parent.graph.causal(send),
-            Some(companions) => {
-                of_group = parent.graph.prefix_of_group(receive, send, companions);
-                &of_group
-            }
-        };
-        child.graph.restrict(&parent.graph, receive, prefix);
-        child.keep_steps(parent, receive, prefix);
+        child.revisit(parent, receive, send, companions);
         if parent.branches.is_empty() {
             self.spare.extend(self.frames.pop());
-        }
-        let stamp = child.graph.node(receive).stamp;
-        let writes = child.graph.node(send).kind.writes().is_some();
-        child.take_send(receive, send);
-        child.revisited = writes.then_some((receive, send));
-        if child.in_order {
-            child.run_last(stamp);
         }
         self.frames.push(child);
     }
@@ -157,6 +194,10 @@ impl Exhaustive {
         }
         frame.in_order = true;
         true
+    }
+
+    fn is_done(&self) -> bool {
+        self.started && self.frames.iter().all(|frame| frame.branches.is_empty())
     }
 
     /// Called at every step past the replayed part.
@@ -205,6 +246,7 @@ impl Exhaustive {
             let here = self.binding.to_world(thread);
             let is_call = is_waited_for(state.pending(here));
             !graph.is_waiting(thread)
+                && !state.is_spinning(here)
                 && (state.is_enabled(here) || is_call && !state.has_ended(here))
         };
         graph.canonical.iter().find(can_go_on).copied()
@@ -236,13 +278,17 @@ impl Exhaustive {
         let operation = state.pending(here);
         if self.model == Model::Rc11 && is_weak(operation) {
             frame.weaken();
+            self.weakened_late |= self.left_out && !self.weakened;
+            self.weakened = true;
         }
         let graph = &mut frame.graph;
         graph.site = Some(state.pending_site(here));
         (graph.strength, graph.failure) = strengths(operation);
         match *operation {
             Operation::Begin => frame.push_plain(thread, Kind::Begin),
-            Operation::Yield | Operation::Sleep { .. } => frame.push_plain(thread, Kind::Local),
+            Operation::Yield | Operation::Sleep { .. } => {
+                frame.push_plain(thread, Kind::Local);
+            }
             Operation::Fence { .. } => frame.push_plain(thread, Kind::Fence),
             Operation::Spawn => {
                 let child = frame.push_spawn(thread, state.pending_site(here));
@@ -355,6 +401,9 @@ impl Strategy for Exhaustive {
         self.position = 0;
         self.extending = false;
         self.binding.reset();
+        if self.begin_sample() {
+            return true;
+        }
         if std::mem::replace(&mut self.started, true) {
             return self.next_graph();
         }
@@ -382,8 +431,46 @@ impl Strategy for Exhaustive {
         Ok(())
     }
 
+    /// What the search has run counts if its class is within the bound. The order of the run is one of
+    /// those that the class has.
+    fn end(&mut self, execution: &Execution, ending: &Ending) {
+        self.exceeded = false;
+        let whole = matches!(ending, Ending::Complete | Ending::Deadlock);
+        if let Some(bound) = self.bound
+            && whole
+            && execution.preemptions > bound.preemptions
+        {
+            let frame = self.frames.last().expect("a run has a frame");
+            self.exceeded = !bound.includes(&frame.graph);
+            self.left_out |= self.exceeded;
+        }
+        let counts = !self.exceeded && *ending != Ending::Discarded;
+        match self.sampled {
+            true => self.end_sample(counts),
+            false => self.counted += u64::from(counts),
+        }
+    }
+
+    fn retries(&self) -> bool {
+        self.exceeded
+    }
+
+    fn samples(&self) -> bool {
+        self.sampled
+    }
+
+    fn estimate(&self) -> Option<Estimate> {
+        self.sampler.as_ref()?.estimate()
+    }
+
     fn exhausted(&self) -> bool {
-        self.started && self.frames.iter().all(|frame| frame.branches.is_empty())
+        self.is_done() && !self.left_out
+    }
+
+    fn bounded(&self) -> Option<super::Bound> {
+        let all = self.is_done() && !self.weakened_late;
+        let bound = self.bound.filter(|_| all && self.left_out)?;
+        Some(super::Bound::Preemptions(bound.preemptions))
     }
 
     /// A send that comes after an `assume` may revisit the receive that made it fail.
@@ -391,7 +478,24 @@ impl Strategy for Exhaustive {
         true
     }
 
+    /// A thread that looks again before there is anything new to see is of no interest: a later write
+    /// will revisit what it read at first.
+    fn repeats(&mut self, _state: &State, thread: ThreadId) -> Repeat {
+        let frame = self.frames.last().expect("a run has a frame");
+        let thread = self.binding.to_graph(thread);
+        let left = &frame.steps[self.position.min(frame.steps.len())..];
+        let is_known = left.iter().any(|event| event.thread == thread);
+        match is_known || frame.graph.is_waiting(thread) {
+            true => Repeat::GoOn,
+            false => Repeat::Stop,
+        }
+    }
+
     fn never_repeats(&self) -> bool {
         true
+    }
+
+    fn as_exhaustive(&mut self) -> Option<&mut Exhaustive> {
+        Some(self)
     }
 }

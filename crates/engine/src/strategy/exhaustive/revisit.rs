@@ -9,7 +9,7 @@
 
 use super::clocks::covers;
 use super::graph::{Graph, Kind};
-use crate::event::{EventId, LocationId, ObjectId};
+use crate::event::{EventId, LocationId, ObjectId, ThreadId};
 
 /// The receives that `send` may revisit, newest first. Called when the send has its clocks and is
 /// the last event, but has no place in coherence order yet.
@@ -87,6 +87,18 @@ pub(super) fn all_maximal(graph: &Graph, receive: EventId, send: EventId, prefix
         .iter()
         .filter(|&&event| !covers(prefix, event));
     deleted.all(|&event| is_maximal(graph, event, send, prefix))
+}
+
+/// Whether the event is not what the search would have chosen first in view of what was inserted before
+/// it. Nothing ever deletes it then; see `bound.rs`.
+pub(super) fn is_settled_choice(graph: &Graph, event: EventId) -> bool {
+    // No send, and nothing that leads to it.
+    let nothing = vec![0; graph.lines.len()];
+    let nobody = EventId {
+        thread: ThreadId::new(graph.lines.len()),
+        index: 0,
+    };
+    !is_maximal(graph, event, nobody, &nothing)
 }
 
 /// Whether the search would have added the event the same way, seen from what is kept: what was

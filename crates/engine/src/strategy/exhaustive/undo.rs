@@ -139,7 +139,7 @@ impl Graph {
         self.forget_lost_meetings(keep);
         for stamp in 0..self.order.len() as u32 {
             let id = self.order[stamp as usize];
-            let run = self.run_before(stamp, id.thread);
+            let run = self.run_before(stamp, id);
             let node = self.node_mut(id);
             node.stamp = stamp;
             node.run = run;

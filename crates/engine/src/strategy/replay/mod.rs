@@ -15,7 +15,7 @@ mod bindings;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use super::{Choice, Divergence, Record, Strategy};
+use super::{Choice, Divergence, Record, Repeat, Strategy};
 use crate::check;
 use crate::event::{Operation, ThreadId};
 use crate::execution::Execution;
@@ -180,10 +180,12 @@ impl Replay {
         let fit = self.attempt.bindings.fit(&step, thread, state);
         let enabled = state.is_enabled(thread);
         if fit != Fit::No && enabled {
-            if step.outcome >= state.outcomes(thread) || !state.allows(thread, step.outcome) {
+            let possible =
+                step.outcome < state.outcomes(thread) && state.allows(thread, step.outcome);
+            if !possible && fit == Fit::Yes {
                 return Next::Differs(Some(*state.pending(thread)));
             }
-            if !(fit == Fit::Perhaps && self.attempt.is_new()) {
+            if possible && !(fit == Fit::Perhaps && self.attempt.is_new()) {
                 self.attempt.take(&step, thread, state);
                 if is_end(state.pending(thread)) && self.is_too_long(state) {
                     return Next::Differs(None);
@@ -339,6 +341,18 @@ impl Strategy for Replay {
             self.give_up(usize::MAX);
         } else {
             self.over = true;
+        }
+    }
+
+    /// A schedule may come from a build in which the loop looked different.
+    fn repeats(&mut self, state: &State, thread: ThreadId) -> Repeat {
+        let names = std::mem::take(&mut self.names);
+        let is = |name: &&Arc<str>| self.attempt.bindings.thread(name, state) == Some(thread);
+        let name = names.iter().find(is).cloned();
+        self.names = names;
+        match name.is_some_and(|name| !self.to_come(&name).is_empty()) {
+            true => Repeat::GoOn,
+            false => Repeat::Wait,
         }
     }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use std::panic::Location;
 use std::sync::atomic::{self as std_atomic, Ordering};
 
-use raddle_engine::{Operation, Update, UpdateKind};
+use raddle_engine::{LocationId, Operation, Update, UpdateKind, World};
 
 use crate::identity::Identity;
 use crate::labelled::{Labelled, Thing};
@@ -21,7 +21,7 @@ pub fn fence(ordering: Ordering) {
     match current() {
         None => std_atomic::fence(ordering),
         Some(context) => {
-            context.perform(Location::caller(), |_| Operation::Fence { ordering });
+            context.observe(Location::caller(), |_| Operation::Fence { ordering });
         }
     }
 }
@@ -46,19 +46,16 @@ impl Shared {
     }
 
     #[inline]
-    fn access(
+    fn location(
         &self,
         context: &Context,
-        place: &'static Location<'static>,
+        world: &mut World,
         initial: impl FnOnce() -> u64,
-        operation: impl FnOnce(raddle_engine::LocationId) -> Operation,
-    ) -> u64 {
-        let reply = context.perform(place, |world| {
-            operation(context.location(world, &self.identity, self.made, initial))
-        });
-        reply.to_value()
+    ) -> LocationId {
+        context.location(world, &self.identity, self.made, initial)
     }
 
+    #[inline(always)]
     fn load(
         &self,
         context: &Context,
@@ -67,10 +64,11 @@ impl Shared {
         ordering: Ordering,
     ) -> u64 {
         check_load(ordering);
-        self.access(context, place, initial, |location| Operation::Load {
-            location,
+        let reply = context.observe(place, |world| Operation::Load {
+            location: self.location(context, world, initial),
             ordering,
-        })
+        });
+        reply.to_value()
     }
 
     fn store(
@@ -86,13 +84,14 @@ impl Shared {
             Ordering::AcqRel => panic!("there is no such thing as an acquire-release store"),
             _ => {}
         }
-        self.access(context, place, initial, |location| Operation::Store {
-            location,
+        context.perform(place, |world| Operation::Store {
+            location: self.location(context, world, initial),
             ordering,
             value,
         });
     }
 
+    #[inline(always)]
     fn update(
         &self,
         context: &Context,
@@ -101,12 +100,13 @@ impl Shared {
         update: Update,
         (ordering, failure): (Ordering, Ordering),
     ) -> u64 {
-        self.access(context, place, initial, |location| Operation::Update {
-            location,
+        let reply = context.observe(place, |world| Operation::Update {
+            location: self.location(context, world, initial),
             ordering,
             failure,
             update,
-        })
+        });
+        reply.to_value()
     }
 }
 
@@ -202,7 +202,7 @@ macro_rules! atomic {
 
             /// Reads the value.
             #[track_caller]
-            #[inline]
+            #[inline(always)]
             pub fn load(&self, ordering: Ordering) -> $value {
                 match current() {
                     None => self.plain.load(ordering),
@@ -233,7 +233,7 @@ macro_rules! atomic {
 
             /// Writes the value and gives back the one before.
             #[track_caller]
-            #[inline]
+            #[inline(always)]
             pub fn swap(&self, value: $value, ordering: Ordering) -> $value {
                 match current() {
                     None => self.plain.swap(value, ordering),
@@ -249,7 +249,7 @@ macro_rules! atomic {
             /// Writes `new` if the value is `expected`; gives back the value before, as an error
             /// if nothing was written.
             #[track_caller]
-            #[inline]
+            #[inline(always)]
             pub fn compare_exchange(
                 &self,
                 expected: $value,
@@ -268,7 +268,7 @@ macro_rules! atomic {
             /// is `expected`. Inside a check that happens at most once for every thread and
             /// execution, as [`Checker::weak_cas`](crate::Checker::weak_cas) says.
             #[track_caller]
-            #[inline]
+            #[inline(always)]
             pub fn compare_exchange_weak(
                 &self,
                 expected: $value,
@@ -283,7 +283,7 @@ macro_rules! atomic {
                 self.exchange(context, expected, new, weak, orderings, Location::caller())
             }
 
-            #[inline]
+            #[inline(always)]
             fn exchange(
                 &self,
                 context: &Context,
@@ -376,7 +376,7 @@ macro_rules! atomic {
                 }
             }
 
-            #[inline]
+            #[inline(always)]
             fn fetch(
                 &self,
                 context: &Context,
@@ -428,7 +428,7 @@ macro_rules! fetch {
         $(
             $(#[$doc])*
             #[track_caller]
-            #[inline]
+            #[inline(always)]
             pub fn $method(&self, value: $by, ordering: Ordering) -> $value {
                 let kind: fn($by) -> UpdateKind = $kind;
                 match current() {

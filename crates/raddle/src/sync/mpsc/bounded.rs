@@ -5,8 +5,8 @@ use std::cell::Cell;
 use std::panic::Location;
 use std::sync::Arc;
 
-use raddle_engine::Operation;
 use raddle_engine::object::{self, Object, channel::Answer, channel::Call};
+use raddle_engine::{Operation, World};
 
 use super::{RecvError, RecvTimeoutError, SendError, TryRecvError, TrySendError};
 use crate::identity::Identity;
@@ -57,11 +57,14 @@ impl<T> Channel<T> {
 
     fn call(&self, call: Call, place: Place) -> Answer {
         let context = self.context().unwrap_or_else(|| used_outside(self.made));
-        let reply = context.perform(place, |world| Operation::Call {
+        let operation = |world: &mut World| Operation::Call {
             object: context.object(world, &self.identity, self.made, || self.state()),
             call: object::Call::Channel(call),
-        });
-        Answer::of(reply)
+        };
+        Answer::of(match call {
+            Call::TrySend | Call::TryReceive => context.observe(place, operation),
+            _ => context.perform(place, operation),
+        })
     }
 }
 

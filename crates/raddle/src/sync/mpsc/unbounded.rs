@@ -200,7 +200,8 @@ impl<T> Receiver<T> {
         if let Some(message) = poll() {
             return Ok(message);
         }
-        if !self.channel.has_no_sender(context, place) {
+        // Allocates.
+        if !context.apart(|| self.channel.has_no_sender(context, place)) {
             return Err(TryRecvError::Empty);
         }
         // The last of them may have sent something before it went.

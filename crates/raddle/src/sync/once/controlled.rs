@@ -3,7 +3,7 @@
 use std::panic::Location;
 
 use raddle_engine::object::{self, Object, once::Call};
-use raddle_engine::{Grant, Operation, Reply};
+use raddle_engine::{Grant, Operation, Reply, World};
 
 use crate::identity::Identity;
 use crate::labelled::Thing;
@@ -94,13 +94,17 @@ impl Controlled {
             place,
             done,
         } = caller;
-        context.perform(place, |world| {
+        let operation = |world: &mut World| {
             let object = context.object(world, &self.identity, self.made, || self.state(done));
             Operation::Call {
                 object,
                 call: object::Call::Once(call),
             }
-        })
+        };
+        match call {
+            Call::IsCompleted => context.observe(place, operation),
+            _ => context.perform(place, operation),
+        }
     }
 }
 

@@ -84,10 +84,14 @@ impl Life {
     }
 
     fn call_ends(&self, context: &Context, call: Call, place: &'static Location<'static>) -> u64 {
-        let reply = context.perform(place, |world| Operation::Call {
+        let operation = |world: &mut World| Operation::Call {
             object: self.ends(context, world),
             call: object::Call::Counted(call),
-        });
+        };
+        let reply = match call {
+            Call::Count | Call::IsUnique => context.observe(place, operation),
+            _ => context.perform(place, operation),
+        };
         reply.to_value()
     }
 

@@ -1,0 +1,221 @@
+//! One way down the tree of a search, generation by generation; see `sample.rs`.
+
+use super::expected::{Expected, Look};
+use super::frame::{Branch, Change, Frame};
+use super::thin::thin;
+use crate::rng::Rng;
+
+/// So many times as many graphs are drawn as are run, where there is memory, because some of them
+/// cannot be run.
+const DRAWN: usize = 4;
+/// How much of a chance every graph has, whatever its size is thought to be.
+const DEFENCE: f64 = 0.3;
+
+/// One way down the tree.
+#[derive(Debug, Default)]
+pub(super) struct Descent {
+    /// What is still to be run of this generation.
+    pub(super) generation: Vec<Sample>,
+    /// What was run, with the branches that lead to the next.
+    pub(super) parents: Vec<Sample>,
+    /// What is being run.
+    pub(super) running: Option<usize>,
+    pub(super) taken: Vec<Taken>,
+    /// How many classes it has counted, how many runs, and how many branches.
+    pub(super) total: f64,
+    pub(super) runs: f64,
+    pub(super) branches: f64,
+    /// Whether some graphs were left out.
+    pub(super) thinned: bool,
+}
+
+/// A graph, which stands for so many.
+#[derive(Debug)]
+pub(super) struct Sample {
+    pub(super) frame: Frame,
+    /// What was taken to get here; nothing for the beginning.
+    pub(super) taken: Option<usize>,
+    pub(super) weight: f64,
+}
+
+/// A branch that was taken.
+#[derive(Debug)]
+pub(super) struct Taken {
+    parent: Option<usize>,
+    look: Look,
+    pub(super) weight: f64,
+    /// What was counted in its tree.
+    pub(super) total: f64,
+    /// Whether it was left out after all.
+    left_out: bool,
+}
+
+impl Descent {
+    /// A descent from the branches of the search, or if it has not begun, from the empty graph.
+    pub(super) fn new(search: &[Frame], empty: Option<Frame>) -> Self {
+        let sample = |frame| Sample {
+            frame,
+            taken: None,
+            weight: 1.0,
+        };
+        let unfinished = search.iter().filter(|frame| !frame.branches.is_empty());
+        Descent {
+            generation: empty.map(sample).into_iter().collect(),
+            parents: unfinished.cloned().map(sample).collect(),
+            ..Descent::default()
+        }
+    }
+
+    /// This was run; whether its class counts.
+    pub(super) fn end(&mut self, frame: Frame, counts: bool) {
+        let taken = self.running.take();
+        let weight = taken.map_or(1.0, |taken| self.taken[taken].weight);
+        self.runs += weight;
+        if counts {
+            self.total += weight;
+            if let Some(taken) = taken {
+                self.taken[taken].total += weight;
+            }
+        }
+        self.parents.push(Sample {
+            frame,
+            taken,
+            weight,
+        });
+    }
+
+    /// Draws children of what was run.
+    pub(super) fn draw(&mut self, width: usize, expected: &Expected, rng: &mut Rng) -> Vec<Sample> {
+        let mut children = Vec::new();
+        for (parent, sample) in self.parents.iter().enumerate() {
+            for (position, &branch) in sample.frame.branches.iter().enumerate() {
+                let look = Look::at(&sample.frame, branch);
+                let size = expected.size(look);
+                children.push((parent, position, look, size));
+            }
+        }
+        let mut drawn: Vec<_> = children.iter().map(|_| Some(1.0)).collect();
+        let memory = self.parents.iter().any(|it| it.frame.graph.memory > 0);
+        let width = if memory { width * DRAWN } else { width };
+        if children.len() > width {
+            self.thinned = true;
+            children.sort_by(|one, other| one.3.total_cmp(&other.3));
+            let of_parent = children.iter().map(|it| self.parents[it.0].weight);
+            let weighed = of_parent.zip(children.iter().map(|it| it.3));
+            drawn = thin(&measures(weighed), width, rng);
+        }
+        let mut drawn: Vec<_> = children
+            .into_iter()
+            .zip(drawn)
+            .filter_map(|((parent, position, look, _), share)| {
+                Some((parent, position, look, share?))
+            })
+            .collect();
+        drawn.sort_by_key(|&(parent, position, ..)| (parent, std::cmp::Reverse(position)));
+        let mut parents = std::mem::take(&mut self.parents);
+        let samples = drawn.into_iter().map(|(parent, position, look, share)| {
+            let parent = &mut parents[parent];
+            let weight = parent.weight / share;
+            self.branches += weight;
+            self.taken.push(Taken {
+                parent: parent.taken,
+                look,
+                weight,
+                total: 0.0,
+                left_out: false,
+            });
+            Sample {
+                frame: parent.frame.child(position),
+                taken: Some(self.taken.len() - 1),
+                weight,
+            }
+        });
+        samples.collect()
+    }
+
+    /// Makes these the next generation, or some of them if there are too many.
+    pub(super) fn run(
+        &mut self,
+        samples: Vec<Sample>,
+        width: usize,
+        expected: &Expected,
+        rng: &mut Rng,
+    ) {
+        if samples.len() <= width {
+            self.generation = samples;
+            return;
+        }
+        self.thinned = true;
+        let taken = &mut self.taken;
+        let weighed = samples.iter().map(|sample| {
+            let look = sample.taken.map(|it| taken[it].look);
+            (sample.weight, look.map_or(1.0, |look| expected.size(look)))
+        });
+        let shares = thin(&measures(weighed), width, rng);
+        for (mut sample, share) in samples.into_iter().zip(shares) {
+            let taken = sample.taken.map(|it| &mut taken[it]);
+            let taken = taken.expect("only children are drawn");
+            match share {
+                Some(share) => {
+                    sample.weight /= share;
+                    taken.weight = sample.weight;
+                    self.generation.push(sample);
+                }
+                None => taken.left_out = true,
+            }
+        }
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        let leads_on = |sample: &Sample| !sample.frame.branches.is_empty();
+        self.generation.is_empty() && !self.parents.iter().any(leads_on)
+    }
+
+    /// Learns how large the trees of the branches taken are.
+    pub(super) fn teach(&mut self, expected: &mut Expected) {
+        while let Some(taken) = self.taken.pop() {
+            if let Some(parent) = taken.parent {
+                self.taken[parent].total += taken.total;
+            }
+            if !taken.left_out {
+                expected.learn(taken.look, taken.total / taken.weight);
+            }
+        }
+    }
+}
+
+/// What to draw by: how much of the tree each is thought to stand for, and some more.
+fn measures(weighed: impl Iterator<Item = (f64, f64)> + Clone) -> Vec<f64> {
+    let (weight, size) = weighed.clone().fold((0.0, 0.0), |(weights, sizes), it| {
+        (weights + it.0, sizes + it.0 * it.1)
+    });
+    let some = DEFENCE * size / weight;
+    weighed
+        .map(|(weight, size)| weight * (size + some))
+        .collect()
+}
+
+impl Frame {
+    /// Takes the branch at this position, of those that are left the last to be taken.
+    fn child(&mut self, position: usize) -> Frame {
+        self.branches.truncate(position + 1);
+        let Branch { keep, change } = self.branches.pop().expect("there is such a branch");
+        self.truncate(keep);
+        let mut child = Frame::default();
+        match change {
+            Change::Revisit { receive, send } => child.revisit(self, receive, send, None),
+            Change::Gather {
+                meeting,
+                newest,
+                companions,
+            } => child.revisit(self, meeting, newest, Some(companions)),
+            change => {
+                let branches = std::mem::take(&mut self.branches);
+                child.clone_from(self);
+                self.branches = branches;
+                child.make(change);
+            }
+        }
+        child
+    }
+}

@@ -1,0 +1,209 @@
+//! Which ordering is too weak: tries stronger ones, one by one, and says what helps.
+//!
+//! For a failure that no order of events explains, the program is searched again with one access or
+//! fence made stronger than it says, then with two, the weakest first. If the same failure does not
+//! come up any more in every class there is, that is the way to mend it, or one of them.
+
+use std::panic::Location;
+use std::sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release, SeqCst};
+use std::time::{Duration, Instant};
+
+use raddle_engine::strategy::Exhaustive;
+use raddle_engine::{Execution, Exploration, LocationId, Operation, SiteId};
+use raddle_report::Names;
+
+use crate::checker::Checker;
+use crate::shorten::Signature;
+use crate::substrate::{Context, run_execution};
+
+/// So much is tried, and so long.
+const MAX_TRIALS: usize = 120;
+const MAX_TIME: Duration = Duration::from_secs(2);
+/// So much for each.
+const MAX_RUNS: u64 = 20_000;
+const MAX_TIME_EACH: Duration = Duration::from_millis(400);
+
+/// A place in the program where an access or a fence could be stronger.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Weak {
+    site: SiteId,
+    ordering: Ordering,
+    kind: Kind,
+    location: Option<LocationId>,
+}
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Kind {
+    Load,
+    Store,
+    Update,
+    Fence,
+}
+
+impl Weak {
+    /// The orderings to try in place of the one there is, but for `SeqCst`.
+    fn stronger(&self) -> &'static [Ordering] {
+        match (self.kind, self.ordering) {
+            (Kind::Load, Relaxed) => &[Acquire],
+            (Kind::Store, Relaxed) => &[Release],
+            (Kind::Update, Relaxed) => &[Acquire, Release, AcqRel],
+            (Kind::Update | Kind::Fence, Acquire | Release) => &[AcqRel],
+            _ => &[],
+        }
+    }
+
+    fn releases(&self) -> Option<Ordering> {
+        match (self.kind, self.ordering) {
+            (Kind::Store | Kind::Update, Relaxed) => Some(Release),
+            (Kind::Update, Acquire) => Some(AcqRel),
+            _ => None,
+        }
+    }
+
+    fn acquires(&self) -> Option<Ordering> {
+        match (self.kind, self.ordering) {
+            (Kind::Load | Kind::Update, Relaxed) => Some(Acquire),
+            (Kind::Update, Release) => Some(AcqRel),
+            _ => None,
+        }
+    }
+}
+
+/// Every place where the execution had an access or a fence that is not `SeqCst`.
+pub(crate) fn weak_places(execution: &Execution) -> Vec<Weak> {
+    let mut places: Vec<Weak> = Vec::new();
+    for event in &execution.events {
+        let kind = match event.operation {
+            Operation::Load { .. } => Kind::Load,
+            Operation::Store { .. } => Kind::Store,
+            Operation::Update { .. } => Kind::Update,
+            Operation::Fence { .. } => Kind::Fence,
+            _ => continue,
+        };
+        let weak = Weak {
+            site: event.site,
+            ordering: event.operation.ordering().unwrap_or(SeqCst),
+            kind,
+            location: event.operation.location(),
+        };
+        if weak.ordering != SeqCst && !places.iter().any(|other| other.site == weak.site) {
+            places.push(weak);
+        }
+    }
+    places
+}
+
+/// One way to change the program.
+type Change = Vec<(Weak, Ordering)>;
+
+/// What to try, the cheapest first.
+fn changes(places: &[Weak]) -> Vec<Change> {
+    let mut changes: Vec<Change> = Vec::new();
+    for &weak in places {
+        let one = |&ordering: &Ordering| vec![(weak, ordering)];
+        changes.extend(weak.stronger().iter().map(one));
+    }
+    for &store in places {
+        for &load in places {
+            if store.site != load.site
+                && store.location == load.location
+                && let (Some(release), Some(acquire)) = (store.releases(), load.acquires())
+            {
+                changes.push(vec![(store, release), (load, acquire)]);
+            }
+        }
+    }
+    changes.extend(places.iter().map(|&weak| vec![(weak, SeqCst)]));
+    for (index, &one) in places.iter().enumerate() {
+        let others = places[index + 1..].iter();
+        changes.extend(others.map(|&other| vec![(one, SeqCst), (other, SeqCst)]));
+    }
+    if places.len() > 2 {
+        changes.push(places.iter().map(|&weak| (weak, SeqCst)).collect());
+    }
+    changes
+}
+
+/// Says what would keep the failure from happening, if anything was found.
+pub(crate) fn find(
+    checker: &Checker,
+    body: &(dyn Fn() + Sync),
+    place: &'static Location<'static>,
+    names: &Context,
+    signature: &Signature,
+    places: &[Weak],
+) -> Option<String> {
+    let until = Instant::now() + MAX_TIME;
+    for change in changes(places).into_iter().take(MAX_TRIALS) {
+        if Instant::now() >= until {
+            break;
+        }
+        if let Some(classes) = helps(checker, body, place, names, signature, &change) {
+            return Some(in_words(names, &change, classes));
+        }
+    }
+    None
+}
+
+/// Searches the changed program; how many classes it has, if the failure is in none of them.
+fn helps(
+    checker: &Checker,
+    body: &(dyn Fn() + Sync),
+    place: &'static Location<'static>,
+    names: &Context,
+    signature: &Signature,
+    change: &Change,
+) -> Option<u64> {
+    let until = Instant::now() + MAX_TIME_EACH;
+    let search = Exhaustive::reduced(checker.reductions).under(checker.memory.model());
+    let exploration = Exploration::new(Box::new(search), checker.limits());
+    let context = Context::new(exploration, checker.stack_size, checker.modelled);
+    context.share_places(&names.places());
+    context.with_exploration(|exploration| {
+        let places = change.iter().map(|&(weak, ordering)| (weak.site, ordering));
+        exploration.world().strengthen(places.collect());
+    });
+    for _ in 0..MAX_RUNS {
+        if Instant::now() >= until {
+            return None;
+        }
+        if !run_execution(&context, body, place) {
+            let (exhausted, classes) = context.with_exploration(|e| (e.exhausted(), e.classes()));
+            return exhausted.then_some(classes);
+        }
+        let finding = context.with_exploration(|exploration| exploration.finish());
+        let same = finding
+            .and_then(|finding| Signature::of(&finding, &context))
+            .is_some_and(|other| other == *signature);
+        context.clean_up();
+        if same {
+            return None;
+        }
+    }
+    None
+}
+
+fn in_words(names: &Context, change: &Change, classes: u64) -> String {
+    let at = |weak: &Weak| {
+        let place = names.place(weak.site);
+        place.map_or(String::new(), |place| format!(" at {place}"))
+    };
+    let parts: Vec<String> = change
+        .iter()
+        .map(|(weak, ordering)| {
+            format!(
+                "`{ordering:?}` instead of `{:?}`{}",
+                weak.ordering,
+                at(weak)
+            )
+        })
+        .collect();
+    let all = match classes {
+        1 => "in the one class there is".to_owned(),
+        classes => format!("in any of its {classes} classes"),
+    };
+    format!(
+        "help: with {} this does not happen {all}",
+        parts.join(" and ")
+    )
+}

@@ -1,0 +1,108 @@
+//! Ctrl-C while a search runs that can be continued: it is saved before the process ends.
+//!
+//! Only listened to while such a search runs, and only if the process does not handle the signals
+//! itself. The first one asks all searches to stop; the last of them to be saved ends the process as the
+//! signal would have. A second one ends it at once.
+
+#[cfg(unix)]
+mod signals {
+    use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
+    use std::sync::{Mutex, PoisonError};
+
+    const SIGNALS: [libc::c_int; 2] = [libc::SIGINT, libc::SIGTERM];
+
+    /// The signal that came; 0 if none did.
+    static CAME: AtomicI32 = AtomicI32::new(0);
+    /// How many searches listen.
+    static LISTENING: Mutex<usize> = Mutex::new(0);
+
+    extern "C" fn note(signal: libc::c_int) {
+        CAME.store(signal, Relaxed);
+    }
+
+    /// Signals are listened to while this exists.
+    pub(crate) struct Listening(());
+
+    pub(crate) fn listen() -> Listening {
+        let mut listening = LISTENING.lock().unwrap_or_else(PoisonError::into_inner);
+        *listening += 1;
+        if *listening == 1 && CAME.load(Relaxed) == 0 {
+            for signal in SIGNALS {
+                change(signal, libc::SIG_DFL, note as *const () as usize);
+            }
+        }
+        Listening(())
+    }
+
+    /// Whether the process was asked to end.
+    #[inline]
+    pub(crate) fn came() -> bool {
+        CAME.load(Relaxed) != 0
+    }
+
+    impl Drop for Listening {
+        fn drop(&mut self) {
+            let mut listening = LISTENING.lock().unwrap_or_else(PoisonError::into_inner);
+            *listening -= 1;
+            if *listening == 0 {
+                for signal in SIGNALS {
+                    change(signal, note as *const () as usize, libc::SIG_DFL);
+                }
+            }
+        }
+    }
+
+    /// Ends the process as the signal would have, once every search that listens has come here.
+    pub(crate) fn end_process(listening: Listening) -> ! {
+        drop(listening);
+        loop {
+            let left = LISTENING.lock().unwrap_or_else(PoisonError::into_inner);
+            if *left == 0 {
+                let signal = CAME.load(Relaxed);
+                // SAFETY: plain system calls.
+                unsafe {
+                    libc::signal(signal, libc::SIG_DFL);
+                    libc::raise(signal);
+                }
+            }
+            drop(left);
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+    }
+
+    /// Changes what a signal does, if it does what is expected.
+    fn change(signal: libc::c_int, from: libc::sighandler_t, to: libc::sighandler_t) {
+        // SAFETY: all-zero is a valid `sigaction`, the pointers are to live values, and the handler
+        // does nothing but write to an atomic.
+        unsafe {
+            let mut now: libc::sigaction = std::mem::zeroed();
+            libc::sigaction(signal, std::ptr::null(), &mut now);
+            if now.sa_sigaction == from {
+                let mut action: libc::sigaction = std::mem::zeroed();
+                action.sa_sigaction = to;
+                action.sa_flags = libc::SA_RESTART | libc::SA_RESETHAND | libc::SA_ONSTACK;
+                libc::sigaction(signal, &action, std::ptr::null_mut());
+            }
+        }
+    }
+}
+
+#[cfg(not(unix))]
+mod signals {
+    /// On other systems the process ends at once.
+    pub(crate) struct Listening(());
+
+    pub(crate) fn listen() -> Listening {
+        Listening(())
+    }
+
+    pub(crate) fn came() -> bool {
+        false
+    }
+
+    pub(crate) fn end_process(_listening: Listening) -> ! {
+        std::process::exit(130)
+    }
+}
+
+pub(crate) use signals::{Listening, came, end_process, listen};

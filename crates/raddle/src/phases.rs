@@ -1,0 +1,248 @@
+//! What a check does one after the other, and how long each part may take.
+
+use std::time::{Duration, Instant};
+
+use raddle_engine::strategy;
+
+use crate::checker::{Checker, Strategy};
+use crate::status;
+
+const DEFAULT_EXECUTIONS: u64 = 100_000;
+const DEFAULT_TIME: Duration = Duration::from_secs(10);
+/// So many runs are for an estimate that was asked for.
+const ESTIMATE_EXECUTIONS: u64 = 4_000;
+/// A search is estimated if it has not ended after so many executions.
+const ESTIMATE_AFTER: u64 = 1_000;
+/// So many runs are for the first estimate of a search.
+pub(crate) const SOON: u64 = 2_000;
+
+/// One strategy with its share of the budget.
+pub(crate) struct Phase {
+    pub(crate) name: &'static str,
+    /// Until the phase begins.
+    pub(crate) strategy: Option<Box<dyn raddle_engine::Strategy>>,
+    pub(crate) budget: Budget,
+    pub(crate) helpers: Helpers,
+    /// How many preemptions helpers look for, if that is not what the check says.
+    pub(crate) preemptions: Option<u32>,
+}
+
+impl Phase {
+    /// The strategy of the check's own worker, for the beginning of the phase.
+    pub(crate) fn take_strategy(&mut self) -> Box<dyn raddle_engine::Strategy> {
+        let strategy = self.strategy.take();
+        strategy.expect("a phase begins once")
+    }
+}
+
+pub(crate) fn boxed(
+    strategy: impl raddle_engine::Strategy + 'static,
+) -> Option<Box<dyn raddle_engine::Strategy>> {
+    Some(Box::new(strategy))
+}
+
+/// What other workers do in a phase.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Helpers {
+    /// There are none.
+    Nobody,
+    /// Take over parts of an exhaustive search.
+    Share,
+    /// Make random choices of their own.
+    Sample,
+}
+
+#[derive(Clone, Copy)]
+pub(crate) struct Budget {
+    /// Of one worker.
+    pub(crate) executions: u64,
+    /// Of all workers.
+    pub(crate) of_all: u64,
+    pub(crate) until: Option<Instant>,
+    pub(crate) patience: Patience,
+}
+
+/// What ends a phase besides its budget.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Patience {
+    /// Nothing.
+    Whole,
+    /// That there is an estimate of the number of classes.
+    UntilEstimate,
+    /// That the classes are too many for the budget, as far as an estimate tells.
+    WhileItFits,
+}
+
+/// The exhaustive search that the settings ask for.
+pub(crate) fn exhaustive(checker: &Checker) -> strategy::Exhaustive {
+    let search = strategy::Exhaustive::reduced(checker.reductions).under(checker.memory.model());
+    match checker.preemptions {
+        Some(preemptions) => search.bounded(preemptions),
+        None => search,
+    }
+}
+
+/// The same, which estimates how large it is if somebody wants to know.
+pub(crate) fn sized_search(checker: &Checker) -> strategy::Exhaustive {
+    let is_limited = checker.max_executions.is_some() || checker.max_time.is_some();
+    let is_auto = checker.strategy == Strategy::Auto;
+    let search = exhaustive(checker);
+    match is_auto || is_limited || status::is_wanted(checker.log) {
+        true => search.sampling(strategy::Sampling {
+            seed: checker.seed,
+            after: ESTIMATE_AFTER,
+            runs: SOON,
+        }),
+        false => search,
+    }
+}
+
+/// The whole budget of a check that does not end by itself.
+pub(crate) fn whole_budget(checker: &Checker, start: Instant) -> Budget {
+    let executions = checker.max_executions.unwrap_or(DEFAULT_EXECUTIONS);
+    Budget {
+        executions,
+        of_all: executions,
+        until: Some(start + checker.max_time.unwrap_or(DEFAULT_TIME)),
+        patience: Patience::Whole,
+    }
+}
+
+pub(crate) fn phases(checker: &Checker, start: Instant) -> Vec<Phase> {
+    let executions = checker.max_executions;
+    let time = checker.max_time;
+    let ending = || Budget {
+        executions: executions.unwrap_or(u64::MAX),
+        of_all: executions.unwrap_or(u64::MAX),
+        until: time.map(|time| start + time),
+        patience: Patience::Whole,
+    };
+    match &checker.strategy {
+        // What comes after it depends on how large the search is.
+        Strategy::Auto => {
+            vec![Phase {
+                name: "exhaustive",
+                strategy: boxed(sized_search(checker)),
+                budget: Budget {
+                    patience: Patience::WhileItFits,
+                    ..whole_budget(checker, start)
+                },
+                helpers: Helpers::Share,
+                preemptions: None,
+            }]
+        }
+        Strategy::Exhaustive if checker.only_estimate => {
+            let sampling = strategy::Sampling {
+                seed: checker.seed,
+                after: 0,
+                runs: executions.unwrap_or(ESTIMATE_EXECUTIONS),
+            };
+            vec![Phase {
+                name: "exhaustive",
+                strategy: boxed(exhaustive(checker).sampling(sampling)),
+                budget: Budget {
+                    patience: Patience::UntilEstimate,
+                    ..ending()
+                },
+                helpers: Helpers::Nobody,
+                preemptions: None,
+            }]
+        }
+        Strategy::Exhaustive => {
+            vec![Phase {
+                name: "exhaustive",
+                strategy: boxed(sized_search(checker)),
+                budget: ending(),
+                helpers: Helpers::Share,
+                preemptions: None,
+            }]
+        }
+        Strategy::Random => {
+            vec![Phase {
+                name: "random",
+                strategy: boxed(strategy::Random::new(checker.seed)),
+                budget: whole_budget(checker, start),
+                helpers: Helpers::Sample,
+                preemptions: None,
+            }]
+        }
+        Strategy::Enumerate => {
+            let strategy = boxed(match checker.preemptions {
+                Some(preemptions) => strategy::Enumerate::bounded(preemptions),
+                None => strategy::Enumerate::new(),
+            });
+            vec![Phase {
+                name: "enumerate",
+                strategy,
+                budget: ending(),
+                helpers: Helpers::Nobody,
+                preemptions: None,
+            }]
+        }
+        Strategy::Delay { bound } => {
+            vec![Phase {
+                name: "delay",
+                strategy: boxed(strategy::Delay::new(*bound)),
+                budget: ending(),
+                helpers: Helpers::Nobody,
+                preemptions: None,
+            }]
+        }
+        Strategy::EnumeratePrivateFirst => {
+            let strategy = boxed(strategy::Enumerate::private_first());
+            vec![Phase {
+                name: "enumerate",
+                strategy,
+                budget: ending(),
+                helpers: Helpers::Nobody,
+                preemptions: None,
+            }]
+        }
+        Strategy::Replay(schedule) => {
+            let strategy = boxed(strategy::Replay::new(schedule.clone()));
+            vec![Phase {
+                name: "replay",
+                strategy,
+                budget: ending(),
+                helpers: Helpers::Nobody,
+                preemptions: None,
+            }]
+        }
+    }
+}
+
+/// Looks at the time seldom enough not to cost anything, and often enough to be right within a
+/// few milliseconds.
+pub(crate) struct Clock {
+    every: u32,
+    left: u32,
+    last: Instant,
+}
+
+impl Clock {
+    pub(crate) fn new() -> Self {
+        Clock {
+            every: 1,
+            left: 1,
+            last: Instant::now(),
+        }
+    }
+
+    pub(crate) fn is_past(&mut self, until: Option<Instant>) -> bool {
+        let Some(until) = until else { return false };
+        self.left -= 1;
+        if self.left > 0 {
+            return false;
+        }
+        let now = Instant::now();
+        let took = now - self.last;
+        self.last = now;
+        if took < Duration::from_millis(1) {
+            self.every = (self.every * 2).min(1 << 16);
+        } else if took > Duration::from_millis(4) {
+            self.every = (self.every / 2).max(1);
+        }
+        self.left = self.every;
+        now >= until
+    }
+}

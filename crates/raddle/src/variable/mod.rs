@@ -1,0 +1,66 @@
+//! What the program's source calls a value: the variable, field or static that it was made for.
+//!
+//! The place where a value was made is known to the column, so when a story is told the source is
+//! read and what stands around that place is looked at. If the source is not there, or has changed
+//! since the program was built, the value has a worse name or none, and nothing else happens.
+
+use std::collections::BTreeMap;
+use std::panic::Location;
+use std::path::{Path, PathBuf};
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+mod binding;
+mod tokens;
+
+/// File, line, column and kind of what was asked for before, with its name.
+type Known = BTreeMap<(&'static str, u32, u32, &'static str), Option<String>>;
+
+static KNOWN: Mutex<Known> = Mutex::new(Known::new());
+
+/// The name of a value of this kind that was made there, if the source has one.
+pub(crate) fn name(kind: &'static str, place: &'static Location<'static>) -> Option<String> {
+    let key = (place.file(), place.line(), place.column(), kind);
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    known
+        .entry(key)
+        .or_insert_with(|| look(kind, place))
+        .clone()
+}
+
+fn look(kind: &str, place: &Location<'_>) -> Option<String> {
+    // The compiler was started in the root of the workspace.
+    static FOLDERS: LazyLock<Vec<PathBuf>> = LazyLock::new(folders);
+    FOLDERS.iter().find_map(|folder| {
+        let source = std::fs::read_to_string(folder.join(place.file())).ok()?;
+        let tokens = tokens::of(&source);
+        binding::name(&tokens, (place.line(), place.column()), kind)
+    })
+}
+
+/// Where the names of files may start: at the workspace, or at the package.
+fn folders() -> Vec<PathBuf> {
+    let package = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+    let Some(start) = package.or_else(|| std::env::current_dir().ok()) else {
+        return Vec::new();
+    };
+    let mut folders = Vec::new();
+    for folder in start.ancestors() {
+        match std::fs::read_to_string(folder.join("Cargo.toml")) {
+            Ok(manifest) if is_workspace(&manifest) => {
+                folders.insert(0, folder.to_owned());
+                break;
+            }
+            Ok(_) if folders.is_empty() => folders.push(folder.to_owned()),
+            _ => {}
+        }
+    }
+    if folders.is_empty() {
+        folders.push(Path::new("").to_owned());
+    }
+    folders
+}
+
+fn is_workspace(manifest: &str) -> bool {
+    let mut lines = manifest.lines().map(str::trim);
+    lines.any(|line| line.starts_with("[workspace]") || line.starts_with("[workspace."))
+}

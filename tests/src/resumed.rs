@@ -1,0 +1,58 @@
+//! Searches that are interrupted all the time.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use raddle::{Checker, Level, Strategy};
+
+use crate::compare::Classes;
+
+/// A file that is gone afterwards.
+pub struct Scratch(pub PathBuf);
+
+impl Scratch {
+    /// A file in the folder for temporary ones that nobody else has.
+    pub fn new(name: &str) -> Self {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let (process, number) = (std::process::id(), NUMBER.fetch_add(1, Relaxed));
+        let name = format!("raddle-{name}-{process}-{number}");
+        Scratch(std::env::temp_dir().join(name))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // It may never have been there.
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+/// Every class of a program, by a search that is saved and started anew after so many executions.
+/// Panics if a class is found twice, or if the counts are not those of one search.
+pub fn in_pieces(checker: &Checker, executions: u64, program: impl Fn() + Send + Sync) -> Classes {
+    let file = Scratch::new("pieces");
+    let mut classes = Classes::new();
+    loop {
+        let checker = checker
+            .clone()
+            .strategy(Strategy::Exhaustive)
+            .keep_going(true)
+            .shorten(false)
+            .lock_order(Level::Allow)
+            .checkpoint(&file.0)
+            .checkpoint_every_executions(u64::MAX)
+            .resume(true)
+            .max_executions(executions);
+        let report = raddle::__private::run_observed(checker, &program, &mut |execution| {
+            assert!(classes.insert(execution.class()), "a class was run twice");
+        });
+        assert_eq!(report.executions, classes.len() as u64, "{report}");
+        assert_eq!(report.classes(), report.executions, "{report}");
+        assert_eq!(report.resume.is_some(), file.0.exists(), "{report}");
+        if report.exhausted {
+            assert!(!file.0.exists(), "what has come to its end is not kept");
+            return classes;
+        }
+        assert!(report.resume.is_some(), "{report}");
+    }
+}

@@ -1,0 +1,181 @@
+//! What a check does that decides by itself, and what it says of that.
+
+use std::process::Command;
+use std::time::Duration;
+
+use raddle::{Checker, Guarantee, Strategy};
+use raddle_tests::programs::{mutex_counter, racy_counter};
+use raddle_tests::published::PROGRAMS;
+
+fn published(name: &str) -> (u64, fn()) {
+    let mut programs = PROGRAMS.into_iter();
+    let (_, classes, program) = programs.find(|it| it.0 == name).unwrap();
+    (classes, program)
+}
+
+/// Time plays no part.
+fn auto(executions: u64) -> Checker {
+    Checker::new()
+        .max_executions(executions)
+        .max_time(Duration::from_secs(3_600))
+        .keep_going(true)
+        .shorten(false)
+}
+
+#[test]
+fn a_small_program_pays_for_nothing() {
+    let report = auto(100_000).run(|| mutex_counter(3, 2));
+    assert_eq!(report.guarantee(), Guarantee::Exhaustive);
+    assert_eq!((report.executions, report.classes()), (90, 90));
+    assert_eq!(report.estimate(), None);
+    assert_eq!(report.unseen(), None);
+}
+
+#[test]
+fn what_fits_is_run_each_class_once() {
+    let (classes, program) = published("RW-monitorSU");
+    let report = auto(100_000).run(program);
+    assert_eq!(report.guarantee(), Guarantee::Exhaustive);
+    assert_eq!((report.executions, report.classes()), (classes, classes));
+    let estimate = report.estimate().expect("it took more than a thousand");
+    assert!(estimate.low <= classes && classes <= estimate.high);
+    assert_eq!(report.unseen(), None, "nothing was left to chance");
+}
+
+#[test]
+fn what_does_not_fit_is_sampled_and_then_run_up_to_some_preemptions() {
+    // 4 threads that each take the lock 4 times: 16! / 4!^4 orders.
+    let report = auto(20_000).run(|| mutex_counter(4, 4));
+    let estimate = report.estimate().unwrap();
+    assert!(
+        estimate.low <= 63_063_000 && 63_063_000 <= estimate.high,
+        "{estimate:?}"
+    );
+    // To run the threads one after the other takes no preemption: 4! orders.
+    let Guarantee::Bounded { preemptions } = report.guarantee() else {
+        panic!("{report}");
+    };
+    let bounded = Checker::new()
+        .strategy(Strategy::Exhaustive)
+        .preemptions(preemptions)
+        .run(|| mutex_counter(4, 4));
+    assert!(report.classes() >= bounded.classes() && bounded.classes() >= 24);
+    let unseen = report.unseen().unwrap();
+    assert!(unseen.share > 0.9, "almost every order is new: {unseen:?}");
+    assert!(report.executions <= 20_000);
+}
+
+#[test]
+fn the_same_seed_finds_the_same() {
+    let of = |seed| {
+        let report = auto(5_000).seed(seed).run(|| _ = racy_counter(3, 3));
+        (
+            report.executions,
+            report.classes(),
+            report.guarantee(),
+            report.estimate(),
+        )
+    };
+    assert_eq!(of(3), of(3));
+}
+
+#[test]
+fn an_enormous_program_is_given_up_soon() {
+    // Each of 8 threads takes 12 locks: (8!)^12 orders, and more.
+    let report = auto(4_000).run(|| {
+        let locks: Vec<_> = (0..12).map(|_| raddle::sync::Mutex::new(0)).collect();
+        raddle_tests::programs::run_threads(8, move |_| {
+            for lock in &locks {
+                *lock.lock().unwrap() += 1;
+            }
+        });
+    });
+    assert_ne!(report.guarantee(), Guarantee::Exhaustive);
+    assert!(report.estimate().unwrap().low > 1_000_000);
+    assert!(report.executions <= 4_000);
+}
+
+#[test]
+fn with_a_bound_of_the_users_own_no_other_is_looked_for() {
+    let report = auto(3_000).preemptions(6).run(|| mutex_counter(4, 4));
+    assert_eq!(report.guarantee(), Guarantee::Sampled);
+    assert!(report.unseen().is_some());
+    let report = auto(20_000).preemptions(0).run(|| mutex_counter(4, 4));
+    assert_eq!(report.guarantee(), Guarantee::Bounded { preemptions: 0 });
+}
+
+#[test]
+fn a_sampled_check_says_how_much_it_has_not_seen() {
+    let random = |executions| {
+        Checker::new()
+            .strategy(Strategy::Random)
+            .max_executions(executions)
+            .run(|| _ = raddle::choose(0..2))
+    };
+    let few = random(1);
+    assert_eq!(
+        few.unseen().map(|it| (it.share, it.at_most)),
+        Some((1.0, 1.0))
+    );
+    // Both were drawn many times: nothing was seen once or twice, and the rule of three is left.
+    let many = random(1_000);
+    assert_eq!(
+        many.unseen().map(|it| (it.share, it.at_most)),
+        Some((0.0, 0.003))
+    );
+    let text = many.to_string();
+    let (said, _how) = text.split_once(" (random, ").unwrap();
+    assert_eq!(
+        said,
+        "not every behaviour was run: 2 classes in 1000 runs; less than 0.30 % of random runs are new"
+    );
+}
+
+const IS_CHILD: &str = "RADDLE_TESTS_CHILD";
+
+#[test]
+#[ignore = "run by the test of progress"]
+fn takes_some_time() {
+    if std::env::var_os(IS_CHILD).is_some() {
+        let (_, program) = published("RW-monitorSC");
+        Checker::new()
+            .strategy(Strategy::Exhaustive)
+            .max_time(Duration::from_millis(1_500))
+            .run(move || {
+                program();
+                std::thread::sleep(Duration::from_millis(1));
+            });
+    }
+}
+
+#[test]
+fn a_log_says_how_far_a_check_is() {
+    let child = |log: Option<&str>| {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["takes_some_time", "--exact", "--ignored"]);
+        command.env(IS_CHILD, "1").env_remove("RADDLE_LOG");
+        command.envs(log.map(|log| ("RADDLE_LOG", log)));
+        let output = command.output().unwrap();
+        let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+        (
+            text(&output.stderr),
+            text(&output.stdout),
+            output.status.success(),
+        )
+    };
+    let (said, _, passed) = child(Some("progress"));
+    assert!(passed);
+    let line = said.lines().next().expect("it took more than a second");
+    assert!(line.starts_with("raddle: takes_some_time: "), "{line}");
+    assert!(
+        line.contains(" of about ") && line.contains(" a second, "),
+        "{line}"
+    );
+    for quiet in [None, Some("off")] {
+        assert_eq!(child(quiet).0, "", "no terminal, and nobody asked");
+    }
+    let (_, told, passed) = child(Some("progres"));
+    assert!(!passed);
+    let problem = "RADDLE_LOG: `progres` is nothing to log; there are: progress, off";
+    assert!(told.contains(problem), "{told}");
+}

@@ -1,0 +1,353 @@
+//! Loops that wait for another thread: they are found to be that, so that the search ends and no
+//! class is counted for having looked in vain. All is compared with every schedule.
+
+use std::fmt::Debug;
+use std::time::Duration;
+
+use raddle::sync::atomic::{
+    AtomicBool, AtomicU32,
+    Ordering::{Acquire, Relaxed, Release, SeqCst},
+};
+use raddle::sync::{Arc, Mutex, RwLock, Semaphore, mpsc};
+use raddle::{Checker, Strategy, hint, thread};
+use raddle_tests::compare::{Behaviour, behaviour};
+use raddle_tests::programs::run_threads;
+
+fn explored<T: Ord + Debug + Send>(program: impl Fn() -> T + Send + Sync) -> Behaviour<T> {
+    let seen = behaviour(&Checker::new(), program);
+    assert_eq!(seen.kinds(), []);
+    seen
+}
+
+/// Threads that are inside one after the other, by a lock of any kind: nobody sees another one
+/// there, and they come in every order.
+fn one_at_a_time<L: Default + Send + Sync + 'static>(
+    threads: usize,
+    enter: fn(&L),
+    leave: fn(&L),
+) -> u64 {
+    let seen = explored(|| {
+        let shared = Arc::new((L::default(), AtomicU32::new(0)));
+        let lock = Arc::clone(&shared);
+        run_threads(threads, move |_| {
+            enter(&lock.0);
+            let inside = lock.1.load(Relaxed);
+            lock.1.store(inside + 1, Relaxed);
+            leave(&lock.0);
+        });
+        shared.1.load(Relaxed)
+    });
+    assert_eq!(seen.outcomes, [threads as u32].into());
+    seen.classes
+}
+
+#[test]
+fn a_flag_is_waited_for() {
+    fn wait(between: fn()) -> u64 {
+        let seen = explored(move || {
+            let shared = Arc::new((AtomicBool::new(false), AtomicU32::new(0)));
+            let other = Arc::clone(&shared);
+            let setter = thread::spawn(move || {
+                other.1.store(7, Relaxed);
+                other.0.store(true, Release);
+            });
+            while !shared.0.load(Acquire) {
+                between();
+            }
+            let value = shared.1.load(Relaxed);
+            setter.join().unwrap();
+            value
+        });
+        assert_eq!(seen.outcomes, [7].into());
+        seen.classes
+    }
+    let betweens: [fn(); 4] = [
+        || {},
+        thread::yield_now,
+        hint::spin_loop,
+        || thread::sleep(Duration::from_millis(1)),
+    ];
+    assert_eq!(betweens.map(wait), [1; 4]);
+}
+
+#[test]
+fn test_and_set_locks_are_taken_in_every_order() {
+    let unlock = |taken: &AtomicBool| taken.store(false, Release);
+    let swap = |taken: &AtomicBool| while taken.swap(true, Acquire) {};
+    let swap_and_spin = |taken: &AtomicBool| {
+        while taken.swap(true, Acquire) {
+            hint::spin_loop();
+        }
+    };
+    let exchange = |taken: &AtomicBool| {
+        while taken
+            .compare_exchange(false, true, Acquire, Relaxed)
+            .is_err()
+        {}
+    };
+    // Looks until there is something to take.
+    let look_first = |taken: &AtomicBool| {
+        while taken.swap(true, Acquire) {
+            while taken.load(Relaxed) {
+                thread::yield_now();
+            }
+        }
+    };
+    for lock in [swap, swap_and_spin, exchange] {
+        assert_eq!(one_at_a_time(2, lock, unlock), 2);
+        assert_eq!(one_at_a_time(3, lock, unlock), 6);
+    }
+    // Looking once in vain leads to another loop.
+    let _ = one_at_a_time(2, look_first, unlock);
+}
+
+#[test]
+fn a_weak_compare_exchange_fails_once_more_at_most() {
+    let lock = |taken: &AtomicBool| {
+        while taken
+            .compare_exchange_weak(false, true, Acquire, Relaxed)
+            .is_err()
+        {}
+    };
+    let unlock = |taken: &AtomicBool| taken.store(false, Release);
+    // In each of two orders, the first fails spuriously or not; the second never, or when it finds
+    // the lock as it was made, or when it finds it given back.
+    assert_eq!(one_at_a_time(2, lock, unlock), 2 * 2 * 3);
+}
+
+#[derive(Default)]
+struct Tickets {
+    next: AtomicU32,
+    served: AtomicU32,
+}
+
+#[test]
+fn a_ticket_lock_serves_in_the_order_of_tickets() {
+    let lock = |tickets: &Tickets| {
+        let mine = tickets.next.fetch_add(1, Relaxed);
+        while tickets.served.load(Acquire) != mine {
+            hint::spin_loop();
+        }
+    };
+    let unlock = |tickets: &Tickets| {
+        let served = tickets.served.load(Relaxed);
+        tickets.served.store(served + 1, Release);
+    };
+    assert_eq!(one_at_a_time(2, lock, unlock), 2);
+    assert_eq!(one_at_a_time(3, lock, unlock), 6);
+}
+
+#[test]
+fn a_reader_of_a_sequence_lock_tries_again_until_nothing_changes() {
+    let seen = explored(|| {
+        let shared = Arc::new([const { AtomicU32::new(0) }; 3]);
+        let other = Arc::clone(&shared);
+        let writer = thread::spawn(move || {
+            let [sequence, first, second] = &*other;
+            sequence.store(1, SeqCst);
+            first.store(7, SeqCst);
+            second.store(7, SeqCst);
+            sequence.store(2, SeqCst);
+        });
+        let [sequence, first, second] = &*shared;
+        let read = loop {
+            let before = sequence.load(SeqCst);
+            if before % 2 == 1 {
+                continue;
+            }
+            let read = (first.load(SeqCst), second.load(SeqCst));
+            if sequence.load(SeqCst) == before {
+                break read;
+            }
+        };
+        writer.join().unwrap();
+        read
+    });
+    assert_eq!(seen.outcomes, [(0, 0), (7, 7)].into());
+}
+
+#[test]
+fn two_flags_are_waited_for_at_once() {
+    let seen = explored(|| {
+        let flags = Arc::new([const { AtomicBool::new(false) }; 2]);
+        let other = Arc::clone(&flags);
+        let setters = [0, 1].map(|index| {
+            let other = Arc::clone(&other);
+            thread::spawn(move || other[index].store(true, SeqCst))
+        });
+        while !(flags[0].load(SeqCst) && flags[1].load(SeqCst)) {}
+        setters
+            .into_iter()
+            .for_each(|setter| setter.join().unwrap());
+    });
+    assert_eq!(seen.classes, 1);
+}
+
+#[test]
+fn a_bounded_loop_comes_to_its_end() {
+    let seen = explored(|| {
+        let flag = Arc::new(AtomicBool::new(false));
+        let other = Arc::clone(&flag);
+        let setter = thread::spawn(move || other.store(true, SeqCst));
+        let looks = (0..3).position(|_| flag.load(SeqCst));
+        setter.join().unwrap();
+        looks
+    });
+    assert_eq!(seen.outcomes, [Some(0), Some(1), Some(2), None].into());
+    assert_eq!(seen.classes, 4);
+}
+
+#[test]
+fn a_bounded_loop_parks_in_the_end() {
+    let program = || {
+        let flag = Arc::new(AtomicBool::new(false));
+        let (other, main) = (Arc::clone(&flag), thread::current());
+        let setter = thread::spawn(move || {
+            other.store(true, SeqCst);
+            main.unpark();
+        });
+        let mut parked = false;
+        let mut looks = 0;
+        while !flag.load(SeqCst) {
+            if looks < 2 {
+                looks += 1;
+                hint::spin_loop();
+            } else {
+                parked = true;
+                thread::park();
+            }
+        }
+        setter.join().unwrap();
+        (looks, parked)
+    };
+    let checker = Checker::new().spurious_wakeups(false);
+    let seen = behaviour(&checker, program);
+    assert_eq!(seen.kinds(), []);
+    let expected = [(0, false), (1, false), (2, false), (2, true)];
+    assert_eq!(seen.outcomes, expected.into());
+    assert_eq!(seen.classes, 4);
+}
+
+#[test]
+fn locks_are_tried_until_they_are_free() {
+    fn inside<L>(seen: &AtomicU32, lock: L) {
+        let inside = seen.load(Relaxed);
+        seen.store(inside + 1, Relaxed);
+        drop(lock);
+    }
+    fn tried<L: Send + Sync + 'static>(make: fn() -> L, enter: fn(&L, &AtomicU32) -> bool) -> u64 {
+        let seen = explored(move || {
+            let shared = Arc::new((make(), AtomicU32::new(0)));
+            let other = Arc::clone(&shared);
+            run_threads(2, move |_| while !enter(&other.0, &other.1) {});
+            shared.1.load(Relaxed)
+        });
+        assert_eq!(seen.outcomes, [2].into());
+        seen.classes
+    }
+    let mutex = tried(
+        || Mutex::new(()),
+        |lock, seen| lock.try_lock().map(|lock| inside(seen, lock)).is_ok(),
+    );
+    let rwlock = tried(
+        || RwLock::new(()),
+        |lock, seen| lock.try_write().map(|lock| inside(seen, lock)).is_ok(),
+    );
+    let semaphore = tried(
+        || Semaphore::new(1),
+        |lock, seen| {
+            let taken = lock.try_acquire();
+            if taken {
+                inside(seen, ());
+                lock.release();
+            }
+            taken
+        },
+    );
+    // In both orders, the second may try in vain once before it is found to be in a loop.
+    for classes in [mutex, rwlock, semaphore] {
+        assert!((2..=4).contains(&classes), "{classes}");
+    }
+}
+
+#[test]
+fn the_end_of_a_thread_is_waited_for() {
+    let seen = explored(|| {
+        let value = Arc::new(AtomicU32::new(0));
+        let other = Arc::clone(&value);
+        let thread = thread::spawn(move || other.store(1, Relaxed));
+        while !thread.is_finished() {
+            thread::yield_now();
+        }
+        value.load(Relaxed)
+    });
+    assert_eq!(seen.outcomes, [1].into());
+    // It may ask in vain once before it is found to be in a loop.
+    assert!((1..=2).contains(&seen.classes), "{}", seen.classes);
+}
+
+#[test]
+fn a_message_is_tried_for_until_it_comes() {
+    fn tried(channel: fn() -> (Sending, mpsc::Receiver<u32>)) -> u64 {
+        let seen = explored(move || {
+            let (send, receiver) = channel();
+            let sender = thread::spawn(move || send(5));
+            let received = loop {
+                if let Ok(received) = receiver.try_recv() {
+                    break received;
+                }
+            };
+            sender.join().unwrap();
+            received
+        });
+        assert_eq!(seen.outcomes, [5].into());
+        seen.classes
+    }
+    type Sending = Box<dyn FnOnce(u32) + Send>;
+    let unbounded = || -> (Sending, _) {
+        let (sender, receiver) = mpsc::channel();
+        (Box::new(move |value| sender.send(value).unwrap()), receiver)
+    };
+    let bounded = || -> (Sending, _) {
+        let (sender, receiver) = mpsc::sync_channel(1);
+        (Box::new(move |value| sender.send(value).unwrap()), receiver)
+    };
+    for channel in [unbounded, bounded] {
+        tried(channel);
+    }
+}
+
+#[test]
+fn waits_that_time_out_are_waits_too() {
+    let program = || {
+        let flag = Arc::new(AtomicBool::new(false));
+        let (other, main) = (Arc::clone(&flag), thread::current());
+        let setter = thread::spawn(move || {
+            other.store(true, SeqCst);
+            main.unpark();
+        });
+        while !flag.load(SeqCst) {
+            thread::park_timeout(Duration::from_millis(1));
+        }
+        setter.join().unwrap();
+    };
+    let seen = behaviour(&Checker::new().spurious_wakeups(false), program);
+    assert_eq!(seen.kinds(), []);
+}
+
+#[test]
+fn sampling_waits_instead_of_looking() {
+    let report = Checker::new()
+        .strategy(Strategy::Random)
+        .max_executions(1_000)
+        .max_events(100)
+        .run(|| {
+            let flag = Arc::new(AtomicBool::new(false));
+            let other = Arc::clone(&flag);
+            let setter = thread::spawn(move || other.store(true, SeqCst));
+            while !flag.load(SeqCst) {}
+            setter.join().unwrap();
+        });
+    report.assert_ok();
+    assert_eq!(report.executions, 1_000);
+}

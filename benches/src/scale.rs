@@ -86,7 +86,7 @@ pub(crate) fn random() {
 
 /// Prints the cost of an event of the exhaustive search.
 pub(crate) fn exhaustive() {
-    let sizes = sizes(&[2, 4, 8], &[10, 30, 100, 300, 1_000]);
+    let sizes = sizes(&[1, 2, 4, 8], &[10, 30, 100, 300, 1_000]);
     let batch = |size: Size| -> Batch<'static> {
         Box::new(move |events| {
             let mut done = 0;
@@ -94,10 +94,15 @@ pub(crate) fn exhaustive() {
                 let check = Checker::new()
                     .strategy(Strategy::Exhaustive)
                     .max_executions(SEARCHED_EXECUTIONS)
-                    .max_events(size.events);
-                let report = check.run(|| size.run());
+                    .max_events(size.events + 1);
+                // Small programs have few classes: with a choice before it, a search has enough of
+                // them that starting it costs nothing.
+                let report = check.run(|| {
+                    raddle::choose(0..SEARCHED_EXECUTIONS);
+                    size.run();
+                });
                 report.assert_ok();
-                done += report.executions * size.events as u64;
+                done += report.executions * (size.events as u64 + 1);
             }
             done
         })
@@ -128,6 +133,17 @@ fn print(name: &str, sizes: &[Size], batch: impl Fn(Size) -> Batch<'static>) {
         .map(|(_, &cost)| cost)
         .collect();
     println!("{name} spread={:.1}", spread(&busy));
+    // The longer of two executions with the same threads should cost more by its length alone.
+    for same in sizes.chunk_by(|one, other| one.threads == other.threads) {
+        let threads = same[0].threads;
+        let of_these = sizes
+            .iter()
+            .zip(&costs)
+            .filter(|(size, _)| size.threads == threads);
+        let busy = of_these.filter(|(size, _)| size.is_busy());
+        let costs: Vec<f64> = busy.map(|(_, &cost)| cost).collect();
+        println!("{name} threads={threads} spread={:.1}", spread(&costs));
+    }
 }
 
 #[cfg(test)]

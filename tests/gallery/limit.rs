@@ -1,12 +1,6 @@
-use raddle::sync::atomic::{AtomicBool, Ordering::SeqCst};
-use raddle::thread;
+use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};
 
-pub fn waits_in_a_loop() {
-    let ready = AtomicBool::new(false);
-    thread::scope(|scope| {
-        scope.spawn(|| ready.store(true, SeqCst));
-        while !ready.load(SeqCst) {
-            thread::yield_now();
-        }
-    });
+pub fn counts_in_a_loop() {
+    let rounds = AtomicU32::new(0);
+    while rounds.fetch_add(1, SeqCst) < 1_000_000 {}
 }

@@ -47,7 +47,7 @@ fn costs_under(
     memory: Memory,
     max_schedules: u64,
     program: impl Fn() + Send + Sync,
-    counts: impl Fn(&Execution) -> bool,
+    counts: impl Fn(&Execution) -> bool + Sync,
 ) -> Option<Costs> {
     let mut costs = HashMap::new();
     let checker = checker

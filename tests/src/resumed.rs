@@ -1,9 +1,12 @@
 //! Searches that are interrupted all the time.
 
+use std::cell::RefCell;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use raddle::{Checker, Level, Strategy};
+use raddle_engine::SiteId;
+use raddle_engine::frontier::Item;
 
 use crate::compare::Classes;
 
@@ -54,5 +57,22 @@ pub fn in_pieces(checker: &Checker, executions: u64, program: impl Fn() + Send +
             return classes;
         }
         assert!(report.resume.is_some(), "{report}");
+        read_and_write(&std::fs::read_to_string(&file.0).unwrap());
+    }
+}
+
+/// Panics unless items that are read and written again are the same.
+fn read_and_write(text: &str) {
+    let items: Vec<&str> = text.split_inclusive("\nend\n").collect();
+    let (_checksum, items) = items.split_last().expect("there is a last line");
+    for item in items {
+        let text = &item[item.find("item ").expect("an item")..];
+        let places = RefCell::new(Vec::new());
+        let item = Item::read(&mut text.lines(), |place| {
+            places.borrow_mut().push(place.to_owned());
+            SiteId::new(places.borrow().len() - 1)
+        });
+        let place = |site: SiteId| places.borrow().get(site.index()).cloned();
+        assert_eq!(item.expect("an item").to_text(place), text);
     }
 }

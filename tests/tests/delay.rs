@@ -79,7 +79,7 @@ fn is_unlock(operation: &Operation) -> bool {
 fn run(
     strategy: Strategy,
     program: &(impl Fn() + Send + Sync),
-    mut see: impl FnMut(&Execution),
+    mut see: impl FnMut(&Execution) + Send,
 ) -> Report {
     let checker = Checker::new()
         .strategy(strategy)

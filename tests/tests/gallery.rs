@@ -16,7 +16,7 @@ macro_rules! programs {
     )*};
 }
 programs! {
-    panic poison deadlock lost_wakeup thread_outlives limit stack nondeterminism schedule hang
+    panic poison deadlock livelock lost_wakeup thread_outlives limit stack nondeterminism schedule hang
     lock_order leak weak_memory
 }
 
@@ -35,9 +35,10 @@ fn shown(name: &str) -> String {
         "panic" => failure(run(panic::lost_update)),
         "poison" => failure(run(poison::poisoned)),
         "deadlock" => failure(run(deadlock::dinner)),
+        "livelock" => failure(run(livelock::after_you)),
         "lost_wakeup" => failure(run(lost_wakeup::ready)),
         "thread_outlives" => failure(run(thread_outlives::forgotten)),
-        "limit" => failure(checker().max_events(12).run(limit::waits_in_a_loop)),
+        "limit" => failure(checker().max_events(12).run(limit::counts_in_a_loop)),
         "stack" => failure(run(stack::recursion)),
         "nondeterminism" => failure(run(nondeterminism::only_the_first_time)),
         "schedule" => {

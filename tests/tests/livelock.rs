@@ -3,8 +3,10 @@
 //!
 //! The programs stand at the top, so that their line numbers stay what the messages say.
 
+use std::time::Duration;
+
 use raddle::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
-use raddle::sync::{Arc, Mutex};
+use raddle::sync::{Arc, Condvar, Mutex};
 use raddle::{Checker, FailureKind, Strategy, label, thread};
 
 fn named(name: &str, body: impl FnOnce() + Send + 'static) -> thread::JoinHandle<()> {
@@ -83,6 +85,15 @@ fn one_of_two_flags() {
     while flags[0].load(SeqCst) == 0 || flags[1].load(SeqCst) == 0 {}
 }
 
+/// Waits with a timeout, again and again.
+fn times_out_without_end() {
+    let (lock, condvar) = (Mutex::new(false), Condvar::new());
+    let mut ready = lock.lock().unwrap();
+    while !*ready {
+        ready = condvar.wait_timeout(ready, Duration::ZERO).unwrap().0;
+    }
+}
+
 /// What every strategy says of the program.
 fn message(program: fn()) -> String {
     let exhaustive = Checker::new().strategy(Strategy::Exhaustive);
@@ -107,8 +118,8 @@ fn a_forgotten_flag() {
     assert_eq!(
         message(forgotten_flag),
         format!(
-            "waiter does without end: load ready = false at :19, which nobody has changed\n\
-             main waits at :20 for waiter to end\n\
+            "waiter does without end: load ready = false at :21, which nobody has changed\n\
+             main waits at :22 for waiter to end\n\
              {HELP}"
         )
     );
@@ -119,9 +130,9 @@ fn each_waits_for_the_other() {
     assert_eq!(
         message(after_you),
         format!(
-            "left does without end: load right gone = false at :30, which nobody has changed\n\
-             right does without end: load left gone = false at :36, which nobody has changed\n\
-             main waits at :41 for left to end\n\
+            "left does without end: load right gone = false at :32, which nobody has changed\n\
+             right does without end: load left gone = false at :38, which nobody has changed\n\
+             main waits at :43 for left to end\n\
              {HELP}"
         )
     );
@@ -132,9 +143,9 @@ fn a_lock_that_is_not_given_back() {
     assert_eq!(
         message(never_given_back),
         format!(
-            "two does without end: swap taken: true to true at :49, since one did: \
-             swap taken: false to true at :49\n\
-             main waits at :53 for two to end\n\
+            "two does without end: swap taken: true to true at :51, since one did: \
+             swap taken: false to true at :51\n\
+             main waits at :55 for two to end\n\
              {HELP}"
         )
     );
@@ -145,8 +156,8 @@ fn a_spinner_that_holds_what_the_other_needs() {
     assert_eq!(
         message(spins_under_a_lock),
         format!(
-            "main does without end: load AtomicBool = false at :65, which nobody has changed\n\
-             setter waits at :61 for Mutex, held by main\n\
+            "main does without end: load AtomicBool = false at :67, which nobody has changed\n\
+             setter waits at :63 for Mutex, held by main\n\
              {HELP}"
         )
     );
@@ -157,7 +168,7 @@ fn a_lock_of_its_own() {
     assert_eq!(
         message(tries_for_its_own_lock),
         format!(
-            "main does without end: try-lock Mutex fails at :74, since it did: lock Mutex at :73\n\
+            "main does without end: try-lock Mutex fails at :76, since it did: lock Mutex at :75\n\
              {HELP}"
         )
     );
@@ -169,8 +180,19 @@ fn two_flags() {
         message(one_of_two_flags),
         format!(
             "main does without end:\n  \
-             load AtomicU32#1 = 7 at :83, since setter did: store 7 to AtomicU32#1 at :81\n  \
-             load AtomicU32#2 = 0 at :83, which nobody has changed\n\
+             load AtomicU32#1 = 7 at :85, since setter did: store 7 to AtomicU32#1 at :83\n  \
+             load AtomicU32#2 = 0 at :85, which nobody has changed\n\
+             {HELP}"
+        )
+    );
+}
+
+#[test]
+fn a_wait_that_times_out_again_and_again() {
+    assert_eq!(
+        message(times_out_without_end),
+        format!(
+            "main does without end: wake Condvar (timed out) at :93\n\
              {HELP}"
         )
     );

@@ -223,27 +223,23 @@ fn a_wait_with_a_timeout_that_nobody_notifies_ends() {
 
 /// Runs a thread that spins until another has stored.
 fn spin(between: fn()) {
-    let outcomes = StdMutex::new(BTreeSet::new());
-    let report = Checker::new()
-        .strategy(Strategy::Random)
-        .max_executions(1000)
-        .max_time(Duration::from_secs(60))
-        .run(|| {
-            let shared = Arc::new((AtomicBool::new(false), AtomicU32::new(0)));
-            let other = Arc::clone(&shared);
-            let thread = thread::spawn(move || {
-                other.1.store(7, SeqCst);
-                other.0.store(true, SeqCst);
-            });
-            while !shared.0.load(SeqCst) {
-                between();
-            }
-            outcomes.lock().unwrap().insert(shared.1.load(SeqCst));
-            thread.join().unwrap();
+    let program = move || {
+        let shared = Arc::new((AtomicBool::new(false), AtomicU32::new(0)));
+        let other = Arc::clone(&shared);
+        let thread = thread::spawn(move || {
+            other.1.store(7, SeqCst);
+            other.0.store(true, SeqCst);
         });
-    report.assert_ok();
-    assert_eq!(report.executions, 1000);
-    assert_eq!(outcomes.into_inner().unwrap(), [7].into());
+        while !shared.0.load(SeqCst) {
+            between();
+        }
+        let seen = shared.1.load(SeqCst);
+        thread.join().unwrap();
+        seen
+    };
+    let (outcomes, kinds) = probe(Checker::new(), program, |_| false);
+    assert_eq!(outcomes, [7].into());
+    assert_eq!(kinds, []);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use raddle::sync::atomic::{
     AtomicBool, AtomicU32,
     Ordering::{Acquire, Relaxed, Release, SeqCst},
 };
-use raddle::sync::{Arc, Mutex, RwLock, Semaphore, mpsc};
+use raddle::sync::{Arc, Condvar, Mutex, RwLock, Semaphore, mpsc};
 use raddle::{Checker, Strategy, hint, thread};
 use raddle_tests::compare::{Behaviour, behaviour};
 use raddle_tests::programs::run_threads;
@@ -333,6 +333,43 @@ fn waits_that_time_out_are_waits_too() {
     };
     let seen = behaviour(&Checker::new().spurious_wakeups(false), program);
     assert_eq!(seen.kinds(), []);
+}
+
+#[test]
+fn what_a_lock_protects_is_part_of_the_state_of_who_waits() {
+    let seen = behaviour(&Checker::new().spurious_wakeups(false), || {
+        let (times, condvar) = (Mutex::new(0), Condvar::new());
+        let mut guard = times.lock().unwrap();
+        while *guard < 3 {
+            guard = condvar.wait_timeout(guard, Duration::ZERO).unwrap().0;
+            *guard += 1;
+        }
+        *guard
+    });
+    assert_eq!(seen.kinds(), []);
+    assert_eq!(seen.outcomes, [3].into());
+    assert_eq!(seen.classes, 1);
+}
+
+#[test]
+fn waits_that_time_out_let_others_have_the_lock() {
+    let seen = behaviour(&Checker::new().spurious_wakeups(false), || {
+        let shared = Arc::new((Mutex::new(0), Condvar::new()));
+        let other = Arc::clone(&shared);
+        let thread = thread::spawn(move || {
+            for _ in 0..2 {
+                *other.0.lock().unwrap() += 1;
+            }
+        });
+        let mut guard = shared.0.lock().unwrap();
+        while *guard < 2 {
+            guard = shared.1.wait_timeout(guard, Duration::ZERO).unwrap().0;
+        }
+        drop(guard);
+        thread.join().unwrap();
+    });
+    assert_eq!(seen.kinds(), []);
+    assert_eq!(seen.outcomes, [()].into());
 }
 
 #[test]

@@ -25,7 +25,7 @@ use crate::memory::{Location, Model, is_weak};
 use crate::object::{Call, Object};
 use crate::rng::mix;
 use crate::strategy::{Choice, Divergence, Exhaustive, Random, Strategy};
-use spin::Spinner;
+use spin::{Spinner, TimedWait};
 
 /// What the substrate must do now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -90,6 +90,7 @@ struct Thread {
     events: u32,
     /// From which of its events on it has done nothing but look.
     quiet_since: u32,
+    timed_wait: TimedWait,
     /// Names the thread whatever the schedule: depends on its place in the tree of creations.
     fingerprint: u64,
 }
@@ -219,6 +220,7 @@ impl State {
             joiner: None,
             events: 0,
             quiet_since: 0,
+            timed_wait: TimedWait::Outside,
             fingerprint,
         });
         self.enable(id);
@@ -673,6 +675,9 @@ impl World {
     /// Decides who goes on when no thread is running.
     pub fn advance(&mut self) -> Step {
         loop {
+            if self.state.enabled.is_empty() {
+                self.state.look_again();
+            }
             if self.state.enabled.is_empty() {
                 if self
                     .state

@@ -69,7 +69,8 @@ pub(crate) struct Part {
 
 /// A search that is being saved.
 pub(crate) struct Saving {
-    path: PathBuf,
+    /// Found out when it is needed; `None` if there is no such folder.
+    path: OnceLock<Option<PathBuf>>,
     check: Option<CheckName>,
     /// The same, if the file must say so.
     named: Option<CheckName>,
@@ -99,10 +100,15 @@ impl Saving {
         if !is_whole || checker.only_estimate || *every == Every::Time(Duration::ZERO) {
             return None;
         }
-        let beside = || saved::frontier(check?);
+        if path.is_none() && check.is_none() {
+            return None;
+        }
         // Whoever names a file knows what is in it.
         let named = check.filter(|_| path.is_none());
-        let path = path.clone().or_else(beside)?;
+        let path = match path {
+            Some(path) => OnceLock::from(Some(path.clone())),
+            None => OnceLock::new(),
+        };
         let next = match every {
             Every::Time(_) => WORTH_SAVING.as_millis() as u64,
             Every::Executions(executions) => *executions,
@@ -120,6 +126,11 @@ impl Saving {
             writing: Mutex::new(false),
             was_saved: AtomicBool::new(false),
         })
+    }
+
+    fn path(&self) -> Option<&Path> {
+        let beside = || saved::frontier(self.named.as_ref()?);
+        self.path.get_or_init(beside).as_deref()
     }
 
     /// Whether somebody wants the process to end.
@@ -183,14 +194,17 @@ impl Saving {
                 .collect(),
             items: parts.into_iter().flat_map(|part| part.items).collect(),
         };
-        match replace(&self.path, &saved.to_string()) {
+        let Some(path) = self.path() else {
+            return false;
+        };
+        match replace(path, &saved.to_string()) {
             Ok(()) => {
                 self.was_saved.store(true, Relaxed);
                 true
             }
             Err(error) => {
                 if !std::mem::replace(&mut failed, true) {
-                    let path = self.path.display();
+                    let path = path.display();
                     eprintln!("raddle: the search could not be saved as {path}: {error}");
                 }
                 false
@@ -208,7 +222,7 @@ impl Saving {
     pub(crate) fn forget(&self, resumed: bool) {
         if resumed || self.was_saved.load(Relaxed) {
             // If it stays, it is replaced by the next.
-            let _ = std::fs::remove_file(&self.path);
+            let _ = self.path().map(std::fs::remove_file);
         }
     }
 
@@ -242,7 +256,8 @@ impl Saving {
     /// If it is of another program or of other settings: it stays, for who goes back to them.
     #[track_caller]
     pub(crate) fn load(&mut self, places: &Places) -> Option<Resumed> {
-        let text = match std::fs::read_to_string(&self.path) {
+        let path = self.path()?;
+        let text = match std::fs::read_to_string(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
             text => text.map_err(|error| error.to_string()),
         };
@@ -254,7 +269,7 @@ impl Saving {
         let (saved, items) = match whole {
             Ok(whole) => whole,
             Err(problem) => {
-                self.set_aside(&problem);
+                set_aside(path, &problem);
                 return None;
             }
         };
@@ -262,7 +277,7 @@ impl Saving {
             panic!(
                 "raddle: the search saved in {} cannot be continued: {difference}; remove the file, \
                  or run without RADDLE_RESUME",
-                self.path.display()
+                path.display()
             );
         }
         self.before = saved.elapsed;
@@ -303,19 +318,21 @@ impl Saving {
         }
         None
     }
+}
 
-    #[cold]
-    fn set_aside(&self, problem: &str) {
-        let mut aside = self.path.clone().into_os_string();
-        aside.push(".unreadable");
-        let path = self.path.display();
-        eprintln!("raddle: what was saved in {path} cannot be used: {problem}");
-        if std::fs::rename(&self.path, &aside).is_ok() {
-            eprintln!(
-                "raddle: it is kept as {}; the search starts from the beginning",
-                Path::new(&aside).display()
-            );
-        }
+#[cold]
+fn set_aside(path: &Path, problem: &str) {
+    let mut aside = path.as_os_str().to_owned();
+    aside.push(".unreadable");
+    eprintln!(
+        "raddle: what was saved in {} cannot be used: {problem}",
+        path.display()
+    );
+    if std::fs::rename(path, &aside).is_ok() {
+        eprintln!(
+            "raddle: it is kept as {}; the search starts from the beginning",
+            Path::new(&aside).display()
+        );
     }
 }
 

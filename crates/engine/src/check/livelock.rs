@@ -4,6 +4,7 @@ use super::Finding;
 use super::deadlock;
 use crate::event::{Event, LocationId, ObjectId, Operation, SiteId, ThreadId};
 use crate::execution::{Execution, Spinning};
+use crate::object::{Call, condvar, mutex};
 
 /// A thread that goes round without end, and what it sees.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,6 +65,14 @@ fn is_look(event: &Event) -> bool {
             | Operation::Sleep { .. }
             | Operation::Fence { .. }
             | Operation::Chance { .. }
+    ) && !matches!(
+        event.operation,
+        // Of a wait that timed out, that it did is enough.
+        Operation::Call {
+            call: Call::Condvar(condvar::Call::Wait { .. })
+                | Call::Mutex(mutex::Call::Lock | mutex::Call::Unlock { .. }),
+            ..
+        }
     )
 }
 

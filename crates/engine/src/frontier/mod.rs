@@ -7,6 +7,7 @@
 //! threads, locations and objects are numbered within the item, places in the source are written out,
 //! and an object is described as it was before anybody used it. The book has a page on it.
 
+mod tables;
 pub(crate) mod words;
 
 use std::fmt;

@@ -9,6 +9,7 @@
 use super::{Ending, State, Step, World};
 use crate::event::{Event, Operation, Received, Reply, SiteId, ThreadId};
 use crate::execution::Spinning;
+use crate::object::{Call, condvar, mutex};
 use crate::strategy::Repeat;
 
 /// Events of an execution that is no short one any more.
@@ -38,6 +39,60 @@ impl Spinner {
             site: self.site,
         }
     }
+}
+
+/// How far a wait has come that may time out. Becoming a waiter, unlocking, waking up and locking
+/// again changes nothing if nobody else comes in between.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum TimedWait {
+    Outside,
+    Waits,
+    Unlocked,
+    TimedOut,
+}
+
+impl TimedWait {
+    /// What follows when the thread has done this; `None` if it is no part of such a wait.
+    fn after(self, operation: &Operation, reply: Reply) -> Option<Self> {
+        let Operation::Call { call, .. } = operation else {
+            return None;
+        };
+        match (self, call) {
+            (TimedWait::Outside, Call::Condvar(condvar::Call::Wait { .. })) => {
+                (!reply.to_answer()).then_some(TimedWait::Waits)
+            }
+            (TimedWait::Waits, Call::Mutex(mutex::Call::Unlock { poison: false })) => {
+                Some(TimedWait::Unlocked)
+            }
+            (TimedWait::Unlocked, Call::Condvar(condvar::Call::Wake { .. })) => {
+                reply.to_answer().then_some(TimedWait::TimedOut)
+            }
+            (TimedWait::TimedOut, Call::Mutex(mutex::Call::Lock)) => Some(TimedWait::Outside),
+            _ => None,
+        }
+    }
+}
+
+/// Whether the event is part of a wait that timed out.
+fn is_of_timed_wait(event: &Event) -> bool {
+    matches!(
+        event.operation,
+        Operation::Call {
+            call: Call::Condvar(_) | Call::Mutex(mutex::Call::Lock | mutex::Call::Unlock { .. }),
+            ..
+        }
+    )
+}
+
+/// Whether a thread becomes a waiter with the event.
+fn begins_wait(event: &Event) -> bool {
+    matches!(
+        event.operation,
+        Operation::Call {
+            call: Call::Condvar(condvar::Call::Wait { .. }),
+            ..
+        }
+    )
 }
 
 /// Whether the operation changed nothing that any thread could notice, its own included.
@@ -79,6 +134,11 @@ impl State {
             Operation::Receive { ports, .. } => {
                 self.can_receive(ports) == (event.reply != Reply::received(Received::Empty))
             }
+            // Who waits for the lock will have it the next time.
+            Operation::Call { object, .. } if is_of_timed_wait(event) => {
+                let mut waiting = self.calls[object.index()].waiting.iter();
+                waiting.all(|&thread| thread == event.id.thread)
+            }
             Operation::Call { object, call } => {
                 let mut object = self.execution.objects[object.index()].clone();
                 object.apply(call, event.id.thread, event.outcome) == event.reply
@@ -93,19 +153,22 @@ impl State {
     #[inline(never)]
     pub(super) fn note(&mut self, thread: ThreadId, outcome: u32) {
         let entry = &mut self.threads[thread.index()];
-        if !is_quiet(&entry.pending, outcome, entry.reply) {
+        let before = entry.timed_wait;
+        let after = before.after(&entry.pending, entry.reply);
+        entry.timed_wait = after.unwrap_or(TimedWait::Outside);
+        let is_quiet = is_quiet(&entry.pending, outcome, entry.reply);
+        if after.is_none() && !(is_quiet && before == TimedWait::Outside) {
             entry.quiet_since = entry.events;
         }
         if !self.spinners.is_empty() {
-            self.look_again(thread);
+            self.spinners.retain(|one| one.thread != thread);
+            self.look_again();
         }
     }
 
-    /// Who spins may go on, or not any more, now that `performed` has done something.
-    #[cold]
-    fn look_again(&mut self, performed: ThreadId) {
-        let mut spinners = std::mem::take(&mut self.spinners);
-        spinners.retain(|one| one.thread != performed);
+    /// Who spins may go on, or not any more.
+    pub(super) fn look_again(&mut self) {
+        let spinners = std::mem::take(&mut self.spinners);
         for one in &spinners {
             let repeats = || one.round.iter().all(|event| self.would_repeat(event));
             let enabled = !one.for_good && !repeats();
@@ -124,6 +187,24 @@ impl State {
             true => Ending::Livelock,
             false => Ending::Discarded,
         }
+    }
+
+    /// Whether nobody came in between when the thread waited in this round. As it has had the lock,
+    /// what the lock protects may have changed, which is looked at only when it begins to wait.
+    fn is_undisturbed(&self, round: &[Event], operation: &Operation) -> bool {
+        let waits: Vec<_> = round.iter().filter(|one| is_of_timed_wait(one)).collect();
+        let Some(first) = round.first().filter(|_| !waits.is_empty()) else {
+            return true;
+        };
+        let objects: Vec<_> = waits.iter().map(|one| one.operation.object()).collect();
+        let since = self.execution.events.iter().rev();
+        let mut others = since
+            .take_while(|event| event.id != first.id)
+            .filter(|event| event.id.thread != first.id.thread);
+        waits
+            .iter()
+            .all(|one| !begins_wait(one) || one.operation == *operation)
+            && others.all(|event| !objects.contains(&event.operation.object()))
     }
 
     /// What the thread has done from this event on.
@@ -174,6 +255,9 @@ impl World {
         since: u32,
     ) -> Step {
         let round = self.state.round(thread, since);
+        if !self.state.is_undisturbed(&round, &operation) {
+            return self.request(thread, operation, site);
+        }
         let repeats = round.iter().all(|event| self.state.would_repeat(event));
         let for_good = match self.strategy.as_dyn().repeats(&self.state, thread) {
             Repeat::Stop => true,

@@ -41,7 +41,7 @@ struct Look {
     operation: Operation,
     /// How many events the thread had.
     event: u32,
-    stack: Vec<u8>,
+    local: Vec<u8>,
 }
 
 /// The last looks of one thread.
@@ -70,24 +70,24 @@ impl Looks {
         (events, quiet_since): (u32, u32),
         site: SiteId,
         operation: &Operation,
-        stack: Stack,
+        local: Local,
     ) -> Option<u32> {
         if self.count > 0 && self.newest() < quiet_since {
             self.clear();
         }
-        if stack.length > MAX_BYTES {
+        if local.length() > MAX_BYTES {
             return None;
         }
         for look in &mut self.looks[..self.count] {
             if look.site == site
                 && look.event >= quiet_since
                 && look.operation == *operation
-                && stack.is(&look.stack)
+                && local.is(&look.local)
             {
                 return Some(std::mem::replace(&mut look.event, events));
             }
         }
-        self.remember(events, site, operation, stack);
+        self.remember(events, site, operation, local);
         None
     }
 
@@ -97,7 +97,7 @@ impl Looks {
     }
 
     #[inline]
-    fn remember(&mut self, event: u32, site: SiteId, operation: &Operation, stack: Stack) {
+    fn remember(&mut self, event: u32, site: SiteId, operation: &Operation, local: Local) {
         let place = match self.count {
             MAX_LOOKS => {
                 self.oldest = (self.oldest + 1) % MAX_LOOKS;
@@ -113,54 +113,94 @@ impl Looks {
                 site,
                 operation: *operation,
                 event,
-                stack: Vec::new(),
+                local: Vec::new(),
             });
         }
         let look = &mut self.looks[place];
         look.site = site;
         look.operation = *operation;
         look.event = event;
-        stack.copy_to(&mut look.stack);
+        local.copy_to(&mut look.local);
     }
 }
 
-/// The part of a thread's stack that is in use.
+/// Some memory.
 #[derive(Clone, Copy)]
-pub(super) struct Stack {
-    top: *const u8,
+struct Bytes {
+    start: *const u8,
     length: usize,
 }
 
-impl Stack {
-    /// From `top`, which a function run by [`apart`] was given, to `end`.
+impl Bytes {
+    /// # Safety
+    ///
+    /// The memory must be there, and nobody may write to it.
+    unsafe fn is(&self, copy: &[u8]) -> bool {
+        // SAFETY: both can be read. What the bytes mean is of no interest, not even whether they
+        // have been written, which is why C compares them.
+        let order =
+            || unsafe { libc::memcmp(copy.as_ptr().cast(), self.start.cast(), self.length) };
+        copy.len() == self.length && order() == 0
+    }
+
+    /// # Safety
+    ///
+    /// The memory must be there, and nobody may write to it.
+    unsafe fn add_to(&self, copy: &mut Vec<u8>) {
+        copy.reserve(self.length);
+        // SAFETY: it can be read, there is room for it, and the two are not in the same place.
+        unsafe {
+            let end = copy.as_mut_ptr().add(copy.len());
+            std::ptr::copy_nonoverlapping(self.start, end, self.length);
+            copy.set_len(copy.len() + self.length);
+        }
+    }
+}
+
+/// What makes the state of a thread that is about to look at something: the part of its stack that is
+/// in use, and maybe something that it has to itself.
+#[derive(Clone, Copy)]
+pub(super) struct Local {
+    stack: Bytes,
+    beside: Option<Bytes>,
+}
+
+impl Local {
+    /// With the stack from `top`, which a function run by [`apart`] was given, to `end`.
     ///
     /// # Safety
     ///
-    /// Both must be on the stack of the calling thread, and that stack must not go on before `top`
-    /// is forgotten.
-    pub(super) unsafe fn new(top: *const u8, end: *const u8) -> Self {
-        Stack {
-            top,
+    /// Both must be on the stack of the calling thread. The thread must not go on, and `beside` must
+    /// not change, while this is used.
+    unsafe fn new(top: *const u8, end: *const u8, beside: Option<Bytes>) -> Self {
+        let stack = Bytes {
+            start: top,
             length: end as usize - top as usize,
-        }
+        };
+        Local { stack, beside }
+    }
+
+    fn length(&self) -> usize {
+        self.stack.length + self.beside.map_or(0, |beside| beside.length)
     }
 
     fn is(&self, copy: &[u8]) -> bool {
-        // SAFETY: that much is readable, as `new` was promised. What the bytes mean is of no
-        // interest, not even whether they have been written, which is why C compares them.
-        copy.len() == self.length
-            && unsafe { libc::memcmp(copy.as_ptr().cast(), self.top.cast(), self.length) } == 0
+        if copy.len() != self.length() {
+            return false;
+        }
+        let (stack, beside) = copy.split_at(self.stack.length);
+        // SAFETY: as `new` was promised.
+        unsafe { self.stack.is(stack) && self.beside.is_none_or(|data| data.is(beside)) }
     }
 
-    #[inline]
     fn copy_to(&self, copy: &mut Vec<u8>) {
         copy.clear();
-        copy.reserve(self.length);
-        // SAFETY: that much is readable, as `new` was promised, there is room for it, and the two
-        // are not in the same place.
+        // SAFETY: as `new` was promised.
         unsafe {
-            std::ptr::copy_nonoverlapping(self.top, copy.as_mut_ptr(), self.length);
-            copy.set_len(self.length);
+            self.stack.add_to(copy);
+            if let Some(beside) = self.beside {
+                beside.add_to(copy);
+            }
         }
     }
 }
@@ -190,6 +230,8 @@ pub(super) struct Watch {
     early: Cell<bool>,
     /// By thread.
     looks: RefCell<Vec<Looks>>,
+    /// What belongs to the state of the thread that is about to look at something.
+    beside: Cell<Option<Bytes>>,
 }
 
 impl Watch {
@@ -235,6 +277,24 @@ impl Context {
             return self.run_apart(place, operation, true);
         }
         self.observe_in_passing(place, operation)
+    }
+
+    /// As [`Context::observe`], where the thread has `data` to itself, so that it is part of its
+    /// state; only the value itself, not what it points to.
+    pub(crate) fn observe_beside<T>(
+        &self,
+        place: &'static Location<'static>,
+        data: &T,
+        operation: impl FnOnce(&mut World) -> Operation,
+    ) -> Reply {
+        let data = Bytes {
+            start: std::ptr::from_ref(data).cast(),
+            length: size_of::<T>(),
+        };
+        if self.watch.observes_apart.get() {
+            self.watch.beside.set(Some(data));
+        }
+        self.observe(place, operation)
     }
 
     /// Not inlined: many copies of it would be slower.
@@ -319,21 +379,22 @@ impl Context {
         thread: ThreadId,
         operation: Operation,
         site: SiteId,
-        top: *const u8,
+        (top, beside): (*const u8, Option<Bytes>),
     ) -> Step {
         let (events, quiet_since) = world.quiet(thread);
         if !self.watch.early.get() && events - quiet_since < PATIENCE {
             self.watch.observes_apart.set(false);
         } else if looks(&operation) {
             // SAFETY: `top` comes from `apart` in the calling thread, whose frames are all between
-            // it and the end, and the thread does not go on before this is done.
-            let stack = unsafe { Stack::new(top, self.end_of_stack(thread)) };
+            // it and the end. Nothing goes on before this is done, so what `observe_beside` was
+            // lent by its caller is still there.
+            let local = unsafe { Local::new(top, self.end_of_stack(thread), beside) };
             let mut looks = self.watch.looks.borrow_mut();
             if looks.len() <= thread.index() {
                 looks.resize_with(thread.index() + 1, Looks::default);
             }
             let looks = &mut looks[thread.index()];
-            let since = looks.repeats((events, quiet_since), site, &operation, stack);
+            let since = looks.repeats((events, quiet_since), site, &operation, local);
             if let Some(since) = since {
                 return world.request_again(thread, operation, site, since);
             }
@@ -377,6 +438,7 @@ unsafe extern "C-unwind" fn run<F: FnOnce(&mut World) -> Operation>(
     // SAFETY: `run_apart` passes a job of this type, which nobody else uses.
     let job = unsafe { &mut *job.cast::<Job<'_, F>>() };
     let Job { context, place, .. } = *job;
+    let beside = context.watch.beside.take();
     // SAFETY: a job is run once.
     let operation = unsafe { ManuallyDrop::take(&mut job.operation) };
     if context.stopped.get() {
@@ -384,7 +446,7 @@ unsafe extern "C-unwind" fn run<F: FnOnce(&mut World) -> Operation>(
     }
     let looks = job.looks;
     let request = |world: &mut World, thread, operation, site| match looks {
-        true => context.request(world, thread, operation, site, top),
+        true => context.request(world, thread, operation, site, (top, beside)),
         false => world.request(thread, operation, site),
     };
     context.perform_by(place, operation, request).to_value()

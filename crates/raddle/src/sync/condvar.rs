@@ -10,7 +10,7 @@ use std::sync::{LockResult, PoisonError};
 use std::time::{Duration, Instant};
 
 use raddle_engine::object::{self, Object, condvar::Call};
-use raddle_engine::{Operation, Reply};
+use raddle_engine::{Operation, Reply, World};
 
 use super::mutex::MutexGuard;
 use crate::identity::Identity;
@@ -180,34 +180,43 @@ impl Condvar {
         place: &'static Location<'static>,
     ) -> LockResult<(MutexGuard<'a, T>, bool)> {
         let spurious = context.may_wake_spuriously();
+        let timeout = dur.is_some() && context.may_time_out();
         let looked = guard.has_looked();
         let wait = Call::Wait { spurious, looked };
-        let woken_up = self.call(context, place, wait).to_answer();
-        let lock = guard.give_back(context, place);
-        let timed_out = if woken_up {
-            context.count_spurious_wakeup();
-            false
-        } else {
-            let timeout = dur.is_some() && context.may_time_out();
-            self.call(context, place, Call::Wake { timeout })
-                .to_answer()
+        let operation = |world: &mut World| self.operation(context, world, wait);
+        let reply = match timeout {
+            true => context.observe_beside(place, guard.data(), operation),
+            false => context.perform(place, operation),
         };
-        if let Some(dur) = dur.filter(|_| timed_out) {
-            context.pass_time(dur);
+        let woken_up = reply.to_answer();
+        context.apart(|| {
+            let lock = guard.give_back(context, place);
+            let timed_out = if woken_up {
+                context.count_spurious_wakeup();
+                false
+            } else {
+                self.call(context, place, Call::Wake { timeout })
+                    .to_answer()
+            };
+            if let Some(dur) = dur.filter(|_| timed_out) {
+                context.pass_time(dur);
+            }
+            map(lock.take(place), |guard| (guard, timed_out))
+        })
+    }
+
+    fn operation(&self, context: &Context, world: &mut World, call: Call) -> Operation {
+        let object = context.object(world, &self.identity, self.made, || {
+            Object::Condvar(object::condvar::Condvar::default())
+        });
+        Operation::Call {
+            object,
+            call: object::Call::Condvar(call),
         }
-        map(lock.take(place), |guard| (guard, timed_out))
     }
 
     fn call(&self, context: &Context, place: &'static Location<'static>, call: Call) -> Reply {
-        context.perform(place, |world| {
-            let object = context.object(world, &self.identity, self.made, || {
-                Object::Condvar(object::condvar::Condvar::default())
-            });
-            Operation::Call {
-                object,
-                call: object::Call::Condvar(call),
-            }
-        })
+        context.perform(place, |world| self.operation(context, world, call))
     }
 }
 

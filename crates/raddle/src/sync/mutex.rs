@@ -264,6 +264,12 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
         self.looked.load(Ordering::Relaxed)
     }
 
+    /// The data, without counting as a look at it.
+    pub(super) fn data(&self) -> &T {
+        // SAFETY: this guard has the lock.
+        unsafe { &*self.lock.data.get() }
+    }
+
     /// Inside a check: unlocks for the length of a wait. As in std, the lock is not poisoned by that,
     /// and whether the guard poisons it later depends on when it was first taken.
     pub(super) fn give_back(

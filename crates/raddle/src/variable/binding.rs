@@ -18,8 +18,8 @@ enum Part {
 pub(super) fn name(tokens: &[Token<'_>], place: (u32, u32), kind: &str) -> Option<String> {
     let at = tokens.iter().position(|token| token.place == place)?;
     let search = Search { tokens };
-    if search.is_field_of(at, kind) {
-        return Some(search.with_parts(at, &[]));
+    if let Some(field) = search.derived(at, kind) {
+        return Some(search.with_parts(field, &[]));
     }
     let keeps = makes(tokens, at, kind) && !search.is_used_at_once(at);
     keeps.then(|| search.name(at))?
@@ -83,16 +83,27 @@ impl Search<'_> {
         }
     }
 
-    /// Whether it is a field in the definition of a struct, where `derive(Default)` makes its value.
-    fn is_field_of(&self, name: usize, kind: &str) -> bool {
-        let field = self.is_name(name) && self.text(name + 1) == ":";
-        let mut types = (name + 2..self.tokens.len()).map(|at| self.text(at));
-        let names_kind = |text| text == kind;
-        field
-            && types
+    /// For a value that `derive(Default)` makes, which is all that its place says: the field, if the
+    /// struct has only one of the kind.
+    fn derived(&self, at: usize, kind: &str) -> Option<usize> {
+        let (open, _) = self.opening(at)?;
+        if self.text(at) != "Default" || self.text(open.checked_sub(1)?) != "derive" {
+            return None;
+        }
+        let mut after = open..self.tokens.len();
+        after.find(|&at| ["struct", "enum"].contains(&self.text(at)))?;
+        let body = after.find(|&at| ["{", "(", ";"].contains(&self.text(at)));
+        let body = body.filter(|&body| self.text(body) == "{")?;
+        let of_kind = |&name: &usize| {
+            let is_field = self.is_name(name) && self.text(name + 1) == ":";
+            let mut types = (name + 2..self.tokens.len()).map(|at| self.text(at));
+            let mut head = types
                 .by_ref()
-                .take_while(|text| ![",", "}", "<"].contains(text))
-                .any(names_kind)
+                .take_while(|it| ![",", "}", "<"].contains(it));
+            is_field && head.any(|it| it == kind)
+        };
+        let mut fields = self.inside(body).into_iter().filter(of_kind);
+        fields.next().filter(|_| fields.next().is_none())
     }
 
     /// Whether the value is not what is kept, but something that it gives: `Port::new().sender()`.

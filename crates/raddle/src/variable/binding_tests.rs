@@ -132,9 +132,16 @@ fn what_is_not_understood_has_no_name() {
 
 #[test]
 fn fields_that_are_made_by_default() {
-    let tokens = tokens::of("struct S { a: sync::Mutex<u8>, b: Vec<Mutex<u8>>, c: u8 }");
-    let name = |column| super::name(&tokens, (1, column), "Mutex");
-    assert_eq!([12, 32, 51].map(name), [Some("a".to_owned()), None, None]);
+    let derived = |kind| {
+        let source = "#[derive(Debug, Default)] #[other(x)]
+            pub struct S { a: sync::Mutex<u8>, pub b: Vec<Mutex<u8>>, c: Once, d: Once }";
+        super::name(&tokens::of(source), (1, 17), kind)
+    };
+    assert_eq!(derived("Mutex"), Some("a".to_owned()));
+    assert_eq!(derived("Once"), None, "which of the two is not known");
+    assert_eq!(derived("Default"), None);
+    let tuple = tokens::of("#[derive(Default)] struct T(Mutex<u8>); struct S { a: Mutex<u8> }");
+    assert_eq!(super::name(&tuple, (1, 10), "Mutex"), None);
 }
 
 #[test]

@@ -15,6 +15,7 @@ pages! {
     failures = "failures.md"
     gallery = "gallery.md"
     replaying = "replaying.md"
+    races = "races.md"
     messages = "messages.md"
     adopting = "adopting.md"
     limits = "limits.md"

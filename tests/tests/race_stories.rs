@@ -314,7 +314,7 @@ fn use_of_a_cell_that_was_dropped() {
         "{message}"
     );
     assert!(
-        message.contains("it was dropped by main, after `unlock Mutex`"),
+        message.contains("it was dropped by main, after `unlock lock`"),
         "{message}"
     );
     assert_eq!(lines.len(), 2, "{message}");

@@ -55,6 +55,7 @@ pub fn label(labelled: &(impl Labelled + ?Sized), name: fmt::Arguments<'_>) {
     let Thing(Some((identity, made, state))) = labelled.thing() else {
         return;
     };
+    let _aside = crate::alloc::aside();
     let name = name.to_string();
     match state {
         State::Object(object) => context.label_object(identity, made, object, name),

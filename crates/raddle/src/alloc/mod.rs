@@ -12,4 +12,4 @@ pub use crate::plain::alloc::Quarantine;
 #[cfg(feature = "check")]
 pub use quarantine::Quarantine;
 #[cfg(feature = "check")]
-pub(crate) use quarantine::{freed_by, made_by, release};
+pub(crate) use quarantine::{aside, freed_by, made_by, release};

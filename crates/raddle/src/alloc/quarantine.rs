@@ -74,7 +74,7 @@ struct Asker {
 thread_local! {
     /// Made at the first use, and never freed: others may be freed after it.
     static HELD: Cell<*mut Held> = const { Cell::new(std::ptr::null_mut()) };
-    /// Whether what is asked for now is for the tables themselves.
+    /// Whether what is asked for now is for the tables themselves, or else raddle's own.
     static BUSY: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -237,6 +237,20 @@ unsafe impl GlobalAlloc for Quarantine {
             }
             new
         }
+    }
+}
+
+/// While this exists, what is asked for is raddle's own, not the program's.
+pub(crate) struct Aside(bool);
+
+/// What is asked for from now on is raddle's own.
+pub(crate) fn aside() -> Aside {
+    Aside(BUSY.replace(true))
+}
+
+impl Drop for Aside {
+    fn drop(&mut self) {
+        BUSY.set(self.0);
     }
 }
 

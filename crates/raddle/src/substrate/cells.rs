@@ -85,6 +85,7 @@ impl Context {
         }
         self.own_cell(identity, None);
         if let Some(moment) = self.moment() {
+            let _aside = alloc::aside();
             self.dropped.borrow_mut().push((identity.address(), moment));
         }
         identity.drop_in(self.stamp());

@@ -12,6 +12,7 @@ use super::clock::Clock;
 use super::home::Home;
 use super::overflow::{self, Guard};
 use super::{CURRENT, Context};
+use crate::alloc;
 use crate::identity::Identity;
 use crate::last_words::LastWords;
 use crate::watchdog;
@@ -88,6 +89,7 @@ impl Context {
         name: Option<Arc<str>>,
         body: impl FnOnce(),
     ) {
+        let _aside = alloc::aside();
         let whole = move |context: &Context, thread| context.run_body(thread, place, body);
         let home = self.homes.borrow_mut().pop().unwrap_or_else(Home::new);
         // SAFETY: as for this function.

@@ -45,7 +45,7 @@ impl Words<'_> {
     }
 
     pub(crate) fn data_race(&self, race: &DataRace) -> String {
-        let cell = self.things.cell(race.cell.index());
+        let cell = self.things.cell_title(race.cell.index());
         let (first, second) = (
             self.access(&race.first, cell),
             self.access(&race.second, cell),

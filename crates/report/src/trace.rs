@@ -233,8 +233,14 @@ impl Things {
         &self.objects[index].in_step
     }
 
+    /// What a step calls a cell.
     pub(crate) fn cell(&self, index: usize) -> &str {
         &self.cells[index].in_step
+    }
+
+    /// What a sentence calls a cell.
+    pub(crate) fn cell_title(&self, index: usize) -> &str {
+        &self.cells[index].in_sentence
     }
 
     pub(crate) fn location(&self, index: usize) -> &str {

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use raddle::{Checker, Strategy};
 
+use crate::lock_free;
 use crate::measure::{processor_time, processor_time_of_all};
 use crate::programs::{Program, loom, raddle as ours, shuttle};
 
@@ -39,6 +40,7 @@ pub(crate) fn run(programs: &[Program], cut: Duration) {
         println!();
     }
     if programs == PROGRAMS {
+        lock_free::run(cut);
         dining(6);
     }
 }

@@ -6,6 +6,7 @@
 mod arguments;
 mod estimate;
 mod exhaust;
+mod lock_free;
 mod measure;
 mod memory;
 mod point;

@@ -12,6 +12,7 @@ pages! {
     first_test = "first-test.md"
     promises = "promises.md"
     chance = "chance.md"
+    spinning = "spinning.md"
     failures = "failures.md"
     gallery = "gallery.md"
     replaying = "replaying.md"

@@ -6,6 +6,7 @@ pub mod compare;
 mod docs;
 pub mod messages;
 pub mod parity;
+pub mod ported;
 pub mod programs;
 pub mod published;
 pub mod races;

@@ -156,8 +156,8 @@ fn a_spinner_that_holds_what_the_other_needs() {
     assert_eq!(
         message(spins_under_a_lock),
         format!(
-            "main does without end: load AtomicBool = false at :67, which nobody has changed\n\
-             setter waits at :63 for Mutex, held by main\n\
+            "main does without end: load shared.1 = false at :67, which nobody has changed\n\
+             setter waits at :63 for Mutex `shared.0`, held by main\n\
              {HELP}"
         )
     );
@@ -168,7 +168,7 @@ fn a_lock_of_its_own() {
     assert_eq!(
         message(tries_for_its_own_lock),
         format!(
-            "main does without end: try-lock Mutex fails at :76, since it did: lock Mutex at :75\n\
+            "main does without end: try-lock lock fails at :76, since it did: lock lock at :75\n\
              {HELP}"
         )
     );
@@ -180,8 +180,8 @@ fn two_flags() {
         message(one_of_two_flags),
         format!(
             "main does without end:\n  \
-             load AtomicU32#1 = 7 at :85, since setter did: store 7 to AtomicU32#1 at :83\n  \
-             load AtomicU32#2 = 0 at :85, which nobody has changed\n\
+             load flags#1 = 7 at :85, since setter did: store 7 to flags#1 at :83\n  \
+             load flags#2 = 0 at :85, which nobody has changed\n\
              {HELP}"
         )
     );
@@ -192,7 +192,7 @@ fn a_wait_that_times_out_again_and_again() {
     assert_eq!(
         message(times_out_without_end),
         format!(
-            "main does without end: wake Condvar (timed out) at :93\n\
+            "main does without end: wake condvar (timed out) at :93\n\
              {HELP}"
         )
     );

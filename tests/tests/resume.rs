@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use fastrand::Rng;
 use raddle::sync::Arc;
 use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};
-use raddle::{Checker, FailureKind, Report, Strategy, thread};
+use raddle::{Checker, FailureKind, Guarantee, Report, Strategy, thread};
 use raddle_tests::programs::{philosophers, racy_counter};
 use raddle_tests::published::readers_and_writers_continuing;
 use raddle_tests::resumed::Scratch;
@@ -215,6 +215,39 @@ fn failures_are_found_again() {
 }
 
 #[test]
+fn a_bounded_search_goes_on_within_its_bound() {
+    for preemptions in 0..4 {
+        let bounded = |checker: Checker| {
+            let mut classes = Vec::new();
+            let checker = checker.preemptions(preemptions);
+            let program = || _ = racy_counter(3, 2);
+            let report = raddle::__private::run_observed(checker, program, &mut |execution| {
+                classes.push(execution.fingerprint());
+            });
+            (classes, report)
+        };
+        let file = Scratch::new("bounded");
+        let (whole, expected) = bounded(resuming(&file));
+        assert_eq!(expected.guarantee(), Guarantee::Bounded { preemptions });
+        let (mut pieces, mut runs) = (Vec::new(), 0);
+        let report = loop {
+            let (classes, report) = bounded(resuming(&file).max_executions(20));
+            pieces.extend(classes);
+            runs += 1;
+            if report.resume.is_none() {
+                break report;
+            }
+        };
+        assert!(runs * 20 >= whole.len(), "{runs} runs");
+        assert_eq!(report.guarantee(), expected.guarantee());
+        assert_eq!(report.classes(), expected.classes());
+        assert_eq!(pieces.len(), whole.len(), "none was run twice");
+        let set = |classes: Vec<u64>| classes.into_iter().collect::<HashSet<u64>>();
+        assert!(set(pieces) == set(whole));
+    }
+}
+
+#[test]
 fn a_damaged_file_is_set_aside() {
     let file = Scratch::new("damaged");
     let aside = Scratch(file.0.with_extension("unreadable"));
@@ -311,7 +344,7 @@ fn a_program_that_changes_between_two_parts_is_noticed() {
         "{then}"
     );
     assert!(
-        now.starts_with("now: load AtomicU32 at tests/tests/resume.rs:"),
+        now.starts_with("now: load value at tests/tests/resume.rs:"),
         "{now}"
     );
     assert!(!report.exhausted);

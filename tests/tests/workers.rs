@@ -149,7 +149,8 @@ fn auto_goes_on_at_random_with_all_workers() {
         racy_counter(3, 2);
     });
     report.assert_ok();
-    assert_eq!(report.executions, 2_000);
+    // The rest is for runs that count nowhere, such as those of an estimate.
+    assert!((1_000..=2_000).contains(&report.executions), "{report}");
     assert!(report.classes() >= 1_000, "{report}");
     let report = Checker::new().workers(3).run(|| {
         racy_counter(2, 2);

@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use raddle_engine::CheckName;
 use raddle_engine::frontier::Item;
+use raddle_engine::strategy::Reach;
 
 use crate::checker::{Checker, Strategy};
 use crate::interrupts::{self, Listening};
@@ -62,6 +63,8 @@ pub(crate) struct Part {
     pub(crate) executions: u64,
     pub(crate) discarded: u64,
     pub(crate) cut_short: bool,
+    /// How far a bound goes.
+    pub(crate) reach: Reach,
     /// Failures by the number of their execution and the token of their schedule.
     pub(crate) failures: Vec<(u64, String)>,
     pub(crate) items: Vec<String>,
@@ -95,9 +98,10 @@ impl Saving {
         start: Instant,
     ) -> Option<Self> {
         let Checkpoints { path, every, .. } = &checker.checkpoints;
-        // What a bound has left out so far is not part of what is saved.
-        let is_whole = checker.strategy == Strategy::Exhaustive && checker.preemptions.is_none();
-        if !is_whole || checker.only_estimate || *every == Every::Time(Duration::ZERO) {
+        if checker.strategy != Strategy::Exhaustive
+            || checker.only_estimate
+            || *every == Every::Time(Duration::ZERO)
+        {
             return None;
         }
         if path.is_none() && check.is_none() {
@@ -187,6 +191,7 @@ impl Saving {
             executions: sum(|part| part.executions),
             discarded: sum(|part| part.discarded),
             cut_short: parts.iter().any(|part| part.cut_short),
+            reach: (parts.iter()).fold(Reach::default(), |reach, part| reach.and(part.reach)),
             elapsed: self.before + self.start.elapsed(),
             failures: parts
                 .iter()
@@ -353,6 +358,12 @@ fn settings(checker: &Checker) -> Vec<(&'static str, String)> {
         ("spurious_wakeups", modelled.spurious_wakeups.to_string()),
         ("timeouts", modelled.timeouts.to_string()),
         ("weak_cas", modelled.weak_cas.to_string()),
+        (
+            "preemptions",
+            checker
+                .preemptions
+                .map_or("any".to_owned(), |bound| bound.to_string()),
+        ),
         ("symmetry", checker.reductions.symmetry.to_string()),
         ("releases", checker.reductions.releases.to_string()),
     ]

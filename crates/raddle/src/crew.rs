@@ -196,6 +196,7 @@ impl Crew {
         if self.attention.load(Relaxed) & CHECKPOINT != 0 {
             let mut part = part();
             part.items = self.texts(search);
+            part.reach = search.reach();
             if let Some(parts) = self.put_down(&mut self.lock(), worker, part) {
                 self.save(parts);
             }

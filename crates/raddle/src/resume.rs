@@ -48,9 +48,11 @@ impl SavedSearch {
         search.before = saved.elapsed;
         let done = saved.executions + saved.discarded;
         budget.executions = budget.executions.saturating_add(done);
+        budget.of_all = budget.of_all.saturating_add(done);
         worker.context.with_exploration(|exploration| {
-            let idle = sized_search(checker).idle().counting_from(saved.executions);
-            exploration.world().set_strategy(Box::new(idle));
+            let mut search = sized_search(checker).idle().counting_from(saved.executions);
+            search.reached(saved.reach);
+            exploration.world().set_strategy(Box::new(search));
             let tally = Tally::new(saved.executions, saved.discarded, saved.cut_short);
             exploration.absorb(tally);
         });
@@ -76,11 +78,13 @@ impl SavedSearch {
         let report = &worker.report;
         let part = worker.context.with_exploration(|exploration| {
             let counted = exploration.counted();
-            let left = exploration.world().exhaustive()?.left()?;
+            let search = exploration.world().exhaustive()?;
+            let (left, reach) = (search.left()?, search.reach());
             let items = left
                 .iter()
                 .map(|item| item.to_text(|site| places.to_text(site)));
             Some(Part {
+                reach,
                 items: items.collect(),
                 ..worker::part(&counted, report)
             })

@@ -283,8 +283,16 @@ impl<'a> Worker<'a, '_> {
     fn takes_over(&mut self) -> bool {
         let Some(seat) = &self.seat else { return false };
         seat.crew.give_back();
-        let counted = self.context.with_exploration(|e| e.counted());
-        let part = part(&counted, &self.report);
+        let part = self.context.with_exploration(|exploration| {
+            let reach = exploration
+                .world()
+                .exhaustive()
+                .map(|search| search.reach());
+            Part {
+                reach: reach.unwrap_or_default(),
+                ..part(&exploration.counted(), &self.report)
+            }
+        });
         let Some(item) = seat.crew.next_item(seat.number, part) else {
             return false;
         };
@@ -499,7 +507,7 @@ pub(crate) fn part(counted: &Tally, report: &Report) -> Part {
         discarded: counted.discarded,
         cut_short: counted.cut_short,
         failures: report.failures.iter().map(failure).collect(),
-        items: Vec::new(),
+        ..Part::default()
     }
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use raddle_engine::CheckName;
 use raddle_engine::frontier::{Item, VERSION};
+use raddle_engine::strategy::Reach;
 
 use crate::substrate::Places;
 
@@ -19,6 +20,8 @@ pub(crate) struct Saved {
     pub(crate) discarded: u64,
     /// Whether some execution did not come to its end.
     pub(crate) cut_short: bool,
+    /// How far a bound goes.
+    pub(crate) reach: Reach,
     pub(crate) elapsed: Duration,
     /// Failures by the number of their execution and the token of their schedule.
     pub(crate) failures: Vec<(u64, String)>,
@@ -54,6 +57,8 @@ impl Saved {
         line(&format!("executions {}", self.executions));
         line(&format!("discarded {}", self.discarded));
         line(&format!("cut-short {}", self.cut_short));
+        let [left_out, weakened, late] = self.reach.to_words();
+        line(&format!("reach {left_out} {weakened} {late}"));
         line(&format!("milliseconds {}", self.elapsed.as_millis()));
         for (execution, token) in &self.failures {
             line(&format!("failure {execution} {token}"));
@@ -112,6 +117,11 @@ impl FromStr for Saved {
                 "executions" => saved.executions = number()?,
                 "discarded" => saved.discarded = number()?,
                 "cut-short" => saved.cut_short = rest.parse().map_err(|_| bad())?,
+                "reach" => {
+                    let words: Result<Vec<bool>, _> = rest.split(' ').map(str::parse).collect();
+                    let words = words.ok().and_then(|words| words.try_into().ok());
+                    saved.reach = Reach::of_words(words.ok_or_else(bad)?);
+                }
                 "milliseconds" => saved.elapsed = Duration::from_millis(number()?),
                 "failure" => {
                     let (execution, token) = rest.split_once(' ').ok_or_else(bad)?;
@@ -157,6 +167,7 @@ mod tests {
             executions: 7,
             discarded: 1,
             cut_short: true,
+            reach: Reach::of_words([true, false, true]),
             elapsed: Duration::from_millis(1500),
             failures: vec![(3, "r1.AAAA".to_owned())],
             items: vec!["item 1 of some kind\nend\n".to_owned()],

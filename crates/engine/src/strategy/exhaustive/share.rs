@@ -5,11 +5,41 @@ use super::frame::Frame;
 use super::item::Item;
 
 /// How far a bounded search goes.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reach {
     left_out: bool,
     weakened: bool,
     weakened_late: bool,
+}
+
+impl Reach {
+    /// Both parts of a search have gone so far.
+    pub fn and(self, other: Reach) -> Self {
+        let late = |one: Reach, other: Reach| one.left_out && !one.weakened && other.weakened;
+        Reach {
+            left_out: self.left_out | other.left_out,
+            weakened: self.weakened | other.weakened,
+            weakened_late: self.weakened_late
+                | other.weakened_late
+                | late(self, other)
+                | late(other, self),
+        }
+    }
+
+    /// As three words for a file: whether something was left out, whether threads saw different
+    /// things, and whether that came after something was left out.
+    pub fn to_words(self) -> [bool; 3] {
+        [self.left_out, self.weakened, self.weakened_late]
+    }
+
+    /// From the words of a file.
+    pub fn of_words([left_out, weakened, weakened_late]: [bool; 3]) -> Self {
+        Reach {
+            left_out,
+            weakened,
+            weakened_late,
+        }
+    }
 }
 
 impl Exhaustive {
@@ -40,11 +70,10 @@ impl Exhaustive {
 
     /// Another part of the same search has gone so far.
     pub fn reached(&mut self, other: Reach) {
-        let late = |one: Reach, other: Reach| one.left_out && !one.weakened && other.weakened;
-        let one = self.reach();
-        self.weakened_late |= other.weakened_late || late(one, other) || late(other, one);
-        self.weakened |= other.weakened;
-        self.left_out |= other.left_out;
+        let both = self.reach().and(other);
+        self.left_out = both.left_out;
+        self.weakened = both.weakened;
+        self.weakened_late = both.weakened_late;
     }
 
     /// Takes over a part of another search. Only between two executions.

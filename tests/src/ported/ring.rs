@@ -1,0 +1,76 @@
+//! A ring buffer with one producer and one consumer, tested.
+
+use raddle::cell::UnsafeCell;
+use raddle::sync::Arc;
+use raddle::sync::atomic::{AtomicUsize, Ordering};
+use raddle::thread;
+
+const SIZE: usize = 2;
+
+/// Who pushes owns the slots from `tail` on, who pops those from `head` to `tail`.
+struct Ring {
+    slots: [UnsafeCell<u32>; SIZE],
+    head: AtomicUsize,
+    tail: AtomicUsize,
+}
+
+// SAFETY: a slot is only touched by its owner, and `head` and `tail` hand it over.
+unsafe impl Sync for Ring {}
+// SAFETY: as above.
+unsafe impl Send for Ring {}
+
+impl Ring {
+    fn new() -> Self {
+        Ring {
+            slots: [UnsafeCell::new(0), UnsafeCell::new(0)],
+            head: AtomicUsize::new(0),
+            tail: AtomicUsize::new(0),
+        }
+    }
+
+    fn push(&self, value: u32) -> bool {
+        let tail = self.tail.load(Ordering::Relaxed);
+        if tail - self.head.load(Ordering::Acquire) == SIZE {
+            return false;
+        }
+        // SAFETY: the slot is free, so it is the producer's.
+        self.slots[tail % SIZE].with_mut(|slot| unsafe { *slot = value });
+        self.tail.store(tail + 1, Ordering::Release);
+        true
+    }
+
+    fn pop(&self) -> Option<u32> {
+        let head = self.head.load(Ordering::Relaxed);
+        if head == self.tail.load(Ordering::Acquire) {
+            return None;
+        }
+        // SAFETY: the slot is full, so it is the consumer's.
+        let value = self.slots[head % SIZE].with(|slot| unsafe { *slot });
+        self.head.store(head + 1, Ordering::Release);
+        Some(value)
+    }
+}
+
+/// What is popped is what was pushed, in that order.
+pub fn in_order() {
+    let ring = Arc::new(Ring::new());
+    let producer = {
+        let ring = Arc::clone(&ring);
+        thread::spawn(move || (1..=3).filter(|&value| ring.push(value)).count())
+    };
+    let mut popped = Vec::new();
+    for _ in 0..3 {
+        popped.extend(ring.pop());
+    }
+    let pushed = producer.join().unwrap();
+    while let Some(value) = ring.pop() {
+        popped.push(value);
+    }
+    assert_eq!(popped.len(), pushed);
+    assert!(popped.is_sorted());
+}
+
+/// The test.
+pub fn test() {
+    raddle::check(in_order);
+}

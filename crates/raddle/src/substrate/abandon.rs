@@ -64,8 +64,8 @@ impl Context {
         operation: impl FnOnce(&mut World) -> Operation,
     ) -> Reply {
         let operation = self.with_world(operation);
-        if let Some(fault) = self.fault.take() {
-            self.stop_with(fault, place);
+        if self.is_faulty.get() {
+            return self.stop_at_fault(place);
         }
         self.retry_after_stop(operation, self.site(place))
     }

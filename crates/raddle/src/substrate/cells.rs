@@ -4,7 +4,7 @@
 use std::panic::Location;
 
 use raddle_engine::check::memory_error::{Fate, MemoryError, Moment};
-use raddle_engine::{CellId, Step, World};
+use raddle_engine::{CellId, Reply, Step, World};
 
 use super::{Context, Made, current, statics};
 use crate::alloc;
@@ -173,8 +173,14 @@ impl Context {
 
     /// What is wrong with a value that the execution does not know.
     #[inline]
-    pub(super) fn fault(&self, identity: &Identity, what: &'static str) -> Option<Fault> {
-        let fate = match identity.is_gone(self.stamp())? {
+    fn fault(&self, identity: &Identity, what: &'static str) -> Option<Fault> {
+        let gone = identity.is_gone(self.stamp())?;
+        Some(self.fault_of(gone, identity, what))
+    }
+
+    #[cold]
+    fn fault_of(&self, gone: Gone, identity: &Identity, what: &'static str) -> Fault {
+        let fate = match gone {
             Gone::NeverMade => Fate::NeverMade,
             Gone::Freed => Fate::Freed(alloc::freed_by(identity.address(), self.stamp())),
             Gone::Dropped => {
@@ -184,12 +190,35 @@ impl Context {
                 Fate::Dropped(last.map(|&(_, moment)| moment))
             }
         };
-        Some(Fault { what, fate })
+        Fault { what, fate }
+    }
+
+    /// Whether something is wrong with a value that the execution does not know; then the operation
+    /// that it is for does not happen.
+    #[inline]
+    pub(super) fn notice_fault(&self, identity: &Identity, what: &'static str) -> bool {
+        let fault = self.fault(identity, what);
+        let is_faulty = fault.is_some();
+        if is_faulty {
+            self.fault.set(fault);
+            self.is_faulty.set(true);
+        }
+        is_faulty
+    }
+
+    /// The thread wanted to do something to what is not there.
+    #[cold]
+    pub(super) fn stop_at_fault(&self, place: &'static Location<'static>) -> Reply {
+        self.is_faulty.set(false);
+        if let Some(fault) = self.fault.take() {
+            self.stop_with(fault, place);
+        }
+        Reply::DONE
     }
 
     /// The execution is over, and the calling thread does not go on.
     #[cold]
-    pub(super) fn stop_with(&self, fault: Fault, place: &'static Location<'static>) {
+    fn stop_with(&self, fault: Fault, place: &'static Location<'static>) {
         if !self.stopped.get() {
             let (thread, site) = (self.thread(), self.site(place));
             self.with_world(|world| {

@@ -104,7 +104,8 @@ pub(crate) struct Context {
     cells: RefCell<Things>,
     /// Cells that were dropped, by address.
     dropped: RefCell<Vec<(usize, Moment)>>,
-    /// What is wrong with what the next operation is about.
+    /// Whether what the next operation is about is not there, and what is wrong with it.
+    is_faulty: Cell<bool>,
     fault: Cell<Option<cells::Fault>>,
     statics: RefCell<statics::Statics>,
     locals: RefCell<locals::Locals>,
@@ -137,6 +138,7 @@ impl Context {
             objects: RefCell::default(),
             cells: RefCell::default(),
             dropped: RefCell::default(),
+            is_faulty: Cell::new(false),
             fault: Cell::new(None),
             statics: RefCell::default(),
             locals: RefCell::default(),
@@ -249,10 +251,9 @@ impl Context {
         let mut exploration = self.exploration.borrow_mut();
         let world = exploration.world();
         let operation = operation(world);
-        if let Some(fault) = self.fault.take() {
+        if self.is_faulty.get() {
             drop(exploration);
-            self.stop_with(fault, place);
-            return Reply::DONE;
+            return self.stop_at_fault(place);
         }
         let step = request(world, thread, operation, site);
         if step == Step::Run(thread) {
@@ -280,8 +281,7 @@ impl Context {
         if let Some(index) = identity.get(self.stamp.get()) {
             return LocationId::new(index);
         }
-        if let Some(fault) = self.fault(identity, "atomic variable") {
-            self.fault.set(Some(fault));
+        if self.notice_fault(identity, "atomic variable") {
             return world.add_location(0);
         }
         let register = || {
@@ -304,8 +304,7 @@ impl Context {
         if let Some(index) = identity.get(self.stamp.get()) {
             return ObjectId::new(index);
         }
-        if let Some(fault) = self.fault(identity, "object") {
-            self.fault.set(Some(fault));
+        if self.notice_fault(identity, "object") {
             return world.add_object(Object::Once(Once::New));
         }
         let register = || {

@@ -19,8 +19,9 @@ use crate::event::{
     Event, EventId, LocationId, ObjectId, Operation, PortListId, Ports, Reply, SiteId, ThreadId,
 };
 use crate::execution::{Execution, ThreadInfo, decides, distinguishing};
+use crate::memory::order::Order;
 use crate::memory::races::Races;
-use crate::memory::views::{Kept, Views};
+use crate::memory::views::Views;
 use crate::memory::{Location, Model, is_weak};
 use crate::object::{Call, Object};
 use crate::rng::mix;
@@ -71,6 +72,8 @@ pub struct State {
     objects: usize,
     /// What threads have seen of memory, while that matters.
     views: Views,
+    /// What happens before what, where that is all that matters.
+    order: Order,
     races: Races,
     /// Whether anybody wants to know which threads do nothing but look.
     watches: bool,
@@ -190,8 +193,9 @@ impl State {
             .any(|thread| matches!(thread.pending, Operation::Assume))
     }
 
-    fn reset(&mut self, kept: Kept) {
-        self.views.reset(kept);
+    fn reset(&mut self, with_views: bool, with_order: bool) {
+        self.views.reset(with_views);
+        self.order.reset(with_order);
         self.races.reset();
         self.execution.reset();
         self.threads.clear();
@@ -209,6 +213,7 @@ impl State {
     fn add_thread(&mut self, spawned_by: Option<EventId>, site: SiteId) -> ThreadId {
         let id = self.execution.add_thread(spawned_by);
         self.views.add_thread();
+        self.order.add_thread();
         let fingerprint = spawned_by.map_or(1, |event| {
             mix(self.threads[event.thread.index()].event_fingerprint(event.index))
         });
@@ -400,8 +405,10 @@ impl State {
                 reply,
                 site,
             };
-            if self.views.has_clocks() {
+            if self.views.is_on() {
                 self.views.record(&event, &self.execution);
+            } else if self.order.is_on() {
+                self.order.record(&event, &self.execution);
             }
             self.execution.record(event, decision);
         }
@@ -534,11 +541,8 @@ impl World {
         }
         let weak = self.is_weak || !self.started || self.strategy().is_exact();
         self.started = true;
-        self.state.reset(match weak && self.model == Model::Rc11 {
-            true => Kept::Values,
-            false if self.has_cells => Kept::Clocks,
-            false => Kept::Nothing,
-        });
+        let weak = weak && self.model == Model::Rc11;
+        self.state.reset(weak, !weak && self.has_cells);
         self.ending = None;
         self.state.add_thread(None, site);
         true

@@ -79,8 +79,7 @@ pub fn explain(execution: &Execution, conflict: &Conflict) -> DataRace {
 
 /// The last read of what would have ordered the second access after the first.
 fn missing_link(execution: &Execution, first: Access, second: Access) -> Option<Link> {
-    let mut views = Views::default();
-    views.catch_up(execution);
+    let views = Views::of(execution);
     let events = &execution.events[..second.after.min(execution.events.len())];
     let find = |id: EventId| events.iter().find(|event| event.id == id);
     // What had happened before the second access.

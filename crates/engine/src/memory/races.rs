@@ -11,7 +11,6 @@
 
 use super::views::Views;
 use crate::event::{CellId, EventId, SiteId, ThreadId};
-use crate::execution::Execution;
 
 /// An access of a cell, between two events of its thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -60,6 +59,13 @@ struct Cell {
     ongoing: Vec<Access>,
 }
 
+/// Something that a thread did: its last event by then, and how many events it counts as.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Unseen {
+    pub(crate) last: EventId,
+    pub(crate) events: u32,
+}
+
 /// From here on, a thread and whoever hears of it come after what the clock counts.
 #[derive(Debug)]
 struct Grant {
@@ -102,17 +108,18 @@ impl Races {
         CellId::new(self.live - 1)
     }
 
-    /// Takes note of where its memory came from.
-    pub(crate) fn make(&mut self, cell: CellId, made: Access) {
-        self.cells[cell.index()].written = Some(made);
+    /// Takes note of a write that is known to come after all that was done to the cell.
+    pub(crate) fn write(&mut self, cell: CellId, now: Access) {
+        let cell = &mut self.cells[cell.index()];
+        cell.written = Some(now);
+        cell.reads.clear();
     }
 
     /// Takes note of an access; gives an earlier one that nothing orders before it.
     #[inline]
-    pub(crate) fn access(&mut self, cell: CellId, now: Access, views: &Views) -> Option<Access> {
+    pub(crate) fn access(&mut self, cell: CellId, now: Access, seen: &[u32]) -> Option<Access> {
         let Races { cells, grants, .. } = self;
         let cell = &mut cells[cell.index()];
-        let seen = views.seen(now.thread);
         let is_unordered = |first: &Access| {
             first.thread != now.thread
                 && !first.is_before(seen)
@@ -154,71 +161,43 @@ impl Races {
         Some(ongoing.remove(last))
     }
 
-    /// A thread has the cell alone: whatever it may not have seen of its past comes before.
-    pub(crate) fn own(&mut self, cell: CellId, now: Access, views: &Views) {
-        let seen = views.seen(now.thread);
+    /// What a thread with this clock has not seen of what was done to the cell.
+    pub(crate) fn unseen(&self, cell: CellId, now: Access, seen: &[u32]) -> Vec<Unseen> {
         let past = &self.cells[cell.index()];
-        let unseen = past
-            .written
-            .iter()
-            .chain(&past.reads)
-            .filter(|access| access.thread != now.thread && !access.is_before(seen));
-        let mut clock = Vec::new();
-        for access in unseen {
+        let uses = past.written.iter().chain(&past.reads);
+        let unseen = uses.filter(|one| one.thread != now.thread && !one.is_before(seen));
+        let unseen = unseen.map(|one| Unseen {
             // Nobody does anything before its first event.
-            let last = EventId {
-                thread: access.thread,
-                index: access.index - 1,
-            };
-            self.add(&mut clock, access.thread, views.clock(last));
-            clock[access.thread.index()] = clock[access.thread.index()].max(access.index + 1);
-        }
-        self.grant(now, clock);
-        let cell = &mut self.cells[cell.index()];
-        cell.written = Some(now);
-        cell.reads.clear();
+            last: EventId {
+                thread: one.thread,
+                index: one.index.saturating_sub(1),
+            },
+            events: one.index + 1,
+        });
+        unseen.collect()
     }
 
-    /// A thread has something else alone: the same for the events that used it.
-    pub(crate) fn own_uses(
-        &mut self,
-        now: Access,
-        execution: &Execution,
-        views: &Views,
-        uses: impl Fn(&crate::event::Event) -> bool,
-    ) {
-        let seen = views.seen(now.thread);
+    /// Whatever a thread may not have seen of this, and of what came before, comes before what it does
+    /// from now on.
+    pub(crate) fn grant(&mut self, now: Access, unseen: &[Unseen], views: &Views) {
         let mut clock = Vec::new();
-        for event in execution.events.iter().filter(|event| uses(event)) {
-            let thread = event.id.thread;
-            if thread != now.thread && seen[thread.index()] <= event.id.index {
-                self.add(&mut clock, thread, views.clock(event.id));
-            }
-        }
-        self.grant(now, clock);
-    }
-
-    /// Adds what a thread knew when it had this clock.
-    fn add(&self, clock: &mut Vec<u32>, thread: ThreadId, known: &[u32]) {
-        if clock.len() < known.len() {
+        for &Unseen { last, events } in unseen {
+            let known = views.clock(last);
             clock.resize(known.len(), 0);
-        }
-        join(clock, known);
-        for grant in &self.grants {
-            if grant.is_seen(thread, known) {
-                join(clock, &grant.clock);
+            join(&mut clock, known);
+            for grant in &self.grants {
+                if grant.is_seen(last.thread, known) {
+                    join(&mut clock, &grant.clock);
+                }
             }
+            let own = &mut clock[last.thread.index()];
+            *own = (*own).max(events);
         }
-    }
-
-    fn grant(&mut self, now: Access, clock: Vec<u32>) {
-        if !clock.is_empty() {
-            self.grants.push(Grant {
-                to: now.thread,
-                index: now.index,
-                clock,
-            });
-        }
+        self.grants.push(Grant {
+            to: now.thread,
+            index: now.index,
+            clock,
+        });
     }
 }
 

@@ -10,7 +10,7 @@
 //! Locks and other objects pass on what threads have seen as their calls say
 //! ([`Passing`](crate::object::passing::Passing)).
 //!
-//! All this is only kept while it matters: see [`Kept`].
+//! All this is only kept while it matters: see [`Views::is_on`].
 
 use std::cell::RefCell;
 
@@ -21,22 +21,10 @@ use crate::execution::Execution;
 use crate::object::Object;
 use crate::object::barrier::Barrier;
 
-/// How much is kept of an execution.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
-pub(crate) enum Kept {
-    /// Nothing.
-    #[default]
-    Nothing,
-    /// What happens before what; every read takes the latest value all the same.
-    Clocks,
-    /// Which values reads may take, too.
-    Values,
-}
-
 /// What threads have seen in the present execution.
 #[derive(Debug, Default)]
 pub(crate) struct Views {
-    kept: Kept,
+    on: bool,
     /// Entries of a clock; at least the number of threads.
     width: usize,
     threads: Vec<View>,
@@ -106,22 +94,16 @@ fn widen(clocks: &mut Vec<u32>, old: usize, new: usize) {
 }
 
 impl Views {
-    /// Whether reads may take other values than the latest.
+    /// Whether anything is kept.
     #[inline(always)]
     pub(crate) fn is_on(&self) -> bool {
-        self.kept == Kept::Values
+        self.on
     }
 
-    /// Whether it is known what happens before what.
-    #[inline(always)]
-    pub(crate) fn has_clocks(&self) -> bool {
-        self.kept != Kept::Nothing
-    }
-
-    /// Forgets the last execution; from now on so much is kept.
-    pub(crate) fn reset(&mut self, kept: Kept) {
-        self.kept = kept;
-        if kept == Kept::Nothing {
+    /// Forgets the last execution; from now on everything is kept, or nothing.
+    pub(crate) fn reset(&mut self, on: bool) {
+        self.on = on;
+        if !on {
             return;
         }
         self.width = self.width.max(4);
@@ -138,17 +120,23 @@ impl Views {
         self.seq_cst = false;
     }
 
-    /// Learns what happens before what in an execution of which nothing was kept so far.
-    pub(crate) fn catch_up(&mut self, execution: &Execution) {
-        self.reset(Kept::Clocks);
-        execution.threads.iter().for_each(|_| self.add_thread());
-        for event in &execution.events {
-            self.record(event, execution);
+    /// What threads had seen in an execution, of which nothing else is asked: it does not know which
+    /// values reads could have taken.
+    pub(crate) fn of(execution: &Execution) -> Self {
+        let mut views = Views::default();
+        views.reset(true);
+        execution.threads.iter().for_each(|_| views.add_thread());
+        for index in 0..execution.locations.len() {
+            views.add_location(LocationId::new(index), 0);
         }
+        for event in &execution.events {
+            views.record(event, execution);
+        }
+        views
     }
 
     pub(crate) fn add_thread(&mut self) {
-        if !self.has_clocks() {
+        if !self.on {
             return;
         }
         if self.live == self.threads.len() {
@@ -190,7 +178,7 @@ impl Views {
     }
 
     pub(crate) fn add_location(&mut self, location: LocationId, initial: u64) {
-        if !self.is_on() {
+        if !self.on {
             return;
         }
         if self.histories.len() <= location.index() {
@@ -416,11 +404,9 @@ impl Views {
 
     fn read(&mut self, view: &mut View, event: &Event, location: LocationId, strength: Strength) {
         self.seq_cst |= strength.is_seq_cst();
-        if self.is_on() {
-            self.histories[location.index()]
-                .reads
-                .push((event.id, event.source));
-        }
+        self.histories[location.index()]
+            .reads
+            .push((event.id, event.source));
         let Some(source) = event.source else { return };
         let position = match source.thread == event.id.thread {
             true => view.positions[source.index as usize] as usize,

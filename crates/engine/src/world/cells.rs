@@ -2,10 +2,20 @@
 
 use super::{Ending, State, Step, World};
 use crate::check::memory_error::{MemoryError, Moment};
-use crate::event::{CellId, LocationId, ObjectId, SiteId, ThreadId};
-use crate::memory::races::{Access, Conflict};
+use crate::event::{CellId, Event, EventId, LocationId, ObjectId, SiteId, ThreadId};
+use crate::memory::races::{Access, Conflict, Unseen};
+use crate::memory::views::Views;
 
 impl State {
+    /// What happens before the next event of a thread, while that is kept.
+    #[inline]
+    fn seen(&self, thread: ThreadId) -> &[u32] {
+        match self.views.is_on() {
+            true => self.views.seen(thread),
+            false => self.order.seen(thread),
+        }
+    }
+
     /// Names the thread whatever the schedule.
     pub fn fingerprint(&self, thread: ThreadId) -> u64 {
         self.threads[thread.index()].fingerprint
@@ -53,7 +63,36 @@ impl World {
     pub fn own_cell(&mut self, thread: ThreadId, cell: CellId, site: Option<SiteId>) {
         let site = site.unwrap_or_else(|| self.state.pending_site(thread));
         let now = self.access(thread, true, site);
-        self.state.races.own(cell, now, &self.state.views);
+        let state = &self.state;
+        let unseen = state.races.unseen(cell, now, state.seen(thread));
+        self.grant(now, &unseen);
+        self.state.races.write(cell, now);
+    }
+
+    /// What a thread has not seen comes before what it does from now on.
+    #[inline]
+    fn grant(&mut self, now: Access, unseen: &[Unseen]) {
+        if !unseen.is_empty() {
+            let views = Views::of(&self.state.execution);
+            self.state.races.grant(now, unseen, &views);
+        }
+    }
+
+    /// The running thread has something alone that these events used.
+    fn own_uses(&mut self, thread: ThreadId, uses: impl Fn(&Event) -> bool) {
+        if self.has_cells {
+            let now = self.access(thread, true, self.state.pending_site(thread));
+            let seen = self.state.seen(thread);
+            let is_unseen = |id: EventId| seen[id.thread.index()] <= id.index;
+            let used = self.state.execution.events.iter().filter(|it| uses(it));
+            let used = used.map(|event| event.id).filter(|&id| is_unseen(id));
+            let unseen = used.filter(|id| id.thread != thread).map(|last| Unseen {
+                last,
+                events: last.index + 1,
+            });
+            let unseen: Vec<_> = unseen.collect();
+            self.grant(now, &unseen);
+        }
     }
 
     /// The cell, which nobody has used, is in memory that a thread asked for at that time.
@@ -70,7 +109,7 @@ impl World {
                 site: last.site,
                 after,
             };
-            self.state.races.make(cell, made);
+            self.state.races.write(cell, made);
         }
     }
 
@@ -82,26 +121,12 @@ impl World {
 
     /// The running thread has the location alone.
     pub fn own_location(&mut self, thread: ThreadId, location: LocationId) {
-        if self.has_cells {
-            let now = self.access(thread, true, self.state.pending_site(thread));
-            let state = &mut self.state;
-            let races = &mut state.races;
-            races.own_uses(now, &state.execution, &state.views, |event| {
-                event.operation.location() == Some(location)
-            });
-        }
+        self.own_uses(thread, |event| event.operation.location() == Some(location));
     }
 
     /// The running thread has the object alone.
     pub fn own_object(&mut self, thread: ThreadId, object: ObjectId) {
-        if self.has_cells {
-            let now = self.access(thread, true, self.state.pending_site(thread));
-            let state = &mut self.state;
-            let races = &mut state.races;
-            races.own_uses(now, &state.execution, &state.views, |event| {
-                event.operation.object() == Some(object)
-            });
-        }
+        self.own_uses(thread, |event| event.operation.object() == Some(object));
     }
 
     /// A thread has used memory that was not there: the execution is over.
@@ -115,7 +140,7 @@ impl World {
     #[inline]
     fn access(&mut self, thread: ThreadId, writes: bool, site: SiteId) -> Access {
         self.has_cells = true;
-        if !self.state.views.has_clocks() {
+        if !self.state.order.is_on() && !self.state.views.is_on() {
             self.catch_up();
         }
         Access {
@@ -128,15 +153,25 @@ impl World {
         }
     }
 
-    /// Nobody has kept clocks in this execution, because there were no cells.
+    /// Nobody has kept the order of this execution, because there were no cells.
     #[cold]
     fn catch_up(&mut self) {
-        self.state.views.catch_up(&self.state.execution);
+        self.state.order.catch_up(&self.state.execution);
     }
 
     #[inline]
     fn check_order(&mut self, cell: CellId, now: Access) {
-        if let Some(first) = self.state.races.access(cell, now, &self.state.views) {
+        let State {
+            views,
+            order,
+            races,
+            ..
+        } = &mut self.state;
+        let seen = match views.is_on() {
+            true => views.seen(now.thread),
+            false => order.seen(now.thread),
+        };
+        if let Some(first) = races.access(cell, now, seen) {
             self.add_conflict(cell, first, now, false);
         }
     }

@@ -83,9 +83,12 @@ impl Context {
         if self.stopped.get() {
             return;
         }
-        self.own_cell(identity, None);
-        if let Some(moment) = self.moment() {
-            let _aside = alloc::aside();
+        if let Ok(mut exploration) = self.exploration.try_borrow_mut() {
+            let (world, thread) = (exploration.world(), self.thread());
+            if let Some(index) = identity.get(self.stamp()) {
+                world.own_cell(thread, CellId::new(index), None);
+            }
+            let moment = world.moment(thread);
             self.dropped.borrow_mut().push((identity.address(), moment));
         }
         identity.drop_in(self.stamp());
@@ -99,13 +102,8 @@ impl Context {
         }
     }
 
-    /// Now, for the calling thread; nothing if raddle itself is in the middle of something.
-    pub(crate) fn moment(&self) -> Option<Moment> {
-        let mut exploration = self.exploration.try_borrow_mut().ok()?;
-        Some(exploration.world().moment(self.thread()))
-    }
-
-    /// The same, with a name of the calling thread that no schedule changes.
+    /// Now, for the calling thread, with a name of it that no schedule changes; nothing if raddle itself
+    /// is in the middle of something.
     pub(crate) fn moment_and_thread(&self) -> Option<(u64, Moment)> {
         let mut exploration = self.exploration.try_borrow_mut().ok()?;
         let world = exploration.world();

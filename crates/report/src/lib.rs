@@ -7,6 +7,7 @@ mod called;
 mod estimate;
 mod failure;
 mod livelock;
+mod memory;
 mod nondeterminism;
 mod paint;
 mod panicked;

@@ -53,6 +53,18 @@ pub trait Names {
     fn location_variable(&self, _index: usize) -> Option<String> {
         None
     }
+    /// Kind and place of creation of a cell, by index.
+    fn cell(&self, _index: usize) -> (&str, Option<Place>) {
+        ("UnsafeCell", None)
+    }
+    /// The name that the program gave a cell.
+    fn cell_label(&self, _index: usize) -> Option<String> {
+        None
+    }
+    /// What the program's source calls a cell.
+    fn cell_variable(&self, _index: usize) -> Option<String> {
+        None
+    }
 }
 
 /// A thread of a trace.
@@ -184,6 +196,7 @@ pub(crate) struct Things {
     /// By location.
     kinds: Vec<String>,
     objects: Vec<Called>,
+    cells: Vec<Called>,
     made: Vec<(String, Option<Place>)>,
 }
 
@@ -193,11 +206,13 @@ impl Things {
         let all = locations.iter();
         let made = all.map(|one| (one.in_step.clone(), one.made.clone()));
         let made = made.collect();
-        let objects = locations.split_off(execution.locations.len());
+        let mut objects = locations.split_off(execution.locations.len());
+        let cells = objects.split_off(execution.objects.len());
         Things {
             kinds: locations.iter().map(|one| one.kind.clone()).collect(),
             locations: locations.into_iter().map(|one| one.in_step).collect(),
             objects,
+            cells,
             made,
         }
     }
@@ -218,6 +233,20 @@ impl Things {
         &self.objects[index].in_step
     }
 
+    /// What a step calls a cell.
+    pub(crate) fn cell(&self, index: usize) -> &str {
+        &self.cells[index].in_step
+    }
+
+    /// What a sentence calls a cell.
+    pub(crate) fn cell_title(&self, index: usize) -> &str {
+        &self.cells[index].in_sentence
+    }
+
+    pub(crate) fn location(&self, index: usize) -> &str {
+        &self.locations[index]
+    }
+
     /// The ports that a receive looks at.
     fn ports(&self, ports: &Ports, execution: &Execution) -> String {
         let ports = execution.port_list(ports).iter();
@@ -230,7 +259,7 @@ impl Things {
         matches!(self.kinds[index].as_str(), "Sender" | "Receiver")
     }
 
-    fn describe(&self, event: &Event, execution: &Execution) -> String {
+    pub(crate) fn describe(&self, event: &Event, execution: &Execution) -> String {
         let show = |index: usize, value: u64| match (self.kinds[index] == "AtomicBool", value) {
             (true, 0) => "false".to_owned(),
             (true, _) => "true".to_owned(),

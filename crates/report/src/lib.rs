@@ -16,6 +16,7 @@ mod stale;
 mod stuck;
 mod text;
 mod trace;
+mod value;
 
 pub use estimate::{Estimate, Unseen};
 pub use failure::{Failure, FailureKind};

@@ -9,6 +9,7 @@ use raddle_engine::{
 use serde::Serialize;
 
 use crate::called::{self, Called};
+use crate::value::Values;
 
 /// What a step says when something that might have happened did not.
 pub(crate) const NOTHING: &str = "nothing unexpected";
@@ -193,8 +194,7 @@ impl Trace {
 /// Names for the locations and objects of one execution, and what was done to them in words.
 pub(crate) struct Things {
     pub(crate) locations: Vec<String>,
-    /// By location.
-    kinds: Vec<String>,
+    values: Values,
     objects: Vec<Called>,
     cells: Vec<Called>,
     made: Vec<(String, Option<Place>)>,
@@ -209,7 +209,10 @@ impl Things {
         let mut objects = locations.split_off(execution.locations.len());
         let cells = objects.split_off(execution.objects.len());
         Things {
-            kinds: locations.iter().map(|one| one.kind.clone()).collect(),
+            values: Values::of(
+                execution,
+                locations.iter().map(|one| one.kind.clone()).collect(),
+            ),
             locations: locations.into_iter().map(|one| one.in_step).collect(),
             objects,
             cells,
@@ -256,15 +259,11 @@ impl Things {
 
     /// Whether the location says if an end of a channel is gone.
     fn is_end(&self, index: usize) -> bool {
-        matches!(self.kinds[index].as_str(), "Sender" | "Receiver")
+        matches!(self.values.kind(index), "Sender" | "Receiver")
     }
 
     pub(crate) fn describe(&self, event: &Event, execution: &Execution) -> String {
-        let show = |index: usize, value: u64| match (self.kinds[index] == "AtomicBool", value) {
-            (true, 0) => "false".to_owned(),
-            (true, _) => "true".to_owned(),
-            (false, value) => value.to_string(),
-        };
+        let show = |index: usize, value: u64| self.values.show(index, value);
         let read = event.reply.to_value();
         match event.operation {
             Operation::Load { location, .. } if self.is_end(location.index()) => {

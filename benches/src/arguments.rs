@@ -15,6 +15,8 @@ Usage: raddle-bench COMMAND
 Commands:
   speed [PROGRAM...]                       executions per second of processor time
   speed point                              nanoseconds for one scheduling point
+  speed races                              executions per second with data races looked for
+                                           and without
   speed scale                              nanoseconds for one event as programs grow
   speed scale exhaustive                   the same for the exhaustive search
   exhaust [PROGRAM...] [--cut TIME]        executions and seconds until a search ends;
@@ -56,6 +58,7 @@ pub(crate) enum Command {
         philosophers: usize,
     },
     Point,
+    Races,
     Scale,
     ScaleExhaustive,
     Exhaust {
@@ -139,6 +142,7 @@ pub(crate) fn parse(words: &[String]) -> Result<Command, Problem> {
     match words.as_slice() {
         [] => Err(Problem::NoCommand),
         ["speed", "point", rest @ ..] => nothing_more(rest, "speed point", Command::Point),
+        ["speed", "races", rest @ ..] => nothing_more(rest, "speed races", Command::Races),
         ["speed", "scale", "exhaustive", rest @ ..] => {
             nothing_more(rest, "speed scale exhaustive", Command::ScaleExhaustive)
         }
@@ -280,6 +284,7 @@ mod tests {
         };
         assert_eq!(parse_line("speed"), Ok(all));
         assert_eq!(parse_line("speed scale"), Ok(Command::Scale));
+        assert_eq!(parse_line("speed races"), Ok(Command::Races));
         let all = Command::Exhaust {
             programs: exhaust::PROGRAMS.to_vec(),
             cut: exhaust::CUT,

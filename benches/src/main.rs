@@ -11,6 +11,7 @@ mod measure;
 mod memory;
 mod point;
 mod programs;
+mod races;
 mod scale;
 mod speed;
 
@@ -28,6 +29,7 @@ fn main() -> ExitCode {
         Ok(Command::Help) => print!("{}", arguments::HELP),
         Ok(Command::Speed { programs }) => speed::run(&programs),
         Ok(Command::Point) => point::run(),
+        Ok(Command::Races) => races::run(),
         Ok(Command::Scale) => scale::random(),
         Ok(Command::ScaleExhaustive) => scale::exhaustive(),
         Ok(Command::Exhaust { programs, cut }) => exhaust::run(&programs, cut),

@@ -17,6 +17,7 @@ pages! {
     gallery = "gallery.md"
     replaying = "replaying.md"
     memory = "memory.md"
+    races = "races.md"
     messages = "messages.md"
     adopting = "adopting.md"
     from_loom = "from-loom.md"

@@ -9,6 +9,7 @@ pub mod parity;
 pub mod ported;
 pub mod programs;
 pub mod published;
+pub mod races;
 pub mod random_objects;
 pub mod random_program;
 pub mod resumed;

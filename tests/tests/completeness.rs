@@ -1,7 +1,7 @@
 //! Checking the search itself: `verify_completeness`.
 
 use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};
-use raddle::{Checker, Completeness, Guarantee, Reduction, Strategy};
+use raddle::{Checker, Completeness, Guarantee, Memory, Reduction, Strategy};
 use raddle_tests::programs::{dining, mutex_counter, racy_counter};
 
 fn verified(
@@ -54,6 +54,7 @@ fn within_a_bound_only_its_schedules_are_run() {
     let schedules = |most: u32| {
         let checker = Checker::new()
             .strategy(Strategy::Exhaustive)
+            .memory(Memory::Sc)
             .preemptions(most);
         let (completeness, guarantee, _) = verified(checker, two_increments);
         let Completeness::Verified { schedules } = completeness else {

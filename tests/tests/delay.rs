@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use raddle::sync::{Arc, Mutex};
-use raddle::{Checker, FailureKind, Guarantee, Report, Strategy, thread};
+use raddle::{Checker, FailureKind, Guarantee, Memory, Report, Strategy, thread};
 use raddle_engine::object::{Call, mutex};
 use raddle_engine::{Event, Execution, Operation, ThreadId};
 use raddle_tests::programs::{racy_counter, run_threads};
@@ -82,6 +82,7 @@ fn run(
     mut see: impl FnMut(&Execution) + Send,
 ) -> Report {
     let checker = Checker::new()
+        .memory(Memory::Sc)
         .strategy(strategy)
         .keep_going(true)
         .shorten(false);
@@ -163,7 +164,8 @@ fn threads_that_nobody_waits_for() {
 #[test]
 fn one_delay_loses_an_update() {
     let lost = |bound| {
-        let checker = Checker::new().strategy(Strategy::Delay { bound });
+        let checker = Checker::new().memory(Memory::Sc);
+        let checker = checker.strategy(Strategy::Delay { bound });
         let report = checker.run(|| assert_eq!(racy_counter(2, 1), 2));
         report.failures.first().map(|failure| failure.kind)
     };

@@ -17,7 +17,7 @@ macro_rules! programs {
 }
 programs! {
     panic poison deadlock livelock lost_wakeup thread_outlives limit stack nondeterminism schedule hang
-    lock_order leak weak_memory
+    lock_order leak weak_memory data_race use_after_free
 }
 
 const IS_CHILD: &str = "RADDLE_GALLERY_CHILD";
@@ -49,6 +49,8 @@ fn shown(name: &str) -> String {
         "hang" => hang_in_a_child(),
         "lock_order" => warning(run(lock_order::one_after_the_other)),
         "leak" => warning(run(leak::sends_too_much)),
+        "data_race" => failure(run(data_race::published_too_weakly)),
+        "use_after_free" => failure(run(use_after_free::dropped_too_early)),
         "weak_memory" => failure(run(weak_memory::published)),
         _ => panic!("no program is called {name}"),
     };

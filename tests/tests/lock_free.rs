@@ -145,7 +145,7 @@ fn seqlock() {
                 let seen = [data[0].load(Relaxed), data[1].load(Relaxed)];
                 fence_if(again);
                 let after = sequence.load(Relaxed);
-                if before == after && before % 2 == 0 {
+                if before == after && before.is_multiple_of(2) {
                     assert_eq!(seen[0], seen[1]);
                     assert_eq!(seen[0] == 7, before == 2);
                 }
@@ -282,13 +282,14 @@ fn chase_lev_deque() {
             bottom.store(last, Relaxed);
             fence_if(pop_fence);
             let first = top.load(Relaxed);
-            if first < last {
-                take(last);
-            } else if first == last
-                && top
-                    .compare_exchange(first, first + 1, SeqCst, Relaxed)
-                    .is_ok()
-            {
+            let alone = first < last;
+            let first_of_two = || {
+                first == last
+                    && top
+                        .compare_exchange(first, first + 1, SeqCst, Relaxed)
+                        .is_ok()
+            };
+            if alone || first_of_two() {
                 take(last);
             }
         });

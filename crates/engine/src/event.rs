@@ -47,6 +47,10 @@ index_type! {
     ObjectId
 }
 index_type! {
+    /// A cell: memory whose accesses are watched.
+    CellId
+}
+index_type! {
     /// A list of ports that a receive listens to; see [`World::add_ports`](crate::World::add_ports).
     PortListId
 }

@@ -5,9 +5,11 @@
 //! order in which unrelated events were run; [`Execution::class`] names the class exactly and
 //! [`Execution::fingerprint`] names it in 64 bits.
 
+use crate::check::memory_error::MemoryError;
 use crate::check::panic::Panic;
 use crate::event::{Event, EventId, ObjectId, Operation, Ports, Reply, SiteId, ThreadId};
 use crate::memory::Location;
+use crate::memory::races::Conflict;
 use crate::naming::Naming;
 use crate::object::Object;
 use crate::schedule::ThreadPath;
@@ -61,6 +63,12 @@ pub struct Execution {
     pub spinning: Vec<Spinning>,
     /// The threads that ended by a panic, in the order the panics began.
     pub panics: Vec<Panic>,
+    /// How many cells were used.
+    pub cells: usize,
+    /// The first two accesses of a cell that should not have been as they were.
+    pub conflict: Option<Conflict>,
+    /// The first use of memory that was not there.
+    pub memory_error: Option<MemoryError>,
     /// How often another thread went on although the one that ran could have; see
     /// [`State::interrupts`](crate::State::interrupts).
     pub preemptions: u32,
@@ -91,6 +99,9 @@ impl Execution {
         self.pending.clear();
         self.spinning.clear();
         self.panics.clear();
+        self.cells = 0;
+        self.conflict = None;
+        self.memory_error = None;
         self.preemptions = 0;
         self.fingerprint = 0;
     }

@@ -151,7 +151,10 @@ impl Exploration {
                     self.seen.note(execution.fingerprint(), drawn);
                 }
             }
-            Ending::TooManyEvents | Ending::StackOverflow(_) | Ending::Diverged(_) => {
+            Ending::TooManyEvents
+            | Ending::StackOverflow(_)
+            | Ending::MemoryError
+            | Ending::Diverged(_) => {
                 self.executions += 1;
                 self.cut_short = true;
             }

@@ -30,8 +30,8 @@ mod world;
 pub use classes::Unseen;
 pub use estimate::Estimate;
 pub use event::{
-    Chance, Event, EventId, Grant, LocationId, ObjectId, Operation, PortListId, Ports, Received,
-    Reply, SiteId, ThreadId, Update, UpdateKind,
+    CellId, Chance, Event, EventId, Grant, LocationId, ObjectId, Operation, PortListId, Ports,
+    Received, Reply, SiteId, ThreadId, Update, UpdateKind,
 };
 pub use execution::{ClassEntry, Execution, Spinning, ThreadInfo};
 pub use explore::{Exploration, Limits, Tally};

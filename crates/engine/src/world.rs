@@ -6,6 +6,7 @@
 //! up to its next operation. The set of enabled threads is kept up to date as operations are
 //! announced and performed, so a decision costs the same whatever the number of threads.
 
+mod cells;
 mod meetings;
 mod messages;
 mod spin;
@@ -18,6 +19,8 @@ use crate::event::{
     Event, EventId, LocationId, ObjectId, Operation, PortListId, Ports, Reply, SiteId, ThreadId,
 };
 use crate::execution::{Execution, ThreadInfo, decides, distinguishing};
+use crate::memory::order::Order;
+use crate::memory::races::Races;
 use crate::memory::views::Views;
 use crate::memory::{Location, Model, is_weak};
 use crate::object::{Call, Object};
@@ -51,6 +54,8 @@ pub enum Ending {
     TooManyEvents,
     /// A thread used more stack than it has.
     StackOverflow(ThreadId),
+    /// A thread used memory that was not there.
+    MemoryError,
     /// The program did not do what it did before.
     Diverged(Divergence),
 }
@@ -67,6 +72,9 @@ pub struct State {
     objects: usize,
     /// What threads have seen of memory, while that matters.
     views: Views,
+    /// What happens before what, where that is all that matters.
+    order: Order,
+    races: Races,
     /// Whether anybody wants to know which threads do nothing but look.
     watches: bool,
     /// Threads that wait for a change of what they read.
@@ -185,8 +193,10 @@ impl State {
             .any(|thread| matches!(thread.pending, Operation::Assume))
     }
 
-    fn reset(&mut self, with_views: bool) {
+    fn reset(&mut self, with_views: bool, with_order: bool) {
         self.views.reset(with_views);
+        self.order.reset(with_order);
+        self.races.reset();
         self.execution.reset();
         self.threads.clear();
         self.enabled.clear();
@@ -203,6 +213,7 @@ impl State {
     fn add_thread(&mut self, spawned_by: Option<EventId>, site: SiteId) -> ThreadId {
         let id = self.execution.add_thread(spawned_by);
         self.views.add_thread();
+        self.order.add_thread();
         let fingerprint = spawned_by.map_or(1, |event| {
             mix(self.threads[event.thread.index()].event_fingerprint(event.index))
         });
@@ -395,7 +406,9 @@ impl State {
                 site,
             };
             if self.views.is_on() {
-                self.views.record(&event);
+                self.views.record(&event, &self.execution);
+            } else if self.order.is_on() {
+                self.order.record(&event, &self.execution);
             }
             self.execution.record(event, decision);
         }
@@ -494,6 +507,8 @@ pub struct World {
     /// once the program has asked for it.
     is_weak: bool,
     started: bool,
+    /// Whether the program has used a cell.
+    has_cells: bool,
     /// Accesses and fences at these places are stronger than the program says.
     stronger: Vec<(SiteId, Ordering)>,
 }
@@ -509,6 +524,7 @@ impl World {
             model: Model::Sc,
             is_weak: false,
             started: false,
+            has_cells: false,
             stronger: Vec::new(),
         }
     }
@@ -525,7 +541,8 @@ impl World {
         }
         let weak = self.is_weak || !self.started || self.strategy().is_exact();
         self.started = true;
-        self.state.reset(weak && self.model == Model::Rc11);
+        let weak = weak && self.model == Model::Rc11;
+        self.state.reset(weak, !weak && self.has_cells);
         self.ending = None;
         self.state.add_thread(None, site);
         true

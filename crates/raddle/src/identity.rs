@@ -17,6 +17,21 @@ const INDEX_BITS: u32 = 24;
 /// told from memory that was empty when the program started.
 pub(crate) const FRESH: u64 = 0xadd1e5;
 
+/// What is found where a value was, in every byte: after it was freed, and before it is made
+/// ([`crate::alloc`]).
+pub(crate) const FREED: u8 = 0xdb;
+pub(crate) const UNMADE: u8 = 0xa5;
+/// Added to the identity of a value that was dropped.
+const DROPPED: u64 = 1 << 63;
+
+/// What is wrong with a value.
+#[derive(Clone, Copy)]
+pub(crate) enum Gone {
+    Freed,
+    Dropped,
+    NeverMade,
+}
+
 pub(crate) struct Identity(AtomicU64);
 
 impl Identity {
@@ -44,6 +59,32 @@ impl Identity {
     #[inline]
     pub(crate) fn is_shared(&self) -> bool {
         self.0.load(Ordering::Relaxed) != FRESH
+    }
+
+    /// Whether there is no value here, as far as can be told. Asked before a first use.
+    #[inline]
+    pub(crate) fn is_gone(&self, stamp: u64) -> Option<Gone> {
+        const FREED_WORD: u64 = u64::from_ne_bytes([FREED; 8]);
+        const UNMADE_WORD: u64 = u64::from_ne_bytes([UNMADE; 8]);
+        match self.0.load(Ordering::Relaxed) {
+            FRESH => None,
+            FREED_WORD => Some(Gone::Freed),
+            UNMADE_WORD | 0 => Some(Gone::NeverMade),
+            value if value & DROPPED != 0 => {
+                let value = value & !DROPPED;
+                let known = value == FRESH || value >> INDEX_BITS == stamp;
+                known.then_some(Gone::Dropped)
+            }
+            _ => None,
+        }
+    }
+
+    /// There is no value here from now on, if the execution with this stamp can tell.
+    pub(crate) fn drop_in(&self, stamp: u64) {
+        let value = self.0.load(Ordering::Relaxed);
+        if value == FRESH || value >> INDEX_BITS == stamp {
+            self.0.store(value | DROPPED, Ordering::Relaxed);
+        }
     }
 
     /// Tells values apart that were made outside the execution.

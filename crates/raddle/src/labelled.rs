@@ -28,6 +28,7 @@ pub struct Thing<'a>(Option<(&'a Identity, Made, State)>);
 enum State {
     Object(Object),
     Location(u64),
+    Cell,
 }
 
 impl<'a> Thing<'a> {
@@ -37,6 +38,10 @@ impl<'a> Thing<'a> {
 
     pub(crate) fn location(identity: &'a Identity, made: Made, initial: u64) -> Self {
         Thing(Some((identity, made, State::Location(initial))))
+    }
+
+    pub(crate) fn cell(identity: &'a Identity, made: Made) -> Self {
+        Thing(Some((identity, made, State::Cell)))
     }
 
     pub(crate) fn elsewhere() -> Self {
@@ -50,10 +55,12 @@ pub fn label(labelled: &(impl Labelled + ?Sized), name: fmt::Arguments<'_>) {
     let Thing(Some((identity, made, state))) = labelled.thing() else {
         return;
     };
+    let _aside = crate::alloc::aside();
     let name = name.to_string();
     match state {
         State::Object(object) => context.label_object(identity, made, object, name),
         State::Location(initial) => context.label_location(identity, made, initial, name),
+        State::Cell => context.label_cell(identity, &made, name),
     }
 }
 

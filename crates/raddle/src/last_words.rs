@@ -12,6 +12,7 @@ use crate::saved;
 use crate::substrate::Context;
 
 /// What a story needs to know of its check.
+#[derive(Default)]
 pub(crate) struct LastWords {
     /// How the search is run, in a few words.
     pub(crate) search: String,
@@ -43,6 +44,15 @@ impl LastWords {
         if let Some(story) = self.story(context, &Finding::Panic(panic.clone())) {
             say(&story);
         }
+    }
+
+    /// Tells of a thread that used an address that is not there.
+    pub(crate) fn of_a_crash(&self, context: &Context) {
+        let story = self.story(context, &Finding::Crash(context.thread()));
+        say(&story.unwrap_or_else(|| {
+            "raddle: a crash inside raddle itself, or in what it was told to do; please report this\n"
+                .to_owned()
+        }));
     }
 
     /// The whole story, with its schedule saved; nothing if the engine was interrupted in the middle

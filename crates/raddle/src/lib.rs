@@ -3,6 +3,7 @@
 #[cfg(test)]
 extern crate self as raddle;
 
+pub mod alloc;
 #[cfg(feature = "check")]
 mod auto;
 pub mod cell;

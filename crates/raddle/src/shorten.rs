@@ -32,6 +32,10 @@ pub(crate) enum Signature {
     Panic(Option<String>),
     /// Where threads wait for ever, and why.
     Waiting(u8, Vec<Option<Place>>),
+    /// Where a cell is accessed by two that nothing orders, whichever comes first.
+    Race([Option<Place>; 2]),
+    /// Where memory is used that is not there.
+    Memory(Option<Place>),
 }
 
 impl Signature {
@@ -51,6 +55,12 @@ impl Signature {
                 let spinning = rounds.iter().map(|round| round.site);
                 waiting(3, &mut spinning.chain(sites(blocked)))
             }
+            Finding::DataRace(race) => {
+                let mut places = [race.first, race.second].map(|one| names.place(one.site));
+                places.sort_by_key(|place| place.as_ref().map(|one| (one.file.clone(), one.line)));
+                Some(Signature::Race(places))
+            }
+            Finding::MemoryError(error) => Some(Signature::Memory(names.place(error.site))),
             _ => None,
         }
     }

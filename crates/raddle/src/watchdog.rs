@@ -130,6 +130,11 @@ fn bite(watched: &Watched) {
     hold::end()
 }
 
+/// The process ends soon, whatever happens.
+pub(crate) fn end_soon() {
+    hold::end_soon();
+}
+
 #[cfg(unix)]
 mod hold {
     use std::sync::atomic::{AtomicBool, Ordering};

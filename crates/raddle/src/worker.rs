@@ -172,7 +172,7 @@ impl<'a> Worker<'a, '_> {
             if finding.is_none() {
                 finding = self.context.sweep().map(Finding::Panic);
             }
-            if !counts {
+            if self.context.with_exploration(|e| e.sampled()) {
                 self.give_back();
             }
             if self.context.with_exploration(|e| e.retried()) {

@@ -38,7 +38,7 @@ impl Known<'_> {
     }
 }
 
-/// The locations of an execution, and then its objects.
+/// The locations of an execution, then its objects, then its cells.
 pub(crate) fn all(execution: &Execution, names: &dyn Names) -> Vec<Called> {
     let locations = (0..execution.locations.len()).map(|index| {
         let (kind, made) = names.location(index);
@@ -58,7 +58,16 @@ pub(crate) fn all(execution: &Execution, names: &dyn Names) -> Vec<Called> {
             variable: names.object_variable(index),
         }
     });
-    let known: Vec<Known<'_>> = locations.chain(objects).collect();
+    let cells = (0..execution.cells).map(|index| {
+        let (kind, made) = names.cell(index);
+        Known {
+            kind,
+            made,
+            label: names.cell_label(index),
+            variable: names.cell_variable(index),
+        }
+    });
+    let known: Vec<Known<'_>> = locations.chain(objects).chain(cells).collect();
     let call = |(index, one): (usize, &Known<'_>)| {
         let in_step = unique(index, &known);
         Called {

@@ -36,6 +36,12 @@ pub enum FailureKind {
     Limit,
     /// A thread does not come to its next operation.
     Hang,
+    /// Two accesses of a cell, one of them a write, that nothing orders.
+    DataRace,
+    /// A thread used memory that was freed, dropped or never made.
+    UseAfterFree,
+    /// A thread did something for which the system ends the process.
+    Crash,
 }
 
 impl fmt::Display for FailureKind {
@@ -52,6 +58,9 @@ impl fmt::Display for FailureKind {
             FailureKind::ScheduleMismatch => "schedule does not fit",
             FailureKind::Limit => "limit exceeded",
             FailureKind::Hang => "hang",
+            FailureKind::DataRace => "data race",
+            FailureKind::UseAfterFree => "use after free",
+            FailureKind::Crash => "crash",
         })
     }
 }
@@ -87,8 +96,11 @@ impl Failure {
     /// The failure behind a finding.
     pub fn new(finding: &Finding, execution: &Execution, names: &dyn Names) -> Self {
         let mut trace = Trace::of(execution, names);
-        if let Finding::Panic(panic) = finding {
-            trace.end_with_panic(panic);
+        match finding {
+            Finding::Panic(panic) => trace.end_with_panic(panic),
+            Finding::DataRace(race) => trace.end_with_race(race, execution, names),
+            Finding::MemoryError(error) => trace.end_with_error(error, names),
+            _ => {}
         }
         Failure {
             kind: kind(finding),
@@ -128,6 +140,9 @@ fn kind(finding: &Finding) -> FailureKind {
         Finding::TooManyEvents { .. } | Finding::StackOverflow(_) => FailureKind::Limit,
         Finding::Leak(_) => FailureKind::Leak,
         Finding::Hang { .. } => FailureKind::Hang,
+        Finding::DataRace(_) => FailureKind::DataRace,
+        Finding::MemoryError(_) => FailureKind::UseAfterFree,
+        Finding::Crash(_) => FailureKind::Crash,
         Finding::Nondeterminism(divergence) => match divergence.from {
             Record::EarlierRun => FailureKind::Nondeterminism,
             Record::Schedule => FailureKind::ScheduleMismatch,

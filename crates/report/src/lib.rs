@@ -7,6 +7,7 @@ mod called;
 mod estimate;
 mod failure;
 mod livelock;
+mod memory;
 mod nondeterminism;
 mod paint;
 mod panicked;
@@ -15,6 +16,7 @@ mod stale;
 mod stuck;
 mod text;
 mod trace;
+mod value;
 
 pub use estimate::{Estimate, Unseen};
 pub use failure::{Failure, FailureKind};

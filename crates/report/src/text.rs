@@ -45,6 +45,9 @@ pub(crate) fn message(
         Finding::TooManyEvents { limit, repeated } => words.too_many_events(*limit, repeated),
         Finding::Leak(unreceived) => words.leaks(unreceived),
         Finding::Hang { thread, limit } => words.hangs(*thread, *limit),
+        Finding::DataRace(race) => words.data_race(race),
+        Finding::MemoryError(error) => words.memory_error(error),
+        Finding::Crash(thread) => words.crashed(*thread),
         Finding::StackOverflow(thread) => format!(
             "thread {} used more stack than it has\n\
              help: give threads more with `stack_size`, or look for a recursion without end",

@@ -9,6 +9,7 @@ use raddle_engine::{
 use serde::Serialize;
 
 use crate::called::{self, Called};
+use crate::value::Values;
 
 /// What a step says when something that might have happened did not.
 pub(crate) const NOTHING: &str = "nothing unexpected";
@@ -51,6 +52,18 @@ pub trait Names {
     }
     /// What the program's source calls a memory location.
     fn location_variable(&self, _index: usize) -> Option<String> {
+        None
+    }
+    /// Kind and place of creation of a cell, by index.
+    fn cell(&self, _index: usize) -> (&str, Option<Place>) {
+        ("UnsafeCell", None)
+    }
+    /// The name that the program gave a cell.
+    fn cell_label(&self, _index: usize) -> Option<String> {
+        None
+    }
+    /// What the program's source calls a cell.
+    fn cell_variable(&self, _index: usize) -> Option<String> {
         None
     }
 }
@@ -181,9 +194,9 @@ impl Trace {
 /// Names for the locations and objects of one execution, and what was done to them in words.
 pub(crate) struct Things {
     pub(crate) locations: Vec<String>,
-    /// By location.
-    kinds: Vec<String>,
+    values: Values,
     objects: Vec<Called>,
+    cells: Vec<Called>,
     made: Vec<(String, Option<Place>)>,
 }
 
@@ -193,11 +206,16 @@ impl Things {
         let all = locations.iter();
         let made = all.map(|one| (one.in_step.clone(), one.made.clone()));
         let made = made.collect();
-        let objects = locations.split_off(execution.locations.len());
+        let mut objects = locations.split_off(execution.locations.len());
+        let cells = objects.split_off(execution.objects.len());
         Things {
-            kinds: locations.iter().map(|one| one.kind.clone()).collect(),
+            values: Values::of(
+                execution,
+                locations.iter().map(|one| one.kind.clone()).collect(),
+            ),
             locations: locations.into_iter().map(|one| one.in_step).collect(),
             objects,
+            cells,
             made,
         }
     }
@@ -218,6 +236,20 @@ impl Things {
         &self.objects[index].in_step
     }
 
+    /// What a step calls a cell.
+    pub(crate) fn cell(&self, index: usize) -> &str {
+        &self.cells[index].in_step
+    }
+
+    /// What a sentence calls a cell.
+    pub(crate) fn cell_title(&self, index: usize) -> &str {
+        &self.cells[index].in_sentence
+    }
+
+    pub(crate) fn location(&self, index: usize) -> &str {
+        &self.locations[index]
+    }
+
     /// The ports that a receive looks at.
     fn ports(&self, ports: &Ports, execution: &Execution) -> String {
         let ports = execution.port_list(ports).iter();
@@ -227,15 +259,11 @@ impl Things {
 
     /// Whether the location says if an end of a channel is gone.
     fn is_end(&self, index: usize) -> bool {
-        matches!(self.kinds[index].as_str(), "Sender" | "Receiver")
+        matches!(self.values.kind(index), "Sender" | "Receiver")
     }
 
-    fn describe(&self, event: &Event, execution: &Execution) -> String {
-        let show = |index: usize, value: u64| match (self.kinds[index] == "AtomicBool", value) {
-            (true, 0) => "false".to_owned(),
-            (true, _) => "true".to_owned(),
-            (false, value) => value.to_string(),
-        };
+    pub(crate) fn describe(&self, event: &Event, execution: &Execution) -> String {
+        let show = |index: usize, value: u64| self.values.show(index, value);
         let read = event.reply.to_value();
         match event.operation {
             Operation::Load { location, .. } if self.is_end(location.index()) => {

@@ -8,6 +8,7 @@
 pub mod candidate;
 pub mod compare;
 pub mod program;
+pub mod races;
 pub mod random;
 pub mod run;
 pub mod shapes;

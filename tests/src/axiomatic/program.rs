@@ -240,6 +240,20 @@ pub fn run(
     Some(())
 }
 
+impl<V> Operation<V> {
+    /// Shows the variable that is accessed, to look at or to change.
+    pub fn visit(&mut self, visit: impl FnOnce(&mut Location)) {
+        match self {
+            Operation::Load(location, _)
+            | Operation::Store(location, ..)
+            | Operation::FetchAdd(location, ..)
+            | Operation::Swap(location, ..)
+            | Operation::CompareExchange(location, ..) => visit(location),
+            Operation::Fence(_) => {}
+        }
+    }
+}
+
 impl Operation<Value> {
     fn evaluated(&self, registers: &[i32; REGISTERS]) -> Operation<i32> {
         let evaluated = |value: Value| {

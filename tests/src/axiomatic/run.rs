@@ -74,7 +74,7 @@ pub fn observe(
 }
 
 /// The name of the class of an execution, and the part of it about reads.
-fn name(execution: &Execution) -> (Class, Class) {
+pub(super) fn name(execution: &Execution) -> (Class, Class) {
     let short = |(path, index): &(ThreadPath, u32)| (number(path), *index);
     let mut class = Class::new();
     for entry in execution.class() {
@@ -106,11 +106,11 @@ fn number(path: &ThreadPath) -> usize {
     }
 }
 
-type Variables = Arc<[AtomicI32; LOCATIONS]>;
+type Variables = [AtomicI32; LOCATIONS];
 
 /// Runs the program once, inside a check.
 fn run(litmus: &Litmus) {
-    let variables = Variables::default();
+    let variables = Arc::<Variables>::default();
     let mut registers = [0; REGISTERS];
     let mut main = |statements: &[Statement]| {
         program::run(statements, &mut registers, &mut |operation| {
@@ -138,7 +138,7 @@ fn run(litmus: &Litmus) {
 }
 
 /// Performs an operation and gives back what was read.
-fn perform(variables: &Variables, operation: Operation<i32>) -> i32 {
+pub(super) fn perform(variables: &Variables, operation: Operation<i32>) -> i32 {
     match operation {
         Operation::Load(x, ordering) => variables[x.0].load(ordering),
         Operation::Store(x, value, ordering) => {

@@ -6,8 +6,10 @@ pub mod limit;
 pub mod livelock;
 pub mod lock_order;
 pub mod lost_wakeup;
+pub mod memory_error;
 pub mod notified;
 pub mod panic;
+pub mod race;
 
 use std::time::Duration;
 
@@ -59,16 +61,25 @@ pub enum Finding {
     },
     /// A thread used more stack than it has.
     StackOverflow(ThreadId),
+    /// Two accesses of a cell are not ordered.
+    DataRace(race::DataRace),
+    /// A thread used memory that was not there.
+    MemoryError(memory_error::MemoryError),
+    /// A thread did something for which the system ends the process. Only the front end can know.
+    Crash(ThreadId),
     /// The program does not do the same when it is run the same way.
     Nondeterminism(Divergence),
 }
 
 /// Runs every checker; the first finding is what the user should look at first.
 pub(crate) fn check(execution: &Execution, ending: &Ending, max_events: usize) -> Option<Finding> {
+    if let Some(finding) = memory(execution, ending) {
+        return Some(finding);
+    }
     match ending {
         Ending::Diverged(divergence) => Some(Finding::Nondeterminism(divergence.clone())),
         Ending::StackOverflow(thread) => Some(Finding::StackOverflow(*thread)),
-        Ending::Discarded => None,
+        Ending::Discarded | Ending::MemoryError => None,
         // A panic often is the reason why others wait for ever, so it comes first.
         Ending::Complete | Ending::Deadlock | Ending::Livelock | Ending::TooManyEvents => {
             panic::unhandled(execution)
@@ -86,4 +97,26 @@ pub(crate) fn check(execution: &Execution, ending: &Ending, max_events: usize) -
                 })
         }
     }
+}
+
+/// What is wrong with the use of memory. Whatever came after it may follow from it, a panic too.
+fn memory(execution: &Execution, ending: &Ending) -> Option<Finding> {
+    if matches!(ending, Ending::Diverged(_) | Ending::Discarded) {
+        return None;
+    }
+    let (conflict, error) = (&execution.conflict, &execution.memory_error);
+    let found = match (conflict, error) {
+        (Some(conflict), Some(error)) if error.after < conflict.second.after => {
+            (error.after, Finding::MemoryError(error.clone()))
+        }
+        (Some(conflict), _) => (
+            conflict.second.after,
+            Finding::DataRace(race::explain(execution, conflict)),
+        ),
+        (None, Some(error)) => (error.after, Finding::MemoryError(error.clone())),
+        (None, None) => return None,
+    };
+    let (after, finding) = found;
+    let panicked_before = panic::unhandled(execution).is_some_and(|panic| panic.after < after);
+    (!panicked_before).then_some(finding)
 }

@@ -7,6 +7,9 @@
 //! before, or that something read which happens before. A write may stand anywhere behind those.
 //! What `SeqCst` asks besides is looked at in `psc.rs`.
 //!
+//! Locks and other objects pass on what threads have seen as their calls say
+//! ([`Passing`](crate::object::passing::Passing)).
+//!
 //! All this is only kept while it matters: see [`Views::is_on`].
 
 use std::cell::RefCell;
@@ -15,6 +18,8 @@ use super::Strength;
 use super::psc::{Psc, Touch};
 use crate::event::{Event, EventId, LocationId, Operation, ThreadId};
 use crate::execution::Execution;
+use crate::object::Object;
+use crate::object::barrier::Barrier;
 
 /// What threads have seen in the present execution.
 #[derive(Debug, Default)]
@@ -30,6 +35,8 @@ pub(crate) struct Views {
     messages: Vec<u32>,
     /// By object: what those who hung up had seen.
     closed: Vec<Vec<u32>>,
+    /// By object: what is in each of its lanes, one behind the other.
+    lanes: Vec<Vec<u32>>,
     /// Groups that met: the name of the meeting, and what its members had seen.
     meetings: Vec<(EventId, Vec<u32>)>,
     psc: RefCell<Psc>,
@@ -105,11 +112,27 @@ impl Views {
         self.messages.clear();
         self.meetings.clear();
         self.closed.iter_mut().for_each(Vec::clear);
+        self.lanes.iter_mut().for_each(Vec::clear);
         for history in &mut self.histories {
             history.writes.clear();
             history.reads.clear();
         }
         self.seq_cst = false;
+    }
+
+    /// What threads had seen in an execution, of which nothing else is asked: it does not know which
+    /// values reads could have taken.
+    pub(crate) fn of(execution: &Execution) -> Self {
+        let mut views = Views::default();
+        views.reset(true);
+        execution.threads.iter().for_each(|_| views.add_thread());
+        for index in 0..execution.locations.len() {
+            views.add_location(LocationId::new(index), 0);
+        }
+        for event in &execution.events {
+            views.record(event, execution);
+        }
+        views
     }
 
     pub(crate) fn add_thread(&mut self) {
@@ -142,6 +165,9 @@ impl Views {
             }
         }
         let closed = self.closed.iter_mut();
+        self.lanes
+            .iter_mut()
+            .for_each(|lanes| widen(lanes, old, new));
         let meetings = self.meetings.iter_mut().map(|(_, clock)| clock);
         for clock in closed.chain(meetings) {
             if !clock.is_empty() {
@@ -172,7 +198,8 @@ impl Views {
         self.threads[event.thread.index()].positions[event.index as usize] as usize
     }
 
-    fn clock(&self, event: EventId) -> &[u32] {
+    /// What happens before an event that was performed, and the event itself.
+    pub(crate) fn clock(&self, event: EventId) -> &[u32] {
         &self.clocks[self.position(event) * self.width..][..self.width]
     }
 
@@ -237,17 +264,28 @@ impl Views {
         (last, next)
     }
 
-    /// The members of a group meet.
-    pub(crate) fn meet(&mut self, name: EventId, members: &[ThreadId]) {
+    /// The members of a group meet, unless they have met.
+    fn meet(&mut self, barrier: &Barrier, event: &Event) {
+        let (name, members) = barrier.group_left_by(event.id, event.source);
+        if self.meetings.iter().any(|(known, _)| *known == name) {
+            return;
+        }
         let mut clock = vec![0; self.width];
-        for &member in members {
+        for member in members {
             join(&mut clock, self.seen(member));
+            // That it came to the barrier, too.
+            clock[member.index()] = self.seen(member)[member.index()] + 1;
         }
         self.meetings.push((name, clock));
     }
 
     /// Takes note of an event that has just been performed.
-    pub(crate) fn record(&mut self, event: &Event) {
+    pub(crate) fn record(&mut self, event: &Event, execution: &Execution) {
+        if let Operation::Meet { barrier } = event.operation
+            && let Object::Barrier(barrier) = &execution.objects[barrier.index()]
+        {
+            self.meet(barrier, event);
+        }
         let width = self.width;
         let mine = event.id.thread.index();
         let mut view = std::mem::take(&mut self.threads[mine]);
@@ -313,6 +351,26 @@ impl Views {
                     }
                 }
             },
+            Operation::Call { object, call } => {
+                let passing = execution.objects[object.index()].passing(call, event.reply);
+                if self.lanes.len() <= object.index() {
+                    self.lanes.resize_with(object.index() + 1, Vec::new);
+                }
+                let lanes = &mut self.lanes[object.index()];
+                for lane in passing.takes() {
+                    if let Some(lane) = lanes.get(lane as usize * width..) {
+                        join(&mut view.seen, lane);
+                    }
+                }
+                if let Some(lane) = passing.gives() {
+                    let start = lane as usize * width;
+                    if lanes.len() < start + width {
+                        lanes.resize(start + width, 0);
+                    }
+                    view.seen[mine] = event.id.index + 1;
+                    join(&mut lanes[start..start + width], &view.seen);
+                }
+            }
             Operation::Send { .. } | Operation::Leads { .. } => {}
             _ => {
                 if let Some(source) = event.source.filter(|it| it.thread != event.id.thread) {

@@ -4,6 +4,7 @@
 //! threads wait than a group has members, who meets whom is a choice. Nor does it matter who leads a
 //! group until somebody asks: then every answer is possible that leaves the group one leader.
 
+use super::passing::Passing;
 use super::{Machine, Request};
 use crate::event::{EventId, Reply, ThreadId};
 
@@ -50,6 +51,10 @@ impl Machine for Barrier {
     fn apply(&mut self, call: Call, _by: ThreadId, _outcome: u32) -> Reply {
         match call {}
     }
+
+    fn passing(&self, call: Call, _reply: Reply) -> Passing {
+        match call {}
+    }
 }
 
 impl Barrier {
@@ -91,6 +96,19 @@ impl Barrier {
             name,
         });
         before
+    }
+
+    /// Name and members of the group that the thread of this event left with it: that of the source,
+    /// or the one that is named after the event.
+    pub(crate) fn group_left_by(
+        &self,
+        event: EventId,
+        source: Option<EventId>,
+    ) -> (EventId, impl Iterator<Item = ThreadId> + '_) {
+        let named = |name| self.groups.iter().find(move |group| group.name == name);
+        let group = named(event).or_else(|| named(source?));
+        let group = group.expect("who goes on has met others");
+        (group.name, group.members.iter().map(|one| one.thread))
     }
 
     /// The thread goes on. Says the name of its group and of the group before.

@@ -7,6 +7,7 @@
 //! the last one, nor does it become the last by that. Only those who *count* handles must look at
 //! both.
 
+use super::passing::Passing;
 use super::{Machine, Request};
 use crate::event::{ObjectId, Reply, ThreadId};
 
@@ -95,5 +96,16 @@ impl Machine for Counted {
             Call::IsUnique | Call::Count => {}
         }
         Reply::value(u64::from(self.changes))
+    }
+
+    /// Who has the last handle knows what the others did before they gave theirs up. Which is the last
+    /// is not known here, so whoever gives one up counts as the last.
+    fn passing(&self, call: Call, _reply: Reply) -> Passing {
+        match call {
+            Call::Drop => Passing::take(0).and_give(0),
+            Call::DropWeak => Passing::give(0),
+            Call::Upgrade | Call::TryUnwrap | Call::IsUnique => Passing::take(0),
+            Call::Clone | Call::Downgrade | Call::Count => Passing::NONE,
+        }
     }
 }

@@ -15,11 +15,13 @@ pub mod monitor;
 pub mod mutex;
 pub mod once;
 pub mod parker;
+pub(crate) mod passing;
 pub mod port;
 pub mod rwlock;
 pub mod semaphore;
 
 use crate::event::{Grant, Reply, ThreadId};
+use passing::Passing;
 
 /// What every primitive must say about itself.
 pub(crate) trait Machine {
@@ -36,6 +38,9 @@ pub(crate) trait Machine {
 
     /// Completes an open call.
     fn apply(&mut self, call: Self::Call, by: ThreadId, outcome: u32) -> Reply;
+
+    /// What a completed call passes on from thread to thread. Depends on nothing that calls change.
+    fn passing(&self, call: Self::Call, reply: Reply) -> Passing;
 
     /// The thread whose move would open the object again, if one can be named.
     fn blocked_by(&self) -> Option<ThreadId> {
@@ -209,6 +214,15 @@ macro_rules! machines {
             pub(crate) fn opened_by(&self, call: Call, by: ThreadId) -> Option<u32> {
                 match (self, call) {
                     $((Object::$name(machine), Call::$name(call)) => machine.opened_by(call, by),)*
+                    (object, call) => mismatch(object, call),
+                }
+            }
+
+            /// What a completed call passes on from thread to thread.
+            #[inline]
+            pub(crate) fn passing(&self, call: Call, reply: Reply) -> Passing {
+                match (self, call) {
+                    $((Object::$name(machine), Call::$name(call)) => machine.passing(call, reply),)*
                     (object, call) => mismatch(object, call),
                 }
             }

@@ -5,6 +5,7 @@
 //! to the signalled thread at once; the signaller waits and gets it back, before any newcomer, when
 //! that thread leaves or waits. A thread that must wait does so with the call [`Call::Resume`].
 
+use super::passing::Passing;
 use super::{Machine, Request};
 use crate::event::{Reply, ThreadId};
 
@@ -171,5 +172,16 @@ impl Machine for Monitor {
 
     fn blocked_by(&self) -> Option<ThreadId> {
         self.inside
+    }
+
+    /// Who goes in knows what those did who were inside before. Who signals stays inside, unless it
+    /// makes way.
+    fn passing(&self, call: Call, reply: Reply) -> Passing {
+        match call {
+            Call::Enter | Call::Resume => Passing::take(0),
+            Call::Exit | Call::Wait(_) => Passing::give(0),
+            Call::Signal(_) if reply.to_answer() => Passing::give(0),
+            Call::Signal(_) | Call::SignalAll(_) | Call::Waiting(_) => Passing::NONE,
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! A mutual-exclusion lock: one holder, everyone else waits for a grant.
 
+use super::passing::Passing;
 use super::{Machine, Request};
 use crate::event::{Grant, Reply, ThreadId};
 
@@ -96,6 +97,14 @@ impl Machine for Mutex {
                 self.poisoned = false;
                 Reply::DONE
             }
+        }
+    }
+
+    fn passing(&self, call: Call, reply: Reply) -> Passing {
+        match call {
+            Call::Lock | Call::TryLock if reply.to_grant() != Grant::Refused => Passing::take(0),
+            Call::Unlock { .. } => Passing::give(0),
+            _ => Passing::NONE,
         }
     }
 

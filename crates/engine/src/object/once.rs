@@ -3,6 +3,7 @@
 //! A thread that panics while it does it leaves it poisoned. Whoever comes next may insist on doing
 //! it all the same, or only learns of the poison.
 
+use super::passing::Passing;
 use super::{Machine, Request};
 use crate::event::{Grant, Reply, ThreadId};
 
@@ -106,6 +107,15 @@ impl Machine for Once {
             }
             Call::IsCompleted => Reply::answer(*self == Once::Done),
             Call::Wait { .. } => Reply::answer(poisoned),
+        }
+    }
+
+    fn passing(&self, call: Call, reply: Reply) -> Passing {
+        match call {
+            Call::Begin { .. } | Call::Wait { .. } => Passing::take(0),
+            Call::IsCompleted if reply.to_answer() => Passing::take(0),
+            Call::IsCompleted => Passing::NONE,
+            Call::Finish { .. } => Passing::give(0),
         }
     }
 

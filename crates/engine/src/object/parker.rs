@@ -9,6 +9,7 @@
 //! token does not come. That a thread leaves a token behind cannot be told from taking it and waking
 //! up spuriously at the next `park`.
 
+use super::passing::Passing;
 use super::{Machine, Request};
 use crate::event::{Reply, ThreadId};
 
@@ -85,6 +86,15 @@ impl Machine for Parker {
                 self.token = true;
                 Reply::DONE
             }
+        }
+    }
+
+    /// Whoever takes the token has seen what all those had seen who left one before.
+    fn passing(&self, call: Call, reply: Reply) -> Passing {
+        match call {
+            Call::Unpark => Passing::give(0),
+            Call::Park { .. } if reply.to_answer() => Passing::NONE,
+            Call::Park { .. } => Passing::take(0),
         }
     }
 }

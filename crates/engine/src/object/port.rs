@@ -8,6 +8,7 @@
 //! other port that holds for the messages of one thread only: those of different threads may overtake
 //! each other on the way, as on a network (reachability testing, Carver and Lei).
 
+use super::passing::Passing;
 use super::{Machine, Request};
 use crate::event::{EventId, Reply, ThreadId};
 
@@ -50,6 +51,10 @@ impl Machine for Port {
     }
 
     fn apply(&mut self, call: Call, _by: ThreadId, _outcome: u32) -> Reply {
+        match call {}
+    }
+
+    fn passing(&self, call: Call, _reply: Reply) -> Passing {
         match call {}
     }
 }

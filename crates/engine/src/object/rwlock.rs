@@ -3,6 +3,7 @@
 //! Completions are in one total order, those of readers too, although two readers who overlap could
 //! come either way round without anybody noticing.
 
+use super::passing::Passing;
 use super::{Machine, Request};
 use crate::event::{Grant, Reply, ThreadId};
 
@@ -160,5 +161,18 @@ impl Machine for RwLock {
 
     fn held_by(&self, thread: ThreadId) -> bool {
         self.writer == Some(thread) || self.readers.contains(&thread)
+    }
+
+    /// Readers know what writers did, but not what other readers did; a writer knows both.
+    fn passing(&self, call: Call, reply: Reply) -> Passing {
+        let (written, read) = (0, 1);
+        match call {
+            _ if call.takes() && reply.to_grant() == Grant::Refused => Passing::NONE,
+            Call::Read | Call::TryRead => Passing::take(written),
+            Call::Write | Call::TryWrite => Passing::take(written).and_take(read),
+            Call::WriteUnlock { .. } | Call::Downgrade => Passing::give(written),
+            Call::ReadUnlock => Passing::give(read),
+            Call::IsPoisoned | Call::ClearPoison => Passing::NONE,
+        }
     }
 }

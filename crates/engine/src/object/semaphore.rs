@@ -3,6 +3,7 @@
 //! A counting semaphore holds any number of permits, so giving one back never waits. A binary one
 //! holds at most one: taking and giving back strictly alternate, and either may wait.
 
+use super::passing::Passing;
 use super::{Machine, Request};
 use crate::event::{Grant, Reply, ThreadId};
 
@@ -90,6 +91,19 @@ impl Machine for Semaphore {
                 self.permits += 1;
                 Reply::DONE
             }
+        }
+    }
+
+    /// A permit comes with what all those had seen who gave one back. Who gives the permit of a binary
+    /// semaphore back has waited until it was taken.
+    fn passing(&self, call: Call, reply: Reply) -> Passing {
+        let (given, taken) = (0, 1);
+        match (call, self.binary) {
+            (Call::Release, false) => Passing::give(given),
+            (Call::Release, true) => Passing::take(taken).and_give(given),
+            _ if reply.to_grant() == Grant::Refused => Passing::NONE,
+            (_, false) => Passing::take(given),
+            (_, true) => Passing::take(given).and_give(taken),
         }
     }
 }

@@ -93,9 +93,6 @@ impl State {
             members.push(thread);
             let name = self.name_of_group(&members);
             self.barrier_mut(barrier).meet(&members, name);
-            if self.views.is_on() {
-                self.views.meet(name, &members);
-            }
         }
         self.leave(Ports::One(barrier), thread);
         let (name, before) = self.barrier_mut(barrier).leave(thread);

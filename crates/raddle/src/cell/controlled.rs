@@ -5,30 +5,39 @@ use std::mem::offset_of;
 use std::panic::Location;
 
 use crate::identity::Identity;
+use crate::labelled::{Labelled, Thing};
 use crate::substrate::statics::Virtual;
 use crate::substrate::{Made, current};
 
 /// A value that may be changed through a shared reference, as [`std::cell::UnsafeCell`], with
 /// loom's [`with`](Self::with) and [`with_mut`](Self::with_mut) besides.
 ///
-/// Prefer these two: they say whether the value is read or written, and for how long. A call of
-/// [`get`](Self::get) counts as one write; what is done through the pointer later is not seen.
+/// Inside a check, accesses that nothing orders are a data race, and the check fails. Prefer `with` and
+/// `with_mut`: they say whether the value is read or written, and for how long. A call of
+/// [`get`](Self::get) counts as one write; what is done through the pointer later is not seen. That the
+/// cell is made is not seen either, unless [`Quarantine`](crate::alloc::Quarantine) is in use.
 /// Accesses are no scheduling points, because code without data races cannot tell when they happen.
 ///
 /// Inside a check, a static is as at first in every execution. What a pointer to its value points to
 /// is gone when the execution is over, so do not keep one beyond that.
 ///
-/// There is no `from_mut`, because this cell is larger than its value.
+/// There is no `from_mut`, because this cell is larger than its value, and `get_mut` is not `const`.
 pub struct UnsafeCell<T: ?Sized> {
-    identity: Identity,
+    identity: Known,
     made: Made,
     value: std::cell::UnsafeCell<T>,
 }
 
-/// What is done to a cell's value.
-enum Access {
-    Read,
-    Write,
+/// The identity of a cell, which tells when it is dropped. (A destructor of the cell itself would
+/// change what the compiler lets the value borrow.)
+struct Known(Identity);
+
+impl Drop for Known {
+    fn drop(&mut self) {
+        if let Some(context) = current() {
+            context.drop_cell(&self.0);
+        }
+    }
 }
 
 impl<T> UnsafeCell<T> {
@@ -36,7 +45,7 @@ impl<T> UnsafeCell<T> {
     #[track_caller]
     pub const fn new(value: T) -> Self {
         UnsafeCell {
-            identity: Identity::new(),
+            identity: Known(Identity::new()),
             made: Made {
                 kind: "UnsafeCell",
                 place: Location::caller(),
@@ -64,11 +73,20 @@ impl<T: ?Sized> UnsafeCell<T> {
     /// A pointer to the value.
     #[track_caller]
     pub fn get(&self) -> *mut T {
-        self.access(Access::Write, Location::caller())
+        let Some(context) = current() else {
+            return self.value.get();
+        };
+        let this = context.here(self);
+        context.access_cell(&this.identity.0, &this.made, true, Location::caller());
+        this.value.get()
     }
 
     /// The value, when nobody else can access it.
-    pub const fn get_mut(&mut self) -> &mut T {
+    #[track_caller]
+    pub fn get_mut(&mut self) -> &mut T {
+        if let Some(context) = current() {
+            context.own_cell(&self.identity.0, Some(Location::caller()));
+        }
         self.value.get_mut()
     }
 
@@ -78,7 +96,7 @@ impl<T: ?Sized> UnsafeCell<T> {
     where
         F: FnOnce(*const T) -> R,
     {
-        f(self.access(Access::Read, Location::caller()))
+        self.access(false, Location::caller(), |value| f(value))
     }
 
     /// Lets `f` read and write the value.
@@ -87,16 +105,30 @@ impl<T: ?Sized> UnsafeCell<T> {
     where
         F: FnOnce(*mut T) -> R,
     {
-        f(self.access(Access::Write, Location::caller()))
+        self.access(true, Location::caller(), f)
     }
 
-    /// Every access that can be seen passes here; gives the place of the value in the running
-    /// execution. No data races are looked for yet, so nothing else is made of it.
+    /// Lets `f` have the place of the value in the running execution.
     #[inline]
-    fn access(&self, access: Access, place: &'static Location<'static>) -> *mut T {
-        let _ = (access, place);
+    fn access<R>(
+        &self,
+        writes: bool,
+        place: &'static Location<'static>,
+        f: impl FnOnce(*mut T) -> R,
+    ) -> R {
+        let Some(context) = current() else {
+            return f(self.value.get());
+        };
+        let this = context.here(self);
+        let _ongoing = context.begin_access(&this.identity.0, &this.made, writes, place);
+        f(this.value.get())
+    }
+}
+
+impl<T: ?Sized> Labelled for UnsafeCell<T> {
+    fn thing(&self) -> Thing<'_> {
         let this = current().map_or(self, |context| context.here(self));
-        this.value.get()
+        Thing::cell(&this.identity.0, this.made)
     }
 }
 
@@ -105,7 +137,7 @@ impl<T: ?Sized> Virtual for UnsafeCell<T> {
     const DROPS: bool = std::mem::needs_drop::<T>();
 
     fn identity(&self) -> &Identity {
-        &self.identity
+        &self.identity.0
     }
 
     fn made(&self) -> &Made {

@@ -2,6 +2,8 @@
 //! `check`, and with it outside a check.
 
 #[cfg(not(feature = "check"))]
+pub(crate) mod alloc;
+#[cfg(not(feature = "check"))]
 pub(crate) mod cell;
 pub(crate) mod monitor;
 pub(crate) mod port;

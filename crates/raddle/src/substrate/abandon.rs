@@ -17,6 +17,7 @@ use raddle_engine::{Grant, Operation, Reply, SiteId, Step, ThreadId, World};
 
 use super::coroutine::Exit;
 use super::{Context, current};
+use crate::alloc;
 
 /// How often a thread may catch our panic before its stack is dropped.
 const MAX_SWALLOWS: u32 = 100;
@@ -63,6 +64,9 @@ impl Context {
         operation: impl FnOnce(&mut World) -> Operation,
     ) -> Reply {
         let operation = self.with_world(operation);
+        if self.is_faulty.get() {
+            return self.stop_at_fault(place);
+        }
         self.retry_after_stop(operation, self.site(place))
     }
 
@@ -134,7 +138,7 @@ impl Context {
     }
 
     /// Never to be resumed.
-    fn give_up(&self) -> ! {
+    pub(super) fn give_up(&self) -> ! {
         loop {
             self.slots.borrow_mut()[self.thread.get().index()]
                 .after_stop
@@ -190,6 +194,7 @@ impl Context {
         self.forget_locals();
         let mut homes = self.homes.borrow_mut();
         homes.extend(self.slots.borrow_mut().drain(..).map(|slot| slot.home));
+        alloc::release();
     }
 
     /// Lets the threads that are left go on until there are none.
@@ -203,6 +208,7 @@ impl Context {
                     self.dropped_stacks.update(|count| count + 1);
                     self.end_after_stop(thread);
                 }
+                CoroutineResult::Return(Exit::Crashed) => self.crashed(),
             }
         }
     }

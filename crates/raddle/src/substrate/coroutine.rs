@@ -12,13 +12,17 @@ use super::clock::Clock;
 use super::home::Home;
 use super::overflow::{self, Guard};
 use super::{CURRENT, Context};
+use crate::alloc;
 use crate::identity::Identity;
+use crate::last_words::LastWords;
+use crate::watchdog;
 
 /// How a coroutine came to its end.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Exit {
     Returned,
     Overflowed,
+    Crashed,
 }
 
 pub(super) type Coroutine = corosensei::Coroutine<(), (), Exit, DefaultStack>;
@@ -60,6 +64,8 @@ pub(crate) fn run_execution(
     context.stamp.set(context.stamps.borrow_mut().next());
     context.locations.borrow_mut().clear();
     context.objects.borrow_mut().clear();
+    context.cells.borrow_mut().clear();
+    context.dropped.borrow_mut().clear();
     context.last_panics.borrow_mut().clear();
     context.start_watching();
     context.progress.show(context);
@@ -83,6 +89,7 @@ impl Context {
         name: Option<Arc<str>>,
         body: impl FnOnce(),
     ) {
+        let _aside = alloc::aside();
         let whole = move |context: &Context, thread| context.run_body(thread, place, body);
         let home = self.homes.borrow_mut().pop().unwrap_or_else(Home::new);
         // SAFETY: as for this function.
@@ -184,10 +191,22 @@ impl Context {
                     });
                     exploration.world().stop(Ending::StackOverflow(thread))
                 }
+                CoroutineResult::Return(Exit::Crashed) => self.crashed(),
             };
         }
         self.stopped.set(true);
         self.watch.stop();
+    }
+
+    /// The last thread that ran used an address that is not there: tells the story and ends the
+    /// process.
+    pub(super) fn crashed(&self) -> ! {
+        watchdog::end_soon();
+        match self.last_words.get() {
+            Some(words) => words.of_a_crash(self),
+            None => LastWords::default().of_a_crash(self),
+        }
+        overflow::end()
     }
 
     /// Lets a thread run until it suspends itself or ends.
@@ -216,7 +235,7 @@ impl Context {
                     .extend(ended.map(Coroutine::into_stack));
             }
             // What was on the stack was never unwound, and others may still refer to it.
-            CoroutineResult::Return(Exit::Overflowed) => std::mem::forget(ended),
+            CoroutineResult::Return(Exit::Overflowed | Exit::Crashed) => std::mem::forget(ended),
         }
         result
     }

@@ -60,6 +60,7 @@ impl Context {
             has_destructor: std::mem::needs_drop::<T>(),
         };
         let thread = self.thread().index();
+        let aside = crate::alloc::aside();
         let mut locals = self.locals.borrow_mut();
         if locals.len() <= thread {
             locals.resize_with(thread + 1, Vec::new);
@@ -73,7 +74,7 @@ impl Context {
                 None
             }
         };
-        drop(locals);
+        drop((locals, aside));
         if let Some(previous) = previous {
             previous.drop_it();
         }

@@ -6,6 +6,7 @@
 //! when an execution stops early is in [`abandon`].
 
 mod abandon;
+mod cells;
 mod clock;
 mod coroutine;
 mod home;
@@ -26,7 +27,9 @@ use std::panic::Location;
 use std::sync::Arc;
 use std::time::Instant;
 
+use raddle_engine::check::memory_error::Moment;
 use raddle_engine::object::Object;
+use raddle_engine::object::once::Once;
 use raddle_engine::{
     Execution, Exploration, LocationId, ObjectId, Operation, Reply, SiteId, Step, ThreadId,
     ThreadPath, World,
@@ -98,6 +101,12 @@ pub(crate) struct Context {
     watch: spin::Watch,
     locations: RefCell<Things>,
     objects: RefCell<Things>,
+    cells: RefCell<Things>,
+    /// Cells that were dropped, by address.
+    dropped: RefCell<Vec<(usize, Moment)>>,
+    /// Whether what the next operation is about is not there, and what is wrong with it.
+    is_faulty: Cell<bool>,
+    fault: Cell<Option<cells::Fault>>,
     statics: RefCell<statics::Statics>,
     locals: RefCell<locals::Locals>,
 }
@@ -127,6 +136,10 @@ impl Context {
             watch: spin::Watch::default(),
             locations: RefCell::default(),
             objects: RefCell::default(),
+            cells: RefCell::default(),
+            dropped: RefCell::default(),
+            is_faulty: Cell::new(false),
+            fault: Cell::new(None),
             statics: RefCell::default(),
             locals: RefCell::default(),
         }
@@ -238,6 +251,10 @@ impl Context {
         let mut exploration = self.exploration.borrow_mut();
         let world = exploration.world();
         let operation = operation(world);
+        if self.is_faulty.get() {
+            drop(exploration);
+            return self.stop_at_fault(place);
+        }
         let step = request(world, thread, operation, site);
         if step == Step::Run(thread) {
             self.progress.beat();
@@ -264,6 +281,9 @@ impl Context {
         if let Some(index) = identity.get(self.stamp.get()) {
             return LocationId::new(index);
         }
+        if self.notice_fault(identity, "atomic variable") {
+            return world.add_location(0);
+        }
         let register = || {
             let location = world.add_location(initial());
             world.name_location(location, made.kind);
@@ -283,6 +303,9 @@ impl Context {
     ) -> ObjectId {
         if let Some(index) = identity.get(self.stamp.get()) {
             return ObjectId::new(index);
+        }
+        if self.notice_fault(identity, "object") {
+            return world.add_object(Object::Once(Once::New));
         }
         let register = || {
             let object = world.add_object(initial());
@@ -338,12 +361,20 @@ impl Context {
     /// The value an atomic has now, for its sole owner; `None` if the execution has not used it.
     pub(crate) fn owned_value(&self, identity: &Identity) -> Option<u64> {
         let index = identity.get(self.stamp.get())?;
+        if !self.stopped.get() {
+            let thread = self.thread.get();
+            self.with_world(|world| world.own_location(thread, LocationId::new(index)));
+        }
         Some(self.exploration.borrow().execution().locations[index].value)
     }
 
     /// The state an object has now, for its sole owner; `None` if the execution has not used it.
     pub(crate) fn owned_state(&self, identity: &Identity) -> Option<Object> {
         let index = identity.get(self.stamp.get())?;
+        if !self.stopped.get() {
+            let thread = self.thread.get();
+            self.with_world(|world| world.own_object(thread, ObjectId::new(index)));
+        }
         Some(self.exploration.borrow().execution().objects[index].clone())
     }
 }
@@ -361,6 +392,14 @@ impl Names for Context {
         self.locations.borrow().name(index)
     }
 
+    fn cell(&self, index: usize) -> (&str, Option<Place>) {
+        self.cells.borrow().name(index)
+    }
+
+    fn cell_label(&self, index: usize) -> Option<String> {
+        self.cells.borrow().label_of(index)
+    }
+
     fn object_label(&self, index: usize) -> Option<String> {
         self.objects.borrow().label_of(index)
     }
@@ -375,6 +414,10 @@ impl Names for Context {
 
     fn location_variable(&self, index: usize) -> Option<String> {
         self.locations.borrow().variable_of(index)
+    }
+
+    fn cell_variable(&self, index: usize) -> Option<String> {
+        self.cells.borrow().variable_of(index)
     }
 }
 

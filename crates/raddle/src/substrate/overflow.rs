@@ -1,8 +1,11 @@
-//! Stack overflow in a coroutine becomes a failure of the check instead of the end of the process.
+//! Stack overflow in a coroutine becomes a failure of the check instead of the end of the process, and
+//! any other fault there ends the process only after its story is told.
 //!
 //! Each stack ends in a guard page. A fault there, in a running coroutine, is answered by leaving
-//! the coroutine at once: its stack is not unwound and never used again. Any other fault goes to
-//! whoever handled it before (usually std, which ends the process).
+//! the coroutine at once: its stack is not unwound and never used again. So it is with a fault
+//! elsewhere, because a signal handler is no place to tell a story; but as nobody knows what is
+//! broken, nothing goes on after that. A fault outside coroutines goes to whoever handled it before
+//! (usually std, which ends the process).
 
 use corosensei::trap::CoroutineTrapHandler;
 
@@ -74,6 +77,13 @@ mod handler {
                 set(registers, regs);
                 return;
             }
+            if guard.trap.stack_ptr_in_bounds(stack_pointer(registers)) {
+                // SAFETY: the fault is in code that runs on the stack of the running coroutine, which
+                // is left for good, and soon the process ends.
+                let regs = unsafe { guard.trap.setup_trap_handler(|| Exit::Crashed) };
+                set(registers, regs);
+                return;
+            }
         }
         // SAFETY: as installed by whoever came before us.
         unsafe { pass_on(signal, info, context) };
@@ -88,6 +98,26 @@ mod handler {
         slots
             .get(context.thread.get().index())
             .map(|slot| slot.guard)
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn stack_pointer(context: &libc::mcontext_t) -> usize {
+        context.gregs[libc::REG_RSP as usize] as usize
+    }
+
+    #[cfg(target_arch = "aarch64")]
+    fn stack_pointer(context: &libc::mcontext_t) -> usize {
+        context.sp as usize
+    }
+
+    /// Ends the process as the fault would have.
+    pub(crate) fn end() -> ! {
+        // SAFETY: plain system calls; nothing is left to be done here.
+        unsafe {
+            libc::signal(libc::SIGSEGV, libc::SIG_DFL);
+            libc::raise(libc::SIGSEGV);
+        }
+        std::process::abort()
     }
 
     #[cfg(target_arch = "x86_64")]
@@ -151,6 +181,11 @@ mod handler {
 mod handler {
     /// On other systems an overflow ends the process, as it does outside a check.
     pub(crate) fn install() {}
+
+    pub(crate) fn end() -> ! {
+        std::process::abort()
+    }
 }
 
+pub(super) use handler::end;
 pub(crate) use handler::install;

@@ -15,6 +15,7 @@ use raddle_engine::ThreadId;
 use raddle_engine::check::panic::Panic;
 
 use super::{Abandoned, Context, current};
+use crate::alloc;
 
 /// What the panic hook knows of a panic.
 pub(super) struct Noted {
@@ -83,6 +84,7 @@ impl Noted {
 
 impl Context {
     fn hook(&self, info: &PanicHookInfo<'_>) {
+        let _aside = alloc::aside();
         let thread = self.thread.get();
         let mut again = false;
         if let Ok(mut slots) = self.slots.try_borrow_mut()
@@ -123,6 +125,7 @@ impl Context {
             let mine = panics.iter().position(|noted| noted.thread == thread);
             mine.map(|position| panics.remove(position))
         };
+        let _aside = alloc::aside();
         let message = message(payload);
         self.with_world(|world| {
             let events = world.state().execution().events.len();

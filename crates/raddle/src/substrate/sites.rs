@@ -147,6 +147,7 @@ impl Sites {
 
     #[cold]
     fn insert(&mut self, slot: usize, place: &'static Location<'static>) -> SiteId {
+        let _aside = crate::alloc::aside();
         let id = self.places.intern(place);
         self.table[slot] = Some(self.known.len() as u32);
         self.known.push((place, id));

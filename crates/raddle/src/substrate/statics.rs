@@ -12,12 +12,13 @@
 //! and nobody can know where they are: they are good until the end of the execution, and the book
 //! says so. The memory of a copy is never used for anything but copies of the same static.
 
-use std::alloc::{Layout, alloc, handle_alloc_error};
+use std::alloc::{Layout, handle_alloc_error};
 use std::collections::BTreeMap;
 use std::mem::{ManuallyDrop, MaybeUninit};
 use std::sync::{Mutex, PoisonError};
 
 use super::{Context, Made};
+use crate::alloc;
 use crate::identity::{FRESH, Identity};
 use crate::image;
 
@@ -156,6 +157,7 @@ impl Context {
     fn find_copy<'a, V: Virtual + ?Sized>(&self, value: &'a V) -> Option<&'a V> {
         let word = word(value.identity())?;
         let initial = initial_bytes(value, value.identity(), value.made())?;
+        let _aside = alloc::aside();
         let mut statics = self.statics.borrow_mut();
         let number = statics.number(word);
         let copy = match &statics.entries[number].copy {
@@ -178,6 +180,7 @@ impl Context {
 
     /// A cell that was copied has been written: it may refer to those written before.
     pub(crate) fn copy_was_written(&self, CopyNumber(number): CopyNumber) {
+        let _aside = alloc::aside();
         let live = &mut self.statics.borrow_mut().live;
         live.retain(|&other| other != number);
         live.push(number);
@@ -324,7 +327,7 @@ impl Block {
             return block;
         }
         // SAFETY: every controlled value has an identity, so the size is not zero.
-        let base = unsafe { alloc(layout) };
+        let base = unsafe { std::alloc::alloc(layout) };
         if base.is_null() {
             handle_alloc_error(layout);
         }

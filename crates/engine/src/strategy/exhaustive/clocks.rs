@@ -5,8 +5,9 @@
 //! coherence and from-reads as one run of the graph shows them. A clock counts, for each thread, how
 //! many of its events come before or are the event itself.
 //!
-//! In a weak graph `before` is what happens before the event, which is less than `causal` and never
-//! changes either, and there are three more: what the thread's reads so far would have passed on to
+//! In a weak graph `before` is what happens before the event (of two completions on one object, only
+//! what the one passes on to the other), which is less than `causal` and never changes either, and
+//! there are three more: what the thread's reads so far would have passed on to
 //! it had they been acquires, what had happened before its last release fence, and what the event, if
 //! it is a write, passes on.
 
@@ -15,6 +16,7 @@ use std::sync::atomic::Ordering;
 use super::graph::{Graph, Kind, Node};
 use crate::event::{EventId, LocationId};
 use crate::memory::Strength;
+use crate::object::passing::Passing;
 
 /// How many clocks an event has.
 const CLOCKS: usize = 2;
@@ -129,10 +131,15 @@ impl Graph {
             }
             _ => node.source,
         };
-        let is_read = self.weak && node.kind.reads().is_some();
+        // In a weak graph these are only ordered by what they pass on.
+        let is_passing = match node.kind {
+            Kind::Completion { .. } | Kind::Silent { .. } => true,
+            Kind::Met { .. } => node.source.is_none(),
+            kind => kind.reads().is_some(),
+        };
         // An event of the same thread comes before anyway, and its clocks are on loan here.
         if let Some(from) = comes_from.filter(|from| from.thread != id.thread) {
-            let clocks = if is_read { 1 } else { CLOCKS };
+            let clocks = if self.weak && is_passing { 1 } else { CLOCKS };
             join(&mut own[..clocks * width], self.clocks(from));
         }
         if let Kind::Met { .. } = node.kind
@@ -214,6 +221,21 @@ impl Graph {
                 join(&mut own[COULD_SEE * width..][..width], of(source));
                 if strength.acquires() {
                     join(&mut own[BEFORE * width..][..width], of(source));
+                }
+            }
+            Kind::Completion { object } => {
+                let machine = self.machine(object);
+                let earlier = ..node.value as usize;
+                let before = &mut own[BEFORE * width..][..width];
+                for lane in machine.passings[node.value as usize].takes() {
+                    let completions = machine.completions[earlier].iter();
+                    let passings = machine.passings[earlier].iter();
+                    let gives = |(_, passing): &(_, &Passing)| passing.gives() == Some(lane);
+                    for (&from, _) in completions.zip(passings).filter(gives) {
+                        if from.thread != id.thread {
+                            join(before, self.before(from));
+                        }
+                    }
                 }
             }
             Kind::Fence => {

@@ -14,6 +14,7 @@ use super::messages::Inbox;
 use super::reduce::Reductions;
 use crate::event::{EventId, LocationId, ObjectId, Ports, SiteId, ThreadId, Update};
 use crate::memory::Strength;
+use crate::object::passing::Passing;
 use crate::object::{Call, Object};
 
 #[derive(Clone, Copy, Debug)]
@@ -206,6 +207,8 @@ pub(crate) struct Machine {
     /// Before each completion, and after the last.
     pub(crate) states: Vec<Object>,
     pub(crate) completions: Vec<EventId>,
+    /// What each completion passes on.
+    pub(super) passings: Vec<Passing>,
     /// In insertion order.
     pub(crate) calls: Vec<EventId>,
     /// While the graph is put in a line: how many completions are placed.
@@ -526,7 +529,8 @@ impl Graph {
         let position = machine.completions.len() as u64;
         machine.completions.push(id);
         let mut state = machine.state().clone();
-        state.apply(call, id.thread, outcome);
+        let reply = state.apply(call, id.thread, outcome);
+        machine.passings.push(state.passing(call, reply));
         machine.states.push(state);
         let node = self.node_mut(id);
         node.outcome = outcome;
@@ -547,6 +551,7 @@ impl Graph {
         let machine = self.machine_mut(object);
         debug_assert_eq!(machine.completions.last(), Some(&old));
         machine.completions.pop();
+        machine.passings.pop();
         machine.states.pop();
         let id = EventId {
             index: call.index + 1,

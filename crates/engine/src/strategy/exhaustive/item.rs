@@ -356,10 +356,11 @@ impl Graph {
                 let Kind::Call { call, .. } = self.node(EventId { index, ..id }).kind else {
                     return Err(Problem::Events);
                 };
-                let states = &mut self.machine_mut(object).states;
-                let mut state = states.last().ok_or(Problem::Events)?.clone();
-                state.apply(call, id.thread, node.outcome);
-                states.push(state);
+                let machine = self.machine_mut(object);
+                let mut state = machine.states.last().ok_or(Problem::Events)?.clone();
+                let reply = state.apply(call, id.thread, node.outcome);
+                machine.passings.push(state.passing(call, reply));
+                machine.states.push(state);
             }
             self.machines[index].completions = completions;
         }

@@ -33,6 +33,7 @@ impl Graph {
                 Kind::Completion { object } => {
                     let machine = self.machine_mut(object);
                     machine.completions.pop();
+                    machine.passings.pop();
                     machine.states.pop();
                 }
                 kind => {
@@ -124,6 +125,8 @@ impl Graph {
                 .extend(from.completions.iter().copied().take_while(|&id| keep(id)));
             let states = from.states.len().min(machine.completions.len() + 1);
             copy(&mut machine.states, &from.states[..states]);
+            let passings = from.passings.len().min(machine.completions.len());
+            copy(&mut machine.passings, &from.passings[..passings]);
             machine.calls.clear();
             machine
                 .calls

@@ -1,0 +1,326 @@
+//! What happens before what, in executions whose reads take the latest value.
+//!
+//! The same order as in [`views`](super::views), but as nobody asks what a thread might have read
+//! instead, nothing needs to be kept of the past: a location has what came with its value, an object
+//! what is in its lanes, a message what its sender had seen. That makes it cheap enough to be kept
+//! whenever there are cells whose accesses may race.
+
+use super::Strength;
+use crate::event::{Event, EventId, LocationId, ObjectId, Operation, Received, ThreadId};
+use crate::execution::Execution;
+use crate::object::Object;
+
+/// Clocks, one behind the other.
+type Clocks = Vec<u32>;
+
+/// What threads of the present execution have seen.
+#[derive(Debug, Default)]
+pub(crate) struct Order {
+    on: bool,
+    /// Entries of a clock; at least the number of threads.
+    width: usize,
+    /// By thread: what happens before its next event, what would if its reads had been acquires, and
+    /// what did at its last release fence.
+    seen: Clocks,
+    could_see: Clocks,
+    released: Clocks,
+    /// By location: what comes with its value.
+    messages: Clocks,
+    /// By object: what is in its lanes; of a port, what came with its messages.
+    lanes: Vec<Clocks>,
+    /// By object: what those who hung up had seen.
+    closed: Vec<Clocks>,
+    /// Groups that met, and messages that were taken, by the event that names them.
+    meetings: Vec<(EventId, Clocks)>,
+    taken: Vec<(EventId, Clocks)>,
+}
+
+fn join(clock: &mut [u32], other: &[u32]) {
+    for (mine, theirs) in clock.iter_mut().zip(other) {
+        *mine = (*mine).max(*theirs);
+    }
+}
+
+/// A clock of a list that grows as needed.
+#[inline]
+fn row(clocks: &mut Clocks, index: usize, width: usize) -> &mut [u32] {
+    let end = (index + 1) * width;
+    if clocks.len() < end {
+        clocks.resize(end, 0);
+    }
+    &mut clocks[end - width..end]
+}
+
+/// The list of an object.
+#[inline]
+fn of_object(lists: &mut Vec<Clocks>, object: ObjectId) -> &mut Clocks {
+    if lists.len() <= object.index() {
+        lists.resize_with(object.index() + 1, Vec::new);
+    }
+    &mut lists[object.index()]
+}
+
+impl Order {
+    #[inline(always)]
+    pub(crate) fn is_on(&self) -> bool {
+        self.on
+    }
+
+    /// Forgets the last execution; from now on everything is kept, or nothing.
+    #[inline]
+    pub(crate) fn reset(&mut self, on: bool) {
+        self.on = on;
+        if on {
+            self.clear();
+        }
+    }
+
+    fn clear(&mut self) {
+        self.width = self.width.max(4);
+        for clocks in [
+            &mut self.seen,
+            &mut self.could_see,
+            &mut self.released,
+            &mut self.messages,
+        ] {
+            clocks.clear();
+        }
+        self.lanes.iter_mut().for_each(Vec::clear);
+        self.closed.iter_mut().for_each(Vec::clear);
+        self.meetings.clear();
+        self.taken.clear();
+    }
+
+    /// Learns the order of an execution of which nothing was kept so far.
+    pub(crate) fn catch_up(&mut self, execution: &Execution) {
+        self.reset(true);
+        execution.threads.iter().for_each(|_| self.add_thread());
+        for event in &execution.events {
+            self.record(event, execution);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn add_thread(&mut self) {
+        if !self.on {
+            return;
+        }
+        if self.seen.len() == self.width * self.width {
+            self.double_width();
+        }
+        let end = self.seen.len() + self.width;
+        self.seen.resize(end, 0);
+        self.could_see.resize(end, 0);
+        self.released.resize(end, 0);
+    }
+
+    #[cold]
+    fn double_width(&mut self) {
+        let (old, new) = (self.width, self.width * 2);
+        let widen = |clocks: &mut Clocks| {
+            let mut wide = vec![0; clocks.len() / old * new];
+            for (clock, from) in wide.chunks_exact_mut(new).zip(clocks.chunks_exact(old)) {
+                clock[..old].copy_from_slice(from);
+            }
+            *clocks = wide;
+        };
+        let of_threads = [&mut self.seen, &mut self.could_see, &mut self.released];
+        of_threads.into_iter().for_each(widen);
+        widen(&mut self.messages);
+        self.lanes.iter_mut().for_each(widen);
+        self.closed.iter_mut().for_each(widen);
+        let named = self.meetings.iter_mut().chain(&mut self.taken);
+        named.for_each(|(_, clock)| widen(clock));
+        self.width = new;
+    }
+
+    /// What happens before the next event of a thread.
+    #[inline]
+    pub(crate) fn seen(&self, thread: ThreadId) -> &[u32] {
+        &self.seen[thread.index() * self.width..][..self.width]
+    }
+
+    /// Takes note of an event that has just been performed.
+    #[inline]
+    pub(crate) fn record(&mut self, event: &Event, execution: &Execution) {
+        let width = self.width;
+        let mine = event.id.thread.index();
+        let start = mine * width;
+        let own = start..start + width;
+        match event.operation {
+            Operation::Call { object, call } => {
+                let passing = execution.objects[object.index()].passing(call, event.reply);
+                let lanes = of_object(&mut self.lanes, object);
+                for lane in passing.takes() {
+                    if let Some(lane) = lanes.get(lane as usize * width..) {
+                        join(&mut self.seen[own.clone()], lane);
+                    }
+                }
+                self.seen[start + mine] = event.id.index + 1;
+                if let Some(lane) = passing.gives() {
+                    join(row(lanes, lane as usize, width), &self.seen[own]);
+                }
+                return;
+            }
+            Operation::Load { location, ordering } => {
+                self.read(mine, location, Strength::of(ordering));
+            }
+            Operation::Store {
+                location, ordering, ..
+            } => {
+                self.seen[start + mine] = event.id.index + 1;
+                let passed_on = match Strength::of(ordering).releases() {
+                    true => &self.seen[own],
+                    false => &self.released[own],
+                };
+                row(&mut self.messages, location.index(), width).copy_from_slice(passed_on);
+                return;
+            }
+            Operation::Spawn => {
+                self.seen[start + mine] = event.id.index + 1;
+                let child = event.reply.to_thread().index() * width;
+                self.seen.copy_within(own, child);
+                return;
+            }
+            Operation::Join { target } | Operation::IsFinished { target } => {
+                if event.source.is_some() && target != event.id.thread {
+                    let (mut to, from) = (start, target.index() * width);
+                    for _ in 0..width {
+                        self.seen[to] = self.seen[to].max(self.seen[from + to - start]);
+                        to += 1;
+                    }
+                }
+            }
+            Operation::Begin
+            | Operation::End
+            | Operation::Yield
+            | Operation::Sleep { .. }
+            | Operation::Choose { .. }
+            | Operation::Chance { .. }
+            | Operation::Assume
+            | Operation::Leads { .. } => {}
+            _ => self.record_rare(event, execution),
+        }
+        self.seen[start + mine] = event.id.index + 1;
+    }
+
+    fn read(&mut self, thread: usize, location: LocationId, strength: Strength) {
+        let width = self.width;
+        if let Some(message) = self.messages.get(location.index() * width..) {
+            let clocks = match strength.acquires() {
+                true => &mut self.seen,
+                false => &mut self.could_see,
+            };
+            join(&mut clocks[thread * width..][..width], message);
+        }
+    }
+
+    /// Everything that programs do not do all the time.
+    fn record_rare(&mut self, event: &Event, execution: &Execution) {
+        let width = self.width;
+        let mine = event.id.thread.index();
+        let own = mine * width..(mine + 1) * width;
+        if let Operation::Meet { barrier } = event.operation {
+            self.meet(barrier, event, execution);
+        }
+        let Order {
+            seen,
+            could_see,
+            released,
+            messages,
+            lanes,
+            closed,
+            ..
+        } = self;
+        match event.operation {
+            Operation::Update {
+                location,
+                ordering,
+                failure,
+                update,
+            } => {
+                let written = update.apply(event.reply.to_value(), event.outcome & 1);
+                let strength = Strength::of(if written.is_some() { ordering } else { failure });
+                self.read(mine, location, strength);
+                if written.is_some() {
+                    self.seen[own.start + mine] = event.id.index + 1;
+                    let passed_on = match strength.releases() {
+                        true => &self.seen[own],
+                        false => &self.released[own],
+                    };
+                    join(row(&mut self.messages, location.index(), width), passed_on);
+                }
+            }
+            Operation::Fence { ordering } => {
+                let strength = Strength::of(ordering);
+                let seen = &mut seen[own.clone()];
+                if strength.acquires() {
+                    join(seen, &could_see[own.clone()]);
+                }
+                if strength.releases() {
+                    seen[mine] = event.id.index + 1;
+                    released[own].copy_from_slice(seen);
+                }
+            }
+            Operation::Send { port } => {
+                let number = event.reply.to_value() as usize;
+                seen[own.start + mine] = event.id.index + 1;
+                row(of_object(lanes, port), number, width).copy_from_slice(&seen[own]);
+            }
+            Operation::Receive { ref ports, .. } => match event.reply.to_received() {
+                Received::Message { port, number } => {
+                    let port = execution.port_list(ports)[port as usize];
+                    let sent = row(of_object(lanes, port), number as usize, width);
+                    join(&mut seen[own.clone()], sent);
+                    seen[own.start + mine] = event.id.index + 1;
+                    self.taken.push((event.id, seen[own].to_vec()));
+                }
+                Received::Closed => {
+                    for &port in execution.port_list(ports) {
+                        join(&mut seen[own.clone()], of_object(closed, port));
+                    }
+                }
+                Received::Empty => {}
+            },
+            Operation::Delivered { .. } => {
+                let mut taken = self.taken.iter().rev();
+                if let Some((_, clock)) = taken.find(|(receive, _)| Some(*receive) == event.source)
+                {
+                    join(&mut seen[own], clock);
+                }
+            }
+            Operation::HangUp { port, location } => {
+                let seen = &mut seen[own];
+                seen[mine] = event.id.index + 1;
+                row(messages, location.index(), width).copy_from_slice(seen);
+                join(row(of_object(closed, port), 0, width), seen);
+            }
+            Operation::Meet { .. } => {
+                let of = |name| self.meetings.iter().rfind(|(known, _)| *known == name);
+                let meeting = of(event.id).or_else(|| of(event.source?));
+                if let Some((_, clock)) = meeting {
+                    join(&mut seen[own], clock);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The members of a group meet, unless they have met.
+    fn meet(&mut self, barrier: ObjectId, event: &Event, execution: &Execution) {
+        let Object::Barrier(barrier) = &execution.objects[barrier.index()] else {
+            return;
+        };
+        let (name, members) = barrier.group_left_by(event.id, event.source);
+        if self.meetings.iter().any(|(known, _)| *known == name) {
+            return;
+        }
+        let mut clock = vec![0; self.width];
+        for member in members {
+            join(&mut clock, self.seen(member));
+            // That it came to the barrier, too.
+            clock[member.index()] = self.seen(member)[member.index()] + 1;
+        }
+        self.meetings.push((name, clock));
+    }
+}

@@ -1,0 +1,215 @@
+//! Accesses of cells that nothing orders.
+//!
+//! An access of a cell is no event: it lies between two events of its thread, and is known by how many
+//! events the thread had by then. Another thread's access comes after it if that thread has seen the
+//! next one. For each cell the last write is kept, and of the reads since then those that are not known
+//! to come before another (FastTrack, Flanagan and Freund, PLDI 2009).
+//!
+//! Who has a cell, a lock or an atomic alone can have come by it in ways that nobody sees here, such as
+//! the counts of an `Arc`. So having it alone is taken as proof that all its uses came before:
+//! [`Grant`].
+
+use super::views::Views;
+use crate::event::{CellId, EventId, SiteId, ThreadId};
+
+/// An access of a cell, between two events of its thread.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Access {
+    /// Who accessed it.
+    pub thread: ThreadId,
+    /// How many events the thread had by then.
+    pub index: u32,
+    /// Whether it may have been changed.
+    pub writes: bool,
+    /// Whether its memory was only asked for; then the place is that of the thread's last event.
+    pub made: bool,
+    /// Where in the user's source.
+    pub site: SiteId,
+    /// How many events the execution had by then.
+    pub after: usize,
+}
+
+/// Two accesses of one cell, one of them a write, that should not be as they are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Conflict {
+    /// The cell.
+    pub cell: CellId,
+    /// The access that came first in this run.
+    pub first: Access,
+    /// The other one.
+    pub second: Access,
+    /// Whether the first was not over.
+    pub overlap: bool,
+}
+
+/// What is known of the cells of an execution.
+#[derive(Debug, Default)]
+pub(crate) struct Races {
+    cells: Vec<Cell>,
+    live: usize,
+    grants: Vec<Grant>,
+}
+
+#[derive(Debug, Default)]
+struct Cell {
+    written: Option<Access>,
+    /// Since then; one for each thread at most.
+    reads: Vec<Access>,
+    /// Begun and not over.
+    ongoing: Vec<Access>,
+}
+
+/// Something that a thread did: its last event by then, and how many events it counts as.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Unseen {
+    pub(crate) last: EventId,
+    pub(crate) events: u32,
+}
+
+/// From here on, a thread and whoever hears of it come after what the clock counts.
+#[derive(Debug)]
+struct Grant {
+    to: ThreadId,
+    index: u32,
+    clock: Vec<u32>,
+}
+
+impl Grant {
+    /// Whether a thread with this clock comes after it.
+    fn is_seen(&self, thread: ThreadId, clock: &[u32]) -> bool {
+        self.to == thread || clock[self.to.index()] > self.index
+    }
+}
+
+impl Access {
+    /// Whether the clock includes what comes directly after it.
+    fn is_before(&self, clock: &[u32]) -> bool {
+        let seen = clock.get(self.thread.index());
+        seen.is_some_and(|&seen| seen > self.index)
+    }
+}
+
+impl Races {
+    pub(crate) fn reset(&mut self) {
+        for cell in &mut self.cells[..self.live] {
+            cell.written = None;
+            cell.reads.clear();
+            cell.ongoing.clear();
+        }
+        self.live = 0;
+        self.grants.clear();
+    }
+
+    pub(crate) fn add_cell(&mut self) -> CellId {
+        if self.live == self.cells.len() {
+            self.cells.push(Cell::default());
+        }
+        self.live += 1;
+        CellId::new(self.live - 1)
+    }
+
+    /// Takes note of a write that is known to come after all that was done to the cell.
+    pub(crate) fn write(&mut self, cell: CellId, now: Access) {
+        let cell = &mut self.cells[cell.index()];
+        cell.written = Some(now);
+        cell.reads.clear();
+    }
+
+    /// Takes note of an access; gives an earlier one that nothing orders before it.
+    #[inline]
+    pub(crate) fn access(&mut self, cell: CellId, now: Access, seen: &[u32]) -> Option<Access> {
+        let Races { cells, grants, .. } = self;
+        let cell = &mut cells[cell.index()];
+        let is_unordered = |first: &Access| {
+            first.thread != now.thread
+                && !first.is_before(seen)
+                && !granted(grants, first, seen, now)
+        };
+        let mut found = cell.written.filter(is_unordered);
+        if now.writes {
+            if found.is_none() {
+                found = cell.reads.iter().copied().find(is_unordered);
+            }
+            cell.written = Some(now);
+            cell.reads.clear();
+            return found;
+        }
+        let replaced = match &mut cell.reads[..] {
+            [only] if only.thread == now.thread || only.is_before(seen) => Some(only),
+            several => several.iter_mut().find(|read| read.thread == now.thread),
+        };
+        match replaced {
+            Some(read) => *read = now,
+            None => cell.reads.push(now),
+        }
+        found
+    }
+
+    /// An access that lasts has begun; gives one that is not over and should be.
+    pub(crate) fn begin(&mut self, cell: CellId, now: Access) -> Option<Access> {
+        let ongoing = &mut self.cells[cell.index()].ongoing;
+        let conflicts = |first: &&Access| first.writes || now.writes;
+        let found = ongoing.iter().find(conflicts).copied();
+        ongoing.push(now);
+        found
+    }
+
+    /// The last access that the thread has begun is over; gives it.
+    pub(crate) fn end(&mut self, cell: CellId, thread: ThreadId) -> Option<Access> {
+        let ongoing = &mut self.cells[cell.index()].ongoing;
+        let last = ongoing.iter().rposition(|one| one.thread == thread)?;
+        Some(ongoing.remove(last))
+    }
+
+    /// What a thread with this clock has not seen of what was done to the cell.
+    pub(crate) fn unseen(&self, cell: CellId, now: Access, seen: &[u32]) -> Vec<Unseen> {
+        let past = &self.cells[cell.index()];
+        let uses = past.written.iter().chain(&past.reads);
+        let unseen = uses.filter(|one| one.thread != now.thread && !one.is_before(seen));
+        let unseen = unseen.map(|one| Unseen {
+            // Nobody does anything before its first event.
+            last: EventId {
+                thread: one.thread,
+                index: one.index.saturating_sub(1),
+            },
+            events: one.index + 1,
+        });
+        unseen.collect()
+    }
+
+    /// Whatever a thread may not have seen of this, and of what came before, comes before what it does
+    /// from now on.
+    pub(crate) fn grant(&mut self, now: Access, unseen: &[Unseen], views: &Views) {
+        let mut clock = Vec::new();
+        for &Unseen { last, events } in unseen {
+            let known = views.clock(last);
+            clock.resize(known.len(), 0);
+            join(&mut clock, known);
+            for grant in &self.grants {
+                if grant.is_seen(last.thread, known) {
+                    join(&mut clock, &grant.clock);
+                }
+            }
+            let own = &mut clock[last.thread.index()];
+            *own = (*own).max(events);
+        }
+        self.grants.push(Grant {
+            to: now.thread,
+            index: now.index,
+            clock,
+        });
+    }
+}
+
+#[cold]
+fn granted(grants: &[Grant], first: &Access, seen: &[u32], now: Access) -> bool {
+    grants
+        .iter()
+        .any(|grant| grant.is_seen(now.thread, seen) && first.is_before(&grant.clock))
+}
+
+fn join(clock: &mut [u32], other: &[u32]) {
+    for (mine, theirs) in clock.iter_mut().zip(other) {
+        *mine = (*mine).max(*theirs);
+    }
+}

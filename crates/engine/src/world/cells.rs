@@ -1,0 +1,189 @@
+//! Cells: memory that is only watched. An access is no event and nobody waits for it.
+
+use super::{Ending, State, Step, World};
+use crate::check::memory_error::{MemoryError, Moment};
+use crate::event::{CellId, Event, EventId, LocationId, ObjectId, SiteId, ThreadId};
+use crate::memory::races::{Access, Conflict, Unseen};
+use crate::memory::views::Views;
+
+impl State {
+    /// What happens before the next event of a thread, while that is kept.
+    #[inline]
+    fn seen(&self, thread: ThreadId) -> &[u32] {
+        match self.views.is_on() {
+            true => self.views.seen(thread),
+            false => self.order.seen(thread),
+        }
+    }
+
+    /// Names the thread whatever the schedule.
+    pub fn fingerprint(&self, thread: ThreadId) -> u64 {
+        self.threads[thread.index()].fingerprint
+    }
+}
+
+impl World {
+    /// Makes a cell known.
+    pub fn add_cell(&mut self) -> CellId {
+        self.state.execution.cells += 1;
+        self.state.races.add_cell()
+    }
+
+    /// The running thread reads or writes a cell, and that is all.
+    #[inline]
+    pub fn access_cell(&mut self, thread: ThreadId, cell: CellId, writes: bool, site: SiteId) {
+        let now = self.access(thread, writes, site);
+        self.check_order(cell, now);
+    }
+
+    /// The running thread begins to read or write a cell, and may do something else before that is
+    /// over.
+    #[inline]
+    pub fn begin_access(&mut self, thread: ThreadId, cell: CellId, writes: bool, site: SiteId) {
+        let now = self.access(thread, writes, site);
+        self.check_order(cell, now);
+        if let Some(first) = self.state.races.begin(cell, now) {
+            self.add_conflict(cell, first, now, true);
+        }
+    }
+
+    /// What the running thread began to do to the cell last is over.
+    #[inline]
+    pub fn end_access(&mut self, thread: ThreadId, cell: CellId) {
+        let Some(begun) = self.state.races.end(cell, thread) else {
+            return;
+        };
+        let now = self.access(thread, begun.writes, begun.site);
+        if now.index != begun.index {
+            self.check_order(cell, now);
+        }
+    }
+
+    /// The running thread has the cell alone.
+    pub fn own_cell(&mut self, thread: ThreadId, cell: CellId, site: Option<SiteId>) {
+        let site = site.unwrap_or_else(|| self.state.pending_site(thread));
+        let now = self.access(thread, true, site);
+        let state = &self.state;
+        let unseen = state.races.unseen(cell, now, state.seen(thread));
+        self.grant(now, &unseen);
+        self.state.races.write(cell, now);
+    }
+
+    /// What a thread has not seen comes before what it does from now on.
+    #[inline]
+    fn grant(&mut self, now: Access, unseen: &[Unseen]) {
+        if !unseen.is_empty() {
+            let views = Views::of(&self.state.execution);
+            self.state.races.grant(now, unseen, &views);
+        }
+    }
+
+    /// The running thread has something alone that these events used.
+    fn own_uses(&mut self, thread: ThreadId, uses: impl Fn(&Event) -> bool) {
+        if self.has_cells {
+            let now = self.access(thread, true, self.state.pending_site(thread));
+            let seen = self.state.seen(thread);
+            let is_unseen = |id: EventId| seen[id.thread.index()] <= id.index;
+            let used = self.state.execution.events.iter().filter(|it| uses(it));
+            let used = used.map(|event| event.id).filter(|&id| is_unseen(id));
+            let unseen = used.filter(|id| id.thread != thread).map(|last| Unseen {
+                last,
+                events: last.index + 1,
+            });
+            let unseen: Vec<_> = unseen.collect();
+            self.grant(now, &unseen);
+        }
+    }
+
+    /// The cell, which nobody has used, is in memory that a thread asked for at that time.
+    pub fn make_cell(&mut self, cell: CellId, by: Moment) {
+        let Moment { thread, after } = by;
+        let execution = &self.state.execution;
+        let mut before = execution.events[..after.min(execution.events.len())].iter();
+        if let Some(last) = before.rfind(|event| event.id.thread == thread) {
+            let made = Access {
+                thread,
+                index: last.id.index + 1,
+                writes: true,
+                made: true,
+                site: last.site,
+                after,
+            };
+            self.state.races.write(cell, made);
+        }
+    }
+
+    /// Now, for a thread.
+    pub fn moment(&self, thread: ThreadId) -> Moment {
+        let after = self.state.execution.events.len();
+        Moment { thread, after }
+    }
+
+    /// The running thread has the location alone.
+    pub fn own_location(&mut self, thread: ThreadId, location: LocationId) {
+        self.own_uses(thread, |event| event.operation.location() == Some(location));
+    }
+
+    /// The running thread has the object alone.
+    pub fn own_object(&mut self, thread: ThreadId, object: ObjectId) {
+        self.own_uses(thread, |event| event.operation.object() == Some(object));
+    }
+
+    /// A thread has used memory that was not there: the execution is over.
+    #[cold]
+    pub fn stop_with(&mut self, error: MemoryError) -> Step {
+        self.state.execution.memory_error.get_or_insert(error);
+        self.stop(Ending::MemoryError)
+    }
+
+    /// An access that happens now.
+    #[inline]
+    fn access(&mut self, thread: ThreadId, writes: bool, site: SiteId) -> Access {
+        self.has_cells = true;
+        if !self.state.order.is_on() && !self.state.views.is_on() {
+            self.catch_up();
+        }
+        Access {
+            thread,
+            index: self.state.threads[thread.index()].events,
+            writes,
+            made: false,
+            site,
+            after: self.state.execution.events.len(),
+        }
+    }
+
+    /// Nobody has kept the order of this execution, because there were no cells.
+    #[cold]
+    fn catch_up(&mut self) {
+        self.state.order.catch_up(&self.state.execution);
+    }
+
+    #[inline]
+    fn check_order(&mut self, cell: CellId, now: Access) {
+        let State {
+            views,
+            order,
+            races,
+            ..
+        } = &mut self.state;
+        let seen = match views.is_on() {
+            true => views.seen(now.thread),
+            false => order.seen(now.thread),
+        };
+        if let Some(first) = races.access(cell, now, seen) {
+            self.add_conflict(cell, first, now, false);
+        }
+    }
+
+    /// The first is the one to look at: what comes later may follow from it.
+    #[cold]
+    fn add_conflict(&mut self, cell: CellId, first: Access, second: Access, overlap: bool) {
+        self.state.execution.conflict.get_or_insert(Conflict {
+            cell,
+            first,
+            second,
+            overlap,
+        });
+    }
+}

@@ -20,6 +20,8 @@ pub(super) struct Binding {
     free_object: usize,
     /// By thread of a weak graph: how many of its events have been performed in this run.
     done: Vec<u32>,
+    /// By location of a weak graph: the last place in coherence order of a write that has been.
+    last_done: Vec<usize>,
 }
 
 /// A one-to-one match of names, both ways.
@@ -74,6 +76,7 @@ impl Binding {
         self.free_location = 0;
         self.free_object = 0;
         self.done.clear();
+        self.last_done.clear();
         self.bind_thread(ThreadId::MAIN, ThreadId::MAIN);
     }
 
@@ -253,8 +256,10 @@ impl Binding {
             let done = self.done.get(write.thread.index());
             done.is_some_and(|&done| done > write.index)
         };
-        let later = &graph.cell(location).writes[graph.coherence(location, of)..];
-        later.iter().filter(is_done).count() as u32
+        let last = self.last_done.get(location.index()).copied().unwrap_or(0);
+        let later = graph.coherence(location, of)..last;
+        let later = graph.cell(location).writes.get(later);
+        later.map_or(0, |later| later.iter().filter(is_done).count() as u32)
     }
 
     fn note_done(&mut self, graph: &Graph, event: EventId) {
@@ -268,6 +273,16 @@ impl Binding {
         let next = graph.lines[thread].nodes.get(event.index as usize + 1);
         let writes = next.is_some_and(|next| matches!(next.kind, Kind::WriteOfUpdate { .. }));
         self.done[thread] = event.index + 1 + u32::from(writes);
+        let index = event.index + u32::from(writes);
+        let last = EventId { index, ..event };
+        if let Some(location) = graph.node(last).kind.writes() {
+            if self.last_done.len() <= location.index() {
+                self.last_done.resize(location.index() + 1, 0);
+            }
+            let place = graph.coherence(location, Some(last));
+            let last_done = &mut self.last_done[location.index()];
+            *last_done = place.max(*last_done);
+        }
     }
 
     /// Matches the calls that wait at the end of the replayed part with those of the graph.

@@ -73,6 +73,12 @@ pub enum Statement {
     With(Ordering, Box<Statement>),
     /// a fence
     Fence(Ordering),
+    /// look until x is the constant
+    Until(usize, u32),
+    /// register = x; x = the constant, until it was another value
+    UntilOther(usize, u32),
+    /// try until the lock is free
+    UntilFree(usize),
 }
 
 /// Any ordering.
@@ -199,6 +205,30 @@ impl Program {
             disturbed,
             memory,
         }
+    }
+
+    /// The program with one or two loops that wait for something.
+    #[must_use]
+    pub fn with_loops(mut self, rng: &mut Rng) -> Self {
+        for _ in 0..rng.usize(1..=2) {
+            let looped = match rng.u32(0..6) {
+                0..3 => Statement::Until(rng.usize(0..2), rng.u32(0..3)),
+                3..5 => Statement::UntilOther(rng.usize(0..2), rng.u32(0..3)),
+                _ => Statement::UntilFree(rng.usize(0..2)),
+            };
+            let looped = match rng.bool() {
+                true => looped,
+                false => {
+                    let ordering = rng.choice(ORDERINGS).expect("not empty");
+                    Statement::With(ordering, Box::new(looped))
+                }
+            };
+            let mut bodies: Vec<_> = self.threads.iter_mut().chain([&mut self.main]).collect();
+            let body = rng.usize(0..bodies.len());
+            let position = rng.usize(0..=bodies[body].len());
+            bodies[body].insert(position, looped);
+        }
+        self
     }
 
     /// A check that runs every execution of the program.
@@ -375,6 +405,15 @@ impl<'a> Thread<'a> {
                 self.ordering = outer;
             }
             Statement::Fence(ordering) => fence(*ordering),
+            Statement::Until(x, constant) => while variables[*x].load(failure) != *constant {},
+            Statement::UntilOther(x, constant) => loop {
+                let found = variables[*x].swap(*constant, ordering);
+                if found != *constant {
+                    self.register = found;
+                    break;
+                }
+            },
+            Statement::UntilFree(lock) => while locks[*lock].try_lock().is_err() {},
             Statement::Read(x) => self.register = variables[*x].load(failure),
             Statement::Write(x, constant) => {
                 variables[*x].store(self.register + constant, for_store(ordering));

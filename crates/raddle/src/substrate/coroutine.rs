@@ -125,7 +125,11 @@ impl Context {
         thread: ThreadId,
         body: impl FnOnce(&Context, ThreadId),
     ) -> Guard {
-        let stack = self.stacks.borrow_mut().pop().unwrap_or_else(|| {
+        let used = self.stacks.borrow_mut().pop();
+        if let Some(stack) = &used {
+            self.clean_stack(stack);
+        }
+        let stack = used.unwrap_or_else(|| {
             DefaultStack::new(self.stack_size).unwrap_or_else(|error| {
                 panic!(
                     "raddle: no stack of {} bytes for thread {}: {error}; a smaller `stack_size` \

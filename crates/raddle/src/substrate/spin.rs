@@ -14,6 +14,7 @@ use std::cell::{Cell, RefCell};
 use std::mem::ManuallyDrop;
 use std::panic::Location;
 
+use corosensei::stack::{DefaultStack, Stack};
 use raddle_engine::{Operation, Reply, SiteId, Step, ThreadId, World};
 
 use super::Context;
@@ -32,6 +33,8 @@ const CAN_WATCH: bool = cfg!(any(
     all(target_arch = "x86_64", not(windows)),
     target_arch = "aarch64"
 ));
+/// So much more of a stack is made like new than anybody has looked at so far.
+const BEYOND: usize = 2048;
 /// A thread that has more than that on its stack is not looked at.
 const MAX_BYTES: usize = 64 * 1024;
 
@@ -230,6 +233,8 @@ pub(super) struct Watch {
     early: Cell<bool>,
     /// By thread.
     looks: RefCell<Vec<Looks>>,
+    /// How much of a stack anybody may have looked at, and a little more.
+    deepest: Cell<usize>,
     /// What belongs to the state of the thread that is about to look at something.
     beside: Cell<Option<Bytes>>,
 }
@@ -238,6 +243,13 @@ impl Watch {
     #[inline(always)]
     pub(super) fn performs_apart(&self) -> bool {
         self.performs_apart.get()
+    }
+
+    /// Somebody looked at so much of a stack.
+    fn see(&self, length: usize) {
+        if self.deepest.get() < length + BEYOND {
+            self.deepest.set(length + BEYOND);
+        }
     }
 
     fn start(&self, early: bool) {
@@ -389,6 +401,7 @@ impl Context {
             // it and the end. Nothing goes on before this is done, so what `observe_beside` was
             // lent by its caller is still there.
             let local = unsafe { Local::new(top, self.end_of_stack(thread), beside) };
+            self.watch.see(local.stack.length);
             let mut looks = self.watch.looks.borrow_mut();
             if looks.len() <= thread.index() {
                 looks.resize_with(thread.index() + 1, Looks::default);
@@ -411,6 +424,20 @@ impl Context {
                 world.watch();
             }
         });
+    }
+
+    /// Makes a stack that was used before look like a new one, as far as anybody looks: what earlier
+    /// executions left there must not matter.
+    #[inline]
+    pub(super) fn clean_stack(&self, stack: &DefaultStack) {
+        if !self.watch.early.get() {
+            return;
+        }
+        let (base, limit) = (stack.base().get(), stack.limit().get());
+        // Below the limit is the guard page.
+        let length = self.watch.deepest.get().min((base - limit) / 2);
+        // SAFETY: nobody uses the stack, and that much of it can be written.
+        unsafe { std::ptr::write_bytes((base - length) as *mut u8, 0, length) };
     }
 
     /// In a long execution: looks whether the thread may be in a loop.

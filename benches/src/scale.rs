@@ -5,10 +5,11 @@
 //! threads is among them. Sizes too small even for that are left out.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use raddle::sync::Mutex;
 use raddle::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use raddle::{Checker, Strategy, thread};
+use raddle::{Checker, Memory, Strategy, thread};
 
 use crate::measure::{Batch, spread, take_turns};
 use crate::programs::raddle::sampling;
@@ -84,30 +85,47 @@ pub(crate) fn random() {
     print("scale", &sizes, batch);
 }
 
-/// Prints the cost of an event of the exhaustive search.
+/// Prints the cost of an event of the exhaustive search, under both memory models.
 pub(crate) fn exhaustive() {
     let sizes = sizes(&[1, 2, 4, 8], &[10, 30, 100, 300, 1_000]);
-    let batch = |size: Size| -> Batch<'static> {
-        Box::new(move |events| {
-            let mut done = 0;
-            while done < events {
-                let check = Checker::new()
-                    .strategy(Strategy::Exhaustive)
-                    .max_executions(SEARCHED_EXECUTIONS)
-                    .max_events(size.events + 1);
-                // Small programs have few classes: with a choice before it, a search has enough of
-                // them that starting it costs nothing.
-                let report = check.run(|| {
-                    raddle::choose(0..SEARCHED_EXECUTIONS);
-                    size.run();
-                });
-                report.assert_ok();
-                done += report.executions * (size.events as u64 + 1);
-            }
-            done
-        })
-    };
-    print("scale exhaustive", &sizes, batch);
+    for (name, memory) in [
+        ("scale exhaustive", Memory::Sc),
+        ("scale exhaustive rc11", Memory::Rc11),
+    ] {
+        let batch = |size: Size| -> Batch<'static> {
+            Box::new(move |events| {
+                let mut done = 0;
+                while done < events {
+                    done += search(size, memory) * (size.events as u64 + 1);
+                }
+                done
+            })
+        };
+        print(name, &sizes, batch);
+    }
+}
+
+/// The start of a search, or all of a small one; how many executions that were.
+fn search(size: Size, memory: Memory) -> u64 {
+    let check = Checker::new()
+        .strategy(Strategy::Exhaustive)
+        .memory(memory)
+        .shorten(false)
+        .max_events(size.events + 1);
+    let runs = AtomicU64::new(0);
+    // Small programs have few classes: with a choice before it, a search has enough of them that
+    // starting it costs nothing.
+    let report = check.run(|| {
+        // A limit of executions would add runs for an estimate of how many there are.
+        assert!(runs.fetch_add(1, Relaxed) < SEARCHED_EXECUTIONS, "enough");
+        raddle::choose(0..SEARCHED_EXECUTIONS);
+        size.run();
+    });
+    assert_eq!(
+        runs.into_inner().min(SEARCHED_EXECUTIONS),
+        SEARCHED_EXECUTIONS
+    );
+    report.executions
 }
 
 fn sizes(threads: &[usize], events: &[usize]) -> Vec<Size> {

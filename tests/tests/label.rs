@@ -191,7 +191,7 @@ fn everything_can_have_a_name_and_names_change_nothing_else() {
     for expected in [
         "lock the lock",
         "read the shared",
-        "notify-one the condition",
+        "notify-one the condition (nobody waits)",
         "wait the barrier",
         "call-once the once",
         "is-completed the cell: true",

@@ -199,7 +199,7 @@ fn everything_can_have_a_name_and_names_change_nothing_else() {
         "acquire the counting",
         "acquire the binary",
         "enter the monitor",
-        "load the pointer = 0",
+        "load the pointer = null",
         "clone the arc",
         "send to the channel",
         "send to the bounded",

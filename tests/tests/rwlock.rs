@@ -171,11 +171,11 @@ fn a_reader_that_wants_to_write_waits_for_itself() {
     assert_eq!((failure.kind, report.classes()), (FailureKind::Deadlock, 1));
     let message = &failure.message;
     assert!(
-        message.starts_with("main holds RwLock (since tests/tests/rwlock.rs:"),
+        message.starts_with("main holds RwLock `lock` (since tests/tests/rwlock.rs:"),
         "{message}"
     );
     assert!(
-        message.ends_with(" for RwLock, which it holds itself"),
+        message.ends_with(" for RwLock `lock`, which it holds itself"),
         "{message}"
     );
 }
@@ -195,7 +195,7 @@ fn every_reader_of_a_deadlock_is_said_to_hold_the_lock() {
         let message = &failure.message;
         for thread in ["main.1", "main.2"] {
             assert!(
-                message.contains(&format!("{thread} holds RwLock (since ")),
+                message.contains(&format!("{thread} holds RwLock `lock` (since ")),
                 "{message}"
             );
         }

@@ -357,14 +357,14 @@ fn the_story_tells_of_handles() {
     let steps = failure.trace.steps.iter().map(|step| step.what.as_str());
     let expected = [
         "begin",
-        "downgrade TrackedArc",
-        "clone TrackedArc",
-        "drop TrackedArc",
-        "count TrackedArc",
-        "count TrackedArc",
-        "count TrackedArc",
-        "drop TrackedArc",
-        "upgrade TrackedArc",
+        "downgrade value",
+        "clone value",
+        "drop value",
+        "count value",
+        "count value",
+        "count value",
+        "drop value",
+        "upgrade value",
         "panic",
     ];
     assert_eq!(steps.collect::<Vec<_>>(), expected);

@@ -151,7 +151,7 @@ fn not_trying_again_is_caught_told_and_replayed() {
         let report = Checker::new().strategy(strategy).run(does_not_try_again);
         let failure = &report.failures[0];
         assert!(failure.message.contains("nobody got it"), "{failure}");
-        let told = "compare-exchange AtomicBool fails spuriously: false";
+        let told = "compare-exchange taken fails spuriously: false";
         let steps = failure.trace.steps.iter();
         assert_eq!(steps.filter(|step| step.what == told).count(), 2);
         let schedule = failure.schedule.to_string();

@@ -7,7 +7,7 @@
 //!
 //! Who has a cell, a lock or an atomic alone can have come by it in ways that nobody sees here, such as
 //! the counts of an `Arc`. So having it alone is taken as proof that all its uses came before:
-//! [`Grant`].
+//! `Grant`.
 
 use super::views::Views;
 use crate::event::{CellId, EventId, SiteId, ThreadId};

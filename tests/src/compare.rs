@@ -109,11 +109,13 @@ pub fn enumerate(checker: Checker, program: impl Fn() + Send + Sync) -> Option<C
 /// Every class of a program as the search finds them, none twice and no run in vain; and what it
 /// reports.
 pub fn search(checker: Checker, program: impl Fn() + Send + Sync) -> (Classes, Report) {
+    walk(checker.strategy(Strategy::Exhaustive), program)
+}
+
+/// The same with another strategy that comes to an end and runs no class twice.
+pub fn walk(checker: Checker, program: impl Fn() + Send + Sync) -> (Classes, Report) {
     let mut classes = Classes::new();
-    let checker = checker
-        .strategy(Strategy::Exhaustive)
-        .keep_going(true)
-        .shorten(false);
+    let checker = checker.keep_going(true).shorten(false);
     let report = raddle::__private::run_observed(checker, program, &mut |execution| {
         classes.insert(execution.class());
     });

@@ -122,3 +122,15 @@ fn several_workers_find_the_same_classes() {
         assert_same(&expected, &compare::search(checker, || program.run()).0);
     }
 }
+
+#[test]
+fn the_order_in_which_branches_are_taken_makes_no_difference() {
+    let mut rng = Rng::with_seed(setting("RADDLE_TEST_SEED", 5));
+    for seed in 0..setting("RADDLE_TEST_PROGRAMS", 500) {
+        let program = Program::random(&mut rng);
+        let _shown = ShownOnPanic(&program);
+        let expected = search(&program);
+        let checker = program.checker(Strategy::Auto).seed(seed);
+        assert_same(&expected, &compare::walk(checker, || program.run()).0);
+    }
+}

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering::{self, Acquire, Relaxed, Release, SeqCst};
 use raddle::Strategy;
 use raddle_tests::axiomatic::compare::{assert_compared, assert_counts};
 use raddle_tests::axiomatic::program::{Litmus, R0, R1, X, Y, fence, litmus, load, store};
-use raddle_tests::axiomatic::run::{memory_models, observe};
+use raddle_tests::axiomatic::run::{MODELS, observe};
 use raddle_tests::axiomatic::shapes::{
     FENCES, IRIW, ISA2, LOAD_BUFFERING, MESSAGE_PASSING, R, RWC, S, STORE_BUFFERING, Shape,
     TWO_PLUS_TWO, W_RWC, WRC, Z6, acquires, releases,
@@ -189,7 +189,7 @@ fn counters_have_all_their_sources_of_reads() {
     for (litmus, sources, count) in counters {
         assert_counts(count, count, &litmus);
         assert_eq!(allowed(&litmus, Model::Rc11).reads_from.len(), sources);
-        for &model in memory_models() {
+        for model in MODELS {
             let observed = observe(&litmus, model, &Strategy::Exhaustive, 1_000);
             let observed = observed.expect("nothing fails").expect("it ends");
             assert_eq!(observed.reads_from.len(), sources, "{litmus}");

@@ -9,9 +9,9 @@ use std::time::Duration;
 use fastrand::Rng;
 use raddle::port::{self, Port};
 use raddle::sync::mpsc;
-use raddle::{Checker, Memory, thread};
+use raddle::{Checker, Memory, Strategy, thread};
 use raddle_tests::bounded::{Counts, add, same_costs};
-use raddle_tests::compare::{ShownOnPanic, assert_same, same_classes, search, setting};
+use raddle_tests::compare::{ShownOnPanic, assert_same, same_classes, search, setting, walk};
 use raddle_tests::resumed::in_pieces;
 
 /// Programs with more schedules than this are too much for the enumeration.
@@ -219,7 +219,7 @@ fn random_programs_have_the_same_classes_as_all_their_schedules() {
 }
 
 #[test]
-fn searches_in_pieces_and_by_several_workers_have_the_same_classes() {
+fn searches_in_pieces_by_several_workers_and_in_any_order_have_the_same_classes() {
     let mut rng = Rng::with_seed(setting("RADDLE_TEST_SEED", 6));
     let mut programs = 0;
     while programs < 40 {
@@ -238,6 +238,8 @@ fn searches_in_pieces_and_by_several_workers_have_the_same_classes() {
         }
         let several = search(checker.clone().workers(3), || program.run()).0;
         assert_same(&expected, &several);
+        let scattered = checker.strategy(Strategy::Auto).seed(programs);
+        assert_same(&expected, &walk(scattered, || program.run()).0);
         programs += 1;
     }
 }

@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 
 use fastrand::Rng;
-use raddle::Checker;
-use raddle_tests::compare::{ShownOnPanic, assert_same, same_classes, search, setting};
+use raddle::{Checker, Strategy};
+use raddle_tests::compare::{ShownOnPanic, assert_same, same_classes, search, setting, walk};
 use raddle_tests::random_objects::{Program, Theme};
 use raddle_tests::resumed::in_pieces;
 
@@ -35,7 +35,7 @@ fn random_programs_have_the_same_classes_as_all_their_schedules() {
 }
 
 #[test]
-fn searches_in_pieces_and_by_several_workers_have_the_same_classes() {
+fn searches_in_pieces_by_several_workers_and_in_any_order_have_the_same_classes() {
     let mut rng = Rng::with_seed(setting("RADDLE_TEST_SEED", 5));
     let mut programs = 0;
     while programs < 40 {
@@ -54,6 +54,8 @@ fn searches_in_pieces_and_by_several_workers_have_the_same_classes() {
         }
         let several = search(checker.clone().workers(3), || program.run()).0;
         assert_same(&expected, &several);
+        let scattered = checker.strategy(Strategy::Auto).seed(programs);
+        assert_same(&expected, &walk(scattered, || program.run()).0);
         programs += 1;
     }
 }

@@ -73,6 +73,8 @@ pub struct Execution {
     /// [`State::interrupts`](crate::State::interrupts).
     pub preemptions: u32,
     fingerprint: u64,
+    /// The part of it that says how stores follow each other.
+    coherence: u64,
 }
 
 /// One decision of a class: an event, and the source and outcome it had.
@@ -103,7 +105,7 @@ impl Execution {
         self.conflict = None;
         self.memory_error = None;
         self.preemptions = 0;
-        self.fingerprint = 0;
+        (self.fingerprint, self.coherence) = (0, 0);
     }
 
     pub(crate) fn add_thread(&mut self, spawned_by: Option<EventId>) -> ThreadId {
@@ -127,18 +129,29 @@ impl Execution {
     #[inline]
     pub(crate) fn record(&mut self, event: Event, entry: u64) {
         self.fingerprint = self.fingerprint.wrapping_add(entry);
+        if let Operation::Store { .. } = event.operation {
+            self.coherence = self.coherence.wrapping_add(entry);
+        }
         self.events.push(event);
     }
 
-    /// Something was decided differently than it seemed at first.
+    /// A store follows another write than it seemed at first.
     pub(crate) fn correct(&mut self, before: u64, now: u64) {
-        self.fingerprint = self.fingerprint.wrapping_sub(before).wrapping_add(now);
+        for sum in [&mut self.fingerprint, &mut self.coherence] {
+            *sum = sum.wrapping_sub(before).wrapping_add(now);
+        }
     }
 
     /// A 64-bit name of this execution's class: equal for executions of one class, and different
     /// for two classes but for a chance of one in 2^64.
     pub fn fingerprint(&self) -> u64 {
         self.fingerprint
+    }
+
+    /// The same without the order in which stores follow each other: equal for executions in which
+    /// every receive has the same source.
+    pub fn reads_from_fingerprint(&self) -> u64 {
+        self.fingerprint.wrapping_sub(self.coherence)
     }
 
     /// The exact name of this execution's class: every decision with its source and outcome, in

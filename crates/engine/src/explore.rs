@@ -16,6 +16,8 @@ pub struct Limits {
     pub max_events: usize,
     /// What threads may see of each other's writes.
     pub memory: Model,
+    /// Whether executions that differ only in how stores follow each other count as one class.
+    pub reads_from: bool,
 }
 
 /// The state of one worker between executions.
@@ -66,7 +68,7 @@ impl Exploration {
     /// An exploration that has run nothing yet.
     pub fn new(strategy: Box<dyn Strategy>, limits: Limits) -> Self {
         Exploration {
-            counts_itself: strategy.never_repeats(),
+            counts_itself: strategy.never_repeats() && !limits.reads_from,
             world: World::new(strategy, limits.max_events).under(limits.memory),
             limits,
             executions: 0,
@@ -148,7 +150,11 @@ impl Exploration {
                 self.executions += 1;
                 if !self.counts_itself {
                     let drawn = self.world.strategy().draws();
-                    self.seen.note(execution.fingerprint(), drawn);
+                    let class = match self.limits.reads_from {
+                        true => execution.reads_from_fingerprint(),
+                        false => execution.fingerprint(),
+                    };
+                    self.seen.note(class, drawn);
                 }
             }
             Ending::TooManyEvents

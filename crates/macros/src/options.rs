@@ -44,7 +44,7 @@ enum Takes {
     Boolean,
 }
 
-static SETTINGS: [Setting; 20] = [
+static SETTINGS: [Setting; 21] = [
     setting("strategy", "strategy_named", Takes::Text, "\"exhaustive\""),
     setting("max_executions", "max_executions", Takes::Integer, "50_000"),
     setting("max_time", "max_time_text", Takes::Text, "\"20s\""),
@@ -52,6 +52,7 @@ static SETTINGS: [Setting; 20] = [
     setting("seed", "seed", Takes::Integer, "7"),
     setting("workers", "workers", Takes::Integer, "2"),
     setting("memory", "memory_named", Takes::Text, "\"rc11\""),
+    setting("classes", "classes_named", Takes::Text, "\"reads-from\""),
     setting("preemptions", "preemptions", Takes::Integer, "2"),
     setting(
         "verify_completeness",

@@ -166,6 +166,34 @@ impl FromStr for Memory {
     }
 }
 
+/// Which executions are of one class.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Classes {
+    /// Those in which every read takes its value from the same write, every grant goes to the same
+    /// caller and so on, and the writes of every variable follow each other in the same order.
+    #[default]
+    ReadsFromAndCoherence,
+    /// The same, whatever the order of writes that nobody observes.
+    ReadsFrom,
+}
+
+impl FromStr for Classes {
+    type Err = UnknownName;
+
+    fn from_str(name: &str) -> Result<Self, UnknownName> {
+        match name.to_ascii_lowercase().as_str() {
+            "reads-from" => Ok(Classes::ReadsFrom),
+            "reads-from-and-coherence" => Ok(Classes::ReadsFromAndCoherence),
+            _ => Err(UnknownName {
+                what: "kind of classes",
+                name: name.to_owned(),
+                valid: "reads-from, reads-from-and-coherence",
+            }),
+        }
+    }
+}
+
 /// What becomes of something suspicious in an execution that went well.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Level {
@@ -260,6 +288,7 @@ fn time(text: &str) -> Duration {
 pub struct Checker {
     pub(crate) strategy: Strategy,
     pub(crate) memory: Memory,
+    pub(crate) classes: Classes,
     pub(crate) max_executions: Option<u64>,
     pub(crate) max_time: Option<Duration>,
     pub(crate) max_events: usize,
@@ -295,6 +324,7 @@ impl Checker {
         Checker {
             strategy: Strategy::default(),
             memory: Memory::default(),
+            classes: Classes::default(),
             max_executions: None,
             max_time: None,
             max_events: 100_000,
@@ -327,6 +357,19 @@ impl Checker {
     /// Which values a read may see.
     pub fn memory(mut self, memory: Memory) -> Self {
         self.memory = memory;
+        self
+    }
+
+    /// Which executions are of one class; see [`Report::classes`]. By default the order in which writes
+    /// of a variable follow each other tells classes apart. With [`Classes::ReadsFrom`] it does not, where
+    /// nobody observes it.
+    ///
+    /// This is about what is counted, and about what is looked at first: the search puts off what differs
+    /// in the order of writes only. To find out whether somebody observes an order it must run it, so it
+    /// takes as many executions to its end as without; classes that were seen are remembered, up to two
+    /// million of them; and such a search cannot be interrupted and resumed.
+    pub fn classes(mut self, classes: Classes) -> Self {
+        self.classes = classes;
         self
     }
 
@@ -536,6 +579,13 @@ impl Checker {
         self.memory(named(name))
     }
 
+    /// For `#[raddle::test]`: the kind of classes by its name.
+    #[doc(hidden)]
+    #[track_caller]
+    pub fn classes_named(self, name: &str) -> Self {
+        self.classes(named(name))
+    }
+
     /// For `#[raddle::test]`: the level by its name.
     #[doc(hidden)]
     #[track_caller]
@@ -632,6 +682,7 @@ impl Checker {
         Limits {
             max_events: self.max_events,
             memory: self.memory.model(),
+            reads_from: self.classes == Classes::ReadsFrom,
         }
     }
 

@@ -17,7 +17,7 @@ use raddle_engine::CheckName;
 use raddle_engine::frontier::Item;
 use raddle_engine::strategy::Reach;
 
-use crate::checker::{Checker, Strategy};
+use crate::checker::{Checker, Classes, Strategy};
 use crate::interrupts::{self, Listening};
 use crate::phases::Clock;
 use crate::saved;
@@ -98,7 +98,9 @@ impl Saving {
         start: Instant,
     ) -> Option<Self> {
         let Checkpoints { path, every, .. } = &checker.checkpoints;
+        // Classes that were compared would be forgotten.
         if checker.strategy != Strategy::Exhaustive
+            || checker.classes == Classes::ReadsFrom
             || checker.only_estimate
             || *every == Every::Time(Duration::ZERO)
         {

@@ -75,7 +75,7 @@ mod workers;
 pub mod __private;
 
 #[cfg(feature = "check")]
-pub use checker::{Checker, Level, Memory, Reduction, Strategy, UnknownName, check};
+pub use checker::{Checker, Classes, Level, Memory, Reduction, Strategy, UnknownName, check};
 #[cfg(feature = "check")]
 pub use choose::{Alternatives, Any, any, assume, choose};
 #[cfg(feature = "check")]

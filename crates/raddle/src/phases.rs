@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use raddle_engine::strategy;
 
-use crate::checker::{Checker, Strategy};
+use crate::checker::{Checker, Classes, Strategy};
 use crate::status;
 
 const DEFAULT_EXECUTIONS: u64 = 100_000;
@@ -76,6 +76,10 @@ pub(crate) enum Patience {
 /// The exhaustive search that the settings ask for.
 pub(crate) fn exhaustive(checker: &Checker) -> strategy::Exhaustive {
     let search = strategy::Exhaustive::reduced(checker.reductions).under(checker.memory.model());
+    let search = match checker.classes {
+        Classes::ReadsFrom => search.sources_first(),
+        _ => search,
+    };
     match checker.preemptions {
         Some(preemptions) => search.bounded(preemptions),
         None => search,
@@ -86,7 +90,10 @@ pub(crate) fn exhaustive(checker: &Checker) -> strategy::Exhaustive {
 pub(crate) fn sized_search(checker: &Checker) -> strategy::Exhaustive {
     let is_limited = checker.max_executions.is_some() || checker.max_time.is_some();
     let is_auto = checker.strategy == Strategy::Auto;
-    let search = exhaustive(checker);
+    let search = match is_auto {
+        true => exhaustive(checker).scattered(checker.seed),
+        false => exhaustive(checker),
+    };
     match is_auto || is_limited || status::is_wanted(checker.log) {
         true => search.sampling(strategy::Sampling {
             seed: checker.seed,

@@ -233,6 +233,8 @@ impl<'a> Worker<'a, '_> {
         let is_time = self.second_clock.is_past(Some(fit.start));
         match budget.patience {
             Patience::UntilEstimate => return estimate(&self.context).is_some(),
+            // An estimate in time is for those who have little of it, or who are looking.
+            Patience::Whole if budget.until.is_none() && self.status.is_none() => return false,
             Patience::Whole if !is_time => return false,
             Patience::Whole | Patience::WhileItFits => {}
         }

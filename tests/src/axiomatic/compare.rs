@@ -5,7 +5,7 @@ use std::fmt::Write;
 use raddle::Strategy;
 
 use super::program::Litmus;
-use super::run::{Observed, memory_models, observe, strategies};
+use super::run::{MODELS, Observed, STRATEGIES, observe};
 use super::{Allowed, Class, Model, allowed, classes};
 
 /// More than any program here has classes.
@@ -27,7 +27,7 @@ pub fn compare(litmus: &Litmus, max_schedules: u64) -> Result<Agreement, String>
         classes: 0,
         in_all_schedules: true,
     };
-    for &model in memory_models() {
+    for model in MODELS {
         compare_under(litmus, model, max_schedules, &mut agreement)
             .map_err(|text| format!("under {model:?}, {text}"))?;
     }
@@ -42,8 +42,8 @@ fn compare_under(
 ) -> Result<(), String> {
     let expected = allowed(litmus, model);
     agreement.classes += expected.classes.len();
-    for strategy in strategies(model) {
-        let once = *strategy == Strategy::Exhaustive;
+    for strategy in &STRATEGIES {
+        let once = *strategy != Strategy::EnumeratePrivateFirst;
         let max_executions = if once { MAX_CLASSES } else { max_schedules };
         let found = match max_executions {
             0 => None,

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use raddle::sync::Arc;
 use raddle::sync::atomic::{self, AtomicI32};
-use raddle::{Checker, Memory, Strategy, thread};
+use raddle::{Checker, Classes, Memory, Strategy, thread};
 use raddle_engine::{ClassEntry, Execution, Operation as Performed, ThreadPath};
 
 use super::program::{self, LOCATIONS, Litmus, Operation, REGISTERS, Statement};
@@ -21,21 +21,14 @@ pub struct Observed {
 }
 
 /// The models that raddle has.
-pub fn memory_models() -> &'static [Model] {
-    const RC11_IS_AVAILABLE: bool = true;
-    match RC11_IS_AVAILABLE {
-        true => &[Model::Sc, Model::Rc11],
-        false => &[Model::Sc],
-    }
-}
+pub const MODELS: [Model; 2] = [Model::Sc, Model::Rc11];
 
-/// The strategies that run every class of a model: once only, or in every schedule.
-pub fn strategies(model: Model) -> &'static [Strategy] {
-    match model {
-        Model::Sc => &[Strategy::Exhaustive, Strategy::EnumeratePrivateFirst],
-        Model::Rc11 => &[Strategy::Exhaustive, Strategy::EnumeratePrivateFirst],
-    }
-}
+/// The strategies that run every class: once only, in one order or another, or in every schedule.
+pub const STRATEGIES: [Strategy; 3] = [
+    Strategy::Exhaustive,
+    Strategy::Auto,
+    Strategy::EnumeratePrivateFirst,
+];
 
 /// Runs the program to its end under a model and a strategy; `None` if that takes more executions
 /// than these. An error is what went wrong instead.
@@ -51,6 +44,7 @@ pub fn observe(
     };
     let checker = Checker::new()
         .memory(memory)
+        .classes(Classes::ReadsFrom)
         .strategy(strategy.clone())
         .max_executions(max_executions)
         .keep_going(true)
@@ -67,6 +61,12 @@ pub fn observe(
         let text = panic.downcast_ref::<String>().cloned();
         text.unwrap_or_else(|| "the check panicked".to_owned())
     })?;
+    let (counted, named) = (report.classes(), observed.reads_from.len());
+    if counted != named as u64 {
+        return Err(format!(
+            "{counted} sets of sources were counted, not {named}"
+        ));
+    }
     match report.failures.first() {
         Some(failure) => Err(failure.to_string()),
         None => Ok(report.exhausted.then_some(observed)),

@@ -90,9 +90,9 @@ pub(crate) enum Change {
 
 impl Frame {
     /// An empty graph in which nothing was chosen.
-    pub(super) fn new(reductions: Reductions) -> Self {
+    pub(super) fn new(reductions: Reductions, order: u64) -> Self {
         Frame {
-            graph: Graph::new(reductions),
+            graph: Graph::new(reductions).shuffled(order),
             in_order: true,
             ..Frame::default()
         }

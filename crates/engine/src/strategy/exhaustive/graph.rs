@@ -16,6 +16,7 @@ use crate::event::{EventId, LocationId, ObjectId, Ports, SiteId, ThreadId, Updat
 use crate::memory::Strength;
 use crate::object::passing::Passing;
 use crate::object::{Call, Object};
+use crate::rng::mix;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Kind {
@@ -174,6 +175,8 @@ pub(crate) struct Line {
     /// Where the thread was created.
     pub(super) place: Option<SiteId>,
     pub(super) depth: u32,
+    /// Where it stands among its siblings, if that is drawn.
+    pub(super) key: u64,
     pub(super) live: bool,
     /// Written by the thread's end.
     pub(super) ended: Option<LocationId>,
@@ -223,7 +226,7 @@ pub(crate) struct Machine {
 pub(crate) struct Graph {
     pub(crate) lines: Vec<Line>,
     /// The threads of the graph in an order that depends on the graph alone: creators before the
-    /// created, siblings by age.
+    /// created, siblings by age or as drawn.
     pub(crate) canonical: Vec<ThreadId>,
     /// All events in insertion order.
     pub(crate) order: Vec<EventId>,
@@ -232,6 +235,8 @@ pub(crate) struct Graph {
     /// Lists of ports that receives look at.
     pub(crate) port_lists: Vec<Vec<ObjectId>>,
     pub(super) reductions: Reductions,
+    /// How the order of siblings is drawn; by age if it is 0.
+    pub(super) shuffle: u64,
     /// Where in the source what is inserted next is, and what it does besides reading and writing.
     pub(super) site: Option<SiteId>,
     pub(super) strength: Strength,
@@ -282,6 +287,12 @@ impl Graph {
         };
         graph.add_thread(None);
         graph
+    }
+
+    /// The same graph, in which siblings are in an order drawn from this number, or by age if it is 0.
+    /// The search needs a fixed order of threads, but any will do.
+    pub(super) fn shuffled(self, shuffle: u64) -> Self {
+        Graph { shuffle, ..self }
     }
 
     pub(crate) fn node(&self, id: EventId) -> &Node {
@@ -419,32 +430,46 @@ impl Graph {
 
     /// The thread is part of the graph, as the youngest child of its creator.
     pub(super) fn revive(&mut self, id: ThreadId, spawned_by: Option<EventId>) {
-        let (depth, position) = match spawned_by {
-            None => (0, 0),
-            Some(event) => self.youngest_child_of(event.thread),
+        let (depth, key, position) = match spawned_by {
+            None => (0, self.shuffle, 0),
+            Some(event) => {
+                let key = self.key_of_child(event);
+                let (depth, position) = self.place_of_child(event.thread, key);
+                (depth, key, position)
+            }
         };
         self.canonical.insert(position, id);
         let line = &mut self.lines[id.index()];
+        line.key = key;
         line.live = true;
         line.depth = depth;
         line.spawned_by = spawned_by;
     }
 
-    /// Depth and canonical position of a new child of `parent`: behind all its descendants.
-    fn youngest_child_of(&self, parent: ThreadId) -> (u32, usize) {
-        let depth = |thread: ThreadId| self.lines[thread.index()].depth;
+    /// Where a thread that this event creates stands among its siblings: the last if it is by age.
+    fn key_of_child(&self, spawned_by: EventId) -> u64 {
+        let parent = self.lines[spawned_by.thread.index()].key;
+        match self.shuffle {
+            0 => 0,
+            shuffle => mix(shuffle ^ mix(parent ^ u64::from(spawned_by.index))),
+        }
+    }
+
+    /// Depth and canonical position of a new child of `parent`: behind the descendants of all siblings
+    /// that do not have a larger key.
+    fn place_of_child(&self, parent: ThreadId, key: u64) -> (u32, usize) {
+        let line = |thread: ThreadId| &self.lines[thread.index()];
         let at = self
             .canonical
             .iter()
             .position(|&t| t == parent)
             .expect("the parent is live");
-        let behind = self.canonical[at + 1..]
-            .iter()
-            .position(|&t| depth(t) <= depth(parent));
-        (
-            depth(parent) + 1,
-            behind.map_or(self.canonical.len(), |n| at + 1 + n),
-        )
+        let depth = line(parent).depth + 1;
+        let comes_after = |&thread: &ThreadId| {
+            line(thread).depth < depth || line(thread).depth == depth && line(thread).key > key
+        };
+        let behind = self.canonical[at + 1..].iter().position(comes_after);
+        (depth, behind.map_or(self.canonical.len(), |n| at + 1 + n))
     }
 
     /// Adds an event at the end of its thread and of the insertion order. Its place in coherence

@@ -23,6 +23,7 @@ mod messages;
 mod reduce;
 mod revisit;
 mod sample;
+mod scatter;
 mod share;
 mod thin;
 mod undo;
@@ -39,6 +40,7 @@ pub use item::Item;
 pub use reduce::Reductions;
 use sample::Sampler;
 pub use sample::Sampling;
+use scatter::Scatter;
 pub use share::Reach;
 
 use super::{Choice, Divergence, Repeat, Strategy};
@@ -61,6 +63,11 @@ pub struct Exhaustive {
     extending: bool,
     started: bool,
     reductions: Reductions,
+    /// Which thread comes first; see [`graph::Graph::shuffled`].
+    order: u64,
+    scatter: Option<Scatter>,
+    /// Whether branches that only reorder writes are put off.
+    sources_first: bool,
     /// How many classes have been run.
     counted: u64,
     sampler: Option<Sampler>,
@@ -117,6 +124,18 @@ impl Exhaustive {
     /// Takes branches until one leads to a graph that can be run.
     fn next_graph(&mut self) -> bool {
         loop {
+            if !self.scatter() && !self.take_newest() {
+                return false;
+            }
+            if self.settle() && !self.is_out_of_bounds() {
+                return true;
+            }
+        }
+    }
+
+    /// Takes the newest branch; `false` if there is none.
+    fn take_newest(&mut self) -> bool {
+        loop {
             let Some(frame) = self.frames.last_mut() else {
                 return false;
             };
@@ -134,9 +153,7 @@ impl Exhaustive {
                 } => self.start_revisit(meeting, newest, Some(companions)),
                 change => frame.make(change),
             }
-            if self.settle() && !self.is_out_of_bounds() {
-                return true;
-            }
+            return true;
         }
     }
 
@@ -410,7 +427,7 @@ impl Strategy for Exhaustive {
         if std::mem::replace(&mut self.started, true) {
             return self.next_graph();
         }
-        self.frames.push(Frame::new(self.reductions));
+        self.frames.push(Frame::new(self.reductions, self.order));
         true
     }
 

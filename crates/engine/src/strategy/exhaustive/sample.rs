@@ -154,7 +154,7 @@ impl Exhaustive {
 
     /// Starts from the branches of the search, or if it has not begun, from the empty graph.
     fn begin_descent(&mut self) {
-        let empty = (!self.started).then(|| Frame::new(self.reductions));
+        let empty = (!self.started).then(|| Frame::new(self.reductions, self.order));
         let descent = Descent::new(&self.frames, empty);
         if let Some(round) = (self.sampler.as_mut()).and_then(|it| it.going_on.as_mut()) {
             round.descent = descent;

@@ -56,7 +56,7 @@ impl Graph {
         let last = whole.node(receive).stamp;
         let keep = |id: EventId| whole.node(id).stamp <= last || covers(prefix, id);
         self.width = whole.width;
-        self.reductions = whole.reductions;
+        (self.reductions, self.shuffle) = (whole.reductions, whole.shuffle);
         self.weak = whole.weak;
         let counts = whole.memory + whole.meetings > 0;
         let is = |what: fn(&Kind) -> bool| {
@@ -94,6 +94,7 @@ impl Graph {
             line.spawned_by = from.spawned_by;
             line.place = from.place;
             line.depth = from.depth;
+            line.key = from.key;
             line.ended = from.ended;
         }
         let lines = &self.lines;

@@ -1,14 +1,13 @@
 //! Small questions that checkers are known to get wrong: is this behaviour missed, is that one
 //! invented? Each is answered with the exact set of outcomes, worked out by hand and compared with
 //! all schedules, and with the failure reported if one of them is what must not happen.
-//!
-//! Left for later: message passing with `Relaxed`, and data races on an `UnsafeCell`.
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::sync::Mutex as StdMutex;
 use std::time::Duration;
 
+use raddle::cell::UnsafeCell;
 use raddle::sync::atomic::{AtomicBool, AtomicU32, Ordering, fence};
 use raddle::sync::atomic::{Ordering::Relaxed, Ordering::SeqCst};
 use raddle::sync::{Arc, Condvar, Mutex, Semaphore};
@@ -101,6 +100,61 @@ fn accesses_with_a_sequentially_consistent_fence_between_them_are_not_buffered()
         other.load(Relaxed)
     }
     store_buffering(|| race(store_and_load, |x, y| store_and_load(y, x)));
+}
+
+#[test]
+fn a_message_passed_without_release_and_acquire_may_not_be_there() {
+    let passed = |ordering: [Ordering; 2]| {
+        move || {
+            let shared = Arc::new([AtomicU32::new(0), AtomicU32::new(0)]);
+            let other = Arc::clone(&shared);
+            let [release, acquire] = ordering;
+            let thread = thread::spawn(move || {
+                other[0].store(1, Relaxed);
+                other[1].store(1, release);
+            });
+            let flag = shared[1].load(acquire);
+            let message = shared[0].load(Relaxed);
+            thread.join().unwrap();
+            (flag, message)
+        }
+    };
+    let lost = |&seen: &(u32, u32)| seen == (1, 0);
+    let (outcomes, kinds) = probe(Checker::new(), passed([Relaxed, Relaxed]), lost);
+    assert_eq!(outcomes, [(0, 0), (0, 1), (1, 0), (1, 1)].into());
+    assert_eq!(kinds, [FailureKind::Panic]);
+    let right = passed([Ordering::Release, Ordering::Acquire]);
+    let (outcomes, kinds) = probe(Checker::new(), right, lost);
+    assert_eq!(outcomes, [(0, 0), (0, 1), (1, 1)].into());
+    assert_eq!(kinds, []);
+}
+
+/// A cell that threads share without a word about who may use it when.
+struct Shared(UnsafeCell<u32>);
+
+// SAFETY: it is not, which is what the check is to find out.
+unsafe impl Sync for Shared {}
+
+#[test]
+fn cells_that_two_threads_write_are_a_data_race() {
+    let write = |is_locked: bool| {
+        move || {
+            let cell = Arc::new((Mutex::new(()), Shared(UnsafeCell::new(0))));
+            run_threads(2, move |_| {
+                let guard = is_locked.then(|| cell.0.lock().unwrap());
+                // SAFETY: raddle reports the race before the pointer is used.
+                cell.1.0.with_mut(|value| unsafe { *value += 1 });
+                drop(guard);
+            });
+        }
+    };
+    let checker = Checker::new().strategy(Strategy::Exhaustive);
+    let report = checker.clone().run(write(false));
+    let kinds: Vec<_> = report.failures.iter().map(|it| it.kind).collect();
+    assert_eq!(kinds, [FailureKind::DataRace]);
+    let report = checker.run(write(true));
+    report.assert_ok();
+    assert_eq!((report.exhausted, report.classes()), (true, 2));
 }
 
 #[test]

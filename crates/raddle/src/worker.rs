@@ -357,9 +357,11 @@ impl<'a> Worker<'a, '_> {
         let watch = words.map(|words| shortening.watch(self.checker.watchdog, words));
         let (shorter, (stale, ..)) = shortening.run(plan, cost);
         drop(watch);
-        let hint = match stale {
-            0 => None,
-            _ => hints::find(self.checker, body, place, &self.context, &signature, &weak),
+        // Nothing needs to be stale where accesses are not ordered.
+        let is_unordered = matches!(signature, Signature::Race(_) | Signature::Memory(_));
+        let hint = match stale > 0 || is_unordered {
+            true => hints::find(self.checker, body, place, &self.context, &signature, &weak),
+            false => None,
         };
         if shorter.is_none() && hint.is_none() {
             return;

@@ -20,7 +20,7 @@ Commands:
   speed scale                              nanoseconds for one event as programs grow
   speed scale exhaustive                   the same for the exhaustive search
   exhaust [PROGRAM...] [--cut TIME]        executions and seconds until a search ends;
-                                           each is stopped after TIME (60s)
+                                           loom and shuttle are stopped after TIME (60s)
   exhaust dpN                              the same for N philosophers in a monitor, with one
                                            worker and with two
   estimate [--executions N] [--seed N]     estimates of known numbers of classes, from N runs each

@@ -28,7 +28,7 @@ pub(crate) const PROGRAMS: [Program; 9] = [
 pub(crate) fn run(programs: &[Program], cut: Duration) {
     for &program in programs {
         print!("exhaust {program}");
-        print_search("classes", "raddle_s", cut, || ours::exhaust(program, cut));
+        print_search("classes", "raddle_s", cut, || ours::exhaust(program));
         if loom::can_run(program) {
             print_search("loom_execs", "loom_s", cut, || loom::exhaust(program, cut));
         } else {

@@ -96,6 +96,29 @@ pub(crate) trait Request: Copy {
     }
 }
 
+impl Call {
+    /// Whether the call never leaves the object as it was, so that a loop that does nothing else is not
+    /// waiting for anything.
+    #[inline]
+    pub fn always_changes(&self) -> bool {
+        match self {
+            Call::Mutex(call) => {
+                matches!(call, mutex::Call::Lock | mutex::Call::Unlock { .. })
+            }
+            Call::RwLock(call) => matches!(
+                call,
+                rwlock::Call::Read
+                    | rwlock::Call::Write
+                    | rwlock::Call::ReadUnlock
+                    | rwlock::Call::WriteUnlock { .. }
+            ),
+            Call::Semaphore(call) => *call != semaphore::Call::TryAcquire,
+            Call::Monitor(call) => !matches!(call, monitor::Call::Waiting(_)),
+            _ => false,
+        }
+    }
+}
+
 /// Lists the primitives; everything here does no more than ask the right one.
 macro_rules! machines {
     ($($(#[$doc:meta])* $name:ident($module:ident);)*) => {

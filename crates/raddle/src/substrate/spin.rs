@@ -211,14 +211,14 @@ impl Local {
 /// Whether the operation looks at something that others may change, so that a loop may wait for it.
 #[inline]
 pub(super) fn looks(operation: &Operation) -> bool {
-    matches!(
-        operation,
+    match operation {
         Operation::Load { .. }
-            | Operation::Update { .. }
-            | Operation::IsFinished { .. }
-            | Operation::Receive { wait: false, .. }
-            | Operation::Call { .. }
-    )
+        | Operation::Update { .. }
+        | Operation::IsFinished { .. }
+        | Operation::Receive { wait: false, .. } => true,
+        Operation::Call { call, .. } => !call.always_changes(),
+        _ => false,
+    }
 }
 
 /// How closely the threads of an execution are watched.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::programs::Program;
-use crate::{estimate, exhaust, memory, speed};
+use crate::{bugs, estimate, exhaust, memory, speed};
 
 /// The answer to `--help`.
 pub(crate) const HELP: &str = "\
@@ -26,6 +26,10 @@ Commands:
   estimate [--executions N] [--seed N]     estimates of known numbers of classes, from N runs each
                                            (4000)
   memory [PROGRAM...] [--executions N]     resident memory during N executions (10000000)
+  bugs [--seeds N] [--quick]               executions until a bug is found, from N seeds (100) or
+                                           from 5, for raddle's strategies and for shuttle's
+       [--programs NAME,...]               only these stories of tests/stories
+       [--strategies NAME,...]             only these strategies of raddle's
 
 Programs: mutex_TxI, racy_TxI (T threads, I increments each), two_locks, and locks_TxL
 (T threads that take L locks one after the other).
@@ -37,6 +41,7 @@ Examples:
   cargo run --release -p raddle-bench -- exhaust --cut 5s
   cargo run --release -p raddle-bench -- estimate --seed 7
   cargo run --release -p raddle-bench -- memory racy_2x1 --executions 1000000
+  cargo run --release -p raddle-bench -- bugs --quick --programs piper,bank
 
 Exit code: 0 if all was measured, 2 for bad usage.
 ";
@@ -73,6 +78,7 @@ pub(crate) enum Command {
         programs: Vec<Program>,
         executions: u64,
     },
+    Bugs(bugs::Options),
 }
 
 /// Why the words are not a command.
@@ -85,6 +91,7 @@ pub(crate) enum Problem {
     Unexpected { word: String, after: &'static str },
     BadCut(Option<String>),
     BadExecutions(Option<String>),
+    BadBugs(bugs::BadOption),
 }
 
 impl fmt::Display for Problem {
@@ -95,12 +102,15 @@ impl fmt::Display for Problem {
         };
         match self {
             Problem::NoCommand => {
-                write!(f, "say what to measure: speed, exhaust, estimate or memory")
+                write!(
+                    f,
+                    "say what to measure: speed, exhaust, estimate, memory or bugs"
+                )
             }
             Problem::UnknownCommand(word) => {
                 write!(
                     f,
-                    "unknown command `{word}`; the commands are speed, exhaust, estimate and memory"
+                    "unknown command `{word}`; the commands are speed, exhaust, estimate, memory and bugs"
                 )
             }
             Problem::UnknownProgram(word) => {
@@ -126,6 +136,7 @@ impl fmt::Display for Problem {
                     given(value)
                 )
             }
+            Problem::BadBugs(problem) => problem.fmt(f),
         }
     }
 }
@@ -200,6 +211,10 @@ pub(crate) fn parse(words: &[String]) -> Result<Command, Problem> {
                 executions,
             })
         }
+        ["bugs", rest @ ..] => match bugs::options(rest) {
+            Ok(options) => Ok(Command::Bugs(options)),
+            Err(problem) => Err(Problem::BadBugs(problem)),
+        },
         [word, ..] => Err(Problem::UnknownCommand((*word).into())),
     }
 }
@@ -321,11 +336,11 @@ mod tests {
         let problem = |line| parse_line(line).unwrap_err().to_string();
         assert_eq!(
             problem(""),
-            "say what to measure: speed, exhaust, estimate or memory"
+            "say what to measure: speed, exhaust, estimate, memory or bugs"
         );
         assert_eq!(
             problem("sped"),
-            "unknown command `sped`; the commands are speed, exhaust, estimate and memory"
+            "unknown command `sped`; the commands are speed, exhaust, estimate, memory and bugs"
         );
         assert_eq!(
             problem("speed racy_2"),

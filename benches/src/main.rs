@@ -4,6 +4,7 @@
 //! whatever else the machine was doing weighs on both. Rates are per second of processor time.
 
 mod arguments;
+mod bugs;
 mod estimate;
 mod exhaust;
 mod lock_free;
@@ -39,6 +40,7 @@ fn main() -> ExitCode {
             programs,
             executions,
         }) => memory::run(&programs, executions),
+        Ok(Command::Bugs(options)) => bugs::run(&options),
         Err(problem) => {
             eprintln!("error: {problem}; try --help");
             return ExitCode::from(USAGE);

@@ -1,0 +1,76 @@
+//! How many executions it takes to find a bug: the stories of `tests/stories`, with raddle's
+//! strategies and with shuttle's schedulers, from many seeds each.
+
+mod contender;
+mod muted;
+mod options;
+mod peer;
+mod summary;
+
+use std::time::Instant;
+
+use contender::{Contender, Subject};
+pub(crate) use options::{BadOption, Options, options};
+use peer::Peer;
+use raddle::Strategy;
+use summary::{Line, Summary};
+
+/// Whoever has not found a bug in so many executions has not found it.
+const CAP: u64 = 10_000;
+/// So many seeds for each program and strategy.
+const SEEDS: u64 = 100;
+/// The same for a first impression.
+const QUICK_SEEDS: u64 = 5;
+/// Who finds nothing from so many seeds is not asked again.
+const HOPELESS: usize = 10;
+/// Twins are run for so many executions by each strategy.
+const TWIN: u64 = 2_000;
+/// The strategies that are compared unless others are named.
+const STRATEGIES: [Strategy; 3] = [Strategy::Auto, Strategy::Random, Strategy::Exhaustive];
+
+/// Prints a line for each program, then two for all of them.
+pub(crate) fn run(options: &Options) {
+    let raddle = options.strategies.iter().cloned().map(Contender::Raddle);
+    let shuttle = Peer::ALL.map(Contender::Shuttle);
+    let contenders: Vec<_> = raddle.chain(shuttle).collect();
+    let mut summary = Summary::default();
+    for story in subjects(&options.programs) {
+        let start = Instant::now();
+        let name = story.raddle.name;
+        let mut line = Line::new(name);
+        for contender in &contenders {
+            line.add(contender, measure(contender, &story, options.seeds));
+        }
+        for contender in &contenders {
+            if contender.twin_fails(&story, 0, TWIN) {
+                eprintln!("bugs: the twin of {name} fails with {}", contender.name());
+                line.twin_failed = true;
+            }
+        }
+        println!("{line}");
+        eprintln!("bugs: {name} took {:.1} s", start.elapsed().as_secs_f64());
+        summary.add(line);
+    }
+    print!("{summary}");
+}
+
+/// The stories with these names, as both run them.
+fn subjects(names: &[&str]) -> Vec<Subject> {
+    let wanted = |story: &Subject| names.contains(&story.raddle.name);
+    let both = raddle_stories::all().into_iter().zip(peer::all());
+    both.map(|(raddle, shuttle)| Subject { raddle, shuttle })
+        .filter(wanted)
+        .collect()
+}
+
+/// Executions to the first failure, one for each seed; fewer if it is hopeless.
+fn measure(contender: &Contender, story: &Subject, seeds: u64) -> summary::Runs {
+    let mut runs = summary::Runs::new(seeds);
+    for seed in 0..seeds {
+        if runs.is_hopeless(HOPELESS) {
+            break;
+        }
+        runs.push(contender.first_failure(story, seed, CAP));
+    }
+    runs
+}

@@ -1,0 +1,229 @@
+//! The numbers, and how they are printed.
+
+use std::fmt;
+
+use super::contender::Contender;
+use super::{CAP, Peer};
+use crate::measure::geometric_mean;
+
+/// Executions to the first failure, from one seed after the other.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Runs {
+    /// `None` where there was none.
+    found: Vec<Option<u64>>,
+    /// How many seeds there should be.
+    seeds: u64,
+}
+
+impl Runs {
+    pub(crate) fn new(seeds: u64) -> Self {
+        Runs {
+            found: Vec::new(),
+            seeds,
+        }
+    }
+
+    pub(crate) fn push(&mut self, found: Option<u64>) {
+        self.found.push(found);
+    }
+
+    /// Whether that many seeds were tried in vain.
+    pub(crate) fn is_hopeless(&self, seeds: usize) -> bool {
+        self.found.len() >= seeds && self.found.iter().all(Option::is_none)
+    }
+
+    fn skipped(&self) -> u64 {
+        self.seeds - self.found.len() as u64
+    }
+
+    fn times_found(&self) -> u64 {
+        self.found.iter().flatten().count() as u64
+    }
+
+    /// So many percent of the seeds need no more than this. Seeds that were not tried count as
+    /// those that found nothing.
+    fn percentile(&self, percent: u64) -> Executions {
+        let mut found: Vec<_> = self.found.iter().flatten().copied().collect();
+        found.sort_unstable();
+        let rank = (self.seeds * percent).div_ceil(100).max(1) as usize;
+        Executions(found.get(rank - 1).copied())
+    }
+}
+
+/// A number of executions, or more than anybody waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Executions(Option<u64>);
+
+impl Executions {
+    fn at_most_cap(self) -> u64 {
+        self.0.unwrap_or(CAP)
+    }
+}
+
+impl fmt::Display for Executions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(executions) => write!(f, "{executions}"),
+            None => write!(f, ">{CAP}"),
+        }
+    }
+}
+
+/// What is known about a program.
+pub(crate) struct Line {
+    program: &'static str,
+    runs: Vec<(Contender, Runs)>,
+    pub(crate) twin_failed: bool,
+}
+
+impl Line {
+    pub(crate) fn new(program: &'static str) -> Self {
+        Line {
+            program,
+            runs: Vec::new(),
+            twin_failed: false,
+        }
+    }
+
+    pub(crate) fn add(&mut self, contender: &Contender, runs: Runs) {
+        self.runs.push((contender.clone(), runs));
+    }
+
+    fn auto(&self) -> Option<&Runs> {
+        let auto = self.runs.iter().find(|(one, _)| one.is_auto());
+        auto.map(|(_, runs)| runs)
+    }
+
+    /// The smallest of shuttle's medians.
+    fn best_shuttle(&self) -> u64 {
+        let shuttle = |(one, runs): &(Contender, Runs)| match one {
+            Contender::Shuttle(_) => Some(runs.percentile(50).at_most_cap()),
+            Contender::Raddle(_) => None,
+        };
+        self.runs.iter().filter_map(shuttle).min().unwrap_or(CAP)
+    }
+
+    fn is_hard(&self) -> bool {
+        self.best_shuttle() >= HARD
+    }
+}
+
+/// A program is hard if shuttle's best median is at least this.
+const HARD: u64 = 10;
+
+impl fmt::Display for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "bugs {}", self.program)?;
+        for (contender, runs) in &self.runs {
+            let (name, median) = (contender.name(), runs.percentile(50));
+            write!(f, " {name}={median} {name}_p95={}", runs.percentile(95))?;
+        }
+        // Seeds that were not tried because all before them had found nothing.
+        let skipped: u64 = self.runs.iter().map(|(_, runs)| runs.skipped()).sum();
+        match skipped {
+            0 => Ok(()),
+            skipped => write!(f, " skipped={skipped}"),
+        }
+    }
+}
+
+/// All programs together.
+#[derive(Default)]
+pub(crate) struct Summary {
+    lines: Vec<Line>,
+}
+
+/// Where shuttle finds a bug soon, nobody should take longer than so many times that.
+const NO_WORSE: f64 = 1.2;
+
+impl Summary {
+    pub(crate) fn add(&mut self, line: Line) {
+        self.lines.push(line);
+    }
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (mut easy, mut worse) = (0, Vec::new());
+        let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+        let (mut found, mut seeds) = (0, 0);
+        for line in &self.lines {
+            let Some(auto) = line.auto() else { continue };
+            let (median, best) = (auto.percentile(50).at_most_cap(), line.best_shuttle());
+            found += auto.times_found();
+            seeds += auto.seeds;
+            if line.is_hard() {
+                ours.push(median as f64);
+                theirs.push(best as f64);
+            } else {
+                easy += 1;
+                if median as f64 > NO_WORSE * best as f64 {
+                    worse.push(line.program);
+                }
+            }
+        }
+        let twins = self.lines.iter().filter(|line| line.twin_failed).count();
+        writeln!(f, "bugs elsewhere programs={easy} worse={}", worse.len())?;
+        if !worse.is_empty() {
+            writeln!(f, "bugs worse {}", worse.join(","))?;
+        }
+        let mean = |values: &[f64]| match values {
+            [] => 0.0,
+            values => geometric_mean(values),
+        };
+        writeln!(
+            f,
+            "bugs geomean programs={} auto={:.1} best_shuttle={:.1} found={found}/{seeds} \
+             twins_failed={twins}",
+            ours.len(),
+            mean(&ours),
+            mean(&theirs),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use raddle::Strategy;
+
+    fn runs(seeds: u64, found: &[u64]) -> Runs {
+        let mut runs = Runs::new(seeds);
+        for &executions in found {
+            runs.push(Some(executions));
+        }
+        runs
+    }
+
+    #[test]
+    fn what_was_not_found_comes_last() {
+        let all: Vec<u64> = (1..=90).collect();
+        let some = runs(100, &all);
+        assert_eq!(some.percentile(50).to_string(), "50");
+        assert_eq!(some.percentile(90).to_string(), "90");
+        assert_eq!(some.percentile(95).to_string(), ">10000");
+        assert_eq!(some.skipped(), 10);
+        assert_eq!(runs(5, &[7, 1, 3, 9, 5]).percentile(50).to_string(), "5");
+    }
+
+    #[test]
+    fn the_mean_is_over_hard_programs() {
+        let line = |program, auto: u64, random: u64, urw: u64| {
+            let mut line = Line::new(program);
+            let mut add = |who, executions| line.add(&who, runs(1, &[executions]));
+            add(Contender::Raddle(Strategy::Auto), auto);
+            add(Contender::Shuttle(Peer::Random), random);
+            add(Contender::Shuttle(Peer::Urw), urw);
+            line
+        };
+        let mut summary = Summary::default();
+        summary.add(line("easy", 9, 7, 40));
+        summary.add(line("hard", 4, 60, 10));
+        summary.add(line("harder", 9, 1_000, 2_000));
+        assert_eq!(
+            summary.to_string(),
+            "bugs elsewhere programs=1 worse=1\nbugs worse easy\n\
+             bugs geomean programs=2 auto=6.0 best_shuttle=100.0 found=3/3 twins_failed=0\n"
+        );
+    }
+}

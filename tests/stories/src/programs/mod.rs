@@ -1,0 +1,30 @@
+//! The programs, a file for each or for each family.
+
+mod prelude;
+mod queue;
+
+/// The modules, in the order of the catalogue.
+macro_rules! stories {
+    ($($module:ident)*) => {
+        $(mod $module;)*
+
+        /// All stories.
+        pub fn all() -> Vec<super::Story> {
+            [$($module::STORIES),*].concat()
+        }
+    };
+}
+stories! {
+    alarm_clock
+    cached_hash
+    bank
+    clean
+    philosophers
+    linked_list
+    merge_sort
+    piper
+    reorder
+    semaphore
+    two_stage
+    wrong_lock
+}

@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::programs::Program;
-use crate::{bugs, estimate, exhaust, memory, speed};
+use crate::{bugs, estimate, exhaust, memory, samplers, speed};
 
 /// The answer to `--help`.
 pub(crate) const HELP: &str = "\
@@ -25,6 +25,9 @@ Commands:
                                            worker and with two
   estimate [--executions N] [--seed N]     estimates of known numbers of classes, from N runs each
                                            (4000)
+  samplers [--each N]                      how evenly samplers draw, next to shuttle's, from N
+                                           executions for each outcome (200), and how many
+                                           classes 1000 executions come to
   memory [PROGRAM...] [--executions N]     resident memory during N executions (10000000)
   bugs [--seeds N] [--quick]               executions until a bug is found, from N seeds (100) or
                                            from 5, for raddle's strategies and for shuttle's
@@ -40,6 +43,7 @@ Examples:
   cargo run --release -p raddle-bench -- speed scale exhaustive
   cargo run --release -p raddle-bench -- exhaust --cut 5s
   cargo run --release -p raddle-bench -- estimate --seed 7
+  cargo run --release -p raddle-bench -- samplers --each 20
   cargo run --release -p raddle-bench -- memory racy_2x1 --executions 1000000
   cargo run --release -p raddle-bench -- bugs --quick --programs piper,bank
 
@@ -74,6 +78,9 @@ pub(crate) enum Command {
         executions: u64,
         seed: u64,
     },
+    Samplers {
+        each: u64,
+    },
     Memory {
         programs: Vec<Program>,
         executions: u64,
@@ -92,6 +99,7 @@ pub(crate) enum Problem {
     BadCut(Option<String>),
     BadExecutions(Option<String>),
     BadBugs(bugs::BadOption),
+    BadEach(Option<String>),
 }
 
 impl fmt::Display for Problem {
@@ -104,13 +112,14 @@ impl fmt::Display for Problem {
             Problem::NoCommand => {
                 write!(
                     f,
-                    "say what to measure: speed, exhaust, estimate, memory or bugs"
+                    "say what to measure: speed, exhaust, estimate, samplers, memory or bugs"
                 )
             }
             Problem::UnknownCommand(word) => {
                 write!(
                     f,
-                    "unknown command `{word}`; the commands are speed, exhaust, estimate, memory and bugs"
+                    "unknown command `{word}`; the commands are speed, exhaust, estimate, samplers, \
+                     memory and bugs"
                 )
             }
             Problem::UnknownProgram(word) => {
@@ -137,6 +146,9 @@ impl fmt::Display for Problem {
                 )
             }
             Problem::BadBugs(problem) => problem.fmt(f),
+            Problem::BadEach(value) => {
+                write!(f, "--each takes a number of at least 1, {}", given(value))
+            }
         }
     }
 }
@@ -196,6 +208,16 @@ pub(crate) fn parse(words: &[String]) -> Result<Command, Problem> {
             }
             let (executions, seed) = command;
             Ok(Command::Estimate { executions, seed })
+        }
+        ["samplers", rest @ ..] => {
+            let each = match option(rest, "--each")? {
+                None => samplers::EACH,
+                Some(text) => text
+                    .and_then(|text| text.parse().ok())
+                    .filter(|&each| each >= 1)
+                    .ok_or(Problem::BadEach(text.map(Into::into)))?,
+            };
+            Ok(Command::Samplers { each })
         }
         ["memory", rest @ ..] => {
             let (programs, rest) = programs(rest, &memory::PROGRAMS)?;
@@ -309,6 +331,9 @@ mod tests {
         let estimates = |seed| Command::Estimate { executions, seed };
         assert_eq!(parse_line("estimate"), Ok(estimates(0)));
         assert_eq!(parse_line("estimate --seed 7"), Ok(estimates(7)));
+        let each = |each| Ok(Command::Samplers { each });
+        assert_eq!(parse_line("samplers"), each(samplers::EACH));
+        assert_eq!(parse_line("samplers --each 20"), each(20));
         let six = Command::Dining { philosophers: 6 };
         assert_eq!(parse_line("exhaust dp6"), Ok(six));
     }
@@ -336,11 +361,12 @@ mod tests {
         let problem = |line| parse_line(line).unwrap_err().to_string();
         assert_eq!(
             problem(""),
-            "say what to measure: speed, exhaust, estimate, memory or bugs"
+            "say what to measure: speed, exhaust, estimate, samplers, memory or bugs"
         );
         assert_eq!(
             problem("sped"),
-            "unknown command `sped`; the commands are speed, exhaust, estimate, memory and bugs"
+            "unknown command `sped`; the commands are speed, exhaust, estimate, samplers, memory and \
+             bugs"
         );
         assert_eq!(
             problem("speed racy_2"),
@@ -355,6 +381,10 @@ mod tests {
         assert_eq!(
             problem("exhaust --cut 5"),
             "--cut takes a time like 500ms, 5s or 2m, not `5`"
+        );
+        assert_eq!(
+            problem("samplers --each 0"),
+            "--each takes a number of at least 1, not `0`"
         );
         assert_eq!(
             problem("memory --executions"),

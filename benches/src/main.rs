@@ -13,6 +13,7 @@ mod memory;
 mod point;
 mod programs;
 mod races;
+mod samplers;
 mod scale;
 mod speed;
 
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
         Ok(Command::Exhaust { programs, cut }) => exhaust::run(&programs, cut),
         Ok(Command::Dining { philosophers }) => exhaust::dining(philosophers),
         Ok(Command::Estimate { executions, seed }) => estimate::run(executions, seed),
+        Ok(Command::Samplers { each }) => samplers::run(each),
         Ok(Command::Memory {
             programs,
             executions,

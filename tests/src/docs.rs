@@ -11,6 +11,7 @@ pages! {
     introduction = "introduction.md"
     first_test = "first-test.md"
     promises = "promises.md"
+    samplers = "samplers.md"
     chance = "chance.md"
     spinning = "spinning.md"
     failures = "failures.md"

@@ -5,6 +5,7 @@ pub mod bounded;
 pub mod compare;
 mod docs;
 pub mod messages;
+pub mod orders;
 pub mod parity;
 pub mod ported;
 pub mod programs;

@@ -198,8 +198,9 @@ fn the_bound_follows_the_name() {
         assert_eq!(
             error,
             format!(
-                "unknown strategy `{bad}`; there are: auto, exhaustive, random, enumerate, delay, \
-                 and delay:3 for at most 3 delays"
+                "unknown strategy `{bad}`; there are: auto, exhaustive, random, pct, pos, urw, surw, \
+                 history, noise, enumerate, delay, and pct:3 for bugs of depth 3, noise:0.1 for \
+                 interruptions with probability 0.1, delay:3 for at most 3 delays"
             )
         );
     }

@@ -15,6 +15,7 @@ use crate::checkpoint::{Checkpoints, Every};
 use crate::completeness;
 use crate::environment::{self, Environment};
 use crate::run;
+use crate::samplers;
 use crate::status::Log;
 use crate::substrate::Modelled;
 
@@ -43,7 +44,7 @@ pub fn check(body: impl Fn() + Send + Sync) {
 }
 
 /// How the next execution is chosen.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub enum Strategy {
     /// Exhaustive if an estimate of the number of classes fits into the budget. If it does not, random
@@ -54,6 +55,29 @@ pub enum Strategy {
     Exhaustive,
     /// At every step a random thread.
     Random,
+    /// Threads with random priorities, and `depth - 1` random points at which the one that runs loses its
+    /// own. Every execution finds a bug that needs `depth` events in a certain order with a probability of
+    /// at least 1 / (n k^(depth - 1)), for n threads and k steps.
+    Pct {
+        /// How many events must come in a certain order; at least 1.
+        depth: u32,
+    },
+    /// Operations with random priorities, which are drawn again only for operations that race with the
+    /// one performed: few choices are spent on the order of what has nothing to do with each other.
+    Pos,
+    /// Every order of events is equally likely, as far as threads do not wait for each other and have
+    /// equally many events in every execution.
+    Urw,
+    /// As `Urw`, in every execution for the uses of one location or object only, which is drawn in
+    /// proportion to how often it is used.
+    Surw,
+    /// At every step what was not done before when threads were at these lines of the program.
+    History,
+    /// Threads run on until they must wait, and are interrupted with some probability at every step.
+    Noise {
+        /// The probability; above 0 and at most 1.
+        probability: f64,
+    },
     /// Every schedule with at most so many delays, those with the fewest first. Threads take turns, each
     /// until it must wait or ends; to pass over one whose turn it is, is a delay. Finds simple failures
     /// soon, also in large programs.
@@ -120,18 +144,22 @@ impl FromStr for Strategy {
         if let Ok(bound) = delays.parse() {
             return Ok(Strategy::Delay { bound });
         }
+        if let Some(sampler) = samplers::parse(&lower) {
+            return Ok(sampler);
+        }
         match lower.as_str() {
             "delay" => Ok(Strategy::Delay {
                 bound: DEFAULT_DELAYS,
             }),
             "auto" => Ok(Strategy::Auto),
             "exhaustive" => Ok(Strategy::Exhaustive),
-            "random" => Ok(Strategy::Random),
             "enumerate" => Ok(Strategy::Enumerate),
             _ => Err(UnknownName {
                 what: "strategy",
                 name: name.to_owned(),
-                valid: "auto, exhaustive, random, enumerate, delay, and delay:3 for at most 3 delays",
+                valid: "auto, exhaustive, random, pct, pos, urw, surw, history, noise, enumerate, \
+                        delay, and pct:3 for bugs of depth 3, noise:0.1 for interruptions with \
+                        probability 0.1, delay:3 for at most 3 delays",
             }),
         }
     }
@@ -143,7 +171,13 @@ impl fmt::Display for Strategy {
             Strategy::Delay { bound } => return write!(f, "delay:{bound}"),
             Strategy::Auto => "auto",
             Strategy::Exhaustive => "exhaustive",
+            Strategy::Pct { depth } => return write!(f, "pct:{depth}"),
+            Strategy::Noise { probability } => return write!(f, "noise:{probability}"),
             Strategy::Random => "random",
+            Strategy::Pos => "pos",
+            Strategy::Urw => "urw",
+            Strategy::Surw => "surw",
+            Strategy::History => "history",
             Strategy::Enumerate | Strategy::EnumeratePrivateFirst => "enumerate",
             Strategy::Replay(_) => "replay",
         })
@@ -373,15 +407,16 @@ impl Checker {
         self
     }
 
-    /// At most this many executions. By default 100,000 for `Auto` and `Random`, and no limit for
-    /// strategies that come to an end by themselves.
+    /// At most this many executions. By default 100,000 for `Auto` and strategies that draw at random,
+    /// and no limit for those that come to an end by themselves.
     pub fn max_executions(mut self, executions: u64) -> Self {
         self.max_executions = Some(executions);
         self
     }
 
     /// At most this long; the execution in progress is finished first. By default 10 seconds for
-    /// `Auto` and `Random`, and no limit for strategies that come to an end by themselves.
+    /// `Auto` and strategies that draw at random, and no limit for those that come to an end by
+    /// themselves.
     pub fn max_time(mut self, time: Duration) -> Self {
         self.max_time = Some(time);
         self
@@ -704,5 +739,8 @@ impl Checker {
             "raddle: a check was started inside a check; what runs inside one is controlled \
              already, so call the code to be tested directly"
         );
+        if let Some(problem) = samplers::problem(&self.strategy) {
+            panic!("raddle: {problem}");
+        }
     }
 }

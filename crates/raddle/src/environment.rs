@@ -12,7 +12,7 @@ use crate::checkpoint::Every;
 use crate::status::Log;
 
 /// What the environment says; nothing for what it does not mention.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq)]
 pub(crate) struct Environment {
     strategy: Option<Strategy>,
     replay: Option<Schedule>,
@@ -239,8 +239,9 @@ mod tests {
         assert_eq!(
             with("RADDLE_STRATEGY", "pct9"),
             Err(
-                "RADDLE_STRATEGY: unknown strategy `pct9`; there are: auto, exhaustive, random, \
-                 enumerate, delay, and delay:3 for at most 3 delays"
+                "RADDLE_STRATEGY: unknown strategy `pct9`; there are: auto, exhaustive, random, pct, \
+                 pos, urw, surw, history, noise, enumerate, delay, and pct:3 for bugs of depth 3, \
+                 noise:0.1 for interruptions with probability 0.1, delay:3 for at most 3 delays"
                     .to_owned()
             )
         );

@@ -49,6 +49,8 @@ mod resume;
 #[cfg(feature = "check")]
 mod run;
 #[cfg(feature = "check")]
+mod samplers;
+#[cfg(feature = "check")]
 mod saved;
 #[cfg(feature = "check")]
 mod shorten;

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use raddle_engine::strategy;
 
 use crate::checker::{Checker, Classes, Strategy};
+use crate::samplers;
 use crate::status;
 
 const DEFAULT_EXECUTIONS: u64 = 100_000;
@@ -48,7 +49,7 @@ pub(crate) enum Helpers {
     Nobody,
     /// Take over parts of an exhaustive search.
     Share,
-    /// Make random choices of their own.
+    /// Do the same with random choices of their own.
     Sample,
 }
 
@@ -164,15 +165,6 @@ pub(crate) fn phases(checker: &Checker, start: Instant) -> Vec<Phase> {
                 preemptions: None,
             }]
         }
-        Strategy::Random => {
-            vec![Phase {
-                name: "random",
-                strategy: boxed(strategy::Random::new(checker.seed)),
-                budget: whole_budget(checker, start),
-                helpers: Helpers::Sample,
-                preemptions: None,
-            }]
-        }
         Strategy::Enumerate => {
             let strategy = boxed(match checker.preemptions {
                 Some(preemptions) => strategy::Enumerate::bounded(preemptions),
@@ -212,6 +204,17 @@ pub(crate) fn phases(checker: &Checker, start: Instant) -> Vec<Phase> {
                 strategy,
                 budget: ending(),
                 helpers: Helpers::Nobody,
+                preemptions: None,
+            }]
+        }
+        sampled => {
+            let sampler = samplers::sampler(sampled, checker.seed);
+            let (name, strategy) = sampler.expect("all others draw at random");
+            vec![Phase {
+                name,
+                strategy: Some(strategy),
+                budget: whole_budget(checker, start),
+                helpers: Helpers::Sample,
                 preemptions: None,
             }]
         }

@@ -465,9 +465,10 @@ impl<'a> Worker<'a, '_> {
     fn named_failure(&self, finding: &Finding, name: &'static str) -> Failure {
         let mut failure = self.context.failure(finding);
         let worker = self.seat.as_ref().map_or(0, |seat| seat.number);
-        failure.search = match name {
-            "random" => format!("random, seed {}", workers::seed(self.checker.seed, worker)),
-            name => name.to_owned(),
+        let is_seeded = |e: &mut Exploration| e.world().strategy().with_seed(0).is_some();
+        failure.search = match self.context.with_exploration(is_seeded) {
+            true => format!("{name}, seed {}", workers::seed(self.checker.seed, worker)),
+            false => name.to_owned(),
         };
         if let Some(seat) = &self.seat {
             seat.crew.publish(seat.number, failure.execution);

@@ -7,7 +7,7 @@ use std::panic::{Location, resume_unwind};
 use std::sync::Arc;
 
 use raddle_engine::frontier::Item;
-use raddle_engine::strategy::{Exhaustive, Random, Reach};
+use raddle_engine::strategy::{Exhaustive, Reach};
 use raddle_engine::{Exploration, SiteId, Strategy, Tally};
 use raddle_report::{Failure, Report};
 
@@ -88,15 +88,17 @@ pub(crate) fn explore<'a>(
     });
     let observer = worker.observer;
     let compares = worker.context.with_exploration(|e| e.compares_classes());
+    let own_strategy = |number| strategy(worker, helpers, preemptions, number);
+    let mut strategies: Vec<_> = (1..size).map(own_strategy).collect();
     let over = std::thread::scope(|scope| {
         let stop = StopOnPanic(&crew);
         let others: Vec<_> = (1..size)
-            .map(|number| {
+            .zip(strategies.drain(..))
+            .map(|(number, strategy)| {
                 let (crew, budget) = (Arc::clone(&crew), budget(share(number)));
                 let thread = std::thread::Builder::new().name(format!("raddle worker {number}"));
                 let run = move || {
                     let stop = StopOnPanic(&crew);
-                    let strategy = strategy(job.checker, helpers, preemptions, number);
                     let mut helper = helper(job, strategy, compares, &crew, number);
                     helper.observer = observer;
                     let harvest = harvest(helper, job, &budget, name);
@@ -142,19 +144,27 @@ impl Drop for StopOnPanic<'_> {
     }
 }
 
-/// What a helper does.
+/// What a helper does, beside what the worker does.
 fn strategy(
-    checker: &Checker,
+    worker: &Worker<'_, '_>,
     helpers: Helpers,
     preemptions: Option<u32>,
     number: usize,
 ) -> Box<dyn Strategy> {
+    let checker = worker.checker;
     let search = || match preemptions {
         Some(preemptions) => phases::exhaustive(checker).bounded(preemptions).idle(),
         None => phases::exhaustive(checker).idle(),
     };
+    let with_seed = |seed| {
+        let sampler = |e: &mut Exploration| e.world().strategy().with_seed(seed);
+        worker.context.with_exploration(sampler)
+    };
     match helpers {
-        Helpers::Sample => Box::new(Random::new(seed(checker.seed, number))),
+        Helpers::Sample => {
+            let sampler = with_seed(seed(checker.seed, number));
+            sampler.expect("who samples has a seed")
+        }
         _ => Box::new(search()),
     }
 }

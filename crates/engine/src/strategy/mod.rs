@@ -8,17 +8,30 @@ mod delay;
 mod enumerate;
 pub(crate) mod exhaustive;
 mod guided;
+mod history;
 mod holdback;
+mod noise;
+mod pct;
+mod pos;
 mod random;
 mod replay;
+mod sampler;
+mod surw;
+mod urw;
 
 pub use delay::Delay;
 pub use enumerate::Enumerate;
 pub use exhaustive::{Exhaustive, Item, Reach, Reductions, Sampling};
 pub use guided::{Guided, Planned};
+pub use history::History;
 pub use holdback::Holdback;
+pub use noise::Noise;
+pub use pct::Pct;
+pub use pos::Pos;
 pub use random::Random;
 pub use replay::Replay;
+pub use surw::Surw;
+pub use urw::Urw;
 
 use crate::estimate::Estimate;
 use crate::event::{Operation, SiteId, ThreadId};
@@ -171,6 +184,12 @@ pub trait Strategy: Send {
     /// Whether every execution is drawn at random, whatever the others were.
     fn draws(&self) -> bool {
         false
+    }
+
+    /// The same strategy with other random choices, before it has learned anything; `None` if it makes
+    /// no random choices.
+    fn with_seed(&self, _seed: u64) -> Option<Box<dyn Strategy>> {
+        None
     }
 
     /// Whether no two executions belong to one class, so that nobody needs to compare them.

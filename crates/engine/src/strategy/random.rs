@@ -1,6 +1,6 @@
 //! Every step a uniform choice among the enabled threads.
 
-use super::{Choice, Divergence, Strategy};
+use super::{Choice, Divergence, Strategy, sampler};
 use crate::rng::Rng;
 use crate::world::State;
 
@@ -19,24 +19,9 @@ impl Random {
     }
 
     #[inline]
-    fn below(&mut self, bound: u32) -> u32 {
-        if bound == 1 {
-            0
-        } else {
-            self.rng.below(bound as usize) as u32
-        }
-    }
-
-    #[inline]
     pub(crate) fn pick(&mut self, state: &State) -> Choice {
-        let enabled = state.enabled();
-        let thread = enabled[self.below(enabled.len() as u32) as usize];
-        let outcomes = state.outcomes(thread);
-        let mut outcome = self.below(outcomes);
-        while outcome != 0 && !state.allows(thread, outcome) {
-            outcome = self.below(outcomes);
-        }
-        Choice { thread, outcome }
+        let thread = sampler::any(&mut self.rng, state);
+        sampler::run(&mut self.rng, state, thread)
     }
 }
 
@@ -59,5 +44,9 @@ impl Strategy for Random {
 
     fn as_random(&self) -> Option<Random> {
         Some(self.clone())
+    }
+
+    fn with_seed(&self, seed: u64) -> Option<Box<dyn Strategy>> {
+        Some(Box::new(Self::new(seed)))
     }
 }

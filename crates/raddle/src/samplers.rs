@@ -1,0 +1,67 @@
+//! Strategies that draw executions at random: their names, their numbers and what runs them.
+
+use raddle_engine::strategy::{History, Noise, Pct, Pos, Random, Surw, Urw};
+
+use crate::checker::Strategy;
+
+/// The depth if nobody says which.
+const DEFAULT_DEPTH: u32 = 3;
+/// How likely an interruption is if nobody says it.
+const DEFAULT_PROBABILITY: f64 = 0.1;
+
+/// The strategy with this name in lower case, if it is one of these.
+pub(crate) fn parse(name: &str) -> Option<Strategy> {
+    let (name, number) = match name.split_once(':') {
+        Some((name, number)) => (name, Some(number.trim())),
+        None => (name, None),
+    };
+    let strategy = match (name, number) {
+        ("random", None) => Strategy::Random,
+        ("pct", depth) => Strategy::Pct {
+            depth: depth.map_or(Ok(DEFAULT_DEPTH), str::parse).ok()?,
+        },
+        ("pos", None) => Strategy::Pos,
+        ("urw", None) => Strategy::Urw,
+        ("surw", None) => Strategy::Surw,
+        ("history", None) => Strategy::History,
+        ("noise", probability) => Strategy::Noise {
+            probability: probability
+                .map_or(Ok(DEFAULT_PROBABILITY), str::parse)
+                .ok()?,
+        },
+        _ => return None,
+    };
+    problem(&strategy).is_none().then_some(strategy)
+}
+
+/// Why the strategy cannot be used, if it cannot.
+pub(crate) fn problem(strategy: &Strategy) -> Option<String> {
+    match *strategy {
+        Strategy::Pct { depth: 0 } => {
+            Some("`Strategy::Pct` takes a depth of at least 1".to_owned())
+        }
+        Strategy::Noise { probability } if !(probability > 0.0 && probability <= 1.0) => {
+            Some(format!(
+                "`Strategy::Noise` takes a probability above 0 and at most 1, not {probability}"
+            ))
+        }
+        _ => None,
+    }
+}
+
+/// The strategy's name without its number, and what runs it; `None` if it does not draw at random.
+pub(crate) fn sampler(
+    strategy: &Strategy,
+    seed: u64,
+) -> Option<(&'static str, Box<dyn raddle_engine::Strategy>)> {
+    Some(match *strategy {
+        Strategy::Random => ("random", Box::new(Random::new(seed))),
+        Strategy::Pct { depth } => ("pct", Box::new(Pct::new(depth, seed))),
+        Strategy::Pos => ("pos", Box::new(Pos::new(seed))),
+        Strategy::Urw => ("urw", Box::new(Urw::new(seed))),
+        Strategy::Surw => ("surw", Box::new(Surw::new(seed))),
+        Strategy::History => ("history", Box::new(History::new(seed))),
+        Strategy::Noise { probability } => ("noise", Box::new(Noise::new(probability, seed))),
+        _ => return None,
+    })
+}

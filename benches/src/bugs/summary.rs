@@ -2,8 +2,8 @@
 
 use std::fmt;
 
+use super::CAP;
 use super::contender::Contender;
-use super::{CAP, Peer};
 use crate::measure::geometric_mean;
 
 /// Executions to the first failure, from one seed after the other.

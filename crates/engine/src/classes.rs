@@ -34,17 +34,20 @@ pub struct Unseen {
 }
 
 impl Classes {
-    /// Notes the class of one more execution, and whether that was drawn at random.
-    pub(crate) fn note(&mut self, class: u64, drawn: bool) {
+    /// Notes the class of one more execution, and whether that was drawn at random; says whether it was
+    /// known.
+    pub(crate) fn note(&mut self, class: u64, drawn: bool) -> bool {
         if self.seen.len() >= MAX_COUNTED_CLASSES {
-            return;
+            return self.seen.contains_key(&class);
         }
         self.drawn += u64::from(drawn);
+        let before = self.seen.len();
         let seen = self.seen.entry(class).or_default();
         match drawn {
             true => seen.drawn = seen.drawn.saturating_add(1),
             false => seen.otherwise = true,
         }
+        self.seen.len() == before
     }
 
     /// How many there are.

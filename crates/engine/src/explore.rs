@@ -27,6 +27,8 @@ pub struct Exploration {
     executions: u64,
     discarded: u64,
     attempts: u64,
+    /// Whether the last execution was of a class that was run before, and does not count.
+    known: bool,
     /// Whether some execution did not come to its end, so that what follows it is not known.
     cut_short: bool,
     /// Whether the last execution was only an attempt.
@@ -74,6 +76,7 @@ impl Exploration {
             executions: 0,
             discarded: 0,
             attempts: 0,
+            known: false,
             cut_short: false,
             retried: false,
             counted: None,
@@ -135,9 +138,30 @@ impl Exploration {
         self.world.finish();
         self.retried = self.world.strategy().retries();
         self.sampled = self.world.strategy().samples();
+        self.known = false;
         if self.retried {
             self.attempts += u64::from(!self.sampled);
             return None;
+        }
+        let (execution, ending) = self.world.finished();
+        let is_whole = matches!(
+            ending,
+            Ending::Complete | Ending::Deadlock | Ending::Livelock
+        );
+        if is_whole && !self.sampled && !self.counts_itself {
+            let drawn = self.world.strategy().draws();
+            let class = match self.limits.reads_from {
+                true => execution.reads_from_fingerprint(),
+                false => execution.fingerprint(),
+            };
+            let is_known = self.seen.note(class, drawn);
+            if self.world.strategy().skips_known() {
+                self.known = is_known;
+                self.world.tell(is_known);
+                if is_known {
+                    return None;
+                }
+            }
         }
         let (execution, ending) = self.world.finished();
         let finding = check::check(execution, ending, self.limits.max_events);
@@ -146,17 +170,7 @@ impl Exploration {
         }
         match ending {
             Ending::Discarded => self.discarded += 1,
-            Ending::Complete | Ending::Deadlock | Ending::Livelock => {
-                self.executions += 1;
-                if !self.counts_itself {
-                    let drawn = self.world.strategy().draws();
-                    let class = match self.limits.reads_from {
-                        true => execution.reads_from_fingerprint(),
-                        false => execution.fingerprint(),
-                    };
-                    self.seen.note(class, drawn);
-                }
-            }
+            Ending::Complete | Ending::Deadlock | Ending::Livelock => self.executions += 1,
             Ending::TooManyEvents
             | Ending::StackOverflow(_)
             | Ending::MemoryError
@@ -214,6 +228,11 @@ impl Exploration {
     /// How many executions were only attempts of the strategy's, which count nowhere.
     pub fn attempts(&self) -> u64 {
         self.attempts
+    }
+
+    /// Whether the execution that has just stopped does not count because its class was run before.
+    pub fn is_known(&self) -> bool {
+        self.known
     }
 
     /// The bound within which everything has been run, if that is not everything.

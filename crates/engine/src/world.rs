@@ -72,6 +72,9 @@ pub struct State {
     objects: usize,
     /// What threads have seen of memory, while that matters.
     views: Views,
+    /// Whether accesses that could be told something old are not, because nothing in the program has
+    /// asked for that so far.
+    is_plain: bool,
     /// What happens before what, where that is all that matters.
     order: Order,
     races: Races,
@@ -153,6 +156,7 @@ impl State {
     #[inline]
     pub fn outcomes(&self, thread: ThreadId) -> u32 {
         if self.views.is_on()
+            && !self.is_plain
             && let Some(outcomes) = self.weak_outcomes(thread)
         {
             return outcomes;
@@ -543,6 +547,7 @@ impl World {
         self.started = true;
         let weak = weak && self.model == Model::Rc11;
         self.state.reset(weak, !weak && self.has_cells);
+        self.state.is_plain = !self.is_weak && self.strategy().draws();
         self.ending = None;
         self.state.add_thread(None, site);
         true
@@ -651,7 +656,10 @@ impl World {
             false => self.strengthened(operation, site),
         };
         self.state.announce(thread, operation, site);
-        self.is_weak |= is_weak(&operation);
+        if is_weak(&operation) {
+            self.is_weak = true;
+            self.state.is_plain = false;
+        }
         if matches!(operation, Operation::Assume) && !self.strategy().runs_on() {
             return self.stop(Ending::Discarded);
         }
@@ -790,6 +798,11 @@ impl World {
             Chooser::Random(random) => random,
             Chooser::Other(strategy) => &**strategy,
         }
+    }
+
+    /// Tells the strategy whether the class of the last execution was known.
+    pub(crate) fn tell(&mut self, is_known: bool) {
+        self.strategy.as_dyn().is_told(is_known);
     }
 
     /// The strategy in use, if it is the exhaustive search.

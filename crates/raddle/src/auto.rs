@@ -1,9 +1,9 @@
 //! What `Auto` does: everything if that fits into the budget, and otherwise as much as does.
 //!
-//! It starts with the exhaustive search, so that a small program pays for nothing else. If that has
-//! not ended soon, it estimates how large it is ([`Fit`]). If it is too large, half of what is left
-//! of the budget is for random executions, and the other half for the exhaustive search up to the
-//! largest number of preemptions that fits ([`Rest`]).
+//! Samplers and the exhaustive search take turns, and no class counts twice; a small program is soon the
+//! search's alone. If that has not ended soon, it estimates how large it is ([`Fit`]). If it is too
+//! large, half of what is left of the budget is for more of the same, and the other half for the
+//! exhaustive search up to the largest number of preemptions that fits ([`Rest`]).
 
 use std::time::{Duration, Instant};
 
@@ -11,6 +11,7 @@ use raddle_engine::{Estimate, strategy};
 
 use crate::checker::{Checker, Strategy};
 use crate::phases::{Budget, Helpers, Patience, Phase, boxed, exhaustive, whole_budget};
+use crate::samplers;
 
 /// A search that has run for so long, or for a fiftieth of its time if that is longer, is estimated,
 /// however few executions it has run.
@@ -143,16 +144,19 @@ impl Rest {
 
     /// The next phase, if there is one. `done` is how far the last phase has come.
     pub(crate) fn next(&mut self, checker: &Checker, done: Done) -> Option<Phase> {
-        let reduced = checker.reductions != strategy::Reductions::default();
         let began = std::mem::replace(&mut self.began, done.now);
         match self.next {
-            Next::Sample if reduced || checker.preemptions.is_some() => {
+            Next::Sample if checker.is_reduced() || checker.preemptions.is_some() => {
                 self.next = Next::Over;
-                Some(self.random(checker.seed, self.budget))
+                Some(self.samplers(checker.seed, self.budget))
             }
+            // What has begun goes on.
             Next::Sample => {
                 self.next = Next::Look(0);
-                Some(self.random(checker.seed, self.half(done)))
+                Some(Phase {
+                    strategy: None,
+                    ..self.samplers(checker.seed, self.half(done))
+                })
             }
             Next::Look(preemptions) => {
                 let spent = done.now.saturating_duration_since(began);
@@ -171,7 +175,7 @@ impl Rest {
                 Some(match preemptions.checked_sub(2) {
                     Some(largest) => self.bounded(checker, largest),
                     // Other executions than before.
-                    None => self.random(!checker.seed, self.budget),
+                    None => self.samplers(!checker.seed, self.budget),
                 })
             }
             Next::Over => None,
@@ -210,10 +214,10 @@ impl Rest {
         }
     }
 
-    fn random(&self, seed: u64, budget: Budget) -> Phase {
+    fn samplers(&self, seed: u64, budget: Budget) -> Phase {
         Phase {
-            name: "random",
-            strategy: boxed(strategy::Random::new(seed)),
+            name: "auto",
+            strategy: boxed(strategy::Portfolio::new(samplers::all(seed), None, seed)),
             budget,
             helpers: Helpers::Sample,
             preemptions: None,

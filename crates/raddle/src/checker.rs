@@ -721,6 +721,11 @@ impl Checker {
         }
     }
 
+    /// Whether classes are left out that may not matter.
+    pub(crate) fn is_reduced(&self) -> bool {
+        self.reductions != Reductions::default()
+    }
+
     /// Whether it follows one schedule.
     pub(crate) fn replays(&self) -> bool {
         matches!(self.strategy, Strategy::Replay(_))

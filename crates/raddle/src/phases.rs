@@ -105,6 +105,15 @@ pub(crate) fn sized_search(checker: &Checker) -> strategy::Exhaustive {
     }
 }
 
+/// What a check runs that decides by itself. Samplers know of no bounds and no reductions.
+fn portfolio(checker: &Checker) -> strategy::Portfolio {
+    let samplers = match checker.preemptions.is_some() || checker.is_reduced() {
+        true => Vec::new(),
+        false => samplers::all(checker.seed),
+    };
+    strategy::Portfolio::new(samplers, Some(sized_search(checker)), checker.seed)
+}
+
 /// The whole budget of a check that does not end by itself.
 pub(crate) fn whole_budget(checker: &Checker, start: Instant) -> Budget {
     let executions = checker.max_executions.unwrap_or(DEFAULT_EXECUTIONS);
@@ -129,8 +138,8 @@ pub(crate) fn phases(checker: &Checker, start: Instant) -> Vec<Phase> {
         // What comes after it depends on how large the search is.
         Strategy::Auto => {
             vec![Phase {
-                name: "exhaustive",
-                strategy: boxed(sized_search(checker)),
+                name: "auto",
+                strategy: boxed(portfolio(checker)),
                 budget: Budget {
                     patience: Patience::WhileItFits,
                     ..whole_budget(checker, start)

@@ -4,7 +4,7 @@ use std::panic::Location;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use raddle_engine::strategy::{Bound, Reductions};
+use raddle_engine::strategy::Bound;
 use raddle_engine::{CheckName, Execution, Exploration};
 use raddle_report::{Failure, FailureKind, Guarantee, Report};
 
@@ -107,9 +107,11 @@ pub(crate) fn run_saying(
         let Some(mut phase) = phases.next().or_else(|| rest.as_mut().and_then(after)) else {
             break;
         };
-        worker.context.with_exploration(|exploration| {
-            exploration.world().set_strategy(phase.take_strategy());
-        });
+        if let Some(strategy) = phase.strategy.take() {
+            worker.context.with_exploration(|exploration| {
+                exploration.world().set_strategy(strategy);
+            });
+        }
         (stopped, _) = workers::explore(&mut worker, job, &phase, None);
     }
     search.close(&mut worker, end);
@@ -138,7 +140,7 @@ fn finish(worker: Worker<'_, '_>, name: Option<CheckName>, start: Instant) -> Re
     context.with_exploration(|exploration| {
         report.executions = exploration.executions();
         report.discarded = exploration.discarded();
-        let reduced = checker.reductions != Reductions::default();
+        let reduced = checker.is_reduced();
         report.exhausted = exploration.exhausted() && !reduced;
         let guarantee = match checker.strategy {
             Strategy::Replay(_) => Guarantee::Replayed,
@@ -152,7 +154,8 @@ fn finish(worker: Worker<'_, '_>, name: Option<CheckName>, start: Instant) -> Re
             },
         };
         report.set_classes(exploration.classes(), guarantee);
-        report.set_unseen(exploration.unseen().map(Into::into));
+        let unseen = exploration.unseen().filter(|_| !report.exhausted);
+        report.set_unseen(unseen.map(Into::into));
     });
     let dropped = context.dropped_stacks() + dropped_stacks;
     let name = match &checker.strategy {

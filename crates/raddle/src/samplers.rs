@@ -3,9 +3,12 @@
 use raddle_engine::strategy::{History, Noise, Pct, Pos, Random, Surw, Urw};
 
 use crate::checker::Strategy;
+use crate::workers;
 
 /// The depth if nobody says which.
 const DEFAULT_DEPTH: u32 = 3;
+/// The deepest bugs that are looked for if nobody says what to do.
+const DEEPEST: u32 = 5;
 /// How likely an interruption is if nobody says it.
 const DEFAULT_PROBABILITY: f64 = 0.1;
 
@@ -64,4 +67,18 @@ pub(crate) fn sampler(
         Strategy::Noise { probability } => ("noise", Box::new(Noise::new(probability, seed))),
         _ => return None,
     })
+}
+
+/// What takes turns if nobody says what to do.
+pub(crate) fn all(seed: u64) -> Vec<Box<dyn raddle_engine::Strategy>> {
+    let seed = |number: usize| workers::seed(seed, number);
+    vec![
+        Box::new(Urw::new(seed(0))),
+        Box::new(Random::new(seed(1))),
+        Box::new(Surw::new(seed(2))),
+        Box::new(Urw::new(seed(3))),
+        Box::new(Pos::new(seed(4))),
+        Box::new(History::new(seed(5))),
+        Box::new(Pct::portfolio(DEEPEST, seed(6))),
+    ]
 }

@@ -161,7 +161,7 @@ impl<'a> Worker<'a, '_> {
                 .with_exploration(|exploration| exploration.finish());
             let counts = self
                 .context
-                .with_exploration(|e| !e.retried() && !e.sampled());
+                .with_exploration(|e| !e.retried() && !e.sampled() && !e.is_known());
             if let Some(observer) = self.observer
                 && counts
                 && (self.context).with_exploration(|e| *e.ending() != Ending::Discarded)
@@ -172,10 +172,16 @@ impl<'a> Worker<'a, '_> {
             if finding.is_none() {
                 finding = self.context.sweep().map(Finding::Panic);
             }
-            if self.context.with_exploration(|e| e.sampled()) {
+            if self
+                .context
+                .with_exploration(|e| e.sampled() || e.is_known())
+            {
                 self.give_back();
             }
-            if self.context.with_exploration(|e| e.retried()) {
+            if self
+                .context
+                .with_exploration(|e| e.retried() || e.is_known())
+            {
                 self.context.clean_up();
                 continue;
             }

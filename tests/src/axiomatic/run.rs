@@ -42,9 +42,14 @@ pub fn observe(
         Model::Sc => Memory::Sc,
         Model::Rc11 => Memory::Rc11,
     };
+    // `Auto` does not run what it does not count.
+    let counts = match strategy {
+        Strategy::Auto => Classes::ReadsFromAndCoherence,
+        _ => Classes::ReadsFrom,
+    };
     let checker = Checker::new()
         .memory(memory)
-        .classes(Classes::ReadsFrom)
+        .classes(counts)
         .strategy(strategy.clone())
         .max_executions(max_executions)
         .keep_going(true)
@@ -61,11 +66,12 @@ pub fn observe(
         let text = panic.downcast_ref::<String>().cloned();
         text.unwrap_or_else(|| "the check panicked".to_owned())
     })?;
-    let (counted, named) = (report.classes(), observed.reads_from.len());
+    let (counted, named) = match counts {
+        Classes::ReadsFrom => (report.classes(), observed.reads_from.len()),
+        _ => (report.classes(), observed.classes.len()),
+    };
     if counted != named as u64 {
-        return Err(format!(
-            "{counted} sets of sources were counted, not {named}"
-        ));
+        return Err(format!("{counted} classes were counted, not {named}"));
     }
     match report.failures.first() {
         Some(failure) => Err(failure.to_string()),

@@ -12,6 +12,7 @@ mod history;
 mod holdback;
 mod noise;
 mod pct;
+mod portfolio;
 mod pos;
 mod random;
 mod replay;
@@ -27,6 +28,7 @@ pub use history::History;
 pub use holdback::Holdback;
 pub use noise::Noise;
 pub use pct::Pct;
+pub use portfolio::Portfolio;
 pub use pos::Pos;
 pub use random::Random;
 pub use replay::Replay;
@@ -120,6 +122,15 @@ pub trait Strategy: Send {
 
     /// Is told how the execution ended.
     fn end(&mut self, _execution: &Execution, _ending: &Ending) {}
+
+    /// Whether an execution of a class that was run before is only an attempt.
+    fn skips_known(&self) -> bool {
+        false
+    }
+
+    /// Is told whether the execution that has just ended was of a class that was run before; only if it
+    /// skips those.
+    fn is_told(&mut self, _is_known: bool) {}
 
     /// Whether the execution that has just ended was only an attempt: it is not counted, and nobody
     /// looks at it.

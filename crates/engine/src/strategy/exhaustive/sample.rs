@@ -93,6 +93,11 @@ impl Sampler {
         self.going_on.is_some()
     }
 
+    /// Whether it is going on, or should begin.
+    fn is_wanted(&self) -> bool {
+        self.is_going_on() || self.next == 0 && self.estimate.is_none()
+    }
+
     /// Whether there is nothing to say yet, and there will be.
     pub(super) fn is_pending(&self) -> bool {
         self.estimate.is_none() && self.next < u64::MAX
@@ -119,6 +124,11 @@ impl Exhaustive {
             sampler.settings.runs = runs;
             sampler.next = 0;
         }
+    }
+
+    /// Whether its next runs are for an estimate.
+    pub(crate) fn is_estimating(&self) -> bool {
+        self.sampler.as_ref().is_some_and(Sampler::is_wanted)
     }
 
     /// Gets ready for a run that is for the estimate, if it is time for one; otherwise it is the

@@ -1,0 +1,192 @@
+//! Several samplers and a search, taking turns.
+//!
+//! No sampler is best for all programs: one spreads its executions evenly, another goes for bugs that
+//! need few things in a certain order, a third for what happens to one variable. So they take turns.
+//! Beside them goes the search, which comes to an end where samplers never do. A class that somebody has
+//! run is not news: such an execution is an attempt that counts nowhere, and whenever a sampler comes to
+//! one, the search has more turns, because there cannot be many classes. So a small program is searched
+//! at once, and a large one is sampled from the first execution on.
+
+use super::exhaustive::Exhaustive;
+use super::{Bound, Choice, Divergence, Repeat, Strategy};
+use crate::estimate::Estimate;
+use crate::event::ThreadId;
+use crate::execution::Execution;
+use crate::rng::Rng;
+use crate::world::{Ending, State};
+
+/// One turn in so many is the search's, if there is one.
+const SEARCH: usize = 8;
+/// After so many turns the search estimates how large it is, in so many runs if it can.
+const ESTIMATE_AFTER: u64 = 1_000;
+const ESTIMATE_RUNS: u64 = 2_000;
+/// The search has at most so many turns in a row.
+const MOST_TURNS: u64 = 1 << 20;
+
+/// Samplers that take turns, with a search or without.
+pub struct Portfolio {
+    samplers: Vec<Box<dyn Strategy>>,
+    search: Option<Exhaustive>,
+    rng: Rng,
+    /// Turns so far, if there is a search.
+    runs: u64,
+    /// Whose turn it is; the search's if there is no such sampler.
+    turn: usize,
+    /// How many turns the search has before anybody else, and how many it was given the last time.
+    owed: u64,
+    given: u64,
+    /// Samplers that have not had their turn in this round.
+    round: Vec<usize>,
+}
+
+impl Portfolio {
+    /// All of these, in an order that depends on the seed.
+    pub fn new(samplers: Vec<Box<dyn Strategy>>, search: Option<Exhaustive>, seed: u64) -> Self {
+        Portfolio {
+            samplers,
+            search,
+            rng: Rng::new(seed),
+            runs: 0,
+            turn: 0,
+            owed: 0,
+            given: 1,
+            round: Vec::new(),
+        }
+    }
+
+    fn now(&self) -> &dyn Strategy {
+        match (self.samplers.get(self.turn), &self.search) {
+            (Some(sampler), _) => &**sampler,
+            (None, Some(search)) => search,
+            (None, None) => unreachable!("somebody has a turn"),
+        }
+    }
+
+    fn now_mut(&mut self) -> &mut dyn Strategy {
+        match (self.samplers.get_mut(self.turn), &mut self.search) {
+            (Some(sampler), _) => &mut **sampler,
+            (None, Some(search)) => search,
+            (None, None) => unreachable!("somebody has a turn"),
+        }
+    }
+
+    /// Whether it is the search's turn.
+    fn searches(&mut self) -> bool {
+        let Some(search) = &mut self.search else {
+            return false;
+        };
+        self.runs += 1;
+        if self.runs == ESTIMATE_AFTER {
+            search.sample_now(ESTIMATE_RUNS);
+        }
+        if search.is_estimating() {
+            return true;
+        }
+        if self.owed > 0 {
+            self.owed -= 1;
+            return true;
+        }
+        self.samplers.is_empty() || self.rng.below(SEARCH) == 0
+    }
+
+    /// Every sampler has one turn in a round, in any order.
+    fn draw(&mut self) -> usize {
+        if self.round.is_empty() {
+            self.round.extend(0..self.samplers.len());
+        }
+        let position = self.rng.below(self.round.len());
+        self.round.swap_remove(position)
+    }
+}
+
+impl Strategy for Portfolio {
+    fn begin(&mut self) -> bool {
+        self.turn = match self.searches() {
+            true => self.samplers.len(),
+            false => self.draw(),
+        };
+        self.now_mut().begin()
+    }
+
+    fn choose(&mut self, state: &State) -> Result<Choice, Box<Divergence>> {
+        self.now_mut().choose(state)
+    }
+
+    fn stuck(&mut self, state: &State) -> Result<(), Box<Divergence>> {
+        self.now_mut().stuck(state)
+    }
+
+    fn end(&mut self, execution: &Execution, ending: &Ending) {
+        self.now_mut().end(execution, ending);
+    }
+
+    fn is_told(&mut self, is_known: bool) {
+        if !self.now().draws() {
+            return;
+        }
+        // Twice as many turns for the search each time, until there is something new again.
+        self.given = match is_known {
+            true => (2 * self.given).min(MOST_TURNS),
+            false => (self.given / 2).max(1),
+        };
+        if is_known {
+            self.owed = self.given;
+        }
+    }
+
+    fn skips_known(&self) -> bool {
+        self.search.is_some()
+    }
+
+    fn retries(&self) -> bool {
+        self.now().retries()
+    }
+
+    fn samples(&self) -> bool {
+        self.now().samples()
+    }
+
+    fn estimate(&self) -> Option<Estimate> {
+        self.search.as_ref()?.estimate()
+    }
+
+    fn exhausted(&self) -> bool {
+        self.search.as_ref().is_some_and(Strategy::exhausted)
+    }
+
+    fn bounded(&self) -> Option<Bound> {
+        self.search.as_ref()?.bounded()
+    }
+
+    fn runs_on(&self) -> bool {
+        self.now().runs_on()
+    }
+
+    fn is_exact(&self) -> bool {
+        self.now().is_exact()
+    }
+
+    fn repeats(&mut self, state: &State, thread: ThreadId) -> Repeat {
+        self.now_mut().repeats(state, thread)
+    }
+
+    fn watches(&self) -> bool {
+        self.now().watches()
+    }
+
+    fn as_exhaustive(&mut self) -> Option<&mut Exhaustive> {
+        self.search.as_mut()
+    }
+
+    fn draws(&self) -> bool {
+        self.now().draws()
+    }
+
+    /// The samplers alone: somebody else has the search.
+    fn with_seed(&self, seed: u64) -> Option<Box<dyn Strategy>> {
+        let mut rng = Rng::new(seed);
+        let again = |one: &Box<dyn Strategy>| one.with_seed(rng.next());
+        let samplers = self.samplers.iter().filter_map(again).collect();
+        Some(Box::new(Portfolio::new(samplers, None, seed)))
+    }
+}

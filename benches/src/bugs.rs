@@ -28,7 +28,7 @@ const TWIN: u64 = 2_000;
 /// The strategies that are compared unless others are named.
 const STRATEGIES: [Strategy; 3] = [Strategy::Auto, Strategy::Random, Strategy::Exhaustive];
 
-/// Prints a line for each program, then two for all of them.
+/// Prints a line for each program, then three for all of them.
 pub(crate) fn run(options: &Options) {
     let raddle = options.strategies.iter().cloned().map(Contender::Raddle);
     let shuttle = Peer::ALL.map(Contender::Shuttle);
@@ -37,7 +37,7 @@ pub(crate) fn run(options: &Options) {
     for story in subjects(&options.programs) {
         let start = Instant::now();
         let name = story.raddle.name;
-        let mut line = Line::new(name);
+        let mut line = Line::new(name, story.raddle.facts.memory);
         for contender in &contenders {
             line.add(contender, measure(contender, &story, options.seeds));
         }

@@ -27,4 +27,40 @@ stories! {
     semaphore
     two_stage
     wrong_lock
+    counters
+    check_then_act
+    cursor
+    aba
+    dirty_bit
+    driver
+    deque
+    string_buffer
+    pool_factory
+    branch
+    hazard
+    exclusion
+    rate_limiter
+    callback
+    last_job
+    feature_flag
+    logger
+    barrier
+    turns
+    handmade_lock
+    woken
+    upgrade
+    shutdown
+    permits
+    stale
+    order
+    ring_list
+    resurrection
+    snapshot
+    audit
+    failover
+    resize
+    monitors
+    published
+    store_buffer
+    handmade_weak
 }

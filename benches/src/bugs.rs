@@ -74,3 +74,42 @@ fn measure(contender: &Contender, story: &Subject, seeds: u64) -> summary::Runs 
     }
     runs
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_run_the_same_stories() {
+        for Subject { raddle, shuttle } in subjects(&options(&[]).unwrap().programs) {
+            assert_eq!(raddle.name, shuttle.name);
+        }
+        assert_eq!(raddle_stories::all().len(), peer::all().len());
+    }
+
+    #[test]
+    fn executions_up_to_the_failure_are_counted() {
+        let story = &subjects(&["lost_update"])[0];
+        // Whatever comes first, an update is soon lost, and never without one thread interrupted.
+        for contender in [
+            Contender::Raddle(Strategy::Exhaustive),
+            Contender::Raddle(Strategy::Random),
+            Contender::Shuttle(Peer::Random),
+            Contender::Shuttle(Peer::Pct),
+            Contender::Shuttle(Peer::Urw),
+        ] {
+            let name = contender.name();
+            let found = contender.first_failure(story, 1, 1_000).expect(&name);
+            // Fewer executions are not enough, and as many are.
+            assert_eq!(
+                contender.first_failure(story, 1, found),
+                Some(found),
+                "{name}"
+            );
+            if found > 1 {
+                assert_eq!(contender.first_failure(story, 1, found - 1), None, "{name}");
+            }
+            assert!(!contender.twin_fails(story, 1, 100), "{name}");
+        }
+    }
+}

@@ -67,21 +67,28 @@ fn run(change: usize) {
     });
     let owned = Arc::new([0, 0].map(AtomicUsize::new));
     let both = Arc::new((stack, owned));
-    together(&both, [
-        |(stack, owned)| owned[0].store(stack.pop(), SeqCst),
-        |(stack, owned)| {
-            let node = stack.pop();
-            owned[1].store(stack.pop(), SeqCst);
-            if node != 0 {
-                stack.push(node);
-            }
-        },
-    ]);
+    together(
+        &both,
+        [
+            |(stack, owned)| owned[0].store(stack.pop(), SeqCst),
+            |(stack, owned)| {
+                let node = stack.pop();
+                owned[1].store(stack.pop(), SeqCst);
+                if node != 0 {
+                    stack.push(node);
+                }
+            },
+        ],
+    );
     let (stack, owned) = &*both;
     let mut nodes: Vec<_> = owned.iter().map(|node| node.load(SeqCst)).collect();
     while nodes.len() < 4 {
         nodes.push(stack.pop());
     }
     nodes.sort_unstable();
-    assert_eq!(nodes, [0, 1, 2, 3], "a node is in two places, another is lost");
+    assert_eq!(
+        nodes,
+        [0, 1, 2, 3],
+        "a node is in two places, another is lost"
+    );
 }

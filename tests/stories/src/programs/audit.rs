@@ -10,10 +10,12 @@ pub(super) const STORIES: &[Story] = &[Story {
     name: "audit",
     pattern: "accounts are added up while money moves between them",
     buggy: || run(|bank| bank.sum()),
-    correct: || run(|bank| {
-        let _held = bank.transfers.lock().unwrap();
-        bank.sum()
-    }),
+    correct: || {
+        run(|bank| {
+            let _held = bank.transfers.lock().unwrap();
+            bank.sum()
+        })
+    },
     facts: Facts::new(FailureKind::Panic, 4, 1),
 }];
 
@@ -27,7 +29,9 @@ struct Bank {
 
 impl Bank {
     fn sum(&self) -> i32 {
-        (self.accounts.iter()).map(|account| account.load(SeqCst)).sum()
+        (self.accounts.iter())
+            .map(|account| account.load(SeqCst))
+            .sum()
     }
 
     /// From the far end to the near end, as the audit goes.
@@ -40,12 +44,16 @@ impl Bank {
 }
 
 fn run(audit: fn(&Bank) -> i32) {
-    crowd(TELLERS + 1, &Arc::new(Bank::default()), move |bank, number| {
-        if number < TELLERS {
-            bank.transfer(number);
-        } else {
-            let sum = audit(bank);
-            assert!(sum.abs() <= 20, "{sum} too much");
-        }
-    });
+    crowd(
+        TELLERS + 1,
+        &Arc::new(Bank::default()),
+        move |bank, number| {
+            if number < TELLERS {
+                bank.transfer(number);
+            } else {
+                let sum = audit(bank);
+                assert!(sum.abs() <= 20, "{sum} too much");
+            }
+        },
+    );
 }

@@ -10,19 +10,23 @@ use super::prelude::*;
 pub(super) const STORIES: &[Story] = &[Story {
     name: "branch",
     pattern: "takes the lock on one side of a branch only",
-    buggy: || run(|record| {
-        let is_fresh = *record.lock.lock().unwrap() == 0;
-        if is_fresh {
+    buggy: || {
+        run(|record| {
+            let is_fresh = *record.lock.lock().unwrap() == 0;
+            if is_fresh {
+                let _held = record.lock.lock().unwrap();
+                record.add();
+            } else {
+                record.add();
+            }
+        })
+    },
+    correct: || {
+        run(|record| {
             let _held = record.lock.lock().unwrap();
             record.add();
-        } else {
-            record.add();
-        }
-    }),
-    correct: || run(|record| {
-        let _held = record.lock.lock().unwrap();
-        record.add();
-    }),
+        })
+    },
     facts: Facts::new(FailureKind::Panic, 2, 2),
 }];
 

@@ -11,36 +11,42 @@ pub(super) const STORIES: &[Story] = &[
     Story {
         name: "lost_callback",
         pattern: "leaves a callback for what has happened in the meantime",
-        buggy: || subscribe(|task| {
-            if *task.result.lock().unwrap() {
-                task.call();
-            } else {
-                task.callbacks.lock().unwrap().push(());
-            }
-        }),
-        correct: || subscribe(|task| {
-            let result = task.result.lock().unwrap();
-            if *result {
-                task.call();
-            } else {
-                task.callbacks.lock().unwrap().push(());
-            }
-        }),
+        buggy: || {
+            subscribe(|task| {
+                if *task.result.lock().unwrap() {
+                    task.call();
+                } else {
+                    task.callbacks.lock().unwrap().push(());
+                }
+            })
+        },
+        correct: || {
+            subscribe(|task| {
+                let result = task.result.lock().unwrap();
+                if *result {
+                    task.call();
+                } else {
+                    task.callbacks.lock().unwrap().push(());
+                }
+            })
+        },
         facts: Facts::new(FailureKind::Panic, 3, 1),
     },
     Story {
         name: "cancel",
         pattern: "a task is completed and cancelled at the same time",
-        buggy: || decide(|state, decision| {
-            let undecided = state.load(SeqCst) == 0;
-            if undecided {
-                state.store(decision, SeqCst);
-            }
-            undecided
-        }),
-        correct: || decide(|state, decision| {
-            state.compare_exchange(0, decision, SeqCst, SeqCst).is_ok()
-        }),
+        buggy: || {
+            decide(|state, decision| {
+                let undecided = state.load(SeqCst) == 0;
+                if undecided {
+                    state.store(decision, SeqCst);
+                }
+                undecided
+            })
+        },
+        correct: || {
+            decide(|state, decision| state.compare_exchange(0, decision, SeqCst, SeqCst).is_ok())
+        },
         facts: Facts::new(FailureKind::Panic, 2, 1),
     },
 ];

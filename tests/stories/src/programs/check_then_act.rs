@@ -19,7 +19,10 @@ pub(super) const STORIES: &[Story] = &[
                     *balance.lock().unwrap() -= 10;
                 }
             });
-            assert!(*balance.lock().unwrap() >= 0, "more was taken than there was");
+            assert!(
+                *balance.lock().unwrap() >= 0,
+                "more was taken than there was"
+            );
         },
         correct: || {
             let balance = Arc::new(Mutex::new(10));
@@ -29,7 +32,10 @@ pub(super) const STORIES: &[Story] = &[
                     *balance -= 10;
                 }
             });
-            assert!(*balance.lock().unwrap() >= 0, "more was taken than there was");
+            assert!(
+                *balance.lock().unwrap() >= 0,
+                "more was taken than there was"
+            );
         },
         facts: Facts::new(FailureKind::Panic, 2, 1),
     },
@@ -43,15 +49,19 @@ pub(super) const STORIES: &[Story] = &[
     Story {
         name: "oversell",
         pattern: "several agents see the last free seat",
-        buggy: || sell(|sold| {
-            if sold.load(SeqCst) < SEATS {
-                sold.fetch_add(1, SeqCst);
-            }
-        }),
-        correct: || sell(|sold| {
-            let next = |sold| (sold < SEATS).then_some(sold + 1);
-            let _ = sold.fetch_update(SeqCst, SeqCst, next);
-        }),
+        buggy: || {
+            sell(|sold| {
+                if sold.load(SeqCst) < SEATS {
+                    sold.fetch_add(1, SeqCst);
+                }
+            })
+        },
+        correct: || {
+            sell(|sold| {
+                let next = |sold| (sold < SEATS).then_some(sold + 1);
+                let _ = sold.fetch_update(SeqCst, SeqCst, next);
+            })
+        },
         facts: Facts::new(FailureKind::Panic, 3, 2),
     },
 ];

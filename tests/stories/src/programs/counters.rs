@@ -20,7 +20,12 @@ pub(super) const STORIES: &[Story] = &[
     Story {
         name: "down_to_two",
         pattern: "a stale write undoes almost everything that others have counted",
-        buggy: || assert!(count(2, 3, in_two_steps) > 2, "all but two updates were lost"),
+        buggy: || {
+            assert!(
+                count(2, 3, in_two_steps) > 2,
+                "all but two updates were lost"
+            )
+        },
         correct: || assert!(count(2, 3, at_once) > 2, "all but two updates were lost"),
         facts: Facts::new(FailureKind::Panic, 2, 4),
     },

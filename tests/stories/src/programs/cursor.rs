@@ -20,7 +20,12 @@ pub(super) const STORIES: &[Story] = &[
         name: "cursor_5",
         pattern: "few orders of five critical sections move a cursor behind the end",
         buggy: || together(&List::new(3), [read, append, retreat, advance, advance]),
-        correct: || together(&List::new(3), [read, append_inside, retreat, advance, advance]),
+        correct: || {
+            together(
+                &List::new(3),
+                [read, append_inside, retreat, advance, advance],
+            )
+        },
         facts: Facts::new(FailureKind::Panic, 5, 0),
     },
     Story {
@@ -32,7 +37,10 @@ pub(super) const STORIES: &[Story] = &[
         },
         correct: || {
             let list = List::new(4);
-            together(&list, [read, append_inside, retreat, advance, advance, advance]);
+            together(
+                &list,
+                [read, append_inside, retreat, advance, advance, advance],
+            );
         },
         facts: Facts::new(FailureKind::Panic, 6, 0),
     },

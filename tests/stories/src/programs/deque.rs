@@ -11,11 +11,13 @@ pub(super) const STORIES: &[Story] = &[Story {
     name: "work_stealing",
     pattern: "the owner of a deque does not race with thieves for the last job",
     buggy: || run(|_, _| true),
-    correct: || run(|deque, place| {
-        let won = deque.top.compare_exchange(place, place + 1, SeqCst, SeqCst);
-        deque.bottom.store(place + 1, SeqCst);
-        won.is_ok()
-    }),
+    correct: || {
+        run(|deque, place| {
+            let won = deque.top.compare_exchange(place, place + 1, SeqCst, SeqCst);
+            deque.bottom.store(place + 1, SeqCst);
+            won.is_ok()
+        })
+    },
     facts: Facts::new(FailureKind::Panic, 3, 2),
 }];
 

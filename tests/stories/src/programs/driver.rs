@@ -11,14 +11,16 @@ pub(super) const STORIES: &[Story] = &[Story {
     name: "driver",
     pattern: "a request looks for a shutdown, then counts itself in",
     buggy: || run(|driver| !driver.stopping.load(SeqCst) && driver.enter()),
-    correct: || run(|driver| {
-        driver.enter();
-        let stopping = driver.stopping.load(SeqCst);
-        if stopping {
-            driver.leave();
-        }
-        !stopping
-    }),
+    correct: || {
+        run(|driver| {
+            driver.enter();
+            let stopping = driver.stopping.load(SeqCst);
+            if stopping {
+                driver.leave();
+            }
+            !stopping
+        })
+    },
     facts: Facts::new(FailureKind::Panic, 3, 1),
 }];
 

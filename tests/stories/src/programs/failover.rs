@@ -9,17 +9,21 @@ use super::prelude::*;
 pub(super) const STORIES: &[Story] = &[Story {
     name: "failover",
     pattern: "looks whether it is in charge, then acts although it no longer is",
-    buggy: || run(|cluster, me| {
-        if cluster.is_in_charge(me) {
-            cluster.write();
-        }
-    }),
-    correct: || run(|cluster, me| {
-        let _held = cluster.lock.lock().unwrap();
-        if cluster.is_in_charge(me) {
-            cluster.write();
-        }
-    }),
+    buggy: || {
+        run(|cluster, me| {
+            if cluster.is_in_charge(me) {
+                cluster.write();
+            }
+        })
+    },
+    correct: || {
+        run(|cluster, me| {
+            let _held = cluster.lock.lock().unwrap();
+            if cluster.is_in_charge(me) {
+                cluster.write();
+            }
+        })
+    },
     facts: Facts::new(FailureKind::Panic, 3, 1),
 }];
 

@@ -31,13 +31,15 @@ fn work(shared: &Shared, first: usize) {
 }
 
 fn run(firsts: [usize; 2]) {
-    crowd(3, &Arc::new(Shared::default()), move |shared, number| {
-        match firsts.get(number) {
+    crowd(
+        3,
+        &Arc::new(Shared::default()),
+        move |shared, number| match firsts.get(number) {
             Some(&first) => work(shared, first),
             None => {
                 shared.feature.store(true, SeqCst);
                 shared.feature.store(false, SeqCst);
             }
-        }
-    });
+        },
+    );
 }

@@ -155,16 +155,20 @@ fn spin_lock(unlock: Ordering) {
 
 fn statistics(count: Ordering) {
     let shared = Arc::new([0, 0, 0].map(AtomicUsize::new));
-    crowd(3, &shared, move |[hits, misses, total], number| match number {
-        2 => {
-            let total = total.load(Acquire);
-            let parts = hits.load(Relaxed) + misses.load(Relaxed);
-            assert!(total <= parts, "{total} requests, {parts} answers");
-        }
-        number => {
-            let part = if number == 0 { hits } else { misses };
-            part.fetch_add(1, Relaxed);
-            total.fetch_add(1, count);
-        }
-    });
+    crowd(
+        3,
+        &shared,
+        move |[hits, misses, total], number| match number {
+            2 => {
+                let total = total.load(Acquire);
+                let parts = hits.load(Relaxed) + misses.load(Relaxed);
+                assert!(total <= parts, "{total} requests, {parts} answers");
+            }
+            number => {
+                let part = if number == 0 { hits } else { misses };
+                part.fetch_add(1, Relaxed);
+                total.fetch_add(1, count);
+            }
+        },
+    );
 }

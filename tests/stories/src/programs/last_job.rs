@@ -45,7 +45,10 @@ fn run(look_again: fn(&Pool) -> bool) {
     });
     let done = pool.done.load(SeqCst);
     let ended = pool.ended.load(SeqCst);
-    assert!(!ended || done == JOBS, "the end came after {done} of {JOBS} jobs");
+    assert!(
+        !ended || done == JOBS,
+        "the end came after {done} of {JOBS} jobs"
+    );
 }
 
 fn submit(pool: &Pool) {

@@ -9,14 +9,18 @@ use super::prelude::*;
 pub(super) const STORIES: &[Story] = &[Story {
     name: "logger",
     pattern: "logging needs what the one who logs has locked",
-    buggy: || run(|log| {
-        let _configuration = log.configuration.lock().unwrap();
-        write(log);
-    }),
-    correct: || run(|log| {
-        drop(log.configuration.lock().unwrap());
-        write(log);
-    }),
+    buggy: || {
+        run(|log| {
+            let _configuration = log.configuration.lock().unwrap();
+            write(log);
+        })
+    },
+    correct: || {
+        run(|log| {
+            drop(log.configuration.lock().unwrap());
+            write(log);
+        })
+    },
     facts: Facts::new(FailureKind::Deadlock, 3, 0),
 }];
 

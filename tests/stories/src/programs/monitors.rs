@@ -10,14 +10,18 @@ pub(super) const STORIES: &[Story] = &[
     Story {
         name: "nested_monitor",
         pattern: "waits with a lock in hand that the one who should wake it needs",
-        buggy: || nested(|shared| {
-            let _outer = shared.outer.lock().unwrap();
-            shared.wait();
-        }),
-        correct: || nested(|shared| {
-            drop(shared.outer.lock().unwrap());
-            shared.wait();
-        }),
+        buggy: || {
+            nested(|shared| {
+                let _outer = shared.outer.lock().unwrap();
+                shared.wait();
+            })
+        },
+        correct: || {
+            nested(|shared| {
+                drop(shared.outer.lock().unwrap());
+                shared.wait();
+            })
+        },
         facts: Facts::new(FailureKind::Deadlock, 2, 0),
     },
     Story {
@@ -45,11 +49,14 @@ impl Nested {
 }
 
 fn nested(wait: fn(&Nested)) {
-    together(&Arc::new(Nested::default()), [wait, |shared| {
-        let _outer = shared.outer.lock().unwrap();
-        *shared.is_ready.lock().unwrap() = true;
-        shared.ready.notify_all();
-    }]);
+    together(
+        &Arc::new(Nested::default()),
+        [wait, |shared| {
+            let _outer = shared.outer.lock().unwrap();
+            *shared.is_ready.lock().unwrap() = true;
+            shared.ready.notify_all();
+        }],
+    );
 }
 
 const PLACES: usize = 2;

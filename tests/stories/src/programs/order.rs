@@ -27,21 +27,29 @@ pub(super) const STORIES: &[Story] = &[
     Story {
         name: "file_swapped",
         pattern: "a file is checked by its name and opened by its name",
-        buggy: || open(|folder| {
-            let checked = folder.load(SeqCst);
-            (checked, folder.load(SeqCst))
-        }),
-        correct: || open(|folder| {
-            let opened = folder.load(SeqCst);
-            (opened, opened)
-        }),
+        buggy: || {
+            open(|folder| {
+                let checked = folder.load(SeqCst);
+                (checked, folder.load(SeqCst))
+            })
+        },
+        correct: || {
+            open(|folder| {
+                let opened = folder.load(SeqCst);
+                (opened, opened)
+            })
+        },
         facts: Facts::new(FailureKind::Panic, 2, 2),
     },
 ];
 
 /// So many of the three meet at the barrier: the user, the maker, and who resets.
 fn connection(meeting: usize) {
-    let shared = Arc::new((Barrier::new(meeting), AtomicUsize::new(0), AtomicUsize::new(0)));
+    let shared = Arc::new((
+        Barrier::new(meeting),
+        AtomicUsize::new(0),
+        AtomicUsize::new(0),
+    ));
     crowd(3, &shared, move |(barrier, connection, work), number| {
         match number {
             0 => {
@@ -93,14 +101,21 @@ fn init(late: bool) {
 fn open(open: fn(&AtomicUsize) -> (usize, usize)) {
     const HARMLESS: usize = 1;
     const SECRET: usize = 2;
-    crowd(2, &Arc::new(AtomicUsize::new(HARMLESS)), move |folder, number| {
-        if number == 0 {
-            for file in [SECRET, HARMLESS, SECRET, HARMLESS] {
-                folder.store(file, SeqCst);
+    crowd(
+        2,
+        &Arc::new(AtomicUsize::new(HARMLESS)),
+        move |folder, number| {
+            if number == 0 {
+                for file in [SECRET, HARMLESS, SECRET, HARMLESS] {
+                    folder.store(file, SeqCst);
+                }
+            } else {
+                let (checked, opened) = open(folder);
+                assert!(
+                    checked != HARMLESS || opened != SECRET,
+                    "a secret was opened"
+                );
             }
-        } else {
-            let (checked, opened) = open(folder);
-            assert!(checked != HARMLESS || opened != SECRET, "a secret was opened");
-        }
-    });
+        },
+    );
 }

@@ -27,16 +27,20 @@ pub(super) const STORIES: &[Story] = &[
     Story {
         name: "too_many_connections",
         pattern: "a connection is counted when it is open, not when it is decided on",
-        buggy: || connect(|open| {
-            let allowed = open.load(SeqCst) < 2;
-            if allowed {
-                open.fetch_add(1, SeqCst);
-            }
-        }),
-        correct: || connect(|open| {
-            let next = |open| (open < 2).then_some(open + 1);
-            let _ = open.fetch_update(SeqCst, SeqCst, next);
-        }),
+        buggy: || {
+            connect(|open| {
+                let allowed = open.load(SeqCst) < 2;
+                if allowed {
+                    open.fetch_add(1, SeqCst);
+                }
+            })
+        },
+        correct: || {
+            connect(|open| {
+                let next = |open| (open < 2).then_some(open + 1);
+                let _ = open.fetch_update(SeqCst, SeqCst, next);
+            })
+        },
         facts: Facts::new(FailureKind::Panic, 3, 1),
     },
 ];

@@ -10,17 +10,21 @@ use super::prelude::*;
 pub(super) const STORIES: &[Story] = &[Story {
     name: "pool_factory",
     pattern: "a race behind a branch that a third thread decides",
-    buggy: || run(|pool| {
-        if pool.factory.lock().unwrap().is_some() {
-            let factory = *pool.factory.lock().unwrap();
-            factory.expect("there is a factory");
-        }
-    }),
-    correct: || run(|pool| {
-        if let Some(factory) = &mut *pool.factory.lock().unwrap() {
-            *factory += 1;
-        }
-    }),
+    buggy: || {
+        run(|pool| {
+            if pool.factory.lock().unwrap().is_some() {
+                let factory = *pool.factory.lock().unwrap();
+                factory.expect("there is a factory");
+            }
+        })
+    },
+    correct: || {
+        run(|pool| {
+            if let Some(factory) = &mut *pool.factory.lock().unwrap() {
+                *factory += 1;
+            }
+        })
+    },
     facts: Facts::new(FailureKind::Panic, 3, 1),
 }];
 

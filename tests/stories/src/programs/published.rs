@@ -118,20 +118,24 @@ fn double_check(look: Ordering) {
 
 fn relay(pass_on: Ordering) {
     let shared = Arc::new([0, 0, 0].map(AtomicUsize::new));
-    crowd(3, &shared, move |[data, first, second], number| match number {
-        0 => {
-            data.store(7, Relaxed);
-            first.store(1, Release);
-        }
-        1 => {
-            if first.load(Acquire) == 1 {
-                second.store(1, pass_on);
+    crowd(
+        3,
+        &shared,
+        move |[data, first, second], number| match number {
+            0 => {
+                data.store(7, Relaxed);
+                first.store(1, Release);
             }
-        }
-        _ => {
-            if second.load(Acquire) == 1 {
-                assert_eq!(data.load(Relaxed), 7, "passed on, and not there");
+            1 => {
+                if first.load(Acquire) == 1 {
+                    second.store(1, pass_on);
+                }
             }
-        }
-    });
+            _ => {
+                if second.load(Acquire) == 1 {
+                    assert_eq!(data.load(Relaxed), 7, "passed on, and not there");
+                }
+            }
+        },
+    );
 }

@@ -9,19 +9,23 @@ use super::prelude::*;
 pub(super) const STORIES: &[Story] = &[Story {
     name: "rate_limiter",
     pattern: "two threads start the same new period, one after the other has used it",
-    buggy: || run(|limiter| {
-        if limiter.second.load(SeqCst) != NOW {
-            limiter.granted.store(0, SeqCst);
-            limiter.second.store(NOW, SeqCst);
-        }
-    }),
-    correct: || run(|limiter| {
-        let _held = limiter.lock.lock().unwrap();
-        if limiter.second.load(SeqCst) != NOW {
-            limiter.granted.store(0, SeqCst);
-            limiter.second.store(NOW, SeqCst);
-        }
-    }),
+    buggy: || {
+        run(|limiter| {
+            if limiter.second.load(SeqCst) != NOW {
+                limiter.granted.store(0, SeqCst);
+                limiter.second.store(NOW, SeqCst);
+            }
+        })
+    },
+    correct: || {
+        run(|limiter| {
+            let _held = limiter.lock.lock().unwrap();
+            if limiter.second.load(SeqCst) != NOW {
+                limiter.granted.store(0, SeqCst);
+                limiter.second.store(NOW, SeqCst);
+            }
+        })
+    },
     facts: Facts::new(FailureKind::Panic, 3, 1),
 }];
 

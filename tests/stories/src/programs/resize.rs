@@ -11,10 +11,12 @@ pub(super) const STORIES: &[Story] = &[Story {
     name: "resize",
     pattern: "an entry is added to a table that is being replaced",
     buggy: || run(Table::add),
-    correct: || run(|table, entry| {
-        let _held = table.lock.lock().unwrap();
-        table.add(entry);
-    }),
+    correct: || {
+        run(|table, entry| {
+            let _held = table.lock.lock().unwrap();
+            table.add(entry);
+        })
+    },
     facts: Facts::new(FailureKind::Panic, 3, 1),
 }];
 

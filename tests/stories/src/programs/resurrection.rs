@@ -9,17 +9,21 @@ use super::prelude::*;
 pub(super) const STORIES: &[Story] = &[Story {
     name: "resurrection",
     pattern: "a reference is added to a count that was above zero a moment ago",
-    buggy: || run(|count| {
-        let alive = count.load(SeqCst) > 0;
-        if alive {
-            count.fetch_add(1, SeqCst);
-        }
-        alive
-    }),
-    correct: || run(|count| {
-        let one_more = |count| (count > 0).then_some(count + 1);
-        count.fetch_update(SeqCst, SeqCst, one_more).is_ok()
-    }),
+    buggy: || {
+        run(|count| {
+            let alive = count.load(SeqCst) > 0;
+            if alive {
+                count.fetch_add(1, SeqCst);
+            }
+            alive
+        })
+    },
+    correct: || {
+        run(|count| {
+            let one_more = |count| (count > 0).then_some(count + 1);
+            count.fetch_update(SeqCst, SeqCst, one_more).is_ok()
+        })
+    },
     facts: Facts::new(FailureKind::Panic, 3, 1),
 }];
 

@@ -9,10 +9,12 @@ pub(super) const STORIES: &[Story] = &[Story {
     name: "ring_list",
     pattern: "neighbours are taken out of a list at the same time",
     buggy: || run(|ring, node| ring.take_out(node)),
-    correct: || run(|ring, node| {
-        let _held = ring.lock.lock().unwrap();
-        ring.take_out(node);
-    }),
+    correct: || {
+        run(|ring, node| {
+            let _held = ring.lock.lock().unwrap();
+            ring.take_out(node);
+        })
+    },
     facts: Facts::new(FailureKind::Panic, 2, 1),
 }];
 

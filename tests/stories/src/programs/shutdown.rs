@@ -19,24 +19,30 @@ pub(super) const STORIES: &[Story] = &[
     Story {
         name: "early_goodbye",
         pattern: "a receiver leaves while others still send",
-        buggy: || goodbye(|receiver| {
-            receiver.recv().unwrap();
-        }),
+        buggy: || {
+            goodbye(|receiver| {
+                receiver.recv().unwrap();
+            })
+        },
         correct: || goodbye(|receiver| receiver.iter().for_each(drop)),
         facts: Facts::new(FailureKind::Panic, 3, 0),
     },
     Story {
         name: "stop_without_notice",
         pattern: "a stop flag is set without the lock that guards the wait",
-        buggy: || stop(|worker| {
-            worker.stop.store(true, SeqCst);
-            worker.changed.notify_all();
-        }),
-        correct: || stop(|worker| {
-            let _held = worker.lock.lock().unwrap();
-            worker.stop.store(true, SeqCst);
-            worker.changed.notify_all();
-        }),
+        buggy: || {
+            stop(|worker| {
+                worker.stop.store(true, SeqCst);
+                worker.changed.notify_all();
+            })
+        },
+        correct: || {
+            stop(|worker| {
+                let _held = worker.lock.lock().unwrap();
+                worker.stop.store(true, SeqCst);
+                worker.changed.notify_all();
+            })
+        },
         facts: Facts::new(FailureKind::LostWakeup, 3, 1),
     },
 ];

@@ -31,20 +31,24 @@ pub(super) const STORIES: &[Story] = &[
         "variables that change are read one after the other",
         3,
         || run(|shared| Some(shared.collect())),
-        || run(|shared| {
-            let _held = shared.lock.lock().unwrap();
-            Some(shared.collect())
-        }),
+        || {
+            run(|shared| {
+                let _held = shared.lock.lock().unwrap();
+                Some(shared.collect())
+            })
+        },
     ),
     story(
         "double_collect",
         "two equal collects are taken for a snapshot",
         7,
         || run(Shared::collect_twice),
-        || run(|shared| {
-            let _held = shared.lock.lock().unwrap();
-            shared.collect_twice()
-        }),
+        || {
+            run(|shared| {
+                let _held = shared.lock.lock().unwrap();
+                shared.collect_twice()
+            })
+        },
     ),
 ];
 

@@ -30,68 +30,84 @@ pub(super) const STORIES: &[Story] = &[
         "two_instances",
         "several threads make what there should be one of",
         (3, 1),
-        || instances(|instance| {
-            let missing = instance.lock().unwrap().is_none();
-            if missing {
-                *instance.lock().unwrap() = Some(());
-            }
-            missing
-        }),
+        || {
+            instances(|instance| {
+                let missing = instance.lock().unwrap().is_none();
+                if missing {
+                    *instance.lock().unwrap() = Some(());
+                }
+                missing
+            })
+        },
         || instances(|instance| instance.lock().unwrap().replace(()).is_none()),
     ),
     story(
         "stale_cache",
         "a cache is filled with what was read before it was cleared",
         (2, 1),
-        || cache(|store| {
-            let value = store.value.load(SeqCst);
-            store.cache.store(value, SeqCst);
-        }),
-        || cache(|store| {
-            let _held = store.lock.lock().unwrap();
-            let value = store.value.load(SeqCst);
-            store.cache.store(value, SeqCst);
-        }),
+        || {
+            cache(|store| {
+                let value = store.value.load(SeqCst);
+                store.cache.store(value, SeqCst);
+            })
+        },
+        || {
+            cache(|store| {
+                let _held = store.lock.lock().unwrap();
+                let value = store.value.load(SeqCst);
+                store.cache.store(value, SeqCst);
+            })
+        },
     ),
     story(
         "dirty_flag",
         "a flag is cleared after the work it stands for, not before",
         (2, 2),
-        || flush(|page| {
-            page.saved.store(page.value.load(SeqCst), SeqCst);
-            page.dirty.store(false, SeqCst);
-        }),
-        || flush(|page| {
-            page.dirty.store(false, SeqCst);
-            page.saved.store(page.value.load(SeqCst), SeqCst);
-        }),
+        || {
+            flush(|page| {
+                page.saved.store(page.value.load(SeqCst), SeqCst);
+                page.dirty.store(false, SeqCst);
+            })
+        },
+        || {
+            flush(|page| {
+                page.dirty.store(false, SeqCst);
+                page.saved.store(page.value.load(SeqCst), SeqCst);
+            })
+        },
     ),
     story(
         "iterator",
         "a loop runs to the length that a list had before",
         (2, 1),
-        || iterate(|list| {
-            let length = list.lock().unwrap().len();
-            for place in 0..length {
-                let found = list.lock().unwrap().get(place).copied();
-                found.expect("the list is that long");
-            }
-        }),
-        || iterate(|list| {
-            let list = list.lock().unwrap();
-            for place in 0..list.len() {
-                list.get(place).expect("the list is that long");
-            }
-        }),
+        || {
+            iterate(|list| {
+                let length = list.lock().unwrap().len();
+                for place in 0..length {
+                    let found = list.lock().unwrap().get(place).copied();
+                    found.expect("the list is that long");
+                }
+            })
+        },
+        || {
+            iterate(|list| {
+                let list = list.lock().unwrap();
+                for place in 0..list.len() {
+                    list.get(place).expect("the list is that long");
+                }
+            })
+        },
     ),
     story(
         "let_go_too_early",
         "a lock is released between reading and writing back",
         (3, 1),
-        || add(|total, amount| {
-            let sum = *total.lock().unwrap() + amount;
-            *total.lock().unwrap() = sum;
-        }),
+        || {
+            add(|total, amount| {
+                let sum = *total.lock().unwrap() + amount;
+                *total.lock().unwrap() = sum;
+            })
+        },
         || add(|total, amount| *total.lock().unwrap() += amount),
     ),
 ];
@@ -152,7 +168,10 @@ fn flush(save: fn(&Page)) {
     });
     let clean = !page.dirty.load(SeqCst);
     let saved = page.saved.load(SeqCst);
-    assert!(!clean || saved == 2, "the page is clean, and {saved} is saved");
+    assert!(
+        !clean || saved == 2,
+        "the page is clean, and {saved} is saved"
+    );
 }
 
 fn iterate(visit: fn(&Mutex<Vec<usize>>)) {

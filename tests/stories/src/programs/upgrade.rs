@@ -10,21 +10,25 @@ pub(super) const STORIES: &[Story] = &[
     Story {
         name: "upgrade",
         pattern: "looks under a read lock, writes under a write lock",
-        buggy: || register(|names, name| {
-            let is_known = names.read().unwrap().contains(&name);
-            if !is_known {
-                names.write().unwrap().push(name);
-            }
-        }),
-        correct: || register(|names, name| {
-            let is_known = names.read().unwrap().contains(&name);
-            if !is_known {
-                let mut names = names.write().unwrap();
-                if !names.contains(&name) {
-                    names.push(name);
+        buggy: || {
+            register(|names, name| {
+                let is_known = names.read().unwrap().contains(&name);
+                if !is_known {
+                    names.write().unwrap().push(name);
                 }
-            }
-        }),
+            })
+        },
+        correct: || {
+            register(|names, name| {
+                let is_known = names.read().unwrap().contains(&name);
+                if !is_known {
+                    let mut names = names.write().unwrap();
+                    if !names.contains(&name) {
+                        names.push(name);
+                    }
+                }
+            })
+        },
         facts: Facts::new(FailureKind::Panic, 3, 1),
     },
     Story {

@@ -6,27 +6,29 @@
 
 use super::prelude::*;
 
-pub(super) const STORIES: &[Story] = &[
-    Story {
-        name: "if_not_while",
-        pattern: "does not look again after waiting",
-        buggy: || consume(|shared| {
+pub(super) const STORIES: &[Story] = &[Story {
+    name: "if_not_while",
+    pattern: "does not look again after waiting",
+    buggy: || {
+        consume(|shared| {
             let mut items = shared.items.lock().unwrap();
             if *items == 0 {
                 items = shared.added.wait(items).unwrap();
             }
             items
-        }),
-        correct: || consume(|shared| {
+        })
+    },
+    correct: || {
+        consume(|shared| {
             let mut items = shared.items.lock().unwrap();
             while *items == 0 {
                 items = shared.added.wait(items).unwrap();
             }
             items
-        }),
-        facts: Facts::new(FailureKind::Panic, 3, 0),
+        })
     },
-];
+    facts: Facts::new(FailureKind::Panic, 3, 0),
+}];
 
 #[derive(Default)]
 struct Shared {

@@ -28,7 +28,7 @@ const TWIN: u64 = 2_000;
 /// The strategies that are compared unless others are named.
 const STRATEGIES: [Strategy; 3] = [Strategy::Auto, Strategy::Random, Strategy::Exhaustive];
 
-/// Prints a line for each program, then two for all of them.
+/// Prints a line for each program, then three for all of them.
 pub(crate) fn run(options: &Options) {
     let raddle = options.strategies.iter().cloned().map(Contender::Raddle);
     let shuttle = Peer::ALL.map(Contender::Shuttle);
@@ -37,7 +37,7 @@ pub(crate) fn run(options: &Options) {
     for story in subjects(&options.programs) {
         let start = Instant::now();
         let name = story.raddle.name;
-        let mut line = Line::new(name);
+        let mut line = Line::new(name, story.raddle.facts.memory);
         for contender in &contenders {
             line.add(contender, measure(contender, &story, options.seeds));
         }
@@ -73,4 +73,43 @@ fn measure(contender: &Contender, story: &Subject, seeds: u64) -> summary::Runs 
         runs.push(contender.first_failure(story, seed, CAP));
     }
     runs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_run_the_same_stories() {
+        for Subject { raddle, shuttle } in subjects(&options(&[]).unwrap().programs) {
+            assert_eq!(raddle.name, shuttle.name);
+        }
+        assert_eq!(raddle_stories::all().len(), peer::all().len());
+    }
+
+    #[test]
+    fn executions_up_to_the_failure_are_counted() {
+        let story = &subjects(&["lost_update"])[0];
+        // Whatever comes first, an update is soon lost, and never without one thread interrupted.
+        for contender in [
+            Contender::Raddle(Strategy::Exhaustive),
+            Contender::Raddle(Strategy::Random),
+            Contender::Shuttle(Peer::Random),
+            Contender::Shuttle(Peer::Pct),
+            Contender::Shuttle(Peer::Urw),
+        ] {
+            let name = contender.name();
+            let found = contender.first_failure(story, 1, 1_000).expect(&name);
+            // Fewer executions are not enough, and as many are.
+            assert_eq!(
+                contender.first_failure(story, 1, found),
+                Some(found),
+                "{name}"
+            );
+            if found > 1 {
+                assert_eq!(contender.first_failure(story, 1, found - 1), None, "{name}");
+            }
+            assert!(!contender.twin_fails(story, 1, 100), "{name}");
+        }
+    }
 }

@@ -16,6 +16,7 @@ pages! {
     spinning = "spinning.md"
     failures = "failures.md"
     gallery = "gallery.md"
+    stories = "stories.md"
     replaying = "replaying.md"
     memory = "memory.md"
     races = "races.md"

@@ -1,6 +1,5 @@
 //! The stories under shuttle: the same files, compiled over its types.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -51,19 +50,22 @@ impl Peer {
     }
 }
 
-fn run(scheduler: impl Scheduler + 'static, body: fn()) -> Option<u64> {
+fn run(scheduler: impl Scheduler + Send + 'static, body: fn()) -> Option<u64> {
     let mut config = Config::new();
     config.silence_warnings = true;
     config.failure_persistence = FailurePersistence::None;
     let count = Arc::new(AtomicU64::new(0));
     let counted = Arc::clone(&count);
     let muted = Muted::new();
-    let outcome = catch_unwind(AssertUnwindSafe(|| {
+    // On a thread of its own: where tasks panic while another one unwinds, what the thread knows of
+    // panics is wrong from then on.
+    let checking = std::thread::spawn(move || {
         Runner::new(scheduler, config).run(move || {
             counted.fetch_add(1, Relaxed);
             body();
         })
-    }));
+    });
+    let outcome = checking.join();
     drop(muted);
     outcome.is_err().then(|| count.load(Relaxed))
 }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use raddle_stories::Memory;
+
 use super::CAP;
 use super::contender::Contender;
 use crate::measure::geometric_mean;
@@ -72,14 +74,16 @@ impl fmt::Display for Executions {
 /// What is known about a program.
 pub(crate) struct Line {
     program: &'static str,
+    memory: Memory,
     runs: Vec<(Contender, Runs)>,
     pub(crate) twin_failed: bool,
 }
 
 impl Line {
-    pub(crate) fn new(program: &'static str) -> Self {
+    pub(crate) fn new(program: &'static str, memory: Memory) -> Self {
         Line {
             program,
+            memory,
             runs: Vec::new(),
             twin_failed: false,
         }
@@ -142,10 +146,39 @@ impl Summary {
     }
 }
 
+/// The medians of hard programs: ours, and shuttle's best.
+#[derive(Default)]
+struct Medians {
+    auto: Vec<f64>,
+    shuttle: Vec<f64>,
+}
+
+impl Medians {
+    fn add(&mut self, auto: u64, shuttle: u64) {
+        self.auto.push(auto as f64);
+        self.shuttle.push(shuttle as f64);
+    }
+}
+
+impl fmt::Display for Medians {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mean = |values: &[f64]| match values {
+            [] => 0.0,
+            values => geometric_mean(values),
+        };
+        let (auto, shuttle) = (mean(&self.auto), mean(&self.shuttle));
+        let programs = self.auto.len();
+        write!(
+            f,
+            "programs={programs} auto={auto:.1} best_shuttle={shuttle:.1}"
+        )
+    }
+}
+
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (mut easy, mut worse) = (0, Vec::new());
-        let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+        let (mut hard, mut sequential) = (Medians::default(), Medians::default());
         let (mut found, mut seeds) = (0, 0);
         for line in &self.lines {
             let Some(auto) = line.auto() else { continue };
@@ -153,8 +186,10 @@ impl fmt::Display for Summary {
             found += auto.times_found();
             seeds += auto.seeds;
             if line.is_hard() {
-                ours.push(median as f64);
-                theirs.push(best as f64);
+                hard.add(median, best);
+                if line.memory == Memory::Sc {
+                    sequential.add(median, best);
+                }
             } else {
                 easy += 1;
                 if median as f64 > NO_WORSE * best as f64 {
@@ -163,29 +198,31 @@ impl fmt::Display for Summary {
             }
         }
         let twins = self.lines.iter().filter(|line| line.twin_failed).count();
-        writeln!(f, "bugs elsewhere programs={easy} worse={}", worse.len())?;
-        if !worse.is_empty() {
-            writeln!(f, "bugs worse {}", worse.join(","))?;
-        }
-        let mean = |values: &[f64]| match values {
-            [] => 0.0,
-            values => geometric_mean(values),
+        let names = if worse.is_empty() {
+            String::new()
+        } else {
+            format!(" ({})", worse.join(", "))
         };
         writeln!(
             f,
-            "bugs geomean programs={} auto={:.1} best_shuttle={:.1} found={found}/{seeds} \
-             twins_failed={twins}",
-            ours.len(),
-            mean(&ours),
-            mean(&theirs),
+            "bugs elsewhere programs={easy} worse={}{names}",
+            worse.len()
+        )?;
+        // Without those that shuttle cannot find, because its memory is sequentially consistent.
+        writeln!(f, "bugs sequential {sequential}")?;
+        writeln!(
+            f,
+            "bugs geomean {hard} found={found}/{seeds} twins_failed={twins}"
         )
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use raddle::Strategy;
+
+    use super::*;
+    use crate::bugs::peer::Peer;
 
     fn runs(seeds: u64, found: &[u64]) -> Runs {
         let mut runs = Runs::new(seeds);
@@ -208,8 +245,8 @@ mod tests {
 
     #[test]
     fn the_mean_is_over_hard_programs() {
-        let line = |program, auto: u64, random: u64, urw: u64| {
-            let mut line = Line::new(program);
+        let line = |program, memory, auto: u64, random: u64, urw: u64| {
+            let mut line = Line::new(program, memory);
             let mut add = |who, executions| line.add(&who, runs(1, &[executions]));
             add(Contender::Raddle(Strategy::Auto), auto);
             add(Contender::Shuttle(Peer::Random), random);
@@ -217,12 +254,13 @@ mod tests {
             line
         };
         let mut summary = Summary::default();
-        summary.add(line("easy", 9, 7, 40));
-        summary.add(line("hard", 4, 60, 10));
-        summary.add(line("harder", 9, 1_000, 2_000));
+        summary.add(line("easy", Memory::Sc, 9, 7, 40));
+        summary.add(line("hard", Memory::Sc, 4, 60, 10));
+        summary.add(line("harder", Memory::Weak, 9, 1_000, 2_000));
         assert_eq!(
             summary.to_string(),
-            "bugs elsewhere programs=1 worse=1\nbugs worse easy\n\
+            "bugs elsewhere programs=1 worse=1 (easy)\n\
+             bugs sequential programs=1 auto=4.0 best_shuttle=10.0\n\
              bugs geomean programs=2 auto=6.0 best_shuttle=100.0 found=3/3 twins_failed=0\n"
         );
     }

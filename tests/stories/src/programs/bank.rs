@@ -44,6 +44,8 @@ fn run(transfer: fn(&[Account], usize, usize)) {
         transfer(accounts, teller, 3 + teller);
         transfer(accounts, teller, (teller + 1) % 3);
     });
-    let total: i32 = (accounts.iter()).map(|account| *account.lock().unwrap()).sum();
+    let total: i32 = (accounts.iter())
+        .map(|account| *account.lock().unwrap())
+        .sum();
     assert_eq!(total, 600, "money was made or lost");
 }

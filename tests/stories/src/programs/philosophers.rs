@@ -19,15 +19,24 @@ const fn dinner(name: &'static str, seats: usize, buggy: fn(), correct: fn()) ->
 }
 
 pub(super) const STORIES: &[Story] = &[
-    dinner("philosophers_3", 3, || dine(3, left_first), || {
-        dine(3, last_takes_right_first)
-    }),
-    dinner("philosophers_5", 5, || dine(5, left_first), || {
-        dine(5, last_takes_right_first)
-    }),
-    dinner("philosophers_7", 7, || dine(7, left_first), || {
-        dine(7, last_takes_right_first)
-    }),
+    dinner(
+        "philosophers_3",
+        3,
+        || dine(3, left_first),
+        || dine(3, last_takes_right_first),
+    ),
+    dinner(
+        "philosophers_5",
+        5,
+        || dine(5, left_first),
+        || dine(5, last_takes_right_first),
+    ),
+    dinner(
+        "philosophers_7",
+        7,
+        || dine(7, left_first),
+        || dine(7, last_takes_right_first),
+    ),
 ];
 
 fn left_first(seat: usize, seats: usize) -> [usize; 2] {

@@ -1,11 +1,11 @@
 //! What the programs use, and how they start their threads.
 
-pub(crate) use super::super::backend::sync::atomic::{AtomicI32, AtomicUsize};
-pub(crate) use super::super::backend::sync::{Condvar, Mutex, MutexGuard};
+pub(crate) use super::super::backend::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, fence};
+pub(crate) use super::super::backend::sync::{Barrier, Condvar, Mutex, MutexGuard, RwLock, mpsc};
 pub(crate) use super::super::backend::thread::{self, JoinHandle};
 pub(crate) use super::super::{Facts, FailureKind, Story};
 pub(crate) use std::sync::Arc;
-pub(crate) use std::sync::atomic::Ordering::SeqCst;
+pub(crate) use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 
 /// Starts a thread for each of these and waits for all of them.
 #[track_caller]

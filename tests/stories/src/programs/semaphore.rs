@@ -19,15 +19,24 @@ const fn story(name: &'static str, clients: usize, buggy: fn(), correct: fn()) -
 }
 
 pub(super) const STORIES: &[Story] = &[
-    story("semaphore_two_stage", 3, || run(3, up_in_two_stages), || {
-        run(3, up)
-    }),
-    story("semaphore_unlocked", 3, || run(3, up_and_look_unlocked), || {
-        run(3, up)
-    }),
-    story("semaphore_crowd", 4, || run(4, up_in_two_stages), || {
-        run(4, up)
-    }),
+    story(
+        "semaphore_two_stage",
+        3,
+        || run(3, up_in_two_stages),
+        || run(3, up),
+    ),
+    story(
+        "semaphore_unlocked",
+        3,
+        || run(3, up_and_look_unlocked),
+        || run(3, up),
+    ),
+    story(
+        "semaphore_crowd",
+        4,
+        || run(4, up_in_two_stages),
+        || run(4, up),
+    ),
 ];
 
 struct Semaphore {

@@ -43,10 +43,12 @@ fn read(data: &Data) {
 }
 
 fn run(write: fn(&Data)) {
-    crowd(WRITERS + 1, &Arc::new(Data::default()), move |data, number| {
-        match number {
+    crowd(
+        WRITERS + 1,
+        &Arc::new(Data::default()),
+        move |data, number| match number {
             WRITERS => read(data),
             _ => write(data),
-        }
-    });
+        },
+    );
 }

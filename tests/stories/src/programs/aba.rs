@@ -1,0 +1,94 @@
+//! A lock-free stack. To pop, a thread reads the first node and the one after it, and makes the
+//! second the first if the first still is. If meanwhile others have popped both and pushed the first
+//! again, it still is, but what was after it is not: a node comes back that somebody else owns. The
+//! twin counts changes along with the first node.
+//!
+//! One preemption of the first thread between reading the second node and the exchange; the other
+//! thread must pop twice and push in that time.
+
+use super::prelude::*;
+
+pub(super) const STORIES: &[Story] = &[Story {
+    name: "aba_stack",
+    pattern: "a compare-and-swap takes an old value that has come back for one that never left",
+    buggy: || run(0),
+    correct: || run(VERSION),
+    facts: Facts::new(FailureKind::Panic, 2, 1),
+}];
+
+/// What each change adds to the word with the first node, if anything.
+const VERSION: usize = 8;
+
+struct Stack {
+    /// The first node, and above it how often it was changed; node 0 is no node.
+    first: AtomicUsize,
+    next: [AtomicUsize; 4],
+    change: usize,
+}
+
+impl Stack {
+    fn replace(&self, seen: usize, node: usize) -> bool {
+        let word = (seen & !(VERSION - 1)) + node + self.change;
+        let replaced = self.first.compare_exchange(seen, word, SeqCst, SeqCst);
+        replaced.is_ok()
+    }
+
+    fn pop(&self) -> usize {
+        loop {
+            let seen = self.first.load(SeqCst);
+            let node = seen % VERSION;
+            if node == 0 {
+                return 0;
+            }
+            let next = self.next[node].load(SeqCst);
+            if self.replace(seen, next) {
+                return node;
+            }
+        }
+    }
+
+    fn push(&self, node: usize) {
+        loop {
+            let seen = self.first.load(SeqCst);
+            self.next[node].store(seen % VERSION, SeqCst);
+            if self.replace(seen, node) {
+                return;
+            }
+        }
+    }
+}
+
+fn run(change: usize) {
+    // Node 3 on node 2 on node 1.
+    let stack = Arc::new(Stack {
+        first: AtomicUsize::new(3),
+        next: [0, 0, 1, 2].map(AtomicUsize::new),
+        change,
+    });
+    let owned = Arc::new([0, 0].map(AtomicUsize::new));
+    let both = Arc::new((stack, owned));
+    together(
+        &both,
+        [
+            |(stack, owned)| owned[0].store(stack.pop(), SeqCst),
+            |(stack, owned)| {
+                let node = stack.pop();
+                owned[1].store(stack.pop(), SeqCst);
+                if node != 0 {
+                    stack.push(node);
+                }
+            },
+        ],
+    );
+    let (stack, owned) = &*both;
+    let mut nodes: Vec<_> = owned.iter().map(|node| node.load(SeqCst)).collect();
+    while nodes.len() < 4 {
+        nodes.push(stack.pop());
+    }
+    nodes.sort_unstable();
+    assert_eq!(
+        nodes,
+        [0, 1, 2, 3],
+        "a node is in two places, another is lost"
+    );
+}

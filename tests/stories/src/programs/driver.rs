@@ -1,0 +1,77 @@
+//! A driver counts the requests in progress, so that it is not unloaded under them. A request first
+//! looks whether the driver is being unloaded, and then counts itself in; in between the driver may
+//! find that nobody is there and go. Retells the driver of Qadeer and Wu (PLDI 2004), a well-known
+//! benchmark. The twin looks again once it is counted.
+//!
+//! One preemption, of the request between looking and counting; unloading must then be complete.
+
+use super::prelude::*;
+
+pub(super) const STORIES: &[Story] = &[Story {
+    name: "driver",
+    pattern: "a request looks for a shutdown, then counts itself in",
+    buggy: || run(|driver| !driver.stopping.load(SeqCst) && driver.enter()),
+    correct: || {
+        run(|driver| {
+            driver.enter();
+            let stopping = driver.stopping.load(SeqCst);
+            if stopping {
+                driver.leave();
+            }
+            !stopping
+        })
+    },
+    facts: Facts::new(FailureKind::Panic, 3, 1),
+}];
+
+struct Driver {
+    stopping: AtomicBool,
+    /// One for the driver itself, one for each request.
+    users: AtomicUsize,
+    is_idle: Mutex<bool>,
+    idle: Condvar,
+    unloaded: AtomicBool,
+}
+
+impl Driver {
+    fn enter(&self) -> bool {
+        self.users.fetch_add(1, SeqCst);
+        true
+    }
+
+    fn leave(&self) {
+        if self.users.fetch_sub(1, SeqCst) == 1 {
+            *self.is_idle.lock().unwrap() = true;
+            self.idle.notify_all();
+        }
+    }
+
+    fn unload(&self) {
+        self.stopping.store(true, SeqCst);
+        self.leave();
+        let mut is_idle = self.is_idle.lock().unwrap();
+        while !*is_idle {
+            is_idle = self.idle.wait(is_idle).unwrap();
+        }
+        self.unloaded.store(true, SeqCst);
+    }
+}
+
+fn run(may_enter: fn(&Driver) -> bool) {
+    let driver = Arc::new(Driver {
+        stopping: AtomicBool::new(false),
+        users: AtomicUsize::new(1),
+        is_idle: Mutex::new(false),
+        idle: Condvar::new(),
+        unloaded: AtomicBool::new(false),
+    });
+    crowd(3, &driver, move |driver, number| {
+        if number == 0 {
+            driver.unload();
+        } else if may_enter(driver) {
+            let unloaded = driver.unloaded.load(SeqCst);
+            assert!(!unloaded, "a request in a driver that is gone");
+            driver.leave();
+        }
+    });
+}

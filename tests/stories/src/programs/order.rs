@@ -1,0 +1,121 @@
+//! Nobody said in which order. *Connection*, an example of alternative futures: one thread resets a
+//! connection, another makes it after long work and meets the user of it at a barrier; the reset may
+//! come late. *Deferred init*: a worker starts before what it needs is there, and usually takes
+//! longer to get going. *File swapped*: a file is checked and then opened, and another program
+//! exchanges it in between and puts it back.
+//!
+//! Connection and deferred init need no preemption, only an unusual order. File swapped: the check
+//! must be over (one), and the opening must come before the file is put back (two).
+
+use super::prelude::*;
+
+pub(super) const STORIES: &[Story] = &[
+    Story {
+        name: "connection",
+        pattern: "a late reset, which a barrier between two others does not order",
+        buggy: || connection(2),
+        correct: || connection(3),
+        facts: Facts::new(FailureKind::Panic, 3, 0),
+    },
+    Story {
+        name: "deferred_init",
+        pattern: "a thread is started before what it needs is set",
+        buggy: || init(true),
+        correct: || init(false),
+        facts: Facts::new(FailureKind::Panic, 1, 1),
+    },
+    Story {
+        name: "file_swapped",
+        pattern: "a file is checked by its name and opened by its name",
+        buggy: || {
+            open(|folder| {
+                let checked = folder.load(SeqCst);
+                (checked, folder.load(SeqCst))
+            })
+        },
+        correct: || {
+            open(|folder| {
+                let opened = folder.load(SeqCst);
+                (opened, opened)
+            })
+        },
+        facts: Facts::new(FailureKind::Panic, 2, 2),
+    },
+];
+
+/// So many of the three meet at the barrier: the user, the maker, and who resets.
+fn connection(meeting: usize) {
+    let shared = Arc::new((
+        Barrier::new(meeting),
+        AtomicUsize::new(0),
+        AtomicUsize::new(0),
+    ));
+    crowd(3, &shared, move |(barrier, connection, work), number| {
+        match number {
+            0 => {
+                barrier.wait();
+                assert_ne!(connection.load(SeqCst), 0, "there is no connection");
+            }
+            1 => {
+                for _ in 0..3 {
+                    work.fetch_add(1, SeqCst);
+                }
+                connection.store(7, SeqCst);
+                barrier.wait();
+            }
+            _ => {
+                // Before anybody has made one.
+                let _ = connection.compare_exchange(0, 0, SeqCst, SeqCst);
+                if meeting == 2 {
+                    connection.store(0, SeqCst);
+                } else {
+                    barrier.wait();
+                }
+            }
+        }
+    });
+}
+
+fn init(late: bool) {
+    let shared = Arc::new((AtomicUsize::new(0), AtomicUsize::new(0)));
+    let set = |settings: &AtomicUsize| settings.store(1, SeqCst);
+    if !late {
+        set(&shared.0);
+    }
+    let worker = Arc::clone(&shared);
+    let thread = thread::spawn(move || {
+        let (settings, warm_up) = &*worker;
+        for _ in 0..4 {
+            warm_up.fetch_add(1, SeqCst);
+        }
+        assert_eq!(settings.load(SeqCst), 1, "there are no settings");
+    });
+    shared.1.fetch_add(1, SeqCst);
+    if late {
+        set(&shared.0);
+    }
+    join([thread]);
+}
+
+/// What was checked and what was opened.
+fn open(open: fn(&AtomicUsize) -> (usize, usize)) {
+    const HARMLESS: usize = 1;
+    const SECRET: usize = 2;
+    crowd(
+        2,
+        &Arc::new(AtomicUsize::new(HARMLESS)),
+        move |folder, number| {
+            if number == 0 {
+                for file in [SECRET, HARMLESS, SECRET, HARMLESS] {
+                    folder.store(file, SeqCst);
+                }
+            } else {
+                let (checked, opened) = open(folder);
+                assert!(
+                    checked != HARMLESS || opened != SECRET,
+                    "a secret was opened"
+                );
+            }
+        },
+    );
+}

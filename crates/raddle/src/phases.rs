@@ -50,6 +50,8 @@ pub(crate) enum Helpers {
     Share,
     /// Make random choices of their own.
     Sample,
+    /// Go for what is not covered, each for itself.
+    Guide,
 }
 
 #[derive(Clone, Copy)]
@@ -163,6 +165,15 @@ pub(crate) fn phases(checker: &Checker, start: Instant) -> Vec<Phase> {
                 strategy: boxed(strategy::Random::new(checker.seed)),
                 budget: whole_budget(checker, start),
                 helpers: Helpers::Sample,
+                preemptions: None,
+            }]
+        }
+        Strategy::Coverage { metric } => {
+            vec![Phase {
+                name: "coverage",
+                strategy: boxed(strategy::CoverageGuided::new(*metric, checker.seed)),
+                budget: whole_budget(checker, start),
+                helpers: Helpers::Guide,
                 preemptions: None,
             }]
         }

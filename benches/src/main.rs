@@ -4,6 +4,8 @@
 //! whatever else the machine was doing weighs on both. Rates are per second of processor time.
 
 mod arguments;
+mod collections;
+mod coverage;
 mod estimate;
 mod exhaust;
 mod lock_free;
@@ -30,6 +32,8 @@ fn main() -> ExitCode {
         Ok(Command::Speed { programs }) => speed::run(&programs),
         Ok(Command::Point) => point::run(),
         Ok(Command::Races) => races::run(),
+        Ok(Command::SpeedOfCoverage) => coverage::speed(),
+        Ok(Command::Coverage { executions }) => coverage::run(executions),
         Ok(Command::Scale) => scale::random(),
         Ok(Command::ScaleExhaustive) => scale::exhaustive(),
         Ok(Command::Exhaust { programs, cut }) => exhaust::run(&programs, cut),

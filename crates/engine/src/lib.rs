@@ -12,6 +12,7 @@
 
 pub mod check;
 mod classes;
+pub mod coverage;
 mod estimate;
 mod event;
 mod execution;

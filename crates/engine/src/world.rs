@@ -573,6 +573,12 @@ impl World {
         location
     }
 
+    /// Remembers where in the source a location was made.
+    #[inline]
+    pub fn made_at(&mut self, location: LocationId, site: SiteId) {
+        self.state.execution.locations[location.index()].made = Some(site);
+    }
+
     /// Makes an object known, in the state it has outside the execution.
     pub fn add_object(&mut self, object: Object) -> ObjectId {
         let state = &mut self.state;

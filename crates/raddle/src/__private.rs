@@ -43,6 +43,9 @@ pub fn test<T: Outcome>(
     let report = configure(checker).run(move || body().verify());
     report.assert_ok();
     println!("raddle: {name}: {}", report.summary());
+    if report.coverage().is_measured() {
+        println!("raddle: {name}: {}", report.coverage());
+    }
 }
 
 /// Runs a check and shows every execution to `observer` when it has stopped.

@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 
+use raddle_engine::coverage::{Metrics, UnknownMetric};
 use raddle_engine::{Schedule, ScheduleError};
 
 use crate::check_name::{Belongs, RunningCheck};
@@ -23,6 +24,7 @@ pub(crate) struct Environment {
     workers: Option<usize>,
     checkpoint: Option<Duration>,
     resume: Option<bool>,
+    coverage: Option<Metrics>,
     log: Option<Log>,
 }
 
@@ -78,6 +80,18 @@ impl Environment {
                 });
             }
         };
+        environment.coverage = match get("RADDLE_COVERAGE").as_deref().map(str::trim) {
+            None => None,
+            Some("" | "0" | "false") => Some(Metrics::NONE),
+            Some("1" | "true") => Some(Metrics::USUAL),
+            Some(names) => {
+                let metrics = names.parse();
+                Some(metrics.map_err(|error: UnknownMetric| BadVariable {
+                    variable: "RADDLE_COVERAGE",
+                    problem: format!("{error}; 1 measures all"),
+                })?)
+            }
+        };
         if let Some(name) = get("RADDLE_STRATEGY") {
             let variable = "RADDLE_STRATEGY";
             let parsed = name.trim().parse();
@@ -124,6 +138,7 @@ impl Environment {
         checker.max_time = self.max_time.or(checker.max_time);
         checker.log = self.log.unwrap_or(checker.log);
         checker.watchdog = self.watchdog.unwrap_or(checker.watchdog);
+        checker.coverage = self.coverage.unwrap_or(checker.coverage);
         checker.workers = self.workers.unwrap_or(checker.workers);
         checker.checkpoints.resume = self.resume.unwrap_or(checker.checkpoints.resume);
         if let Some(time) = self.checkpoint {
@@ -240,8 +255,9 @@ mod tests {
             with("RADDLE_STRATEGY", "pct9"),
             Err(
                 "RADDLE_STRATEGY: unknown strategy `pct9`; there are: auto, exhaustive, random, pct, \
-                 pos, urw, surw, history, noise, enumerate, delay, and pct:3 for bugs of depth 3, \
-                 noise:0.1 for interruptions with probability 0.1, delay:3 for at most 3 delays"
+                 pos, urw, surw, history, noise, enumerate, coverage, coverage(METRIC), delay, and \
+                 pct:3 for bugs of depth 3, noise:0.1 for interruptions with probability 0.1, \
+                 delay:3 for at most 3 delays"
                     .to_owned()
             )
         );

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use raddle_engine::strategy::Bound;
 use raddle_engine::{CheckName, Execution, Exploration};
-use raddle_report::{Failure, FailureKind, Guarantee, Report};
+use raddle_report::{Coverage, Failure, FailureKind, Guarantee, Report};
 
 use crate::auto::Rest;
 use crate::checker::{Checker, Strategy};
@@ -134,6 +134,7 @@ fn finish(worker: Worker<'_, '_>, name: Option<CheckName>, start: Instant) -> Re
         checker,
         context,
         mut report,
+        coverage,
         dropped_stacks,
         ..
     } = worker;
@@ -157,6 +158,10 @@ fn finish(worker: Worker<'_, '_>, name: Option<CheckName>, start: Instant) -> Re
         let unseen = exploration.unseen().filter(|_| !report.exhausted);
         report.set_unseen(unseen.map(Into::into));
     });
+    if let Some(coverage) = coverage {
+        let places = context.places();
+        report.set_coverage(Coverage::of(&coverage, |site| places.to_text(site)));
+    }
     let dropped = context.dropped_stacks() + dropped_stacks;
     let name = match &checker.strategy {
         Strategy::Replay(schedule) => schedule.check.clone(),

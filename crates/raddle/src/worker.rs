@@ -9,6 +9,7 @@ use std::time::Instant;
 use raddle_engine::check::Finding;
 use raddle_engine::check::leak;
 use raddle_engine::check::lock_order::{self, LockOrder};
+use raddle_engine::coverage::Coverage;
 use raddle_engine::object::Object;
 use raddle_engine::strategy::Planned;
 use raddle_engine::{Ending, Execution, Exploration, SiteId, Tally, strategy};
@@ -47,6 +48,8 @@ pub(crate) struct Worker<'a, 'o> {
     /// Says how far the check is.
     pub(crate) status: Option<Status>,
     pub(crate) observer: Option<&'o (dyn Fn(&Execution) + Sync)>,
+    /// What its executions have covered, if that is measured.
+    pub(crate) coverage: Option<Box<Coverage>>,
     /// Its place among several workers.
     pub(crate) seat: Option<Seat>,
     /// Failures as they were found.
@@ -98,6 +101,8 @@ impl<'a> Worker<'a, '_> {
             second_clock: Clock::new(),
             status: None,
             observer: None,
+            coverage: (!checker.measured().is_empty())
+                .then(|| Box::new(Coverage::new(checker.measured()))),
             seat: None,
             seen: Vec::new(),
             failed: HashSet::new(),
@@ -168,6 +173,13 @@ impl<'a> Worker<'a, '_> {
             {
                 self.context
                     .with_execution(|execution, _| observer(execution));
+            }
+            if let Some(coverage) = &mut self.coverage
+                && counts
+                && (self.context).with_exploration(|e| *e.ending() != Ending::Discarded)
+            {
+                self.context
+                    .with_execution(|execution, _| coverage.note(execution));
             }
             if finding.is_none() {
                 finding = self.context.sweep().map(Finding::Panic);

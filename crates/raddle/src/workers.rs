@@ -6,8 +6,9 @@
 use std::panic::{Location, resume_unwind};
 use std::sync::Arc;
 
+use raddle_engine::coverage::Coverage;
 use raddle_engine::frontier::Item;
-use raddle_engine::strategy::{Exhaustive, Reach};
+use raddle_engine::strategy::{CoverageGuided, Exhaustive, Reach};
 use raddle_engine::{Exploration, SiteId, Strategy, Tally};
 use raddle_report::{Failure, Report};
 
@@ -32,6 +33,7 @@ pub(crate) struct Job<'a> {
 /// What a helper has done.
 struct Harvest {
     tally: Tally,
+    coverage: Option<Box<Coverage>>,
     report: Report,
     suspects: Vec<Vec<SiteId>>,
     dropped_stacks: usize,
@@ -55,7 +57,7 @@ pub(crate) fn explore<'a>(
     } = *phase;
     let size = match helpers {
         Helpers::Nobody => 1,
-        Helpers::Share | Helpers::Sample => job.checker.workers,
+        Helpers::Share | Helpers::Sample | Helpers::Guide => job.checker.workers,
     };
     let saving = saving.filter(|_| helpers == Helpers::Share);
     if size == 1 && saving.is_none() {
@@ -160,10 +162,13 @@ fn strategy(
         let sampler = |e: &mut Exploration| e.world().strategy().with_seed(seed);
         worker.context.with_exploration(sampler)
     };
-    match helpers {
-        Helpers::Sample => {
+    match (helpers, &checker.strategy) {
+        (Helpers::Sample, _) => {
             let sampler = with_seed(seed(checker.seed, number));
             sampler.expect("who samples has a seed")
+        }
+        (Helpers::Guide, crate::checker::Strategy::Coverage { metric }) => {
+            Box::new(CoverageGuided::new(*metric, seed(checker.seed, number)))
         }
         _ => Box::new(search()),
     }
@@ -220,6 +225,7 @@ fn harvest(
     Harvest {
         left,
         reach,
+        coverage: worker.coverage,
         report: worker.report,
         suspects: worker.suspects,
         dropped_stacks: worker.context.dropped_stacks(),
@@ -238,6 +244,9 @@ impl Worker<'_, '_> {
                 search.reached(harvest.reach);
             }
         });
+        if let (Some(mine), Some(theirs)) = (&mut self.coverage, harvest.coverage) {
+            mine.merge(&theirs);
+        }
         merge(&mut self.report.failures, harvest.report.failures);
         merge(&mut self.report.warnings, harvest.report.warnings);
         self.seen = self.report.failures.iter().map(Failure::gist).collect();

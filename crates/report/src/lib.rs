@@ -4,6 +4,7 @@
 //! things are called in the user's source ([`Names`]). Everything here can be serialised.
 
 mod called;
+mod coverage;
 mod estimate;
 mod failure;
 mod livelock;
@@ -18,6 +19,7 @@ mod text;
 mod trace;
 mod value;
 
+pub use coverage::{CodePlace, Coverage, CoverageCounts, CoverageGoal, CoverageGrowth, Covered};
 pub use estimate::{Estimate, Unseen};
 pub use failure::{Failure, FailureKind};
 pub use report::{Completeness, Guarantee, Report, Search};

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use crate::coverage::Coverage;
 use crate::estimate::{Estimate, Unseen};
 use crate::failure::Failure;
 use crate::paint::{self, Paint};
@@ -127,6 +128,7 @@ pub struct Report {
     guarantee: Guarantee,
     estimate: Option<Estimate>,
     unseen: Option<Unseen>,
+    coverage: Coverage,
     nothing_to_explore: bool,
 }
 
@@ -147,6 +149,7 @@ impl Report {
             guarantee: Guarantee::Sampled,
             estimate: None,
             unseen: None,
+            coverage: Coverage::default(),
             nothing_to_explore: false,
         }
     }
@@ -181,6 +184,16 @@ impl Report {
     /// executions were random. Behaviours that are rare at random are hardly seen in it.
     pub fn unseen(&self) -> Option<Unseen> {
         self.unseen
+    }
+
+    /// Fills in what was covered.
+    pub fn set_coverage(&mut self, coverage: Coverage) {
+        self.coverage = coverage;
+    }
+
+    /// What was covered; nothing if that was not measured.
+    pub fn coverage(&self) -> &Coverage {
+        &self.coverage
     }
 
     /// How many different executions, as partial orders, were run.

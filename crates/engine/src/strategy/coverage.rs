@@ -116,6 +116,12 @@ impl CoverageGuided {
         self.coverage.cover(requirement);
     }
 
+    /// Earlier runs have tried long enough for what they did not cover: one more execution that covers
+    /// nothing new, and combinations are what counts.
+    pub fn has_tried(&mut self) {
+        self.stale = STALE - 1;
+    }
+
     /// Notes what each place is part of.
     fn relate(&mut self) {
         self.related.iter_mut().for_each(Vec::clear);
@@ -373,6 +379,10 @@ impl CoverageGuided {
 }
 
 impl Strategy for CoverageGuided {
+    fn as_guided(&mut self) -> Option<&mut CoverageGuided> {
+        Some(self)
+    }
+
     fn begin(&mut self) -> bool {
         self.coverage.begin();
         self.stream.clear();

@@ -195,6 +195,11 @@ pub trait Strategy: Send {
         None
     }
 
+    /// The strategy itself, if it goes for coverage, and wants to know what earlier runs covered.
+    fn as_guided(&mut self) -> Option<&mut CoverageGuided> {
+        None
+    }
+
     /// Whether every execution is drawn at random, whatever the others were.
     fn draws(&self) -> bool {
         false

@@ -198,8 +198,8 @@ fn the_bound_follows_the_name() {
         assert_eq!(
             error,
             format!(
-                "unknown strategy `{bad}`; there are: auto, exhaustive, random, enumerate, delay, \
-                 and delay:3 for at most 3 delays"
+                "unknown strategy `{bad}`; there are: auto, exhaustive, random, enumerate, \
+                 coverage, coverage(METRIC), delay, and delay:3 for at most 3 delays"
             )
         );
     }

@@ -198,7 +198,7 @@ fn what_is_given_to_replay_is_checked() {
     );
     with("RADDLE_STRATEGY", "pct9").says(
         "raddle: RADDLE_STRATEGY: unknown strategy `pct9`; there are: auto, exhaustive, random, \
-         enumerate, delay, and delay:3 for at most 3 delays",
+         enumerate, coverage, coverage(METRIC), delay, and delay:3 for at most 3 delays",
     );
     // A folder that nobody can write to, not even root.
     let unsaved = with("RADDLE_DIR", "/dev/null");

@@ -26,7 +26,7 @@ Commands:
   exhaust dpN                              the same for N philosophers in a monitor, with one
                                            worker and with two
   coverage [--executions N]                what guided search and a random walk cover of three
-                                           collections in N executions (500)
+                                           collections in N executions (2000)
   estimate [--executions N] [--seed N]     estimates of known numbers of classes, from N runs each
                                            (4000)
   samplers [--each N]                      how evenly samplers draw, next to shuttle's, from N
@@ -355,6 +355,13 @@ mod tests {
         let each = |each| Ok(Command::Samplers { each });
         assert_eq!(parse_line("samplers"), each(samplers::EACH));
         assert_eq!(parse_line("samplers --each 20"), each(20));
+        let executions = coverage::EXECUTIONS;
+        assert_eq!(parse_line("coverage"), Ok(Command::Coverage { executions }));
+        assert_eq!(
+            parse_line("coverage --executions 300"),
+            Ok(Command::Coverage { executions: 300 })
+        );
+        assert_eq!(parse_line("speed coverage"), Ok(Command::SpeedOfCoverage));
         let six = Command::Dining { philosophers: 6 };
         assert_eq!(parse_line("exhaust dp6"), Ok(six));
     }

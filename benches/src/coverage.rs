@@ -8,9 +8,9 @@ use crate::measure::{Batch, geometric_mean, take_turns};
 use crate::programs::raddle::{body, sampling};
 
 /// So many executions of each if nobody says otherwise.
-pub(crate) const EXECUTIONS: u64 = 500;
+pub(crate) const EXECUTIONS: u64 = 2_000;
 /// The median of so many seeds.
-const SEEDS: u64 = 5;
+const SEEDS: u64 = 3;
 const ROUNDS: usize = 9;
 
 /// Requirements of sync-pair and def-use, and pairs of them in one execution.

@@ -478,6 +478,56 @@ fn guided_search_finds_what_only_pairs_tell() {
     }
 }
 
+/// One thread takes a lock at eight places, another at two.
+fn long_and_short() {
+    let lock = Arc::new(raddle::sync::Mutex::new(0));
+    let other = Arc::clone(&lock);
+    let long = thread::spawn(move || {
+        *other.lock().unwrap() += 1;
+        *other.lock().unwrap() += 1;
+        *other.lock().unwrap() += 1;
+        *other.lock().unwrap() += 1;
+        *other.lock().unwrap() += 1;
+        *other.lock().unwrap() += 1;
+        *other.lock().unwrap() += 1;
+        *other.lock().unwrap() += 1;
+    });
+    let short = thread::spawn(move || {
+        *lock.lock().unwrap() += 1;
+        *lock.lock().unwrap() += 1;
+    });
+    long.join().unwrap();
+    short.join().unwrap();
+}
+
+#[test]
+fn guided_search_comes_where_chance_does_not() {
+    // Each of the two before and after each of the eight, seven steps of the one and one of the other.
+    const ALL: u64 = 2 * 8 * 2 + 7 + 1;
+    let pairs = |strategy: Strategy, executions: u64, seed| {
+        let report = Checker::new()
+            .strategy(strategy)
+            .coverage(Metric::SyncPair)
+            .max_executions(executions)
+            .seed(seed)
+            .run(long_and_short);
+        report.assert_ok();
+        report.coverage().counts(Metric::SyncPair)
+    };
+    let all = pairs(Strategy::Exhaustive, 1_000, 0);
+    assert_eq!((all.covered, all.open()), (ALL, 0));
+    for seed in 0..10 {
+        let guided = Strategy::Coverage {
+            metric: Metric::SyncPair.into(),
+        };
+        assert_eq!(pairs(guided, 100, seed).covered, ALL, "seed {seed}");
+        assert!(
+            pairs(Strategy::Random, 100, seed).covered < ALL,
+            "seed {seed}"
+        );
+    }
+}
+
 #[test]
 fn guided_search_waits_for_nobody_who_goes_round_in_circles() {
     let report = guided(1, || {

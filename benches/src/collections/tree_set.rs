@@ -32,6 +32,7 @@ impl TreeSet {
         }
     }
 
+    #[track_caller]
     fn insert(&self, key: usize) -> bool {
         let mut link = &self.root;
         for _ in 0..CAPACITY {
@@ -82,11 +83,13 @@ impl TreeSet {
         node
     }
 
+    #[track_caller]
     fn contains(&self, key: usize) -> bool {
         let node = self.find(key);
         node != NONE && self.removed[node].load(SeqCst) == 0
     }
 
+    #[track_caller]
     fn remove(&self, key: usize) -> bool {
         let node = self.find(key);
         if node == NONE || self.removed[node].load(SeqCst) == 1 {
@@ -114,16 +117,19 @@ impl TreeSet {
         last
     }
 
+    #[track_caller]
     fn first(&self) -> usize {
         let node = self.along(&self.left);
         self.keys[node].load(SeqCst)
     }
 
+    #[track_caller]
     fn last(&self) -> usize {
         let node = self.along(&self.right);
         self.keys[node].load(SeqCst)
     }
 
+    #[track_caller]
     fn poll_first(&self) -> usize {
         let node = self.along(&self.left);
         if node != NONE {
@@ -134,6 +140,7 @@ impl TreeSet {
     }
 
     /// The largest key that is not larger.
+    #[track_caller]
     fn floor(&self, key: usize) -> usize {
         let mut node = self.root.load(SeqCst);
         let mut best = 0;
@@ -153,61 +160,74 @@ impl TreeSet {
         best
     }
 
+    #[track_caller]
     fn len(&self) -> usize {
         self.size.load(SeqCst)
     }
 
+    #[track_caller]
     fn clear(&self) {
         self.root.store(NONE, SeqCst);
         self.size.store(0, SeqCst);
     }
 }
 
-pub(super) const PARTS: [Part<TreeSet>; 4] = [
+/// Two that work for long, and three that come by.
+pub(super) const PARTS: [Part<TreeSet>; 5] = [
     |set| {
         set.locked().insert(5);
         set.locked().insert(3);
         set.carelessly().contains(3);
         set.carelessly().first();
+        set.locked().insert(8);
         set.locked().remove(5);
         set.carelessly().len();
-        set.locked().insert(8);
-        set.locked().clear();
-        set.locked().insert(2);
+        set.locked().insert(5);
         set.carelessly().last();
+        set.locked().insert(2);
+        set.carelessly().floor(4);
+        set.locked().remove(3);
+        set.locked().insert(7);
+        set.carelessly().poll_first();
+        set.carelessly().contains(8);
+        set.locked().insert(3);
+        set.locked().remove(8);
+        set.carelessly().first();
+        set.locked().insert(9);
     },
     |set| {
         set.locked().insert(8);
         set.carelessly().last();
+        set.locked().insert(4);
         set.carelessly().poll_first();
         set.carelessly().floor(6);
         set.locked().insert(5);
         set.locked().remove(8);
         set.carelessly().contains(2);
-        set.carelessly().poll_first();
-        set.locked().clear();
-    },
-    |set| {
-        set.carelessly().len();
+        set.locked().insert(6);
         set.carelessly().first();
-        set.carelessly().contains(8);
-        set.carelessly().floor(4);
+        set.locked().remove(4);
+        set.locked().insert(1);
+        set.carelessly().len();
+        set.carelessly().poll_first();
+        set.locked().insert(8);
         set.carelessly().last();
-        set.locked().insert(4);
-        set.locked().remove(3);
-        set.locked().insert(6);
-        set.carelessly().poll_first();
+        set.locked().remove(6);
+        set.carelessly().contains(5);
+        set.locked().insert(2);
     },
     |set| {
-        set.locked().remove(3);
-        set.carelessly().poll_first();
         set.locked().clear();
         set.locked().insert(6);
+    },
+    |set| {
+        set.carelessly().poll_first();
         set.locked().insert(4);
-        set.carelessly().floor(5);
-        set.carelessly().first();
-        set.carelessly().contains(4);
-        set.locked().remove(6);
+        set.locked().remove(5);
+    },
+    |set| {
         set.carelessly().len();
+        set.carelessly().contains(5);
+        set.locked().remove(3);
     },
 ];

@@ -252,6 +252,24 @@ mod tests {
             )
         );
         assert_eq!(
+            with("RADDLE_COVERAGE", "sync-pair+defuse"),
+            Err(
+                "RADDLE_COVERAGE: unknown metric `defuse`; there are: blocked, blocking, \
+                 blocked-pair, follows, sync-pair, local-def, remote-def, def-use, pset, \
+                 wait-notify, lock-order, adjacent, lr-def, and several with + between them; 1 \
+                 measures all"
+                    .to_owned()
+            )
+        );
+        for (value, metrics) in [
+            ("0", Metrics::NONE),
+            ("1", Metrics::USUAL),
+            ("sync-pair+def-use", Metrics::SYNC_PAIR_DEF_USE),
+        ] {
+            let coverage = with("RADDLE_COVERAGE", value).unwrap().coverage;
+            assert_eq!(coverage, Some(metrics));
+        }
+        assert_eq!(
             with("RADDLE_STRATEGY", "pct9"),
             Err(
                 "RADDLE_STRATEGY: unknown strategy `pct9`; there are: auto, exhaustive, random, pct, \

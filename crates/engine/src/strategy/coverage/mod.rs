@@ -6,32 +6,45 @@
 //!   else the one whose place is part of the fewest requirements that are possible and not covered, so
 //!   that the others still stand where they are needed.
 //! - *Combinatorial*, after ten executions that covered nothing new: one whose step covers something
-//!   never covered together with most of what this execution has covered; or else one after whose step
-//!   another's does; or else the one whose place is part of the fewest requirements that would.
+//!   never covered together with most of what this execution has covered, where what another's step
+//!   would cover afterwards counts half; or else the one whose place is part of the fewest requirements
+//!   that would.
 //!
 //! Ties are broken at random, and so is every outcome but the thread. That is CUVE (Hong, 2015, section
-//! 4.3). Three things are different. Now and then a thread is chosen at random, because else one that
-//! goes round in circles may be all that goes on. Many executions of the second phase are variations
-//! of those that covered something new: see [`corpus`](super::corpus). And whatever a step covers counts,
-//! if the metric asks for it: also who would wait for the lock it takes.
+//! 4.3), but for this:
+//!
+//! - What a step is worth counts for more if its thread is favoured, which is drawn for each execution.
+//!   Else all threads are always equally far, and the end of one never meets the beginning of another.
+//! - CUVE looks ahead only if no step wins anything by itself.
+//! - Now and then a thread is chosen at random, because else one that goes round in circles may be all
+//!   that goes on.
+//! - Some executions of the second phase are variations of those that covered something new: see
+//!   `corpus`.
+//! - Whatever a step covers counts, if the metric asks for it: also who would wait for the lock it takes.
+
+mod steps;
 
 use super::corpus::{Corpus, Stream};
 use super::{Choice, Divergence, Strategy};
 use crate::coverage::bits::Bits;
 use crate::coverage::catalogue::Id;
-use crate::coverage::effect::{self, Effect};
-use crate::coverage::{Coverage, Metric, Metrics, Requirement, Standing};
-use crate::event::{LocationId, ObjectId, Operation, SiteId, ThreadId};
+use crate::coverage::{Coverage, Metrics, Requirement, Standing};
+use crate::event::ThreadId;
 use crate::execution::Execution;
 use crate::rng::Rng;
 use crate::world::{Ending, State};
+use steps::step;
 
 /// After so many executions that covered nothing new, combinations are what counts.
 const STALE: u32 = 10;
 /// One choice in so many is random.
 const RANDOM: usize = 64;
 /// One execution in so many of the second phase is a variation of an earlier one.
-const CHILDREN: usize = 8;
+const CHILDREN: usize = 16;
+/// A step of a thread that is favoured counts for up to so many.
+const FAVOURS: [u32; 3] = [1, 2, 4];
+/// What to be favoured is worth even if nothing is won.
+const FAVOUR_ALONE: u32 = 6;
 
 /// What counts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -57,40 +70,16 @@ pub struct CoverageGuided {
     way: Way,
     stream: Stream,
     corpus: Corpus,
+    /// By thread: how much it is favoured in this execution.
+    favours: Vec<u32>,
     /// By place: what it is part of that is to be counted.
     related: Vec<Vec<Id>>,
     /// What this execution has covered so far.
     current: Bits,
     candidates: Vec<ThreadId>,
+    /// What each of them is worth.
+    values: Vec<u32>,
     wins: Vec<Option<Id>>,
-}
-
-/// An access or a call that takes a lock.
-#[derive(Clone, Copy)]
-enum Step {
-    Lock(ObjectId, Effect),
-    Access {
-        location: LocationId,
-        reads: bool,
-        writes: bool,
-    },
-}
-
-fn step(operation: &Operation) -> Option<Step> {
-    let access = |location, reads, writes| Step::Access {
-        location,
-        reads,
-        writes,
-    };
-    match *operation {
-        Operation::Load { location, .. } => Some(access(location, true, false)),
-        Operation::Store { location, .. } => Some(access(location, false, true)),
-        Operation::Update { location, .. } => Some(access(location, true, true)),
-        _ => match effect::intended(operation) {
-            Some((object, effect @ Effect::Take { .. })) => Some(Step::Lock(object, effect)),
-            _ => None,
-        },
-    }
 }
 
 impl CoverageGuided {
@@ -104,9 +93,11 @@ impl CoverageGuided {
             way: Way::Guided,
             stream: Stream::default(),
             corpus: Corpus::default(),
+            favours: Vec::new(),
             related: Vec::new(),
             current: Bits::default(),
             candidates: Vec::new(),
+            values: Vec::new(),
             wins: Vec::new(),
         }
     }
@@ -161,34 +152,81 @@ impl CoverageGuided {
             self.coverage.current_members(&mut self.current);
             self.best(state);
         }
-        self.candidates[self.rng.below(self.candidates.len())]
+        self.draw()
+    }
+
+    /// One of the candidates; one that is favoured is more likely.
+    fn draw(&mut self) -> ThreadId {
+        let favours = &self.favours;
+        let favour = |thread: &ThreadId| favours[thread.index()] as usize;
+        let total: usize = self.candidates.iter().map(favour).sum();
+        let mut drawn = self.rng.below(total);
+        for thread in &self.candidates {
+            let favour = favour(thread);
+            if drawn < favour {
+                return *thread;
+            }
+            drawn -= favour;
+        }
+        self.candidates[0]
+    }
+
+    /// Draws by how much threads are favoured that were not there before.
+    fn favour(&mut self, state: &State) {
+        while self.favours.len() < state.execution().threads.len() {
+            let drawn = self.rng.below(FAVOURS.len());
+            self.favours.push(FAVOURS[drawn]);
+        }
     }
 
     /// Keeps the best of the candidates.
     fn best(&mut self, state: &State) {
-        if self.keep(|this, thread| this.now(state, thread)) {
-            return;
+        let is_won = match self.phase {
+            Phase::Singular => {
+                self.keep(0, |this, thread| this.now(state, thread))
+                    || self.keep(0, |this, thread| this.afterwards(state, thread))
+            }
+            Phase::Combinatorial => self.keep(FAVOUR_ALONE, |this, thread| {
+                2 * this.now(state, thread) + this.afterwards(state, thread)
+            }),
+        };
+        if !is_won {
+            self.keep_least(state);
         }
-        if self.keep(|this, thread| this.afterwards(state, thread)) {
-            return;
-        }
-        self.keep(|this, thread| u32::MAX - this.potential(state, thread));
     }
 
-    /// Keeps the candidates with the highest value, if that is not zero.
-    fn keep(&mut self, value: impl Fn(&mut Self, ThreadId) -> u32) -> bool {
-        let mut candidates = std::mem::take(&mut self.candidates);
-        let values: Vec<u32> = candidates
-            .iter()
-            .map(|&thread| value(self, thread))
-            .collect();
-        let highest = values.iter().copied().max().unwrap_or(0);
-        if highest > 0 {
-            let mut values = values.iter();
-            candidates.retain(|_| values.next() == Some(&highest));
+    /// Keeps the candidates that are worth most, where what is favoured counts for more; all of them if
+    /// none is worth anything.
+    fn keep(&mut self, alone: u32, value: impl Fn(&mut Self, ThreadId) -> u32) -> bool {
+        self.values.clear();
+        for index in 0..self.candidates.len() {
+            let value = value(self, self.candidates[index]);
+            self.values.push(value);
         }
-        self.candidates = candidates;
-        highest > 0
+        if self.values.iter().all(|&value| value == 0) {
+            return false;
+        }
+        for (value, thread) in self.values.iter_mut().zip(&self.candidates) {
+            *value = (*value + alone).saturating_mul(self.favours[thread.index()]);
+        }
+        self.keep_highest();
+        true
+    }
+
+    /// Keeps the candidates whose place could still be good for least.
+    fn keep_least(&mut self, state: &State) {
+        self.values.clear();
+        for index in 0..self.candidates.len() {
+            let potential = self.potential(state, self.candidates[index]);
+            self.values.push(u32::MAX - potential);
+        }
+        self.keep_highest();
+    }
+
+    fn keep_highest(&mut self) {
+        let highest = self.values.iter().max();
+        let mut each = self.values.iter();
+        self.candidates.retain(|_| each.next() == highest);
     }
 
     /// What is won if the thread goes on.
@@ -243,139 +281,6 @@ impl CoverageGuided {
         };
         related.filter(counts).count() as u32
     }
-
-    fn win(&self, requirement: Requirement, take: &mut impl FnMut(Option<Id>)) {
-        if self.coverage.combined().contains(requirement.metric) {
-            take(self.coverage.find(requirement));
-        }
-    }
-
-    /// What the thread's step would cover.
-    fn covers(&self, state: &State, thread: ThreadId, mut take: impl FnMut(Option<Id>)) {
-        let site = state.pending_site(thread);
-        let pass = self.coverage.pass();
-        match step(state.pending(thread)) {
-            Some(Step::Lock(object, Effect::Take { mode, .. })) => {
-                if let Some(last) = pass.locks.last(object, mode) {
-                    self.follows(last.site, site, last.thread != thread, &mut take);
-                }
-                for &(other, held) in pass.locks.held(thread) {
-                    if other != object {
-                        self.win(Requirement::pair(Metric::LockOrder, held, site), &mut take);
-                    }
-                }
-                for &other in state.enabled().iter().filter(|&&other| other != thread) {
-                    if let Some(Step::Lock(wanted, Effect::Take { waits: true, .. })) =
-                        step(state.pending(other))
-                        && wanted == object
-                    {
-                        let waits = state.pending_site(other);
-                        let pair = Requirement::pair(Metric::BlockedPair, site, waits);
-                        self.win(pair, &mut take);
-                        self.win(Requirement::at(Metric::Blocking, site), &mut take);
-                        self.win(Requirement::at(Metric::Blocked, waits), &mut take);
-                    }
-                }
-            }
-            Some(Step::Access {
-                location,
-                reads,
-                writes,
-            }) => {
-                let variable = &state.execution().locations[location.index()];
-                if let Some(last) = variable.last_write {
-                    if let Some(written) = pass.site(last) {
-                        self.uses(written, site, last.thread != thread, reads, &mut take);
-                    }
-                } else if let Some(made) = variable.made {
-                    self.win(Requirement::pair(Metric::DefUse, made, site), &mut take);
-                }
-                if writes
-                    && let Some((read, reader)) = pass.data.last_read(location)
-                    && reader != thread
-                {
-                    self.win(Requirement::pair(Metric::PSet, read, site), &mut take);
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// What the second thread's step would cover right after that of the first.
-    fn covers_after(
-        &self,
-        state: &State,
-        first: ThreadId,
-        second: ThreadId,
-        mut take: impl FnMut(Option<Id>),
-    ) {
-        let (before, after) = (state.pending_site(first), state.pending_site(second));
-        match (step(state.pending(first)), step(state.pending(second))) {
-            (
-                Some(Step::Lock(one, Effect::Take { mode, .. })),
-                Some(Step::Lock(other, Effect::Take { mode: next, .. })),
-            ) if one == other && !mode.goes_with(next) => {
-                self.follows(before, after, true, &mut take);
-            }
-            (
-                Some(Step::Access {
-                    location,
-                    writes: first_writes,
-                    ..
-                }),
-                Some(Step::Access {
-                    location: other,
-                    reads,
-                    writes,
-                }),
-            ) if location == other => {
-                if first_writes {
-                    self.uses(before, after, true, reads, &mut take);
-                } else if writes {
-                    self.win(Requirement::pair(Metric::PSet, before, after), &mut take);
-                }
-                self.win(
-                    Requirement::pair(Metric::Adjacent, before, after),
-                    &mut take,
-                );
-            }
-            _ => {}
-        }
-    }
-
-    fn follows(
-        &self,
-        first: SiteId,
-        second: SiteId,
-        by_other: bool,
-        take: &mut impl FnMut(Option<Id>),
-    ) {
-        self.win(Requirement::pair(Metric::SyncPair, first, second), take);
-        if by_other {
-            self.win(Requirement::pair(Metric::Follows, first, second), take);
-        }
-    }
-
-    fn uses(
-        &self,
-        first: SiteId,
-        second: SiteId,
-        by_other: bool,
-        reads: bool,
-        take: &mut impl FnMut(Option<Id>),
-    ) {
-        self.win(Requirement::pair(Metric::DefUse, first, second), take);
-        if by_other {
-            self.win(Requirement::pair(Metric::PSet, first, second), take);
-        }
-        if reads {
-            let metric = match by_other {
-                true => Metric::RemoteDef,
-                false => Metric::LocalDef,
-            };
-            self.win(Requirement::at(metric, second), take);
-        }
-    }
 }
 
 impl Strategy for CoverageGuided {
@@ -386,6 +291,7 @@ impl Strategy for CoverageGuided {
     fn begin(&mut self) -> bool {
         self.coverage.begin();
         self.stream.clear();
+        self.favours.clear();
         self.way = Way::Guided;
         if self.phase == Phase::Combinatorial
             && self.rng.below(CHILDREN) == 0
@@ -404,6 +310,7 @@ impl Strategy for CoverageGuided {
         let thread = match self.way {
             Way::Child => enabled[self.stream.next(enabled.len(), &mut self.rng)],
             Way::Guided => {
+                self.favour(state);
                 let thread = self.guided(state);
                 let index = enabled.iter().position(|&it| it == thread).unwrap_or(0);
                 self.stream.push(index, enabled.len());

@@ -381,6 +381,8 @@ pub struct Checker {
     pub(crate) checkpoints: Checkpoints,
     pub(crate) name: Option<String>,
     pub(crate) only_estimate: bool,
+    pub(crate) remember: bool,
+    pub(crate) remember_in: Option<PathBuf>,
     pub(crate) log: Log,
 }
 
@@ -418,6 +420,8 @@ impl Checker {
             checkpoints: Checkpoints::default(),
             name: None,
             only_estimate: false,
+            remember: false,
+            remember_in: None,
             log: Log::default(),
         }
     }
@@ -614,6 +618,26 @@ impl Checker {
         self
     }
 
+    /// Whether the check remembers earlier runs (it does not by default): schedules that failed in any of
+    /// them run first, classes they have run are not counted as new, what they covered is covered, and
+    /// random choices are others than theirs. For checks that are too large for one run: each goes on
+    /// where the last has stopped. Every execution is checked all the same.
+    ///
+    /// The memory is one file, `target/raddle/runs.redb`, in which a check has the name of its test; one
+    /// without a name remembers nothing. Searches that come to an end by themselves
+    /// ([`Strategy::Exhaustive`], for instance) remember failing schedules only.
+    pub fn remember(mut self, remember: bool) -> Self {
+        self.remember = remember;
+        self
+    }
+
+    /// Remembers earlier runs in this file; see [`remember`](Self::remember).
+    pub fn remember_in(mut self, path: impl Into<PathBuf>) -> Self {
+        self.remember = true;
+        self.remember_in = Some(path.into());
+        self
+    }
+
     /// Leaves out classes of an exhaustive search that [`Reduction`] describes; can be given several
     /// times. What is left out may have failures of its own, so the report promises
     /// [`Guarantee::Reduced`](crate::Guarantee::Reduced) at most.
@@ -729,7 +753,7 @@ impl Checker {
 
     /// Runs `body` many times and says what was found. Environment variables (`RADDLE_STRATEGY`,
     /// `RADDLE_SEED`, `RADDLE_MAX_EXECUTIONS`, `RADDLE_MAX_TIME`, `RADDLE_WATCHDOG`, `RADDLE_WORKERS`,
-    /// `RADDLE_CHECKPOINT`, `RADDLE_RESUME`, `RADDLE_COVERAGE`, `RADDLE_LOG`, `RADDLE_REPLAY`) go before the settings made here.
+    /// `RADDLE_CHECKPOINT`, `RADDLE_RESUME`, `RADDLE_COVERAGE`, `RADDLE_REMEMBER`, `RADDLE_LOG`, `RADDLE_REPLAY`) go before the settings made here.
     ///
     /// # Panics
     ///

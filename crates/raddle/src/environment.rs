@@ -25,6 +25,7 @@ pub(crate) struct Environment {
     checkpoint: Option<Duration>,
     resume: Option<bool>,
     coverage: Option<Metrics>,
+    remember: Option<bool>,
     log: Option<Log>,
 }
 
@@ -69,17 +70,17 @@ impl Environment {
         environment.max_time = time("RADDLE_MAX_TIME")?;
         environment.watchdog = time("RADDLE_WATCHDOG")?;
         environment.checkpoint = time("RADDLE_CHECKPOINT")?;
-        environment.resume = match get("RADDLE_RESUME").as_deref().map(str::trim) {
-            None => None,
-            Some("" | "0" | "false") => Some(false),
-            Some("1" | "true") => Some(true),
-            Some(text) => {
-                return Err(BadVariable {
-                    variable: "RADDLE_RESUME",
-                    problem: format!("`{text}` is neither 1 nor 0"),
-                });
-            }
+        let switch = |variable: &'static str| match get(variable).as_deref().map(str::trim) {
+            None => Ok(None),
+            Some("" | "0" | "false") => Ok(Some(false)),
+            Some("1" | "true") => Ok(Some(true)),
+            Some(text) => Err(BadVariable {
+                variable,
+                problem: format!("`{text}` is neither 1 nor 0"),
+            }),
         };
+        environment.resume = switch("RADDLE_RESUME")?;
+        environment.remember = switch("RADDLE_REMEMBER")?;
         environment.coverage = match get("RADDLE_COVERAGE").as_deref().map(str::trim) {
             None => None,
             Some("" | "0" | "false") => Some(Metrics::NONE),
@@ -140,6 +141,7 @@ impl Environment {
         checker.watchdog = self.watchdog.unwrap_or(checker.watchdog);
         checker.coverage = self.coverage.unwrap_or(checker.coverage);
         checker.workers = self.workers.unwrap_or(checker.workers);
+        checker.remember = self.remember.unwrap_or(checker.remember);
         checker.checkpoints.resume = self.resume.unwrap_or(checker.checkpoints.resume);
         if let Some(time) = self.checkpoint {
             checker.checkpoints.every = Every::Time(time);
@@ -243,6 +245,10 @@ mod tests {
         assert_eq!(
             with("RADDLE_RESUME", "yes"),
             Err("RADDLE_RESUME: `yes` is neither 1 nor 0".to_owned())
+        );
+        assert_eq!(
+            with("RADDLE_REMEMBER", "always"),
+            Err("RADDLE_REMEMBER: `always` is neither 1 nor 0".to_owned())
         );
         assert_eq!(
             with("RADDLE_MAX_TIME", "20"),

@@ -20,6 +20,8 @@ mod completeness;
 #[cfg(feature = "check")]
 mod crew;
 #[cfg(feature = "check")]
+mod diary;
+#[cfg(feature = "check")]
 mod environment;
 pub mod hint;
 #[cfg(feature = "check")]
@@ -90,9 +92,9 @@ pub use raddle_engine::schedule::{CheckName, Schedule, ScheduleError, ScheduleSt
 pub use raddle_macros::test;
 #[cfg(feature = "check")]
 pub use raddle_report::{
-    CodePlace, Completeness, Coverage, CoverageCounts, CoverageGoal, CoverageGrowth, Covered,
-    Estimate, Failure, FailureKind, Guarantee, Place, Report, Search, Trace, TraceStep,
-    TraceThread, Unseen,
+    Advice, ClassGrowth, CodePlace, Completeness, Coverage, CoverageCounts, CoverageGoal,
+    CoverageGrowth, Covered, Earlier, Estimate, Failure, FailureKind, Guarantee, Place, Prospect,
+    Report, Search, Trace, TraceStep, TraceThread, Unseen,
 };
 #[cfg(not(feature = "check"))]
 pub use std::thread_local;

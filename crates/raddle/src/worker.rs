@@ -19,6 +19,7 @@ use crate::auto::{Done, Fit};
 use crate::checker::{Checker, Level, Strategy};
 use crate::checkpoint::Part;
 use crate::crew::{Crew, End};
+use crate::diary::Page;
 use crate::hints::{self, Weak};
 use crate::phases::{Budget, Clock, Patience};
 use crate::shorten::{Cost, Shortening, Signature, first_plan};
@@ -50,6 +51,8 @@ pub(crate) struct Worker<'a, 'o> {
     pub(crate) observer: Option<&'o (dyn Fn(&Execution) + Sync)>,
     /// What its executions have covered, if that is measured.
     pub(crate) coverage: Option<Box<Coverage>>,
+    /// What it writes down for later runs.
+    pub(crate) page: Option<Page>,
     /// Its place among several workers.
     pub(crate) seat: Option<Seat>,
     /// Failures as they were found.
@@ -103,6 +106,7 @@ impl<'a> Worker<'a, '_> {
             observer: None,
             coverage: (!checker.measured().is_empty())
                 .then(|| Box::new(Coverage::new(checker.measured()))),
+            page: None,
             seat: None,
             seen: Vec::new(),
             failed: HashSet::new(),
@@ -140,6 +144,9 @@ impl<'a> Worker<'a, '_> {
             if runs >= budget.executions || self.clock.is_past(budget.until) {
                 self.tell_all(End::Budget);
                 return false;
+            }
+            if self.page.as_mut().is_some_and(Page::is_due) {
+                self.write_page(false);
             }
             if self.has_enough(&mut fit, budget, runs, name) {
                 self.tell_all(End::Budget);
@@ -273,6 +280,17 @@ impl<'a> Worker<'a, '_> {
             });
         }
         budget.patience == Patience::WhileItFits && fit.gives_up(budget, done)
+    }
+
+    /// Writes down what is new for later runs, if there are to be any.
+    #[cold]
+    pub(crate) fn write_page(&mut self, is_last: bool) {
+        if let Some(mut page) = self.page.take() {
+            let words = self.context.last_words();
+            let check = words.as_ref().and_then(|words| words.check.as_ref());
+            page.write(self, check, is_last);
+            self.page = Some(page);
+        }
     }
 
     /// How far the check has come.

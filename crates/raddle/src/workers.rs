@@ -15,6 +15,7 @@ use raddle_report::{Failure, Report};
 use crate::checker::Checker;
 use crate::checkpoint::Saving;
 use crate::crew::{Crew, End};
+use crate::diary::Diary;
 use crate::last_words::LastWords;
 use crate::phases::{self, Budget, Helpers, Phase};
 use crate::substrate::Context;
@@ -28,6 +29,8 @@ pub(crate) struct Job<'a> {
     pub(crate) body: &'a (dyn Fn() + Sync),
     pub(crate) place: &'static Location<'static>,
     pub(crate) words: &'a Arc<LastWords>,
+    /// What is remembered, once that is known.
+    pub(crate) diary: Option<&'a Arc<Diary>>,
 }
 
 /// What a helper has done.
@@ -192,6 +195,9 @@ fn helper<'a, 'o>(
     context.set_last_words(job.words);
     let mut worker = Worker::new(checker, context);
     worker.seat = Some(Seat::new(crew, number));
+    if let Some(diary) = job.diary {
+        diary.recall(&mut worker);
+    }
     worker
 }
 
@@ -217,6 +223,7 @@ fn harvest(
     let watch = watchdog::watch(&worker.context, job.checker.watchdog, job.words);
     worker.explore(job.body, job.place, budget, name);
     drop(watch);
+    worker.write_page(true);
     let (left, reach) = worker.context.with_exploration(|exploration| {
         let search = exploration.world().exhaustive();
         let all = |search: &mut Exhaustive| (search.give_all(), search.reach());
@@ -236,6 +243,9 @@ fn harvest(
 impl Worker<'_, '_> {
     /// What a helper has done counts as done by this worker.
     fn absorb(&mut self, harvest: Harvest) {
+        if let Some(page) = &mut self.page {
+            page.absorb(harvest.tally.executions, harvest.coverage.as_deref());
+        }
         self.context
             .with_exploration(|exploration| exploration.absorb(harvest.tally));
         self.take_over(harvest.left);

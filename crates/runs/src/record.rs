@@ -73,4 +73,6 @@ pub struct News {
     pub covered: Vec<String>,
     /// Requirements that are possible and not covered, and during how many more executions.
     pub stale: Vec<(String, u64)>,
+    /// Schedules that failed, as text.
+    pub failures: Vec<String>,
 }

@@ -175,6 +175,9 @@ impl Change {
         self.become_shape(check, news.shape)?;
         self.add_run(check, *run, *so_far)?;
         self.add_classes(check, &news.classes)?;
+        for schedule in &news.failures {
+            self.add_failure(check, schedule)?;
+        }
         let mut covered = self.0.open_table(COVERED)?;
         let mut stale = self.0.open_table(STALE)?;
         for key in &news.covered {

@@ -123,6 +123,9 @@ pub trait Strategy: Send {
     /// Is told how the execution ended.
     fn end(&mut self, _execution: &Execution, _ending: &Ending) {}
 
+    /// Is shown an execution that another strategy has run, to learn from it what it can.
+    fn learn(&mut self, _execution: &Execution, _ending: &Ending) {}
+
     /// Whether an execution of a class that was run before is only an attempt.
     fn skips_known(&self) -> bool {
         false

@@ -17,6 +17,10 @@ use crate::world::{Ending, State};
 
 /// One turn in so many is the search's, if there is one.
 const SEARCH: usize = 8;
+/// The search has no turn before so many executions, unless a sampler comes to a known class.
+const FIRST: u64 = 8;
+/// From so many executions everybody learns, and then only from their own.
+const LESSONS: u64 = 64;
 /// After so many turns the search estimates how large it is, in so many runs if it can.
 const ESTIMATE_AFTER: u64 = 1_000;
 const ESTIMATE_RUNS: u64 = 2_000;
@@ -28,6 +32,8 @@ pub struct Portfolio {
     samplers: Vec<Box<dyn Strategy>>,
     search: Option<Exhaustive>,
     rng: Rng,
+    /// Executions so far, of which everybody has learned.
+    lessons: u64,
     /// Turns so far, if there is a search.
     runs: u64,
     /// Whose turn it is; the search's if there is no such sampler.
@@ -35,22 +41,23 @@ pub struct Portfolio {
     /// How many turns the search has before anybody else, and how many it was given the last time.
     owed: u64,
     given: u64,
-    /// Samplers that have not had their turn in this round.
-    round: Vec<usize>,
+    /// Who is next of the samplers.
+    next_sampler: usize,
 }
 
 impl Portfolio {
-    /// All of these, in an order that depends on the seed.
+    /// Samplers in the order of their turns, and a search that has one at times.
     pub fn new(samplers: Vec<Box<dyn Strategy>>, search: Option<Exhaustive>, seed: u64) -> Self {
         Portfolio {
             samplers,
             search,
             rng: Rng::new(seed),
+            lessons: 0,
             runs: 0,
             turn: 0,
             owed: 0,
             given: 1,
-            round: Vec::new(),
+            next_sampler: 0,
         }
     }
 
@@ -86,16 +93,14 @@ impl Portfolio {
             self.owed -= 1;
             return true;
         }
-        self.samplers.is_empty() || self.rng.below(SEARCH) == 0
+        self.samplers.is_empty() || self.runs > FIRST && self.rng.below(SEARCH) == 0
     }
 
-    /// Every sampler has one turn in a round, in any order.
-    fn draw(&mut self) -> usize {
-        if self.round.is_empty() {
-            self.round.extend(0..self.samplers.len());
-        }
-        let position = self.rng.below(self.round.len());
-        self.round.swap_remove(position)
+    /// Every sampler has one turn in a round.
+    fn next(&mut self) -> usize {
+        let next = self.next_sampler;
+        self.next_sampler = (next + 1) % self.samplers.len();
+        next
     }
 }
 
@@ -103,7 +108,7 @@ impl Strategy for Portfolio {
     fn begin(&mut self) -> bool {
         self.turn = match self.searches() {
             true => self.samplers.len(),
-            false => self.draw(),
+            false => self.next(),
         };
         self.now_mut().begin()
     }
@@ -118,6 +123,14 @@ impl Strategy for Portfolio {
 
     fn end(&mut self, execution: &Execution, ending: &Ending) {
         self.now_mut().end(execution, ending);
+        self.lessons += 1;
+        if self.lessons <= LESSONS {
+            for (index, sampler) in self.samplers.iter_mut().enumerate() {
+                if index != self.turn {
+                    sampler.learn(execution, ending);
+                }
+            }
+        }
     }
 
     fn is_told(&mut self, is_known: bool) {

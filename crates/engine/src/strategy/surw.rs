@@ -48,7 +48,7 @@ impl Surw {
     /// Gets to know new threads.
     fn meet(&mut self, state: &State) {
         self.priorities.meet(&mut self.rng, state);
-        while let Some(birth) = self.shares.meet(state) {
+        while let Some(birth) = self.shares.meet(state.execution()) {
             let Some((parent, part)) = birth.parent else {
                 continue;
             };
@@ -142,6 +142,11 @@ impl Strategy for Surw {
         self.shares.learn(execution, |event: &Event| {
             thing.is_some_and(|thing| thing.is_used_by(&event.operation))
         });
+    }
+
+    fn learn(&mut self, execution: &Execution, ending: &Ending) {
+        self.shares.watch(execution);
+        self.end(execution, ending);
     }
 
     fn draws(&self) -> bool {

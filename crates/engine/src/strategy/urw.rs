@@ -52,7 +52,7 @@ impl Strategy for Urw {
     }
 
     fn choose(&mut self, state: &State) -> Result<Choice, Box<Divergence>> {
-        while self.shares.meet(state).is_some() {}
+        while self.shares.meet(state.execution()).is_some() {}
         let foregone = self.foregone.next(state);
         let thread = foregone.unwrap_or_else(|| self.draw(state));
         let counts = foregone.is_none();
@@ -65,6 +65,11 @@ impl Strategy for Urw {
             let counts = |event: &Event| !self.foregone.includes(&event.operation);
             self.shares.learn(execution, counts);
         }
+    }
+
+    fn learn(&mut self, execution: &Execution, ending: &Ending) {
+        self.shares.watch(execution);
+        self.end(execution, ending);
     }
 
     fn draws(&self) -> bool {

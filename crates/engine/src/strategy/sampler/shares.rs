@@ -10,7 +10,6 @@
 use super::family::Family;
 use crate::event::{Event, Operation, ThreadId};
 use crate::execution::Execution;
-use crate::world::State;
 
 /// What is known of the program's threads, and where they are now.
 #[derive(Clone, Debug, Default)]
@@ -85,6 +84,12 @@ impl Shares {
         self.now.clear();
     }
 
+    /// An execution that somebody else has run, as if it had been watched.
+    pub(crate) fn watch(&mut self, execution: &Execution) {
+        self.begin();
+        while self.meet(execution).is_some() {}
+    }
+
     /// The thread's place in the tree of creations.
     #[inline]
     pub(crate) fn place(&self, thread: ThreadId) -> usize {
@@ -93,8 +98,8 @@ impl Shares {
 
     /// Gets to know a new thread, if there is one.
     #[inline]
-    pub(crate) fn meet(&mut self, state: &State) -> Option<Birth> {
-        let (child, parent) = self.family.meet(state.execution())?;
+    pub(crate) fn meet(&mut self, execution: &Execution) -> Option<Birth> {
+        let (child, parent) = self.family.meet(execution)?;
         self.now.push(Now::default());
         if self.known.len() < self.family.places() {
             self.known.resize_with(self.family.places(), Known::default);

@@ -134,7 +134,7 @@ impl Strategy for Portfolio {
     }
 
     fn is_told(&mut self, is_known: bool) {
-        if !self.now().draws() {
+        if self.turn == self.samplers.len() {
             return;
         }
         // Twice as many turns for the search each time, until there is something new again.

@@ -52,7 +52,7 @@ impl Strategy for Urw {
     }
 
     fn choose(&mut self, state: &State) -> Result<Choice, Box<Divergence>> {
-        while self.shares.meet(state.execution()).is_some() {}
+        while self.shares.meet(state).is_some() {}
         let foregone = self.foregone.next(state);
         let thread = foregone.unwrap_or_else(|| self.draw(state));
         let counts = foregone.is_none();
@@ -63,12 +63,13 @@ impl Strategy for Urw {
     fn end(&mut self, execution: &Execution, ending: &Ending) {
         if sampler::is_whole(ending) {
             let counts = |event: &Event| !self.foregone.includes(&event.operation);
+            self.shares.meet_all(execution);
             self.shares.learn(execution, counts);
         }
     }
 
     fn learn(&mut self, execution: &Execution, ending: &Ending) {
-        self.shares.watch(execution);
+        self.begin();
         self.end(execution, ending);
     }
 

@@ -10,6 +10,7 @@
 use super::family::Family;
 use crate::event::{Event, Operation, ThreadId};
 use crate::execution::Execution;
+use crate::world::State;
 
 /// What is known of the program's threads, and where they are now.
 #[derive(Clone, Debug, Default)]
@@ -84,12 +85,6 @@ impl Shares {
         self.now.clear();
     }
 
-    /// An execution that somebody else has run, as if it had been watched.
-    pub(crate) fn watch(&mut self, execution: &Execution) {
-        self.begin();
-        while self.meet(execution).is_some() {}
-    }
-
     /// The thread's place in the tree of creations.
     #[inline]
     pub(crate) fn place(&self, thread: ThreadId) -> usize {
@@ -98,12 +93,10 @@ impl Shares {
 
     /// Gets to know a new thread, if there is one.
     #[inline]
-    pub(crate) fn meet(&mut self, execution: &Execution) -> Option<Birth> {
-        let (child, parent) = self.family.meet(execution)?;
+    pub(crate) fn meet(&mut self, state: &State) -> Option<Birth> {
+        let (child, parent) = self.family.meet(state.execution())?;
         self.now.push(Now::default());
-        if self.known.len() < self.family.places() {
-            self.known.resize_with(self.family.places(), Known::default);
-        }
+        self.make_room();
         let whole = self.known[self.place(child)].whole.value();
         let parent = parent.map(|parent| {
             let before = self.left(parent);
@@ -112,6 +105,19 @@ impl Shares {
             (parent, part)
         });
         Some(Birth { child, parent })
+    }
+
+    fn make_room(&mut self) {
+        if self.known.len() < self.family.places() {
+            self.known.resize_with(self.family.places(), Known::default);
+        }
+    }
+
+    /// Gets to know the threads of an execution that has ended, whoever made its choices.
+    pub(crate) fn meet_all(&mut self, execution: &Execution) {
+        self.family.begin();
+        while self.family.meet(execution).is_some() {}
+        self.make_room();
     }
 
     /// How many counted events the thread has before its next join, with those of the threads it makes
@@ -144,7 +150,7 @@ impl Shares {
         }
     }
 
-    /// Learns from an execution, all of whose threads were met, how many events count.
+    /// Learns how many events count from an execution that has ended, all of whose threads were met.
     pub(crate) fn learn(&mut self, execution: &Execution, counts: impl Fn(&Event) -> bool) {
         let threads = execution.threads.len();
         if self.counted.len() < threads {

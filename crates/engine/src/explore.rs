@@ -155,15 +155,11 @@ impl Exploration {
                 false => execution.fingerprint(),
             };
             let is_known = self.seen.note(class, drawn);
-            if self.world.strategy().skips_known() {
-                self.known = is_known;
-                self.world.tell(is_known);
-                if is_known {
-                    return None;
-                }
+            self.known = is_known && self.world.strategy().skips_known();
+            if self.known {
+                return None;
             }
         }
-        let (execution, ending) = self.world.finished();
         let finding = check::check(execution, ending, self.limits.max_events);
         if self.sampled {
             return finding;

@@ -131,10 +131,6 @@ pub trait Strategy: Send {
         false
     }
 
-    /// Is told whether the execution that has just ended was of a class that was run before; only if it
-    /// skips those.
-    fn is_told(&mut self, _is_known: bool) {}
-
     /// Whether the execution that has just ended was only an attempt: it is not counted, and nobody
     /// looks at it.
     fn retries(&self) -> bool {

@@ -2,13 +2,14 @@
 //!
 //! No sampler is best for all programs: one spreads its executions evenly, another goes for bugs that
 //! need few things in a certain order, a third for what happens to one variable. So they take turns.
-//! Beside them goes the search, which comes to an end where samplers never do. A class that somebody has
-//! run is not news: such an execution is an attempt that counts nowhere, and whenever a sampler comes to
-//! one, the search has more turns, because there cannot be many classes. So a small program is searched
-//! at once, and a large one is sampled from the first execution on.
+//! Beside them goes the search, which comes to an end where samplers never do, and comes to nothing twice.
+//! The more often samplers come to what is known, the more turns it has. So a small program is soon the
+//! search's, and a large one is sampled from the first execution on. A class that somebody else has run
+//! before counts nowhere, whoever comes to it.
 
 use super::exhaustive::Exhaustive;
-use super::{Bound, Choice, Divergence, Repeat, Strategy};
+use super::{Bound, Choice, Divergence, Repeat, Strategy, sampler};
+use crate::classes::Fingerprints;
 use crate::estimate::Estimate;
 use crate::event::ThreadId;
 use crate::execution::Execution;
@@ -24,6 +25,8 @@ const LESSONS: u64 = 64;
 /// After so many turns the search estimates how large it is, in so many runs if it can.
 const ESTIMATE_AFTER: u64 = 1_000;
 const ESTIMATE_RUNS: u64 = 2_000;
+/// No more than so many sets of sources are remembered.
+const MOST_KNOWN: usize = 1 << 20;
 /// The search has at most so many turns in a row.
 const MOST_TURNS: u64 = 1 << 20;
 
@@ -38,6 +41,8 @@ pub struct Portfolio {
     runs: u64,
     /// Whose turn it is; the search's if there is no such sampler.
     turn: usize,
+    /// What has been run, by its sources.
+    known: Fingerprints,
     /// How many turns the search has before anybody else, and how many it was given the last time.
     owed: u64,
     given: u64,
@@ -55,6 +60,7 @@ impl Portfolio {
             lessons: 0,
             runs: 0,
             turn: 0,
+            known: Fingerprints::default(),
             owed: 0,
             given: 1,
             next_sampler: 0,
@@ -96,6 +102,22 @@ impl Portfolio {
         self.samplers.is_empty() || self.runs > FIRST && self.rng.below(SEARCH) == 0
     }
 
+    /// An execution with these sources was run. If it was a sampler that came to what is known, the
+    /// search has more turns, until samplers come to something new again.
+    fn share_out(&mut self, sources: u64) {
+        let is_new = self.known.len() == MOST_KNOWN || self.known.insert(sources);
+        if self.turn == self.samplers.len() {
+            return;
+        }
+        self.given = match is_new {
+            true => (self.given / 2).max(1),
+            false => (4 * self.given).min(MOST_TURNS),
+        };
+        if !is_new {
+            self.owed = self.given;
+        }
+    }
+
     /// Every sampler has one turn in a round.
     fn next(&mut self) -> usize {
         let next = self.next_sampler;
@@ -123,6 +145,9 @@ impl Strategy for Portfolio {
 
     fn end(&mut self, execution: &Execution, ending: &Ending) {
         self.now_mut().end(execution, ending);
+        if sampler::is_whole(ending) && self.search.is_some() && !self.now().samples() {
+            self.share_out(execution.reads_from_fingerprint());
+        }
         self.lessons += 1;
         if self.lessons <= LESSONS {
             for (index, sampler) in self.samplers.iter_mut().enumerate() {
@@ -130,20 +155,6 @@ impl Strategy for Portfolio {
                     sampler.learn(execution, ending);
                 }
             }
-        }
-    }
-
-    fn is_told(&mut self, is_known: bool) {
-        if self.turn == self.samplers.len() {
-            return;
-        }
-        // Twice as many turns for the search each time, until there is something new again.
-        self.given = match is_known {
-            true => (2 * self.given).min(MOST_TURNS),
-            false => (self.given / 2).max(1),
-        };
-        if is_known {
-            self.owed = self.given;
         }
     }
 

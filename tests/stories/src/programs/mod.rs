@@ -6,6 +6,7 @@ mod audit;
 mod bank;
 mod barrier;
 mod branch;
+mod busy;
 mod cached_hash;
 mod callback;
 mod check_then_act;
@@ -102,6 +103,7 @@ pub fn all() -> Vec<Story> {
         failover::STORIES,
         resize::STORIES,
         monitors::STORIES,
+        busy::STORIES,
         published::STORIES,
         store_buffer::STORIES,
         handmade_weak::STORIES,

@@ -14,7 +14,10 @@ const fn story(name: &'static str, clients: usize, buggy: fn(), correct: fn()) -
         pattern: "counts under a lock, looks at the count under the lock taken again",
         buggy,
         correct,
-        facts: Facts::new(FailureKind::Deadlock, clients, clients as u32),
+        facts: match clients {
+            ..5 => Facts::new(FailureKind::Deadlock, clients, clients as u32),
+            _ => Facts::large(FailureKind::Deadlock, clients),
+        },
     }
 }
 
@@ -37,6 +40,7 @@ pub(super) const STORIES: &[Story] = &[
         || run(4, up_in_two_stages),
         || run(4, up),
     ),
+    story("semaphore_8", 8, || run(8, up_in_two_stages), || run(8, up)),
 ];
 
 struct Semaphore {

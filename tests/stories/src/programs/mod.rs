@@ -1,5 +1,6 @@
 //! The programs, a file for each or for each family.
 
+mod ab_ba;
 mod aba;
 mod alarm_clock;
 mod audit;
@@ -34,7 +35,6 @@ mod piper;
 mod pool_factory;
 mod prelude;
 mod published;
-mod queue;
 mod rate_limiter;
 mod reorder;
 mod resize;
@@ -71,6 +71,7 @@ pub fn all() -> Vec<Story> {
         two_stage::STORIES,
         wrong_lock::STORIES,
         counters::STORIES,
+        ab_ba::STORIES,
         check_then_act::STORIES,
         cursor::STORIES,
         aba::STORIES,

@@ -1,5 +1,5 @@
-//! The stories of real bugs: each is found, needs as many preemptions as is said, and has a twin that
-//! never fails.
+//! The stories of real bugs: each is found, needs as many preemptions as is said, and has a twin
+//! that never fails.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -28,8 +28,8 @@ fn names_are_different() {
     assert_eq!(names.len(), all().len());
 }
 
-/// With as many preemptions as is said it fails in the way that is said, and with one less not at all. To
-/// have so few, main is not interrupted, so all threads are there.
+/// With as many preemptions as is said it fails in the way that is said, and with one less not at
+/// all. To have so few, main is not interrupted, so all threads are there.
 #[test]
 fn bugs_need_as_many_preemptions_as_is_said() {
     for Story {

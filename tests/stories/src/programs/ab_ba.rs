@@ -1,5 +1,6 @@
-//! Two locks in two orders, and one lock twice. *AB-BA* is the smallest deadlock. *Listener*: a list of
-//! listeners is locked while they are told, and one that has heard enough takes itself off the list.
+//! Two locks in two orders, and one lock twice. *AB-BA* is the smallest deadlock. *Listener*: a
+//! list of listeners is locked while they are told, and one that has heard enough takes itself off
+//! the list.
 //!
 //! One preemption for AB-BA, between the locks. The listener needs none: it waits for itself.
 

@@ -1,11 +1,11 @@
-//! Tellers move money between accounts and lock the account it comes from, then the one it goes
-//! to. Three transfers in a ring wait for each other. Retells *Bank* of the cooperative-testing
-//! suite; the twin locks accounts in the order of their numbers.
+//! Tellers move money between accounts and lock the account it comes from, then the one it goes to.
+//! Three transfers in a ring wait for each other. Retells *Bank* of the cooperative-testing suite;
+//! the twin locks accounts in the order of their numbers.
 //!
-//! One preemption, of a teller between its two accounts: the teller whose money goes to the first of
-//! them then takes its own and waits, and so does the third. Each has done another transfer before, so
-//! that they rarely come to the ring together. In the busy bank four tellers do three transfers each, all
-//! of them from a lower account to a higher one but for a single pair.
+//! One preemption, of a teller between its two accounts: the teller whose money goes to the first
+//! of them then takes its own and waits, and so does the third. Each has done another transfer
+//! before, so that they rarely come to the ring together. In the busy bank four tellers do three
+//! transfers each, all of them from a lower account to a higher one but for a single pair.
 
 use super::prelude::*;
 

@@ -1,8 +1,9 @@
 //! Larger programs, of the size of a real test: more threads, and each does more than the mistake.
 //!
-//! *Pool shutdown*: workers wait for jobs, and the flag that sends them home is set without the lock they
-//! wait with. *Pipeline*: stages with a bounded queue between any two, which share one condition variable
-//! and wake one thread. *Busy page*: several writers, and a flush that clears the flag too late.
+//! *Pool shutdown*: workers wait for jobs, and the flag that sends them home is set without the
+//! lock they wait with. *Pipeline*: stages with a bounded queue between any two, which share one
+//! condition variable and wake one thread. *Busy page*: several writers, and a flush that clears
+//! the flag too late.
 
 use super::prelude::*;
 

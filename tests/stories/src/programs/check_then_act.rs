@@ -1,9 +1,10 @@
-//! Looks, decides, and acts on what may no longer be so; every single access is atomic or under a lock.
+//! Looks, decides, and acts on what may no longer be so; every single access is atomic or under a
+//! lock.
 //!
-//! *Withdraw* and *write skew* are examples of coverage-guided testing: two withdrawals of all that is
-//! there, and a deposit and a debt that must not exist together. In *oversell* three agents sell the
-//! last seats of a plane; overbooking by one is accepted, by two is not. One preemption for the first
-//! two. Oversell: an agent has looked (one), a second has looked (two), the third sells.
+//! *Withdraw* and *write skew* are examples of coverage-guided testing: two withdrawals of all that
+//! is there, and a deposit and a debt that must not exist together. In *oversell* three agents sell
+//! the last seats of a plane; overbooking by one is accepted, by two is not. One preemption for the
+//! first two. Oversell: an agent has looked (one), a second has looked (two), the third sells.
 
 use super::prelude::*;
 

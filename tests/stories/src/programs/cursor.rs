@@ -1,8 +1,8 @@
 //! A list with a cursor. Every operation takes the lock and checks the cursor, each a little
-//! differently: to move on needs a place to move to, to append needs a place to append at. After one
-//! order of the operations the cursor is behind the end, where the reader does not expect it. The
-//! three threads are an example of coverage-guided testing (a general race, no two accesses of which
-//! are unordered); here there are five, six and eight as well.
+//! differently: to move on needs a place to move to, to append needs a place to append at. After
+//! one order of the operations the cursor is behind the end, where the reader does not expect it.
+//! The three threads are an example of coverage-guided testing (a general race, no two accesses of
+//! which are unordered); here there are five, six and eight as well.
 //!
 //! Nobody need be interrupted: it is the order of whole critical sections.
 

@@ -3,8 +3,8 @@
 //! find that nobody is there and go. Retells the driver of Qadeer and Wu (PLDI 2004), a well-known
 //! benchmark. The twin looks again once it is counted.
 //!
-//! One preemption, of the request between looking and counting; unloading must then be complete. The busy
-//! driver has five threads that make two requests each.
+//! One preemption, of the request between looking and counting; unloading must then be complete.
+//! The busy driver has five threads that make two requests each.
 
 use super::prelude::*;
 

@@ -1,12 +1,12 @@
 //! Nobody said in which order. *Connection*, an example of alternative futures: one thread resets a
-//! connection, another makes it after long work and meets the user of it at a barrier; the reset may
-//! come late. *Deferred init*: a worker starts before what it needs is there, and usually takes
+//! connection, another makes it after long work and meets the user of it at a barrier; the reset
+//! may come late. *Deferred init*: a worker starts before what it needs is there, and usually takes
 //! longer to get going. *File swapped*: a file is checked and then opened, and another program
 //! exchanges it in between and puts it back.
 //!
-//! Connection needs no preemption, only an unusual order. Deferred init: main is interrupted before it
-//! has set what is needed (one). File swapped: the check must be over (one), and the opening must come
-//! before the file is put back (two).
+//! Connection needs no preemption, only an unusual order. Deferred init: main is interrupted before
+//! it has set what is needed (one). File swapped: the check must be over (one), and the opening
+//! must come before the file is put back (two).
 
 use super::prelude::*;
 

@@ -1,7 +1,7 @@
-//! Ways to end badly. *Poison pills*: each of two producers sends the only consumer a
-//! pill when it has nothing more; the consumer goes home at the first one. *Early goodbye*: a receiver
-//! has all that it was told to wait for and goes away while somebody still sends. *Stop without notice*:
-//! a flag is set without the lock, and a worker that has just looked at it waits for ever.
+//! Ways to end badly. *Poison pills*: each of two producers sends the only consumer a pill when it
+//! has nothing more; the consumer goes home at the first one. *Early goodbye*: a receiver has all
+//! that it was told to wait for and goes away while somebody still sends. *Stop without notice*: a
+//! flag is set without the lock, and a worker that has just looked at it waits for ever.
 //!
 //! The first two need no preemption, only an unusual order. Stop without notice: one, of the worker
 //! between the look and the wait.

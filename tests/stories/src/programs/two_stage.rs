@@ -1,9 +1,10 @@
-//! A writer sets one variable under its lock, lets go, and sets another, which must follow the first,
-//! under another lock. A reader takes the locks in the same way and sees the first without the second.
-//! Retells *Two Stage* of the cooperative-testing suite. No access is without a lock.
+//! A writer sets one variable under its lock, lets go, and sets another, which must follow the
+//! first, under another lock. A reader takes the locks in the same way and sees the first without
+//! the second. Retells *Two Stage* of the cooperative-testing suite. No access is without a lock.
 //!
-//! One preemption, of a writer between its stages. Several writers make the gap small: the reader must
-//! come when the first of them has done one stage and none has done two. With seven it is smaller still.
+//! One preemption, of a writer between its stages. Several writers make the gap small: the reader
+//! must come when the first of them has done one stage and none has done two. With seven it is
+//! smaller still.
 
 use super::prelude::*;
 

@@ -63,7 +63,16 @@ fn allocations(strategy: &Strategy, executions: u64, rounds: usize) -> u64 {
 // One test only: others running beside it would be counted too.
 #[test]
 fn scheduling_points_allocate_nothing_in_steady_state() {
-    for strategy in [Strategy::Random, Strategy::Exhaustive] {
+    for strategy in [
+        Strategy::Random,
+        Strategy::Pct { depth: 3 },
+        Strategy::Pos,
+        Strategy::Urw,
+        Strategy::Surw,
+        Strategy::History,
+        Strategy::Noise { probability: 0.1 },
+        Strategy::Exhaustive,
+    ] {
         let per_execution = |rounds: usize| {
             // What a check costs at the start, growing buffers and the estimate after the first
             // thousand executions included, cancels out.

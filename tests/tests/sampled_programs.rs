@@ -34,8 +34,8 @@ fn checker(strategy: Strategy, executions: u64) -> Checker {
         .shorten(false)
 }
 
-/// All samplers come to every outcome that plain enumeration of all schedules comes to, and to no
-/// other; how many there are.
+/// All samplers come to every outcome that the enumeration of schedules comes to, and to no other; how
+/// many there are. The enumeration does at once what nobody can notice, or it would take too long.
 fn reached_by_all<T: Ord + Send + std::fmt::Debug>(
     executions: u64,
     program: impl Fn() -> T + Send + Sync,

@@ -1,6 +1,6 @@
 //! Which classes have been run, and how many of them a random walk has not come to yet.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 
 use crate::outlook::Growth;
@@ -21,6 +21,9 @@ pub(crate) struct Classes {
     /// Classes that are new since somebody last asked, if anybody asks.
     fresh: Option<Vec<u64>>,
 }
+
+/// A set of fingerprints.
+pub(crate) type Fingerprints = HashSet<u64, BuildHasherDefault<AlreadyHashed>>;
 
 /// How a class was come to.
 #[derive(Clone, Copy, Debug, Default)]
@@ -182,7 +185,7 @@ impl Classes {
 
 /// Fingerprints are spread over all bits already.
 #[derive(Clone, Debug, Default)]
-struct AlreadyHashed(u64);
+pub(crate) struct AlreadyHashed(u64);
 
 impl Hasher for AlreadyHashed {
     fn finish(&self) -> u64 {

@@ -156,16 +156,12 @@ impl Exploration {
                 false => execution.fingerprint(),
             };
             let novelty = self.seen.note(class, drawn);
-            if self.world.strategy().skips_known() {
-                // What an earlier run has run is no news, but the program may have changed since.
-                self.known = novelty == Novelty::Known;
-                self.world.tell(novelty != Novelty::New);
-                if self.known {
-                    return None;
-                }
+            // What an earlier run has run is no news, but the program may have changed since.
+            self.known = novelty == Novelty::Known && self.world.strategy().skips_known();
+            if self.known {
+                return None;
             }
         }
-        let (execution, ending) = self.world.finished();
         let finding = check::check(execution, ending, self.limits.max_events);
         if self.sampled {
             return finding;

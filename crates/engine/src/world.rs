@@ -806,11 +806,6 @@ impl World {
         }
     }
 
-    /// Tells the strategy whether the class of the last execution was known.
-    pub(crate) fn tell(&mut self, is_known: bool) {
-        self.strategy.as_dyn().is_told(is_known);
-    }
-
     /// The strategy in use, if it is the exhaustive search.
     pub fn exhaustive(&mut self) -> Option<&mut Exhaustive> {
         self.strategy.as_dyn().as_exhaustive()

@@ -442,10 +442,9 @@ impl Checker {
     /// of a variable follow each other tells classes apart. With [`Classes::ReadsFrom`] it does not, where
     /// nobody observes it.
     ///
-    /// This is about what is counted, and about what is looked at first: the search puts off what differs
-    /// in the order of writes only. To find out whether somebody observes an order it must run it, so it
-    /// takes as many executions to its end as without; classes that were seen are remembered, up to two
-    /// million of them; and such a search cannot be interrupted and resumed.
+    /// This is about what is counted. To find out whether somebody observes an order the search must run
+    /// it, so it takes as many executions to its end as without; classes that were seen are remembered, up
+    /// to two million of them; and such a search cannot be interrupted and resumed.
     pub fn classes(mut self, classes: Classes) -> Self {
         self.classes = classes;
         self

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use raddle_engine::strategy;
 
-use crate::checker::{Checker, Classes, Strategy};
+use crate::checker::{Checker, Strategy};
 use crate::samplers;
 use crate::status;
 
@@ -79,10 +79,6 @@ pub(crate) enum Patience {
 /// The exhaustive search that the settings ask for.
 pub(crate) fn exhaustive(checker: &Checker) -> strategy::Exhaustive {
     let search = strategy::Exhaustive::reduced(checker.reductions).under(checker.memory.model());
-    let search = match checker.classes {
-        Classes::ReadsFrom => search.sources_first(),
-        _ => search,
-    };
     match checker.preemptions {
         Some(preemptions) => search.bounded(preemptions),
         None => search,
@@ -94,7 +90,8 @@ pub(crate) fn sized_search(checker: &Checker) -> strategy::Exhaustive {
     let is_limited = checker.max_executions.is_some() || checker.max_time.is_some();
     let is_auto = checker.strategy == Strategy::Auto;
     let search = match is_auto {
-        true => exhaustive(checker).scattered(checker.seed),
+        // What differs in the order of writes only is the same to the program.
+        true => exhaustive(checker).scattered(checker.seed).sources_first(),
         false => exhaustive(checker),
     };
     match is_auto || is_limited || status::is_wanted(checker.log) {

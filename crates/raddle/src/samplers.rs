@@ -73,12 +73,14 @@ pub(crate) fn sampler(
 pub(crate) fn all(seed: u64) -> Vec<Box<dyn raddle_engine::Strategy>> {
     let seed = |number: usize| workers::seed(seed, number);
     vec![
-        Box::new(Urw::new(seed(0))),
-        Box::new(Random::new(seed(1))),
-        Box::new(Surw::new(seed(2))),
+        Box::new(Random::new(seed(0))),
+        Box::new(Urw::new(seed(1))),
+        Box::new(History::new(seed(2))),
         Box::new(Urw::new(seed(3))),
-        Box::new(Pos::new(seed(4))),
-        Box::new(History::new(seed(5))),
-        Box::new(Pct::portfolio(DEEPEST, seed(6))),
+        Box::new(Surw::new(seed(4))),
+        Box::new(Random::new(seed(5))),
+        Box::new(Urw::new(seed(6))),
+        Box::new(Pos::new(seed(7))),
+        Box::new(Pct::portfolio(DEEPEST, seed(8))),
     ]
 }

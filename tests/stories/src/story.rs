@@ -25,7 +25,7 @@ pub struct Facts {
     /// How many threads the program starts.
     pub threads: usize,
     /// With how few preemptions it can go wrong: switches from a thread that could have gone on.
-    /// `None` if nobody has worked it out.
+    /// `None` where the program is too large to show that fewer are not enough.
     pub preemptions: Option<u32>,
     /// What it takes of the memory.
     pub memory: Memory,
@@ -47,6 +47,16 @@ impl Facts {
             kind,
             threads,
             preemptions: Some(preemptions),
+            memory: Memory::Sc,
+        }
+    }
+
+    /// The same in a program that is too large to be searched to its end.
+    pub const fn large(kind: FailureKind, threads: usize) -> Self {
+        Facts {
+            kind,
+            threads,
+            preemptions: None,
             memory: Memory::Sc,
         }
     }

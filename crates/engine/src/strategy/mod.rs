@@ -126,14 +126,13 @@ pub trait Strategy: Send {
     /// Is told how the execution ended.
     fn end(&mut self, _execution: &Execution, _ending: &Ending) {}
 
+    /// Is shown an execution that another strategy has run, to learn from it what it can.
+    fn learn(&mut self, _execution: &Execution, _ending: &Ending) {}
+
     /// Whether an execution of a class that was run before is only an attempt.
     fn skips_known(&self) -> bool {
         false
     }
-
-    /// Is told whether the execution that has just ended was of a class that was run before; only if it
-    /// skips those.
-    fn is_told(&mut self, _is_known: bool) {}
 
     /// Whether the execution that has just ended was only an attempt: it is not counted, and nobody
     /// looks at it.

@@ -2,13 +2,14 @@
 //!
 //! No sampler is best for all programs: one spreads its executions evenly, another goes for bugs that
 //! need few things in a certain order, a third for what happens to one variable. So they take turns.
-//! Beside them goes the search, which comes to an end where samplers never do. A class that somebody has
-//! run is not news: such an execution is an attempt that counts nowhere, and whenever a sampler comes to
-//! one, the search has more turns, because there cannot be many classes. So a small program is searched
-//! at once, and a large one is sampled from the first execution on.
+//! Beside them goes the search, which comes to an end where samplers never do, and comes to nothing twice.
+//! The more often samplers come to what is known, the more turns it has. So a small program is soon the
+//! search's, and a large one is sampled from the first execution on. A class that somebody else has run
+//! before counts nowhere, whoever comes to it.
 
 use super::exhaustive::Exhaustive;
-use super::{Bound, Choice, Divergence, Repeat, Strategy};
+use super::{Bound, Choice, Divergence, Repeat, Strategy, sampler};
+use crate::classes::Fingerprints;
 use crate::estimate::Estimate;
 use crate::event::ThreadId;
 use crate::execution::Execution;
@@ -17,9 +18,15 @@ use crate::world::{Ending, State};
 
 /// One turn in so many is the search's, if there is one.
 const SEARCH: usize = 8;
+/// The search has no turn before so many executions, unless a sampler comes to a known class.
+const FIRST: u64 = 8;
+/// From so many executions everybody learns, and then only from their own.
+const LESSONS: u64 = 64;
 /// After so many turns the search estimates how large it is, in so many runs if it can.
 const ESTIMATE_AFTER: u64 = 1_000;
 const ESTIMATE_RUNS: u64 = 2_000;
+/// No more than so many sets of sources are remembered.
+const MOST_KNOWN: usize = 1 << 20;
 /// The search has at most so many turns in a row.
 const MOST_TURNS: u64 = 1 << 20;
 
@@ -28,29 +35,35 @@ pub struct Portfolio {
     samplers: Vec<Box<dyn Strategy>>,
     search: Option<Exhaustive>,
     rng: Rng,
+    /// Executions so far, of which everybody has learned.
+    lessons: u64,
     /// Turns so far, if there is a search.
     runs: u64,
     /// Whose turn it is; the search's if there is no such sampler.
     turn: usize,
+    /// What has been run, by its sources.
+    known: Fingerprints,
     /// How many turns the search has before anybody else, and how many it was given the last time.
     owed: u64,
     given: u64,
-    /// Samplers that have not had their turn in this round.
-    round: Vec<usize>,
+    /// Who is next of the samplers.
+    next_sampler: usize,
 }
 
 impl Portfolio {
-    /// All of these, in an order that depends on the seed.
+    /// Samplers in the order of their turns, and a search that has one at times.
     pub fn new(samplers: Vec<Box<dyn Strategy>>, search: Option<Exhaustive>, seed: u64) -> Self {
         Portfolio {
             samplers,
             search,
             rng: Rng::new(seed),
+            lessons: 0,
             runs: 0,
             turn: 0,
+            known: Fingerprints::default(),
             owed: 0,
             given: 1,
-            round: Vec::new(),
+            next_sampler: 0,
         }
     }
 
@@ -86,16 +99,30 @@ impl Portfolio {
             self.owed -= 1;
             return true;
         }
-        self.samplers.is_empty() || self.rng.below(SEARCH) == 0
+        self.samplers.is_empty() || self.runs > FIRST && self.rng.below(SEARCH) == 0
     }
 
-    /// Every sampler has one turn in a round, in any order.
-    fn draw(&mut self) -> usize {
-        if self.round.is_empty() {
-            self.round.extend(0..self.samplers.len());
+    /// An execution with these sources was run. If it was a sampler that came to what is known, the
+    /// search has more turns, until samplers come to something new again.
+    fn share_out(&mut self, sources: u64) {
+        let is_new = self.known.len() == MOST_KNOWN || self.known.insert(sources);
+        if self.turn == self.samplers.len() {
+            return;
         }
-        let position = self.rng.below(self.round.len());
-        self.round.swap_remove(position)
+        self.given = match is_new {
+            true => (self.given / 2).max(1),
+            false => (4 * self.given).min(MOST_TURNS),
+        };
+        if !is_new {
+            self.owed = self.given;
+        }
+    }
+
+    /// Every sampler has one turn in a round.
+    fn next(&mut self) -> usize {
+        let next = self.next_sampler;
+        self.next_sampler = (next + 1) % self.samplers.len();
+        next
     }
 }
 
@@ -103,7 +130,7 @@ impl Strategy for Portfolio {
     fn begin(&mut self) -> bool {
         self.turn = match self.searches() {
             true => self.samplers.len(),
-            false => self.draw(),
+            false => self.next(),
         };
         self.now_mut().begin()
     }
@@ -118,19 +145,16 @@ impl Strategy for Portfolio {
 
     fn end(&mut self, execution: &Execution, ending: &Ending) {
         self.now_mut().end(execution, ending);
-    }
-
-    fn is_told(&mut self, is_known: bool) {
-        if !self.now().draws() {
-            return;
+        if sampler::is_whole(ending) && self.search.is_some() && !self.now().samples() {
+            self.share_out(execution.reads_from_fingerprint());
         }
-        // Twice as many turns for the search each time, until there is something new again.
-        self.given = match is_known {
-            true => (2 * self.given).min(MOST_TURNS),
-            false => (self.given / 2).max(1),
-        };
-        if is_known {
-            self.owed = self.given;
+        self.lessons += 1;
+        if self.lessons <= LESSONS {
+            for (index, sampler) in self.samplers.iter_mut().enumerate() {
+                if index != self.turn {
+                    sampler.learn(execution, ending);
+                }
+            }
         }
     }
 

@@ -27,8 +27,8 @@ pub struct Surw {
     target: Target,
     /// Who is to use the target next.
     intended: Option<ThreadId>,
-    /// Who waits for that one.
-    held: Vec<ThreadId>,
+    /// By thread: whether it waits for that one.
+    held: Vec<bool>,
 }
 
 impl Surw {
@@ -48,6 +48,7 @@ impl Surw {
     /// Gets to know new threads.
     fn meet(&mut self, state: &State) {
         self.priorities.meet(&mut self.rng, state);
+        self.held.resize(state.execution().threads.len(), false);
         while let Some(birth) = self.shares.meet(state) {
             let Some((parent, part)) = birth.parent else {
                 continue;
@@ -66,7 +67,7 @@ impl Surw {
 
     fn pick(&mut self, state: &State) -> ThreadId {
         loop {
-            let is_free = |thread: ThreadId| !self.held.contains(&thread);
+            let is_free = |thread: ThreadId| !self.held[thread.index()];
             let Some(thread) = self.priorities.highest(state, is_free) else {
                 self.draw_anew();
                 continue;
@@ -83,13 +84,13 @@ impl Surw {
                 self.draw_anew();
                 return thread;
             }
-            self.held.push(thread);
+            self.held[thread.index()] = true;
         }
     }
 
     fn draw_anew(&mut self) {
         self.intended = None;
-        self.held.clear();
+        self.held.fill(false);
     }
 
     /// Who is to use the target next; `user` is about to.
@@ -109,7 +110,8 @@ impl Strategy for Surw {
         self.priorities.begin();
         self.shares.begin();
         self.target.begin();
-        self.draw_anew();
+        self.intended = None;
+        self.held.clear();
         true
     }
 
@@ -136,12 +138,18 @@ impl Strategy for Surw {
         if !sampler::is_whole(ending) {
             return;
         }
+        self.shares.meet_all(execution);
         let place = |thread| self.shares.place(thread);
         let thing = self.target.pick(&mut self.rng, execution, place);
         self.shares.forget();
         self.shares.learn(execution, |event: &Event| {
             thing.is_some_and(|thing| thing.is_used_by(&event.operation))
         });
+    }
+
+    fn learn(&mut self, execution: &Execution, ending: &Ending) {
+        self.begin();
+        self.end(execution, ending);
     }
 
     fn draws(&self) -> bool {

@@ -63,8 +63,14 @@ impl Strategy for Urw {
     fn end(&mut self, execution: &Execution, ending: &Ending) {
         if sampler::is_whole(ending) {
             let counts = |event: &Event| !self.foregone.includes(&event.operation);
+            self.shares.meet_all(execution);
             self.shares.learn(execution, counts);
         }
+    }
+
+    fn learn(&mut self, execution: &Execution, ending: &Ending) {
+        self.begin();
+        self.end(execution, ending);
     }
 
     fn draws(&self) -> bool {

@@ -1,23 +1,33 @@
 //! A lock-free stack. To pop, a thread reads the first node and the one after it, and makes the
-//! second the first if the first still is. If meanwhile others have popped both and pushed the first
-//! again, it still is, but what was after it is not: a node comes back that somebody else owns. The
-//! twin counts changes along with the first node.
+//! second the first if the first still is. If meanwhile others have popped both and pushed the
+//! first again, it still is, but what was after it is not: a node comes back that somebody else
+//! owns. The twin counts changes along with the first node.
 //!
 //! One preemption of the first thread between reading the second node and the exchange; the other
-//! thread must pop twice and push in that time.
+//! thread must pop twice and push in that time. In the busy stack two more threads pop a node and
+//! push it again.
 
 use super::prelude::*;
 
-pub(super) const STORIES: &[Story] = &[Story {
-    name: "aba_stack",
-    pattern: "a compare-and-swap takes an old value that has come back for one that never left",
-    buggy: || run(0),
-    correct: || run(VERSION),
-    facts: Facts::new(FailureKind::Panic, 2, 1),
-}];
+pub(super) const STORIES: &[Story] = &[
+    Story {
+        name: "aba_stack",
+        pattern: "a compare-and-swap takes an old value that has come back for one that never left",
+        buggy: || run(0, 0),
+        correct: || run(VERSION, 0),
+        facts: Facts::new(FailureKind::Panic, 2, 1),
+    },
+    Story {
+        name: "aba_busy",
+        pattern: "the same with more threads",
+        buggy: || run(0, 2),
+        correct: || run(VERSION, 2),
+        facts: Facts::large(FailureKind::Panic, 4),
+    },
+];
 
 /// What each change adds to the word with the first node, if anything.
-const VERSION: usize = 8;
+const VERSION: usize = 4;
 
 struct Stack {
     /// The first node, and above it how often it was changed; node 0 is no node.
@@ -58,30 +68,30 @@ impl Stack {
     }
 }
 
-fn run(change: usize) {
+fn run(change: usize, more: usize) {
     // Node 3 on node 2 on node 1.
-    let stack = Arc::new(Stack {
+    let stack = Stack {
         first: AtomicUsize::new(3),
         next: [0, 0, 1, 2].map(AtomicUsize::new),
         change,
+    };
+    let both = Arc::new((stack, [0, 0].map(AtomicUsize::new)));
+    crowd(2 + more, &both, |(stack, owned), number| {
+        let node = stack.pop();
+        if number == 0 {
+            return owned[0].store(node, SeqCst);
+        }
+        if number == 1 {
+            owned[1].store(stack.pop(), SeqCst);
+        }
+        if node != 0 {
+            stack.push(node);
+        }
     });
-    let owned = Arc::new([0, 0].map(AtomicUsize::new));
-    let both = Arc::new((stack, owned));
-    together(
-        &both,
-        [
-            |(stack, owned)| owned[0].store(stack.pop(), SeqCst),
-            |(stack, owned)| {
-                let node = stack.pop();
-                owned[1].store(stack.pop(), SeqCst);
-                if node != 0 {
-                    stack.push(node);
-                }
-            },
-        ],
-    );
     let (stack, owned) = &*both;
     let mut nodes: Vec<_> = owned.iter().map(|node| node.load(SeqCst)).collect();
+    // Who found nothing owns nothing.
+    nodes.retain(|&node| node != 0);
     while nodes.len() < 4 {
         nodes.push(stack.pop());
     }

@@ -1,9 +1,10 @@
 //! An alarm clock looks whether somebody wants to be woken, lets go of the list, and then takes the
-//! first alarm off it. Between the two a sleeper may have cancelled its alarm. Retells *Alarm Clock*
-//! of the cooperative-testing suite, where the clock follows a null pointer.
+//! first alarm off it. Between the two a sleeper may have cancelled its alarm. Retells *Alarm
+//! Clock* of the cooperative-testing suite, where the clock follows a null pointer.
 //!
 //! The sleeper must be interrupted between setting and cancelling its alarm, and the clock between
-//! looking and taking: two preemptions. The clock winds up first, so that it is rarely at that point.
+//! looking and taking: two preemptions. The clock winds up first, so that it is rarely at that
+//! point.
 
 use super::prelude::*;
 

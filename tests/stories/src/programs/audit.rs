@@ -1,6 +1,6 @@
-//! An audit adds up accounts one after the other while money moves between them. A transfer behind its
-//! back changes the sum; one in flight is expected, two at most, and three in the same direction are
-//! not. The twin audits under the lock of all transfers.
+//! An audit adds up accounts one after the other while money moves between them. A transfer behind
+//! its back changes the sum; one in flight is expected, two at most, and three in the same
+//! direction are not. The twin audits under the lock of all transfers.
 //!
 //! One preemption, of the audit in the middle; all three transfers must happen there.
 

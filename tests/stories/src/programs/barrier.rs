@@ -1,10 +1,10 @@
-//! Meeting points. In *barrier reuse* the last to arrive sets the count back and wakes the others, who
-//! go on when they see that it is; a fast one may have arrived for the next round by then. In *missing
-//! barrier* everybody writes in one phase and reads the neighbour's in the next, and one of the two
-//! meetings was left out.
+//! Meeting points. In *barrier reuse* the last to arrive sets the count back and wakes the others,
+//! who go on when they see that it is; a fast one may have arrived for the next round by then. In
+//! *missing barrier* everybody writes in one phase and reads the neighbour's in the next, and one
+//! of the two meetings was left out.
 //!
-//! Reuse needs no preemption: who wakes the others goes on to the next round. The missing barrier needs
-//! none either: after a meeting anybody may go on first.
+//! Reuse needs no preemption: who wakes the others goes on to the next round. The missing barrier
+//! needs none either: after a meeting anybody may go on first.
 
 use super::prelude::*;
 

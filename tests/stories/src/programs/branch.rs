@@ -1,9 +1,9 @@
-//! Whether a thread takes the lock depends on what it has read: a fresh record is filled in under the
-//! lock, and one that is there already is "only" changed, without. Example 4.4 of branch reduction, a
-//! race that only one side of a branch has.
+//! Whether a thread takes the lock depends on what it has read: a fresh record is filled in under
+//! the lock, and one that is there already is "only" changed, without. Example 4.4 of branch
+//! reduction, a race that only one side of a branch has.
 //!
-//! Two preemptions: the record must be there when the thread looks and another change must be on its
-//! way (one), and that change or the thread must be interrupted in the middle (two).
+//! Two preemptions: the record must be there when the thread looks and another change must be on
+//! its way (one), and that change or the thread must be interrupted in the middle (two).
 
 use super::prelude::*;
 

@@ -1,7 +1,7 @@
 //! A result that comes later. Who wants it looks whether it is there and leaves a callback if it is
 //! not; who completes it sets the result and calls the callbacks it finds. In *lost callback* the
-//! result comes between the look and the callback. In *cancel* a result and a cancellation both find
-//! the task undecided, and both report.
+//! result comes between the look and the callback. In *cancel* a result and a cancellation both
+//! find the task undecided, and both report.
 //!
 //! One preemption each, between the look and what follows from it.
 

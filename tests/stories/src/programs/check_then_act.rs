@@ -1,9 +1,10 @@
-//! Looks, decides, and acts on what may no longer be so; every single access is under its lock.
+//! Looks, decides, and acts on what may no longer be so; every single access is atomic or under a
+//! lock.
 //!
-//! *Withdraw* and *write skew* are examples of coverage-guided testing: two withdrawals of all that is
-//! there, and a deposit and a debt that must not exist together. In *oversell* three agents sell the
-//! last seats of a plane; overbooking by one is accepted, by two is not. One preemption for the first
-//! two. Oversell: an agent has looked (one), a second has looked (two), the third sells.
+//! *Withdraw* and *write skew* are examples of coverage-guided testing: two withdrawals of all that
+//! is there, and a deposit and a debt that must not exist together. In *oversell* three agents sell
+//! the last seats of a plane; overbooking by one is accepted, by two is not. One preemption for the
+//! first two. Oversell: an agent has looked (one), a second has looked (two), the third sells.
 
 use super::prelude::*;
 
@@ -42,8 +43,23 @@ pub(super) const STORIES: &[Story] = &[
     Story {
         name: "write_skew",
         pattern: "each of two checks the variable that the other changes",
-        buggy: || skew(|ledger| &ledger.balance, |ledger| &ledger.debt),
-        correct: || skew(|ledger| &ledger.both, |ledger| &ledger.both),
+        buggy: || {
+            skew(|ledger, mine, other| {
+                let nothing = *ledger.amounts[other].lock().unwrap() == 0;
+                if nothing {
+                    *ledger.amounts[mine].lock().unwrap() += 5;
+                }
+            })
+        },
+        correct: || {
+            skew(|ledger, mine, other| {
+                let _held = ledger.both.lock().unwrap();
+                let nothing = *ledger.amounts[other].lock().unwrap() == 0;
+                if nothing {
+                    *ledger.amounts[mine].lock().unwrap() += 5;
+                }
+            })
+        },
         facts: Facts::new(FailureKind::Panic, 2, 1),
     },
     Story {
@@ -68,32 +84,18 @@ pub(super) const STORIES: &[Story] = &[
 
 #[derive(Default)]
 struct Ledger {
-    /// The lock of everything, for those who use it.
     both: Mutex<()>,
-    balance: Mutex<()>,
-    debt: Mutex<()>,
     /// Balance and debt; not both may be positive.
-    amounts: [AtomicUsize; 2],
+    amounts: [Mutex<usize>; 2],
 }
 
-type LockOf = fn(&Ledger) -> &Mutex<()>;
-
 /// A deposit if there is no debt, and a debt if there is no balance.
-fn skew(lock_of_balance: LockOf, lock_of_debt: LockOf) {
+fn skew(change: fn(&Ledger, mine: usize, other: usize)) {
     let ledger = Arc::new(Ledger::default());
     crowd(2, &ledger, move |ledger, mine| {
-        let locks = [lock_of_balance(ledger), lock_of_debt(ledger)];
-        let other = 1 - mine;
-        let held = locks[other].lock().unwrap();
-        let none = ledger.amounts[other].load(SeqCst) == 0;
-        // One lock for both is kept until the change is made.
-        let held = (std::ptr::eq(locks[0], locks[1])).then_some(held);
-        if none {
-            let _held = held.is_none().then(|| locks[mine].lock().unwrap());
-            ledger.amounts[mine].fetch_add(5, SeqCst);
-        }
+        change(ledger, mine, 1 - mine)
     });
-    let amounts = (ledger.amounts.each_ref()).map(|amount| amount.load(SeqCst));
+    let amounts = (ledger.amounts.each_ref()).map(|amount| *amount.lock().unwrap());
     assert!(amounts.contains(&0), "a balance and a debt: {amounts:?}");
 }
 

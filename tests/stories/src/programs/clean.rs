@@ -1,6 +1,6 @@
-//! A thread compares the number of events with what it has handled, takes the lock and waits for the
-//! next event, without looking again. An event in between is not noticed. Retells *Clean* of the
-//! cooperative-testing suite, a wait and notify deadlock.
+//! A thread compares the number of events with what it has handled, takes the lock and waits for
+//! the next event, without looking again. An event in between is not noticed. Retells *Clean* of
+//! the cooperative-testing suite, a wait and notify deadlock.
 //!
 //! One preemption, between the look and the lock.
 

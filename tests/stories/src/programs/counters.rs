@@ -3,9 +3,9 @@
 //! takes the sum and the number of samples at different times.
 //!
 //! Lost update: one preemption, between read and write. Down to two: one thread reads 0; the other
-//! counts twice; the first writes 1; the other reads 1; the first counts to the end; the other writes
-//! 2. The last switch is from a thread that has ended, the four before are preemptions. Average: one,
-//! of a writer between its sections.
+//! counts twice; the first writes 1; the other reads 1; the first counts to the end; the other
+//! writes 2. The last switch is from a thread that has ended, the four before are preemptions.
+//! Average: one, of a writer between its sections.
 
 use super::prelude::*;
 

@@ -1,8 +1,8 @@
 //! A list with a cursor. Every operation takes the lock and checks the cursor, each a little
-//! differently: to move on needs a place to move to, to append needs a place to append at. After one
-//! order of the operations the cursor is behind the end, where the reader does not expect it. The
-//! three threads are an example of coverage-guided testing (a general race, no two accesses of which
-//! are unordered); here there are five and six as well.
+//! differently: to move on needs a place to move to, to append needs a place to append at. After
+//! one order of the operations the cursor is behind the end, where the reader does not expect it.
+//! The three threads are an example of coverage-guided testing (a general race, no two accesses of
+//! which are unordered); here there are five, six and eight as well.
 //!
 //! Nobody need be interrupted: it is the order of whole critical sections.
 
@@ -44,7 +44,21 @@ pub(super) const STORIES: &[Story] = &[
         },
         facts: Facts::new(FailureKind::Panic, 6, 0),
     },
+    Story {
+        name: "cursor_8",
+        pattern: "and of eight",
+        buggy: || move_among(append),
+        correct: || move_among(append_inside),
+        facts: Facts::large(FailureKind::Panic, 8),
+    },
 ];
+
+/// Five threads go on, one goes back, one appends and one reads.
+fn move_among(append: fn(&List)) {
+    let go_on: [fn(&List); 5] = [advance; 5];
+    let [a, b, c, d, e] = go_on;
+    together(&List::new(6), [read, append, retreat, a, b, c, d, e]);
+}
 
 struct List {
     length: usize,

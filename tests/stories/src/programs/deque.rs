@@ -1,9 +1,9 @@
-//! A work-stealing deque: its owner pushes and pops at one end, thieves steal at the other. The last
-//! job is at both ends. The owner claims a place by moving its end and must race with thieves for the
-//! last one; here it forgets to, and a thief that has looked before still steals it.
+//! A work-stealing deque: its owner pushes and pops at one end, thieves steal at the other. The
+//! last job is at both ends. The owner claims a place by moving its end and must race with thieves
+//! for the last one; here it forgets to, and a thief that has looked before still steals it.
 //!
-//! Two preemptions: a thief looks when there is a job, so the owner must be interrupted before it pops
-//! it, and the thief before it takes it.
+//! Two preemptions: a thief looks when there is a job, so the owner must be interrupted before it
+//! pops it, and the thief before it takes it.
 
 use super::prelude::*;
 

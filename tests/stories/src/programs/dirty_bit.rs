@@ -1,7 +1,7 @@
 //! A reader takes a copy without a lock and checks before and after that nobody has written. *Dirty
 //! bit*: a flag says that somebody is writing, and a whole write between two reads goes unnoticed.
-//! *Version wraps*: writes are counted in one bit, and two whole writes go unnoticed. The twins count
-//! writes as a seqlock does.
+//! *Version wraps*: writes are counted in one bit, and two whole writes go unnoticed. The twins
+//! count writes as a seqlock does.
 //!
 //! One preemption, of the reader between the two halves; the writer must do all of its steps there.
 

@@ -4,25 +4,43 @@
 //! benchmark. The twin looks again once it is counted.
 //!
 //! One preemption, of the request between looking and counting; unloading must then be complete.
+//! The busy driver has five threads that make two requests each.
 
 use super::prelude::*;
 
-pub(super) const STORIES: &[Story] = &[Story {
-    name: "driver",
-    pattern: "a request looks for a shutdown, then counts itself in",
-    buggy: || run(|driver| !driver.stopping.load(SeqCst) && driver.enter()),
-    correct: || {
-        run(|driver| {
-            driver.enter();
-            let stopping = driver.stopping.load(SeqCst);
-            if stopping {
-                driver.leave();
-            }
-            !stopping
-        })
+pub(super) const STORIES: &[Story] = &[
+    Story {
+        name: "driver",
+        pattern: "a request looks for a shutdown, then counts itself in",
+        buggy: || run(2, 1, look_then_enter),
+        correct: || run(2, 1, enter_then_look),
+        facts: Facts::new(FailureKind::Panic, 3, 1),
     },
-    facts: Facts::new(FailureKind::Panic, 3, 1),
-}];
+    Story {
+        name: "driver_busy",
+        pattern: "the same with many requests",
+        buggy: || run(5, 2, look_then_enter),
+        correct: || run(5, 2, enter_then_look),
+        facts: Facts::large(FailureKind::Panic, 6),
+    },
+];
+
+fn look_then_enter(driver: &Driver) -> bool {
+    let stopping = driver.stopping.load(SeqCst);
+    if !stopping {
+        driver.enter();
+    }
+    !stopping
+}
+
+fn enter_then_look(driver: &Driver) -> bool {
+    driver.enter();
+    let stopping = driver.stopping.load(SeqCst);
+    if stopping {
+        driver.leave();
+    }
+    !stopping
+}
 
 struct Driver {
     stopping: AtomicBool,
@@ -34,9 +52,8 @@ struct Driver {
 }
 
 impl Driver {
-    fn enter(&self) -> bool {
+    fn enter(&self) {
         self.users.fetch_add(1, SeqCst);
-        true
     }
 
     fn leave(&self) {
@@ -57,7 +74,7 @@ impl Driver {
     }
 }
 
-fn run(may_enter: fn(&Driver) -> bool) {
+fn run(users: usize, requests: usize, may_enter: fn(&Driver) -> bool) {
     let driver = Arc::new(Driver {
         stopping: AtomicBool::new(false),
         users: AtomicUsize::new(1),
@@ -65,13 +82,16 @@ fn run(may_enter: fn(&Driver) -> bool) {
         idle: Condvar::new(),
         unloaded: AtomicBool::new(false),
     });
-    crowd(3, &driver, move |driver, number| {
+    crowd(users + 1, &driver, move |driver, number| {
         if number == 0 {
-            driver.unload();
-        } else if may_enter(driver) {
-            let unloaded = driver.unloaded.load(SeqCst);
-            assert!(!unloaded, "a request in a driver that is gone");
-            driver.leave();
+            return driver.unload();
+        }
+        for _ in 0..requests {
+            if may_enter(driver) {
+                let unloaded = driver.unloaded.load(SeqCst);
+                assert!(!unloaded, "a request in a driver that is gone");
+                driver.leave();
+            }
         }
     });
 }

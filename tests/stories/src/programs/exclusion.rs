@@ -1,10 +1,10 @@
-//! Mutual exclusion without locks, as it was published or is often remembered. Nobody waits here: who
-//! would have to, gives up.
+//! Mutual exclusion without locks, as it was published or is often remembered. Nobody waits here:
+//! who would have to, gives up.
 //!
 //! *Peterson, swapped* gives way before it raises its flag. *Hyman* is the algorithm that Hyman
-//! published in 1966 and Knuth refuted in the same year. *Bakery* leaves out that others wait for who
-//! is drawing a number. Two preemptions each: one thread is interrupted at the wrong place, and the
-//! other in its critical section.
+//! published in 1966 and Knuth refuted in the same year. *Bakery* leaves out that others wait for
+//! who is drawing a number. Two preemptions each: one thread is interrupted at the wrong place, and
+//! the other in its critical section.
 
 use super::prelude::*;
 

@@ -1,8 +1,9 @@
-//! A primary looks whether it still is the primary and then writes. Meanwhile a monitor may have given
-//! it up, and the standby may have taken over and be writing too: two heads. The twin writes under a
-//! lock and looks again inside.
+//! A primary looks whether it still is the primary and then writes. Meanwhile a monitor may have
+//! given it up, and the standby may have taken over and be writing too: two heads. The twin writes
+//! under a lock and looks again inside.
 //!
-//! One preemption, of the primary while it writes; the monitor and then the standby must go on there.
+//! One preemption, of the primary while it writes; the monitor and then the standby must go on
+//! there.
 
 use super::prelude::*;
 

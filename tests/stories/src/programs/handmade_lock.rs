@@ -1,10 +1,10 @@
 //! A lock made by hand from a flag and a condition variable. Who finds the flag taken counts itself
-//! among the waiters and waits; who lets go wakes somebody if there are waiters. The flag may be given
-//! back between being found taken and the count. Retells the first of the mutexes in Drepper's
-//! "Futexes are tricky". The twin looks at the flag again before it waits.
+//! among the waiters and waits; who lets go wakes somebody if there are waiters. The flag may be
+//! given back between being found taken and the count. Retells the first of the mutexes in
+//! Drepper's "Futexes are tricky". The twin looks at the flag again before it waits.
 //!
-//! One thread is interrupted while it holds the lock, and another between its look and the count: two
-//! preemptions.
+//! One thread is interrupted while it holds the lock, and another between its look and the count:
+//! two preemptions.
 
 use super::prelude::*;
 

@@ -1,10 +1,10 @@
 //! Structures made by hand whose orderings are too weak. All of these need weak memory.
 //!
-//! *Ring*: a queue of one producer and one consumer, whose counters are relaxed. *Seqlock*: a reader
-//! checks that nothing was written meanwhile, but its reads may be later than the check. *Last handle*:
-//! a reference count that is given back with a relaxed decrement, so that who frees may not see what
-//! others wrote. *Spin lock*: a lock that is let go with a relaxed store. *Statistics*: a total that is
-//! counted after its parts, and seen before them.
+//! *Ring*: a queue of one producer and one consumer, whose counters are relaxed. *Seqlock*: a
+//! reader checks that nothing was written meanwhile, but its reads may be later than the check.
+//! *Last handle*: a reference count that is given back with a relaxed decrement, so that who frees
+//! may not see what others wrote. *Spin lock*: a lock that is let go with a relaxed store.
+//! *Statistics*: a total that is counted after its parts, and seen before them.
 //!
 //! No preemption: stale reads are enough.
 

@@ -1,9 +1,9 @@
-//! Memory without locks: a reader takes a pointer and puts up a sign that it uses it; who replaces the
-//! pointer looks for signs before it frees the old one. The sign may come too late. The twin looks
-//! again after putting up the sign, as hazard pointers do (Michael 2004).
+//! Memory without locks: a reader takes a pointer and puts up a sign that it uses it; who replaces
+//! the pointer looks for signs before it frees the old one. The sign may come too late. The twin
+//! looks again after putting up the sign, as hazard pointers do (Michael 2004).
 //!
-//! One preemption, of a reader between taking the pointer and the sign; replacing, looking at all signs
-//! and freeing must happen in that time.
+//! One preemption, of a reader between taking the pointer and the sign; replacing, looking at all
+//! signs and freeing must happen in that time.
 
 use super::prelude::*;
 

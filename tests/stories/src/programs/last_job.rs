@@ -1,8 +1,9 @@
-//! A pool of workers. A worker that finds no job looks whether the pool is closed, and goes home if it
-//! is. A job that is added and the closing of the pool may both come between the two looks; if all
-//! workers go home like that, the last job is never done. The twin looks for a job once more.
+//! A pool of workers. A worker that finds no job looks whether the pool is closed, and goes home if
+//! it is. A job that is added and the closing of the pool may both come between the two looks; if
+//! all workers go home like that, the last job is never done. The twin looks for a job once more.
 //!
-//! One preemption, of a worker between its looks, if the other has found nothing and gone home before.
+//! One preemption, of a worker between its looks, if the other has found nothing and gone home
+//! before.
 
 use super::prelude::*;
 

@@ -1,6 +1,6 @@
 //! Threads append to a linked list: they walk to its last node and hang their own behind it, with
-//! nothing that keeps others from doing the same. Of two that found the same last node, one is lost.
-//! Retells *Linked List* of the cooperative-testing suite.
+//! nothing that keeps others from doing the same. Of two that found the same last node, one is
+//! lost. Retells *Linked List* of the cooperative-testing suite.
 //!
 //! One preemption, between finding the last node and changing it.
 

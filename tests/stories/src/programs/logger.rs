@@ -1,6 +1,6 @@
 //! A logger holds its buffer's lock while it writes, and when the buffer is full it asks for the
-//! configuration. Who reloads the configuration holds its lock and logs that it does. The two meet only
-//! when the buffer is full. In the twin the reload logs after it has let go.
+//! configuration. Who reloads the configuration holds its lock and logs that it does. The two meet
+//! only when the buffer is full. In the twin the reload logs after it has let go.
 //!
 //! No preemption: if it is the reload that fills the buffer, it waits for itself.
 

@@ -1,11 +1,13 @@
 //! The programs, a file for each or for each family.
 
+mod ab_ba;
 mod aba;
 mod alarm_clock;
 mod audit;
 mod bank;
 mod barrier;
 mod branch;
+mod busy;
 mod cached_hash;
 mod callback;
 mod check_then_act;
@@ -33,7 +35,6 @@ mod piper;
 mod pool_factory;
 mod prelude;
 mod published;
-mod queue;
 mod rate_limiter;
 mod reorder;
 mod resize;
@@ -70,6 +71,7 @@ pub fn all() -> Vec<Story> {
         two_stage::STORIES,
         wrong_lock::STORIES,
         counters::STORIES,
+        ab_ba::STORIES,
         check_then_act::STORIES,
         cursor::STORIES,
         aba::STORIES,
@@ -102,6 +104,7 @@ pub fn all() -> Vec<Story> {
         failover::STORIES,
         resize::STORIES,
         monitors::STORIES,
+        busy::STORIES,
         published::STORIES,
         store_buffer::STORIES,
         handmade_weak::STORIES,

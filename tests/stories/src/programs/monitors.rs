@@ -1,6 +1,6 @@
-//! Two old acquaintances with condition variables. *Nested monitor*: a thread waits inside one monitor
-//! while it holds the lock of another, which who should wake it needs first. *Off by one*: a buffer is
-//! taken to be full when it holds more than it has places for.
+//! Two old acquaintances with condition variables. *Nested monitor*: a thread waits inside one
+//! monitor while it holds the lock of another, which who should wake it needs first. *Off by one*:
+//! a buffer is taken to be full when it holds more than it has places for.
 //!
 //! Neither needs a preemption: the waiter must come first, and the producer must be ahead.
 

@@ -1,11 +1,12 @@
 //! Nobody said in which order. *Connection*, an example of alternative futures: one thread resets a
-//! connection, another makes it after long work and meets the user of it at a barrier; the reset may
-//! come late. *Deferred init*: a worker starts before what it needs is there, and usually takes
+//! connection, another makes it after long work and meets the user of it at a barrier; the reset
+//! may come late. *Deferred init*: a worker starts before what it needs is there, and usually takes
 //! longer to get going. *File swapped*: a file is checked and then opened, and another program
 //! exchanges it in between and puts it back.
 //!
-//! Connection and deferred init need no preemption, only an unusual order. File swapped: the check
-//! must be over (one), and the opening must come before the file is put back (two).
+//! Connection needs no preemption, only an unusual order. Deferred init: main is interrupted before
+//! it has set what is needed (one). File swapped: the check must be over (one), and the opening
+//! must come before the file is put back (two).
 
 use super::prelude::*;
 
@@ -13,8 +14,8 @@ pub(super) const STORIES: &[Story] = &[
     Story {
         name: "connection",
         pattern: "a late reset, which a barrier between two others does not order",
-        buggy: || connection(2),
-        correct: || connection(3),
+        buggy: || connection(|_| ()),
+        correct: || connection(|reset| _ = reset.wait()),
         facts: Facts::new(FailureKind::Panic, 3, 0),
     },
     Story {
@@ -43,35 +44,38 @@ pub(super) const STORIES: &[Story] = &[
     },
 ];
 
-/// So many of the three meet at the barrier: the user, the maker, and who resets.
-fn connection(meeting: usize) {
-    let shared = Arc::new((
-        Barrier::new(meeting),
-        AtomicUsize::new(0),
-        AtomicUsize::new(0),
-    ));
-    crowd(3, &shared, move |(barrier, connection, work), number| {
-        match number {
-            0 => {
-                barrier.wait();
-                assert_ne!(connection.load(SeqCst), 0, "there is no connection");
+struct Service {
+    connection: AtomicUsize,
+    work: AtomicUsize,
+    /// Where who resets and who makes a connection meet, if they do.
+    reset: Barrier,
+    made: Barrier,
+}
+
+fn connection(meet: fn(&Barrier)) {
+    let service = Arc::new(Service {
+        connection: AtomicUsize::new(0),
+        work: AtomicUsize::new(0),
+        reset: Barrier::new(2),
+        made: Barrier::new(2),
+    });
+    crowd(3, &service, move |service, number| match number {
+        0 => {
+            service.made.wait();
+            let connection = service.connection.load(SeqCst);
+            assert_ne!(connection, 0, "there is no connection");
+        }
+        1 => {
+            for _ in 0..3 {
+                service.work.fetch_add(1, SeqCst);
             }
-            1 => {
-                for _ in 0..3 {
-                    work.fetch_add(1, SeqCst);
-                }
-                connection.store(7, SeqCst);
-                barrier.wait();
-            }
-            _ => {
-                // Before anybody has made one.
-                let _ = connection.compare_exchange(0, 0, SeqCst, SeqCst);
-                if meeting == 2 {
-                    connection.store(0, SeqCst);
-                } else {
-                    barrier.wait();
-                }
-            }
+            meet(&service.reset);
+            service.connection.store(7, SeqCst);
+            service.made.wait();
+        }
+        _ => {
+            service.connection.store(0, SeqCst);
+            meet(&service.reset);
         }
     });
 }

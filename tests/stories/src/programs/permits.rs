@@ -3,9 +3,9 @@
 //! threads two have the same. *Too many connections*: a pool opens another connection if there are
 //! fewer than it may have, and counts it when it is open.
 //!
-//! Leaked permit: who holds what is needed must be interrupted (one). Ticket overflow: the first holder
-//! is interrupted inside; the others wait, but the one with the same ticket (one). Connections: one,
-//! between the look and the count.
+//! Leaked permit: who holds what is needed is interrupted (one), and the others take all permits
+//! with them. Ticket overflow: the first holder is interrupted inside; the others wait, but the one
+//! with the same ticket (one). Connections: one, between the look and the count.
 
 use super::prelude::*;
 

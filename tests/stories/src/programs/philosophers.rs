@@ -2,9 +2,9 @@
 //! cooperative-testing suite, and DP of reachability testing. In the twin the last one takes the
 //! right fork first.
 //!
-//! One preemption is enough, however many there are: the first is interrupted between its forks, the
-//! last takes its left fork and waits for the first, the last but one waits for the last, and so on
-//! around the table.
+//! One preemption is enough, however many there are: the first is interrupted between its forks,
+//! the last takes its left fork and waits for the first, the last but one waits for the last, and
+//! so on around the table.
 
 use super::prelude::*;
 

@@ -6,7 +6,6 @@
 //! notification wakes.
 
 use super::prelude::*;
-use super::queue::Queue;
 
 pub(super) const STORIES: &[Story] = &[
     Story {
@@ -24,6 +23,41 @@ pub(super) const STORIES: &[Story] = &[
         facts: Facts::new(FailureKind::Deadlock, 3, 0),
     },
 ];
+
+/// A queue of so many places.
+struct Queue {
+    items: Mutex<usize>,
+    places: usize,
+    changed: Condvar,
+}
+
+impl Queue {
+    fn new(places: usize) -> Arc<Self> {
+        Arc::new(Queue {
+            items: Mutex::new(0),
+            places,
+            changed: Condvar::new(),
+        })
+    }
+
+    /// Waits with `changed` until there is a place.
+    fn place(&self) -> MutexGuard<'_, usize> {
+        let mut items = self.items.lock().unwrap();
+        while *items == self.places {
+            items = self.changed.wait(items).unwrap();
+        }
+        items
+    }
+
+    /// Waits with `changed` until there is an item.
+    fn item(&self) -> MutexGuard<'_, usize> {
+        let mut items = self.items.lock().unwrap();
+        while *items == 0 {
+            items = self.changed.wait(items).unwrap();
+        }
+        items
+    }
+}
 
 fn wake_one(queue: &Queue) {
     queue.changed.notify_one();

@@ -1,7 +1,7 @@
-//! A pool of objects looks for its factory without a lock and then uses it. Who closes the pool takes
-//! the factory away, if no object is in use; whether one is, a third thread decides. So the race shows
-//! only after one of two branches. Retells a race of Apache Commons Pool, a subject of branch
-//! reduction.
+//! A pool of objects looks for its factory without a lock and then uses it. Who closes the pool
+//! takes the factory away, if no object is in use; whether one is, a third thread decides. So the
+//! race shows only after one of two branches. Retells a race of Apache Commons Pool, a subject of
+//! branch reduction.
 //!
 //! One preemption, between looking and using; the other two must run in that time, in that order.
 

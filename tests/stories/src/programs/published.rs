@@ -1,5 +1,5 @@
-//! Something is made ready and announced, and the announcement does not carry it along. All of these
-//! need weak memory: a read that is older than what the thread knows to have happened.
+//! Something is made ready and announced, and the announcement does not carry it along. All of
+//! these need weak memory: a read that is older than what the thread knows to have happened.
 //!
 //! *Message*: data and a flag, both relaxed. *Publication*: a record is filled in and its number
 //! stored, relaxed. *Double check*: lazy initialisation that looks for the record without the lock

@@ -1,8 +1,9 @@
 //! So many requests are granted in each second. Whoever is the first in a new second sets the count
-//! back; two may both think that they are, and the slower one forgets what the faster one has granted.
+//! back; two may both think that they are, and the slower one forgets what the faster one has
+//! granted.
 //!
-//! One preemption, of the slower one between noticing the new second and setting the count back; the
-//! others take all there is in that time.
+//! One preemption, of the slower one between noticing the new second and setting the count back;
+//! the others take all there is in that time.
 
 use super::prelude::*;
 

@@ -6,22 +6,23 @@
 
 use super::prelude::*;
 
-pub(super) const STORIES: &[Story] = &[Story {
-    name: "reorder",
-    pattern: "two variables that belong together are written one after the other",
-    buggy: || {
-        let pair = Arc::new(Pair::default());
-        with_checker(&pair, set, get);
-    },
-    correct: || {
-        let pair = Arc::new(Mutex::new((0, 0)));
-        let set = |pair: &Mutex<_>| *pair.lock().unwrap() = (1, -1);
-        with_checker(&pair, set, |pair| *pair.lock().unwrap());
-    },
-    facts: Facts::new(FailureKind::Panic, 5, 1),
-}];
+const fn story(name: &'static str, setters: usize, buggy: fn(), correct: fn()) -> Story {
+    Story {
+        name,
+        pattern: "two variables that belong together are written one after the other",
+        buggy,
+        correct,
+        facts: match setters {
+            4 => Facts::new(FailureKind::Panic, setters + 1, 1),
+            _ => Facts::large(FailureKind::Panic, setters + 1),
+        },
+    }
+}
 
-const SETTERS: usize = 4;
+pub(super) const STORIES: &[Story] = &[
+    story("reorder", 4, || in_two_steps(4), || at_once(4)),
+    story("reorder_10", 10, || in_two_steps(10), || at_once(10)),
+];
 
 #[derive(Default)]
 struct Pair {
@@ -38,9 +39,24 @@ fn get(pair: &Pair) -> (i32, i32) {
     (pair.first.load(SeqCst), pair.second.load(SeqCst))
 }
 
-fn with_checker<P: Send + Sync + 'static>(pair: &Arc<P>, set: fn(&P), get: fn(&P) -> (i32, i32)) {
-    crowd(SETTERS + 1, pair, move |pair, number| {
-        if number < SETTERS {
+fn in_two_steps(setters: usize) {
+    with_checker(setters, &Arc::new(Pair::default()), set, get);
+}
+
+fn at_once(setters: usize) {
+    let pair = Arc::new(Mutex::new((0, 0)));
+    let set = |pair: &Mutex<_>| *pair.lock().unwrap() = (1, -1);
+    with_checker(setters, &pair, set, |pair| *pair.lock().unwrap());
+}
+
+fn with_checker<P: Send + Sync + 'static>(
+    setters: usize,
+    pair: &Arc<P>,
+    set: fn(&P),
+    get: fn(&P) -> (i32, i32),
+) {
+    crowd(setters + 1, pair, move |pair, number| {
+        if number < setters {
             set(pair);
         } else {
             let pair = get(pair);

@@ -1,6 +1,6 @@
-//! A table grows: its entries are copied to a larger one, and the larger one takes its place. An entry
-//! that is added to the old table after its bucket was copied is lost. The twin adds under the lock of
-//! the resize.
+//! A table grows: its entries are copied to a larger one, and the larger one takes its place. An
+//! entry that is added to the old table after its bucket was copied is lost. The twin adds under
+//! the lock of the resize.
 //!
 //! Who adds has found the old table and is interrupted, and the copy passes its bucket: one
 //! preemption.

@@ -1,6 +1,6 @@
-//! A cache keeps a weak reference. To use it, a thread looks whether the count of references is above
-//! zero and then adds its own. The last owners may give theirs back in between, and what was freed
-//! comes back to life. The twin adds only to a count that is above zero, in one step.
+//! A cache keeps a weak reference. To use it, a thread looks whether the count of references is
+//! above zero and then adds its own. The last owners may give theirs back in between, and what was
+//! freed comes back to life. The twin adds only to a count that is above zero, in one step.
 //!
 //! One preemption, between the look and the addition; both owners must give back in that time.
 

@@ -1,10 +1,10 @@
 //! A semaphore whose `up` first counts and then, under the lock taken again, wakes a waiter if the
-//! count has become 1. Two that come up together count to 2, neither finds 1, and the waiter is never
-//! woken. Retells *Semaphore* of the cooperative-testing suite, variants c and d of its `up`.
+//! count has become 1. Two that come up together count to 2, neither finds 1, and the waiter is
+//! never woken. Retells *Semaphore* of the cooperative-testing suite, variants c and d of its `up`.
 //!
 //! There is one permit less than there are clients. Each client but the last is interrupted when it
-//! has its permit, so that the last waits; then one is interrupted between counting and looking. So it
-//! takes as many preemptions as there are clients.
+//! has its permit, so that the last waits; then one is interrupted between counting and looking. So
+//! it takes as many preemptions as there are clients.
 
 use super::prelude::*;
 
@@ -14,7 +14,10 @@ const fn story(name: &'static str, clients: usize, buggy: fn(), correct: fn()) -
         pattern: "counts under a lock, looks at the count under the lock taken again",
         buggy,
         correct,
-        facts: Facts::new(FailureKind::Deadlock, clients, clients as u32),
+        facts: match clients {
+            ..5 => Facts::new(FailureKind::Deadlock, clients, clients as u32),
+            _ => Facts::large(FailureKind::Deadlock, clients),
+        },
     }
 }
 
@@ -37,6 +40,7 @@ pub(super) const STORIES: &[Story] = &[
         || run(4, up_in_two_stages),
         || run(4, up),
     ),
+    story("semaphore_8", 8, || run(8, up_in_two_stages), || run(8, up)),
 ];
 
 struct Semaphore {

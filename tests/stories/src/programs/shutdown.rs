@@ -1,10 +1,10 @@
-//! Ways to end badly, with channels. *Poison pills*: each of two producers sends the only consumer a
-//! pill when it has nothing more; the consumer goes home at the first one. *Early goodbye*: a receiver
-//! has all that it was told to wait for and goes away while somebody still sends. *Stop without notice*:
-//! a flag is set and nobody wakes the worker that waits.
+//! Ways to end badly. *Poison pills*: each of two producers sends the only consumer a pill when it
+//! has nothing more; the consumer goes home at the first one. *Early goodbye*: a receiver has all
+//! that it was told to wait for and goes away while somebody still sends. *Stop without notice*: a
+//! flag is set without the lock, and a worker that has just looked at it waits for ever.
 //!
-//! None of them needs a preemption, but for the last: the worker looks at the flag (one preemption)
-//! before it waits.
+//! The first two need no preemption, only an unusual order. Stop without notice: one, of the worker
+//! between the look and the wait.
 
 use super::prelude::*;
 

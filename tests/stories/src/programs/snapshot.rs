@@ -1,11 +1,11 @@
-//! A snapshot of two variables that are never both set: one is set and cleared, then the other. *Torn
-//! snapshot* reads one after the other. *Double collect* reads both twice and takes equal results for a
-//! proof that nothing has changed, which they are not, since values come back. The twins read under the
-//! writer's lock.
+//! A snapshot of two variables that are never both set: one is set and cleared, then the other.
+//! *Torn snapshot* reads one after the other. *Double collect* reads both twice and takes equal
+//! results for a proof that nothing has changed, which they are not, since values come back. The
+//! twins read under the writer's lock.
 //!
-//! Torn: the writer is interrupted when the first is set, the reader after reading it, the writer when
-//! the second is set: three preemptions. Double collect: the same, then the reader after its first
-//! collect, and the whole again: seven.
+//! Torn: the writer is interrupted when the first is set, the reader after reading it, the writer
+//! when the second is set: three preemptions. Double collect: the same, then the reader after its
+//! first collect, and the whole again: seven.
 
 use super::prelude::*;
 

@@ -1,14 +1,15 @@
 //! Two threads announce that they want to enter and look whether the other does; neither sees the
-//! other. Acquire and release are not enough for that, because nothing orders a write before a later
-//! read of something else. All of these need weak memory; nobody waits here, who would have to gives up.
+//! other. Acquire and release are not enough for that, because nothing orders a write before a
+//! later read of something else. All of these need weak memory; nobody waits here, who would have
+//! to gives up.
 //!
 //! *Dekker*: just the flags. *Peterson*: the whole algorithm. *Thief*: a work-stealing deque, whose
-//! owner moves its end and then reads the other (Chase and Lev 2005; the fence is the point of Lê and
-//! others, PPoPP 2013). *Disagreement*: two observers see two writes in different orders. The twins are
-//! sequentially consistent where it matters.
+//! owner moves its end and then reads the other (Chase and Lev 2005; the fence is the point of Lê
+//! and others, PPoPP 2013). *Disagreement*: two observers see two writes in different orders. The
+//! twins are sequentially consistent where it matters.
 //!
-//! One preemption for Peterson, so that both are inside at the same time. None for the others: a stale
-//! read is enough.
+//! One preemption for Peterson, so that both are inside at the same time. None for the others: a
+//! stale read is enough.
 
 use std::sync::atomic::Ordering;
 

@@ -1,9 +1,9 @@
 //! A text is appended to another: take its length, then copy that many letters. Both are under its
-//! lock, but not together, and the text may have been shortened in between. Retells the well-known bug
-//! of Java's `StringBuffer.append`, also a subject of coverage-guided testing.
+//! lock, but not together, and the text may have been shortened in between. Retells the well-known
+//! bug of Java's `StringBuffer.append`, also a subject of coverage-guided testing.
 //!
-//! One preemption, between the length and the copy. Whoever shortens the text lengthens it again, so
-//! the copy must fall between the two: a second preemption.
+//! One preemption, between the length and the copy. Whoever shortens the text lengthens it again,
+//! so the copy must fall between the two: a second preemption.
 
 use super::prelude::*;
 

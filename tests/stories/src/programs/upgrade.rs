@@ -1,6 +1,6 @@
-//! A registry that is read much and changed rarely. *Upgrade* looks under the read lock, lets go, and
-//! adds under the write lock without looking again. *Two readers* keep a read lock of one of two
-//! registries while they ask for the write lock of the other.
+//! A registry that is read much and changed rarely. *Upgrade* looks under the read lock, lets go,
+//! and adds under the write lock without looking again. *Two readers* keep a read lock of one of
+//! two registries while they ask for the write lock of the other.
 //!
 //! One preemption each.
 

@@ -1,8 +1,8 @@
-//! A consumer takes being woken for an item. It may have been woken for one that another consumer, who
-//! came later and did not wait, has taken.
+//! A consumer takes being woken for an item. It may have been woken for one that another consumer,
+//! who came later and did not wait, has taken.
 //!
-//! No preemption, because a wake-up may be spurious. std allows that and shuttle does not try it: there
-//! a consumer that has not waited must come between.
+//! No preemption, because a wake-up may be spurious. std allows that and shuttle does not try it:
+//! there a consumer that has not waited must come between.
 
 use super::prelude::*;
 

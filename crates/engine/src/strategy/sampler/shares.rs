@@ -96,9 +96,7 @@ impl Shares {
     pub(crate) fn meet(&mut self, state: &State) -> Option<Birth> {
         let (child, parent) = self.family.meet(state.execution())?;
         self.now.push(Now::default());
-        if self.known.len() < self.family.places() {
-            self.known.resize_with(self.family.places(), Known::default);
-        }
+        self.make_room();
         let whole = self.known[self.place(child)].whole.value();
         let parent = parent.map(|parent| {
             let before = self.left(parent);
@@ -107,6 +105,19 @@ impl Shares {
             (parent, part)
         });
         Some(Birth { child, parent })
+    }
+
+    fn make_room(&mut self) {
+        if self.known.len() < self.family.places() {
+            self.known.resize_with(self.family.places(), Known::default);
+        }
+    }
+
+    /// Gets to know the threads of an execution that has ended, whoever made its choices.
+    pub(crate) fn meet_all(&mut self, execution: &Execution) {
+        self.family.begin();
+        while self.family.meet(execution).is_some() {}
+        self.make_room();
     }
 
     /// How many counted events the thread has before its next join, with those of the threads it makes
@@ -139,7 +150,7 @@ impl Shares {
         }
     }
 
-    /// Learns from an execution, all of whose threads were met, how many events count.
+    /// Learns how many events count from an execution that has ended, all of whose threads were met.
     pub(crate) fn learn(&mut self, execution: &Execution, counts: impl Fn(&Event) -> bool) {
         let threads = execution.threads.len();
         if self.counted.len() < threads {

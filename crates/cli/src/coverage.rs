@@ -91,11 +91,19 @@ fn told(check: &str, remembered: &Remembered) -> String {
         let _ = writeln!(text, "  not covered:");
     }
     for (key, executions) in remembered.stale.iter().take(SHOWN) {
-        let name = RequirementKey::parse(key).map_or_else(|| key.clone(), |key| key.to_string());
         let executions = counted(*executions as usize, "execution", "executions");
-        let _ = writeln!(text, "    {name}: not in {executions}");
+        let _ = writeln!(text, "    {}: not in {executions}", name(key));
     }
     if let Some(more) = remembered.stale.len().checked_sub(SHOWN + 1) {
+        let _ = writeln!(text, "    and {} more", more + 1);
+    }
+    if !remembered.impossible.is_empty() {
+        let _ = writeln!(text, "  estimated to be impossible:");
+    }
+    for (key, reason) in remembered.impossible.iter().take(SHOWN) {
+        let _ = writeln!(text, "    {}: {reason}", name(key));
+    }
+    if let Some(more) = remembered.impossible.len().checked_sub(SHOWN + 1) {
         let _ = writeln!(text, "    and {} more", more + 1);
     }
     if !remembered.failures.is_empty() {
@@ -107,6 +115,10 @@ fn told(check: &str, remembered: &Remembered) -> String {
         let _ = writeln!(text, "  {failures}, run first by the next run");
     }
     text
+}
+
+fn name(key: &str) -> String {
+    RequirementKey::parse(key).map_or_else(|| key.to_owned(), |key| key.to_string())
 }
 
 fn counted(count: usize, one: &str, many: &str) -> String {

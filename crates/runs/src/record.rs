@@ -29,6 +29,8 @@ pub struct Remembered {
     pub covered: BTreeSet<String>,
     /// Keys of requirements that were possible and not covered, with how many executions there were.
     pub stale: BTreeMap<String, u64>,
+    /// Keys of requirements that seem to be impossible, with the reason.
+    pub impossible: BTreeMap<String, String>,
     /// Schedules that failed, as text.
     pub failures: BTreeSet<String>,
 }
@@ -44,12 +46,14 @@ impl Remembered {
         let mut runs: Vec<Run> = self.runs.values().copied().collect();
         runs.sort();
         let mut all = Run::default();
+        // Runs of different machines may have been the first to find the same.
+        let (classes, requirements) = (self.classes.len() as u64, self.covered.len() as u64);
         for run in &mut runs {
             all = Run {
                 started: run.started,
                 executions: all.executions + run.executions,
-                classes: all.classes + run.classes,
-                requirements: all.requirements + run.requirements,
+                classes: (all.classes + run.classes).min(classes),
+                requirements: (all.requirements + run.requirements).min(requirements),
             };
             *run = all;
         }
@@ -73,6 +77,8 @@ pub struct News {
     pub covered: Vec<String>,
     /// Requirements that are possible and not covered, and during how many more executions.
     pub stale: Vec<(String, u64)>,
+    /// Requirements that seem to be impossible, with the reason.
+    pub impossible: Vec<(String, String)>,
     /// Schedules that failed, as text.
     pub failures: Vec<String>,
 }

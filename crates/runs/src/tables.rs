@@ -21,6 +21,7 @@ const RUNS: TableDefinition<(&str, u64), (u64, u64, u64, u64)> = TableDefinition
 const CLASSES: TableDefinition<(&str, u64), &[u8]> = TableDefinition::new("classes");
 const COVERED: TableDefinition<(&str, &str), ()> = TableDefinition::new("covered");
 const STALE: TableDefinition<(&str, &str), u64> = TableDefinition::new("stale");
+const IMPOSSIBLE: TableDefinition<(&str, &str), &str> = TableDefinition::new("impossible");
 const FAILURES: TableDefinition<(&str, &str), ()> = TableDefinition::new("failures");
 
 /// What is in the file.
@@ -97,6 +98,17 @@ fn read_in(transaction: &ReadTransaction, check: &str) -> Result<Remembered, Err
                 break;
             }
             all.stale.insert(text.to_owned(), value.value());
+        }
+    }
+    if let Some(impossible) = opened(transaction.open_table(IMPOSSIBLE))? {
+        for entry in impossible.range((check, "")..)? {
+            let (key, value) = entry?;
+            let (name, text) = key.value();
+            if name != check {
+                break;
+            }
+            let reason = value.value().to_owned();
+            all.impossible.insert(text.to_owned(), reason);
         }
     }
     if let Some(failures) = opened(transaction.open_table(FAILURES))? {
@@ -178,17 +190,63 @@ impl Change {
         for schedule in &news.failures {
             self.add_failure(check, schedule)?;
         }
+        self.cover(check, &news.covered)?;
+        self.add_open(check, &news.stale, |before, more| before + more)?;
+        self.rule_out(check, &news.impossible)
+    }
+
+    /// What is covered is neither tried for in vain nor impossible.
+    fn cover<'a>(
+        &self,
+        check: &str,
+        keys: impl IntoIterator<Item = &'a String>,
+    ) -> Result<(), Error> {
         let mut covered = self.0.open_table(COVERED)?;
         let mut stale = self.0.open_table(STALE)?;
-        for key in &news.covered {
-            covered.insert((check, key.as_str()), ())?;
-            stale.remove((check, key.as_str()))?;
+        let mut impossible = self.0.open_table(IMPOSSIBLE)?;
+        for key in keys {
+            let key = (check, key.as_str());
+            covered.insert(key, ())?;
+            stale.remove(key)?;
+            impossible.remove(key)?;
         }
-        for (key, executions) in &news.stale {
+        Ok(())
+    }
+
+    /// What was tried for in vain is not impossible.
+    fn add_open<'a>(
+        &self,
+        check: &str,
+        keys: impl IntoIterator<Item = &'a (String, u64)>,
+        both: impl Fn(u64, u64) -> u64,
+    ) -> Result<(), Error> {
+        let covered = self.0.open_table(COVERED)?;
+        let mut stale = self.0.open_table(STALE)?;
+        let mut impossible = self.0.open_table(IMPOSSIBLE)?;
+        for (key, executions) in keys {
             let key = (check, key.as_str());
             if covered.get(key)?.is_none() {
                 let before = stale.get(key)?.map_or(0, |count| count.value());
-                stale.insert(key, before + executions)?;
+                stale.insert(key, both(before, *executions))?;
+                impossible.remove(key)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What nobody has covered or tried for seems to be impossible.
+    fn rule_out<'a>(
+        &self,
+        check: &str,
+        keys: impl IntoIterator<Item = &'a (String, String)>,
+    ) -> Result<(), Error> {
+        let covered = self.0.open_table(COVERED)?;
+        let stale = self.0.open_table(STALE)?;
+        let mut impossible = self.0.open_table(IMPOSSIBLE)?;
+        for (key, reason) in keys {
+            let key = (check, key.as_str());
+            if covered.get(key)?.is_none() && stale.get(key)?.is_none() {
+                impossible.insert(key, reason.as_str())?;
             }
         }
         Ok(())
@@ -210,6 +268,8 @@ impl Change {
         covered.retain_in((check, "").., |(name, _), ()| name != check)?;
         let mut stale = self.0.open_table(STALE)?;
         stale.retain_in((check, "").., |(name, _), _| name != check)?;
+        let mut impossible = self.0.open_table(IMPOSSIBLE)?;
+        impossible.retain_in((check, "").., |(name, _), _| name != check)?;
         Ok(())
     }
 
@@ -285,19 +345,11 @@ impl Change {
         let is_new = |class: &u64| known.binary_search(class).is_err();
         let classes: Vec<u64> = other.classes.iter().copied().filter(is_new).collect();
         self.add_classes(check, &classes)?;
-        let mut covered = self.0.open_table(COVERED)?;
-        let mut stale = self.0.open_table(STALE)?;
-        for key in &other.covered {
-            covered.insert((check, key.as_str()), ())?;
-            stale.remove((check, key.as_str()))?;
-        }
-        for (key, &executions) in &other.stale {
-            let key = (check, key.as_str());
-            if covered.get(key)?.is_none() {
-                let here = stale.get(key)?.map_or(0, |count| count.value());
-                stale.insert(key, here.max(executions))?;
-            }
-        }
+        self.cover(check, &other.covered)?;
+        let stale: Vec<_> = other.stale.clone().into_iter().collect();
+        self.add_open(check, &stale, u64::max)?;
+        let impossible: Vec<_> = other.impossible.clone().into_iter().collect();
+        self.rule_out(check, &impossible)?;
         Ok(true)
     }
 }

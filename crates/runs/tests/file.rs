@@ -55,6 +55,11 @@ fn texts(texts: &[&str]) -> Vec<String> {
     texts.iter().map(|text| (*text).to_owned()).collect()
 }
 
+fn ruled_out(keys: &[&str]) -> Vec<(String, String)> {
+    let reason = |key: String| (key, "a lock".to_owned());
+    texts(keys).into_iter().map(reason).collect()
+}
+
 #[test]
 fn what_goes_in_comes_out() {
     let scratch = Scratch::new();
@@ -149,11 +154,17 @@ fn a_merged_file_has_what_either_has() {
     let first = News {
         covered: texts(&["x"]),
         stale: vec![("y".to_owned(), 4), ("z".to_owned(), 3)],
+        impossible: ruled_out(&["u", "v"]),
         ..news(1, 10, &[1, 2])
     };
     let second = News {
         covered: texts(&["y"]),
-        stale: vec![("x".to_owned(), 9), ("z".to_owned(), 5)],
+        stale: vec![
+            ("x".to_owned(), 9),
+            ("z".to_owned(), 5),
+            ("u".to_owned(), 1),
+        ],
+        impossible: ruled_out(&["w", "y"]),
         ..news(2, 20, &[2, 3])
     };
     here.add("a", &first, LONG).unwrap();
@@ -177,7 +188,15 @@ fn a_merged_file_has_what_either_has() {
     assert_eq!(a.classes, [1, 2, 3]);
     assert_eq!((a.executions(), a.runs.len()), (30, 2));
     assert_eq!(a.covered, texts(&["x", "y"]).into_iter().collect());
-    assert_eq!(a.stale, [("z".to_owned(), 5)].into_iter().collect());
+    let stale = [("u".to_owned(), 1), ("z".to_owned(), 5)];
+    assert_eq!(a.stale, stale.into_iter().collect());
+    let impossible = ruled_out(&["v", "w"]);
+    assert_eq!(a.impossible, impossible.into_iter().collect());
+    assert_eq!(
+        a.growth().last().map(|run| run.classes),
+        Some(3),
+        "2 is in both"
+    );
     assert_eq!(a.failures.len(), 1);
     assert_eq!(
         here.read("b", LONG).unwrap(),

@@ -46,6 +46,7 @@ fn files_are_merged_and_what_they_remember_is_told() {
     let first = News {
         covered: vec![key("b.lock()")],
         stale: vec![(key("c.lock()"), 100), (key("d.lock()"), 100)],
+        impossible: vec![(key("e.lock()"), "ordered by a lock".to_owned())],
         ..news(1, &[1, 2, 3])
     };
     let second = News {
@@ -71,11 +72,13 @@ fn files_are_merged_and_what_they_remember_is_told() {
 queue tests::pop: 1 run, 100 executions, 1 class
 queue tests::push: 2 runs, 200 executions, 4 classes
   executions after each run: 100, 200
-  classes after each run: 3, 5
+  classes after each run: 3, 4
   requirements after each run: 1, 2
   covered: sync-pair 2
   not covered:
     sync-pair src/a.rs `a.lock()` -> src/a.rs `d.lock()`: not in 100 executions
+  estimated to be impossible:
+    sync-pair src/a.rs `a.lock()` -> src/a.rs `e.lock()`: ordered by a lock
   1 failing schedule, run first by the next run
 "
         .to_owned(),

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use raddle_engine::CheckName;
 use raddle_engine::coverage::{Coverage, Requirement, Standing};
+use raddle_report::Covered;
 
 use super::{Diary, is_kept, key};
 use crate::phases::Clock;
@@ -78,12 +79,16 @@ impl Page {
         };
         let more = executions.saturating_sub(self.executions);
         self.executions = executions;
-        let (mut covered, mut open) = (Vec::new(), Vec::new());
+        let (mut covered, mut open, mut closed) = (Vec::new(), Vec::new(), Vec::new());
         let all = worker.coverage.iter().flat_map(|it| it.requirements());
         for (requirement, standing) in all {
             match standing {
                 Standing::Covered if self.covered.insert(requirement) => covered.push(requirement),
                 Standing::NotTried if more > 0 => open.push(requirement),
+                // What is impossible changes seldom, and nobody waits for it.
+                Standing::OrderedByLock | Standing::NeverConcurrent if is_last => {
+                    closed.push((requirement, Covered::from(standing).to_string()));
+                }
                 _ => {}
             }
         }
@@ -106,6 +111,9 @@ impl Page {
                     .extend(covered.into_iter().filter_map(&mut text));
                 let open = open.into_iter().filter_map(&mut text);
                 news.stale.extend(open.map(|key| (key, more)));
+                let closed = closed.into_iter();
+                let closed = closed.filter_map(|(one, reason)| Some((text(one)?, reason)));
+                news.impossible.extend(closed);
                 news.failures.extend(schedules);
             },
             is_last,

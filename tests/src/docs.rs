@@ -21,6 +21,7 @@ pages! {
     memory = "memory.md"
     races = "races.md"
     coverage = "coverage.md"
+    between_runs = "between-runs.md"
     messages = "messages.md"
     adopting = "adopting.md"
     from_loom = "from-loom.md"

@@ -369,37 +369,46 @@ fn start(file: &Path) -> Child {
         .unwrap()
 }
 
+/// Kills a check after some time; how many classes it had run a second before, and how many are
+/// remembered.
+fn killed(file: &Path, wait: Duration) -> (usize, usize) {
+    let log = Scratch(file.with_extension("log"));
+    let mut child = start(file);
+    std::thread::sleep(wait);
+    let when = milliseconds();
+    child.kill().unwrap();
+    assert_eq!(child.wait().unwrap().signal(), Some(9));
+    let text = std::fs::read_to_string(&log.0).unwrap_or_default();
+    let lines = text.lines().filter_map(|line| {
+        let (when, classes) = line.split_once(' ')?;
+        Some((when.parse::<u128>().ok()?, classes.parse::<usize>().ok()?))
+    });
+    let before = lines.filter(|(then, _)| then + 1_000 <= when);
+    let before = before.last().map_or(0, |(_, classes)| classes);
+    let known = match file.exists() {
+        true => remembered(file).classes.len(),
+        false => 0,
+    };
+    (before, known)
+}
+
+/// A machine that has no time for the child proves nothing, so there are several attempts; one that
+/// wrote less often would fail in all of them.
 #[test]
 fn who_is_killed_loses_less_than_a_second() {
-    let file = Scratch::new("killed");
-    let log = Scratch(file.0.with_extension("log"));
-    let mut before = 0;
-    for (round, wait) in [1_700, 2_350].into_iter().enumerate() {
-        let mut child = start(&file.0);
-        std::thread::sleep(Duration::from_millis(wait));
-        let killed = milliseconds();
-        child.kill().unwrap();
-        assert_eq!(child.wait().unwrap().signal(), Some(9));
-        let text = std::fs::read_to_string(&log.0).unwrap();
-        let lines = text.lines().filter_map(|line| {
-            let (when, classes) = line.split_once(' ')?;
-            Some((when.parse::<u128>().ok()?, classes.parse::<usize>().ok()?))
-        });
-        let lines: Vec<_> = lines.collect();
-        let mut older = lines.iter().filter(|(when, _)| when + 1_000 <= killed);
-        let (_, classes) = older.next_back().expect("it ran for more than a second");
-        let known = remembered(&file.0);
-        let new = known.classes.len() - before;
-        // In the second run some may have been known.
-        match round {
-            0 => assert!(new >= *classes, "{new} of {classes}"),
-            _ => assert!(known.classes.len() >= *classes && new > 0),
+    let mut attempts = Vec::new();
+    for wait in [2_700, 3_350, 5_100, 8_050] {
+        let file = Scratch::new("killed");
+        let (before, known) = killed(&file.0, Duration::from_millis(wait));
+        if before > 0 && known >= before {
+            // The file is as good as any other.
+            let more = killed(&file.0, Duration::from_millis(wait)).1;
+            assert!(more >= known);
+            let runs = remembered(&file.0).runs.len();
+            assert!(runs == 2 || more == known, "{runs} runs");
+            return;
         }
-        before = known.classes.len();
-        assert_eq!(
-            known.runs.len(),
-            round + 1,
-            "what was written before is there"
-        );
+        attempts.push((before, known));
     }
+    panic!("classes a second before the end, and those remembered: {attempts:?}");
 }

@@ -412,3 +412,52 @@ fn cargo_raddle_tests_and_replays() {
         .exits(2)
         .says("no schedule is saved for `tests::nothing_is_lost`");
 }
+
+/// What a line of a coverage table says was covered.
+fn covered(finished: &Finished, metric: &str) -> u32 {
+    let mut lines = finished.stdout.lines().map(str::split_whitespace);
+    let mut line = lines.find(|line| line.clone().next() == Some(metric));
+    let count = line.as_mut().and_then(|line| line.nth(1));
+    count.expect("the metric is shown").parse().unwrap()
+}
+
+#[test]
+fn what_is_remembered_survives_edits_elsewhere() {
+    let tally = Newcomer::new("remembered", "tally");
+    tally.replace(
+        "src/lib.rs",
+        "#[raddle::test]",
+        "#[raddle::test(remember = true, strategy = \"coverage(pset)\", max_executions = 60)]",
+    );
+    tally.replace(
+        "src/lib.rs",
+        "assert_eq!(tally.total(), 2, \"an",
+        "assert!(tally.total() <= 2, \"an",
+    );
+    let run = |executions: &str| {
+        let mut command = tally.command(env!("CARGO"));
+        let test = "test --offline tests::nothing_is_lost -- --exact --nocapture";
+        let command = command.args(test.split(' '));
+        finish(command.env("RADDLE_MAX_EXECUTIONS", executions)).exits(0)
+    };
+    let first = run("60");
+    first.does_not_say("earlier");
+    let all = covered(&first, "pset");
+    tally.replace(
+        "src/lib.rs",
+        "/// Counts things",
+        "/// Nobody asked for this.\npub fn two() -> u32 {\n    2\n}\n\n/// Counts things",
+    );
+    let second = run("1");
+    second
+        .says(" in 1 run, ")
+        .says(" of them known from 1 earlier check with 60 runs");
+    assert_eq!(covered(&second, "pset"), all, "the places are the same");
+    // The one execution of that run covers less: no thread stores what another was the last to read.
+    fs::remove_file(builds().join("newcomer/remembered/raddle/runs.redb")).unwrap();
+    let alone = run("1");
+    alone.does_not_say("earlier");
+    assert_eq!(covered(&alone, "pset") + 1, all);
+    tally.replace("src/lib.rs", LOST, KEPT);
+    run("1").does_not_say("earlier");
+}

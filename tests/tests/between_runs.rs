@@ -383,8 +383,8 @@ fn killed(file: &Path, wait: Duration) -> (usize, usize) {
         let (when, classes) = line.split_once(' ')?;
         Some((when.parse::<u128>().ok()?, classes.parse::<usize>().ok()?))
     });
-    let before = lines.filter(|(then, _)| then + 1_000 <= when);
-    let before = before.last().map_or(0, |(_, classes)| classes);
+    let mut before = lines.filter(|(then, _)| then + 1_000 <= when);
+    let before = before.next_back().map_or(0, |(_, classes)| classes);
     let known = match file.exists() {
         true => remembered(file).classes.len(),
         false => 0,

@@ -162,7 +162,9 @@ fn strategy(
     };
     match helpers {
         Helpers::Sample => {
-            let sampler = with_seed(seed(checker.seed, number));
+            // Other executions than in an earlier phase.
+            let done = worker.context.with_exploration(|e| e.executions());
+            let sampler = with_seed(seed(checker.seed ^ done.rotate_left(20), number));
             sampler.expect("who samples has a seed")
         }
         _ => Box::new(search()),

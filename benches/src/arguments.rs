@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::programs::Program;
-use crate::{bugs, estimate, exhaust, memory, samplers, speed};
+use crate::{bugs, coverage, estimate, exhaust, memory, samplers, speed};
 
 /// The answer to `--help`.
 pub(crate) const HELP: &str = "\
@@ -17,12 +17,16 @@ Commands:
   speed point                              nanoseconds for one scheduling point
   speed races                              executions per second with data races looked for
                                            and without
+  speed coverage                           executions per second with coverage measured
+                                           and without
   speed scale                              nanoseconds for one event as programs grow
   speed scale exhaustive                   the same for the exhaustive search
   exhaust [PROGRAM...] [--cut TIME]        executions and seconds until a search ends;
                                            loom and shuttle are stopped after TIME (60s)
   exhaust dpN                              the same for N philosophers in a monitor, with one
                                            worker and with two
+  coverage [--executions N]                what guided search and a random walk cover of three
+                                           collections in N executions (2000)
   estimate [--executions N] [--seed N]     estimates of known numbers of classes, from N runs each
                                            (4000)
   samplers [--each N]                      how evenly samplers draw, next to shuttle's, from N
@@ -68,6 +72,10 @@ pub(crate) enum Command {
     },
     Point,
     Races,
+    SpeedOfCoverage,
+    Coverage {
+        executions: u64,
+    },
     Scale,
     ScaleExhaustive,
     Exhaust {
@@ -112,14 +120,14 @@ impl fmt::Display for Problem {
             Problem::NoCommand => {
                 write!(
                     f,
-                    "say what to measure: speed, exhaust, estimate, samplers, memory or bugs"
+                    "say what to measure: speed, exhaust, coverage, estimate, samplers, memory or bugs"
                 )
             }
             Problem::UnknownCommand(word) => {
                 write!(
                     f,
-                    "unknown command `{word}`; the commands are speed, exhaust, estimate, samplers, \
-                     memory and bugs"
+                    "unknown command `{word}`; the commands are speed, exhaust, coverage, estimate, \
+                     samplers, memory and bugs"
                 )
             }
             Problem::UnknownProgram(word) => {
@@ -166,6 +174,19 @@ pub(crate) fn parse(words: &[String]) -> Result<Command, Problem> {
         [] => Err(Problem::NoCommand),
         ["speed", "point", rest @ ..] => nothing_more(rest, "speed point", Command::Point),
         ["speed", "races", rest @ ..] => nothing_more(rest, "speed races", Command::Races),
+        ["speed", "coverage", rest @ ..] => {
+            nothing_more(rest, "speed coverage", Command::SpeedOfCoverage)
+        }
+        ["coverage", rest @ ..] => {
+            let executions = match option(rest, "--executions")? {
+                None => coverage::EXECUTIONS,
+                Some(text) => text
+                    .and_then(|text| text.parse().ok())
+                    .filter(|&executions| executions >= 100)
+                    .ok_or(Problem::BadExecutions(text.map(Into::into)))?,
+            };
+            Ok(Command::Coverage { executions })
+        }
         ["speed", "scale", "exhaustive", rest @ ..] => {
             nothing_more(rest, "speed scale exhaustive", Command::ScaleExhaustive)
         }
@@ -334,6 +355,13 @@ mod tests {
         let each = |each| Ok(Command::Samplers { each });
         assert_eq!(parse_line("samplers"), each(samplers::EACH));
         assert_eq!(parse_line("samplers --each 20"), each(20));
+        let executions = coverage::EXECUTIONS;
+        assert_eq!(parse_line("coverage"), Ok(Command::Coverage { executions }));
+        assert_eq!(
+            parse_line("coverage --executions 300"),
+            Ok(Command::Coverage { executions: 300 })
+        );
+        assert_eq!(parse_line("speed coverage"), Ok(Command::SpeedOfCoverage));
         let six = Command::Dining { philosophers: 6 };
         assert_eq!(parse_line("exhaust dp6"), Ok(six));
     }
@@ -361,12 +389,12 @@ mod tests {
         let problem = |line| parse_line(line).unwrap_err().to_string();
         assert_eq!(
             problem(""),
-            "say what to measure: speed, exhaust, estimate, samplers, memory or bugs"
+            "say what to measure: speed, exhaust, coverage, estimate, samplers, memory or bugs"
         );
         assert_eq!(
             problem("sped"),
-            "unknown command `sped`; the commands are speed, exhaust, estimate, samplers, memory and \
-             bugs"
+            "unknown command `sped`; the commands are speed, exhaust, coverage, estimate, samplers, \
+             memory and bugs"
         );
         assert_eq!(
             problem("speed racy_2"),

@@ -5,6 +5,8 @@
 
 mod arguments;
 mod bugs;
+mod collections;
+mod coverage;
 mod estimate;
 mod exhaust;
 mod lock_free;
@@ -32,6 +34,8 @@ fn main() -> ExitCode {
         Ok(Command::Speed { programs }) => speed::run(&programs),
         Ok(Command::Point) => point::run(),
         Ok(Command::Races) => races::run(),
+        Ok(Command::SpeedOfCoverage) => coverage::speed(),
+        Ok(Command::Coverage { executions }) => coverage::run(executions),
         Ok(Command::Scale) => scale::random(),
         Ok(Command::ScaleExhaustive) => scale::exhaustive(),
         Ok(Command::Exhaust { programs, cut }) => exhaust::run(&programs, cut),

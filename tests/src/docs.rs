@@ -20,6 +20,7 @@ pages! {
     replaying = "replaying.md"
     memory = "memory.md"
     races = "races.md"
+    coverage = "coverage.md"
     messages = "messages.md"
     adopting = "adopting.md"
     from_loom = "from-loom.md"

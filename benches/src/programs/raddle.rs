@@ -34,6 +34,12 @@ pub(crate) fn random(program: Program) -> Batch<'static> {
     })
 }
 
+/// One execution of a program.
+pub(crate) fn body(program: Program) -> impl Fn() + Send + Sync {
+    let body = counted(program);
+    move || body.run()
+}
+
 /// Random executions, with something else to do at the start of each.
 pub(crate) fn random_with(program: Program, executions: u64, at_start: impl Fn(u64) + Send + Sync) {
     let body = counted(program);

@@ -1,6 +1,7 @@
 //! What can be typed, and the help that explains it.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Parser, Subcommand};
@@ -26,6 +27,7 @@ Environment (a flag wins over the variable that it sets):
   RADDLE_SEED            set by --seed
   RADDLE_WORKERS         set by --workers
   RADDLE_RESUME          set by --resume
+  RADDLE_REMEMBER        set by --remember
   RADDLE_LOG             `off` if tests should not say how far they are
   CARGO                  the cargo to run; cargo sets it
   NO_COLOR               no colours, if set
@@ -45,6 +47,17 @@ Environment:
   NO_COLOR       no colours, if set
 ";
 
+const COVERAGE_HELP: &str = "\
+Examples:
+  cargo raddle coverage                         what tests with `remember = true` have run and covered
+  cargo raddle coverage --merge other.redb      add what another machine remembers, and show all of it
+
+Environment:
+  RADDLE_DIR  where `runs.redb` is, if not in `target/raddle`
+  CARGO       the cargo to ask for the target folder; cargo sets it
+  NO_COLOR    no colours, if set
+";
+
 /// Check concurrent code under many schedules.
 #[derive(Debug, Parser)]
 #[command(name = "cargo-raddle", bin_name = "cargo raddle", version, after_help = EXIT_CODES)]
@@ -61,6 +74,9 @@ pub enum Command {
     /// Run one test on one schedule, and print what happens.
     #[command(after_help = format!("{REPLAY_HELP}\n{EXIT_CODES}"))]
     Replay(ReplayArguments),
+    /// Show what tests remember of their runs: what was covered, and what was not.
+    #[command(after_help = format!("{COVERAGE_HELP}\n{EXIT_CODES}"))]
+    Coverage(CoverageArguments),
 }
 
 #[derive(Args, Debug, Default, PartialEq)]
@@ -92,6 +108,10 @@ pub struct TestArguments {
     #[arg(long)]
     pub resume: bool,
 
+    /// Go on from earlier runs: what they have run and covered is known.
+    #[arg(long)]
+    pub remember: bool,
+
     /// Test only this package; may be repeated.
     #[arg(short, long = "package", value_name = "PACKAGE")]
     pub packages: Vec<String>,
@@ -110,6 +130,13 @@ pub struct ReplayArguments {
     /// A token, the text of a schedule, or a file that has it; without it, the file
     /// `target/raddle/BINARY/TEST.schedule`, with `.` for each `::` of the name.
     pub schedule: Option<OsString>,
+}
+
+#[derive(Args, Debug, PartialEq)]
+pub struct CoverageArguments {
+    /// Add what these files remember, which are `runs.redb` of other machines or branches.
+    #[arg(long, num_args = 1.., value_name = "FILE")]
+    pub merge: Vec<PathBuf>,
 }
 
 /// The arguments without the `raddle` that cargo puts first when it runs `cargo raddle`.
@@ -169,7 +196,7 @@ mod tests {
     #[test]
     fn every_flag_of_test_is_read() {
         let line = "cargo-raddle test counter --budget 30s --strategy pct --max-executions 9 \
-                    --seed 7 --workers 3 --resume -p one --package two -- --release -- --nocapture";
+                    --seed 7 --workers 3 --resume --remember -p one --package two -- --release -- --nocapture";
         assert_eq!(
             parse_test(line),
             TestArguments {
@@ -180,6 +207,7 @@ mod tests {
                 seed: Some(7),
                 workers: Some(3),
                 resume: true,
+                remember: true,
                 packages: vec!["one".to_owned(), "two".to_owned()],
                 for_cargo: ["--release", "--", "--nocapture"]
                     .map(OsString::from)

@@ -31,6 +31,10 @@ pub enum Error {
     NoSavedSchedule { test: String, path: PathBuf },
     /// Tests of that name in several binaries have saved one each.
     SeveralSavedSchedules { test: String, found: Vec<PathBuf> },
+    /// No check has remembered anything.
+    NothingRemembered { path: PathBuf },
+    /// The file of what is remembered cannot be used.
+    Runs { problem: raddle_runs::Problem },
     /// A relative path has no meaning without a current directory.
     NoCurrentDirectory { cause: io::Error },
 }
@@ -94,6 +98,13 @@ impl fmt::Display for Error {
                 }
                 formatter.write_str("\n  help: give the one you mean after the test's name")
             }
+            Self::NothingRemembered { path } => write!(
+                formatter,
+                "nothing is remembered in {}\n  \
+                 help: run tests with `remember = true`, or all of them with RADDLE_REMEMBER=1",
+                path.display(),
+            ),
+            Self::Runs { problem } => write!(formatter, "{problem}"),
             Self::NoCurrentDirectory { cause } => {
                 write!(
                     formatter,
@@ -101,6 +112,12 @@ impl fmt::Display for Error {
                 )
             }
         }
+    }
+}
+
+impl From<raddle_runs::Problem> for Error {
+    fn from(problem: raddle_runs::Problem) -> Self {
+        Self::Runs { problem }
     }
 }
 

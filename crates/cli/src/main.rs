@@ -14,6 +14,7 @@ use crate::cargo::{Cargo, Verdict};
 mod arguments;
 mod budget;
 mod cargo;
+mod coverage;
 mod error;
 mod near;
 mod replay;
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
     let verdict = match arguments.command {
         Command::Test(options) => test::run(&cargo, options),
         Command::Replay(options) => replay::run(&cargo, options),
+        Command::Coverage(options) => coverage::run(&cargo, options),
     };
     match verdict {
         Ok(Verdict::Passed) => ExitCode::SUCCESS,

@@ -58,6 +58,7 @@ fn environment(options: &TestArguments) -> Vec<(&'static str, OsString)> {
             options.workers.map(|number| number.to_string()),
         ),
         ("RADDLE_RESUME", options.resume.then(|| "1".to_owned())),
+        ("RADDLE_REMEMBER", options.remember.then(|| "1".to_owned())),
         ("RADDLE_LOG", progress()),
     ];
     settings

@@ -1,11 +1,12 @@
 //! One worker's exploration: run, check, ask for the next. It is told when to stop.
 
 use crate::check::{self, Finding};
-use crate::classes::{Classes, Unseen};
+use crate::classes::{Classes, Novelty, Unseen};
 use crate::estimate::Estimate;
 use crate::event::SiteId;
 use crate::execution::Execution;
 use crate::memory::Model;
+use crate::outlook::Growth;
 use crate::strategy::{Bound, Strategy};
 use crate::world::{Ending, State, World};
 
@@ -154,8 +155,9 @@ impl Exploration {
                 true => execution.reads_from_fingerprint(),
                 false => execution.fingerprint(),
             };
-            let is_known = self.seen.note(class, drawn);
-            self.known = is_known && self.world.strategy().skips_known();
+            let novelty = self.seen.note(class, drawn);
+            // What an earlier run has run is no news, but the program may have changed since.
+            self.known = novelty == Novelty::Known && self.world.strategy().skips_known();
             if self.known {
                 return None;
             }
@@ -243,6 +245,36 @@ impl Exploration {
             self.counted.unwrap_or(self.executions)
         } else {
             self.seen.count()
+        }
+    }
+
+    /// Earlier runs of the program have run these classes: they are counted, and not new. Compares
+    /// executions from now on, and keeps new classes for [`Exploration::take_new_classes`].
+    pub fn remember(&mut self, classes: &[u64]) {
+        self.counts_itself = false;
+        self.seen.remember(classes);
+    }
+
+    /// The classes that no run had run before, since this was last asked; nothing unless there was
+    /// something to remember.
+    pub fn take_new_classes(&mut self) -> Vec<u64> {
+        self.seen.take_fresh()
+    }
+
+    /// How many different classes were run without what earlier runs have run.
+    pub fn classes_run(&self) -> u64 {
+        match self.counts_itself {
+            true => self.classes(),
+            false => self.seen.count_run(),
+        }
+    }
+
+    /// How many classes there were after 1, 2, 4, 8 and so on executions that were compared, and after
+    /// the last; nothing if none were.
+    pub fn growth(&self) -> Vec<Growth> {
+        match self.counts_itself {
+            true => Vec::new(),
+            false => self.seen.growth(),
         }
     }
 

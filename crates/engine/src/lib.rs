@@ -12,6 +12,7 @@
 
 pub mod check;
 mod classes;
+pub mod coverage;
 mod estimate;
 mod event;
 mod execution;
@@ -20,6 +21,7 @@ pub mod frontier;
 pub mod memory;
 mod naming;
 pub mod object;
+mod outlook;
 mod rng;
 pub mod schedule;
 pub mod shorten;
@@ -36,6 +38,7 @@ pub use event::{
 pub use execution::{ClassEntry, Execution, Spinning, ThreadInfo};
 pub use explore::{Exploration, Limits, Tally};
 pub use naming::Naming;
+pub use outlook::{Growth, Outlook, Trend};
 pub use schedule::{CheckName, Schedule, ScheduleError, ThreadPath, TokenError};
 pub use strategy::{Choice, Divergence, Record, Strategy};
 pub use world::{Ending, State, Step, World};

@@ -25,7 +25,7 @@ use crate::memory::views::Views;
 use crate::memory::{Location, Model, is_weak};
 use crate::object::{Call, Object};
 use crate::rng::mix;
-use crate::strategy::{Choice, Divergence, Exhaustive, Random, Strategy};
+use crate::strategy::{Choice, CoverageGuided, Divergence, Exhaustive, Random, Strategy};
 use spin::{Spinner, TimedWait};
 
 /// What the substrate must do now.
@@ -573,6 +573,12 @@ impl World {
         location
     }
 
+    /// Remembers where in the source a location was made.
+    #[inline]
+    pub fn made_at(&mut self, location: LocationId, site: SiteId) {
+        self.state.execution.locations[location.index()].made = Some(site);
+    }
+
     /// Makes an object known, in the state it has outside the execution.
     pub fn add_object(&mut self, object: Object) -> ObjectId {
         let state = &mut self.state;
@@ -803,6 +809,11 @@ impl World {
     /// The strategy in use, if it is the exhaustive search.
     pub fn exhaustive(&mut self) -> Option<&mut Exhaustive> {
         self.strategy.as_dyn().as_exhaustive()
+    }
+
+    /// The strategy, if it goes for coverage.
+    pub fn guided(&mut self) -> Option<&mut CoverageGuided> {
+        self.strategy.as_dyn().as_guided()
     }
 
     /// Replaces the strategy between two executions; gives the old one.

@@ -43,6 +43,12 @@ pub fn test<T: Outcome>(
     let report = configure(checker).run(move || body().verify());
     report.assert_ok();
     println!("raddle: {name}: {}", report.summary());
+    if let Some(advice) = report.advice() {
+        println!("raddle: {name}: {advice}");
+    }
+    if report.coverage().is_measured() {
+        println!("raddle: {name}: {}", report.coverage());
+    }
 }
 
 /// Runs a check and shows every execution to `observer` when it has stopped.

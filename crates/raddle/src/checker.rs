@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
+use raddle_engine::coverage::Metrics;
 use raddle_engine::memory::Model;
 use raddle_engine::strategy::Reductions;
 use raddle_engine::{Limits, Schedule};
@@ -40,7 +41,11 @@ use crate::substrate::Modelled;
 #[track_caller]
 pub fn check(body: impl Fn() + Send + Sync) {
     let checker = Checker::new().known_schedules(true);
-    checker.run(body).assert_ok();
+    let report = checker.run(body);
+    report.assert_ok();
+    if report.coverage().is_measured() {
+        println!("raddle: {}", report.coverage());
+    }
 }
 
 /// How the next execution is chosen.
@@ -84,6 +89,12 @@ pub enum Strategy {
     Delay {
         /// How many delays.
         bound: u32,
+    },
+    /// Goes for what these metrics say has not been covered: first for requirements, then for pairs of
+    /// them in one execution. Measures coverage; see [`Checker::coverage`].
+    Coverage {
+        /// What is to be covered; [`Metrics::SYNC_PAIR_DEF_USE`] is the usual choice.
+        metric: Metrics,
     },
     /// Every schedule, without any reduction: slow, and an oracle for small tests.
     Enumerate,
@@ -147,7 +158,19 @@ impl FromStr for Strategy {
         if let Some(sampler) = samplers::parse(&lower) {
             return Ok(sampler);
         }
+        if let Some(metric) = metric_of(&lower) {
+            let unknown = |_| UnknownName {
+                what: "metric",
+                name: metric.to_owned(),
+                valid: METRICS,
+            };
+            let metric = metric.parse().map_err(unknown)?;
+            return Ok(Strategy::Coverage { metric });
+        }
         match lower.as_str() {
+            "coverage" => Ok(Strategy::Coverage {
+                metric: Metrics::SYNC_PAIR_DEF_USE,
+            }),
             "delay" => Ok(Strategy::Delay {
                 bound: DEFAULT_DELAYS,
             }),
@@ -158,17 +181,32 @@ impl FromStr for Strategy {
                 what: "strategy",
                 name: name.to_owned(),
                 valid: "auto, exhaustive, random, pct, pos, urw, surw, history, noise, enumerate, \
-                        delay, and pct:3 for bugs of depth 3, noise:0.1 for interruptions with \
-                        probability 0.1, delay:3 for at most 3 delays",
+                        coverage, coverage(METRIC), delay, and pct:3 for bugs of depth 3, noise:0.1 \
+                        for interruptions with probability 0.1, delay:3 for at most 3 delays",
             }),
         }
     }
 }
 
+/// The metric in the name of a strategy: `coverage(sync-pair)` or `coverage:sync-pair`.
+fn metric_of(name: &str) -> Option<&str> {
+    let metric = name.strip_prefix("coverage")?;
+    let in_parentheses = metric.strip_prefix('(').and_then(|it| it.strip_suffix(')'));
+    in_parentheses.or(metric.strip_prefix(':')).map(str::trim)
+}
+
+const METRICS: &str = "blocked, blocking, blocked-pair, follows, sync-pair, lr-def, local-def, \
+                       remote-def, def-use, pset, wait-notify, lock-order, adjacent, and several with \
+                       + between them";
+
 impl fmt::Display for Strategy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Strategy::Delay { bound } => return write!(f, "delay:{bound}"),
+            Strategy::Coverage { metric } if *metric != Metrics::SYNC_PAIR_DEF_USE => {
+                return write!(f, "coverage({metric})");
+            }
+            Strategy::Coverage { .. } => "coverage",
             Strategy::Auto => "auto",
             Strategy::Exhaustive => "exhaustive",
             Strategy::Pct { depth } => return write!(f, "pct:{depth}"),
@@ -333,6 +371,7 @@ pub struct Checker {
     pub(crate) reductions: Reductions,
     pub(crate) preemptions: Option<u32>,
     pub(crate) verify_completeness: bool,
+    pub(crate) coverage: Metrics,
     pub(crate) lock_order: Level,
     pub(crate) shorten: bool,
     pub(crate) known_schedules: bool,
@@ -342,6 +381,8 @@ pub struct Checker {
     pub(crate) checkpoints: Checkpoints,
     pub(crate) name: Option<String>,
     pub(crate) only_estimate: bool,
+    pub(crate) remember: bool,
+    pub(crate) remember_in: Option<PathBuf>,
     pub(crate) log: Log,
 }
 
@@ -369,6 +410,7 @@ impl Checker {
             reductions: Reductions::default(),
             preemptions: None,
             verify_completeness: false,
+            coverage: Metrics::NONE,
             lock_order: Level::default(),
             shorten: true,
             known_schedules: false,
@@ -378,6 +420,8 @@ impl Checker {
             checkpoints: Checkpoints::default(),
             name: None,
             only_estimate: false,
+            remember: false,
+            remember_in: None,
             log: Log::default(),
         }
     }
@@ -476,6 +520,36 @@ impl Checker {
         self
     }
 
+    /// Whether to measure coverage, or which metrics (nothing by default, but for
+    /// [`Strategy::Coverage`]); see [`Report::coverage`](crate::Report::coverage).
+    ///
+    /// ```
+    /// use raddle::{Checker, Metric};
+    ///
+    /// let report = Checker::new().coverage(true).run(|| {
+    ///     let lock = std::sync::Arc::new(raddle::sync::Mutex::new(0));
+    ///     let other = lock.clone();
+    ///     let thread = raddle::thread::spawn(move || *other.lock().unwrap() += 1);
+    ///     *lock.lock().unwrap() += 1;
+    ///     thread.join().unwrap();
+    /// });
+    /// // Each of the two was first, and each has waited for the other.
+    /// assert_eq!(report.coverage().counts(Metric::SyncPair).covered, 2);
+    /// assert_eq!(report.coverage().counts(Metric::Blocked).covered, 2);
+    /// ```
+    pub fn coverage(mut self, metrics: impl Into<Metrics>) -> Self {
+        self.coverage = metrics.into();
+        self
+    }
+
+    /// What is measured.
+    pub(crate) fn measured(&self) -> Metrics {
+        match self.strategy {
+            Strategy::Coverage { .. } if self.coverage.is_empty() => Metrics::USUAL,
+            _ => self.coverage,
+        }
+    }
+
     /// Whether to look for a shorter execution that fails in the same way, with fewer context switches
     /// (it is done by default). That runs the body up to 400 more times for a failure, or for half a
     /// second; these runs count nowhere.
@@ -540,6 +614,26 @@ impl Checker {
     /// `max_executions` count from here, the report counts both parts.
     pub fn resume(mut self, resume: bool) -> Self {
         self.checkpoints.resume = resume;
+        self
+    }
+
+    /// Whether the check remembers earlier runs (it does not by default): schedules that failed in any of
+    /// them run first, classes they have run are not counted as new, what they covered is covered, and
+    /// random choices are others than theirs. For checks that are too large for one run: each goes on
+    /// where the last has stopped. Every execution is checked all the same.
+    ///
+    /// The memory is one file, `target/raddle/runs.redb`, in which a check has the name of its test; one
+    /// without a name remembers nothing. Searches that come to an end by themselves
+    /// ([`Strategy::Exhaustive`], for instance) remember failing schedules only.
+    pub fn remember(mut self, remember: bool) -> Self {
+        self.remember = remember;
+        self
+    }
+
+    /// Remembers earlier runs in this file; see [`remember`](Self::remember).
+    pub fn remember_in(mut self, path: impl Into<PathBuf>) -> Self {
+        self.remember = true;
+        self.remember_in = Some(path.into());
         self
     }
 
@@ -658,7 +752,7 @@ impl Checker {
 
     /// Runs `body` many times and says what was found. Environment variables (`RADDLE_STRATEGY`,
     /// `RADDLE_SEED`, `RADDLE_MAX_EXECUTIONS`, `RADDLE_MAX_TIME`, `RADDLE_WATCHDOG`, `RADDLE_WORKERS`,
-    /// `RADDLE_CHECKPOINT`, `RADDLE_RESUME`, `RADDLE_LOG`, `RADDLE_REPLAY`) go before the settings made here.
+    /// `RADDLE_CHECKPOINT`, `RADDLE_RESUME`, `RADDLE_COVERAGE`, `RADDLE_REMEMBER`, `RADDLE_LOG`, `RADDLE_REPLAY`) go before the settings made here.
     ///
     /// # Panics
     ///

@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 
+use raddle_engine::coverage::{Metrics, UnknownMetric};
 use raddle_engine::{Schedule, ScheduleError};
 
 use crate::check_name::{Belongs, RunningCheck};
@@ -23,6 +24,8 @@ pub(crate) struct Environment {
     workers: Option<usize>,
     checkpoint: Option<Duration>,
     resume: Option<bool>,
+    coverage: Option<Metrics>,
+    remember: Option<bool>,
     log: Option<Log>,
 }
 
@@ -67,15 +70,27 @@ impl Environment {
         environment.max_time = time("RADDLE_MAX_TIME")?;
         environment.watchdog = time("RADDLE_WATCHDOG")?;
         environment.checkpoint = time("RADDLE_CHECKPOINT")?;
-        environment.resume = match get("RADDLE_RESUME").as_deref().map(str::trim) {
+        let switch = |variable: &'static str| match get(variable).as_deref().map(str::trim) {
+            None => Ok(None),
+            Some("" | "0" | "false") => Ok(Some(false)),
+            Some("1" | "true") => Ok(Some(true)),
+            Some(text) => Err(BadVariable {
+                variable,
+                problem: format!("`{text}` is neither 1 nor 0"),
+            }),
+        };
+        environment.resume = switch("RADDLE_RESUME")?;
+        environment.remember = switch("RADDLE_REMEMBER")?;
+        environment.coverage = match get("RADDLE_COVERAGE").as_deref().map(str::trim) {
             None => None,
-            Some("" | "0" | "false") => Some(false),
-            Some("1" | "true") => Some(true),
-            Some(text) => {
-                return Err(BadVariable {
-                    variable: "RADDLE_RESUME",
-                    problem: format!("`{text}` is neither 1 nor 0"),
-                });
+            Some("" | "0" | "false") => Some(Metrics::NONE),
+            Some("1" | "true") => Some(Metrics::USUAL),
+            Some(names) => {
+                let metrics = names.parse();
+                Some(metrics.map_err(|error: UnknownMetric| BadVariable {
+                    variable: "RADDLE_COVERAGE",
+                    problem: format!("{error}; 1 measures all"),
+                })?)
             }
         };
         if let Some(name) = get("RADDLE_STRATEGY") {
@@ -124,7 +139,9 @@ impl Environment {
         checker.max_time = self.max_time.or(checker.max_time);
         checker.log = self.log.unwrap_or(checker.log);
         checker.watchdog = self.watchdog.unwrap_or(checker.watchdog);
+        checker.coverage = self.coverage.unwrap_or(checker.coverage);
         checker.workers = self.workers.unwrap_or(checker.workers);
+        checker.remember = self.remember.unwrap_or(checker.remember);
         checker.checkpoints.resume = self.resume.unwrap_or(checker.checkpoints.resume);
         if let Some(time) = self.checkpoint {
             checker.checkpoints.every = Every::Time(time);
@@ -230,6 +247,10 @@ mod tests {
             Err("RADDLE_RESUME: `yes` is neither 1 nor 0".to_owned())
         );
         assert_eq!(
+            with("RADDLE_REMEMBER", "always"),
+            Err("RADDLE_REMEMBER: `always` is neither 1 nor 0".to_owned())
+        );
+        assert_eq!(
             with("RADDLE_MAX_TIME", "20"),
             Err(
                 "RADDLE_MAX_TIME: `20` is not a time; write it like 500ms, 20s, 2m or 1h"
@@ -237,11 +258,30 @@ mod tests {
             )
         );
         assert_eq!(
+            with("RADDLE_COVERAGE", "sync-pair+defuse"),
+            Err(
+                "RADDLE_COVERAGE: unknown metric `defuse`; there are: blocked, blocking, \
+                 blocked-pair, follows, sync-pair, local-def, remote-def, def-use, pset, \
+                 wait-notify, lock-order, adjacent, lr-def, and several with + between them; 1 \
+                 measures all"
+                    .to_owned()
+            )
+        );
+        for (value, metrics) in [
+            ("0", Metrics::NONE),
+            ("1", Metrics::USUAL),
+            ("sync-pair+def-use", Metrics::SYNC_PAIR_DEF_USE),
+        ] {
+            let coverage = with("RADDLE_COVERAGE", value).unwrap().coverage;
+            assert_eq!(coverage, Some(metrics));
+        }
+        assert_eq!(
             with("RADDLE_STRATEGY", "pct9"),
             Err(
                 "RADDLE_STRATEGY: unknown strategy `pct9`; there are: auto, exhaustive, random, pct, \
-                 pos, urw, surw, history, noise, enumerate, delay, and pct:3 for bugs of depth 3, \
-                 noise:0.1 for interruptions with probability 0.1, delay:3 for at most 3 delays"
+                 pos, urw, surw, history, noise, enumerate, coverage, coverage(METRIC), delay, and \
+                 pct:3 for bugs of depth 3, noise:0.1 for interruptions with probability 0.1, \
+                 delay:3 for at most 3 delays"
                     .to_owned()
             )
         );

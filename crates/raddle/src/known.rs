@@ -8,6 +8,7 @@ use raddle_engine::{CheckName, Schedule};
 use raddle_report::{Failure, FailureKind};
 
 use crate::checker::{Checker, Strategy};
+use crate::diary::Diary;
 use crate::last_words::LastWords;
 use crate::{run, saved};
 
@@ -28,6 +29,8 @@ enum Origin {
     Regression,
     /// The last failure left it.
     Saved,
+    /// An earlier run remembers it.
+    Remembered,
 }
 
 impl Origin {
@@ -36,6 +39,7 @@ impl Origin {
         match self {
             Origin::Regression => "regression schedule",
             Origin::Saved => "saved schedule",
+            Origin::Remembered => "remembered schedule",
         }
     }
 }
@@ -46,9 +50,25 @@ pub(crate) fn run(
     name: &CheckName,
     body: &(dyn Fn() + Sync),
     place: &'static Location<'static>,
+    diary: Option<&Diary>,
 ) -> Vec<Failure> {
     let mut failures: Vec<Failure> = Vec::new();
-    for (index, known) in find(name).into_iter().enumerate() {
+    let mut all = match checker.known_schedules {
+        true => find(name),
+        false => Vec::new(),
+    };
+    for schedule in diary.into_iter().flat_map(Diary::failures) {
+        if all.iter().all(|known| known.schedule != schedule) {
+            all.push(Known {
+                schedule,
+                file: diary
+                    .map(|diary| diary.path().to_owned())
+                    .unwrap_or_default(),
+                origin: Origin::Remembered,
+            });
+        }
+    }
+    for (index, known) in all.into_iter().enumerate() {
         let found_again = known.found_again();
         let words = LastWords {
             search: known.origin.name().to_owned(),
@@ -57,14 +77,14 @@ pub(crate) fn run(
             saves: true,
         };
         let schedule = known.schedule.clone();
-        let Some(mut failure) = replay(checker, schedule, words, body, place) else {
-            known.retire(name, None);
-            continue;
+        let mut failure = match replay(checker, schedule, words, body, place) {
+            Some(failure) if failure.kind != FailureKind::ScheduleMismatch => failure,
+            none => {
+                known.retire(name, none.as_ref().map(|failure| failure.message.as_str()));
+                diary.inspect(|diary| diary.forget(&known.schedule));
+                continue;
+            }
         };
-        if failure.kind == FailureKind::ScheduleMismatch {
-            known.retire(name, Some(&failure.message));
-            continue;
-        }
         failure.execution = index as u64 + 1;
         failure.search = known.origin.name().to_owned();
         failure.notes.insert(0, found_again);
@@ -169,6 +189,9 @@ impl Known {
                 // If it stays, the next run says so again.
                 let _ = std::fs::remove_file(&self.file);
                 eprintln!("raddle: {check}: the saved schedule {file} was removed: {reason}");
+            }
+            (Origin::Remembered, _) => {
+                eprintln!("raddle: {check}: a schedule in {file} was removed: {reason}");
             }
             (Origin::Regression, Some(_)) => {
                 eprintln!("raddle: {check}: the regression test {file} tests nothing: {reason}");

@@ -20,6 +20,8 @@ mod completeness;
 #[cfg(feature = "check")]
 mod crew;
 #[cfg(feature = "check")]
+mod diary;
+#[cfg(feature = "check")]
 mod environment;
 pub mod hint;
 #[cfg(feature = "check")]
@@ -83,13 +85,16 @@ pub use choose::{Alternatives, Any, any, assume, choose};
 #[cfg(feature = "check")]
 pub use labelled::Labelled;
 #[cfg(feature = "check")]
+pub use raddle_engine::coverage::{Metric, Metrics};
+#[cfg(feature = "check")]
 pub use raddle_engine::schedule::{CheckName, Schedule, ScheduleError, ScheduleStep, TokenError};
 #[cfg(feature = "check")]
 pub use raddle_macros::test;
 #[cfg(feature = "check")]
 pub use raddle_report::{
-    Completeness, Estimate, Failure, FailureKind, Guarantee, Place, Report, Search, Trace,
-    TraceStep, TraceThread, Unseen,
+    Advice, ClassGrowth, CodePlace, Completeness, Coverage, CoverageCounts, CoverageGoal,
+    CoverageGrowth, Covered, Earlier, Estimate, Failure, FailureKind, Guarantee, Place, Prospect,
+    Report, Search, Trace, TraceStep, TraceThread, Unseen,
 };
 #[cfg(not(feature = "check"))]
 pub use std::thread_local;

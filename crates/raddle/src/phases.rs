@@ -51,6 +51,8 @@ pub(crate) enum Helpers {
     Share,
     /// Do the same with random choices of their own.
     Sample,
+    /// Go for what is not covered, each for itself.
+    Guide,
 }
 
 #[derive(Clone, Copy)]
@@ -168,6 +170,15 @@ pub(crate) fn phases(checker: &Checker, start: Instant) -> Vec<Phase> {
                 strategy: boxed(sized_search(checker)),
                 budget: ending(),
                 helpers: Helpers::Share,
+                preemptions: None,
+            }]
+        }
+        Strategy::Coverage { metric } => {
+            vec![Phase {
+                name: "coverage",
+                strategy: boxed(strategy::CoverageGuided::new(*metric, checker.seed)),
+                budget: whole_budget(checker, start),
+                helpers: Helpers::Guide,
                 preemptions: None,
             }]
         }

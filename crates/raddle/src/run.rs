@@ -4,15 +4,16 @@ use std::panic::Location;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use raddle_engine::strategy::Bound;
+use raddle_engine::strategy::{Bound, Delay};
 use raddle_engine::{CheckName, Execution, Exploration};
-use raddle_report::{Failure, FailureKind, Guarantee, Report};
+use raddle_report::{Coverage, Failure, FailureKind, Guarantee, Report};
 
 use crate::auto::Rest;
 use crate::checker::{Checker, Strategy};
+use crate::diary::Diary;
 use crate::known;
 use crate::last_words::LastWords;
-use crate::phases::phases;
+use crate::phases::{Budget, Patience, phases};
 use crate::resume::SavedSearch;
 use crate::saved;
 use crate::status::Status;
@@ -54,17 +55,27 @@ pub(crate) fn run_saying(
     install_hook();
     install_overflow_handler();
     let start = Instant::now();
+    let diary = Diary::open(checker, name.as_ref());
+    let settings = diary.as_ref().map(|diary| diary.settings(checker));
+    let checker = settings.as_ref().unwrap_or(checker);
+    let diary = diary.as_ref();
     let mut phases = phases(checker, start).into_iter().peekable();
     let mut first = phases.next().expect("every strategy has a phase");
     let known = match &name {
-        Some(name) if checker.known_schedules && !checker.replays() => {
-            known::run(checker, name, body, place)
+        Some(name) if (checker.known_schedules || diary.is_some()) && !checker.replays() => {
+            known::run(checker, name, body, place, diary.map(|diary| &**diary))
         }
         _ => Vec::new(),
     };
-    let mut exploration = Exploration::new(first.take_strategy(), checker.limits());
+    let goes_on = diary.filter(|_| Diary::goes_on(checker));
+    let strategy: Box<dyn raddle_engine::Strategy> = match goes_on {
+        // The first execution is for the diary to look at.
+        Some(_) => Box::new(Delay::new(0)),
+        None => first.take_strategy(),
+    };
+    let mut exploration = Exploration::new(strategy, checker.limits());
     let mut rest = Rest::new(checker, start);
-    if phases.peek().is_some() || rest.is_some() {
+    if phases.peek().is_some() || rest.is_some() || goes_on.is_some() {
         exploration.compare_classes();
     }
     let context = Context::new(exploration, checker.stack_size, checker.modelled);
@@ -80,7 +91,7 @@ pub(crate) fn run_saying(
     let found = !known.is_empty();
     worker.report.failures = known;
     if found && !checker.keep_going {
-        let mut report = finish(worker, name, start);
+        let mut report = finish(worker, name, start, diary);
         report.executions = report.failures[0].execution;
         report.set_classes(1, Guarantee::Sampled);
         return report;
@@ -91,6 +102,7 @@ pub(crate) fn run_saying(
         body,
         place,
         words: &words,
+        diary: goes_on,
     };
     let search = SavedSearch::open(&mut worker, job, name.as_ref(), &mut first.budget);
     let watch = watchdog::watch(&worker.context, checker.watchdog, &words);
@@ -100,7 +112,23 @@ pub(crate) fn run_saying(
         name.as_ref().map(|name| name.test.clone()),
         start,
     );
-    let (mut stopped, end) = workers::explore(&mut worker, job, &first, saving);
+    let mut stopped = false;
+    if let Some(diary) = goes_on {
+        let one = Budget {
+            executions: first.budget.executions.min(1),
+            patience: Patience::Whole,
+            ..first.budget
+        };
+        stopped = worker.explore(body, place, &one, "delay");
+        diary.look(&worker);
+        let strategy = first.take_strategy();
+        (worker.context).with_exploration(|e| e.world().set_strategy(strategy));
+        diary.recall(&mut worker);
+    }
+    let mut end = None;
+    if !stopped {
+        (stopped, end) = workers::explore(&mut worker, job, &first, saving);
+    }
     let estimate = worker.context.with_exploration(|e| e.estimate());
     let mut begun = None;
     while !stopped {
@@ -124,17 +152,27 @@ pub(crate) fn run_saying(
     if let Some(estimate) = estimate {
         worker.report.set_estimate(estimate.into());
     }
-    let mut report = finish(worker, name, start);
+    worker.write_page(true);
+    let mut report = finish(worker, name, start, diary);
+    if let Some(earlier) = diary.and_then(|diary| diary.earlier()) {
+        report.set_earlier(earlier);
+    }
     report.elapsed += search.before();
     report
 }
 
 /// Takes stock.
-fn finish(worker: Worker<'_, '_>, name: Option<CheckName>, start: Instant) -> Report {
+fn finish(
+    worker: Worker<'_, '_>,
+    name: Option<CheckName>,
+    start: Instant,
+    diary: Option<&Arc<Diary>>,
+) -> Report {
     let Worker {
         checker,
         context,
         mut report,
+        coverage,
         dropped_stacks,
         ..
     } = worker;
@@ -154,10 +192,19 @@ fn finish(worker: Worker<'_, '_>, name: Option<CheckName>, start: Instant) -> Re
                 None => Guarantee::Sampled,
             },
         };
-        report.set_classes(exploration.classes(), guarantee);
+        // Who has run everything has run it all today.
+        let classes = match guarantee {
+            Guarantee::Exhaustive | Guarantee::Reduced => exploration.classes_run(),
+            _ => exploration.classes(),
+        };
+        report.set_classes(classes, guarantee);
         let unseen = exploration.unseen().filter(|_| !report.exhausted);
         report.set_unseen(unseen.map(Into::into));
     });
+    if let Some(coverage) = coverage {
+        let places = context.places();
+        report.set_coverage(Coverage::of(&coverage, |site| places.to_text(site)));
+    }
     let dropped = context.dropped_stacks() + dropped_stacks;
     let name = match &checker.strategy {
         Strategy::Replay(schedule) => schedule.check.clone(),
@@ -180,6 +227,9 @@ fn finish(worker: Worker<'_, '_>, name: Option<CheckName>, start: Instant) -> Re
             failure.replay = Some(saved::command(&failure.schedule));
         }
     }
+    if let Some(diary) = diary {
+        diary.add_failures(&report.failures);
+    }
     // What may be a deadlock one day is no news when one was found.
     let deadlock = |failure: &Failure| failure.kind == FailureKind::Deadlock;
     if report.failures.iter().any(deadlock) {
@@ -195,6 +245,8 @@ fn finish(worker: Worker<'_, '_>, name: Option<CheckName>, start: Instant) -> Re
             }
         });
     }
+    let growth = context.with_exploration(|exploration| exploration.growth());
+    report.set_growth(&growth);
     report.elapsed = start.elapsed();
     report
 }

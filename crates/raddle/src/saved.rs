@@ -63,6 +63,21 @@ pub(crate) fn frontier(check: &CheckName) -> Option<PathBuf> {
     Program::running().file(Some(check), "frontier")
 }
 
+/// Where checks remember earlier runs.
+pub(crate) fn runs_file() -> Option<PathBuf> {
+    let folder = Program::running().folder?;
+    Some(folder.parent()?.join("runs.redb"))
+}
+
+/// What they call a check there.
+pub(crate) fn check_key(check: &CheckName) -> String {
+    let program = Program::running().name;
+    match check {
+        CheckName { test, number: 1 } => format!("{program} {test}"),
+        CheckName { test, number } => format!("{program} {test} #{number}"),
+    }
+}
+
 /// How to go on with a search that was interrupted.
 pub(crate) fn resume_command(check: Option<&CheckName>) -> String {
     format!("RADDLE_RESUME=1 {}", Program::running().run(check))

@@ -9,6 +9,7 @@ use std::time::Instant;
 use raddle_engine::check::Finding;
 use raddle_engine::check::leak;
 use raddle_engine::check::lock_order::{self, LockOrder};
+use raddle_engine::coverage::Coverage;
 use raddle_engine::object::Object;
 use raddle_engine::strategy::Planned;
 use raddle_engine::{Ending, Execution, Exploration, SiteId, Tally, strategy};
@@ -18,6 +19,7 @@ use crate::auto::{Done, Fit};
 use crate::checker::{Checker, Level, Strategy};
 use crate::checkpoint::Part;
 use crate::crew::{Crew, End};
+use crate::diary::Page;
 use crate::hints::{self, Weak};
 use crate::phases::{Budget, Clock, Patience};
 use crate::shorten::{Cost, Shortening, Signature, first_plan};
@@ -47,6 +49,10 @@ pub(crate) struct Worker<'a, 'o> {
     /// Says how far the check is.
     pub(crate) status: Option<Status>,
     pub(crate) observer: Option<&'o (dyn Fn(&Execution) + Sync)>,
+    /// What its executions have covered, if that is measured.
+    pub(crate) coverage: Option<Box<Coverage>>,
+    /// What it writes down for later runs.
+    pub(crate) page: Option<Page>,
     /// Its place among several workers.
     pub(crate) seat: Option<Seat>,
     /// Failures as they were found.
@@ -98,6 +104,9 @@ impl<'a> Worker<'a, '_> {
             second_clock: Clock::new(),
             status: None,
             observer: None,
+            coverage: (!checker.measured().is_empty())
+                .then(|| Box::new(Coverage::new(checker.measured()))),
+            page: None,
             seat: None,
             seen: Vec::new(),
             failed: HashSet::new(),
@@ -136,6 +145,9 @@ impl<'a> Worker<'a, '_> {
                 self.tell_all(End::Budget);
                 return false;
             }
+            if self.page.as_mut().is_some_and(Page::is_due) {
+                self.write_page(false);
+            }
             if self.has_enough(&mut fit, budget, runs, name) {
                 self.tell_all(End::Budget);
                 return false;
@@ -168,6 +180,13 @@ impl<'a> Worker<'a, '_> {
             {
                 self.context
                     .with_execution(|execution, _| observer(execution));
+            }
+            if let Some(coverage) = &mut self.coverage
+                && counts
+                && (self.context).with_exploration(|e| *e.ending() != Ending::Discarded)
+            {
+                self.context
+                    .with_execution(|execution, _| coverage.note(execution));
             }
             if finding.is_none() {
                 finding = self.context.sweep().map(Finding::Panic);
@@ -261,6 +280,17 @@ impl<'a> Worker<'a, '_> {
             });
         }
         budget.patience == Patience::WhileItFits && fit.gives_up(budget, done)
+    }
+
+    /// Writes down what is new for later runs, if there are to be any.
+    #[cold]
+    pub(crate) fn write_page(&mut self, is_last: bool) {
+        if let Some(mut page) = self.page.take() {
+            let words = self.context.last_words();
+            let check = words.as_ref().and_then(|words| words.check.as_ref());
+            page.write(self, check, is_last);
+            self.page = Some(page);
+        }
     }
 
     /// How far the check has come.

@@ -6,14 +6,16 @@
 use std::panic::{Location, resume_unwind};
 use std::sync::Arc;
 
+use raddle_engine::coverage::Coverage;
 use raddle_engine::frontier::Item;
-use raddle_engine::strategy::{Exhaustive, Reach};
+use raddle_engine::strategy::{CoverageGuided, Exhaustive, Reach};
 use raddle_engine::{Exploration, SiteId, Strategy, Tally};
 use raddle_report::{Failure, Report};
 
 use crate::checker::Checker;
 use crate::checkpoint::Saving;
 use crate::crew::{Crew, End};
+use crate::diary::Diary;
 use crate::last_words::LastWords;
 use crate::phases::{self, Budget, Helpers, Phase};
 use crate::substrate::Context;
@@ -27,11 +29,14 @@ pub(crate) struct Job<'a> {
     pub(crate) body: &'a (dyn Fn() + Sync),
     pub(crate) place: &'static Location<'static>,
     pub(crate) words: &'a Arc<LastWords>,
+    /// What is remembered, once that is known.
+    pub(crate) diary: Option<&'a Arc<Diary>>,
 }
 
 /// What a helper has done.
 struct Harvest {
     tally: Tally,
+    coverage: Option<Box<Coverage>>,
     report: Report,
     suspects: Vec<Vec<SiteId>>,
     dropped_stacks: usize,
@@ -55,7 +60,7 @@ pub(crate) fn explore<'a>(
     } = *phase;
     let size = match helpers {
         Helpers::Nobody => 1,
-        Helpers::Share | Helpers::Sample => job.checker.workers,
+        Helpers::Share | Helpers::Sample | Helpers::Guide => job.checker.workers,
     };
     let saving = saving.filter(|_| helpers == Helpers::Share);
     if size == 1 && saving.is_none() {
@@ -160,12 +165,15 @@ fn strategy(
         let sampler = |e: &mut Exploration| e.world().strategy().with_seed(seed);
         worker.context.with_exploration(sampler)
     };
-    match helpers {
-        Helpers::Sample => {
+    match (helpers, &checker.strategy) {
+        (Helpers::Sample, _) => {
             // Other executions than in an earlier phase.
             let done = worker.context.with_exploration(|e| e.executions());
             let sampler = with_seed(seed(checker.seed ^ done.rotate_left(20), number));
             sampler.expect("who samples has a seed")
+        }
+        (Helpers::Guide, crate::checker::Strategy::Coverage { metric }) => {
+            Box::new(CoverageGuided::new(*metric, seed(checker.seed, number)))
         }
         _ => Box::new(search()),
     }
@@ -189,6 +197,9 @@ fn helper<'a, 'o>(
     context.set_last_words(job.words);
     let mut worker = Worker::new(checker, context);
     worker.seat = Some(Seat::new(crew, number));
+    if let Some(diary) = job.diary {
+        diary.recall(&mut worker);
+    }
     worker
 }
 
@@ -214,6 +225,7 @@ fn harvest(
     let watch = watchdog::watch(&worker.context, job.checker.watchdog, job.words);
     worker.explore(job.body, job.place, budget, name);
     drop(watch);
+    worker.write_page(true);
     let (left, reach) = worker.context.with_exploration(|exploration| {
         let search = exploration.world().exhaustive();
         let all = |search: &mut Exhaustive| (search.give_all(), search.reach());
@@ -222,6 +234,7 @@ fn harvest(
     Harvest {
         left,
         reach,
+        coverage: worker.coverage,
         report: worker.report,
         suspects: worker.suspects,
         dropped_stacks: worker.context.dropped_stacks(),
@@ -232,6 +245,9 @@ fn harvest(
 impl Worker<'_, '_> {
     /// What a helper has done counts as done by this worker.
     fn absorb(&mut self, harvest: Harvest) {
+        if let Some(page) = &mut self.page {
+            page.absorb(harvest.tally.executions, harvest.coverage.as_deref());
+        }
         self.context
             .with_exploration(|exploration| exploration.absorb(harvest.tally));
         self.take_over(harvest.left);
@@ -240,6 +256,9 @@ impl Worker<'_, '_> {
                 search.reached(harvest.reach);
             }
         });
+        if let (Some(mine), Some(theirs)) = (&mut self.coverage, harvest.coverage) {
+            mine.merge(&theirs);
+        }
         merge(&mut self.report.failures, harvest.report.failures);
         merge(&mut self.report.warnings, harvest.report.warnings);
         self.seen = self.report.failures.iter().map(Failure::gist).collect();

@@ -3,7 +3,10 @@
 //! A report is made from finished executions and from nothing else; the front end only says how
 //! things are called in the user's source ([`Names`]). Everything here can be serialised.
 
+mod advice;
 mod called;
+mod coverage;
+mod earlier;
 mod estimate;
 mod failure;
 mod livelock;
@@ -18,6 +21,9 @@ mod text;
 mod trace;
 mod value;
 
+pub use advice::{Advice, ClassGrowth, Prospect};
+pub use coverage::{CodePlace, Coverage, CoverageCounts, CoverageGoal, CoverageGrowth, Covered};
+pub use earlier::Earlier;
 pub use estimate::{Estimate, Unseen};
 pub use failure::{Failure, FailureKind};
 pub use report::{Completeness, Guarantee, Report, Search};

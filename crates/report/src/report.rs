@@ -3,8 +3,12 @@
 use std::fmt;
 use std::time::Duration;
 
+use raddle_engine::Growth;
 use serde::Serialize;
 
+use crate::advice::{Advice, ClassGrowth};
+use crate::coverage::Coverage;
+use crate::earlier::Earlier;
 use crate::estimate::{Estimate, Unseen};
 use crate::failure::Failure;
 use crate::paint::{self, Paint};
@@ -127,6 +131,10 @@ pub struct Report {
     guarantee: Guarantee,
     estimate: Option<Estimate>,
     unseen: Option<Unseen>,
+    earlier: Option<Earlier>,
+    growth: Vec<ClassGrowth>,
+    advice: Option<Advice>,
+    coverage: Coverage,
     nothing_to_explore: bool,
 }
 
@@ -147,6 +155,10 @@ impl Report {
             guarantee: Guarantee::Sampled,
             estimate: None,
             unseen: None,
+            earlier: None,
+            growth: Vec::new(),
+            advice: None,
+            coverage: Coverage::default(),
             nothing_to_explore: false,
         }
     }
@@ -183,7 +195,55 @@ impl Report {
         self.unseen
     }
 
-    /// How many different executions, as partial orders, were run.
+    /// Fills in what was covered.
+    pub fn set_coverage(&mut self, coverage: Coverage) {
+        self.coverage = coverage;
+    }
+
+    /// What was covered; nothing if that was not measured.
+    pub fn coverage(&self) -> &Coverage {
+        &self.coverage
+    }
+
+    /// Fills in what earlier runs have done.
+    pub fn set_earlier(&mut self, earlier: Earlier) {
+        self.earlier = Some(earlier);
+    }
+
+    /// What earlier runs of the check have done, if it remembers any.
+    pub fn earlier(&self) -> Option<&Earlier> {
+        self.earlier.as_ref()
+    }
+
+    /// Fills in how the number of classes has grown, and what follows from that for those who want
+    /// more; the last thing to be filled in.
+    pub fn set_growth(&mut self, growth: &[Growth]) {
+        self.growth = growth.iter().copied().map(Into::into).collect();
+        if self.guarantee != Guarantee::Sampled || !self.failures.is_empty() {
+            return;
+        }
+        let covered = self.coverage().growth.iter().map(|point| Growth {
+            runs: point.executions,
+            found: point.requirements,
+        });
+        let covered: Vec<Growth> = covered.collect();
+        let covered = self.coverage().is_measured().then_some(&covered[..]);
+        self.advice = Advice::of(growth, covered, &self.search.strategy);
+    }
+
+    /// How many classes there were after 1, 2, 4, 8 and so on executions, and after the last; nothing if
+    /// they were not compared. With several workers only the last.
+    pub fn growth(&self) -> &[ClassGrowth] {
+        &self.growth
+    }
+
+    /// Whether a longer check would find more, if it has run some behaviours and nothing is wrong.
+    pub fn advice(&self) -> Option<&Advice> {
+        self.advice.as_ref()
+    }
+
+    /// How many different executions, as partial orders, were run; with those that earlier runs have
+    /// run, if the check remembers them and has not run everything.
     pub fn classes(&self) -> u64 {
         self.classes
     }
@@ -257,6 +317,9 @@ impl Report {
                 let runs = counted(self.executions, "run", "runs");
                 let all = self.estimate.map_or_else(String::new, Estimate::of_all);
                 write!(f, "not every behaviour was run: {classes}{all} in {runs}")?;
+                if let Some(earlier) = &self.earlier {
+                    write!(f, ", {earlier}")?;
+                }
                 if let Some(unseen) = self.unseen {
                     write!(f, "; {unseen}")?;
                 }
@@ -274,6 +337,9 @@ impl Report {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.summarise(f)?;
+        if let Some(advice) = &self.advice {
+            write!(f, "\n{advice}")?;
+        }
         if let Some(command) = &self.resume {
             let classes = counted(self.classes, "class", "classes");
             write!(f, "\ninterrupted after {classes}; continue with {command}")?;

@@ -2,6 +2,7 @@
 
 #![cfg(unix)]
 
+mod coverage;
 mod general;
 mod replay;
 mod support;

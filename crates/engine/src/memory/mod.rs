@@ -16,7 +16,7 @@ pub(crate) mod views;
 
 use std::sync::atomic::Ordering;
 
-use crate::event::{EventId, Operation, UpdateKind};
+use crate::event::{EventId, Operation, SiteId, UpdateKind};
 
 /// A memory model.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -90,6 +90,8 @@ pub struct Location {
     pub value: u64,
     /// The write that put it there; `None` for the initial value.
     pub last_write: Option<EventId>,
+    /// Where in the user's source it was made, if that is known.
+    pub made: Option<SiteId>,
 }
 
 impl Location {
@@ -98,6 +100,7 @@ impl Location {
             initial,
             value: initial,
             last_write: None,
+            made: None,
         }
     }
 

@@ -4,6 +4,8 @@
 //! on, and how an operation with several outcomes turns out. It never sees how threads are run.
 //! A new strategy is one file here.
 
+mod corpus;
+mod coverage;
 mod delay;
 mod enumerate;
 pub(crate) mod exhaustive;
@@ -20,6 +22,7 @@ mod sampler;
 mod surw;
 mod urw;
 
+pub use coverage::CoverageGuided;
 pub use delay::Delay;
 pub use enumerate::Enumerate;
 pub use exhaustive::{Exhaustive, Item, Reach, Reductions, Sampling};
@@ -188,6 +191,11 @@ pub trait Strategy: Send {
 
     /// The strategy itself, if it is the exhaustive search, whose work can be shared and saved.
     fn as_exhaustive(&mut self) -> Option<&mut Exhaustive> {
+        None
+    }
+
+    /// The strategy itself, if it goes for coverage, and wants to know what earlier runs covered.
+    fn as_guided(&mut self) -> Option<&mut CoverageGuided> {
         None
     }
 

@@ -209,8 +209,10 @@ impl Strategy for Portfolio {
     /// The samplers alone: somebody else has the search.
     fn with_seed(&self, seed: u64) -> Option<Box<dyn Strategy>> {
         let mut rng = Rng::new(seed);
-        let again = |one: &Box<dyn Strategy>| one.with_seed(rng.next());
-        let samplers = self.samplers.iter().filter_map(again).collect();
+        let samplers = self.samplers.iter();
+        let samplers = samplers
+            .filter_map(|one| one.with_seed(rng.next()))
+            .collect();
         Some(Box::new(Portfolio::new(samplers, None, seed)))
     }
 }

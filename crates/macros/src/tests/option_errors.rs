@@ -3,9 +3,9 @@
 use super::{assert_options_error, errors};
 
 const THE_OPTIONS_ARE: &str = "the options are `strategy`, `max_executions`, `max_time`, \
-    `max_events`, `seed`, `workers`, `memory`, `preemptions`, `verify_completeness`, `keep_going`, \
-    `spurious_wakeups`, `timeouts`, `weak_cas`, `known_schedules`, `lock_order`, `leaks`, `shorten`, \
-    `watchdog`, `reduce`, `stack_size`, `crate`";
+    `max_events`, `seed`, `workers`, `memory`, `classes`, `preemptions`, `verify_completeness`, \
+    `keep_going`, `spurious_wakeups`, `timeouts`, `weak_cas`, `known_schedules`, `lock_order`, `leaks`, `coverage`, \
+    `remember`, `shorten`, `watchdog`, `reduce`, `stack_size`, `crate`";
 
 #[test]
 fn unknown_names_list_the_known_ones() {
@@ -52,6 +52,8 @@ fn a_value_is_of_the_kind_that_its_option_takes() {
         ("preemptions", "-1", integer, "2"),
         ("verify_completeness", "1", "`true` or `false`", "true"),
         ("keep_going", "1", "`true` or `false`", "true"),
+        ("coverage", "\"sync-pair\"", "`true` or `false`", "true"),
+        ("remember", "1", "`true` or `false`", "true"),
         ("stack_size", "\"1M\"", expression, "256 * 1024"),
         ("crate", "7", "a path", "my_raddle"),
         ("crate", "\"not a path\"", "a path", "my_raddle"),

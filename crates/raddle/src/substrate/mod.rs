@@ -287,6 +287,7 @@ impl Context {
         let register = || {
             let location = world.add_location(initial());
             world.name_location(location, made.kind);
+            world.made_at(location, self.site(made.place));
             location.index()
         };
         LocationId::new(self.index(&self.locations, identity, made, register))

@@ -46,8 +46,9 @@ impl Places {
     #[cold]
     fn intern(&self, place: &'static Location<'static>) -> SiteId {
         let mut list = self.lock();
+        // The compiler may make one place several times.
         let same = |known: &Known| match known {
-            Known::Here(other) => std::ptr::eq(*other, place),
+            Known::Here(other) => *other == place,
             Known::Read(position) => {
                 position.line == place.line()
                     && position.column == place.column()

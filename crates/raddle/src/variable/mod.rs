@@ -27,9 +27,16 @@ pub(crate) fn name(kind: &'static str, place: &'static Location<'static>) -> Opt
         .clone()
 }
 
+// The compiler was started in the root of the workspace.
+static FOLDERS: LazyLock<Vec<PathBuf>> = LazyLock::new(folders);
+
+/// The text of a file that the compiler has read, if it is there.
+pub(crate) fn source(file: &str) -> Option<String> {
+    let read = |folder: &PathBuf| std::fs::read_to_string(folder.join(file)).ok();
+    FOLDERS.iter().find_map(read)
+}
+
 fn look(kind: &str, place: &Location<'_>) -> Option<String> {
-    // The compiler was started in the root of the workspace.
-    static FOLDERS: LazyLock<Vec<PathBuf>> = LazyLock::new(folders);
     FOLDERS.iter().find_map(|folder| {
         let source = std::fs::read_to_string(folder.join(place.file())).ok()?;
         let tokens = tokens::of(&source);

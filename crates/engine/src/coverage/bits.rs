@@ -1,0 +1,113 @@
+//! Sets of small numbers, one bit each.
+
+/// A set of small numbers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Bits {
+    words: Vec<u64>,
+}
+
+impl Bits {
+    /// Makes it empty, keeping its memory.
+    pub(crate) fn clear(&mut self) {
+        self.words.fill(0);
+    }
+
+    /// Adds a number; whether it was not there.
+    #[inline]
+    pub(crate) fn insert(&mut self, number: usize) -> bool {
+        let (word, bit) = (number / 64, 1 << (number % 64));
+        if word >= self.words.len() {
+            self.words.resize(word + 1, 0);
+        }
+        let is_new = self.words[word] & bit == 0;
+        self.words[word] |= bit;
+        is_new
+    }
+
+    #[inline]
+    pub(crate) fn contains(&self, number: usize) -> bool {
+        let word = self.words.get(number / 64);
+        word.is_some_and(|word| word & 1 << (number % 64) != 0)
+    }
+
+    /// Adds all of another set; how many of them were not there.
+    pub(crate) fn absorb(&mut self, other: &Bits) -> u32 {
+        if self.words.len() < other.words.len() {
+            self.words.resize(other.words.len(), 0);
+        }
+        let mut added = 0;
+        for (mine, theirs) in self.words.iter_mut().zip(&other.words) {
+            added += (theirs & !*mine).count_ones();
+            *mine |= theirs;
+        }
+        added
+    }
+
+    /// What is in both, in a set that exists already.
+    pub(crate) fn intersect_into(&self, other: &Bits, both: &mut Bits) {
+        both.words.clear();
+        let words = self.words.iter().zip(&other.words);
+        both.words.extend(words.map(|(mine, theirs)| mine & theirs));
+    }
+
+    /// How many of these are not in another set.
+    pub(crate) fn missing_in(&self, other: &Bits) -> u32 {
+        let others = other.words.iter().copied().chain(std::iter::repeat(0));
+        let words = self.words.iter().zip(others);
+        words
+            .map(|(mine, theirs)| (mine & !theirs).count_ones())
+            .sum()
+    }
+
+    /// Whether all of these are in another set.
+    pub(crate) fn is_subset(&self, other: &Bits) -> bool {
+        let others = other.words.iter().copied().chain(std::iter::repeat(0));
+        self.words
+            .iter()
+            .zip(others)
+            .all(|(mine, theirs)| mine & !theirs == 0)
+    }
+
+    pub(crate) fn count(&self) -> u32 {
+        self.words.iter().map(|word| word.count_ones()).sum()
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = usize> + '_ {
+        self.words.iter().enumerate().flat_map(|(index, &word)| {
+            let mut left = word;
+            std::iter::from_fn(move || {
+                let bit = (left != 0).then(|| left.trailing_zeros() as usize)?;
+                left &= left - 1;
+                Some(index * 64 + bit)
+            })
+        })
+    }
+
+    /// The words, lowest numbers first.
+    pub(crate) fn words(&self) -> &[u64] {
+        &self.words
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_go_in_and_come_out() {
+        let mut some = Bits::default();
+        assert!(some.insert(3) && some.insert(64) && some.insert(200));
+        assert!(!some.insert(64));
+        assert_eq!(some.iter().collect::<Vec<_>>(), [3, 64, 200]);
+        assert_eq!(some.count(), 3);
+        assert!(some.contains(200) && !some.contains(201) && !some.contains(5000));
+        let mut others = Bits::default();
+        others.insert(3);
+        assert!(others.is_subset(&some) && !some.is_subset(&others));
+        assert_eq!(some.missing_in(&others), 2);
+        assert_eq!(others.absorb(&some), 2);
+        let mut both = Bits::default();
+        some.intersect_into(&others, &mut both);
+        assert_eq!(both.iter().collect::<Vec<_>>(), [3, 64, 200]);
+    }
+}

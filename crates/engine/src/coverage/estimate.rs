@@ -1,0 +1,281 @@
+//! Which requirements could be covered, as far as an execution tells.
+//!
+//! Every two actions of the model on one lock, location or condition variable are a candidate (p, q).
+//! It is dropped if it is *impossible as long as threads do the same with the same locks*:
+//!
+//! - by order: q comes before p for ever, or something that must not be in between does, for ever;
+//! - by a lock: one that p's thread holds from p to the next action that must not come in between is
+//!   held when q begins; or one that q's thread holds from the last such action to q is held when p
+//!   begins.
+//!
+//! What must not be in between is a hold of the same lock for sync-pair and follows, a write for
+//! def-use, any access where the metric says so. That of the same thread is a case of the first rule.
+//! Who waits at q for p's lock must come there before that is given back, so for blocked-pair the
+//! release of p must not come before q for ever, and no lock may guard both p's section and q.
+//!
+//! What is left *may* be possible: threads that do other things when they see other values, and order
+//! by other means than creation, joins and locks, are not understood. A requirement is possible if any
+//! two actions at its places are, in any execution that was looked at.
+//!
+//! Conditions SP1–4 and DU1–4 of Hong (2015), section 4.3.2, with reads of the own thread, the closure
+//! of creation, joins, and what is in between by another thread added.
+
+use super::catalogue::Requirement;
+use super::effect::Mode;
+use super::metric::Metric;
+use super::model::{Kind, Model};
+use crate::event::SiteId;
+
+/// What keeps a requirement from being covered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Verdict {
+    /// Nothing that is known.
+    Possible,
+    /// Creation, joins and program order.
+    Ordered,
+    /// A lock.
+    Locked,
+}
+
+/// With more actions than this on one thing, none of its candidates is dropped.
+const MOST: usize = 128;
+
+/// Where verdicts go.
+pub(crate) trait Verdicts {
+    /// Whether the requirement is known to be possible, so that nothing more need be said of it.
+    fn is_possible(&self, requirement: Requirement) -> bool;
+
+    /// What was found.
+    fn say(&mut self, requirement: Requirement, verdict: Verdict);
+}
+
+/// Says what is possible.
+pub(super) fn estimate(model: &Model, with_adjacent: bool, verdicts: &mut dyn Verdicts) {
+    for holds in &model.locks {
+        Thing { model, all: holds }.locks(verdicts);
+    }
+    for (accesses, made) in model.locations.iter().zip(&model.made) {
+        let thing = Thing {
+            model,
+            all: accesses,
+        };
+        thing.accesses(with_adjacent, verdicts);
+        if let Some(made) = made {
+            thing.first_uses(*made, verdicts);
+        }
+    }
+    for calls in &model.condvars {
+        Thing { model, all: calls }.notifications(verdicts);
+    }
+}
+
+/// All actions on one lock, location or condition variable, in the order they were run.
+struct Thing<'a> {
+    model: &'a Model,
+    all: &'a [usize],
+}
+
+impl Thing<'_> {
+    fn kind(&self, action: usize) -> Kind {
+        self.model.actions[action].kind
+    }
+
+    fn pairs(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+        let all = self.all.iter();
+        all.flat_map(|&p| {
+            let others = self.all.iter().filter(move |&&q| q != p);
+            others.map(move |&q| (p, q))
+        })
+    }
+
+    fn same_thread(&self, p: usize, q: usize) -> bool {
+        self.model.actions[p].id.thread == self.model.actions[q].id.thread
+    }
+
+    fn pair(&self, metric: Metric, p: usize, q: usize) -> Requirement {
+        let (p, q) = (&self.model.actions[p], &self.model.actions[q]);
+        Requirement::pair(metric, p.site, q.site)
+    }
+
+    fn precedes(&self, p: usize, q: usize) -> bool {
+        let actions = &self.model.actions;
+        self.model.precedes(actions[p].id, &actions[q])
+    }
+
+    /// Whether q can come directly after p, but for actions that may be in between.
+    fn judge(&self, p: usize, q: usize, parts: impl Fn(usize) -> bool) -> Verdict {
+        if self.all.len() > MOST {
+            return Verdict::Possible;
+        }
+        if self.precedes(q, p) {
+            return Verdict::Ordered;
+        }
+        let ordered = self.precedes(p, q);
+        let between = |&x: &usize| parts(x) && self.precedes(p, x) && self.precedes(x, q);
+        if ordered && self.all.iter().any(between) {
+            return Verdict::Ordered;
+        }
+        if self.same_thread(p, q) {
+            return Verdict::Possible;
+        }
+        let position = |action| self.all.iter().position(|&x| x == action).unwrap_or(0);
+        let mut later = self.all[position(p)..].iter().skip(1);
+        let next = later.find(|&&x| self.same_thread(x, p) && parts(x));
+        if next.is_some_and(|&next| self.model.shut_out(p, next, q)) {
+            return Verdict::Locked;
+        }
+        let mut earlier = self.all[..position(q)].iter().rev();
+        let last = earlier.find(|&&x| self.same_thread(x, q) && parts(x));
+        if last.is_some_and(|&last| self.model.shut_out(last, q, p)) {
+            return Verdict::Locked;
+        }
+        Verdict::Possible
+    }
+
+    fn locks(&self, verdicts: &mut dyn Verdicts) {
+        for (p, q) in self.pairs() {
+            let (Kind::Hold { mode: first, .. }, Kind::Hold { mode, waits }) =
+                (self.kind(p), self.kind(q))
+            else {
+                continue;
+            };
+            if first.goes_with(mode) {
+                continue;
+            }
+            let by_other = !self.same_thread(p, q);
+            let pair = self.pair(Metric::SyncPair, p, q);
+            let follows = self.pair(Metric::Follows, p, q);
+            let is_known =
+                verdicts.is_possible(pair) && (!by_other || verdicts.is_possible(follows));
+            if !is_known {
+                let parts = |x| match self.kind(x) {
+                    Kind::Hold { mode: other, .. } => mode == Mode::Write || other == Mode::Write,
+                    _ => false,
+                };
+                let verdict = self.judge(p, q, parts);
+                verdicts.say(pair, verdict);
+                if by_other {
+                    verdicts.say(follows, verdict);
+                }
+            }
+            if waits && by_other {
+                let pair = self.pair(Metric::BlockedPair, p, q);
+                if !verdicts.is_possible(pair) {
+                    let verdict = self.may_wait(p, q);
+                    let (first, second) = (self.model.actions[p].site, self.model.actions[q].site);
+                    verdicts.say(pair, verdict);
+                    verdicts.say(Requirement::at(Metric::Blocking, first), verdict);
+                    verdicts.say(Requirement::at(Metric::Blocked, second), verdict);
+                }
+            }
+        }
+    }
+
+    /// Whether q's thread can wait for what p has taken.
+    fn may_wait(&self, p: usize, q: usize) -> Verdict {
+        if self.all.len() > MOST {
+            return Verdict::Possible;
+        }
+        let over = self.model.release(p);
+        let is_over = over.is_some_and(|over| self.model.precedes(over, &self.model.actions[q]));
+        if self.precedes(q, p) || is_over {
+            return Verdict::Ordered;
+        }
+        match self.model.shut_out_of_section(p, q) {
+            true => Verdict::Locked,
+            false => Verdict::Possible,
+        }
+    }
+
+    fn accesses(&self, with_adjacent: bool, verdicts: &mut dyn Verdicts) {
+        for (p, q) in self.pairs() {
+            let (
+                Kind::Access {
+                    reads: p_reads,
+                    writes: p_writes,
+                    ..
+                },
+                Kind::Access { reads, writes, .. },
+            ) = (self.kind(p), self.kind(q))
+            else {
+                continue;
+            };
+            let by_other = !self.same_thread(p, q);
+            if p_writes {
+                self.uses(p, q, by_other, reads, verdicts);
+            }
+            let pset = self.pair(Metric::PSet, p, q);
+            let replaces = p_reads && !p_writes && writes && by_other;
+            if replaces && !verdicts.is_possible(pset) {
+                verdicts.say(pset, self.judge(p, q, |_| true));
+            }
+            let adjacent = self.pair(Metric::Adjacent, p, q);
+            if with_adjacent && !verdicts.is_possible(adjacent) {
+                verdicts.say(adjacent, self.judge(p, q, |_| true));
+            }
+        }
+    }
+
+    /// What q may read or replace.
+    fn uses(&self, p: usize, q: usize, by_other: bool, reads: bool, verdicts: &mut dyn Verdicts) {
+        let site = self.model.actions[q].site;
+        let mut asked = vec![self.pair(Metric::DefUse, p, q)];
+        if by_other {
+            asked.push(self.pair(Metric::PSet, p, q));
+        }
+        if reads {
+            let metric = match by_other {
+                true => Metric::RemoteDef,
+                false => Metric::LocalDef,
+            };
+            asked.push(Requirement::at(metric, site));
+        }
+        if asked.iter().all(|&one| verdicts.is_possible(one)) {
+            return;
+        }
+        let parts = |x| matches!(self.kind(x), Kind::Access { always: true, .. });
+        let verdict = self.judge(p, q, parts);
+        for requirement in asked {
+            verdicts.say(requirement, verdict);
+        }
+    }
+
+    /// What may see the initial value.
+    fn first_uses(&self, made: SiteId, verdicts: &mut dyn Verdicts) {
+        for &q in self.all {
+            let pair = Requirement::pair(Metric::DefUse, made, self.model.actions[q].site);
+            if verdicts.is_possible(pair) {
+                continue;
+            }
+            let writes = |x| matches!(self.kind(x), Kind::Access { always: true, .. });
+            let is_late = self.all.iter().any(|&x| writes(x) && self.precedes(x, q));
+            verdicts.say(
+                pair,
+                match is_late && self.all.len() <= MOST {
+                    true => Verdict::Ordered,
+                    false => Verdict::Possible,
+                },
+            );
+        }
+    }
+
+    fn notifications(&self, verdicts: &mut dyn Verdicts) {
+        for (p, q) in self.pairs() {
+            let (Kind::Notify, Kind::Wake { since }) = (self.kind(p), self.kind(q)) else {
+                continue;
+            };
+            if self.same_thread(p, q) {
+                continue;
+            }
+            let model = self.model;
+            let mut wait = model.actions[q].clone();
+            wait.id.index = since;
+            let too_early = model.precedes(model.actions[p].id, &wait);
+            let verdict = match too_early || self.precedes(q, p) {
+                true => Verdict::Ordered,
+                false => Verdict::Possible,
+            };
+            verdicts.say(self.pair(Metric::WaitNotify, p, q), verdict);
+        }
+    }
+}

@@ -1,0 +1,386 @@
+//! Coverage: which ways of meeting have happened, which could, and which could not.
+//!
+//! A *requirement* is a way in which one or two places of the source meet, such as "the lock was taken
+//! here right after it was taken there". An execution covers some of them. They are read from a
+//! finished execution in one pass over its events; nothing is done while it runs.
+//!
+//! - `locks`: blocked, blocking, blocked-pair, follows, sync-pair, lock-order
+//! - `data`: def-use, local-def, remote-def, PSet, adjacent
+//! - `wakes`: wait-notify
+//! - `combinations`: two requirements in one execution
+//! - `estimate` with `model`: what could be covered at all
+//!
+//! Requirements are about places, never about threads or addresses, so they mean the same in all
+//! executions of all workers.
+
+pub(crate) mod bits;
+mod board;
+pub(crate) mod catalogue;
+mod combinations;
+mod counts;
+mod data;
+pub(crate) mod effect;
+mod estimate;
+mod locks;
+mod metric;
+mod model;
+mod pass;
+mod wakes;
+
+pub use catalogue::Requirement;
+pub use counts::{Counts, Gain, Growth, Standing};
+pub use metric::{Metric, Metrics, UnknownMetric};
+
+use crate::execution::Execution;
+use bits::Bits;
+use board::Board;
+use catalogue::{Catalogue, Id};
+use combinations::{Combinations, Ordered};
+use estimate::{Verdict, Verdicts};
+use model::Model;
+use pass::Pass;
+
+/// So many executions are looked at to find out what is possible, and then so many that covered
+/// something new.
+const FIRST_ESTIMATES: u32 = 10;
+const MOST_ESTIMATES: u32 = 64;
+
+/// What executions have covered.
+#[derive(Clone, Debug)]
+pub struct Coverage {
+    metrics: Metrics,
+    /// Whose requirements are combined.
+    combined: Metrics,
+    board: Board,
+    pass: Pass,
+    /// Requirements of the metrics that are measured, and of those combined.
+    wanted: Bits,
+    members: Bits,
+    sorted: usize,
+    covered: Bits,
+    count: u64,
+    verdicts: Vec<Option<Verdict>>,
+    estimates: u32,
+    combinations: Combinations,
+    ordered: Ordered,
+    together: Bits,
+    executions: u64,
+    growth: Vec<Growth>,
+}
+
+impl Coverage {
+    /// Nothing is covered yet. Sync-pairs and def-uses are combined.
+    pub fn new(metrics: Metrics) -> Self {
+        Coverage::combining(metrics, Metrics::SYNC_PAIR_DEF_USE)
+    }
+
+    /// The same with other combinations.
+    pub fn combining(metrics: Metrics, combined: Metrics) -> Self {
+        let board = Board {
+            keeps_order: (metrics | combined).contains(Metric::Adjacent),
+            ..Board::default()
+        };
+        Coverage {
+            metrics,
+            combined,
+            board,
+            pass: Pass::default(),
+            wanted: Bits::default(),
+            members: Bits::default(),
+            sorted: 0,
+            covered: Bits::default(),
+            count: 0,
+            verdicts: Vec::new(),
+            estimates: 0,
+            combinations: Combinations::default(),
+            ordered: Ordered::default(),
+            together: Bits::default(),
+            executions: 0,
+            growth: Vec::new(),
+        }
+    }
+
+    /// What is measured.
+    pub fn metrics(&self) -> Metrics {
+        self.metrics
+    }
+
+    /// Whose requirements are combined.
+    pub fn combined(&self) -> Metrics {
+        self.combined
+    }
+
+    /// Looks at an execution that has stopped.
+    pub fn note(&mut self, execution: &Execution) -> Gain {
+        self.begin();
+        self.finish(execution)
+    }
+
+    /// An execution begins.
+    pub(crate) fn begin(&mut self) {
+        self.board.reset();
+        self.pass.reset();
+    }
+
+    /// Looks at what is new in an execution that goes on.
+    pub(crate) fn see(&mut self, execution: &Execution) {
+        self.pass.see(execution, &mut self.board);
+    }
+
+    /// The execution has stopped.
+    pub(crate) fn finish(&mut self, execution: &Execution) -> Gain {
+        self.see(execution);
+        self.pass.end(execution, &mut self.board);
+        self.executions += 1;
+        let (requirements, combinations) = (self.count, self.combinations.count());
+        self.sort();
+        self.board
+            .current
+            .intersect_into(&self.wanted, &mut self.together);
+        self.count += u64::from(self.covered.absorb(&self.together));
+        self.board
+            .current
+            .intersect_into(&self.members, &mut self.together);
+        self.combinations.add(&self.together);
+        if self.board.keeps_order {
+            self.ordered.add(&self.board.order);
+        }
+        let gain = Gain {
+            requirements: self.count - requirements,
+            combinations: self.combinations.count() - combinations,
+        };
+        let due = self.estimates < FIRST_ESTIMATES
+            || gain.requirements > 0 && self.estimates < MOST_ESTIMATES;
+        if due {
+            self.estimate(execution);
+        }
+        if self.executions.is_power_of_two() {
+            self.growth.push(self.point());
+        }
+        gain
+    }
+
+    /// Which of the requirements that are new are wanted.
+    fn sort(&mut self) {
+        let catalogue = &self.board.catalogue;
+        for id in self.sorted..catalogue.len() {
+            let metric = catalogue.get(id).metric;
+            if (self.metrics | self.combined).contains(metric) {
+                self.wanted.insert(id);
+            }
+            if self.combined.contains(metric) && id < combinations::MOST {
+                self.members.insert(id);
+            }
+        }
+        self.sorted = catalogue.len();
+    }
+
+    #[cold]
+    fn estimate(&mut self, execution: &Execution) {
+        self.estimates += 1;
+        let with_adjacent = self.board.keeps_order;
+        let mut verdicts = Marks {
+            catalogue: &mut self.board.catalogue,
+            verdicts: &mut self.verdicts,
+        };
+        estimate::estimate(&Model::of(execution), with_adjacent, &mut verdicts);
+        self.sort();
+    }
+
+    fn point(&self) -> Growth {
+        Growth {
+            executions: self.executions,
+            requirements: self.count,
+            combinations: self.combinations.count(),
+        }
+    }
+
+    /// How many executions were looked at.
+    pub fn executions(&self) -> u64 {
+        self.executions
+    }
+
+    /// How far coverage had come after 1, 2, 4, 8 and so on executions, and after the last.
+    pub fn growth(&self) -> Vec<Growth> {
+        let mut growth = self.growth.clone();
+        let last = self.point();
+        if growth.last() != Some(&last) {
+            growth.push(last);
+        }
+        growth
+    }
+
+    /// Every requirement that is known, and how it stands.
+    pub fn requirements(&self) -> impl Iterator<Item = (Requirement, Standing)> + '_ {
+        let all = self.board.catalogue.iter();
+        let wanted = all.filter(|(_, requirement)| self.metrics.contains(requirement.metric));
+        wanted.map(|(id, requirement)| (requirement, self.standing(id)))
+    }
+
+    fn standing(&self, id: Id) -> Standing {
+        let verdict = self.verdicts.get(id).copied().flatten();
+        match (self.covered.contains(id), verdict) {
+            (true, _) => Standing::Covered,
+            (_, Some(Verdict::Ordered)) => Standing::NeverConcurrent,
+            (_, Some(Verdict::Locked)) => Standing::OrderedByLock,
+            (_, Some(Verdict::Possible) | None) => Standing::NotTried,
+        }
+    }
+
+    /// How many requirements of a metric there are.
+    pub fn counts(&self, metric: Metric) -> Counts {
+        let mut counts = Counts::default();
+        let all = self.board.catalogue.iter();
+        for (id, _) in all.filter(|(_, requirement)| requirement.metric == metric) {
+            counts.known += 1;
+            match self.standing(id) {
+                Standing::Covered => counts.covered += 1,
+                Standing::NotTried => {}
+                Standing::NeverConcurrent | Standing::OrderedByLock => counts.infeasible += 1,
+            }
+        }
+        counts
+    }
+
+    /// Pairs of requirements covered in one execution, of those that are not estimated to be
+    /// impossible.
+    pub fn combinations(&self) -> Counts {
+        let mut possible = 0;
+        for id in self.members.iter() {
+            let standing = self.standing(id);
+            possible += u64::from(matches!(standing, Standing::Covered | Standing::NotTried));
+        }
+        Counts {
+            covered: self.combinations.count(),
+            known: possible * possible.saturating_sub(1) / 2,
+            infeasible: 0,
+        }
+    }
+
+    /// The pairs of requirements covered in one execution.
+    pub fn combined_pairs(&self) -> impl Iterator<Item = (Requirement, Requirement)> + '_ {
+        let catalogue = &self.board.catalogue;
+        self.members.iter().flat_map(move |id| {
+            let row = self.combinations.row(id).into_iter().flat_map(Bits::iter);
+            let later = row.filter(move |&other| other > id);
+            later.map(move |other| (catalogue.get(id), catalogue.get(other)))
+        })
+    }
+
+    /// The pairs of requirements covered in one execution in this order, if accesses that come one
+    /// after the other are measured.
+    pub fn ordered_pairs(&self) -> impl Iterator<Item = (Requirement, Requirement)> + '_ {
+        let catalogue = &self.board.catalogue;
+        (0..catalogue.len()).flat_map(move |id| {
+            let before = self.ordered.before(id);
+            before.map(move |first| (catalogue.get(first), catalogue.get(id)))
+        })
+    }
+
+    /// How many such pairs there are.
+    pub fn ordered_count(&self) -> u64 {
+        self.ordered.count()
+    }
+
+    /// Something was covered that no execution here has: by an earlier run, or elsewhere.
+    pub fn cover(&mut self, requirement: Requirement) {
+        let id = self.board.catalogue.id(requirement);
+        self.sort();
+        if self.wanted.contains(id) {
+            self.count += u64::from(self.covered.insert(id));
+        }
+    }
+
+    /// Adds what other executions of the same program covered; places must have the same names.
+    pub fn merge(&mut self, other: &Coverage) {
+        let theirs = &other.board.catalogue;
+        let ids: Vec<Id> = theirs
+            .iter()
+            .map(|(_, requirement)| self.board.catalogue.id(requirement))
+            .collect();
+        self.sort();
+        for (id, &mine) in ids.iter().enumerate() {
+            if other.covered.contains(id) && self.wanted.contains(mine) {
+                self.count += u64::from(self.covered.insert(mine));
+            }
+            if let Some(Some(verdict)) = other.verdicts.get(id) {
+                mark(&mut self.verdicts, mine, *verdict);
+            }
+        }
+        self.combinations.merge(&other.combinations, |id| ids[id]);
+        self.ordered.merge(&other.ordered, |id| ids[id]);
+        self.executions += other.executions;
+    }
+}
+
+/// The way of guided search to what is known.
+impl Coverage {
+    pub(crate) fn pass(&self) -> &Pass {
+        &self.pass
+    }
+
+    pub(crate) fn find(&self, requirement: Requirement) -> Option<Id> {
+        self.board.catalogue.find(requirement)
+    }
+
+    pub(crate) fn is_covered(&self, id: Id) -> bool {
+        self.covered.contains(id)
+    }
+
+    /// Whether the execution that goes on has covered it.
+    pub(crate) fn is_current(&self, id: Id) -> bool {
+        self.board.current.contains(id)
+    }
+
+    /// What the execution that goes on has covered of what is combined.
+    pub(crate) fn current_members(&self, members: &mut Bits) {
+        self.board.current.intersect_into(&self.members, members);
+    }
+
+    /// How many of these were never covered together with a requirement.
+    pub(crate) fn never_with(&self, id: Id, members: &Bits) -> u32 {
+        match self.combinations.row(id) {
+            Some(row) => members.missing_in(row),
+            None => members.count(),
+        }
+    }
+
+    /// All numbers of what is combined, with how it stands.
+    pub(crate) fn members(&self) -> impl Iterator<Item = (Id, Requirement, Standing)> + '_ {
+        self.members
+            .iter()
+            .map(|id| (id, self.board.catalogue.get(id), self.standing(id)))
+    }
+}
+
+/// What was said of requirements so far.
+struct Marks<'a> {
+    catalogue: &'a mut Catalogue,
+    verdicts: &'a mut Vec<Option<Verdict>>,
+}
+
+impl Verdicts for Marks<'_> {
+    fn is_possible(&self, requirement: Requirement) -> bool {
+        let id = self.catalogue.find(requirement);
+        let verdict = id.and_then(|id| self.verdicts.get(id).copied().flatten());
+        verdict == Some(Verdict::Possible)
+    }
+
+    fn say(&mut self, requirement: Requirement, verdict: Verdict) {
+        let id = self.catalogue.id(requirement);
+        mark(self.verdicts, id, verdict);
+    }
+}
+
+/// What is possible once is possible; of two reasons why not, a lock is the one to look at.
+fn mark(verdicts: &mut Vec<Option<Verdict>>, id: Id, verdict: Verdict) {
+    if id >= verdicts.len() {
+        verdicts.resize(id + 1, None);
+    }
+    let known = &mut verdicts[id];
+    *known = Some(match (*known, verdict) {
+        (Some(Verdict::Possible), _) | (_, Verdict::Possible) => Verdict::Possible,
+        (Some(Verdict::Locked), _) | (_, Verdict::Locked) => Verdict::Locked,
+        _ => Verdict::Ordered,
+    });
+}

@@ -1,0 +1,346 @@
+//! Goes for what has not been covered.
+//!
+//! Every thread runs up to its next access or lock; of those that stand there one is chosen.
+//!
+//! - *Singular*: one whose step covers something new; or else one after whose step another's does; or
+//!   else the one whose place is part of the fewest requirements that are possible and not covered, so
+//!   that the others still stand where they are needed.
+//! - *Combinatorial*, after ten executions that covered nothing new: one whose step covers something
+//!   never covered together with most of what this execution has covered, where what another's step
+//!   would cover afterwards counts half; or else the one whose place is part of the fewest requirements
+//!   that would.
+//!
+//! Ties are broken at random, and so is every outcome but the thread. That is CUVE (Hong, 2015, section
+//! 4.3), but for this:
+//!
+//! - What a step is worth counts for more if its thread is favoured, which is drawn for each execution.
+//!   Else all threads are always equally far, and the end of one never meets the beginning of another.
+//! - CUVE looks ahead only if no step wins anything by itself.
+//! - Now and then a thread is chosen at random, because else one that goes round in circles may be all
+//!   that goes on.
+//! - Some executions of the second phase are variations of those that covered something new: see
+//!   `corpus`.
+//! - Whatever a step covers counts, if the metric asks for it: also who would wait for the lock it takes.
+
+mod steps;
+
+use super::corpus::{Corpus, Stream};
+use super::{Choice, Divergence, Strategy};
+use crate::coverage::bits::Bits;
+use crate::coverage::catalogue::Id;
+use crate::coverage::{Coverage, Metrics, Requirement, Standing};
+use crate::event::ThreadId;
+use crate::execution::Execution;
+use crate::rng::Rng;
+use crate::world::{Ending, State};
+use steps::step;
+
+/// After so many executions that covered nothing new, combinations are what counts.
+const STALE: u32 = 10;
+/// One choice in so many is random.
+const RANDOM: usize = 64;
+/// One execution in so many of the second phase is a variation of an earlier one.
+const CHILDREN: usize = 16;
+/// A step of a thread that is favoured counts for up to so many.
+const FAVOURS: [u32; 3] = [1, 2, 4];
+/// What to be favoured is worth even if nothing is won.
+const FAVOUR_ALONE: u32 = 6;
+
+/// What counts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Phase {
+    Singular,
+    Combinatorial,
+}
+
+/// How the execution that goes on is chosen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Way {
+    Guided,
+    Child,
+}
+
+/// A search that goes for what has not been covered.
+#[derive(Debug)]
+pub struct CoverageGuided {
+    coverage: Coverage,
+    rng: Rng,
+    phase: Phase,
+    stale: u32,
+    way: Way,
+    stream: Stream,
+    corpus: Corpus,
+    /// By thread: how much it is favoured in this execution.
+    favours: Vec<u32>,
+    /// By place: what it is part of that is to be counted.
+    related: Vec<Vec<Id>>,
+    /// What this execution has covered so far.
+    current: Bits,
+    candidates: Vec<ThreadId>,
+    /// What each of them is worth.
+    values: Vec<u32>,
+    wins: Vec<Option<Id>>,
+}
+
+impl CoverageGuided {
+    /// Goes for the requirements of these metrics.
+    pub fn new(metrics: Metrics, seed: u64) -> Self {
+        CoverageGuided {
+            coverage: Coverage::combining(metrics, metrics),
+            rng: Rng::new(seed),
+            phase: Phase::Singular,
+            stale: 0,
+            way: Way::Guided,
+            stream: Stream::default(),
+            corpus: Corpus::default(),
+            favours: Vec::new(),
+            related: Vec::new(),
+            current: Bits::default(),
+            candidates: Vec::new(),
+            values: Vec::new(),
+            wins: Vec::new(),
+        }
+    }
+
+    /// Counts as covered what was covered elsewhere.
+    pub fn cover(&mut self, requirement: Requirement) {
+        self.coverage.cover(requirement);
+    }
+
+    /// Earlier runs have tried long enough for what they did not cover: one more execution that covers
+    /// nothing new, and combinations are what counts.
+    pub fn has_tried(&mut self) {
+        self.stale = STALE - 1;
+    }
+
+    /// Notes what each place is part of.
+    fn relate(&mut self) {
+        self.related.iter_mut().for_each(Vec::clear);
+        for (id, requirement, standing) in self.coverage.members() {
+            let counts = match self.phase {
+                Phase::Singular => standing == Standing::NotTried,
+                Phase::Combinatorial => standing == Standing::Covered,
+            };
+            if !counts {
+                continue;
+            }
+            let second = requirement.second.filter(|&it| it != requirement.first);
+            for site in [Some(requirement.first), second].into_iter().flatten() {
+                if site.index() >= self.related.len() {
+                    self.related.resize_with(site.index() + 1, Vec::new);
+                }
+                self.related[site.index()].push(id);
+            }
+        }
+    }
+
+    /// The step of a thread that could go on.
+    fn guided(&mut self, state: &State) -> ThreadId {
+        let enabled = state.enabled();
+        if enabled.len() == 1 {
+            return enabled[0];
+        }
+        if self.rng.below(RANDOM) == 0 {
+            return enabled[self.rng.below(enabled.len())];
+        }
+        let is_free = |&thread: &ThreadId| step(state.pending(thread)).is_none();
+        self.candidates.clear();
+        self.candidates
+            .extend(enabled.iter().copied().filter(is_free));
+        if self.candidates.is_empty() {
+            self.candidates.extend_from_slice(enabled);
+            self.coverage.current_members(&mut self.current);
+            self.best(state);
+        }
+        self.draw()
+    }
+
+    /// One of the candidates; one that is favoured is more likely.
+    fn draw(&mut self) -> ThreadId {
+        let favours = &self.favours;
+        let favour = |thread: &ThreadId| favours[thread.index()] as usize;
+        let total: usize = self.candidates.iter().map(favour).sum();
+        let mut drawn = self.rng.below(total);
+        for thread in &self.candidates {
+            let favour = favour(thread);
+            if drawn < favour {
+                return *thread;
+            }
+            drawn -= favour;
+        }
+        self.candidates[0]
+    }
+
+    /// Draws by how much threads are favoured that were not there before.
+    fn favour(&mut self, state: &State) {
+        while self.favours.len() < state.execution().threads.len() {
+            let drawn = self.rng.below(FAVOURS.len());
+            self.favours.push(FAVOURS[drawn]);
+        }
+    }
+
+    /// Keeps the best of the candidates.
+    fn best(&mut self, state: &State) {
+        let is_won = match self.phase {
+            Phase::Singular => {
+                self.keep(0, |this, thread| this.now(state, thread))
+                    || self.keep(0, |this, thread| this.afterwards(state, thread))
+            }
+            Phase::Combinatorial => self.keep(FAVOUR_ALONE, |this, thread| {
+                2 * this.now(state, thread) + this.afterwards(state, thread)
+            }),
+        };
+        if !is_won {
+            self.keep_least(state);
+        }
+    }
+
+    /// Keeps the candidates that are worth most, where what is favoured counts for more; all of them if
+    /// none is worth anything.
+    fn keep(&mut self, alone: u32, value: impl Fn(&mut Self, ThreadId) -> u32) -> bool {
+        self.values.clear();
+        for index in 0..self.candidates.len() {
+            let value = value(self, self.candidates[index]);
+            self.values.push(value);
+        }
+        if self.values.iter().all(|&value| value == 0) {
+            return false;
+        }
+        for (value, thread) in self.values.iter_mut().zip(&self.candidates) {
+            *value = (*value + alone).saturating_mul(self.favours[thread.index()]);
+        }
+        self.keep_highest();
+        true
+    }
+
+    /// Keeps the candidates whose place could still be good for least.
+    fn keep_least(&mut self, state: &State) {
+        self.values.clear();
+        for index in 0..self.candidates.len() {
+            let potential = self.potential(state, self.candidates[index]);
+            self.values.push(u32::MAX - potential);
+        }
+        self.keep_highest();
+    }
+
+    fn keep_highest(&mut self) {
+        let highest = self.values.iter().max();
+        let mut each = self.values.iter();
+        self.candidates.retain(|_| each.next() == highest);
+    }
+
+    /// What is won if the thread goes on.
+    fn now(&mut self, state: &State, thread: ThreadId) -> u32 {
+        let mut wins = std::mem::take(&mut self.wins);
+        wins.clear();
+        self.covers(state, thread, |win| wins.push(win));
+        let value = wins.iter().map(|win| self.value(*win)).max().unwrap_or(0);
+        self.wins = wins;
+        value
+    }
+
+    /// What is won if another thread goes on after this one.
+    fn afterwards(&mut self, state: &State, thread: ThreadId) -> u32 {
+        let others = state.enabled().iter().filter(|&&other| other != thread);
+        let mut value = 0;
+        for &other in others {
+            self.covers_after(state, thread, other, |win| {
+                value = value.max(self.value(win));
+            });
+        }
+        value
+    }
+
+    /// How much it is worth to cover a requirement; one without a number was never covered.
+    fn value(&self, id: Option<Id>) -> u32 {
+        let Some(id) = id else {
+            return match self.phase {
+                Phase::Singular => 1,
+                Phase::Combinatorial => 1 + self.current.count(),
+            };
+        };
+        if self.coverage.is_current(id) {
+            return 0;
+        }
+        let is_new = u32::from(!self.coverage.is_covered(id));
+        match self.phase {
+            Phase::Singular => is_new,
+            Phase::Combinatorial => is_new + self.coverage.never_with(id, &self.current),
+        }
+    }
+
+    /// How much the thread's place could still be good for.
+    fn potential(&self, state: &State, thread: ThreadId) -> u32 {
+        let site = state.pending_site(thread);
+        let related = self.related.get(site.index());
+        let related = related.into_iter().flatten();
+        let counts = |&&id: &&Id| {
+            !self.coverage.is_current(id)
+                && (self.phase == Phase::Singular
+                    || self.coverage.never_with(id, &self.current) > 0)
+        };
+        related.filter(counts).count() as u32
+    }
+}
+
+impl Strategy for CoverageGuided {
+    fn as_guided(&mut self) -> Option<&mut CoverageGuided> {
+        Some(self)
+    }
+
+    fn begin(&mut self) -> bool {
+        self.coverage.begin();
+        self.stream.clear();
+        self.favours.clear();
+        self.way = Way::Guided;
+        if self.phase == Phase::Combinatorial
+            && self.rng.below(CHILDREN) == 0
+            && self.corpus.child(&mut self.stream, &mut self.rng)
+        {
+            self.way = Way::Child;
+        } else {
+            self.relate();
+        }
+        true
+    }
+
+    fn choose(&mut self, state: &State) -> Result<Choice, Box<Divergence>> {
+        self.coverage.see(state.execution());
+        let enabled = state.enabled();
+        let thread = match self.way {
+            Way::Child => enabled[self.stream.next(enabled.len(), &mut self.rng)],
+            Way::Guided => {
+                self.favour(state);
+                let thread = self.guided(state);
+                let index = enabled.iter().position(|&it| it == thread).unwrap_or(0);
+                self.stream.push(index, enabled.len());
+                thread
+            }
+        };
+        let outcomes = state.outcomes(thread) as usize;
+        let mut outcome = 0;
+        if outcomes > 1 {
+            outcome = self.stream.next(outcomes, &mut self.rng) as u32;
+            while !state.allows(thread, outcome) {
+                outcome = self.rng.below(outcomes) as u32;
+            }
+        }
+        Ok(Choice { thread, outcome })
+    }
+
+    fn end(&mut self, execution: &Execution, _ending: &Ending) {
+        let gain = self.coverage.finish(execution);
+        if gain.requirements > 0 || gain.combinations > 0 {
+            self.corpus.add(&self.stream);
+        }
+        if self.phase == Phase::Singular {
+            self.stale = match gain.requirements {
+                0 => self.stale + 1,
+                _ => 0,
+            };
+            if self.stale >= STALE {
+                self.phase = Phase::Combinatorial;
+            }
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! The file: opening it in turn with others, and putting it aside if it cannot be used.
+
+use std::fmt;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use redb::{Database, DatabaseError, Error, StorageError};
+
+use crate::record::{News, Remembered};
+use crate::tables::{self, Change, Content, FORMAT};
+
+/// How long to wait between two attempts to open a file that somebody else has open.
+const PAUSE: Duration = Duration::from_millis(2);
+
+/// Why something could not be read or written. None of these is a reason to stop.
+#[derive(Debug)]
+pub enum Problem {
+    /// Somebody else had the file open all the time.
+    Busy,
+    /// The file cannot be used. It was put aside, and the next attempt starts a new one.
+    SetAside {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+        /// Where it is now; `None` if it could not be moved and is still there.
+        aside: Option<PathBuf>,
+    },
+    /// The file or its folder cannot be read or written.
+    Unreachable {
+        /// The file.
+        file: PathBuf,
+        /// What the system says.
+        reason: String,
+    },
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Problem::Busy => write!(f, "somebody else has the file open"),
+            Problem::SetAside {
+                file,
+                reason,
+                aside,
+            } => {
+                write!(f, "{} cannot be used: {reason}", file.display())?;
+                match aside {
+                    Some(aside) => write!(
+                        f,
+                        "; it is kept as {}, and a new one is started",
+                        aside.display()
+                    ),
+                    None => write!(f, "; remove it to start a new one"),
+                }
+            }
+            Problem::Unreachable { file, reason } => {
+                write!(f, "{} cannot be used: {reason}", file.display())
+            }
+        }
+    }
+}
+
+impl std::error::Error for Problem {}
+
+/// The file in which checks are remembered. It is opened for each call, and closed after it.
+#[derive(Clone, Debug)]
+pub struct RunsFile {
+    path: PathBuf,
+    /// Whether it may be moved out of the way.
+    is_ours: bool,
+}
+
+/// Why a file is of no use, or that it is not the file's fault.
+enum Fault {
+    Busy,
+    Broken(String),
+    System(String),
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::DatabaseAlreadyOpen => Fault::Busy,
+            Error::UpgradeRequired(version) => Fault::Broken(format!(
+                "it is of version {version} of redb, and this one reads newer ones only"
+            )),
+            Error::Io(error) if error.kind() != io::ErrorKind::InvalidData => {
+                match error.kind() {
+                    // The file is shorter than it says.
+                    io::ErrorKind::UnexpectedEof => Fault::Broken("it is not complete".to_owned()),
+                    _ => Fault::System(error.to_string()),
+                }
+            }
+            Error::Io(_) => Fault::Broken("it is not a database".to_owned()),
+            error => Fault::Broken(format!("it is damaged: {error}")),
+        }
+    }
+}
+
+impl From<DatabaseError> for Fault {
+    fn from(error: DatabaseError) -> Self {
+        Error::from(error).into()
+    }
+}
+
+impl From<StorageError> for Fault {
+    fn from(error: StorageError) -> Self {
+        Error::from(error).into()
+    }
+}
+
+impl RunsFile {
+    /// The file with this name; nothing is read or written yet.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        RunsFile {
+            path: path.into(),
+            is_ours: true,
+        }
+    }
+
+    /// A file of somebody else's: it stays where it is, whatever is wrong with it.
+    pub fn given(path: impl Into<PathBuf>) -> Self {
+        RunsFile {
+            path: path.into(),
+            is_ours: false,
+        }
+    }
+
+    /// Its name.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The names of all checks, in order. Waits at most so long for others.
+    pub fn checks(&self, patience: Duration) -> Result<Vec<String>, Problem> {
+        match self.path.exists() {
+            true => self.with(patience, tables::checks),
+            false => Ok(Vec::new()),
+        }
+    }
+
+    /// What is remembered of a check; nothing if there is no file. Waits at most so long for others.
+    pub fn read(&self, check: &str, patience: Duration) -> Result<Remembered, Problem> {
+        match self.path.exists() {
+            true => self.with(patience, |database| tables::read(database, check)),
+            false => Ok(Remembered::default()),
+        }
+    }
+
+    /// Adds what a run has found out. Waits at most so long for others.
+    pub fn add(&self, check: &str, news: &News, patience: Duration) -> Result<(), Problem> {
+        self.change(patience, |change| change.add(check, news))
+    }
+
+    /// Adds a schedule that failed. Waits at most so long for others.
+    pub fn add_failure(
+        &self,
+        check: &str,
+        schedule: &str,
+        patience: Duration,
+    ) -> Result<(), Problem> {
+        self.change(patience, |change| change.add_failure(check, schedule))
+    }
+
+    /// Forgets a schedule that does not fail any more. Waits at most so long for others.
+    pub fn remove_failure(
+        &self,
+        check: &str,
+        schedule: &str,
+        patience: Duration,
+    ) -> Result<(), Problem> {
+        self.change(patience, |change| change.remove_failure(check, schedule))
+    }
+
+    pub(crate) fn change<T>(
+        &self,
+        patience: Duration,
+        make: impl Fn(&Change) -> Result<T, Error>,
+    ) -> Result<T, Problem> {
+        self.with(patience, |database| {
+            let change = Change::begin(database)?;
+            let made = make(&change)?;
+            change.commit()?;
+            Ok(made)
+        })
+    }
+
+    /// Does something with the open file.
+    pub(crate) fn with<T>(
+        &self,
+        patience: Duration,
+        work: impl Fn(&Database) -> Result<T, Error>,
+    ) -> Result<T, Problem> {
+        let start = Instant::now();
+        loop {
+            // What redb does not notice to be damaged, it may stumble over.
+            let done = catch_unwind(AssertUnwindSafe(|| self.open_and(&work)));
+            let stumbled = |_| Err(Fault::Broken("it is damaged".to_owned()));
+            match done.unwrap_or_else(stumbled) {
+                Ok(done) => return Ok(done),
+                Err(Fault::Busy) if start.elapsed() < patience => std::thread::sleep(PAUSE),
+                Err(Fault::Busy) => return Err(Problem::Busy),
+                Err(Fault::Broken(reason)) if self.is_ours => return Err(self.set_aside(reason)),
+                Err(Fault::Broken(reason) | Fault::System(reason)) => {
+                    return Err(Problem::Unreachable {
+                        file: self.path.clone(),
+                        reason,
+                    });
+                }
+            }
+        }
+    }
+
+    fn open_and<T>(&self, work: impl Fn(&Database) -> Result<T, Error>) -> Result<T, Fault> {
+        if let Some(folder) = self.path.parent() {
+            std::fs::create_dir_all(folder).map_err(|error| Fault::System(error.to_string()))?;
+        }
+        let database = Database::create(&self.path)?;
+        match tables::content(&database)? {
+            Content::Nothing | Content::Format(FORMAT) => Ok(work(&database)?),
+            Content::Format(format) => Err(Fault::Broken(format!(
+                "it is of format {format}, and this raddle reads format {FORMAT}"
+            ))),
+            Content::Other => Err(Fault::Broken("it is not one of raddle's".to_owned())),
+        }
+    }
+
+    #[cold]
+    fn set_aside(&self, reason: String) -> Problem {
+        let mut aside = self.path.as_os_str().to_owned();
+        aside.push(".unreadable");
+        let aside = PathBuf::from(aside);
+        let moved = std::fs::rename(&self.path, &aside).is_ok();
+        Problem::SetAside {
+            file: self.path.clone(),
+            reason,
+            aside: moved.then_some(aside),
+        }
+    }
+}

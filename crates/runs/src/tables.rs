@@ -1,0 +1,355 @@
+//! The tables of the file.
+//!
+//! Classes are kept in pieces, each the fingerprints of one batch: to add a batch is to add a piece,
+//! however many there are. When there are many pieces, they become one.
+
+use redb::{
+    Database, Error, ReadTransaction, ReadableDatabase, ReadableTable, ReadableTableMetadata,
+    TableDefinition, TableError, WriteTransaction,
+};
+
+use crate::record::{News, Remembered, Run};
+
+/// Files of other formats are not read.
+pub(crate) const FORMAT: u64 = 1;
+/// More pieces than this become one.
+const MOST_PIECES: usize = 32;
+
+const ABOUT: TableDefinition<&str, u64> = TableDefinition::new("about");
+const SHAPES: TableDefinition<&str, u64> = TableDefinition::new("shapes");
+const RUNS: TableDefinition<(&str, u64), (u64, u64, u64, u64)> = TableDefinition::new("runs");
+const CLASSES: TableDefinition<(&str, u64), &[u8]> = TableDefinition::new("classes");
+const COVERED: TableDefinition<(&str, &str), ()> = TableDefinition::new("covered");
+const STALE: TableDefinition<(&str, &str), u64> = TableDefinition::new("stale");
+const IMPOSSIBLE: TableDefinition<(&str, &str), &str> = TableDefinition::new("impossible");
+const FAILURES: TableDefinition<(&str, &str), ()> = TableDefinition::new("failures");
+
+/// What is in the file.
+pub(crate) enum Content {
+    Nothing,
+    Format(u64),
+    /// Tables of somebody else.
+    Other,
+}
+
+pub(crate) fn content(database: &Database) -> Result<Content, Error> {
+    let transaction = database.begin_read()?;
+    if transaction.list_tables()?.next().is_none() {
+        return Ok(Content::Nothing);
+    }
+    match transaction.open_table(ABOUT) {
+        Ok(about) => Ok(match about.get("format")? {
+            Some(format) => Content::Format(format.value()),
+            None => Content::Other,
+        }),
+        Err(TableError::Storage(error)) => Err(error.into()),
+        Err(_) => Ok(Content::Other),
+    }
+}
+
+/// The names of all checks.
+pub(crate) fn checks(database: &Database) -> Result<Vec<String>, Error> {
+    let transaction = database.begin_read()?;
+    let mut names = Vec::new();
+    if let Some(shapes) = opened(transaction.open_table(SHAPES))? {
+        for entry in shapes.iter()? {
+            names.push(entry?.0.value().to_owned());
+        }
+    }
+    Ok(names)
+}
+
+/// What is remembered of a check.
+pub(crate) fn read(database: &Database, check: &str) -> Result<Remembered, Error> {
+    read_in(&database.begin_read()?, check)
+}
+
+/// A table that may not be there yet.
+fn opened<T>(table: Result<T, TableError>) -> Result<Option<T>, Error> {
+    match table {
+        Ok(table) => Ok(Some(table)),
+        Err(TableError::TableDoesNotExist(_)) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn read_in(transaction: &ReadTransaction, check: &str) -> Result<Remembered, Error> {
+    let mut all = Remembered::default();
+    if let Some(shapes) = opened(transaction.open_table(SHAPES))? {
+        all.shape = shapes.get(check)?.map_or(0, |shape| shape.value());
+    }
+    if let Some(runs) = opened(transaction.open_table(RUNS))? {
+        for entry in runs.range((check, 0)..=(check, u64::MAX))? {
+            let (key, value) = entry?;
+            all.runs.insert(key.value().1, run(value.value()));
+        }
+    }
+    if let Some(classes) = opened(transaction.open_table(CLASSES))? {
+        all.classes = pieces(&classes, check)?.1;
+    }
+    if let Some(covered) = opened(transaction.open_table(COVERED))? {
+        all.covered.extend(texts(&covered, check)?);
+    }
+    if let Some(stale) = opened(transaction.open_table(STALE))? {
+        for entry in stale.range((check, "")..)? {
+            let (key, value) = entry?;
+            let (name, text) = key.value();
+            if name != check {
+                break;
+            }
+            all.stale.insert(text.to_owned(), value.value());
+        }
+    }
+    if let Some(impossible) = opened(transaction.open_table(IMPOSSIBLE))? {
+        for entry in impossible.range((check, "")..)? {
+            let (key, value) = entry?;
+            let (name, text) = key.value();
+            if name != check {
+                break;
+            }
+            let reason = value.value().to_owned();
+            all.impossible.insert(text.to_owned(), reason);
+        }
+    }
+    if let Some(failures) = opened(transaction.open_table(FAILURES))? {
+        all.failures.extend(texts(&failures, check)?);
+    }
+    Ok(all)
+}
+
+fn run((started, executions, classes, requirements): (u64, u64, u64, u64)) -> Run {
+    Run {
+        started,
+        executions,
+        classes,
+        requirements,
+    }
+}
+
+/// The texts of a check.
+fn texts(
+    table: &impl ReadableTable<(&'static str, &'static str), ()>,
+    check: &str,
+) -> Result<Vec<String>, Error> {
+    let mut texts = Vec::new();
+    for entry in table.range((check, "")..)? {
+        let (key, _) = entry?;
+        let (name, text) = key.value();
+        if name != check {
+            break;
+        }
+        texts.push(text.to_owned());
+    }
+    Ok(texts)
+}
+
+/// The numbers of the pieces of a check, and all classes in them, in order and each once.
+fn pieces(
+    table: &impl ReadableTable<(&'static str, u64), &'static [u8]>,
+    check: &str,
+) -> Result<(Vec<u64>, Vec<u64>), Error> {
+    let (mut numbers, mut classes) = (Vec::new(), Vec::new());
+    for entry in table.range((check, 0)..=(check, u64::MAX))? {
+        let (key, value) = entry?;
+        numbers.push(key.value().1);
+        let (words, _) = value.value().as_chunks::<8>();
+        classes.extend(words.iter().map(|word| u64::from_le_bytes(*word)));
+    }
+    classes.sort_unstable();
+    classes.dedup();
+    Ok((numbers, classes))
+}
+
+fn piece(classes: &[u64]) -> Vec<u8> {
+    classes
+        .iter()
+        .flat_map(|class| class.to_le_bytes())
+        .collect()
+}
+
+/// One change of the file; nothing is changed before [`Change::commit`].
+pub(crate) struct Change(WriteTransaction);
+
+impl Change {
+    pub(crate) fn begin(database: &Database) -> Result<Self, Error> {
+        let transaction = database.begin_write()?;
+        transaction.open_table(ABOUT)?.insert("format", FORMAT)?;
+        Ok(Change(transaction))
+    }
+
+    pub(crate) fn commit(self) -> Result<(), Error> {
+        Ok(self.0.commit()?)
+    }
+
+    /// Adds what a run has found out.
+    pub(crate) fn add(&self, check: &str, news: &News) -> Result<(), Error> {
+        let News { run, so_far, .. } = news;
+        self.become_shape(check, news.shape)?;
+        self.add_run(check, *run, *so_far)?;
+        self.add_classes(check, &news.classes)?;
+        for schedule in &news.failures {
+            self.add_failure(check, schedule)?;
+        }
+        self.cover(check, &news.covered)?;
+        self.add_open(check, &news.stale, |before, more| before + more)?;
+        self.rule_out(check, &news.impossible)
+    }
+
+    /// What is covered is neither tried for in vain nor impossible.
+    fn cover<'a>(
+        &self,
+        check: &str,
+        keys: impl IntoIterator<Item = &'a String>,
+    ) -> Result<(), Error> {
+        let mut covered = self.0.open_table(COVERED)?;
+        let mut stale = self.0.open_table(STALE)?;
+        let mut impossible = self.0.open_table(IMPOSSIBLE)?;
+        for key in keys {
+            let key = (check, key.as_str());
+            covered.insert(key, ())?;
+            stale.remove(key)?;
+            impossible.remove(key)?;
+        }
+        Ok(())
+    }
+
+    /// What was tried for in vain is not impossible.
+    fn add_open<'a>(
+        &self,
+        check: &str,
+        keys: impl IntoIterator<Item = &'a (String, u64)>,
+        both: impl Fn(u64, u64) -> u64,
+    ) -> Result<(), Error> {
+        let covered = self.0.open_table(COVERED)?;
+        let mut stale = self.0.open_table(STALE)?;
+        let mut impossible = self.0.open_table(IMPOSSIBLE)?;
+        for (key, executions) in keys {
+            let key = (check, key.as_str());
+            if covered.get(key)?.is_none() {
+                let before = stale.get(key)?.map_or(0, |count| count.value());
+                stale.insert(key, both(before, *executions))?;
+                impossible.remove(key)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What nobody has covered or tried for seems to be impossible.
+    fn rule_out<'a>(
+        &self,
+        check: &str,
+        keys: impl IntoIterator<Item = &'a (String, String)>,
+    ) -> Result<(), Error> {
+        let covered = self.0.open_table(COVERED)?;
+        let stale = self.0.open_table(STALE)?;
+        let mut impossible = self.0.open_table(IMPOSSIBLE)?;
+        for (key, reason) in keys {
+            let key = (check, key.as_str());
+            if covered.get(key)?.is_none() && stale.get(key)?.is_none() {
+                impossible.insert(key, reason.as_str())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Forgets what is of another shape.
+    fn become_shape(&self, check: &str, shape: u64) -> Result<(), Error> {
+        let mut shapes = self.0.open_table(SHAPES)?;
+        let before = shapes.insert(check, shape)?.map(|before| before.value());
+        if before.is_none_or(|before| before == shape) {
+            return Ok(());
+        }
+        let all = (check, 0)..=(check, u64::MAX);
+        self.0
+            .open_table(RUNS)?
+            .retain_in(all.clone(), |_, _| false)?;
+        self.0.open_table(CLASSES)?.retain_in(all, |_, _| false)?;
+        let mut covered = self.0.open_table(COVERED)?;
+        covered.retain_in((check, "").., |(name, _), ()| name != check)?;
+        let mut stale = self.0.open_table(STALE)?;
+        stale.retain_in((check, "").., |(name, _), _| name != check)?;
+        let mut impossible = self.0.open_table(IMPOSSIBLE)?;
+        impossible.retain_in((check, "").., |(name, _), _| name != check)?;
+        Ok(())
+    }
+
+    fn add_run(&self, check: &str, number: u64, run: Run) -> Result<(), Error> {
+        let Run {
+            started,
+            executions,
+            classes,
+            requirements,
+        } = run;
+        let values = (started, executions, classes, requirements);
+        self.0.open_table(RUNS)?.insert((check, number), values)?;
+        Ok(())
+    }
+
+    fn add_classes(&self, check: &str, classes: &[u64]) -> Result<(), Error> {
+        if classes.is_empty() {
+            return Ok(());
+        }
+        let mut table = self.0.open_table(CLASSES)?;
+        let mut range = table.range((check, 0)..=(check, u64::MAX))?;
+        let last = range.next_back().transpose()?;
+        let next = last.map_or(0, |(key, _)| key.value().1 + 1);
+        drop(range);
+        table.insert((check, next), piece(classes).as_slice())?;
+        if table.len()? as usize > MOST_PIECES {
+            let (numbers, classes) = pieces(&table, check)?;
+            if numbers.len() > MOST_PIECES {
+                for number in numbers {
+                    table.remove((check, number))?;
+                }
+                table.insert((check, 0), piece(&classes).as_slice())?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn add_failure(&self, check: &str, schedule: &str) -> Result<(), Error> {
+        let mut shapes = self.0.open_table(SHAPES)?;
+        if shapes.get(check)?.is_none() {
+            shapes.insert(check, 0)?;
+        }
+        self.0.open_table(FAILURES)?.insert((check, schedule), ())?;
+        Ok(())
+    }
+
+    pub(crate) fn remove_failure(&self, check: &str, schedule: &str) -> Result<(), Error> {
+        self.0.open_table(FAILURES)?.remove((check, schedule))?;
+        Ok(())
+    }
+
+    /// Adds all that another file remembers of a check; whether its shape is the one here.
+    pub(crate) fn absorb(&self, check: &str, other: &Remembered) -> Result<bool, Error> {
+        for schedule in &other.failures {
+            self.add_failure(check, schedule)?;
+        }
+        let mut shapes = self.0.open_table(SHAPES)?;
+        let here = shapes.get(check)?.map_or(0, |shape| shape.value());
+        if here != other.shape && here != 0 {
+            return Ok(other.shape == 0);
+        }
+        shapes.insert(check, other.shape)?;
+        drop(shapes);
+        for (&number, &run) in &other.runs {
+            let table = self.0.open_table(RUNS)?;
+            let known = table.get((check, number))?.map(|known| known.value());
+            drop(table);
+            // The one that was copied later has done more.
+            let known = known.map(self::run).unwrap_or_default();
+            self.add_run(check, number, run.max(known))?;
+        }
+        let known = pieces(&self.0.open_table(CLASSES)?, check)?.1;
+        let is_new = |class: &u64| known.binary_search(class).is_err();
+        let classes: Vec<u64> = other.classes.iter().copied().filter(is_new).collect();
+        self.add_classes(check, &classes)?;
+        self.cover(check, &other.covered)?;
+        let stale: Vec<_> = other.stale.clone().into_iter().collect();
+        self.add_open(check, &stale, u64::max)?;
+        let impossible: Vec<_> = other.impossible.clone().into_iter().collect();
+        self.rule_out(check, &impossible)?;
+        Ok(true)
+    }
+}

@@ -1,0 +1,405 @@
+//! Checks that remember earlier runs.
+
+use std::collections::HashSet;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use raddle::sync::Arc;
+use raddle::sync::Mutex;
+use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use raddle::{Checker, CoverageGoal, Metric, Report, Strategy, thread};
+use raddle_runs::{Remembered, RunsFile, merge};
+use raddle_tests::resumed::Scratch;
+
+const LONG: Duration = Duration::from_secs(60);
+
+/// Threads that add to a counter without a lock, `rounds` times each.
+fn counters(threads: u32, rounds: u32) {
+    let counter = Arc::new(AtomicU32::new(0));
+    let add = |counter: Arc<AtomicU32>| {
+        move || {
+            for _ in 0..rounds {
+                counter.store(counter.load(SeqCst) + 1, SeqCst);
+            }
+        }
+    };
+    let all: Vec<_> = (0..threads)
+        .map(|_| thread::spawn(add(counter.clone())))
+        .collect();
+    all.into_iter().for_each(|it| it.join().unwrap());
+}
+
+/// Runs a check, and collects the classes of the executions that count.
+fn observed(checker: Checker, body: impl Fn() + Send + Sync) -> (Report, Vec<u64>) {
+    let mut classes = Vec::new();
+    let report = raddle::__private::run_observed(checker, body, &mut |execution| {
+        classes.push(execution.fingerprint());
+    });
+    (report, classes)
+}
+
+/// In a new thread, where the first check of a name is the first, as in a new process.
+fn apart<T: Send>(run: impl FnOnce() -> T + Send) -> T {
+    std::thread::scope(|scope| scope.spawn(run).join().unwrap())
+}
+
+/// What the only check of a file remembers.
+fn remembered(file: &Path) -> Remembered {
+    let file = RunsFile::new(file);
+    let checks = file.checks(LONG).unwrap();
+    assert_eq!(checks.len(), 1, "{checks:?}");
+    file.read(&checks[0], LONG).unwrap()
+}
+
+fn set(classes: &[u64]) -> HashSet<u64> {
+    classes.iter().copied().collect()
+}
+
+#[test]
+fn the_second_run_starts_where_the_first_stopped() {
+    for strategy in [Strategy::Auto, Strategy::Random, Strategy::Pos] {
+        let scratch = Scratch::new("second");
+        let run = || {
+            let checker = Checker::new()
+                .named("counters")
+                .strategy(strategy.clone())
+                .max_executions(300)
+                .remember_in(&scratch.0);
+            apart(|| observed(checker, || counters(3, 2)))
+        };
+        let (first, classes) = run();
+        let before = set(&classes);
+        assert_eq!(first.earlier(), None, "{strategy}");
+        assert_eq!(first.classes(), before.len() as u64, "{strategy}");
+        let known = remembered(&scratch.0);
+        assert_eq!(set(&known.classes), before, "{strategy}");
+        assert_eq!(
+            (known.runs.len(), known.executions()),
+            (1, first.executions)
+        );
+
+        let (second, classes) = run();
+        let earlier = second.earlier().unwrap();
+        assert_eq!(earlier.classes, before.len() as u64, "{strategy}");
+        assert_eq!((earlier.runs, earlier.executions), (1, first.executions));
+        let all: HashSet<u64> = before.union(&set(&classes)).copied().collect();
+        assert!(all.len() > before.len(), "{strategy}: other random choices");
+        assert_eq!(second.classes(), all.len() as u64, "{strategy}");
+        let known = remembered(&scratch.0);
+        assert_eq!(set(&known.classes), all, "{strategy}");
+        assert_eq!(known.classes.len(), all.len(), "{strategy}: each once");
+        let growth = known.growth();
+        assert_eq!(growth[0].classes, before.len() as u64, "{strategy}");
+        assert_eq!(growth[1].classes, all.len() as u64, "{strategy}");
+    }
+}
+
+#[test]
+fn several_workers_remember_as_one() {
+    let scratch = Scratch::new("workers");
+    let run = |workers| {
+        let checker = Checker::new()
+            .named("counters")
+            .strategy(Strategy::Random)
+            .workers(workers)
+            .max_executions(400)
+            .remember_in(&scratch.0);
+        apart(|| observed(checker, || counters(3, 2)))
+    };
+    let (_, first) = run(2);
+    let (report, second) = run(3);
+    let all: HashSet<u64> = set(&first).union(&set(&second)).copied().collect();
+    let known = remembered(&scratch.0);
+    assert_eq!(set(&known.classes), all);
+    assert_eq!(report.classes(), all.len() as u64);
+    assert_eq!((known.runs.len(), known.executions()), (2, 800));
+}
+
+/// All classes are run again by a search that comes to its end, and counted once.
+#[test]
+fn a_small_program_is_exhausted_as_ever() {
+    let scratch = Scratch::new("small");
+    let run = || {
+        let checker = Checker::new().named("small").remember_in(&scratch.0);
+        observed(checker, || counters(2, 1)).0
+    };
+    for _ in 0..2 {
+        let report = apart(run);
+        assert!(report.exhausted, "{report}");
+        // Of two threads that load and store: each may be first, or both load before either stores,
+        // and then either store comes first.
+        assert_eq!((report.executions, report.classes()), (4, 4), "{report}");
+    }
+    assert_eq!(remembered(&scratch.0).classes.len(), 4);
+}
+
+fn locked(steps: usize) {
+    let lock = Arc::new(Mutex::new(0));
+    let other = lock.clone();
+    let thread = thread::spawn(move || {
+        for _ in 0..steps {
+            *other.lock().unwrap() += 1;
+        }
+    });
+    *lock.lock().unwrap() += 2;
+    *lock.lock().unwrap() += 3;
+    thread.join().unwrap();
+}
+
+#[test]
+fn what_was_covered_is_covered_in_the_next_run() {
+    let scratch = Scratch::new("covered");
+    let run = |executions| {
+        let checker = Checker::new()
+            .named("locked")
+            .strategy(Strategy::Coverage {
+                metric: Metric::SyncPair.into(),
+            })
+            .max_executions(executions)
+            .remember_in(&scratch.0);
+        apart(|| observed(checker, || locked(3)).0)
+    };
+    let first = run(60);
+    let covered: HashSet<String> = first.coverage().covered_keys().collect();
+    assert!(!covered.is_empty());
+    let earlier = remembered(&scratch.0).covered.len();
+    assert_eq!(earlier, covered.len());
+    // One execution alone does not cover all that.
+    let alone = Checker::new()
+        .strategy(Strategy::Coverage {
+            metric: Metric::SyncPair.into(),
+        })
+        .max_executions(1)
+        .run(|| locked(3));
+    assert!(alone.coverage().covered_keys().count() < covered.len());
+    let second = run(1);
+    assert_eq!(second.executions, 1);
+    let again: HashSet<String> = second.coverage().covered_keys().collect();
+    assert_eq!(again, covered, "places have the same names");
+    let goal = CoverageGoal::parse(covered.iter().next().unwrap()).unwrap();
+    assert!(goal.first.file.ends_with("between_runs.rs"));
+    assert_eq!(second.earlier().unwrap().requirements, covered.len() as u64);
+}
+
+#[test]
+fn another_program_of_the_same_name_starts_anew() {
+    let scratch = Scratch::new("changed");
+    let run = |threads| {
+        let checker = Checker::new()
+            .named("changed")
+            .strategy(Strategy::Random)
+            .max_executions(50)
+            .remember_in(&scratch.0);
+        apart(|| observed(checker, || counters(threads, 1)))
+    };
+    run(2);
+    let (report, classes) = run(3);
+    assert_eq!(report.earlier(), None);
+    let known = remembered(&scratch.0);
+    assert_eq!(set(&known.classes), set(&classes));
+    assert_eq!(known.runs.len(), 1);
+}
+
+/// Fails if the second thread stores between the load and the store of the first.
+fn lost_update(is_checked: bool) {
+    let counter = Arc::new(AtomicU32::new(0));
+    let other = counter.clone();
+    let thread = thread::spawn(move || {
+        other.store(other.load(SeqCst) + 1, SeqCst);
+    });
+    counter.store(counter.load(SeqCst) + 1, SeqCst);
+    thread.join().unwrap();
+    if is_checked {
+        assert_eq!(counter.load(SeqCst), 2, "an update was lost");
+    }
+}
+
+#[test]
+fn what_has_failed_runs_first() {
+    let scratch = Scratch::new("failed");
+    let run = |strategy: Strategy, is_checked| {
+        let checker = Checker::new()
+            .named("lost update")
+            .strategy(strategy)
+            .max_executions(1_000)
+            .remember_in(&scratch.0);
+        apart(|| observed(checker, || lost_update(is_checked)).0)
+    };
+    let first = run(Strategy::Random, true);
+    assert_eq!(first.failures[0].search.split(',').next(), Some("random"));
+    // Whatever strategy follows.
+    for strategy in [Strategy::Random, Strategy::Auto, Strategy::Exhaustive] {
+        let second = run(strategy, true);
+        assert_eq!(second.executions, 1);
+        assert_eq!(second.failures[0].search, "remembered schedule");
+        assert_eq!(second.failures[0].schedule, first.failures[0].schedule);
+    }
+    assert_eq!(remembered(&scratch.0).failures.len(), 1);
+    let mended = run(Strategy::Random, false);
+    assert!(mended.failures.is_empty());
+    assert!(
+        remembered(&scratch.0).failures.is_empty(),
+        "it does not fail"
+    );
+}
+
+/// A class that is remembered to be good is looked at all the same: the code between the operations
+/// may have changed, which no shape can see.
+#[test]
+fn memory_hides_no_failure() {
+    let scratch = Scratch::new("hidden");
+    let run = |is_checked: bool| {
+        let checker = Checker::new().named("lost update").remember_in(&scratch.0);
+        let body = move || {
+            let counter = Arc::new(AtomicU32::new(0));
+            let other = counter.clone();
+            let thread = thread::spawn(move || other.store(other.load(SeqCst) + 1, SeqCst));
+            counter.store(counter.load(SeqCst) + 1, SeqCst);
+            thread.join().unwrap();
+            let value = counter.load(SeqCst);
+            assert!(!is_checked || value == 2, "an update was lost");
+        };
+        apart(|| observed(checker, body).0)
+    };
+    let first = run(false);
+    assert!(first.exhausted && first.failures.is_empty());
+    let second = run(true);
+    assert_eq!(second.failures.len(), 1, "{second}");
+}
+
+#[test]
+fn a_file_that_is_none_is_set_aside() {
+    let scratch = Scratch::new("broken");
+    std::fs::write(&scratch.0, "nonsense").unwrap();
+    let checker = Checker::new()
+        .named("broken")
+        .strategy(Strategy::Random)
+        .max_executions(20)
+        .remember_in(&scratch.0);
+    let report = checker.run(|| counters(2, 1));
+    assert_eq!(report.executions, 20);
+    let mut aside = scratch.0.clone().into_os_string();
+    aside.push(".unreadable");
+    let aside = Scratch(PathBuf::from(aside));
+    assert_eq!(std::fs::read(&aside.0).unwrap(), b"nonsense");
+    assert_eq!(remembered(&scratch.0).executions(), 20);
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_does_no_harm() {
+    let checker = Checker::new()
+        .named("nowhere")
+        .strategy(Strategy::Random)
+        .max_executions(20)
+        .remember_in("/dev/null/runs.redb");
+    assert_eq!(checker.run(|| counters(2, 1)).executions, 20);
+}
+
+#[test]
+fn files_of_two_machines_are_one() {
+    let (one, two) = (Scratch::new("one"), Scratch::new("two"));
+    let run = |file: &Scratch, seed| {
+        let checker = Checker::new()
+            .named("counters")
+            .strategy(Strategy::Random)
+            .seed(seed)
+            .max_executions(200)
+            .remember_in(&file.0);
+        apart(|| observed(checker, || counters(3, 2)).1)
+    };
+    let (here, there) = (set(&run(&one, 1)), set(&run(&two, 2)));
+    merge(&RunsFile::new(&one.0), &RunsFile::given(&two.0), LONG).unwrap();
+    let all: HashSet<u64> = here.union(&there).copied().collect();
+    assert!(all.len() > here.len() && all.len() > there.len());
+    let known = remembered(&one.0);
+    assert_eq!(set(&known.classes), all);
+    assert_eq!((known.runs.len(), known.executions()), (2, 400));
+}
+
+/// Only the parent sets it: where the child remembers.
+const FILE: &str = "RADDLE_TESTS_FILE";
+
+/// A check that runs until it is killed, and says what it has run.
+#[test]
+#[ignore = "run by the tests of this file"]
+fn child() {
+    let Some(file) = std::env::var_os(FILE).map(PathBuf::from) else {
+        return;
+    };
+    let log = std::fs::File::create(file.with_extension("log")).unwrap();
+    let mut log = std::io::LineWriter::new(log);
+    let checker = Checker::new()
+        .named("killed")
+        .strategy(Strategy::Random)
+        .max_executions(u64::MAX)
+        .max_time(Duration::from_secs(60))
+        .remember_in(&file);
+    let start = Instant::now();
+    let mut seen = HashSet::new();
+    let mut said = Duration::ZERO;
+    raddle::__private::run_observed(checker, || counters(4, 3), &mut |execution| {
+        seen.insert(execution.fingerprint());
+        let now = start.elapsed();
+        // Every hundredth of a second: how many classes there were, and when.
+        if now - said >= Duration::from_millis(10) {
+            said = now;
+            use std::io::Write;
+            let seen = seen.len();
+            writeln!(log, "{} {seen}", milliseconds()).unwrap();
+        }
+    });
+}
+
+fn milliseconds() -> u128 {
+    let now = std::time::SystemTime::now();
+    now.duration_since(std::time::UNIX_EPOCH)
+        .unwrap()
+        .as_millis()
+}
+
+fn start(file: &Path) -> Child {
+    Command::new(std::env::current_exe().unwrap())
+        .args(["child", "--exact", "--ignored", "--nocapture"])
+        .env(FILE, file)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+#[test]
+fn who_is_killed_loses_less_than_a_second() {
+    let file = Scratch::new("killed");
+    let log = Scratch(file.0.with_extension("log"));
+    let mut before = 0;
+    for (round, wait) in [1_700, 2_350].into_iter().enumerate() {
+        let mut child = start(&file.0);
+        std::thread::sleep(Duration::from_millis(wait));
+        let killed = milliseconds();
+        child.kill().unwrap();
+        assert_eq!(child.wait().unwrap().signal(), Some(9));
+        let text = std::fs::read_to_string(&log.0).unwrap();
+        let lines = text.lines().filter_map(|line| {
+            let (when, classes) = line.split_once(' ')?;
+            Some((when.parse::<u128>().ok()?, classes.parse::<usize>().ok()?))
+        });
+        let lines: Vec<_> = lines.collect();
+        let mut older = lines.iter().filter(|(when, _)| when + 1_000 <= killed);
+        let (_, classes) = older.next_back().expect("it ran for more than a second");
+        let known = remembered(&file.0);
+        let new = known.classes.len() - before;
+        // In the second run some may have been known.
+        match round {
+            0 => assert!(new >= *classes, "{new} of {classes}"),
+            _ => assert!(known.classes.len() >= *classes && new > 0),
+        }
+        before = known.classes.len();
+        assert_eq!(
+            known.runs.len(),
+            round + 1,
+            "what was written before is there"
+        );
+    }
+}

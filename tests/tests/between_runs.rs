@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use raddle::sync::Arc;
 use raddle::sync::Mutex;
 use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};
-use raddle::{Checker, CoverageGoal, Metric, Report, Strategy, thread};
+use raddle::{Checker, CoverageGoal, Covered, Metric, Report, Strategy, thread};
 use raddle_runs::{Remembered, RunsFile, merge};
 use raddle_tests::resumed::Scratch;
 
@@ -181,6 +181,56 @@ fn what_was_covered_is_covered_in_the_next_run() {
     let goal = CoverageGoal::parse(covered.iter().next().unwrap()).unwrap();
     assert!(goal.first.file.ends_with("between_runs.rs"));
     assert_eq!(second.earlier().unwrap().requirements, covered.len() as u64);
+}
+
+/// How every requirement stands, and how long those have been open that could be covered.
+#[test]
+fn what_was_not_covered_is_remembered_with_the_reason() {
+    let scratch = Scratch::new("open");
+    let run = |executions| {
+        let checker = Checker::new()
+            .named("locked")
+            .strategy(Strategy::Random)
+            .coverage(true)
+            .max_executions(executions)
+            .remember_in(&scratch.0);
+        apart(|| observed(checker, || locked(3)).0)
+    };
+    let counts = |report: &Report| {
+        let standing: Vec<Covered> = report.coverage().goals().map(|(_, it)| it).collect();
+        let count = |of: &[Covered]| standing.iter().filter(|it| of.contains(it)).count();
+        let impossible = [Covered::OrderedByLock, Covered::NeverConcurrent];
+        [&[Covered::Yes][..], &[Covered::NotTried], &impossible].map(count)
+    };
+    let known = || {
+        let known = remembered(&scratch.0);
+        let kept = [
+            known.covered.len(),
+            known.stale.len(),
+            known.impossible.len(),
+        ];
+        (kept, known.stale)
+    };
+    let first = run(1);
+    let (kept, stale) = known();
+    assert_eq!(kept, counts(&first));
+    assert!(kept.iter().all(|&count| count > 0), "{kept:?}");
+    assert!(
+        stale.values().all(|&executions| executions == 1),
+        "{stale:?}"
+    );
+    // The same execution once more: the program takes turns in the first of every run.
+    let second = run(1);
+    let (kept, stale) = known();
+    assert_eq!(kept, counts(&second));
+    assert!(
+        stale.values().all(|&executions| executions == 2),
+        "{stale:?}"
+    );
+    let third = run(200);
+    let (kept, _) = known();
+    assert_eq!(kept, counts(&third));
+    assert!(kept[0] > counts(&first)[0] && kept[1] < counts(&first)[1]);
 }
 
 #[test]

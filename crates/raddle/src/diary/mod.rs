@@ -108,16 +108,18 @@ impl Diary {
     }
 
     /// Whether classes and coverage are remembered: not for searches that come to an end by
-    /// themselves, which begin at the beginning, or are resumed.
+    /// themselves, which begin at the beginning, or are resumed; nor where some classes stand for others,
+    /// of which the first execution may be one.
     pub(crate) fn goes_on(checker: &Checker) -> bool {
-        !matches!(
+        let is_search = matches!(
             checker.strategy,
             Strategy::Exhaustive
                 | Strategy::Enumerate
                 | Strategy::EnumeratePrivateFirst
                 | Strategy::Delay { .. }
                 | Strategy::Replay(_)
-        )
+        );
+        !is_search && !checker.is_reduced()
     }
 
     /// Schedules that failed in earlier runs.

@@ -816,9 +816,12 @@ impl World {
         self.strategy.as_dyn().as_guided()
     }
 
-    /// Replaces the strategy between two executions.
-    pub fn set_strategy(&mut self, strategy: Box<dyn Strategy>) {
-        self.strategy = Chooser::new(strategy);
+    /// Replaces the strategy between two executions; gives the old one.
+    pub fn set_strategy(&mut self, strategy: Box<dyn Strategy>) -> Box<dyn Strategy> {
+        match std::mem::replace(&mut self.strategy, Chooser::new(strategy)) {
+            Chooser::Random(random) => Box::new(random),
+            Chooser::Other(strategy) => strategy,
+        }
     }
 
     /// After the execution stopped: a thread that is being unwound wants to do `operation`.

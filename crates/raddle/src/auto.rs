@@ -153,10 +153,12 @@ impl Rest {
             // What has begun goes on.
             Next::Sample => {
                 self.next = Next::Look(0);
-                Some(Phase {
-                    strategy: None,
-                    ..self.samplers(checker.seed, self.half(done))
-                })
+                Some(self.go_on(self.half(done)))
+            }
+            // Nobody can find out anything in so few executions.
+            Next::Look(0) if self.left(done) / LOOK < 4 * FEW => {
+                self.next = Next::Over;
+                Some(self.go_on(self.budget))
             }
             Next::Look(preemptions) => {
                 let spent = done.now.saturating_duration_since(began);
@@ -168,14 +170,12 @@ impl Rest {
                 };
                 if fits && preemptions <= MOST_PREEMPTIONS {
                     self.next = Next::Look(preemptions + 1);
-                    let left = self.budget.of_all.saturating_sub(done.runs);
-                    return Some(self.look(checker, preemptions, left / LOOK));
+                    return Some(self.look(checker, preemptions, self.left(done) / LOOK));
                 }
                 self.next = Next::Over;
                 Some(match preemptions.checked_sub(2) {
                     Some(largest) => self.bounded(checker, largest),
-                    // Other executions than before.
-                    None => self.samplers(!checker.seed, self.budget),
+                    None => self.go_on(self.budget),
                 })
             }
             Next::Over => None,
@@ -198,9 +198,14 @@ impl Rest {
         fits(runs_needed, each, &self.budget, done)
     }
 
+    /// How many executions are left.
+    fn left(&self, done: Done) -> u64 {
+        self.budget.of_all.saturating_sub(done.runs)
+    }
+
     /// Half of what is left.
     fn half(&self, done: Done) -> Budget {
-        let left = self.budget.of_all.saturating_sub(done.runs);
+        let left = self.left(done);
         let until = self.budget.until.map(|until| {
             let left = until.saturating_duration_since(done.now);
             done.now + left / 2
@@ -211,6 +216,17 @@ impl Rest {
             of_all: executions,
             until,
             ..self.budget
+        }
+    }
+
+    /// More of what has begun.
+    fn go_on(&self, budget: Budget) -> Phase {
+        Phase {
+            name: "auto",
+            strategy: None,
+            budget,
+            helpers: Helpers::Sample,
+            preemptions: None,
         }
     }
 

@@ -130,15 +130,16 @@ pub(crate) fn run_saying(
         (stopped, end) = workers::explore(&mut worker, job, &first, saving);
     }
     let estimate = worker.context.with_exploration(|e| e.estimate());
+    let mut begun = None;
     while !stopped {
         let after = |rest: &mut Rest| rest.next(checker, worker.done());
         let Some(mut phase) = phases.next().or_else(|| rest.as_mut().and_then(after)) else {
             break;
         };
-        if let Some(strategy) = phase.strategy.take() {
-            worker.context.with_exploration(|exploration| {
-                exploration.world().set_strategy(strategy);
-            });
+        // What was begun is gone on with, unless there is something else to do.
+        if let Some(strategy) = phase.strategy.take().or_else(|| begun.take()) {
+            let old = (worker.context).with_exploration(|e| e.world().set_strategy(strategy));
+            begun.get_or_insert(old);
         }
         (stopped, _) = workers::explore(&mut worker, job, &phase, None);
     }

@@ -167,7 +167,9 @@ fn strategy(
     };
     match (helpers, &checker.strategy) {
         (Helpers::Sample, _) => {
-            let sampler = with_seed(seed(checker.seed, number));
+            // Other executions than in an earlier phase.
+            let done = worker.context.with_exploration(|e| e.executions());
+            let sampler = with_seed(seed(checker.seed ^ done.rotate_left(20), number));
             sampler.expect("who samples has a seed")
         }
         (Helpers::Guide, crate::checker::Strategy::Coverage { metric }) => {

@@ -17,9 +17,9 @@ use crate::rng::Rng;
 use crate::world::{Ending, State};
 
 /// One turn in so many is the search's, if there is one.
-const SEARCH: usize = 8;
+const SEARCH: usize = 3;
 /// The search has no turn before so many executions, unless a sampler comes to a known class.
-const FIRST: u64 = 8;
+const FIRST: u64 = 2;
 /// From so many executions everybody learns, and then only from their own.
 const LESSONS: u64 = 64;
 /// After so many turns the search estimates how large it is, in so many runs if it can.

@@ -14,8 +14,8 @@ use crate::rng::Rng;
 
 /// So many events may be in all graphs that are kept, roughly.
 const MOST_EVENTS: usize = 200_000;
-/// Of so many executions, all but one go on from the one before.
-const DIVE: usize = 3;
+/// One in so many executions goes on from the one before, if that can be.
+const GO_ON: usize = 3;
 /// What differs in the order of writes only is put off so many times, if that is wanted.
 const PUT_OFF: usize = 16;
 
@@ -60,9 +60,9 @@ impl Exhaustive {
             if scatter.is_over {
                 return false;
             }
-            let index = match rng.below(DIVE) {
-                0 => rng.below(last + 1),
-                _ => last,
+            let index = match rng.below(GO_ON) {
+                0 => last,
+                _ => rng.below(last + 1),
             };
             let frame = &mut self.frames[index];
             if frame.branches.is_empty() {

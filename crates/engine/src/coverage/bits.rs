@@ -59,13 +59,24 @@ impl Bits {
             .sum()
     }
 
-    /// Whether all of these are in another set.
-    pub(crate) fn is_subset(&self, other: &Bits) -> bool {
-        let others = other.words.iter().copied().chain(std::iter::repeat(0));
-        self.words
-            .iter()
-            .zip(others)
-            .all(|(mine, theirs)| mine & !theirs == 0)
+    /// Whether there are larger numbers than this one that are not in another set.
+    #[inline]
+    pub(crate) fn has_above(&self, number: usize, other: &Bits) -> bool {
+        let first = number / 64;
+        let Some(mine) = self.words.get(first..) else {
+            return false;
+        };
+        let theirs = other.words.get(first..).unwrap_or_default();
+        let above = !0 << (number % 64) << 1;
+        let mut missing = mine.first().unwrap_or(&0) & above & !theirs.first().unwrap_or(&0);
+        // Without looking after each word, so that several are compared at once.
+        for (mine, theirs) in mine.iter().zip(theirs).skip(1) {
+            missing |= mine & !theirs;
+        }
+        for mine in mine.iter().skip(theirs.len().max(1)) {
+            missing |= mine;
+        }
+        missing != 0
     }
 
     pub(crate) fn count(&self) -> u32 {
@@ -75,6 +86,19 @@ impl Bits {
     pub(crate) fn iter(&self) -> impl Iterator<Item = usize> + '_ {
         self.words.iter().enumerate().flat_map(|(index, &word)| {
             let mut left = word;
+            std::iter::from_fn(move || {
+                let bit = (left != 0).then(|| left.trailing_zeros() as usize)?;
+                left &= left - 1;
+                Some(index * 64 + bit)
+            })
+        })
+    }
+
+    /// What is in both.
+    pub(crate) fn iter_in<'a>(&'a self, other: &'a Bits) -> impl Iterator<Item = usize> + 'a {
+        let words = self.words.iter().zip(&other.words).enumerate();
+        words.flat_map(|(index, (mine, theirs))| {
+            let mut left = mine & theirs;
             std::iter::from_fn(move || {
                 let bit = (left != 0).then(|| left.trailing_zeros() as usize)?;
                 left &= left - 1;
@@ -103,7 +127,9 @@ mod tests {
         assert!(some.contains(200) && !some.contains(201) && !some.contains(5000));
         let mut others = Bits::default();
         others.insert(3);
-        assert!(others.is_subset(&some) && !some.is_subset(&others));
+        assert!(some.has_above(3, &others) && some.has_above(64, &others));
+        assert!(!some.has_above(200, &others) && !some.has_above(0, &some));
+        assert!(!others.has_above(3, &some) && others.has_above(2, &Bits::default()));
         assert_eq!(some.missing_in(&others), 2);
         assert_eq!(others.absorb(&some), 2);
         let mut both = Bits::default();

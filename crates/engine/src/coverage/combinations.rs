@@ -18,45 +18,54 @@ pub(crate) const MOST: usize = 8192;
 /// So many sets of requirements that executions covered are remembered.
 const REMEMBERED: usize = 1 << 12;
 
-/// Which requirements were covered together.
+/// Which requirements were covered together, by their places among those that are combined.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Combinations {
+    /// Each pair is in the rows of both.
     rows: Vec<Bits>,
-    /// Each pair counts for both.
-    twice: u64,
-    /// Hashes of sets that have been added, so that most executions cost nothing.
+    count: u64,
+    /// Hashes of sets that have been added, so that they cost nothing again.
     known: Vec<u64>,
 }
 
 impl Combinations {
     /// How many pairs were covered.
     pub(crate) fn count(&self) -> u64 {
-        self.twice / 2
+        self.count
     }
 
     /// With which others a requirement was covered.
-    pub(crate) fn row(&self, id: Id) -> Option<&Bits> {
-        self.rows.get(id)
+    pub(crate) fn row(&self, member: usize) -> Option<&Bits> {
+        self.rows.get(member)
     }
 
-    /// Adds what one execution covered, all numbers below [`MOST`]; whether there was a new pair.
-    pub(crate) fn add(&mut self, together: &Bits) -> bool {
+    /// Adds what one execution covered.
+    pub(crate) fn add(&mut self, together: &Bits) {
         if self.remembers(together) {
-            return false;
+            return;
         }
-        let before = self.twice;
-        for id in together.iter() {
-            if id >= self.rows.len() {
-                self.rows.resize_with(id + 1, Bits::default);
+        for one in together.iter() {
+            if one >= self.rows.len() {
+                self.rows.resize_with(one + 1, Bits::default);
             }
-            let row = &mut self.rows[id];
-            if !together.is_subset(row) {
-                // That it is covered together with itself does not count.
-                row.insert(id);
-                self.twice += u64::from(row.absorb(together));
+            if together.has_above(one, &self.rows[one]) {
+                self.add_above(one, together);
             }
         }
-        self.twice > before
+    }
+
+    /// Adds the pairs of a requirement with those that have higher numbers.
+    #[cold]
+    fn add_above(&mut self, one: usize, together: &Bits) {
+        for other in together.iter().skip_while(|&other| other <= one) {
+            if other >= self.rows.len() {
+                self.rows.resize_with(other + 1, Bits::default);
+            }
+            if self.rows[one].insert(other) {
+                self.rows[other].insert(one);
+                self.count += 1;
+            }
+        }
     }
 
     fn remembers(&mut self, together: &Bits) -> bool {
@@ -71,25 +80,19 @@ impl Combinations {
         std::mem::replace(slot, hash | 1) == hash | 1
     }
 
-    /// Adds the pairs that another has.
-    pub(crate) fn merge(&mut self, other: &Combinations, id: impl Fn(Id) -> Id) {
-        self.known.clear();
-        for (row, theirs) in other.rows.iter().enumerate() {
-            let mut translated = Bits::default();
-            for one in theirs.iter().filter(|&one| one != row) {
-                if id(one) < MOST {
-                    translated.insert(id(one));
+    /// Adds the pairs that another has; `member` is what is called so there.
+    pub(crate) fn merge(&mut self, other: &Combinations, member: impl Fn(usize) -> Option<usize>) {
+        for (one, row) in other.rows.iter().enumerate() {
+            let Some(one) = member(one) else { continue };
+            for other in row.iter().filter_map(&member) {
+                if one.max(other) >= self.rows.len() {
+                    self.rows.resize_with(one.max(other) + 1, Bits::default);
+                }
+                if self.rows[one].insert(other) {
+                    self.rows[other].insert(one);
+                    self.count += 1;
                 }
             }
-            let row = id(row);
-            if row >= MOST {
-                continue;
-            }
-            if row >= self.rows.len() {
-                self.rows.resize_with(row + 1, Bits::default);
-            }
-            self.rows[row].insert(row);
-            self.twice += u64::from(self.rows[row].absorb(&translated));
         }
     }
 }

@@ -79,6 +79,23 @@ impl Bits {
         missing != 0
     }
 
+    /// Adds those of another set that are larger than a number; how many were not there.
+    pub(crate) fn absorb_above(&mut self, number: usize, other: &Bits) -> u32 {
+        if self.words.len() < other.words.len() {
+            self.words.resize(other.words.len(), 0);
+        }
+        let mut above = !0 << (number % 64) << 1;
+        let mut added = 0;
+        let words = self.words.iter_mut().zip(&other.words);
+        for (mine, theirs) in words.skip(number / 64) {
+            let new = theirs & above & !*mine;
+            added += new.count_ones();
+            *mine |= new;
+            above = !0;
+        }
+        added
+    }
+
     pub(crate) fn count(&self) -> u32 {
         self.words.iter().map(|word| word.count_ones()).sum()
     }
@@ -129,6 +146,12 @@ mod tests {
         others.insert(3);
         assert!(some.has_above(3, &others) && some.has_above(64, &others));
         assert!(!some.has_above(200, &others) && !some.has_above(0, &some));
+        let mut few = Bits::default();
+        assert_eq!(
+            (few.absorb_above(3, &some), few.absorb_above(3, &some)),
+            (2, 0)
+        );
+        assert_eq!(few.iter().collect::<Vec<_>>(), [64, 200]);
         assert!(!others.has_above(3, &some) && others.has_above(2, &Bits::default()));
         assert_eq!(some.missing_in(&others), 2);
         assert_eq!(others.absorb(&some), 2);

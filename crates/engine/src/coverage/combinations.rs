@@ -21,8 +21,9 @@ const REMEMBERED: usize = 1 << 12;
 /// Which requirements were covered together, by their places among those that are combined.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Combinations {
-    /// Each pair is in the rows of both.
+    /// Each pair is in the row of the lower number, and in that of the other one if somebody looks.
     rows: Vec<Bits>,
+    both_ways: bool,
     count: u64,
     /// Hashes of sets that have been added, so that they cost nothing again.
     known: Vec<u64>,
@@ -34,7 +35,15 @@ impl Combinations {
         self.count
     }
 
-    /// With which others a requirement was covered.
+    /// The same, for somebody who looks at all that a requirement was covered with.
+    pub(crate) fn both_ways() -> Self {
+        Combinations {
+            both_ways: true,
+            ..Combinations::default()
+        }
+    }
+
+    /// With which others a requirement was covered: those with higher numbers, or all.
     pub(crate) fn row(&self, member: usize) -> Option<&Bits> {
         self.rows.get(member)
     }
@@ -57,13 +66,25 @@ impl Combinations {
     /// Adds the pairs of a requirement with those that have higher numbers.
     #[cold]
     fn add_above(&mut self, one: usize, together: &Bits) {
-        for other in together.iter().skip_while(|&other| other <= one) {
-            if other >= self.rows.len() {
-                self.rows.resize_with(other + 1, Bits::default);
-            }
-            if self.rows[one].insert(other) {
-                self.rows[other].insert(one);
-                self.count += 1;
+        if !self.both_ways {
+            self.count += u64::from(self.rows[one].absorb_above(one, together));
+            return;
+        }
+        let others = together.iter().skip_while(|&other| other <= one);
+        for other in others {
+            self.add_pair(one, other);
+        }
+    }
+
+    fn add_pair(&mut self, one: usize, other: usize) {
+        let (low, high) = (one.min(other), one.max(other));
+        if high >= self.rows.len() {
+            self.rows.resize_with(high + 1, Bits::default);
+        }
+        if self.rows[low].insert(high) {
+            self.count += 1;
+            if self.both_ways {
+                self.rows[high].insert(low);
             }
         }
     }
@@ -85,13 +106,7 @@ impl Combinations {
         for (one, row) in other.rows.iter().enumerate() {
             let Some(one) = member(one) else { continue };
             for other in row.iter().filter_map(&member) {
-                if one.max(other) >= self.rows.len() {
-                    self.rows.resize_with(one.max(other) + 1, Bits::default);
-                }
-                if self.rows[one].insert(other) {
-                    self.rows[other].insert(one);
-                    self.count += 1;
-                }
+                self.add_pair(one, other);
             }
         }
     }

@@ -224,18 +224,17 @@ impl Thing<'_> {
     /// What q may read or replace.
     fn uses(&self, p: usize, q: usize, by_other: bool, reads: bool, verdicts: &mut dyn Verdicts) {
         let site = self.action(q).site;
-        let mut asked = vec![self.pair(Metric::DefUse, p, q)];
-        if by_other {
-            asked.push(self.pair(Metric::PSet, p, q));
-        }
-        if reads {
-            let metric = match by_other {
-                true => Metric::RemoteDef,
-                false => Metric::LocalDef,
-            };
-            asked.push(Requirement::at(metric, site));
-        }
-        if asked.iter().all(|&one| verdicts.is_possible(one)) {
+        let metric = match by_other {
+            true => Metric::RemoteDef,
+            false => Metric::LocalDef,
+        };
+        let asked = [
+            Some(self.pair(Metric::DefUse, p, q)),
+            by_other.then(|| self.pair(Metric::PSet, p, q)),
+            reads.then(|| Requirement::at(metric, site)),
+        ];
+        let asked = asked.into_iter().flatten();
+        if asked.clone().all(|one| verdicts.is_possible(one)) {
             return;
         }
         let parts = |x| matches!(self.kind(x), Kind::Access { always: true, .. });

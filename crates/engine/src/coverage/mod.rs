@@ -78,6 +78,14 @@ impl Coverage {
         Coverage::combining(metrics, Metrics::SYNC_PAIR_DEF_USE)
     }
 
+    /// For guided search, which wants to know what was never covered together.
+    pub(crate) fn guiding(metrics: Metrics) -> Self {
+        Coverage {
+            combinations: Combinations::both_ways(),
+            ..Coverage::combining(metrics, metrics)
+        }
+    }
+
     /// The same with other combinations.
     pub fn combining(metrics: Metrics, combined: Metrics) -> Self {
         let board = Board {

@@ -37,8 +37,12 @@ impl Bits {
         }
         let mut added = 0;
         for (mine, theirs) in self.words.iter_mut().zip(&other.words) {
-            added += (theirs & !*mine).count_ones();
-            *mine |= theirs;
+            let new = theirs & !*mine;
+            // Mostly there is nothing, and counting bits takes longer than looking.
+            if new != 0 {
+                added += new.count_ones();
+                *mine |= new;
+            }
         }
         added
     }
@@ -54,9 +58,8 @@ impl Bits {
     pub(crate) fn missing_in(&self, other: &Bits) -> u32 {
         let others = other.words.iter().copied().chain(std::iter::repeat(0));
         let words = self.words.iter().zip(others);
-        words
-            .map(|(mine, theirs)| (mine & !theirs).count_ones())
-            .sum()
+        let missing = words.map(|(mine, theirs)| mine & !theirs);
+        missing.filter(|&word| word != 0).map(u64::count_ones).sum()
     }
 
     /// Whether there are larger numbers than this one that are not in another set.
@@ -69,11 +72,13 @@ impl Bits {
         let theirs = other.words.get(first..).unwrap_or_default();
         let above = !0 << (number % 64) << 1;
         let mut missing = mine.first().unwrap_or(&0) & above & !theirs.first().unwrap_or(&0);
+        let common = mine.len().min(theirs.len()).max(1);
         // Without looking after each word, so that several are compared at once.
-        for (mine, theirs) in mine.iter().zip(theirs).skip(1) {
+        let both = mine.get(1..common).unwrap_or_default().iter();
+        for (mine, theirs) in both.zip(theirs.get(1..common).unwrap_or_default()) {
             missing |= mine & !theirs;
         }
-        for mine in mine.iter().skip(theirs.len().max(1)) {
+        for mine in mine.get(common..).unwrap_or_default() {
             missing |= mine;
         }
         missing != 0
@@ -89,8 +94,10 @@ impl Bits {
         let words = self.words.iter_mut().zip(&other.words);
         for (mine, theirs) in words.skip(number / 64) {
             let new = theirs & above & !*mine;
-            added += new.count_ones();
-            *mine |= new;
+            if new != 0 {
+                added += new.count_ones();
+                *mine |= new;
+            }
             above = !0;
         }
         added

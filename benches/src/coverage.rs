@@ -12,6 +12,9 @@ pub(crate) const EXECUTIONS: u64 = 2_000;
 /// The median of so many seeds.
 const SEEDS: u64 = 3;
 const ROUNDS: usize = 9;
+/// So many executions of one check, so that what is done once for each check, such as its report, does
+/// not matter.
+const AT_LEAST: u64 = 10_000;
 
 /// Requirements of sync-pair and def-use, and pairs of them in one execution.
 fn covered(program: Collection, strategy: &Strategy, executions: u64, seed: u64) -> u64 {
@@ -58,7 +61,7 @@ fn batch<'a>(measures: bool, body: impl Fn() + Send + Sync + 'a) -> Batch<'a> {
     let mut seed = 0;
     Box::new(move |executions| {
         seed += 1;
-        let report = sampling(executions)
+        let report = sampling(executions.max(AT_LEAST))
             .coverage(measures)
             .seed(seed)
             .run(&body);

@@ -189,7 +189,15 @@ fn as_list<S: Serializer>(
 impl Coverage {
     /// The same with places instead of numbers; `place` gives `file:line:column`.
     pub fn of(measured: &coverage::Coverage, place: impl Fn(SiteId) -> Option<String>) -> Self {
-        let place = |site| CodePlace::parse(&place(site)?);
+        // Each place is part of many requirements.
+        let mut known: Vec<Option<Option<CodePlace>>> = Vec::new();
+        let mut place = |site: SiteId| {
+            if site.index() >= known.len() {
+                known.resize(site.index() + 1, None);
+            }
+            let parse = || place(site).as_deref().and_then(CodePlace::parse);
+            known[site.index()].get_or_insert_with(parse).clone()
+        };
         let mut this = Coverage {
             executions: measured.executions(),
             combined: measured.combined().to_string(),
@@ -202,7 +210,7 @@ impl Coverage {
             let goal = CoverageGoal {
                 metric: requirement.metric,
                 first,
-                second: requirement.second.and_then(place),
+                second: requirement.second.and_then(&mut place),
             };
             this.add(goal, standing.into());
         }

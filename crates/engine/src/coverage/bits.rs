@@ -37,8 +37,12 @@ impl Bits {
         }
         let mut added = 0;
         for (mine, theirs) in self.words.iter_mut().zip(&other.words) {
-            added += (theirs & !*mine).count_ones();
-            *mine |= theirs;
+            let new = theirs & !*mine;
+            // Mostly there is nothing, and counting bits takes longer than looking.
+            if new != 0 {
+                added += new.count_ones();
+                *mine |= new;
+            }
         }
         added
     }
@@ -54,18 +58,49 @@ impl Bits {
     pub(crate) fn missing_in(&self, other: &Bits) -> u32 {
         let others = other.words.iter().copied().chain(std::iter::repeat(0));
         let words = self.words.iter().zip(others);
-        words
-            .map(|(mine, theirs)| (mine & !theirs).count_ones())
-            .sum()
+        let missing = words.map(|(mine, theirs)| mine & !theirs);
+        missing.filter(|&word| word != 0).map(u64::count_ones).sum()
     }
 
-    /// Whether all of these are in another set.
-    pub(crate) fn is_subset(&self, other: &Bits) -> bool {
-        let others = other.words.iter().copied().chain(std::iter::repeat(0));
-        self.words
-            .iter()
-            .zip(others)
-            .all(|(mine, theirs)| mine & !theirs == 0)
+    /// Whether there are larger numbers than this one that are not in another set.
+    #[inline]
+    pub(crate) fn has_above(&self, number: usize, other: &Bits) -> bool {
+        let first = number / 64;
+        let Some(mine) = self.words.get(first..) else {
+            return false;
+        };
+        let theirs = other.words.get(first..).unwrap_or_default();
+        let above = !0 << (number % 64) << 1;
+        let mut missing = mine.first().unwrap_or(&0) & above & !theirs.first().unwrap_or(&0);
+        let common = mine.len().min(theirs.len()).max(1);
+        // Without looking after each word, so that several are compared at once.
+        let both = mine.get(1..common).unwrap_or_default().iter();
+        for (mine, theirs) in both.zip(theirs.get(1..common).unwrap_or_default()) {
+            missing |= mine & !theirs;
+        }
+        for mine in mine.get(common..).unwrap_or_default() {
+            missing |= mine;
+        }
+        missing != 0
+    }
+
+    /// Adds those of another set that are larger than a number; how many were not there.
+    pub(crate) fn absorb_above(&mut self, number: usize, other: &Bits) -> u32 {
+        if self.words.len() < other.words.len() {
+            self.words.resize(other.words.len(), 0);
+        }
+        let mut above = !0 << (number % 64) << 1;
+        let mut added = 0;
+        let words = self.words.iter_mut().zip(&other.words);
+        for (mine, theirs) in words.skip(number / 64) {
+            let new = theirs & above & !*mine;
+            if new != 0 {
+                added += new.count_ones();
+                *mine |= new;
+            }
+            above = !0;
+        }
+        added
     }
 
     pub(crate) fn count(&self) -> u32 {
@@ -75,6 +110,19 @@ impl Bits {
     pub(crate) fn iter(&self) -> impl Iterator<Item = usize> + '_ {
         self.words.iter().enumerate().flat_map(|(index, &word)| {
             let mut left = word;
+            std::iter::from_fn(move || {
+                let bit = (left != 0).then(|| left.trailing_zeros() as usize)?;
+                left &= left - 1;
+                Some(index * 64 + bit)
+            })
+        })
+    }
+
+    /// What is in both.
+    pub(crate) fn iter_in<'a>(&'a self, other: &'a Bits) -> impl Iterator<Item = usize> + 'a {
+        let words = self.words.iter().zip(&other.words).enumerate();
+        words.flat_map(|(index, (mine, theirs))| {
+            let mut left = mine & theirs;
             std::iter::from_fn(move || {
                 let bit = (left != 0).then(|| left.trailing_zeros() as usize)?;
                 left &= left - 1;
@@ -103,7 +151,15 @@ mod tests {
         assert!(some.contains(200) && !some.contains(201) && !some.contains(5000));
         let mut others = Bits::default();
         others.insert(3);
-        assert!(others.is_subset(&some) && !some.is_subset(&others));
+        assert!(some.has_above(3, &others) && some.has_above(64, &others));
+        assert!(!some.has_above(200, &others) && !some.has_above(0, &some));
+        let mut few = Bits::default();
+        assert_eq!(
+            (few.absorb_above(3, &some), few.absorb_above(3, &some)),
+            (2, 0)
+        );
+        assert_eq!(few.iter().collect::<Vec<_>>(), [64, 200]);
+        assert!(!others.has_above(3, &some) && others.has_above(2, &Bits::default()));
         assert_eq!(some.missing_in(&others), 2);
         assert_eq!(others.absorb(&some), 2);
         let mut both = Bits::default();

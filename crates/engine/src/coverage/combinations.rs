@@ -18,45 +18,75 @@ pub(crate) const MOST: usize = 8192;
 /// So many sets of requirements that executions covered are remembered.
 const REMEMBERED: usize = 1 << 12;
 
-/// Which requirements were covered together.
+/// Which requirements were covered together, by their places among those that are combined.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Combinations {
+    /// Each pair is in the row of the lower number, and in that of the other one if somebody looks.
     rows: Vec<Bits>,
-    /// Each pair counts for both.
-    twice: u64,
-    /// Hashes of sets that have been added, so that most executions cost nothing.
+    both_ways: bool,
+    count: u64,
+    /// Hashes of sets that have been added, so that they cost nothing again.
     known: Vec<u64>,
 }
 
 impl Combinations {
     /// How many pairs were covered.
     pub(crate) fn count(&self) -> u64 {
-        self.twice / 2
+        self.count
     }
 
-    /// With which others a requirement was covered.
-    pub(crate) fn row(&self, id: Id) -> Option<&Bits> {
-        self.rows.get(id)
+    /// The same, for somebody who looks at all that a requirement was covered with.
+    pub(crate) fn both_ways() -> Self {
+        Combinations {
+            both_ways: true,
+            ..Combinations::default()
+        }
     }
 
-    /// Adds what one execution covered, all numbers below [`MOST`]; whether there was a new pair.
-    pub(crate) fn add(&mut self, together: &Bits) -> bool {
+    /// With which others a requirement was covered: those with higher numbers, or all.
+    pub(crate) fn row(&self, member: usize) -> Option<&Bits> {
+        self.rows.get(member)
+    }
+
+    /// Adds what one execution covered.
+    pub(crate) fn add(&mut self, together: &Bits) {
         if self.remembers(together) {
-            return false;
+            return;
         }
-        let before = self.twice;
-        for id in together.iter() {
-            if id >= self.rows.len() {
-                self.rows.resize_with(id + 1, Bits::default);
+        for one in together.iter() {
+            if one >= self.rows.len() {
+                self.rows.resize_with(one + 1, Bits::default);
             }
-            let row = &mut self.rows[id];
-            if !together.is_subset(row) {
-                // That it is covered together with itself does not count.
-                row.insert(id);
-                self.twice += u64::from(row.absorb(together));
+            if together.has_above(one, &self.rows[one]) {
+                self.add_above(one, together);
             }
         }
-        self.twice > before
+    }
+
+    /// Adds the pairs of a requirement with those that have higher numbers.
+    #[cold]
+    fn add_above(&mut self, one: usize, together: &Bits) {
+        if !self.both_ways {
+            self.count += u64::from(self.rows[one].absorb_above(one, together));
+            return;
+        }
+        let others = together.iter().skip_while(|&other| other <= one);
+        for other in others {
+            self.add_pair(one, other);
+        }
+    }
+
+    fn add_pair(&mut self, one: usize, other: usize) {
+        let (low, high) = (one.min(other), one.max(other));
+        if high >= self.rows.len() {
+            self.rows.resize_with(high + 1, Bits::default);
+        }
+        if self.rows[low].insert(high) {
+            self.count += 1;
+            if self.both_ways {
+                self.rows[high].insert(low);
+            }
+        }
     }
 
     fn remembers(&mut self, together: &Bits) -> bool {
@@ -71,25 +101,13 @@ impl Combinations {
         std::mem::replace(slot, hash | 1) == hash | 1
     }
 
-    /// Adds the pairs that another has.
-    pub(crate) fn merge(&mut self, other: &Combinations, id: impl Fn(Id) -> Id) {
-        self.known.clear();
-        for (row, theirs) in other.rows.iter().enumerate() {
-            let mut translated = Bits::default();
-            for one in theirs.iter().filter(|&one| one != row) {
-                if id(one) < MOST {
-                    translated.insert(id(one));
-                }
+    /// Adds the pairs that another has; `member` is what is called so there.
+    pub(crate) fn merge(&mut self, other: &Combinations, member: impl Fn(usize) -> Option<usize>) {
+        for (one, row) in other.rows.iter().enumerate() {
+            let Some(one) = member(one) else { continue };
+            for other in row.iter().filter_map(&member) {
+                self.add_pair(one, other);
             }
-            let row = id(row);
-            if row >= MOST {
-                continue;
-            }
-            if row >= self.rows.len() {
-                self.rows.resize_with(row + 1, Bits::default);
-            }
-            self.rows[row].insert(row);
-            self.twice += u64::from(self.rows[row].absorb(&translated));
         }
     }
 }

@@ -23,7 +23,7 @@
 use super::catalogue::Requirement;
 use super::effect::Mode;
 use super::metric::Metric;
-use super::model::{Kind, Model};
+use super::model::{Action, Kind, Model};
 use crate::event::SiteId;
 
 /// What keeps a requirement from being covered.
@@ -76,30 +76,30 @@ struct Thing<'a> {
 }
 
 impl Thing<'_> {
-    fn kind(&self, action: usize) -> Kind {
-        self.model.actions[action].kind
+    fn action(&self, position: usize) -> &Action {
+        &self.model.actions[self.all[position]]
     }
 
-    fn pairs(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
-        let all = self.all.iter();
-        all.flat_map(|&p| {
-            let others = self.all.iter().filter(move |&&q| q != p);
-            others.map(move |&q| (p, q))
-        })
+    fn kind(&self, position: usize) -> Kind {
+        self.action(position).kind
+    }
+
+    /// All pairs, by position.
+    fn pairs(&self) -> impl Iterator<Item = (usize, usize)> + use<> {
+        let count = self.all.len();
+        (0..count).flat_map(move |p| (0..count).filter(move |&q| q != p).map(move |q| (p, q)))
     }
 
     fn same_thread(&self, p: usize, q: usize) -> bool {
-        self.model.actions[p].id.thread == self.model.actions[q].id.thread
+        self.action(p).id.thread == self.action(q).id.thread
     }
 
     fn pair(&self, metric: Metric, p: usize, q: usize) -> Requirement {
-        let (p, q) = (&self.model.actions[p], &self.model.actions[q]);
-        Requirement::pair(metric, p.site, q.site)
+        Requirement::pair(metric, self.action(p).site, self.action(q).site)
     }
 
     fn precedes(&self, p: usize, q: usize) -> bool {
-        let actions = &self.model.actions;
-        self.model.precedes(actions[p].id, &actions[q])
+        self.model.precedes(self.action(p).id, self.action(q))
     }
 
     /// Whether q can come directly after p, but for actions that may be in between.
@@ -110,26 +110,31 @@ impl Thing<'_> {
         if self.precedes(q, p) {
             return Verdict::Ordered;
         }
-        let ordered = self.precedes(p, q);
-        let between = |&x: &usize| parts(x) && self.precedes(p, x) && self.precedes(x, q);
-        if ordered && self.all.iter().any(between) {
-            return Verdict::Ordered;
+        let count = self.all.len();
+        let next = (p + 1..count).find(|&x| self.same_thread(x, p) && parts(x));
+        let last = (0..q).rev().find(|&x| self.same_thread(x, q) && parts(x));
+        if self.precedes(p, q) {
+            let between = |x: usize| parts(x) && self.precedes(p, x) && self.precedes(x, q);
+            let is_parted = next.is_some_and(|next| self.precedes(next, q))
+                || last.is_some_and(|last| self.precedes(p, last))
+                || (0..count).any(between);
+            if is_parted {
+                return Verdict::Ordered;
+            }
         }
         if self.same_thread(p, q) {
             return Verdict::Possible;
         }
-        let position = |action| self.all.iter().position(|&x| x == action).unwrap_or(0);
-        let mut later = self.all[position(p)..].iter().skip(1);
-        let next = later.find(|&&x| self.same_thread(x, p) && parts(x));
-        if next.is_some_and(|&next| self.model.shut_out(p, next, q)) {
-            return Verdict::Locked;
+        let shut_out = |from: usize, to: usize, other: usize| {
+            self.model
+                .shut_out(self.all[from], self.all[to], self.all[other])
+        };
+        let is_locked = next.is_some_and(|next| shut_out(p, next, q))
+            || last.is_some_and(|last| shut_out(last, q, p));
+        match is_locked {
+            true => Verdict::Locked,
+            false => Verdict::Possible,
         }
-        let mut earlier = self.all[..position(q)].iter().rev();
-        let last = earlier.find(|&&x| self.same_thread(x, q) && parts(x));
-        if last.is_some_and(|&last| self.model.shut_out(last, q, p)) {
-            return Verdict::Locked;
-        }
-        Verdict::Possible
     }
 
     fn locks(&self, verdicts: &mut dyn Verdicts) {
@@ -162,7 +167,7 @@ impl Thing<'_> {
                 let pair = self.pair(Metric::BlockedPair, p, q);
                 if !verdicts.is_possible(pair) {
                     let verdict = self.may_wait(p, q);
-                    let (first, second) = (self.model.actions[p].site, self.model.actions[q].site);
+                    let (first, second) = (self.action(p).site, self.action(q).site);
                     verdicts.say(pair, verdict);
                     verdicts.say(Requirement::at(Metric::Blocking, first), verdict);
                     verdicts.say(Requirement::at(Metric::Blocked, second), verdict);
@@ -176,12 +181,12 @@ impl Thing<'_> {
         if self.all.len() > MOST {
             return Verdict::Possible;
         }
-        let over = self.model.release(p);
-        let is_over = over.is_some_and(|over| self.model.precedes(over, &self.model.actions[q]));
+        let over = self.model.release(self.all[p]);
+        let is_over = over.is_some_and(|over| self.model.precedes(over, self.action(q)));
         if self.precedes(q, p) || is_over {
             return Verdict::Ordered;
         }
-        match self.model.shut_out_of_section(p, q) {
+        match self.model.shut_out_of_section(self.all[p], self.all[q]) {
             true => Verdict::Locked,
             false => Verdict::Possible,
         }
@@ -218,19 +223,18 @@ impl Thing<'_> {
 
     /// What q may read or replace.
     fn uses(&self, p: usize, q: usize, by_other: bool, reads: bool, verdicts: &mut dyn Verdicts) {
-        let site = self.model.actions[q].site;
-        let mut asked = vec![self.pair(Metric::DefUse, p, q)];
-        if by_other {
-            asked.push(self.pair(Metric::PSet, p, q));
-        }
-        if reads {
-            let metric = match by_other {
-                true => Metric::RemoteDef,
-                false => Metric::LocalDef,
-            };
-            asked.push(Requirement::at(metric, site));
-        }
-        if asked.iter().all(|&one| verdicts.is_possible(one)) {
+        let site = self.action(q).site;
+        let metric = match by_other {
+            true => Metric::RemoteDef,
+            false => Metric::LocalDef,
+        };
+        let asked = [
+            Some(self.pair(Metric::DefUse, p, q)),
+            by_other.then(|| self.pair(Metric::PSet, p, q)),
+            reads.then(|| Requirement::at(metric, site)),
+        ];
+        let asked = asked.into_iter().flatten();
+        if asked.clone().all(|one| verdicts.is_possible(one)) {
             return;
         }
         let parts = |x| matches!(self.kind(x), Kind::Access { always: true, .. });
@@ -242,13 +246,13 @@ impl Thing<'_> {
 
     /// What may see the initial value.
     fn first_uses(&self, made: SiteId, verdicts: &mut dyn Verdicts) {
-        for &q in self.all {
-            let pair = Requirement::pair(Metric::DefUse, made, self.model.actions[q].site);
+        for q in 0..self.all.len() {
+            let pair = Requirement::pair(Metric::DefUse, made, self.action(q).site);
             if verdicts.is_possible(pair) {
                 continue;
             }
             let writes = |x| matches!(self.kind(x), Kind::Access { always: true, .. });
-            let is_late = self.all.iter().any(|&x| writes(x) && self.precedes(x, q));
+            let is_late = (0..self.all.len()).any(|x| writes(x) && self.precedes(x, q));
             verdicts.say(
                 pair,
                 match is_late && self.all.len() <= MOST {
@@ -267,10 +271,9 @@ impl Thing<'_> {
             if self.same_thread(p, q) {
                 continue;
             }
-            let model = self.model;
-            let mut wait = model.actions[q].clone();
+            let mut wait = self.action(q).clone();
             wait.id.index = since;
-            let too_early = model.precedes(model.actions[p].id, &wait);
+            let too_early = self.model.precedes(self.action(p).id, &wait);
             let verdict = match too_early || self.precedes(q, p) {
                 true => Verdict::Ordered,
                 false => Verdict::Possible,

@@ -21,6 +21,7 @@ mod counts;
 mod data;
 pub(crate) mod effect;
 mod estimate;
+mod guide;
 mod locks;
 mod metric;
 mod model;
@@ -40,10 +41,10 @@ use estimate::{Verdict, Verdicts};
 use model::Model;
 use pass::Pass;
 
-/// So many executions are looked at to find out what is possible, and then so many that covered
-/// something new.
+/// So many executions are looked at to find out what is possible, and then some that covered something
+/// new, up to so many in all.
 const FIRST_ESTIMATES: u32 = 10;
-const MOST_ESTIMATES: u32 = 64;
+const MOST_ESTIMATES: u32 = 16;
 
 /// What executions have covered.
 #[derive(Clone, Debug)]
@@ -55,7 +56,10 @@ pub struct Coverage {
     pass: Pass,
     /// Requirements of the metrics that are measured, and of those combined.
     wanted: Bits,
-    members: Bits,
+    combining: Bits,
+    /// Those that are combined, and the place of each among them.
+    members: Vec<Id>,
+    places: Vec<u32>,
     sorted: usize,
     covered: Bits,
     count: u64,
@@ -74,6 +78,14 @@ impl Coverage {
         Coverage::combining(metrics, Metrics::SYNC_PAIR_DEF_USE)
     }
 
+    /// For guided search, which wants to know what was never covered together.
+    pub(crate) fn guiding(metrics: Metrics) -> Self {
+        Coverage {
+            combinations: Combinations::both_ways(),
+            ..Coverage::combining(metrics, metrics)
+        }
+    }
+
     /// The same with other combinations.
     pub fn combining(metrics: Metrics, combined: Metrics) -> Self {
         let board = Board {
@@ -86,7 +98,9 @@ impl Coverage {
             board,
             pass: Pass::default(),
             wanted: Bits::default(),
-            members: Bits::default(),
+            combining: Bits::default(),
+            members: Vec::new(),
+            places: Vec::new(),
             sorted: 0,
             covered: Bits::default(),
             count: 0,
@@ -125,6 +139,7 @@ impl Coverage {
     /// Looks at what is new in an execution that goes on.
     pub(crate) fn see(&mut self, execution: &Execution) {
         self.pass.see(execution, &mut self.board);
+        self.sort();
     }
 
     /// The execution has stopped.
@@ -138,10 +153,10 @@ impl Coverage {
             .current
             .intersect_into(&self.wanted, &mut self.together);
         self.count += u64::from(self.covered.absorb(&self.together));
-        self.board
-            .current
-            .intersect_into(&self.members, &mut self.together);
-        self.combinations.add(&self.together);
+        let mut together = std::mem::take(&mut self.together);
+        self.current_members(&mut together);
+        self.combinations.add(&together);
+        self.together = together;
         if self.board.keeps_order {
             self.ordered.add(&self.board.order);
         }
@@ -168,8 +183,10 @@ impl Coverage {
             if (self.metrics | self.combined).contains(metric) {
                 self.wanted.insert(id);
             }
-            if self.combined.contains(metric) && id < combinations::MOST {
-                self.members.insert(id);
+            self.places.push(self.members.len() as u32);
+            if self.combined.contains(metric) && self.members.len() < combinations::MOST {
+                self.combining.insert(id);
+                self.members.push(id);
             }
         }
         self.sorted = catalogue.len();
@@ -246,7 +263,7 @@ impl Coverage {
     /// impossible.
     pub fn combinations(&self) -> Counts {
         let mut possible = 0;
-        for id in self.members.iter() {
+        for &id in &self.members {
             let standing = self.standing(id);
             possible += u64::from(matches!(standing, Standing::Covered | Standing::NotTried));
         }
@@ -260,10 +277,11 @@ impl Coverage {
     /// The pairs of requirements covered in one execution.
     pub fn combined_pairs(&self) -> impl Iterator<Item = (Requirement, Requirement)> + '_ {
         let catalogue = &self.board.catalogue;
-        self.members.iter().flat_map(move |id| {
-            let row = self.combinations.row(id).into_iter().flat_map(Bits::iter);
-            let later = row.filter(move |&other| other > id);
-            later.map(move |other| (catalogue.get(id), catalogue.get(other)))
+        let get = |member: usize| catalogue.get(self.members[member]);
+        (0..self.members.len()).flat_map(move |one| {
+            let row = self.combinations.row(one).into_iter().flat_map(Bits::iter);
+            let later = row.filter(move |&other| other > one);
+            later.map(move |other| (get(one), get(other)))
         })
     }
 
@@ -307,49 +325,12 @@ impl Coverage {
                 mark(&mut self.verdicts, mine, *verdict);
             }
         }
-        self.combinations.merge(&other.combinations, |id| ids[id]);
+        let mut combinations = std::mem::take(&mut self.combinations);
+        let member = |theirs: usize| self.member(ids[other.members[theirs]]);
+        combinations.merge(&other.combinations, member);
+        self.combinations = combinations;
         self.ordered.merge(&other.ordered, |id| ids[id]);
         self.executions += other.executions;
-    }
-}
-
-/// The way of guided search to what is known.
-impl Coverage {
-    pub(crate) fn pass(&self) -> &Pass {
-        &self.pass
-    }
-
-    pub(crate) fn find(&self, requirement: Requirement) -> Option<Id> {
-        self.board.catalogue.find(requirement)
-    }
-
-    pub(crate) fn is_covered(&self, id: Id) -> bool {
-        self.covered.contains(id)
-    }
-
-    /// Whether the execution that goes on has covered it.
-    pub(crate) fn is_current(&self, id: Id) -> bool {
-        self.board.current.contains(id)
-    }
-
-    /// What the execution that goes on has covered of what is combined.
-    pub(crate) fn current_members(&self, members: &mut Bits) {
-        self.board.current.intersect_into(&self.members, members);
-    }
-
-    /// How many of these were never covered together with a requirement.
-    pub(crate) fn never_with(&self, id: Id, members: &Bits) -> u32 {
-        match self.combinations.row(id) {
-            Some(row) => members.missing_in(row),
-            None => members.count(),
-        }
-    }
-
-    /// All numbers of what is combined, with how it stands.
-    pub(crate) fn members(&self) -> impl Iterator<Item = (Id, Requirement, Standing)> + '_ {
-        self.members
-            .iter()
-            .map(|id| (id, self.board.catalogue.get(id), self.standing(id)))
     }
 }
 

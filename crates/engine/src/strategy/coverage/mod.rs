@@ -86,7 +86,7 @@ impl CoverageGuided {
     /// Goes for the requirements of these metrics.
     pub fn new(metrics: Metrics, seed: u64) -> Self {
         CoverageGuided {
-            coverage: Coverage::combining(metrics, metrics),
+            coverage: Coverage::guiding(metrics),
             rng: Rng::new(seed),
             phase: Phase::Singular,
             stale: 0,

@@ -171,7 +171,7 @@ fn processes_at_the_same_time_have_schedules_of_their_own() {
         assert_eq!(replays.next(), None, "told once");
         replay
     };
-    let found = "panic after 2 executions (exhaustive)\n";
+    let found = "panic after 2 executions (auto, seed 0)\n";
     let replays: Vec<_> = run_all().map(|ran| told(&ran, found)).collect();
     let mut files: Vec<_> = std::fs::read_dir(folder.join("attribute"))
         .unwrap()

@@ -112,11 +112,8 @@ fn a_sampled_check_says_how_much_it_has_not_seen() {
             .max_executions(executions)
             .run(|| _ = raddle::choose(0..2))
     };
-    let few = random(1);
-    assert_eq!(
-        few.unseen().map(|it| (it.share, it.at_most)),
-        Some((1.0, 1.0))
-    );
+    assert!(random(9).unseen().is_none(), "nobody can tell");
+    assert!(random(10).unseen().is_some());
     // Both were drawn many times: nothing was seen once or twice, and the rule of three is left.
     let many = random(1_000);
     assert_eq!(

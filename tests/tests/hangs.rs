@@ -219,7 +219,7 @@ fn facts(program: &str) -> String {
 fn a_lock_of_std_that_another_thread_has() {
     assert_eq!(
         facts("std_lock_held_by_another"),
-        "hang after 2 executions (auto)\n\n  main.2 has not come to a scheduling point for 400ms; \
+        "hang after 1 execution (auto)\n\n  main.2 has not come to a scheduling point for 400ms; \
          the last was: begin at hangs.rs:46\n"
     );
 }
@@ -281,7 +281,7 @@ fn colour_is_there_when_it_is_asked_for_and_not_otherwise() {
         let output = run("deadlocks", variables);
         String::from_utf8(output.stdout).unwrap()
     };
-    let headline = "deadlock after 1 execution (exhaustive)";
+    let headline = "deadlock after 1 execution (auto, seed 0)";
     for off in [
         &[][..],
         &[("CLICOLOR_FORCE", "0")],

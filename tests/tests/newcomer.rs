@@ -43,7 +43,7 @@ fn a_lost_update_is_found_and_replayed_by_the_printed_line() {
     let test = tally.cargo("test").exits(101);
     test.says("test tests::one_and_one_is_two ... ok")
         .says("test tests::nothing_is_lost ... FAILED")
-        .says("panic after 2 executions (exhaustive)\n")
+        .says("panic after 1 execution (auto, seed 0)\n")
         .says("main panicked at src/lib.rs:35:9:\n")
         .says("assertion `left == right` failed: an update was lost\n")
         .says("step │ main                 │ main.1                 │ main.2\n")
@@ -104,7 +104,7 @@ fn a_schedule_that_no_longer_fits_names_the_step() {
         .exits(101)
         .says("schedule does not fit after 1 execution (replay)\n")
         .says(
-            "the schedule does not fit the program: after 4 steps, thread main.2 should do \
+            "the schedule does not fit the program: after 4 steps, thread main.1 should do \
              `load AtomicU32`, but it is at `fetch-add AtomicU32`\n",
         )
         .says("help: the program has changed since the schedule was made");
@@ -115,7 +115,7 @@ fn a_schedule_that_no_longer_fits_names_the_step() {
 fn a_failure_is_found_again_at_once_until_it_is_gone() {
     let tally = Newcomer::new("found_again", "tally");
     let first = tally.cargo("test").exits(101);
-    first.says("panic after 2 executions (exhaustive)\n");
+    first.says("panic after 1 execution (auto, seed 0)\n");
     let saved = "raddle/tally/tests.nothing_is_lost.schedule";
     let schedule = tally.read(saved);
     assert!(schedule.starts_with("raddle schedule 2\ncheck tests::nothing_is_lost\nmain: begin, "));
@@ -205,7 +205,7 @@ fn what_is_given_to_replay_is_checked() {
     // A folder that nobody can write to, not even root.
     let unsaved = with("RADDLE_DIR", "/dev/null");
     unsaved
-        .says("panic after 2 executions (exhaustive)\n")
+        .says("panic after 1 execution (auto, seed 0)\n")
         .says(
             "note: the schedule could not be saved as \
              \"/dev/null/tally/tests.nothing_is_lost.schedule\": Not a directory (os error 20)\n",

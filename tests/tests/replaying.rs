@@ -193,7 +193,7 @@ fn a_schedule_of_another_test_is_refused() {
 #[test]
 fn the_second_check_of_a_test_has_a_saved_schedule_of_its_own() {
     let first = run_first("second", "second_check_fails");
-    first.says("panic after 2 executions (exhaustive)\n");
+    first.says("panic after 2 executions (auto, seed 0)\n");
     let file = first.folder.join("second_check_fails.2.schedule");
     let text = std::fs::read_to_string(&file).unwrap();
     assert_eq!(
@@ -219,11 +219,11 @@ fn the_second_check_of_a_test_has_a_saved_schedule_of_its_own() {
         main: join main.1, load AtomicU32, end";
     std::fs::write(&file, passes).unwrap();
     run("second", "second_check_fails", None)
-        .says("panic after 2 executions (exhaustive)\n")
+        .says("panic after 2 executions (auto, seed 0)\n")
         .says(" was removed: it no longer fails\n");
     std::fs::write(&file, "raddle schedule 2; main: begin, lock Mutex").unwrap();
     run("second", "second_check_fails", None)
-        .says("panic after 2 executions (exhaustive)\n")
+        .says("panic after 2 executions (auto, seed 0)\n")
         .says(
             " was removed: the schedule does not fit the program: after 1 step, thread main \
              should do `lock Mutex`, but it is at `spawn`\n",
@@ -231,7 +231,7 @@ fn the_second_check_of_a_test_has_a_saved_schedule_of_its_own() {
     // One that cannot be read is left alone until there is a new one.
     std::fs::write(&file, "raddle schedule 1\nmain: begin\n").unwrap();
     run("second", "second_check_fails", None)
-        .says("panic after 2 executions (exhaustive)\n")
+        .says("panic after 2 executions (auto, seed 0)\n")
         .says(" is not used: a schedule of version 1, which an older raddle wrote");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
 }

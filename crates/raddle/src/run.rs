@@ -22,6 +22,9 @@ use crate::watchdog;
 use crate::worker::Worker;
 use crate::workers::{self, Job};
 
+/// Nobody can tell from fewer executions how many others there are.
+const FEW: u64 = 10;
+
 /// Sees every execution that counts when it has stopped.
 pub(crate) type Observer<'a> = &'a mut (dyn FnMut(&Execution) + Send);
 
@@ -198,7 +201,8 @@ fn finish(
             _ => exploration.classes(),
         };
         report.set_classes(classes, guarantee);
-        let unseen = exploration.unseen().filter(|_| !report.exhausted);
+        let says_something = !report.exhausted && report.executions >= FEW;
+        let unseen = exploration.unseen().filter(|_| says_something);
         report.set_unseen(unseen.map(Into::into));
     });
     if let Some(coverage) = coverage {

@@ -26,7 +26,16 @@ const HOPELESS: usize = 10;
 /// Twins are run for so many executions by each strategy.
 const TWIN: u64 = 2_000;
 /// The strategies that are compared unless others are named.
-const STRATEGIES: [Strategy; 3] = [Strategy::Auto, Strategy::Random, Strategy::Exhaustive];
+const STRATEGIES: [Strategy; 8] = [
+    Strategy::Auto,
+    Strategy::Random,
+    Strategy::Pct { depth: 3 },
+    Strategy::Pos,
+    Strategy::Urw,
+    Strategy::Surw,
+    Strategy::History,
+    Strategy::Exhaustive,
+];
 
 /// Prints a line for each program, then three for all of them.
 pub(crate) fn run(options: &Options) {

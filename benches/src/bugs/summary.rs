@@ -177,7 +177,7 @@ impl fmt::Display for Medians {
 
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (mut easy, mut worse) = (0, Vec::new());
+        let (mut easy, mut worse) = (Medians::default(), Vec::new());
         let (mut hard, mut sequential) = (Medians::default(), Medians::default());
         let (mut found, mut seeds) = (0, 0);
         for line in &self.lines {
@@ -191,7 +191,7 @@ impl fmt::Display for Summary {
                     sequential.add(median, best);
                 }
             } else {
-                easy += 1;
+                easy.add(median, best);
                 if median as f64 > NO_WORSE * best as f64 {
                     worse.push(line.program);
                 }
@@ -203,11 +203,7 @@ impl fmt::Display for Summary {
         } else {
             format!(" ({})", worse.join(", "))
         };
-        writeln!(
-            f,
-            "bugs elsewhere programs={easy} worse={}{names}",
-            worse.len()
-        )?;
+        writeln!(f, "bugs elsewhere {easy} worse={}{names}", worse.len())?;
         // Without those that shuttle cannot find, because its memory is sequentially consistent.
         writeln!(f, "bugs sequential {sequential}")?;
         writeln!(
@@ -259,7 +255,7 @@ mod tests {
         summary.add(line("harder", Memory::Weak, 9, 1_000, 2_000));
         assert_eq!(
             summary.to_string(),
-            "bugs elsewhere programs=1 worse=1 (easy)\n\
+            "bugs elsewhere programs=1 auto=9.0 best_shuttle=7.0 worse=1 (easy)\n\
              bugs sequential programs=1 auto=4.0 best_shuttle=10.0\n\
              bugs geomean programs=2 auto=6.0 best_shuttle=100.0 found=3/3 twins_failed=0\n"
         );

@@ -52,8 +52,9 @@ pub fn check(body: impl Fn() + Send + Sync) {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub enum Strategy {
-    /// Exhaustive if an estimate of the number of classes fits into the budget. If it does not, random
-    /// for half of what is left, then exhaustive up to the largest number of preemptions that fits.
+    /// Samplers and the exhaustive search take turns, and no class counts twice. To the end of the search
+    /// if an estimate of the number of classes fits into the budget; if it does not, for half of what is
+    /// left, then exhaustive up to the largest number of preemptions that fits.
     #[default]
     Auto,
     /// Every class of executions exactly once.

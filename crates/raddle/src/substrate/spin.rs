@@ -231,6 +231,8 @@ pub(super) struct Watch {
     observes_apart: Cell<bool>,
     /// Whether it matters how soon a loop is found.
     early: Cell<bool>,
+    /// Whether any execution has looked at anything. A program that does not cannot wait in a loop.
+    has_looked: Cell<bool>,
     /// By thread.
     looks: RefCell<Vec<Looks>>,
     /// How much of a stack anybody may have looked at, and a little more.
@@ -254,7 +256,7 @@ impl Watch {
 
     fn start(&self, early: bool) {
         self.early.set(early);
-        self.performs_apart.set(early);
+        self.performs_apart.set(early && self.has_looked.get());
         self.observes_apart.set(early);
         self.looks.borrow_mut().iter_mut().for_each(Looks::clear);
     }
@@ -397,6 +399,9 @@ impl Context {
         if !self.watch.early.get() && events - quiet_since < PATIENCE {
             self.watch.observes_apart.set(false);
         } else if looks(&operation) {
+            if !self.watch.has_looked.replace(true) {
+                self.watch.performs_apart.set(true);
+            }
             // SAFETY: `top` comes from `apart` in the calling thread, whose frames are all between
             // it and the end. Nothing goes on before this is done, so what `observe_beside` was
             // lent by its caller is still there.
@@ -436,6 +441,9 @@ impl Context {
         let (base, limit) = (stack.base().get(), stack.limit().get());
         // Below the limit is the guard page.
         let length = self.watch.deepest.get().min((base - limit) / 2);
+        if length == 0 {
+            return;
+        }
         // SAFETY: nobody uses the stack, and that much of it can be written.
         unsafe { std::ptr::write_bytes((base - length) as *mut u8, 0, length) };
     }

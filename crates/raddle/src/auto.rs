@@ -9,9 +9,10 @@ use std::time::{Duration, Instant};
 
 use raddle_engine::{Estimate, strategy};
 
-use crate::checker::{Checker, Strategy};
+use crate::checker::Checker;
 use crate::phases::{Budget, Helpers, Patience, Phase, boxed, exhaustive, whole_budget};
 use crate::samplers;
+use crate::settings::Strategy;
 
 /// A search that has run for so long, or for a fiftieth of its time if that is longer, is estimated,
 /// however few executions it has run.

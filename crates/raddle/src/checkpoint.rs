@@ -17,10 +17,11 @@ use raddle_engine::CheckName;
 use raddle_engine::frontier::Item;
 use raddle_engine::strategy::Reach;
 
-use crate::checker::{Checker, Classes, Strategy};
+use crate::checker::Checker;
 use crate::interrupts::{self, Listening};
 use crate::phases::Clock;
 use crate::saved;
+use crate::settings::{Classes, Strategy};
 use crate::substrate::Places;
 pub(crate) use file::Saved;
 

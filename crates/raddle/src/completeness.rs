@@ -9,8 +9,9 @@ use std::time::Duration;
 use raddle_engine::{Execution, Schedule};
 use raddle_report::{Completeness, Guarantee, Report};
 
-use crate::checker::{Checker, Level, Memory, Strategy};
+use crate::checker::Checker;
 use crate::run::{self, Observer};
+use crate::settings::{Level, Memory, Strategy};
 
 /// How long all schedules are run, unless the check says something else.
 const DEFAULT_TIME: Duration = Duration::from_secs(10);

@@ -8,8 +8,9 @@ use raddle_engine::coverage::{Metrics, UnknownMetric};
 use raddle_engine::{Schedule, ScheduleError};
 
 use crate::check_name::{Belongs, RunningCheck};
-use crate::checker::{Checker, Strategy};
+use crate::checker::Checker;
 use crate::checkpoint::Every;
+use crate::settings::Strategy;
 use crate::status::Log;
 
 /// What the environment says; nothing for what it does not mention.
@@ -96,13 +97,12 @@ impl Environment {
         if let Some(name) = get("RADDLE_STRATEGY") {
             let variable = "RADDLE_STRATEGY";
             let parsed = name.trim().parse();
-            environment.strategy =
-                Some(
-                    parsed.map_err(|error: crate::checker::UnknownName| BadVariable {
-                        variable,
-                        problem: error.to_string(),
-                    })?,
-                );
+            environment.strategy = Some(parsed.map_err(
+                |error: crate::settings::UnknownName| BadVariable {
+                    variable,
+                    problem: error.to_string(),
+                },
+            )?);
         }
         environment.log = match get("RADDLE_LOG").as_deref().map(str::trim) {
             None | Some("") => None,

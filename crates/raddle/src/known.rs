@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use raddle_engine::{CheckName, Schedule};
 use raddle_report::{Failure, FailureKind};
 
-use crate::checker::{Checker, Strategy};
+use crate::checker::Checker;
 use crate::diary::Diary;
 use crate::last_words::LastWords;
+use crate::settings::Strategy;
 use crate::{run, saved};
 
 /// Where a package keeps schedules, from its folder.

@@ -55,6 +55,8 @@ mod samplers;
 #[cfg(feature = "check")]
 mod saved;
 #[cfg(feature = "check")]
+mod settings;
+#[cfg(feature = "check")]
 mod shorten;
 #[cfg(feature = "check")]
 mod status;
@@ -79,7 +81,7 @@ mod workers;
 pub mod __private;
 
 #[cfg(feature = "check")]
-pub use checker::{Checker, Classes, Level, Memory, Reduction, Strategy, UnknownName, check};
+pub use checker::{Checker, check};
 #[cfg(feature = "check")]
 pub use choose::{Alternatives, Any, any, assume, choose};
 #[cfg(feature = "check")]
@@ -96,6 +98,8 @@ pub use raddle_report::{
     CoverageGrowth, Covered, Earlier, Estimate, Failure, FailureKind, Guarantee, Place, Prospect,
     Report, Search, Trace, TraceStep, TraceThread, Unseen,
 };
+#[cfg(feature = "check")]
+pub use settings::{Classes, Level, Memory, Reduction, Strategy, UnknownName};
 #[cfg(not(feature = "check"))]
 pub use std::thread_local;
 

@@ -4,8 +4,9 @@ use std::time::{Duration, Instant};
 
 use raddle_engine::strategy;
 
-use crate::checker::{Checker, Strategy};
+use crate::checker::Checker;
 use crate::samplers;
+use crate::settings::Strategy;
 use crate::status;
 
 const DEFAULT_EXECUTIONS: u64 = 100_000;

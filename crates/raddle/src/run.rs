@@ -9,13 +9,14 @@ use raddle_engine::{CheckName, Execution, Exploration};
 use raddle_report::{Coverage, Failure, FailureKind, Guarantee, Report};
 
 use crate::auto::Rest;
-use crate::checker::{Checker, Strategy};
+use crate::checker::Checker;
 use crate::diary::Diary;
 use crate::known;
 use crate::last_words::LastWords;
 use crate::phases::{Budget, Patience, phases};
 use crate::resume::SavedSearch;
 use crate::saved;
+use crate::settings::Strategy;
 use crate::status::Status;
 use crate::substrate::{Context, install_hook, install_overflow_handler};
 use crate::watchdog;

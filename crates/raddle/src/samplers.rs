@@ -2,7 +2,7 @@
 
 use raddle_engine::strategy::{History, Noise, Pct, Pos, Random, Surw, Urw};
 
-use crate::checker::Strategy;
+use crate::settings::Strategy;
 use crate::workers;
 
 /// The depth if nobody says which.

@@ -16,12 +16,13 @@ use raddle_engine::{Ending, Execution, Exploration, SiteId, Tally, strategy};
 use raddle_report::{Failure, FailureKind, Report, Search};
 
 use crate::auto::{Done, Fit};
-use crate::checker::{Checker, Level, Strategy};
+use crate::checker::Checker;
 use crate::checkpoint::Part;
 use crate::crew::{Crew, End};
 use crate::diary::Page;
 use crate::hints::{self, Weak};
 use crate::phases::{Budget, Clock, Patience};
+use crate::settings::{Level, Strategy};
 use crate::shorten::{Cost, Shortening, Signature, first_plan};
 use crate::status::{Numbers, Status};
 use crate::substrate::{Context, run_execution};

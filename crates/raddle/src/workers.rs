@@ -172,7 +172,7 @@ fn strategy(
             let sampler = with_seed(seed(checker.seed ^ done.rotate_left(20), number));
             sampler.expect("who samples has a seed")
         }
-        (Helpers::Guide, crate::checker::Strategy::Coverage { metric }) => {
+        (Helpers::Guide, crate::settings::Strategy::Coverage { metric }) => {
             Box::new(CoverageGuided::new(*metric, seed(checker.seed, number)))
         }
         _ => Box::new(search()),

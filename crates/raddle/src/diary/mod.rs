@@ -28,8 +28,9 @@ use raddle_engine::{CheckName, Schedule};
 use raddle_report::{Earlier, Failure, FailureKind};
 use raddle_runs::{News, Problem, Remembered, RequirementKey, Run, RunsFile};
 
-use crate::checker::{Checker, Strategy};
+use crate::checker::Checker;
 use crate::saved;
+use crate::settings::Strategy;
 use crate::status::Log;
 use crate::substrate::Places;
 use crate::worker::Worker;

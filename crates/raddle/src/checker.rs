@@ -19,7 +19,7 @@ use crate::settings::{Classes, Level, Memory, Reduction, Strategy, UnknownName};
 use crate::status::Log;
 use crate::substrate::Modelled;
 
-/// Runs `body` many times, under full control and never the same way twice, until every behaviour
+/// Runs `body` many times, under full control and counting no behaviour twice, until every one
 /// has been seen or the budget is spent; panics with the story of the first failure.
 ///
 /// ```should_panic

@@ -43,7 +43,7 @@ impl Signature {
     pub(crate) fn of(finding: &Finding, names: &dyn Names) -> Option<Self> {
         let waiting = |kind: u8, sites: &mut dyn Iterator<Item = SiteId>| {
             let mut places: Vec<_> = sites.map(|site| names.place(site)).collect();
-            places.sort_by_key(|place| place.as_ref().map(|one| (one.file.clone(), one.line)));
+            places.sort();
             Some(Signature::Waiting(kind, places))
         };
         match finding {
@@ -57,7 +57,7 @@ impl Signature {
             }
             Finding::DataRace(race) => {
                 let mut places = [race.first, race.second].map(|one| names.place(one.site));
-                places.sort_by_key(|place| place.as_ref().map(|one| (one.file.clone(), one.line)));
+                places.sort();
                 Some(Signature::Race(places))
             }
             Finding::MemoryError(error) => Some(Signature::Memory(names.place(error.site))),

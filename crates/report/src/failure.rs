@@ -6,6 +6,7 @@ use raddle_engine::check::Finding;
 use raddle_engine::{Execution, Record, Schedule};
 use serde::{Serialize, Serializer};
 
+use crate::insight::{CriticalPair, Mark, Minimised, Receive, Told, Wait};
 use crate::paint::Paint;
 use crate::text;
 use crate::trace::{Names, Trace};
@@ -86,6 +87,22 @@ pub struct Failure {
     pub replay: Option<String>,
     /// What else the user should know.
     pub notes: Vec<String>,
+    /// The execution as it was found, if the one that is told is another.
+    pub found: Option<Box<Told>>,
+    /// How it was made shorter, if that was tried.
+    pub minimised: Option<Minimised>,
+    /// The execution most like the one that is told in which all goes well, if one was found.
+    pub passing: Option<Box<Told>>,
+    /// The two steps whose order decides, if they are known.
+    pub critical: Option<CriticalPair>,
+    /// What steps of the story could have seen instead.
+    pub receives: Vec<Receive>,
+    /// The lines that have to do with it.
+    pub marks: Vec<Mark>,
+    /// Who waits for whom at the end.
+    pub waits: Vec<Wait>,
+    /// The page that shows it, if there is one.
+    pub page: Option<String>,
 }
 
 fn as_text<S: Serializer>(schedule: &Schedule, serializer: S) -> Result<S::Ok, S::Error> {
@@ -111,6 +128,14 @@ impl Failure {
             search: String::new(),
             replay: None,
             notes: Vec::new(),
+            found: None,
+            minimised: None,
+            passing: None,
+            critical: None,
+            receives: Vec::new(),
+            marks: Vec::new(),
+            waits: Vec::new(),
+            page: None,
         }
     }
 

@@ -9,6 +9,7 @@ mod coverage;
 mod earlier;
 mod estimate;
 mod failure;
+mod insight;
 mod livelock;
 mod memory;
 mod nondeterminism;
@@ -26,5 +27,6 @@ pub use coverage::{CodePlace, Coverage, CoverageCounts, CoverageGoal, CoverageGr
 pub use earlier::Earlier;
 pub use estimate::{Estimate, Unseen};
 pub use failure::{Failure, FailureKind};
+pub use insight::{CriticalPair, Mark, Minimised, Receive, Source, Told, Wait};
 pub use report::{Completeness, Guarantee, Report, Search};
 pub use trace::{Names, Place, Trace, TraceStep, TraceThread};

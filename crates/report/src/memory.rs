@@ -185,11 +185,20 @@ impl Trace {
             },
             place: names.place(access.site),
             waits: false,
+            thing: Some(things.number_of_cell(race.cell.index())),
+            source: None,
         };
         self.steps.truncate(race.second.after);
         self.steps.push(step(&race.second));
         let first = race.first.after.min(self.steps.len() - 1);
         self.steps.insert(first, step(&race.first));
+        for source in self
+            .steps
+            .iter_mut()
+            .filter_map(|step| step.source.as_mut())
+        {
+            *source += usize::from(*source >= first);
+        }
     }
 
     /// Leaves out what happened after the error, and shows it.
@@ -200,6 +209,8 @@ impl Trace {
             what: format!("use {} that is not there", error.what),
             place: names.place(error.site),
             waits: false,
+            thing: None,
+            source: None,
         });
     }
 }

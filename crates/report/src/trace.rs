@@ -1,10 +1,13 @@
 //! An execution in the user's own names: what each thread did, to what, on which line.
 
+use std::collections::HashMap;
+
 use raddle_engine::check::notified::{self, Notification};
 use raddle_engine::check::panic::Panic;
 use raddle_engine::object::{Call, Object, channel, parker};
 use raddle_engine::{
-    Chance, Event, Execution, Grant, Operation, Ports, Received, SiteId, ThreadId, UpdateKind,
+    Chance, Event, EventId, Execution, Grant, Operation, Ports, Received, SiteId, ThreadId,
+    UpdateKind,
 };
 use serde::Serialize;
 
@@ -15,12 +18,14 @@ use crate::value::Values;
 pub(crate) const NOTHING: &str = "nothing unexpected";
 
 /// A place in the user's source.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 pub struct Place {
     /// As the compiler calls the file.
     pub file: String,
     /// Counted from 1.
     pub line: u32,
+    /// Counted from 1.
+    pub column: u32,
 }
 
 impl std::fmt::Display for Place {
@@ -97,6 +102,10 @@ pub struct TraceStep {
     pub place: Option<Place>,
     /// Whether the thread still waits for it at the end.
     pub waits: bool,
+    /// What it is done to, as an index into [`Trace::things`].
+    pub thing: Option<usize>,
+    /// The step from which it has its value or its turn.
+    pub source: Option<usize>,
 }
 
 /// What happened, step by step.
@@ -114,6 +123,8 @@ impl Trace {
     /// The trace of a finished execution.
     pub fn of(execution: &Execution, names: &dyn Names) -> Self {
         let things = Things::of(execution, names);
+        let positions = execution.events.iter().map(|event| event.id).zip(0..);
+        let positions: HashMap<EventId, usize> = positions.collect();
         let mut steps: Vec<TraceStep> = execution
             .events
             .iter()
@@ -122,6 +133,8 @@ impl Trace {
                 what: things.describe(event, execution),
                 place: names.place(event.site),
                 waits: false,
+                thing: things.number(&event.operation),
+                source: cause(event, execution).and_then(|id| positions.get(&id).copied()),
             })
             .collect();
         for Notification { position, reached } in notified::all(execution) {
@@ -143,6 +156,8 @@ impl Trace {
                     what: things.describe_pending(operation, execution),
                     place: names.place(*site),
                     waits: true,
+                    thing: things.number(operation),
+                    source: None,
                 });
             }
         }
@@ -168,10 +183,12 @@ impl Trace {
     /// Leaves out what happened after the panic, and shows the panic itself.
     pub(crate) fn end_with_panic(&mut self, panic: &Panic) {
         let place = panic.place.as_deref().and_then(|place| {
-            let (file, line) = place.rsplit_once(':')?.0.rsplit_once(':')?;
+            let (place, column) = place.rsplit_once(':')?;
+            let (file, line) = place.rsplit_once(':')?;
             Some(Place {
                 file: file.to_owned(),
                 line: line.parse().ok()?,
+                column: column.parse().ok()?,
             })
         });
         self.steps.truncate(panic.after);
@@ -180,6 +197,8 @@ impl Trace {
             what: "panic".to_owned(),
             place,
             waits: false,
+            thing: None,
+            source: None,
         });
     }
 
@@ -188,6 +207,16 @@ impl Trace {
         self.threads
             .get(thread.index())
             .map_or("?", TraceThread::title)
+    }
+}
+
+/// The event that an event has its value or its turn from.
+fn cause(event: &Event, execution: &Execution) -> Option<EventId> {
+    let thread = |thread: ThreadId| &execution.threads[thread.index()];
+    match event.operation {
+        Operation::Begin => thread(event.id.thread).spawned_by,
+        Operation::Join { target } => thread(target).end,
+        _ => event.source,
     }
 }
 
@@ -248,6 +277,18 @@ impl Things {
 
     pub(crate) fn location(&self, index: usize) -> &str {
         &self.locations[index]
+    }
+
+    /// Where in [`Trace::things`] it is what an operation is done to.
+    fn number(&self, operation: &Operation) -> Option<usize> {
+        let object = || Some(self.locations.len() + operation.object()?.index());
+        let location = operation.location().map(|location| location.index());
+        location.or_else(object)
+    }
+
+    /// Where in [`Trace::things`] a cell is.
+    pub(crate) fn number_of_cell(&self, index: usize) -> usize {
+        self.locations.len() + self.objects.len() + index
     }
 
     /// The ports that a receive looks at.

@@ -426,5 +426,6 @@ fn place(location: &'static Location<'static>) -> Place {
     Place {
         file: location.file().to_owned(),
         line: location.line(),
+        column: location.column(),
     }
 }

@@ -69,6 +69,7 @@ impl Places {
             Known::Read(position) => Place {
                 file: position.file.clone(),
                 line: position.line,
+                column: position.column,
             },
         })
     }

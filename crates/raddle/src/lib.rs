@@ -94,9 +94,10 @@ pub use raddle_engine::schedule::{CheckName, Schedule, ScheduleError, ScheduleSt
 pub use raddle_macros::test;
 #[cfg(feature = "check")]
 pub use raddle_report::{
-    Advice, ClassGrowth, CodePlace, Completeness, Coverage, CoverageCounts, CoverageGoal,
-    CoverageGrowth, Covered, Earlier, Estimate, Failure, FailureKind, Guarantee, Place, Prospect,
-    Report, Search, Trace, TraceStep, TraceThread, Unseen,
+    Advice, CellAccess, ClassGrowth, CodePlace, Completeness, Coverage, CoverageCounts,
+    CoverageGoal, CoverageGrowth, Covered, CriticalPair, Earlier, Effect, Estimate, Failure,
+    FailureKind, Guarantee, Mark, Minimised, Place, Prospect, Receive, Report, Search, Source,
+    StdTrace, Told, Trace, TraceStep, TraceThread, Unseen, Wait,
 };
 #[cfg(feature = "check")]
 pub use settings::{Classes, Level, Memory, Reduction, Strategy, UnknownName};

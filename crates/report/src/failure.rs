@@ -8,8 +8,8 @@ use serde::{Serialize, Serializer};
 
 use crate::insight::{CriticalPair, Mark, Minimised, Receive, Told, Wait};
 use crate::paint::Paint;
-use crate::text;
 use crate::trace::{Names, Trace};
+use crate::{marks, text};
 
 /// What kind of thing goes wrong.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
@@ -119,6 +119,7 @@ impl Failure {
             Finding::MemoryError(error) => trace.end_with_error(error, names),
             _ => {}
         }
+        let marks = marks::of(finding, execution, &trace, names);
         Failure {
             kind: kind(finding),
             message: text::message(finding, execution, &trace, names),
@@ -133,7 +134,7 @@ impl Failure {
             passing: None,
             critical: None,
             receives: Vec::new(),
-            marks: Vec::new(),
+            marks,
             waits: Vec::new(),
             page: None,
         }

@@ -9,16 +9,17 @@ use raddle_engine::{
     Chance, Event, EventId, Execution, Grant, Operation, Ports, Received, SiteId, ThreadId,
     UpdateKind,
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::called::{self, Called};
+use crate::effect::Effect;
 use crate::value::Values;
 
 /// What a step says when something that might have happened did not.
 pub(crate) const NOTHING: &str = "nothing unexpected";
 
 /// A place in the user's source.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Place {
     /// As the compiler calls the file.
     pub file: String,
@@ -74,7 +75,7 @@ pub trait Names {
 }
 
 /// A thread of a trace.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct TraceThread {
     /// Its place in the tree of creations, `main.2` for the second thread that `main` created.
     pub path: String,
@@ -92,7 +93,7 @@ impl TraceThread {
 }
 
 /// One step of a trace.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct TraceStep {
     /// Index into [`Trace::threads`].
     pub thread: usize,
@@ -106,10 +107,12 @@ pub struct TraceStep {
     pub thing: Option<usize>,
     /// The step from which it has its value or its turn.
     pub source: Option<usize>,
+    /// What it does, for programs.
+    pub effect: Effect,
 }
 
 /// What happened, step by step.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Trace {
     /// Every thread, in order of creation.
     pub threads: Vec<TraceThread>,
@@ -117,6 +120,23 @@ pub struct Trace {
     pub steps: Vec<TraceStep>,
     /// The names used in the steps, each with the place where the thing was made.
     pub things: Vec<(String, Option<Place>)>,
+    /// Accesses of cells, in the order they happened; only of executions that were replayed.
+    pub accesses: Vec<CellAccess>,
+}
+
+/// An access of a cell. It is no step: nobody waits for it, and nothing follows from it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct CellAccess {
+    /// Index into [`Trace::threads`].
+    pub thread: usize,
+    /// Index into [`Trace::things`].
+    pub thing: usize,
+    /// Whether it may have been changed.
+    pub writes: bool,
+    /// The line it was written on.
+    pub place: Option<Place>,
+    /// How many steps came before.
+    pub after: usize,
 }
 
 impl Trace {
@@ -135,6 +155,7 @@ impl Trace {
                 waits: false,
                 thing: things.number(&event.operation),
                 source: cause(event, execution).and_then(|id| positions.get(&id).copied()),
+                effect: Effect::of(event, execution),
             })
             .collect();
         for Notification { position, reached } in notified::all(execution) {
@@ -158,6 +179,7 @@ impl Trace {
                     waits: true,
                     thing: things.number(operation),
                     source: None,
+                    effect: Effect::Other,
                 });
             }
         }
@@ -173,9 +195,17 @@ impl Trace {
                 spawned: place_of_spawn(index),
             })
             .collect();
+        let accesses = execution.accesses.iter().map(|(cell, access)| CellAccess {
+            thread: access.thread.index(),
+            thing: things.number_of_cell(cell.index()),
+            writes: access.writes,
+            place: names.place(access.site),
+            after: access.after,
+        });
         Trace {
             threads,
             steps,
+            accesses: accesses.collect(),
             things: things.made,
         }
     }
@@ -199,6 +229,7 @@ impl Trace {
             waits: false,
             thing: None,
             source: None,
+            effect: Effect::Other,
         });
     }
 

@@ -135,13 +135,13 @@ fn a_failure_is_found_again_at_once_until_it_is_gone() {
         .cargo("test")
         .exits(101)
         .says("panic after 1 execution (saved schedule)\n");
-    let kept = "tests/schedules/tests.nothing_is_lost/first.schedule";
+    let kept = "raddle-schedules/tests.nothing_is_lost/first.schedule";
     tally.write(kept, &schedule);
     tally
         .cargo("test")
         .exits(101)
         .says("panic after 1 execution (regression schedule)\n")
-        .says("/tests/schedules/tests.nothing_is_lost/first.schedule\n");
+        .says("/raddle-schedules/tests.nothing_is_lost/first.schedule\n");
     // Neither fits once the bug is gone: the one is removed, the other stays.
     tally.replace("src/lib.rs", load, "self.0.fetch_add(1, SeqCst);");
     tally.replace(

@@ -401,7 +401,7 @@ impl Checker {
     }
 
     /// Whether schedules that have failed before run first: those in the folder
-    /// `tests/schedules/TEST` of the package, and the one that the last failure of the check saved.
+    /// `raddle-schedules/TEST` of the package, and the one that the last failure of the check saved.
     /// [`check`] and `#[raddle::test]` do so; a `Checker` does the search it is asked for and nothing
     /// else unless it is told to.
     pub fn known_schedules(mut self, known_schedules: bool) -> Self {

@@ -23,6 +23,8 @@ mod crew;
 mod diary;
 #[cfg(feature = "check")]
 mod environment;
+#[cfg(feature = "check")]
+mod events;
 pub mod hint;
 #[cfg(feature = "check")]
 mod hints;

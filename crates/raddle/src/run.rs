@@ -6,11 +6,12 @@ use std::time::Instant;
 
 use raddle_engine::strategy::{Bound, Delay};
 use raddle_engine::{CheckName, Execution, Exploration};
-use raddle_report::{Coverage, Failure, FailureKind, Guarantee, Report};
+use raddle_report::{Coverage, Failure, FailureKind, Guarantee, Report, Trace};
 
 use crate::auto::Rest;
 use crate::checker::Checker;
 use crate::diary::Diary;
+use crate::events;
 use crate::known;
 use crate::last_words::LastWords;
 use crate::phases::{Budget, Patience, phases};
@@ -59,6 +60,10 @@ pub(crate) fn run_saying(
     install_hook();
     install_overflow_handler();
     let start = Instant::now();
+    let listening = events::listen();
+    if let Some(name) = &name {
+        events::started(name, &checker.strategy.to_string(), checker.seed);
+    }
     let diary = Diary::open(checker, name.as_ref());
     let settings = diary.as_ref().map(|diary| diary.settings(checker));
     let checker = settings.as_ref().unwrap_or(checker);
@@ -82,6 +87,7 @@ pub(crate) fn run_saying(
     if phases.peek().is_some() || rest.is_some() || goes_on.is_some() {
         exploration.compare_classes();
     }
+    exploration.world().keep_accesses(checker.replays());
     let context = Context::new(exploration, checker.stack_size, checker.modelled);
     let observer = observer.map(Mutex::new);
     let observe = |execution: &Execution| {
@@ -95,9 +101,13 @@ pub(crate) fn run_saying(
     let found = !known.is_empty();
     worker.report.failures = known;
     if found && !checker.keep_going {
+        let check = name.clone();
         let mut report = finish(worker, name, start, diary);
         report.executions = report.failures[0].execution;
         report.set_classes(1, Guarantee::Sampled);
+        if let Some(name) = &check {
+            events::finished(name, &report);
+        }
         return report;
     }
     let words = Arc::new(words);
@@ -111,11 +121,7 @@ pub(crate) fn run_saying(
     let search = SavedSearch::open(&mut worker, job, name.as_ref(), &mut first.budget);
     let watch = watchdog::watch(&worker.context, checker.watchdog, &words);
     let saving = search.saving();
-    worker.status = Status::new(
-        checker.log,
-        name.as_ref().map(|name| name.test.clone()),
-        start,
-    );
+    worker.status = Status::new(checker.log, name.as_ref(), start);
     let mut stopped = false;
     if let Some(diary) = goes_on {
         let one = Budget {
@@ -135,7 +141,7 @@ pub(crate) fn run_saying(
     }
     let estimate = worker.context.with_exploration(|e| e.estimate());
     let mut begun = None;
-    while !stopped {
+    while !stopped && !events::is_interrupted() {
         let after = |rest: &mut Rest| rest.next(checker, worker.done());
         let Some(mut phase) = phases.next().or_else(|| rest.as_mut().and_then(after)) else {
             break;
@@ -148,7 +154,7 @@ pub(crate) fn run_saying(
         (stopped, _) = workers::explore(&mut worker, job, &phase, None);
     }
     search.close(&mut worker, end);
-    if !stopped {
+    if !stopped && !events::is_interrupted() {
         worker.confirm(body, place);
     }
     drop(watch);
@@ -157,11 +163,16 @@ pub(crate) fn run_saying(
         worker.report.set_estimate(estimate.into());
     }
     worker.write_page(true);
+    let check = name.clone();
     let mut report = finish(worker, name, start, diary);
     if let Some(earlier) = diary.and_then(|diary| diary.earlier()) {
         report.set_earlier(earlier);
     }
     report.elapsed += search.before();
+    if let Some(name) = &check {
+        events::finished(name, &report);
+    }
+    drop((search, listening));
     report
 }
 
@@ -211,6 +222,7 @@ fn finish(
         report.set_coverage(Coverage::of(&coverage, |site| places.to_text(site)));
     }
     let dropped = context.dropped_stacks() + dropped_stacks;
+    let running = name.clone();
     let name = match &checker.strategy {
         Strategy::Replay(schedule) => schedule.check.clone(),
         _ => name,
@@ -231,6 +243,13 @@ fn finish(
         } else {
             failure.replay = Some(saved::command(&failure.schedule));
         }
+    }
+    if checker.replays()
+        && events::are_wanted()
+        && let Some(name) = &running
+    {
+        let trace = context.with_execution(|execution, _| Trace::of(execution, &context));
+        events::replayed(name, &trace);
     }
     if let Some(diary) = diary {
         diary.add_failures(&report.failures);

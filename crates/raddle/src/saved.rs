@@ -103,6 +103,11 @@ pub(crate) fn program_fingerprint() -> &'static str {
     })
 }
 
+/// What the running program is called, without what cargo adds.
+pub(crate) fn program_name() -> String {
+    Program::running().name
+}
+
 /// Whether the running program is one that `cargo test` runs.
 pub(crate) fn is_test() -> bool {
     Program::running().is_test

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use raddle_engine::{CheckName, Estimate};
+use raddle_report::{grouped, rounded};
 
 use crate::events::{self, Progress};
 use crate::phases::Clock;
@@ -217,26 +218,6 @@ fn left(numbers: Numbers, rate: f64, now: Instant) -> Option<Left> {
     let at_most = rest.is_none();
     let time = rest.or(latest)?;
     Some(Left { time, at_most })
-}
-
-/// With two digits that mean something.
-fn rounded(number: u64) -> u64 {
-    let digits = number.checked_ilog10().unwrap_or(0);
-    let unit = 10u64.pow(digits.saturating_sub(1));
-    number / unit * unit
-}
-
-/// With commas between thousands.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 fn long(time: Duration) -> String {

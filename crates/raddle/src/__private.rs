@@ -4,6 +4,11 @@ use std::fmt::Debug;
 
 use raddle_report::Report;
 
+/// What `raddle-native` is built on.
+pub mod native {
+    pub use crate::substrate::native::{Native, Symbols, install};
+}
+
 use crate::checker::Checker;
 pub use crate::labelled::label;
 

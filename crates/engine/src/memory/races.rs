@@ -108,6 +108,16 @@ impl Races {
         CellId::new(self.live - 1)
     }
 
+    /// A new cell with the same past as another, which it was a part of.
+    pub(crate) fn split(&mut self, cell: CellId) -> CellId {
+        let new = self.add_cell();
+        let (before, from_new) = self.cells.split_at_mut(new.index());
+        let (old, part) = (&before[cell.index()], &mut from_new[0]);
+        part.written = old.written;
+        part.reads.clone_from(&old.reads);
+        new
+    }
+
     /// Takes note of a write that is known to come after all that was done to the cell.
     pub(crate) fn write(&mut self, cell: CellId, now: Access) {
         let cell = &mut self.cells[cell.index()];

@@ -29,6 +29,12 @@ impl World {
         self.state.races.add_cell()
     }
 
+    /// A part of a cell becomes a cell of its own; what was done to the one was done to the other.
+    pub fn split_cell(&mut self, cell: CellId) -> CellId {
+        self.state.execution.cells += 1;
+        self.state.races.split(cell)
+    }
+
     /// The running thread reads or writes a cell, and that is all.
     #[inline]
     pub fn access_cell(&mut self, thread: ThreadId, cell: CellId, writes: bool, site: SiteId) {

@@ -15,8 +15,8 @@ use std::panic::{Location, resume_unwind};
 use corosensei::CoroutineResult;
 use raddle_engine::{Grant, Operation, Reply, SiteId, Step, ThreadId, World};
 
-use super::coroutine::Exit;
-use super::{Context, current};
+use super::coroutine::{Coroutine, Exit};
+use super::{Context, current, native};
 use crate::alloc;
 
 /// How often a thread may catch our panic before its stack is dropped.
@@ -252,10 +252,25 @@ impl Context {
         if slot.counted {
             self.unwinding.update(|count| count - 1);
         }
-        std::mem::forget(slot.home.take());
+        let coroutine = slot.home.take();
         drop(slots);
-        self.dropped_stacks.update(|count| count + 1);
+        if native::is_installed() {
+            self.reuse_stack(coroutine);
+        } else {
+            std::mem::forget(coroutine);
+            self.dropped_stacks.update(|count| count + 1);
+        }
         self.end_after_stop(thread);
+    }
+
+    /// Nobody unwinds the threads of a program that is no Rust program; their stacks are used again.
+    fn reuse_stack(&self, coroutine: Option<Coroutine>) {
+        if let Some(mut coroutine) = coroutine {
+            // SAFETY: what such a thread has on its stack has no destructors, and when the execution
+            // is over, nobody goes on who could refer to it.
+            unsafe { coroutine.force_reset() };
+            self.stacks.borrow_mut().push(coroutine.into_stack());
+        }
     }
 
     fn end_after_stop(&self, thread: ThreadId) {

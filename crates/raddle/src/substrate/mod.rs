@@ -12,6 +12,7 @@ mod coroutine;
 mod home;
 mod locals;
 mod modelled;
+pub(crate) mod native;
 mod overflow;
 mod panics;
 mod parking;

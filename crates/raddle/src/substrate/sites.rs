@@ -1,10 +1,13 @@
 //! Places in the user's source as small integers.
 
+use std::collections::BTreeMap;
 use std::panic::Location;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use raddle_engine::SiteId;
 use raddle_report::Place;
+
+use super::native;
 
 /// Every place that this worker has seen so far in its check. Looked up by the address of the
 /// `Location`, which the compiler makes once for each call site, so a lookup is one multiplication and
@@ -17,6 +20,9 @@ pub(crate) struct Sites {
     /// Indices of `known`, by open addressing; the length is a power of two and at least twice the
     /// number of places.
     table: Vec<Option<u32>>,
+    /// The same for instructions of a program that is known by its addresses.
+    codes: BTreeMap<usize, SiteId>,
+    recent_code: [Option<(usize, SiteId)>; RECENT],
 }
 
 const RECENT: usize = 64;
@@ -29,6 +35,8 @@ pub(crate) struct Places(Mutex<Vec<Known>>);
 enum Known {
     Here(&'static Location<'static>),
     Read(Position),
+    /// An instruction of a program that is known by its addresses.
+    Code(usize),
 }
 
 #[derive(PartialEq, Eq)]
@@ -54,6 +62,7 @@ impl Places {
                     && position.column == place.column()
                     && position.file == place.file()
             }
+            Known::Code(_) => false,
         };
         let index = list.iter().position(same).unwrap_or(list.len());
         match list.get_mut(index) {
@@ -63,23 +72,41 @@ impl Places {
         SiteId::new(index)
     }
 
+    #[cold]
+    fn intern_code(&self, code: usize) -> SiteId {
+        let mut list = self.lock();
+        let same = |known: &Known| matches!(known, Known::Code(other) if *other == code);
+        let index = list.iter().position(same).unwrap_or(list.len());
+        if index == list.len() {
+            list.push(Known::Code(code));
+        }
+        SiteId::new(index)
+    }
+
     pub(crate) fn place(&self, site: SiteId) -> Option<Place> {
-        self.lock().get(site.index()).map(|known| match known {
-            Known::Here(location) => super::place(location),
-            Known::Read(position) => Place {
+        let list = self.lock();
+        match list.get(site.index())? {
+            Known::Here(location) => Some(super::place(location)),
+            Known::Read(position) => Some(Place {
                 file: position.file.clone(),
                 line: position.line,
                 column: position.column,
-            },
-        })
+            }),
+            Known::Code(code) => native::place_of(*code),
+        }
     }
 
     /// A place as files have it.
     pub(crate) fn to_text(&self, site: SiteId) -> Option<String> {
-        self.lock().get(site.index()).map(|known| match known {
-            Known::Here(location) => location.to_string(),
-            Known::Read(Position { file, line, column }) => format!("{file}:{line}:{column}"),
-        })
+        let list = self.lock();
+        match list.get(site.index())? {
+            Known::Here(location) => Some(location.to_string()),
+            Known::Read(Position { file, line, column }) => Some(format!("{file}:{line}:{column}")),
+            Known::Code(code) => {
+                let Place { file, line, column } = native::place_of(*code)?;
+                Some(format!("{file}:{line}:{column}"))
+            }
+        }
     }
 
     /// The name of a place that a file has.
@@ -93,6 +120,7 @@ impl Places {
         let same = |known: &Known| match known {
             Known::Here(location) => location.to_string() == text,
             Known::Read(other) => *other == position,
+            Known::Code(_) => false,
         };
         let index = list.iter().position(same).unwrap_or(list.len());
         if index == list.len() {
@@ -109,6 +137,8 @@ impl Sites {
             known: Vec::new(),
             recent: [None; RECENT],
             table: vec![None; 64],
+            codes: BTreeMap::new(),
+            recent_code: [None; RECENT],
         }
     }
 
@@ -120,6 +150,22 @@ impl Sites {
             _ => {
                 let id = self.find(place);
                 self.recent[slot] = Some((place, id));
+                id
+            }
+        }
+    }
+
+    /// The site of an instruction.
+    #[inline]
+    pub(crate) fn intern_code(&mut self, code: usize) -> SiteId {
+        let slot = code % RECENT;
+        match self.recent_code[slot] {
+            Some((recent, id)) if recent == code => id,
+            _ => {
+                let places = &self.places;
+                let known = self.codes.entry(code);
+                let id = *known.or_insert_with(|| places.intern_code(code));
+                self.recent_code[slot] = Some((code, id));
                 id
             }
         }

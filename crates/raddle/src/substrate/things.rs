@@ -4,6 +4,7 @@ use std::panic::Location;
 
 use raddle_report::Place;
 
+use super::native;
 use crate::identity::Identity;
 
 /// Kind and place of creation of a controlled value.
@@ -60,6 +61,11 @@ impl Things {
         register()
     }
 
+    /// A thing that is known by its address.
+    pub(super) fn add_at(&mut self, address: usize, made: Made) {
+        self.list.push((made, address));
+    }
+
     /// A value that another check has used since this execution did.
     #[cold]
     fn find_shared(&self, identity: &Identity) -> Option<usize> {
@@ -82,13 +88,17 @@ impl Things {
 
     /// What the program's source calls it.
     pub(super) fn variable_of(&self, index: usize) -> Option<String> {
-        let (made, _) = self.list.get(index)?;
+        let (made, address) = self.list.get(index)?;
+        if native::is_native(made) {
+            return native::variable_at(*address);
+        }
         crate::variable::name(made.kind, made.place)
     }
 
     /// What to call it otherwise, and where it was made.
     pub(super) fn name(&self, index: usize) -> (&'static str, Option<Place>) {
         match self.list.get(index) {
+            Some((made, _)) if native::is_native(made) => (made.kind, None),
             Some((made, _)) => (made.kind, Some(super::place(made.place))),
             None => ("?", None),
         }

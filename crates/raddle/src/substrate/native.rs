@@ -1,0 +1,241 @@
+//! The running check as a program sees it that is no Rust program: `raddle-native` turns what such a
+//! program does into operations.
+//!
+//! What differs from the controlled types: places in the source are addresses of code, things are
+//! known by their addresses, and nothing can be unwound, so threads that are left when an execution
+//! stops are dropped where they stand. What code and data are called is only asked when a story is
+//! told.
+
+use std::panic::Location;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use raddle_engine::check::panic::Panic;
+use raddle_engine::object::Object;
+use raddle_engine::{
+    CellId, LocationId, ObjectId, Operation, Reply, SiteId, Step, ThreadId, World,
+};
+use raddle_report::Place;
+
+use super::things::Made;
+use super::{Context, current};
+
+/// How to find out what addresses are called.
+#[derive(Clone, Copy)]
+pub struct Symbols {
+    /// The place in the source that an instruction comes from.
+    pub place: fn(usize) -> Option<Place>,
+    /// The variable at an address.
+    pub variable: fn(usize) -> Option<String>,
+}
+
+static SYMBOLS: OnceLock<Symbols> = OnceLock::new();
+
+/// From now on all checks of the process are of a program that is known by its addresses.
+pub fn install(symbols: Symbols) {
+    let _ = SYMBOLS.set(symbols);
+}
+
+/// Whether [`install`] was called.
+pub(crate) fn is_installed() -> bool {
+    SYMBOLS.get().is_some()
+}
+
+pub(super) fn place_of(code: usize) -> Option<Place> {
+    SYMBOLS.get().and_then(|symbols| (symbols.place)(code))
+}
+
+pub(super) fn variable_at(address: usize) -> Option<String> {
+    SYMBOLS
+        .get()
+        .and_then(|symbols| (symbols.variable)(address))
+}
+
+/// Stands for the place where a thing was made, of which nobody knows that.
+const UNKNOWN: &Location<'static> = Location::caller();
+
+/// Whether a thing is known by its address.
+pub(super) fn is_native(made: &Made) -> bool {
+    *made.place == *UNKNOWN
+}
+
+fn made(kind: &'static str) -> Made {
+    let place = UNKNOWN;
+    Made { kind, place }
+}
+
+/// The running execution. Everything here is for the thread that runs.
+#[derive(Clone, Copy)]
+pub struct Native<'a>(&'a Context);
+
+impl Native<'_> {
+    /// The check that the calling OS thread runs.
+    pub fn current() -> Option<Self> {
+        current().map(Native)
+    }
+
+    /// A number that no other execution of the process has.
+    pub fn stamp(self) -> u64 {
+        self.0.stamp()
+    }
+
+    /// The thread that runs.
+    pub fn thread(self) -> ThreadId {
+        self.0.thread()
+    }
+
+    /// The thread does what `operation` says when its turn comes. Does not return if the execution
+    /// stops before that.
+    #[inline]
+    pub fn perform(self, code: usize, operation: impl FnOnce(&mut World) -> Operation) -> Reply {
+        let context = self.0;
+        if context.stopped.get() {
+            context.give_up();
+        }
+        let (thread, site) = (context.thread.get(), self.site(code));
+        let mut exploration = context.exploration.borrow_mut();
+        let world = exploration.world();
+        let operation = operation(world);
+        let step = world.request(thread, operation, site);
+        if step == Step::Run(thread) {
+            context.progress.beat();
+            return world.reply(thread);
+        }
+        drop(exploration);
+        context.step.set(step);
+        context.suspend();
+        if context.stopped.get() {
+            context.give_up();
+        }
+        context.with_world(|world| world.reply(thread))
+    }
+
+    fn site(self, code: usize) -> SiteId {
+        self.0.sites.borrow_mut().intern_code(code)
+    }
+
+    /// Creates a thread that will run `body`, on a stack that is there until the execution is over.
+    pub fn spawn(self, code: usize, body: impl FnOnce() + 'static) -> ThreadId {
+        let child = self.perform(code, |_| Operation::Spawn).to_thread();
+        // SAFETY: nothing is borrowed.
+        unsafe { self.0.add_coroutine(child, UNKNOWN, None, body) };
+        child
+    }
+
+    /// Makes the location at an address known.
+    pub fn add_location(
+        self,
+        world: &mut World,
+        kind: &'static str,
+        address: usize,
+        initial: u64,
+    ) -> LocationId {
+        let location = world.add_location(initial);
+        world.name_location(location, kind);
+        let mut locations = self.0.locations.borrow_mut();
+        locations.add_at(address, made(kind));
+        location
+    }
+
+    /// Makes the object at an address known.
+    pub fn add_object(
+        self,
+        world: &mut World,
+        kind: &'static str,
+        address: usize,
+        state: Object,
+    ) -> ObjectId {
+        let object = world.add_object(state);
+        world.name_object(object, kind);
+        self.0.objects.borrow_mut().add_at(address, made(kind));
+        object
+    }
+
+    /// Makes a piece of memory known.
+    pub fn add_cell(self, kind: &'static str, address: usize) -> CellId {
+        self.0.cells.borrow_mut().add_at(address, made(kind));
+        self.0.with_world(World::add_cell)
+    }
+
+    /// A part of a piece of memory becomes a piece of its own.
+    pub fn split_cell(self, kind: &'static str, address: usize, cell: CellId) -> CellId {
+        self.0.cells.borrow_mut().add_at(address, made(kind));
+        self.0.with_world(|world| world.split_cell(cell))
+    }
+
+    /// The thread reads or writes a piece of memory.
+    #[inline]
+    pub fn access(self, cell: CellId, writes: bool, code: usize) {
+        let (thread, site) = (self.0.thread.get(), self.site(code));
+        let access = |world: &mut World| world.access_cell(thread, cell, writes, site);
+        self.0.with_world(access);
+    }
+
+    /// The last value that was written to a location.
+    #[inline]
+    pub fn last_value(self, location: LocationId) -> u64 {
+        let exploration = self.0.exploration.borrow();
+        exploration.execution().locations[location.index()].value
+    }
+
+    /// The program found out that something is wrong. The thread must end then.
+    pub fn fail(self, message: String, place: Option<String>) {
+        let thread = self.0.thread.get();
+        self.0.with_world(|world| {
+            let after = world.state().execution().events.len();
+            world.add_panic(Panic {
+                thread,
+                message,
+                place,
+                after,
+                joined_by: None,
+            });
+        });
+    }
+
+    /// Where an instruction comes from, as text.
+    pub fn place(self, code: usize) -> Option<String> {
+        let Place { file, line, column } = place_of(code)?;
+        Some(format!("{file}:{line}:{column}"))
+    }
+
+    /// The thread has waited so long.
+    pub fn pass_time(self, time: Duration) {
+        self.0.pass_time(time);
+    }
+
+    /// The thread has waited until another was at its end.
+    pub fn wait_as_long_as(self, other: ThreadId) {
+        self.0.wait_as_long_as(other);
+    }
+
+    /// How much time has passed on the thread's clock.
+    pub fn passed(self) -> Duration {
+        self.0.now().saturating_duration_since(self.0.epoch)
+    }
+
+    /// Whether the thread may wake up without a notification.
+    pub fn may_wake_spuriously(self) -> bool {
+        self.0.may_wake_spuriously()
+    }
+
+    /// The thread has woken up without a notification.
+    pub fn count_spurious_wakeup(self) {
+        self.0.count_spurious_wakeup();
+    }
+
+    /// Whether the time of a wait may run out.
+    pub fn may_time_out(self) -> bool {
+        self.0.may_time_out()
+    }
+
+    /// Whether a weak compare-exchange may fail for no reason.
+    pub fn may_fail_spuriously(self) -> bool {
+        self.0.may_fail_spuriously()
+    }
+
+    /// Whether the last one did, which then is counted.
+    pub fn has_failed_spuriously(self) -> bool {
+        self.0.has_failed_spuriously()
+    }
+}

@@ -1,0 +1,105 @@
+//! What is known of addresses in the running execution.
+
+/// A value for every address that has one, by open addressing. Everything is forgotten at once when
+/// the stamp changes.
+pub(crate) struct Table<V> {
+    slots: Vec<Slot<V>>,
+    stamp: u64,
+    live: usize,
+}
+
+#[derive(Clone)]
+struct Slot<V> {
+    address: usize,
+    stamp: u64,
+    /// Nothing if it was forgotten.
+    value: Option<V>,
+}
+
+const FIRST_SIZE: usize = 1024;
+
+impl<V: Clone> Table<V> {
+    pub(crate) const fn new() -> Self {
+        Table {
+            slots: Vec::new(),
+            stamp: 0,
+            live: 0,
+        }
+    }
+
+    /// Forgets everything; stamps must not come twice.
+    pub(crate) fn begin(&mut self, stamp: u64) {
+        if self.slots.is_empty() {
+            self.slots = empty(FIRST_SIZE);
+        }
+        self.stamp = stamp;
+        self.live = 0;
+    }
+
+    #[inline]
+    pub(crate) fn get(&mut self, address: usize) -> Option<&mut V> {
+        let slot = self.slot(address);
+        let slot = &mut self.slots[slot];
+        match slot.stamp == self.stamp {
+            true => slot.value.as_mut(),
+            false => None,
+        }
+    }
+
+    pub(crate) fn insert(&mut self, address: usize, value: V) -> &mut V {
+        if self.live * 2 >= self.slots.len() {
+            self.grow();
+        }
+        let slot = self.slot(address);
+        let slot = &mut self.slots[slot];
+        self.live += usize::from(slot.stamp != self.stamp);
+        slot.address = address;
+        slot.stamp = self.stamp;
+        slot.value.insert(value)
+    }
+
+    /// Forgets what is known of these addresses.
+    pub(crate) fn forget(&mut self, range: std::ops::Range<usize>) {
+        for slot in &mut self.slots {
+            if slot.stamp == self.stamp && range.contains(&slot.address) {
+                slot.value = None;
+            }
+        }
+    }
+
+    /// Where the address is, or would be.
+    #[inline]
+    fn slot(&self, address: usize) -> usize {
+        let mask = self.slots.len() - 1;
+        let hash = (address as u64 >> 2).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mut slot = (hash >> 32) as usize & mask;
+        loop {
+            let found = &self.slots[slot];
+            if found.stamp != self.stamp || found.address == address {
+                return slot;
+            }
+            slot = (slot + 1) & mask;
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let larger = empty(self.slots.len() * 2);
+        let old = std::mem::replace(&mut self.slots, larger);
+        for one in old {
+            if one.stamp == self.stamp {
+                let slot = self.slot(one.address);
+                self.slots[slot] = one;
+            }
+        }
+    }
+}
+
+fn empty<V: Clone>(size: usize) -> Vec<Slot<V>> {
+    let slot = Slot {
+        address: 0,
+        stamp: 0,
+        value: None,
+    };
+    vec![slot; size]
+}

@@ -1,0 +1,138 @@
+//! Memory for raddle itself: never the program's, so that what the one does with its memory cannot
+//! disturb the other, and so that the program's memory can be put back as it was.
+//!
+//! Sizes are powers of two with a list of free pieces for each; what is larger than the largest is
+//! mapped by itself. Uses no thread-local storage and no lock of the C library.
+
+use std::alloc::{GlobalAlloc, Layout};
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The smallest and the largest piece that is kept, as powers of two.
+const SMALLEST: u32 = 4;
+const LARGEST: u32 = 20;
+/// So much is asked of the system at once.
+const CHUNK: usize = 4 << 20;
+
+/// The allocator.
+pub(crate) struct Arena;
+
+struct Pieces {
+    free: [*mut u8; (LARGEST - SMALLEST + 1) as usize],
+    next: usize,
+    end: usize,
+}
+
+static LOCK: AtomicBool = AtomicBool::new(false);
+static mut PIECES: Pieces = Pieces {
+    free: [null_mut(); (LARGEST - SMALLEST + 1) as usize],
+    next: 0,
+    end: 0,
+};
+
+/// Asks the system for zeroed memory; null if there is none. Pages are only there once they are used.
+pub(crate) fn map(size: usize) -> *mut u8 {
+    // SAFETY: asks for new memory.
+    let memory = unsafe {
+        libc::mmap(
+            null_mut(),
+            size,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+            -1,
+            0,
+        )
+    };
+    match memory {
+        libc::MAP_FAILED => null_mut(),
+        memory => memory.cast(),
+    }
+}
+
+fn class(layout: Layout) -> u32 {
+    let size = layout.size().max(layout.align()).max(1 << SMALLEST);
+    size.next_power_of_two().trailing_zeros()
+}
+
+fn with_pieces<R>(use_them: impl FnOnce(&mut Pieces) -> R) -> R {
+    while LOCK
+        .compare_exchange_weak(false, true, Ordering::Acquire, Ordering::Relaxed)
+        .is_err()
+    {
+        std::hint::spin_loop();
+    }
+    // SAFETY: the lock is held, and nothing in `use_them` asks for memory.
+    let pieces = unsafe { (&raw mut PIECES).as_mut_unchecked() };
+    let result = use_them(pieces);
+    LOCK.store(false, Ordering::Release);
+    result
+}
+
+impl Pieces {
+    fn take(&mut self, class: u32) -> *mut u8 {
+        let list = &mut self.free[(class - SMALLEST) as usize];
+        if !list.is_null() {
+            let piece = *list;
+            // SAFETY: a free piece begins with the address of the next.
+            *list = unsafe { piece.cast::<*mut u8>().read() };
+            return piece;
+        }
+        let size = 1usize << class;
+        let start = self.next.next_multiple_of(size);
+        if start + size > self.end {
+            let chunk = map(CHUNK);
+            if chunk.is_null() {
+                return chunk;
+            }
+            self.next = chunk as usize;
+            self.end = self.next + CHUNK;
+            return self.take(class);
+        }
+        self.next = start + size;
+        start as *mut u8
+    }
+
+    fn give_back(&mut self, piece: *mut u8, class: u32) {
+        let list = &mut self.free[(class - SMALLEST) as usize];
+        // SAFETY: the piece is at least as large as an address, and nobody uses it.
+        unsafe { piece.cast::<*mut u8>().write(*list) };
+        *list = piece;
+    }
+}
+
+// SAFETY: pieces are as large and as well aligned as was asked for, and are given to one at a time.
+unsafe impl GlobalAlloc for Arena {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        match class(layout) {
+            class @ ..=LARGEST => with_pieces(|pieces| pieces.take(class)),
+            _ => map(layout.size().max(layout.align())),
+        }
+    }
+
+    unsafe fn dealloc(&self, piece: *mut u8, layout: Layout) {
+        match class(layout) {
+            class @ ..=LARGEST => with_pieces(|pieces| pieces.give_back(piece, class)),
+            // SAFETY: it was mapped with this size.
+            _ => unsafe {
+                libc::munmap(piece.cast(), layout.size().max(layout.align()));
+            },
+        }
+    }
+
+    unsafe fn realloc(&self, piece: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: the caller vouches for the new size.
+        let new = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
+        if class(new) <= LARGEST && class(new) == class(layout) {
+            return piece;
+        }
+        // SAFETY: both pieces are at least as large as what is copied.
+        unsafe {
+            let moved = self.alloc(new);
+            if !moved.is_null() {
+                std::ptr::copy_nonoverlapping(piece, moved, size.min(layout.size()));
+                self.dealloc(piece, layout);
+            }
+            moved
+        }
+    }
+}

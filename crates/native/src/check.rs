@@ -1,0 +1,81 @@
+//! Checks of a function, and what is said of them.
+
+use std::arch::naked_asm;
+use std::ffi::c_int;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use raddle::__private::native::{Symbols, install};
+use raddle::{Checker, Memory, Report};
+
+use crate::{execution, faults, mode, snapshot, symbols, threads};
+
+/// The stack of each thread of the program; only what is used costs anything.
+pub(crate) const STACK: usize = 8 << 20;
+
+static IS_RUNNING: AtomicBool = AtomicBool::new(false);
+
+/// Whether a check is running.
+pub(crate) fn is_running() -> bool {
+    IS_RUNNING.load(Relaxed)
+}
+
+/// Runs a check. Each execution begins with everything as it is now, and `body` is its first thread,
+/// in host mode; `stack` is from where on the caller's stack belongs to the program.
+pub(crate) fn run(name: &str, stack: usize, body: impl Fn() + Send + Sync) -> Report {
+    mode::settle();
+    faults::prepare();
+    install(Symbols {
+        place: symbols::place,
+        variable: symbols::variable,
+    });
+    IS_RUNNING.store(true, Relaxed);
+    snapshot::begin(stack);
+    let memory = std::env::var("RADDLE_MEMORY");
+    let checker = Checker::new()
+        .named(name)
+        .stack_size(STACK)
+        .memory(Memory::Sc);
+    let checker = match &memory {
+        Ok(memory) => checker.memory_named(memory.trim()),
+        Err(_) => checker,
+    };
+    let report = checker.run(|| {
+        execution::begin();
+        body();
+    });
+    snapshot::end();
+    IS_RUNNING.store(false, Relaxed);
+    report
+}
+
+/// Says what came of a check; whether it passed.
+pub(crate) fn tell(name: &str, report: &Report) -> bool {
+    for failure in &report.failures {
+        eprintln!("raddle: {name}: {failure}");
+    }
+    for warning in &report.warnings {
+        eprintln!("raddle: {name}: {warning}");
+    }
+    eprintln!("raddle: {name}: {}", report.summary());
+    report.failures.is_empty()
+}
+
+/// `int raddle_check(void (*function)(void *), void *argument)`, as in `raddle.h`.
+#[unsafe(no_mangle)]
+#[unsafe(naked)]
+extern "C" fn raddle_check(function: extern "C" fn(usize), argument: usize) -> c_int {
+    naked_asm!("lea rdx, [rsp + 8]", "jmp {check}", check = sym check)
+}
+
+extern "C" fn check(function: usize, argument: usize, stack: usize) -> c_int {
+    if is_running() {
+        eprintln!("raddle: raddle_check was called inside a check");
+        return 2;
+    }
+    let name = symbols::function(function).unwrap_or_else(|| "raddle_check".to_owned());
+    let report = run(&name, stack, move || {
+        let result = threads::run_guest(function, argument);
+        threads::finish(result);
+    });
+    c_int::from(!tell(&name, &report))
+}

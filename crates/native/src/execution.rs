@@ -1,0 +1,31 @@
+//! The running execution.
+
+use raddle::__private::native::Native;
+
+use crate::solo::Solo;
+use crate::tsan::{atomic, plain};
+use crate::{faults, mode, objects, snapshot, threads, tls};
+
+static RUNNING: Solo<Option<Native<'static>>> = Solo::new(None);
+
+/// The running execution, for what its guests do.
+#[inline]
+pub(crate) fn running() -> Native<'static> {
+    RUNNING.get().expect("raddle: a guest outside a check")
+}
+
+/// At the beginning of an execution, in its first thread: everything is as it was when the check
+/// began, and nothing is known of any address.
+pub(crate) fn begin() {
+    let native = Native::current().expect("raddle: an execution outside a check");
+    *RUNNING.get() = Some(native);
+    snapshot::restore();
+    tls::claim_threads();
+    faults::install();
+    let stamp = native.stamp();
+    objects::begin(stamp);
+    atomic::begin(stamp);
+    plain::begin(stamp);
+    threads::begin();
+    mode::next_epoch();
+}

@@ -1,0 +1,228 @@
+//! The program's heap: `malloc` and its family.
+//!
+//! Within one execution no memory is used twice, and in every execution the same calls have the same
+//! addresses. What is on the heap when a check begins is part of the snapshot; what comes later is
+//! gone with the execution. New memory has the same bytes each time, so that nobody depends on what
+//! an earlier execution left there. Calls of raddle's own code, and of threads that nobody controls,
+//! get memory of raddle's while a check runs.
+
+use std::alloc::{GlobalAlloc, Layout};
+use std::ffi::{c_int, c_void};
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+
+use crate::arena::{self, Arena};
+use crate::tsan::plain;
+use crate::{check, mode, trampoline};
+
+/// Room for the heap; only what is used costs anything.
+const SIZE: usize = 16 << 30;
+/// Before every piece: how large it is, and for pieces of raddle's where they begin.
+const HEADER: usize = 16;
+const ALIGNMENT: usize = 16;
+/// What new memory is filled with.
+const UNMADE: u8 = 0xa5;
+/// So much of a piece is watched when it is freed.
+const WATCHED: usize = 4096;
+
+static START: AtomicUsize = AtomicUsize::new(0);
+static NEXT: AtomicUsize = AtomicUsize::new(0);
+static LOCK: AtomicBool = AtomicBool::new(false);
+
+/// The part of the heap that is in use.
+pub(crate) fn used() -> std::ops::Range<usize> {
+    prepare();
+    START.load(Relaxed)..NEXT.load(Relaxed)
+}
+
+/// Gives back everything from this address on.
+pub(crate) fn reset(next: usize) {
+    NEXT.store(next, Relaxed);
+}
+
+fn prepare() {
+    if START.load(Relaxed) == 0 {
+        let start = arena::map(SIZE) as usize;
+        START.store(start, Relaxed);
+        NEXT.store(start, Relaxed);
+    }
+}
+
+fn is_ours(address: usize) -> bool {
+    let start = START.load(Relaxed);
+    start != 0 && (start..start + SIZE).contains(&address)
+}
+
+fn take(size: usize, alignment: usize) -> usize {
+    while LOCK.swap(true, std::sync::atomic::Ordering::Acquire) {
+        std::hint::spin_loop();
+    }
+    prepare();
+    let start = START.load(Relaxed);
+    let piece = (NEXT.load(Relaxed) + HEADER).next_multiple_of(alignment);
+    let fits = start != 0 && size < SIZE && piece + size <= start + SIZE;
+    if fits {
+        NEXT.store(piece + size, Relaxed);
+    }
+    LOCK.store(false, std::sync::atomic::Ordering::Release);
+    if fits { piece } else { 0 }
+}
+
+fn allocate(size: usize, alignment: usize) -> *mut u8 {
+    let alignment = alignment.max(ALIGNMENT);
+    if check::is_running() && !mode::is_guest() {
+        return allocate_aside(size, alignment);
+    }
+    let piece = take(size.max(1), alignment) as *mut u8;
+    if !piece.is_null() {
+        // SAFETY: there is room for the header before the piece, and for `size` bytes in it.
+        unsafe {
+            header(piece).write(size);
+            piece.write_bytes(UNMADE, size);
+        }
+    }
+    piece
+}
+
+/// Memory of raddle's.
+fn allocate_aside(size: usize, alignment: usize) -> *mut u8 {
+    let Some(whole) = size.checked_add(HEADER + alignment) else {
+        return null_mut();
+    };
+    // SAFETY: the layout is not empty; the header is before the piece and inside what was asked for.
+    unsafe {
+        let start = Arena.alloc(Layout::from_size_align_unchecked(whole, ALIGNMENT));
+        if start.is_null() {
+            return start;
+        }
+        let piece = (start as usize + HEADER).next_multiple_of(alignment) as *mut u8;
+        header(piece).write(whole);
+        header(piece).add(1).write(start as usize);
+        piece
+    }
+}
+
+/// The size of a piece, or for one of raddle's the size of the whole and where it begins.
+fn header(piece: *mut u8) -> *mut usize {
+    piece.wrapping_sub(HEADER).cast()
+}
+
+/// # Safety
+///
+/// A piece that was allocated here and not freed.
+unsafe fn size_of(piece: *mut u8) -> usize {
+    // SAFETY: vouched for by the caller.
+    unsafe {
+        match is_ours(piece as usize) {
+            true => *header(piece),
+            false => *header(piece).add(1) + *header(piece) - piece as usize,
+        }
+    }
+}
+
+/// # Safety
+///
+/// As for [`size_of`]; nobody uses the piece any more.
+unsafe fn release(piece: *mut u8, code: usize) {
+    // SAFETY: vouched for by the caller.
+    unsafe {
+        if is_ours(piece as usize) {
+            // Who still uses it should have been in order with this.
+            plain::access_range(piece as usize, size_of(piece).min(WATCHED), true, code);
+        } else {
+            let whole = Layout::from_size_align_unchecked(*header(piece), ALIGNMENT);
+            Arena.dealloc(*header(piece).add(1) as *mut u8, whole);
+        }
+    }
+}
+
+fn or_no_memory(piece: *mut u8) -> *mut c_void {
+    if piece.is_null() {
+        mode::set_errno(libc::ENOMEM);
+    }
+    piece.cast()
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn malloc(size: usize) -> *mut c_void {
+    or_no_memory(allocate(size, ALIGNMENT))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn calloc(count: usize, size: usize) -> *mut c_void {
+    let Some(size) = count.checked_mul(size) else {
+        return or_no_memory(null_mut());
+    };
+    let piece = allocate(size, ALIGNMENT);
+    if !piece.is_null() {
+        // SAFETY: the piece is that large.
+        unsafe { piece.write_bytes(0, size) };
+    }
+    or_no_memory(piece)
+}
+
+trampoline::entry! {
+    fn realloc(piece: *mut u8, size: usize) -> *mut c_void as reallocate("rdx");
+    fn free(piece: *mut u8) -> () as give_back("rsi");
+}
+
+extern "C" fn reallocate(piece: *mut u8, size: usize, code: usize) -> *mut c_void {
+    if piece.is_null() {
+        return malloc(size);
+    }
+    let new = allocate(size, ALIGNMENT);
+    if !new.is_null() {
+        // SAFETY: both pieces are that large, and the program has done with the old one.
+        unsafe {
+            std::ptr::copy_nonoverlapping(piece, new, size.min(size_of(piece)));
+            release(piece, code);
+        }
+    }
+    or_no_memory(new)
+}
+
+extern "C" fn give_back(piece: *mut u8, code: usize) {
+    if !piece.is_null() {
+        // SAFETY: the program has done with a piece that it was given here.
+        unsafe { release(piece, code) };
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn posix_memalign(to: *mut *mut c_void, alignment: usize, size: usize) -> c_int {
+    if !alignment.is_power_of_two() || !alignment.is_multiple_of(std::mem::size_of::<usize>()) {
+        return libc::EINVAL;
+    }
+    let piece = allocate(size, alignment);
+    if piece.is_null() {
+        return libc::ENOMEM;
+    }
+    // SAFETY: the program says where it wants the address.
+    unsafe { to.write(piece.cast()) };
+    0
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn aligned_alloc(alignment: usize, size: usize) -> *mut c_void {
+    match alignment.is_power_of_two() {
+        true => or_no_memory(allocate(size, alignment)),
+        false => {
+            mode::set_errno(libc::EINVAL);
+            null_mut()
+        }
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn memalign(alignment: usize, size: usize) -> *mut c_void {
+    or_no_memory(allocate(size, alignment.next_power_of_two()))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn malloc_usable_size(piece: *mut u8) -> usize {
+    if piece.is_null() {
+        return 0;
+    }
+    // SAFETY: the program asks about a piece that it was given here.
+    unsafe { size_of(piece) }
+}

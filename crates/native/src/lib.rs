@@ -1,0 +1,38 @@
+//! `libraddle_native.so`: C and C++ programs under raddle's control.
+//!
+//! A program that is compiled with `-fsanitize=thread` calls functions of ThreadSanitizer's runtime
+//! before every access of memory and instead of every atomic operation. This library has those
+//! functions, and takes the place of the C library's threads, locks, clocks and memory. Linked or
+//! preloaded instead of the real runtime, it runs the program's threads one at a time, as coroutines
+//! on one OS thread, and hands what they do to the same engine that checks Rust tests.
+//!
+//! The one idea to know is in [`mode`]: program code and raddle's own code never run with the same
+//! thread-local storage, and every way from one to the other goes through that module.
+//!
+//! Only for x86-64 Linux with glibc; elsewhere the library is empty.
+
+#![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
+
+mod addresses;
+mod arena;
+mod check;
+mod end;
+mod execution;
+mod faults;
+mod heap;
+mod mode;
+mod objects;
+mod program;
+mod pthread;
+mod real;
+mod snapshot;
+mod solo;
+mod symbols;
+mod threads;
+mod time;
+mod tls;
+mod trampoline;
+mod tsan;
+
+#[global_allocator]
+static MEMORY: arena::Arena = arena::Arena;

@@ -1,0 +1,91 @@
+//! Whole programs: with `RADDLE_NATIVE=program` in the environment, `main` is what is checked.
+
+use std::ffi::{c_char, c_int, c_void};
+use std::os::fd::AsRawFd;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use crate::execution::running;
+use crate::real::real;
+use crate::threads;
+use crate::{check, mode};
+
+type Main = unsafe extern "C" fn(c_int, *mut *mut c_char, *mut *mut c_char) -> c_int;
+type Function = *mut c_void;
+
+/// The program's own `main` and its arguments.
+static MAIN: [AtomicUsize; 4] = [const { AtomicUsize::new(0) }; 4];
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __libc_start_main(
+    main: Main,
+    count: c_int,
+    arguments: *mut *mut c_char,
+    init: Function,
+    fini: Function,
+    loader_fini: Function,
+    stack_end: *mut c_void,
+) -> c_int {
+    MAIN[0].store(main as usize, Relaxed);
+    let start = real!(
+        fn __libc_start_main(
+            Main, c_int, *mut *mut c_char, Function, Function, Function, *mut c_void
+        ) -> c_int
+    );
+    let is_wanted = std::env::var_os("RADDLE_NATIVE").is_some_and(|it| it == "program");
+    let main = if is_wanted { check_main } else { main };
+    // SAFETY: what the program's first instructions asked for, with another `main`.
+    unsafe { start(main, count, arguments, init, fini, loader_fini, stack_end) }
+}
+
+/// What guests run: `main` with its arguments.
+extern "C" fn call_main(_: usize) -> usize {
+    let [main, count, arguments, environment] = MAIN.each_ref().map(|it| it.load(Relaxed));
+    // SAFETY: these are the program's `main` and what the system gave it.
+    unsafe {
+        let main: Main = std::mem::transmute(main);
+        main(count as c_int, arguments as *mut _, environment as *mut _) as usize
+    }
+}
+
+unsafe extern "C" fn check_main(
+    count: c_int,
+    arguments: *mut *mut c_char,
+    environment: *mut *mut c_char,
+) -> c_int {
+    let values = [count as usize, arguments as usize, environment as usize];
+    for (place, value) in MAIN[1..].iter().zip(values) {
+        place.store(value, Relaxed);
+    }
+    // Other programs that this one starts are their own business.
+    // SAFETY: there are no other threads yet.
+    unsafe { libc::unsetenv(c"LD_PRELOAD".as_ptr()) };
+    let name = std::env::args().next().unwrap_or_default();
+    let name = name.rsplit('/').next().unwrap_or_default().to_owned();
+    hide_output();
+    // The strings and pointers of the arguments, and all that is beyond them.
+    let report = check::run(&name, arguments as usize, || {
+        let status = threads::run_guest(call_main as extern "C" fn(usize) -> usize as usize, 0);
+        threads::finish(status);
+        report_status(status as u32 as c_int);
+    });
+    let passed = check::tell(&name, &report);
+    // SAFETY: the program itself has done nothing that needs to be brought to an end.
+    unsafe { libc::_exit(c_int::from(!passed)) }
+}
+
+/// A program that does not end well says so by its status.
+fn report_status(status: c_int) {
+    let returned = threads::with_running(|guest| matches!(guest.end, threads::End::Returned(_)));
+    if returned && status != 0 {
+        running().fail(format!("the program ended with status {status}"), None);
+    }
+    mode::next_epoch();
+}
+
+/// What the program prints, it would print in every execution.
+fn hide_output() {
+    if let Ok(nothing) = std::fs::File::options().write(true).open("/dev/null") {
+        // SAFETY: both are open files.
+        unsafe { libc::dup2(nothing.as_raw_fd(), libc::STDOUT_FILENO) };
+    }
+}

@@ -1,0 +1,64 @@
+//! Barriers.
+
+use std::ffi::{c_int, c_uint, c_void};
+
+use raddle_engine::Operation;
+use raddle_engine::object::{self, Object};
+
+use super::interpose;
+use crate::execution::running;
+use crate::objects;
+
+type Barrier = *mut libc::pthread_barrier_t;
+
+const KIND: &str = "barrier";
+
+/// Where a barrier has the number of threads that meet there.
+const SIZE_FIELD: usize = 8;
+
+fn size(barrier: Barrier) -> usize {
+    // SAFETY: the program has made a barrier there.
+    let size = unsafe { barrier.cast::<u8>().add(SIZE_FIELD).cast::<u32>().read() };
+    size as usize
+}
+
+interpose! {
+    fn pthread_barrier_init(
+        barrier: Barrier, attributes: *const c_void, size: c_uint
+    ) -> c_int as init("rcx") _code {
+        objects::forget(barrier as usize..barrier as usize + 1);
+        // SAFETY: what the program asked for.
+        unsafe {
+            crate::real::real!(fn pthread_barrier_init(Barrier, *const c_void, c_uint) -> c_int)(
+                barrier, attributes, size,
+            )
+        }
+    }
+
+    fn pthread_barrier_destroy(barrier: Barrier) -> c_int as destroy("rsi") _code {
+        objects::forget(barrier as usize..barrier as usize + 1);
+        0
+    }
+
+    fn pthread_barrier_wait(barrier: Barrier) -> c_int as wait("rsi") code {
+        let address = barrier as usize;
+        let native = running();
+        let mut object = None;
+        let reply = native.perform(code, |world| {
+            let initial = || Object::Barrier(object::barrier::Barrier::new(size(barrier)));
+            let barrier = objects::object(world, address, KIND, initial);
+            object = Some(barrier);
+            Operation::Meet { barrier }
+        });
+        let member = native.thread();
+        let leads = object.map(|barrier| native.perform(code, |_| Operation::Leads {
+            barrier,
+            member,
+            round: reply.to_value() as u32,
+        }));
+        match leads.is_some_and(|leads| leads.to_answer()) {
+            true => libc::PTHREAD_BARRIER_SERIAL_THREAD,
+            false => 0,
+        }
+    }
+}

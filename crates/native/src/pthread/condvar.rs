@@ -1,0 +1,90 @@
+//! Condition variables.
+
+use std::ffi::{c_int, c_void};
+use std::time::Duration;
+
+use raddle_engine::Reply;
+use raddle_engine::object::{self, Object, condvar::Call};
+
+use super::{interpose, mutex};
+use crate::execution::running;
+use crate::objects;
+
+type Condvar = *mut libc::pthread_cond_t;
+type Mutex = *mut libc::pthread_mutex_t;
+type Time = *const libc::timespec;
+
+const KIND: &str = "condvar";
+/// What passes when a wait times out. How long the program wanted to wait is not looked at.
+const SOME_TIME: Duration = Duration::from_millis(1);
+
+fn call(condvar: Condvar, call: Call, code: usize) -> Reply {
+    let call = object::Call::Condvar(call);
+    let initial = || Object::Condvar(object::condvar::Condvar::default());
+    objects::call(condvar as usize, KIND, initial, call, code)
+}
+
+fn wait_for(condvar: Condvar, mutex: Mutex, is_timed: bool, code: usize) -> c_int {
+    let native = running();
+    let timeout = is_timed && native.may_time_out();
+    let wait = Call::Wait {
+        spurious: native.may_wake_spuriously(),
+        looked: true,
+    };
+    let woken_up = call(condvar, wait, code).to_answer();
+    let depth = mutex::let_go(mutex, code);
+    let timed_out = if woken_up {
+        native.count_spurious_wakeup();
+        false
+    } else {
+        call(condvar, Call::Wake { timeout }, code).to_answer()
+    };
+    if timed_out {
+        native.pass_time(SOME_TIME);
+    }
+    mutex::take_again(mutex, depth, code);
+    if timed_out { libc::ETIMEDOUT } else { 0 }
+}
+
+interpose! {
+    fn pthread_cond_init(condvar: Condvar, attributes: *const c_void) -> c_int as init("rdx") _code {
+        objects::forget(condvar as usize..condvar as usize + 1);
+        // SAFETY: what the program asked for.
+        unsafe {
+            crate::real::real!(fn pthread_cond_init(Condvar, *const c_void) -> c_int)(
+                condvar, attributes,
+            )
+        }
+    }
+
+    fn pthread_cond_destroy(condvar: Condvar) -> c_int as destroy("rsi") _code {
+        objects::forget(condvar as usize..condvar as usize + 1);
+        0
+    }
+
+    fn pthread_cond_wait(condvar: Condvar, mutex: Mutex) -> c_int as wait("rdx") code {
+        wait_for(condvar, mutex, false, code)
+    }
+
+    fn pthread_cond_timedwait(
+        condvar: Condvar, mutex: Mutex, _until: Time
+    ) -> c_int as timed_wait("rcx") code {
+        wait_for(condvar, mutex, true, code)
+    }
+
+    fn pthread_cond_clockwait(
+        condvar: Condvar, mutex: Mutex, _clock: c_int, _until: Time
+    ) -> c_int as clock_wait("r8") code {
+        wait_for(condvar, mutex, true, code)
+    }
+
+    fn pthread_cond_signal(condvar: Condvar) -> c_int as signal("rsi") code {
+        call(condvar, Call::NotifyOne, code);
+        0
+    }
+
+    fn pthread_cond_broadcast(condvar: Condvar) -> c_int as broadcast("rsi") code {
+        call(condvar, Call::NotifyAll, code);
+        0
+    }
+}

@@ -1,0 +1,59 @@
+//! Variables of C++ functions that are initialised when they are first used. The compiler reads the
+//! first byte of a guard by itself, as an atomic, before it calls these.
+
+use std::ffi::c_int;
+
+use raddle_engine::object::{self, Object, once::Call};
+use raddle_engine::{Grant, Reply};
+
+use crate::mode::{host, is_guest};
+use crate::objects;
+use crate::trampoline::entry;
+use crate::tsan::atomic;
+
+const KIND: &str = "guard";
+const RELEASE: c_int = 3;
+
+fn call(guard: *mut u8, call: Call, code: usize) -> Reply {
+    let initial = || Object::Once(object::once::Once::New);
+    let call = object::Call::Once(call);
+    objects::call(guard as usize, KIND, initial, call, code)
+}
+
+entry! {
+    fn __cxa_guard_acquire(guard: *mut u8) -> c_int as acquire("rsi");
+    fn __cxa_guard_release(guard: *mut u8) -> () as release("rsi");
+    fn __cxa_guard_abort(guard: *mut u8) -> () as abort("rsi");
+}
+
+/// Whether the caller is to initialise the variable.
+extern "C" fn acquire(guard: *mut u8, code: usize) -> c_int {
+    // SAFETY: the compiler put a guard there.
+    if unsafe { guard.read() } != 0 {
+        return 0;
+    }
+    if !is_guest() {
+        return 1;
+    }
+    let begin = Call::Begin { insist: true };
+    let grant = host(|| call(guard, begin, code)).to_grant();
+    c_int::from(grant != Grant::Refused)
+}
+
+extern "C" fn release(guard: *mut u8, code: usize) {
+    if !is_guest() {
+        // SAFETY: as above.
+        unsafe { guard.write(1) };
+        return;
+    }
+    host(|| {
+        atomic::store(guard, 1, RELEASE, code);
+        call(guard, Call::Finish { poison: false }, code);
+    });
+}
+
+extern "C" fn abort(guard: *mut u8, code: usize) {
+    if is_guest() {
+        host(|| call(guard, Call::Finish { poison: true }, code));
+    }
+}

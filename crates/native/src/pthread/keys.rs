@@ -1,0 +1,69 @@
+//! Values that each thread has under a key. The C library keeps them in a place that is not reset with
+//! the rest, so those of guests are kept here; the keys themselves are the C library's.
+
+use std::ffi::{c_int, c_void};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use super::interpose;
+use crate::threads;
+
+const MOST_KEYS: usize = 1024;
+/// How often destructors are run that set values again; as the C library does.
+const ROUNDS: usize = 4;
+
+type Destructor = usize;
+
+/// By key; nothing for keys without a destructor.
+static DESTRUCTORS: [AtomicUsize; MOST_KEYS] = [const { AtomicUsize::new(0) }; MOST_KEYS];
+
+#[unsafe(no_mangle)]
+extern "C" fn pthread_key_create(key: *mut u32, destructor: Destructor) -> c_int {
+    // SAFETY: what the caller wanted.
+    unsafe {
+        let error = crate::real::real!(fn pthread_key_create(*mut u32, Destructor) -> c_int)(
+            key, destructor,
+        );
+        if error == 0
+            && let Some(known) = DESTRUCTORS.get(*key as usize)
+        {
+            known.store(destructor, Relaxed);
+        }
+        error
+    }
+}
+
+interpose! {
+    fn pthread_setspecific(key: u32, value: usize) -> c_int as set("rdx") _code {
+        let key = key as usize;
+        threads::with_running(|guest| {
+            if guest.values.len() <= key {
+                guest.values.resize(key + 1, 0);
+            }
+            guest.values[key] = value;
+        });
+        0
+    }
+
+    fn pthread_getspecific(key: u32) -> *mut c_void as get("rsi") _code {
+        let value = threads::with_running(|guest| guest.values.get(key as usize).copied());
+        value.unwrap_or(0) as *mut c_void
+    }
+}
+
+/// Runs the destructors of what the running thread still has.
+pub(crate) fn run_destructors() {
+    for _ in 0..ROUNDS {
+        let values = threads::with_running(|guest| std::mem::take(&mut guest.values));
+        let mut ran = false;
+        for (key, value) in values.into_iter().enumerate() {
+            let destructor = DESTRUCTORS.get(key).map_or(0, |known| known.load(Relaxed));
+            if value != 0 && destructor != 0 {
+                ran = true;
+                threads::run_guest(destructor, value);
+            }
+        }
+        if !ran {
+            return;
+        }
+    }
+}

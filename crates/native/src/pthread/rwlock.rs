@@ -1,0 +1,101 @@
+//! Readers-writer locks.
+
+use std::ffi::{c_int, c_void};
+
+use raddle_engine::Grant;
+use raddle_engine::object::{self, Object, rwlock::Call};
+
+use super::interpose;
+use super::mutex::in_time;
+use crate::objects;
+
+type RwLock = *mut libc::pthread_rwlock_t;
+type Time = *const libc::timespec;
+
+const KIND: &str = "rwlock";
+
+fn call(lock: RwLock, call: Call, code: usize) -> Grant {
+    let call = object::Call::RwLock(call);
+    let initial = || Object::RwLock(object::rwlock::RwLock::default());
+    objects::call(lock as usize, KIND, initial, call, code).to_grant()
+}
+
+fn take(lock: RwLock, wanted: Call, code: usize) -> c_int {
+    let writes = matches!(wanted, Call::Write | Call::TryWrite);
+    match call(lock, wanted, code) {
+        Grant::Refused => libc::EBUSY,
+        Grant::Taken { .. } => {
+            if writes {
+                objects::hold(lock as usize);
+            }
+            0
+        }
+    }
+}
+
+interpose! {
+    fn pthread_rwlock_init(lock: RwLock, attributes: *const c_void) -> c_int as init("rdx") _code {
+        objects::forget(lock as usize..lock as usize + 1);
+        // SAFETY: what the program asked for.
+        unsafe {
+            crate::real::real!(fn pthread_rwlock_init(RwLock, *const c_void) -> c_int)(lock, attributes)
+        }
+    }
+
+    fn pthread_rwlock_destroy(lock: RwLock) -> c_int as destroy("rsi") _code {
+        objects::forget(lock as usize..lock as usize + 1);
+        0
+    }
+
+    fn pthread_rwlock_rdlock(lock: RwLock) -> c_int as read("rsi") code {
+        if objects::is_held(lock as usize) {
+            return libc::EDEADLK;
+        }
+        take(lock, Call::Read, code)
+    }
+
+    fn pthread_rwlock_tryrdlock(lock: RwLock) -> c_int as try_read("rsi") code {
+        take(lock, Call::TryRead, code)
+    }
+
+    fn pthread_rwlock_timedrdlock(lock: RwLock, _until: Time) -> c_int as timed_read("rdx") code {
+        in_time(take(lock, Call::TryRead, code))
+    }
+
+    fn pthread_rwlock_clockrdlock(
+        lock: RwLock, _clock: c_int, _until: Time
+    ) -> c_int as clock_read("rcx") code {
+        in_time(take(lock, Call::TryRead, code))
+    }
+
+    fn pthread_rwlock_wrlock(lock: RwLock) -> c_int as write("rsi") code {
+        if objects::is_held(lock as usize) {
+            return libc::EDEADLK;
+        }
+        take(lock, Call::Write, code)
+    }
+
+    fn pthread_rwlock_trywrlock(lock: RwLock) -> c_int as try_write("rsi") code {
+        take(lock, Call::TryWrite, code)
+    }
+
+    fn pthread_rwlock_timedwrlock(lock: RwLock, _until: Time) -> c_int as timed_write("rdx") code {
+        in_time(take(lock, Call::TryWrite, code))
+    }
+
+    fn pthread_rwlock_clockwrlock(
+        lock: RwLock, _clock: c_int, _until: Time
+    ) -> c_int as clock_write("rcx") code {
+        in_time(take(lock, Call::TryWrite, code))
+    }
+
+    fn pthread_rwlock_unlock(lock: RwLock) -> c_int as unlock("rsi") code {
+        let unlock = match objects::is_held(lock as usize) {
+            true => Call::WriteUnlock { poison: false },
+            false => Call::ReadUnlock,
+        };
+        objects::let_go(lock as usize);
+        call(lock, unlock, code);
+        0
+    }
+}

@@ -1,0 +1,48 @@
+//! Spin locks: locks like others, to those who watch.
+
+use std::ffi::c_int;
+
+use raddle_engine::Grant;
+use raddle_engine::object::{self, Object, mutex::Call};
+
+use super::interpose;
+use crate::objects;
+
+type Spin = *mut c_int;
+
+const KIND: &str = "spinlock";
+
+fn call(lock: Spin, call: Call, code: usize) -> c_int {
+    let call = object::Call::Mutex(call);
+    let initial = || Object::Mutex(object::mutex::Mutex::default());
+    match objects::call(lock as usize, KIND, initial, call, code).to_grant() {
+        Grant::Refused => libc::EBUSY,
+        Grant::Taken { .. } => 0,
+    }
+}
+
+interpose! {
+    fn pthread_spin_init(lock: Spin, shared: c_int) -> c_int as init("rdx") _code {
+        objects::forget(lock as usize..lock as usize + 1);
+        // SAFETY: what the program asked for.
+        unsafe { crate::real::real!(fn pthread_spin_init(Spin, c_int) -> c_int)(lock, shared) }
+    }
+
+    fn pthread_spin_destroy(lock: Spin) -> c_int as destroy("rsi") _code {
+        objects::forget(lock as usize..lock as usize + 1);
+        0
+    }
+
+    fn pthread_spin_lock(lock: Spin) -> c_int as take("rsi") code {
+        call(lock, Call::Lock, code)
+    }
+
+    fn pthread_spin_trylock(lock: Spin) -> c_int as try_take("rsi") code {
+        call(lock, Call::TryLock, code)
+    }
+
+    fn pthread_spin_unlock(lock: Spin) -> c_int as give_back("rsi") code {
+        call(lock, Call::Unlock { poison: false }, code);
+        0
+    }
+}

@@ -1,0 +1,155 @@
+//! The program's memory as it was when the check began, to begin every execution with.
+//!
+//! That is all writable memory of the program and its libraries, but for this one; the heap; what the
+//! first thread has in thread-local storage; and the part of the stack that belongs to the callers of
+//! the check. For programs of ordinary size, to copy all of it back is cheaper than to find out what
+//! has changed. What the kernel has (files, children) and memory that the program maps by itself are
+//! not put back.
+
+use std::ffi::{c_int, c_void};
+
+use crate::solo::Solo;
+use crate::{arena, heap, tls};
+
+struct Region {
+    start: usize,
+    size: usize,
+    copy: *mut u8,
+}
+
+enum Snapshot {
+    None,
+    /// To be taken when the first execution begins; where the program's part of the stack begins.
+    Wanted(usize),
+    Taken(Vec<Region>),
+}
+
+// SAFETY: the copies belong to the snapshot.
+unsafe impl Send for Region {}
+
+static SNAPSHOT: Solo<Snapshot> = Solo::new(Snapshot::None);
+const PAGE: usize = 4096;
+
+/// A check begins.
+pub(crate) fn begin(stack: usize) {
+    *SNAPSHOT.get() = Snapshot::Wanted(stack);
+}
+
+/// A check has ended: everything is as it was before.
+pub(crate) fn end() {
+    restore();
+    let snapshot = std::mem::replace(&mut *SNAPSHOT.get(), Snapshot::None);
+    if let Snapshot::Taken(regions) = snapshot {
+        for region in regions {
+            // SAFETY: mapped for this, with this size.
+            unsafe { libc::munmap(region.copy.cast(), region.size) };
+        }
+    }
+}
+
+/// An execution begins: takes the snapshot, or puts everything back.
+pub(crate) fn restore() {
+    let mut snapshot = SNAPSHOT.get();
+    match &*snapshot {
+        Snapshot::None => {}
+        Snapshot::Wanted(stack) => *snapshot = Snapshot::Taken(take(*stack)),
+        Snapshot::Taken(regions) => {
+            for region in regions {
+                // SAFETY: the program's memory is there and writable, and none of its threads runs.
+                unsafe {
+                    let start = region.start as *mut u8;
+                    std::ptr::copy_nonoverlapping(region.copy, start, region.size);
+                }
+            }
+            if let Some(region) = regions.first() {
+                heap::reset(region.start + region.size);
+            }
+        }
+    }
+}
+
+/// The heap comes first.
+fn take(stack: usize) -> Vec<Region> {
+    let mut ranges = vec![heap::used()];
+    // SAFETY: the function matches, and the list outlives the call.
+    unsafe { libc::dl_iterate_phdr(Some(add_module), (&raw mut ranges).cast()) };
+    ranges.extend(tls::variables());
+    ranges.extend(end_of_stack(stack).map(|end| stack..end));
+    let copy = |range: std::ops::Range<usize>| {
+        let copy = arena::map(range.len().max(1));
+        assert!(!copy.is_null(), "raddle: no memory for a snapshot");
+        // SAFETY: the range can be read, and the copy is as large.
+        unsafe { std::ptr::copy_nonoverlapping(range.start as *const u8, copy, range.len()) };
+        Region {
+            start: range.start,
+            size: range.len(),
+            copy,
+        }
+    };
+    ranges.into_iter().map(copy).collect()
+}
+
+/// Whether the address is in a module.
+pub(crate) fn is_inside(info: &libc::dl_phdr_info, address: usize) -> bool {
+    headers(info).iter().any(|header| {
+        let start = (info.dlpi_addr + header.p_vaddr) as usize;
+        header.p_type == libc::PT_LOAD
+            && (start..start + header.p_memsz as usize).contains(&address)
+    })
+}
+
+pub(crate) fn headers(info: &libc::dl_phdr_info) -> &[libc::Elf64_Phdr] {
+    // SAFETY: the loader describes a module whose headers are in memory.
+    unsafe { std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) }
+}
+
+/// An address in this library.
+fn ourselves() -> usize {
+    &raw const SNAPSHOT as usize
+}
+
+/// Adds what a module can write.
+unsafe extern "C" fn add_module(
+    info: *mut libc::dl_phdr_info,
+    _size: usize,
+    to: *mut c_void,
+) -> c_int {
+    // SAFETY: the loader describes a module, and `to` is the list.
+    let (info, list) = unsafe { (&*info, &mut *to.cast::<Vec<std::ops::Range<usize>>>()) };
+    if is_inside(info, ourselves()) {
+        return 0;
+    }
+    let base = info.dlpi_addr as usize;
+    let headers = headers(info);
+    // What was writable while it was loaded and is not any more, in whole pages.
+    let sealed = headers.iter().find(|it| it.p_type == libc::PT_GNU_RELRO);
+    let sealed = sealed.map_or(0..0, |it| {
+        let start = base + it.p_vaddr as usize;
+        start & !(PAGE - 1)..(start + it.p_memsz as usize) & !(PAGE - 1)
+    });
+    for header in headers {
+        if header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_W != 0 {
+            let start = base + header.p_vaddr as usize;
+            let end = start + header.p_memsz as usize;
+            let before = start..end.min(sealed.start);
+            let after = start.max(sealed.end)..end;
+            let parts = match sealed.is_empty() {
+                true => [start..end, 0..0],
+                false => [before, after],
+            };
+            list.extend(parts.into_iter().filter(|part| !part.is_empty()));
+        }
+    }
+    0
+}
+
+/// Where the stack ends that this address is on.
+fn end_of_stack(address: usize) -> Option<usize> {
+    let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
+    maps.lines().find_map(|line| {
+        let (start, rest) = line.split_once('-')?;
+        let (end, _) = rest.split_once(' ')?;
+        let [start, end] = [start, end].map(|it| usize::from_str_radix(it, 16).unwrap_or(0));
+        (start..end).contains(&address).then_some(end)
+    })
+}

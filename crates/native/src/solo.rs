@@ -1,0 +1,22 @@
+//! State that only the OS thread which runs the check uses.
+
+use std::cell::{RefCell, RefMut};
+
+/// A value that belongs to the check. Threads of the program take turns on one OS thread, and other
+/// OS threads are turned away before they come here ([`crate::mode::is_guest`]).
+pub(crate) struct Solo<T>(RefCell<T>);
+
+// SAFETY: as said above, only one OS thread gets here.
+unsafe impl<T> Sync for Solo<T> {}
+
+impl<T> Solo<T> {
+    pub(crate) const fn new(value: T) -> Self {
+        Solo(RefCell::new(value))
+    }
+
+    /// The value. Must be given back before another thread of the program can run.
+    #[inline]
+    pub(crate) fn get(&self) -> RefMut<'_, T> {
+        self.0.borrow_mut()
+    }
+}

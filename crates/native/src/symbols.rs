@@ -1,0 +1,132 @@
+//! What addresses are called, read from the debug information and the symbols of the files that the
+//! process was loaded from, when a story is told.
+
+use std::collections::BTreeMap;
+use std::ffi::{CStr, c_int, c_void};
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use addr2line::Loader;
+use object::{Object, ObjectSymbol, SymbolKind};
+use raddle::Place;
+
+use crate::snapshot;
+
+/// A file that the process was loaded from.
+struct Module {
+    lines: Option<Loader>,
+    /// Name and extent of each variable and function, by address in the file.
+    symbols: BTreeMap<u64, (u64, String, SymbolKind)>,
+}
+
+/// By the address where they were loaded.
+static MODULES: Mutex<BTreeMap<usize, Module>> = Mutex::new(BTreeMap::new());
+
+/// The module that an address is in: where it was loaded, and its file.
+struct Found {
+    address: usize,
+    base: usize,
+    file: Option<PathBuf>,
+}
+
+fn find(address: usize) -> Option<Found> {
+    unsafe extern "C" fn look(info: *mut libc::dl_phdr_info, _: usize, to: *mut c_void) -> c_int {
+        // SAFETY: the loader describes a module, and `to` is where to put the answer.
+        let (info, found) = unsafe { (&*info, &mut *to.cast::<Found>()) };
+        if !snapshot::is_inside(info, found.address) {
+            return 0;
+        }
+        found.base = info.dlpi_addr as usize;
+        // SAFETY: the loader knows the name, which is empty for the program itself.
+        let name = unsafe { CStr::from_ptr(info.dlpi_name) }.to_string_lossy();
+        found.file = Some(match name.is_empty() {
+            true => "/proc/self/exe".into(),
+            false => name.as_ref().into(),
+        });
+        1
+    }
+    let mut found = Found {
+        address,
+        base: 0,
+        file: None,
+    };
+    // SAFETY: the function matches, and the answer outlives the call.
+    unsafe { libc::dl_iterate_phdr(Some(look), (&raw mut found).cast()) };
+    found.file.is_some().then_some(found)
+}
+
+impl Module {
+    fn read(file: &PathBuf) -> Self {
+        Module {
+            lines: Loader::new(file).ok(),
+            symbols: read_symbols(file).unwrap_or_default(),
+        }
+    }
+}
+
+fn read_symbols(file: &PathBuf) -> Option<BTreeMap<u64, (u64, String, SymbolKind)>> {
+    let data = std::fs::read(file).ok()?;
+    let object = object::File::parse(&*data).ok()?;
+    let symbols = object.symbols().filter(|symbol| symbol.is_definition());
+    let named = symbols.filter_map(|symbol| {
+        let name = symbol.name().ok()?.to_owned();
+        Some((symbol.address(), (symbol.size(), name, symbol.kind())))
+    });
+    Some(named.collect())
+}
+
+/// Looks in the module that an address is in, with the address as its file has it.
+fn with_module<R>(address: usize, look: impl FnOnce(&Module, u64) -> Option<R>) -> Option<R> {
+    let found = find(address)?;
+    let mut modules = MODULES.lock().unwrap_or_else(PoisonError::into_inner);
+    let file = found.file?;
+    let module = modules
+        .entry(found.base)
+        .or_insert_with(|| Module::read(&file));
+    look(module, (address - found.base) as u64)
+}
+
+/// Where the call is in the source that returns to this address.
+pub(crate) fn place(code: usize) -> Option<Place> {
+    with_module(code.checked_sub(1)?, |module, address| {
+        let location = module.lines.as_ref()?.find_location(address).ok()??;
+        Some(Place {
+            file: shorten(location.file?),
+            line: location.line.unwrap_or(0),
+            column: location.column.unwrap_or(1),
+        })
+    })
+}
+
+/// The file as seen from the working folder.
+fn shorten(file: &str) -> String {
+    let folder = std::env::current_dir().unwrap_or_default();
+    let path = std::path::Path::new(file);
+    let short = path.strip_prefix(folder).unwrap_or(path);
+    short.display().to_string()
+}
+
+fn symbol(module: &Module, address: u64, kind: SymbolKind) -> Option<(u64, &str)> {
+    let (start, (size, name, found)) = module.symbols.range(..=address).next_back()?;
+    let offset = address - start;
+    (*found == kind && offset < (*size).max(1)).then_some((offset, name))
+}
+
+/// The variable at an address; what is inside one is named after where it begins.
+pub(crate) fn variable(address: usize) -> Option<String> {
+    with_module(address, |module, address| {
+        let (offset, name) = symbol(module, address, SymbolKind::Data)?;
+        Some(match offset {
+            0 => name.to_owned(),
+            _ => format!("{name}+{offset}"),
+        })
+    })
+}
+
+/// The function at an address.
+pub(crate) fn function(address: usize) -> Option<String> {
+    with_module(address, |module, address| {
+        let (_, name) = symbol(module, address, SymbolKind::Text)?;
+        Some(name.to_owned())
+    })
+}

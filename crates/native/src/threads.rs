@@ -1,0 +1,182 @@
+//! The threads of the program: who they are, how they begin and end.
+
+use std::ffi::c_int;
+
+use raddle_engine::{Operation, ThreadId};
+
+use crate::execution::running;
+use crate::mode::{self, Frame};
+use crate::pthread::keys;
+use crate::solo::Solo;
+use crate::tsan::{atomic, plain};
+use crate::{check, objects, tls};
+
+/// How a thread came to its end.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    /// It runs.
+    Not,
+    /// Its function returned, or it left by itself.
+    Returned(usize),
+    /// Something is wrong, or it ended the program. Whoever waits for it ends as well.
+    Everything,
+}
+
+/// A thread of the program.
+pub(crate) struct Guest {
+    /// Its thread pointer, which is what the program calls it.
+    pub(crate) pointer: usize,
+    frame: Frame,
+    pub(crate) end: End,
+    pub(crate) is_detached: bool,
+    /// What it has under each key.
+    pub(crate) values: Vec<usize>,
+}
+
+/// By the number of the thread.
+#[expect(
+    clippy::vec_box,
+    reason = "a frame must not move while the table grows"
+)]
+static GUESTS: Solo<Vec<Box<Guest>>> = Solo::new(Vec::new());
+
+fn guest(pointer: usize) -> Box<Guest> {
+    Box::new(Guest {
+        pointer,
+        frame: Frame::default(),
+        end: End::Not,
+        is_detached: false,
+        values: Vec::new(),
+    })
+}
+
+/// At the beginning of an execution.
+pub(crate) fn begin() {
+    let mut guests = GUESTS.get();
+    guests.clear();
+    guests.push(guest(mode::host_pointer()));
+}
+
+/// Reads or changes what is known of the running thread.
+pub(crate) fn with_running<R>(use_it: impl FnOnce(&mut Guest) -> R) -> R {
+    let thread = running().thread();
+    use_it(&mut GUESTS.get()[thread.index()])
+}
+
+/// The thread that the program calls by this name.
+pub(crate) fn find(pointer: usize) -> Option<ThreadId> {
+    let guests = GUESTS.get();
+    let index = guests.iter().position(|guest| guest.pointer == pointer)?;
+    Some(ThreadId::new(index))
+}
+
+/// Reads or changes what is known of a thread.
+pub(crate) fn with<R>(thread: ThreadId, use_it: impl FnOnce(&mut Guest) -> R) -> R {
+    use_it(&mut GUESTS.get()[thread.index()])
+}
+
+/// The running thread, in host mode, lets the program run.
+pub(crate) fn run_guest(function: usize, argument: usize) -> usize {
+    let (pointer, frame) = with_running(|guest| (guest.pointer, &raw mut guest.frame));
+    // SAFETY: the program's function with its argument. The frame is in a box that is there as long as
+    // the execution, and nobody else uses it.
+    unsafe { mode::run((function, argument), pointer, frame) }
+}
+
+/// What a new thread does.
+struct Start {
+    function: usize,
+    argument: usize,
+}
+
+/// The first function of a new thread, as guest.
+extern "C" fn start(start: &Start) -> usize {
+    tls::prepare();
+    type Function = extern "C" fn(usize) -> usize;
+    // SAFETY: the program gave such a function to `pthread_create`.
+    let function: Function = unsafe { std::mem::transmute(start.function) };
+    function(start.argument)
+}
+
+/// Creates a thread of the program; what the program is to call it.
+pub(crate) fn create(function: usize, argument: usize, is_detached: bool, code: usize) -> usize {
+    let child = running().spawn(code, move || live(&Start { function, argument }));
+    let pointer = tls::block(child.index());
+    let mut new = guest(pointer);
+    new.is_detached = is_detached;
+    let mut guests = GUESTS.get();
+    debug_assert_eq!(guests.len(), child.index());
+    guests.push(new);
+    pointer
+}
+
+/// The whole life of a thread, in host mode.
+fn live(begin: &Start) {
+    forget_stack();
+    let function = start as extern "C" fn(&Start) -> usize as usize;
+    let result = run_guest(function, std::ptr::from_ref(begin) as usize);
+    finish(result);
+}
+
+/// The stack is new to the program, but somebody may have used its memory before.
+fn forget_stack() {
+    let here = 0u8;
+    let end = &raw const here as usize + 4096;
+    let stack = end - check::STACK..end;
+    plain::forget(stack.clone());
+    atomic::forget(stack.clone());
+    objects::forget(stack);
+}
+
+/// The thread's function has returned, or was left: destructors of what belongs to the thread.
+pub(crate) fn finish(result: usize) {
+    unsafe extern "C" {
+        fn __call_tls_dtors();
+    }
+    if with_running(|guest| guest.end) == End::Everything {
+        return;
+    }
+    // Those of the first thread are run when the process ends; until then the host shares its storage.
+    if with_running(|guest| guest.pointer) != mode::host_pointer() {
+        run_guest(__call_tls_dtors as unsafe extern "C" fn() as usize, 0);
+    }
+    keys::run_destructors();
+    with_running(|guest| {
+        if guest.end != End::Everything {
+            guest.end = End::Returned(result);
+        }
+    });
+}
+
+/// Leaves the running thread's function. Frames between are dropped as they are.
+pub(crate) fn leave(result: usize) -> ! {
+    let frame = with_running(|guest| guest.frame);
+    // SAFETY: the frame is that of the guest which runs, or on whose behalf the host does; callers have
+    // nothing to drop.
+    unsafe { mode::leave(frame, result) }
+}
+
+/// The running thread ends here, and so does whoever waits for it.
+pub(crate) fn end_everything() -> ! {
+    with_running(|guest| guest.end = End::Everything);
+    leave(0)
+}
+
+/// Waits for a thread to end; its result.
+pub(crate) fn join(target: ThreadId, code: usize) -> Result<usize, c_int> {
+    let native = running();
+    if target == native.thread() {
+        return Err(libc::EDEADLK);
+    }
+    if with(target, |guest| {
+        std::mem::replace(&mut guest.is_detached, true)
+    }) {
+        return Err(libc::EINVAL);
+    }
+    native.perform(code, |_| Operation::Join { target });
+    native.wait_as_long_as(target);
+    match with(target, |guest| guest.end) {
+        End::Returned(result) => Ok(result),
+        End::Everything | End::Not => end_everything(),
+    }
+}

@@ -1,0 +1,98 @@
+//! Sleeping and clocks, on virtual time: nobody waits, and only what a thread does makes its clock go.
+
+use std::ffi::{c_int, c_uint, c_void};
+use std::time::Duration;
+
+use raddle_engine::Operation;
+
+use crate::execution::running;
+use crate::pthread::interpose;
+
+type Time = *const libc::timespec;
+
+/// What the clocks show when an execution begins, so that they show the same in every run.
+const START: Duration = Duration::from_secs(1_000_000_000);
+
+fn sleep_for(time: Duration, code: usize) {
+    let native = running();
+    native.perform(code, |_| Operation::Sleep { time });
+    native.pass_time(time);
+}
+
+fn now() -> Duration {
+    START + running().passed()
+}
+
+fn duration(time: Time) -> Duration {
+    // SAFETY: the program says how long.
+    let time = unsafe { &*time };
+    Duration::new(
+        time.tv_sec.max(0) as u64,
+        time.tv_nsec.clamp(0, 999_999_999) as u32,
+    )
+}
+
+fn timespec(time: Duration) -> libc::timespec {
+    libc::timespec {
+        tv_sec: time.as_secs() as i64,
+        tv_nsec: time.subsec_nanos().into(),
+    }
+}
+
+interpose! {
+    fn sleep(seconds: c_uint) -> c_uint as in_seconds("rsi") code {
+        sleep_for(Duration::from_secs(seconds.into()), code);
+        0
+    }
+
+    fn usleep(microseconds: c_uint) -> c_int as in_microseconds("rsi") code {
+        sleep_for(Duration::from_micros(microseconds.into()), code);
+        0
+    }
+
+    fn nanosleep(time: Time, left: *mut libc::timespec) -> c_int as in_nanoseconds("rdx") code {
+        let _ = left;
+        sleep_for(duration(time), code);
+        0
+    }
+
+    fn clock_nanosleep(
+        clock: c_int, flags: c_int, time: Time, left: *mut libc::timespec
+    ) -> c_int as by_clock("r8") code {
+        let _ = (clock, left);
+        let time = match flags & libc::TIMER_ABSTIME {
+            0 => duration(time),
+            _ => duration(time).saturating_sub(now()),
+        };
+        sleep_for(time, code);
+        0
+    }
+
+    fn clock_gettime(clock: c_int, to: *mut libc::timespec) -> c_int as of_clock("rdx") _code {
+        let _ = clock;
+        // SAFETY: the program says where it wants the time.
+        unsafe { to.write(timespec(now())) };
+        0
+    }
+
+    fn gettimeofday(to: *mut libc::timeval, zone: *mut c_void) -> c_int as of_day("rdx") _code {
+        let _ = zone;
+        let now = now();
+        let value = libc::timeval {
+            tv_sec: now.as_secs() as i64,
+            tv_usec: now.subsec_micros().into(),
+        };
+        // SAFETY: the program says where it wants the time.
+        unsafe { to.write(value) };
+        0
+    }
+
+    fn time(to: *mut i64) -> i64 as in_whole_seconds("rsi") _code {
+        let now = now().as_secs() as i64;
+        if !to.is_null() {
+            // SAFETY: the program says where it wants the time.
+            unsafe { to.write(now) };
+        }
+        now
+    }
+}

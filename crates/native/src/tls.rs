@@ -1,0 +1,180 @@
+//! Thread-local storage for guests: blocks that look to the C library like those of its own threads.
+//!
+//! A block is made by the function with which glibc makes its own (`_dl_allocate_tls`, private, but in
+//! every version), and the few fields of the thread's header that other code reads are filled in. Blocks
+//! are used again in the next execution, with all variables as the program's files have them.
+
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ptr::null_mut;
+
+use crate::solo::Solo;
+use crate::{mode, snapshot};
+
+/// Fields of the header at the thread pointer, fixed by the ABI for x86-64.
+const SELF: [usize; 2] = [0x00, 0x10];
+const MULTIPLE_THREADS: usize = 0x18;
+const STACK_GUARD: usize = 0x28;
+const POINTER_GUARD: usize = 0x30;
+/// Numbers that no real thread has.
+const FIRST_NUMBER: u32 = 0x4000_0000;
+/// Where the number of a thread is, if the C library does not say.
+const USUAL_NUMBER: usize = 0x2d0;
+
+/// The variables of one module: where its block begins, before the thread pointer, and its image.
+struct Module {
+    before: usize,
+    image: *const u8,
+    initialised: usize,
+    size: usize,
+}
+
+struct Blocks {
+    pointers: Vec<usize>,
+    modules: Vec<Module>,
+}
+
+// SAFETY: images of modules are there as long as the process is.
+unsafe impl Send for Module {}
+
+static BLOCKS: Solo<Blocks> = Solo::new(Blocks {
+    pointers: Vec::new(),
+    modules: Vec::new(),
+});
+
+/// The thread pointer of the block with this number, with all variables as they are at first.
+pub(crate) fn block(number: usize) -> usize {
+    let mut blocks = BLOCKS.get();
+    if blocks.modules.is_empty() {
+        blocks.modules = modules();
+    }
+    while blocks.pointers.len() <= number {
+        let number = blocks.pointers.len() as u32;
+        blocks.pointers.push(allocate(number));
+    }
+    let pointer = blocks.pointers[number];
+    for module in &blocks.modules {
+        // SAFETY: the block has room for the module's variables there, and nobody uses them.
+        unsafe {
+            let variables = (pointer - module.before) as *mut u8;
+            std::ptr::copy_nonoverlapping(module.image, variables, module.initialised);
+            let rest = module.size - module.initialised;
+            variables.add(module.initialised).write_bytes(0, rest);
+        }
+    }
+    pointer
+}
+
+fn symbol(name: &CStr) -> *mut c_void {
+    // SAFETY: looks up a name.
+    unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) }
+}
+
+/// Where in a header the number of its thread is.
+fn number_field() -> usize {
+    let description = symbol(c"_thread_db_pthread_tid").cast::<[u32; 3]>();
+    match description.is_null() {
+        true => USUAL_NUMBER,
+        // SAFETY: what debuggers read: size, count and offset of the field.
+        false => unsafe { (*description)[2] as usize },
+    }
+}
+
+fn allocate(number: u32) -> usize {
+    type Allocate = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
+    let allocate = symbol(c"_dl_allocate_tls");
+    assert!(!allocate.is_null(), "raddle: not a C library that is known");
+    // SAFETY: glibc's function with this name. The block is as large as that of a real thread, so its
+    // header has these fields.
+    unsafe {
+        let allocate: Allocate = std::mem::transmute(allocate);
+        let pointer = allocate(null_mut()) as usize;
+        assert!(pointer != 0, "raddle: no memory for a thread");
+        let word = |field: usize| (pointer + field) as *mut usize;
+        for field in SELF {
+            word(field).write(pointer);
+        }
+        for guard in [STACK_GUARD, POINTER_GUARD] {
+            word(guard).write(((mode::host_pointer() + guard) as *const usize).read());
+        }
+        ((pointer + MULTIPLE_THREADS) as *mut u32).write(1);
+        ((pointer + number_field()) as *mut u32).write(FIRST_NUMBER + number);
+        pointer
+    }
+}
+
+fn modules() -> Vec<Module> {
+    unsafe extern "C" fn add(info: *mut libc::dl_phdr_info, _: usize, to: *mut c_void) -> c_int {
+        // SAFETY: the loader describes a module, whose headers are in memory, and `to` is the list.
+        unsafe {
+            let (info, list) = (&*info, &mut *to.cast::<Vec<Module>>());
+            let mut headers = snapshot::headers(info).iter();
+            let variables = headers.find(|it| it.p_type == libc::PT_TLS);
+            if let Some(variables) = variables
+                && !info.dlpi_tls_data.is_null()
+            {
+                list.push(Module {
+                    before: mode::host_pointer() - info.dlpi_tls_data as usize,
+                    image: (info.dlpi_addr + variables.p_vaddr) as *const u8,
+                    initialised: variables.p_filesz as usize,
+                    size: variables.p_memsz as usize,
+                });
+            }
+        }
+        0
+    }
+    let mut list: Vec<Module> = Vec::new();
+    // SAFETY: the function matches, and the list outlives the call.
+    unsafe { libc::dl_iterate_phdr(Some(add), (&raw mut list).cast()) };
+    list
+}
+
+/// What the first thread has in its block, but for this library's own variables.
+pub(crate) fn variables() -> Vec<std::ops::Range<usize>> {
+    let own = image_of_own();
+    let modules = modules().into_iter();
+    let others = modules.filter(|module| module.image as usize != own);
+    let variables = others.map(|module| {
+        let start = mode::host_pointer() - module.before;
+        start..start + module.size
+    });
+    variables.collect()
+}
+
+/// The image of this library's own variables.
+fn image_of_own() -> usize {
+    unsafe extern "C" fn find(info: *mut libc::dl_phdr_info, _: usize, to: *mut c_void) -> c_int {
+        // SAFETY: the loader describes a module, and `to` is where to put the answer.
+        let (info, found) = unsafe { (&*info, &mut *to.cast::<usize>()) };
+        if !snapshot::is_inside(info, &raw const BLOCKS as usize) {
+            return 0;
+        }
+        let mut headers = snapshot::headers(info).iter();
+        if let Some(variables) = headers.find(|it| it.p_type == libc::PT_TLS) {
+            *found = (info.dlpi_addr + variables.p_vaddr) as usize;
+        }
+        1
+    }
+    let mut found = 0usize;
+    // SAFETY: the function matches, and the answer outlives the call.
+    unsafe { libc::dl_iterate_phdr(Some(find), (&raw mut found).cast()) };
+    found
+}
+
+/// For guest code at the beginning of its thread: what the C library prepares in its own threads.
+pub(crate) fn prepare() {
+    unsafe extern "C" {
+        fn __ctype_init();
+    }
+    // SAFETY: fills in variables of the calling thread.
+    unsafe { __ctype_init() };
+}
+
+/// Tells code that looks for it that the process has several threads, although it has none that the C
+/// library knows of; otherwise counters of shared pointers are not atomic.
+pub(crate) fn claim_threads() {
+    let single = symbol(c"__libc_single_threaded").cast::<c_char>();
+    if !single.is_null() {
+        // SAFETY: a variable of the C library of that type.
+        unsafe { single.write(0) };
+    }
+}

@@ -1,0 +1,357 @@
+//! Atomic operations, which the program has done for it.
+//!
+//! The engine says what is read and written; memory is kept up to date for whoever looks at it in
+//! another way. Where memory differs from what the engine knows, somebody has written it plainly, as
+//! one does before others know of a variable, and it is a new variable from then on.
+
+use std::ffi::c_int;
+use std::sync::atomic::Ordering;
+
+use raddle_engine::{LocationId, Operation, Reply, Update, UpdateKind};
+
+use crate::addresses::Table;
+use crate::execution::running;
+use crate::mode::{host, is_guest};
+use crate::solo::Solo;
+use crate::trampoline::entry;
+
+const KIND: &str = "atomic";
+
+static LOCATIONS: Solo<Table<LocationId>> = Solo::new(Table::new());
+
+pub(crate) fn begin(stamp: u64) {
+    LOCATIONS.get().begin(stamp);
+}
+
+/// What comes next at these addresses is something else.
+pub(crate) fn forget(range: std::ops::Range<usize>) {
+    LOCATIONS.get().forget(range);
+}
+
+/// A value of some width in memory.
+pub(crate) trait Atom: Copy {
+    const BITS: u8;
+    fn to_word(self) -> u64;
+    fn from_word(word: u64) -> Self;
+}
+
+/// An ordering as C numbers them.
+fn ordering(order: c_int) -> Ordering {
+    match order & 0x7fff {
+        0 => Ordering::Relaxed,
+        1 | 2 => Ordering::Acquire,
+        3 => Ordering::Release,
+        4 => Ordering::AcqRel,
+        _ => Ordering::SeqCst,
+    }
+}
+
+/// The part of an ordering that a load can have.
+fn of_load(ordering: Ordering) -> Ordering {
+    match ordering {
+        Ordering::Release => Ordering::Relaxed,
+        Ordering::AcqRel => Ordering::Acquire,
+        other => other,
+    }
+}
+
+/// The part of an ordering that a store can have.
+fn of_store(ordering: Ordering) -> Ordering {
+    match ordering {
+        Ordering::Acquire => Ordering::Relaxed,
+        Ordering::AcqRel => Ordering::Release,
+        other => other,
+    }
+}
+
+/// In host mode: the running thread does an operation on the variable at an address.
+pub(crate) fn perform<T: Atom>(
+    address: *mut T,
+    code: usize,
+    operation: impl FnOnce(LocationId) -> Operation,
+) -> Reply {
+    let native = running();
+    // SAFETY: the program wants to use the variable there.
+    let memory = unsafe { address.read() }.to_word();
+    let known = LOCATIONS.get().get(address as usize).copied();
+    let known = known.filter(|&location| native.last_value(location) == memory);
+    let mut location = known;
+    let reply = native.perform(code, |world| {
+        let at = known.unwrap_or_else(|| {
+            let new = native.add_location(world, KIND, address as usize, memory);
+            *LOCATIONS.get().insert(address as usize, new)
+        });
+        location = Some(at);
+        operation(at)
+    });
+    if let Some(location) = location {
+        let value = T::from_word(native.last_value(location));
+        // SAFETY: as above.
+        unsafe { address.write(value) };
+    }
+    reply
+}
+
+fn load<T: Atom>(address: *mut T, order: c_int, code: usize) -> T {
+    host(|| {
+        let ordering = of_load(ordering(order));
+        let reply = perform(address, code, |location| Operation::Load {
+            location,
+            ordering,
+        });
+        T::from_word(reply.to_value())
+    })
+}
+
+pub(crate) fn store<T: Atom>(address: *mut T, value: T, order: c_int, code: usize) {
+    let (ordering, value) = (of_store(ordering(order)), value.to_word());
+    perform(address, code, |location| Operation::Store {
+        location,
+        ordering,
+        value,
+    });
+}
+
+fn update<T: Atom>(address: *mut T, kind: UpdateKind, order: c_int, code: usize) -> T {
+    host(|| {
+        let ordering = ordering(order);
+        let reply = perform(address, code, |location| Operation::Update {
+            location,
+            ordering,
+            failure: of_load(ordering),
+            update: Update {
+                kind,
+                bits: T::BITS,
+            },
+        });
+        T::from_word(reply.to_value())
+    })
+}
+
+/// What was found, and whether it was exchanged.
+fn compare_exchange<T: Atom>(
+    address: *mut T,
+    (expected, new): (T, T),
+    (order, failure): (c_int, c_int),
+    weak: bool,
+    code: usize,
+) -> (T, bool) {
+    host(|| {
+        let native = running();
+        let weak = weak && native.may_fail_spuriously();
+        let expected = expected.to_word();
+        let reply = perform(address, code, |location| Operation::Update {
+            location,
+            ordering: ordering(order),
+            failure: of_load(ordering(failure)),
+            update: Update {
+                kind: UpdateKind::CompareExchange {
+                    expected,
+                    new: new.to_word(),
+                    weak,
+                },
+                bits: T::BITS,
+            },
+        });
+        let found = reply.to_value();
+        let fails = weak && native.has_failed_spuriously();
+        (T::from_word(found), found == expected && !fails)
+    })
+}
+
+/// The functions for atomics of one width.
+macro_rules! atomics {
+    ($module:ident, $type:ident, $atomic:ident, $load:ident, $store:ident, $exchange:ident,
+     $strong:ident, $weak:ident, $value:ident,
+     $($update:ident $inner:ident $kind:ident $plain:ident;)*) => {
+        mod $module {
+            use super::*;
+            use std::sync::atomic::$atomic;
+
+            impl Atom for $type {
+                const BITS: u8 = $type::BITS as u8;
+
+                fn to_word(self) -> u64 {
+                    self.into()
+                }
+
+                fn from_word(word: u64) -> Self {
+                    word as $type
+                }
+            }
+
+            /// The variable for code that nobody controls.
+            fn real<'a>(address: *mut $type) -> &'a $atomic {
+                // SAFETY: the program wants to use the variable there, atomically.
+                unsafe { $atomic::from_ptr(address) }
+            }
+
+            entry! {
+                fn $load(address: *mut $type, order: c_int) -> $type as load("rdx");
+                fn $store(address: *mut $type, value: $type, order: c_int) -> () as store("rcx");
+                fn $exchange(address: *mut $type, value: $type, order: c_int) -> $type
+                    as exchange("rcx");
+                fn $strong(
+                    address: *mut $type, expected: *mut $type, new: $type, order: c_int, failure: c_int
+                ) -> c_int as strong("r9");
+                fn $weak(
+                    address: *mut $type, expected: *mut $type, new: $type, order: c_int, failure: c_int
+                ) -> c_int as weak("r9");
+                fn $value(
+                    address: *mut $type, expected: $type, new: $type, order: c_int, failure: c_int
+                ) -> $type as value("r9");
+                $(
+                    fn $update(address: *mut $type, value: $type, order: c_int) -> $type
+                        as $inner("rcx");
+                )*
+            }
+
+            extern "C" fn load(address: *mut $type, order: c_int, code: usize) -> $type {
+                match is_guest() {
+                    true => super::load(address, order, code),
+                    false => real(address).load(Ordering::SeqCst),
+                }
+            }
+
+            extern "C" fn store(address: *mut $type, value: $type, order: c_int, code: usize) {
+                match is_guest() {
+                    true => host(|| super::store(address, value, order, code)),
+                    false => real(address).store(value, Ordering::SeqCst),
+                }
+            }
+
+            extern "C" fn exchange(
+                address: *mut $type, value: $type, order: c_int, code: usize
+            ) -> $type {
+                match is_guest() {
+                    true => update(address, UpdateKind::Swap(value.into()), order, code),
+                    false => real(address).swap(value, Ordering::SeqCst),
+                }
+            }
+
+            fn compare(
+                address: *mut $type, values: ($type, $type), orders: (c_int, c_int), weak: bool,
+                code: usize,
+            ) -> ($type, bool) {
+                if is_guest() {
+                    return compare_exchange(address, values, orders, weak, code);
+                }
+                let (expected, new) = values;
+                let order = Ordering::SeqCst;
+                match real(address).compare_exchange(expected, new, order, order) {
+                    Ok(found) => (found, true),
+                    Err(found) => (found, false),
+                }
+            }
+
+            fn through_pointer(
+                address: *mut $type, expected: *mut $type, new: $type, orders: (c_int, c_int),
+                weak: bool, code: usize,
+            ) -> c_int {
+                // SAFETY: the program has the expected value there.
+                let value = unsafe { expected.read() };
+                let (found, exchanged) = compare(address, (value, new), orders, weak, code);
+                if !exchanged {
+                    // SAFETY: and wants to be told there what was found.
+                    unsafe { expected.write(found) };
+                }
+                exchanged.into()
+            }
+
+            extern "C" fn strong(
+                address: *mut $type, expected: *mut $type, new: $type, order: c_int,
+                failure: c_int, code: usize,
+            ) -> c_int {
+                through_pointer(address, expected, new, (order, failure), false, code)
+            }
+
+            extern "C" fn weak(
+                address: *mut $type, expected: *mut $type, new: $type, order: c_int,
+                failure: c_int, code: usize,
+            ) -> c_int {
+                through_pointer(address, expected, new, (order, failure), true, code)
+            }
+
+            extern "C" fn value(
+                address: *mut $type, expected: $type, new: $type, order: c_int, failure: c_int,
+                code: usize,
+            ) -> $type {
+                compare(address, (expected, new), (order, failure), false, code).0
+            }
+
+            $(
+                extern "C" fn $inner(
+                    address: *mut $type, value: $type, order: c_int, code: usize
+                ) -> $type {
+                    match is_guest() {
+                        true => update(address, UpdateKind::$kind(value.into()), order, code),
+                        false => real(address).$plain(value, Ordering::SeqCst),
+                    }
+                }
+            )*
+        }
+    };
+}
+
+atomics! {
+    byte, u8, AtomicU8, __tsan_atomic8_load, __tsan_atomic8_store, __tsan_atomic8_exchange,
+    __tsan_atomic8_compare_exchange_strong, __tsan_atomic8_compare_exchange_weak,
+    __tsan_atomic8_compare_exchange_val,
+    __tsan_atomic8_fetch_add add Add fetch_add;
+    __tsan_atomic8_fetch_sub sub Sub fetch_sub;
+    __tsan_atomic8_fetch_and and And fetch_and;
+    __tsan_atomic8_fetch_or or Or fetch_or;
+    __tsan_atomic8_fetch_xor xor Xor fetch_xor;
+    __tsan_atomic8_fetch_nand nand Nand fetch_nand;
+}
+
+atomics! {
+    half, u16, AtomicU16, __tsan_atomic16_load, __tsan_atomic16_store, __tsan_atomic16_exchange,
+    __tsan_atomic16_compare_exchange_strong, __tsan_atomic16_compare_exchange_weak,
+    __tsan_atomic16_compare_exchange_val,
+    __tsan_atomic16_fetch_add add Add fetch_add;
+    __tsan_atomic16_fetch_sub sub Sub fetch_sub;
+    __tsan_atomic16_fetch_and and And fetch_and;
+    __tsan_atomic16_fetch_or or Or fetch_or;
+    __tsan_atomic16_fetch_xor xor Xor fetch_xor;
+    __tsan_atomic16_fetch_nand nand Nand fetch_nand;
+}
+
+atomics! {
+    word, u32, AtomicU32, __tsan_atomic32_load, __tsan_atomic32_store, __tsan_atomic32_exchange,
+    __tsan_atomic32_compare_exchange_strong, __tsan_atomic32_compare_exchange_weak,
+    __tsan_atomic32_compare_exchange_val,
+    __tsan_atomic32_fetch_add add Add fetch_add;
+    __tsan_atomic32_fetch_sub sub Sub fetch_sub;
+    __tsan_atomic32_fetch_and and And fetch_and;
+    __tsan_atomic32_fetch_or or Or fetch_or;
+    __tsan_atomic32_fetch_xor xor Xor fetch_xor;
+    __tsan_atomic32_fetch_nand nand Nand fetch_nand;
+}
+
+atomics! {
+    double, u64, AtomicU64, __tsan_atomic64_load, __tsan_atomic64_store, __tsan_atomic64_exchange,
+    __tsan_atomic64_compare_exchange_strong, __tsan_atomic64_compare_exchange_weak,
+    __tsan_atomic64_compare_exchange_val,
+    __tsan_atomic64_fetch_add add Add fetch_add;
+    __tsan_atomic64_fetch_sub sub Sub fetch_sub;
+    __tsan_atomic64_fetch_and and And fetch_and;
+    __tsan_atomic64_fetch_or or Or fetch_or;
+    __tsan_atomic64_fetch_xor xor Xor fetch_xor;
+    __tsan_atomic64_fetch_nand nand Nand fetch_nand;
+}
+
+entry! {
+    fn __tsan_atomic_thread_fence(order: c_int) -> () as fence("rsi");
+}
+
+extern "C" fn fence(order: c_int, code: usize) {
+    let ordering = ordering(order);
+    if is_guest() && ordering != Ordering::Relaxed {
+        host(|| running().perform(code, |_| Operation::Fence { ordering }));
+    }
+}
+
+/// Nothing interrupts a thread here.
+#[unsafe(no_mangle)]
+extern "C" fn __tsan_atomic_signal_fence(_order: c_int) {}

@@ -1,0 +1,6 @@
+//! The functions that a program compiled with `-fsanitize=thread` calls.
+
+pub(crate) mod atomic;
+mod copies;
+mod other;
+pub(crate) mod plain;

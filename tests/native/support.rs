@@ -1,0 +1,114 @@
+//! Builds the programs beside this file with the C and C++ compilers, and runs them.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::LazyLock;
+
+/// Where the workspace is.
+pub fn workspace() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
+}
+
+/// The folder with what this build of the tests has built.
+fn builds() -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    test.ancestors().nth(2).unwrap().to_owned()
+}
+
+/// The library, built like these tests.
+static LIBRARY: LazyLock<PathBuf> = LazyLock::new(|| {
+    let builds = builds();
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["build", "--quiet", "--package", "raddle-native"]);
+    cargo.args(builds.ends_with("release").then_some("--release"));
+    cargo.arg("--target-dir").arg(builds.parent().unwrap());
+    succeed(cargo.current_dir(workspace()));
+    builds.join("libraddle_native.so")
+});
+
+fn succeed(command: &mut Command) {
+    let output = command
+        .output()
+        .unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {text}");
+}
+
+/// Compiles `tests/native/NAME`; the program. Tests run at the same time, so each has its own.
+pub fn build(name: &str, test: &str) -> PathBuf {
+    let folder = builds().join("native-programs").join(test);
+    std::fs::create_dir_all(&folder).unwrap();
+    let source = Path::new("tests/native").join(name);
+    let is_c = source.extension().unwrap() == "c";
+    let compiler = if is_c { "gcc" } else { "g++" };
+    let program = folder.join(source.file_stem().unwrap());
+    let object = program.with_extension("o");
+    let mut compile = Command::new(compiler);
+    compile.args(["-g", "-O1", "-fsanitize=thread", "-Wall", "-Wno-tsan", "-c"]);
+    compile.arg("-Icrates/native/include").arg(&source);
+    succeed(compile.arg("-o").arg(&object).current_dir(workspace()));
+    let mut link = Command::new(compiler);
+    link.arg(&object).arg("-o").arg(&program).arg(&*LIBRARY);
+    link.arg(format!(
+        "-Wl,-rpath,{}",
+        LIBRARY.parent().unwrap().display()
+    ));
+    succeed(link.current_dir(workspace()));
+    program
+}
+
+/// How a program ended, and what raddle said.
+pub struct Finished {
+    pub code: Option<i32>,
+    pub text: String,
+}
+
+/// Runs a program with these arguments and settings.
+pub fn run(program: &Path, arguments: &[&str], settings: &[(&str, &str)]) -> Finished {
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(workspace());
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("RADDLE_") {
+            command.env_remove(name);
+        }
+    }
+    command.envs(settings.iter().copied());
+    let Output { status, stderr, .. } = command.output().unwrap();
+    Finished {
+        code: status.code(),
+        text: String::from_utf8(stderr).unwrap(),
+    }
+}
+
+impl Finished {
+    /// It said so.
+    #[track_caller]
+    pub fn says(&self, text: &str) -> &Self {
+        assert!(self.text.contains(text), "no {text:?} in:\n{}", self.text);
+        self
+    }
+
+    /// It ended so.
+    #[track_caller]
+    pub fn exits(&self, code: i32) -> &Self {
+        assert_eq!(self.code, Some(code), "{}", self.text);
+        self
+    }
+
+    /// How many classes there are, if it has run them all.
+    #[track_caller]
+    pub fn all_classes(&self) -> u64 {
+        let after = self.text.split("every behaviour was run: ").nth(1);
+        let number = after.and_then(|after| after.split(' ').next()?.replace(',', "").parse().ok());
+        number.unwrap_or_else(|| panic!("{}", self.text))
+    }
+
+    /// The schedule that it says to replay.
+    #[track_caller]
+    pub fn schedule(&self) -> &str {
+        let after = self.text.split("RADDLE_REPLAY=").nth(1);
+        after
+            .and_then(|after| after.split(' ').next())
+            .unwrap_or_else(|| panic!("{}", self.text))
+    }
+}

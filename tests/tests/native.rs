@@ -1,0 +1,200 @@
+//! C and C++ programs under control: the programs of `tests/native/`, built with the system's compilers.
+#![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
+
+#[path = "../native/support.rs"]
+mod support;
+
+use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use raddle::sync::{Arc, Mutex, Semaphore};
+use raddle::{Checker, Memory, Strategy, thread};
+use support::{build, run};
+
+const EXHAUSTIVE: (&str, &str) = ("RADDLE_STRATEGY", "exhaustive");
+const ENUMERATE: (&str, &str) = ("RADDLE_STRATEGY", "enumerate");
+
+/// What the search finds in the library for the same program.
+fn classes(body: impl Fn() + Send + Sync) -> u64 {
+    let checker = Checker::new()
+        .memory(Memory::Sc)
+        .strategy(Strategy::Exhaustive);
+    let report = checker.run(body);
+    report.assert_ok();
+    assert!(report.exhausted);
+    report.classes()
+}
+
+/// Runs all of them as threads and waits for them.
+fn run_all(bodies: Vec<Box<dyn FnOnce() + Send>>) {
+    let threads: Vec<_> = bodies.into_iter().map(thread::spawn).collect();
+    for thread in threads {
+        thread.join().unwrap();
+    }
+}
+
+fn repeat(count: usize, body: impl Fn() + Clone + Send + 'static) {
+    let body = || Box::new(body.clone()) as Box<dyn FnOnce() + Send>;
+    run_all((0..count).map(|_| body()).collect());
+}
+
+fn load_and_store(count: usize) {
+    let x = Arc::new(AtomicU32::new(0));
+    repeat(count, move || x.store(x.load(SeqCst) + 1, SeqCst));
+}
+
+fn locked_add(count: usize) {
+    let shared = Arc::new(Mutex::new(0));
+    let other = shared.clone();
+    repeat(count, move || *other.lock().unwrap() += 1);
+    assert_eq!(*shared.lock().unwrap(), count);
+}
+
+fn permitted_add() {
+    let (x, semaphore) = (AtomicU32::new(0), Semaphore::new(1));
+    let both = Arc::new((x, semaphore));
+    repeat(3, move || {
+        both.1.acquire();
+        both.0.store(both.0.load(SeqCst) + 1, SeqCst);
+        both.1.release();
+    });
+}
+
+fn store_buffering() {
+    let [x, y, r, s] = std::array::from_fn(|_| Arc::new(AtomicU32::new(0)));
+    let (results, [a, b, c, d]) = ([r.clone(), s.clone()], [x.clone(), y.clone(), x, y]);
+    run_all(vec![
+        Box::new(move || {
+            a.store(1, SeqCst);
+            r.store(b.load(SeqCst), SeqCst);
+        }),
+        Box::new(move || {
+            d.store(1, SeqCst);
+            s.store(c.load(SeqCst), SeqCst);
+        }),
+    ]);
+    assert!(results.iter().any(|it| it.load(SeqCst) > 0));
+}
+
+fn philosophers() {
+    let forks: [_; 3] = std::array::from_fn(|_| Arc::new(Mutex::new(())));
+    let dine = |first: usize, second: usize| {
+        let (first, second) = (forks[first].clone(), forks[second].clone());
+        Box::new(move || {
+            let _first = first.lock().unwrap();
+            let _second = second.lock().unwrap();
+        }) as Box<dyn FnOnce() + Send>
+    };
+    run_all(vec![dine(0, 1), dine(1, 2), dine(0, 2)]);
+}
+
+#[test]
+fn there_are_as_many_classes_as_in_the_library() {
+    let program = build("counts.c", "counts");
+    let all = |name: &str| {
+        let finished = run(&program, &[name], &[EXHAUSTIVE]);
+        finished.exits(0).all_classes()
+    };
+    // Of n threads that take a lock or add to a counter, any order is possible: n!.
+    assert_eq!(all("mutex-2"), 2);
+    assert_eq!(all("mutex-3"), 6);
+    assert_eq!(all("mutex-4"), 24);
+    assert_eq!(all("fetch-add-3"), 6);
+    assert_eq!(all("semaphore-3"), 6);
+    // Both see the other's store, or one does.
+    assert_eq!(all("store-buffering"), 3);
+    assert_eq!(all("load-store-2"), classes(|| load_and_store(2)));
+    assert_eq!(all("load-store-3"), classes(|| load_and_store(3)));
+    assert_eq!(all("mutex-3"), classes(|| locked_add(3)));
+    assert_eq!(all("semaphore-3"), classes(permitted_add));
+    assert_eq!(all("store-buffering"), classes(store_buffering));
+    assert_eq!(all("philosophers"), classes(philosophers));
+}
+
+#[test]
+fn every_schedule_has_no_more_classes_than_the_search() {
+    let program = build("counts.c", "enumerated");
+    for name in ["load-store-2", "fetch-add-3", "mutex-2", "store-buffering"] {
+        let [search, every] = [EXHAUSTIVE, ENUMERATE]
+            .map(|strategy| run(&program, &[name], &[strategy]).exits(0).all_classes());
+        assert_eq!(search, every, "{name}");
+    }
+}
+
+#[test]
+fn a_failing_assertion_is_told_with_its_lines_and_replays() {
+    let program = build("lost_update.c", "assertion");
+    let found = run(&program, &[], &[EXHAUSTIVE]);
+    found
+        .exits(1)
+        .says("main panicked at tests/native/lost_update.c:18:1:\n")
+        .says("assertion failed: atomic_load(&counter) == 2\n")
+        .says("load counter = 0 lost_update.c:8")
+        .says("store 1 to counter lost_update.c:9");
+    let replayed = run(&program, &[], &[("RADDLE_REPLAY", found.schedule())]);
+    replayed
+        .exits(1)
+        .says("assertion failed: atomic_load(&counter) == 2\n")
+        .says("panic after 1 execution (replay)");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_execution_wherever_the_program_is_loaded() {
+    let program = build("lost_update.c", "seed");
+    let settings = [("RADDLE_STRATEGY", "random"), ("RADDLE_SEED", "7")];
+    let schedules = [(); 3].map(|()| {
+        let found = run(&program, &[], &settings);
+        found.exits(1);
+        // All but the time that it took.
+        found.text.rsplit_once("not every").unwrap().0.to_owned()
+    });
+    assert_eq!(schedules[0], schedules[1]);
+    assert_eq!(schedules[1], schedules[2]);
+}
+
+#[test]
+fn a_race_names_the_variable_and_both_lines() {
+    let program = build("race.c", "race");
+    run(&program, &[], &[])
+        .exits(1)
+        .says("data race after 1 execution")
+        .says("main.1 writes memory `balance` at tests/native/race.c:8\n")
+        .says("main.2 reads memory `balance` at tests/native/race.c:14,");
+}
+
+#[test]
+fn neighbours_in_a_word_do_not_race() {
+    let program = build("bytes.c", "bytes");
+    let finished = run(&program, &[], &[EXHAUSTIVE]);
+    assert_eq!(finished.exits(0).all_classes(), 1);
+}
+
+#[test]
+fn a_deadlock_names_the_locks_and_the_lines() {
+    let program = build("deadlock.c", "deadlock");
+    run(&program, &[], &[EXHAUSTIVE])
+        .exits(1)
+        .says("holds mutex `left` (since tests/native/deadlock.c:9), waits at ")
+        .says("tests/native/deadlock.c:10 for mutex `right`, held by main.2\n");
+}
+
+#[test]
+fn every_primitive_does_what_posix_says() {
+    let program = build("primitives.c", "primitives");
+    // Where the number of classes is plain: one after the other, or either first.
+    for (name, classes) in [
+        ("threads", 1),
+        ("mutexes", 1),
+        ("spins", 2),
+        ("barriers", 2),
+        ("onces", 2),
+        ("keys", 2),
+        ("semaphores", 2),
+        ("clocks", 1),
+        ("memory", 1),
+    ] {
+        let finished = run(&program, &[name], &[EXHAUSTIVE]);
+        assert_eq!(finished.exits(0).all_classes(), classes, "{name}");
+    }
+    for name in ["condvars", "timed_condvars", "rwlocks"] {
+        assert!(run(&program, &[name], &[EXHAUSTIVE]).exits(0).all_classes() > 1);
+    }
+}

@@ -57,6 +57,23 @@ pub fn build(name: &str, test: &str) -> PathBuf {
     program
 }
 
+/// Compiles `tests/native/NAME` and links it with the real ThreadSanitizer; the program, and a folder
+/// where the loader finds raddle's library instead.
+pub fn build_for_tsan(name: &str, test: &str) -> (PathBuf, PathBuf) {
+    let folder = builds().join("native-programs").join(test);
+    let swap = folder.join("swap");
+    std::fs::create_dir_all(&swap).unwrap();
+    let program = folder.join("program");
+    let mut compile = Command::new("gcc");
+    compile.args(["-g", "-O1", "-fsanitize=thread"]);
+    compile.arg(Path::new("tests/native").join(name));
+    succeed(compile.arg("-o").arg(&program).current_dir(workspace()));
+    let library = swap.join("libtsan.so.2");
+    let _ = std::fs::remove_file(&library);
+    std::os::unix::fs::symlink(&*LIBRARY, library).unwrap();
+    (program, swap)
+}
+
 /// How a program ended, and what raddle said.
 pub struct Finished {
     pub code: Option<i32>,

@@ -198,3 +198,63 @@ fn every_primitive_does_what_posix_says() {
         assert!(run(&program, &[name], &[EXHAUSTIVE]).exits(0).all_classes() > 1);
     }
 }
+
+#[test]
+fn cpp_has_its_threads_and_locks() {
+    let program = build("cpp.cpp", "cpp");
+    // In any order, or woken up spuriously or not at all, or each before or after the other.
+    for (name, classes) in [
+        ("threads", 6),
+        ("timed", 2),
+        ("pointers", 2),
+        ("shared_locks", 2),
+        ("exceptions", 2),
+    ] {
+        let finished = run(&program, &[name], &[EXHAUSTIVE]);
+        assert_eq!(finished.exits(0).all_classes(), classes, "{name}");
+    }
+    for name in ["condvars", "statics", "locals"] {
+        assert!(run(&program, &[name], &[EXHAUSTIVE]).exits(0).all_classes() > 1);
+    }
+    run(&program, &["uncaught"], &[])
+        .exits(1)
+        .says("main.1 panicked:\n  the program called abort\n");
+}
+
+#[test]
+fn a_whole_program_begins_every_execution_anew() {
+    let program = build("program.c", "program");
+    let whole = ("RADDLE_NATIVE", "program");
+    let finished = run(&program, &[], &[EXHAUSTIVE, whole]);
+    assert_eq!(
+        finished.exits(0).all_classes(),
+        classes(|| load_and_store(2))
+    );
+    let found = run(&program, &["strict"], &[EXHAUSTIVE, whole]);
+    found
+        .exits(1)
+        .says("main panicked at tests/native/program.c:33:9:\n  the program ended with status 3\n");
+    let replay = ("RADDLE_REPLAY", found.schedule());
+    run(&program, &["strict"], &[replay, whole])
+        .exits(1)
+        .says("the program ended with status 3\n");
+}
+
+#[test]
+fn a_program_built_for_thread_sanitizer_needs_no_other_build() {
+    let (program, library) = support::build_for_tsan("program.c", "tsan");
+    let swapped = ("LD_LIBRARY_PATH", library.to_str().unwrap());
+    let whole = ("RADDLE_NATIVE", "program");
+    let finished = run(&program, &[], &[EXHAUSTIVE, whole, swapped]);
+    assert_eq!(
+        finished.exits(0).all_classes(),
+        classes(|| load_and_store(2))
+    );
+}
+
+#[test]
+fn without_being_asked_a_program_runs_as_ever() {
+    let program = build("program.c", "unasked");
+    let finished = run(&program, &[], &[]);
+    assert_eq!((finished.code, finished.text.as_str()), (Some(0), ""));
+}

@@ -8,6 +8,7 @@ use std::ffi::{CStr, c_char, c_int, c_uint};
 
 use crate::execution::running;
 use crate::real::real;
+use crate::tsan::calls;
 use crate::{mode, threads, trampoline};
 
 /// The running thread, in host mode, has found something wrong.
@@ -35,6 +36,7 @@ extern "C" fn on_abort(code: usize) -> ! {
         // SAFETY: what the caller wanted.
         unsafe { real!(fn abort() -> !)() }
     }
+    let code = calls::users(code);
     diverge(|| fail("the program called abort".to_owned(), running().place(code)))
 }
 
@@ -43,6 +45,7 @@ extern "C" fn on_exit(status: c_int, code: usize) -> ! {
         // SAFETY: what the caller wanted.
         unsafe { real!(fn exit(c_int) -> !)(status) }
     }
+    let code = calls::users(code);
     diverge(|| match status {
         0 => threads::end_everything(),
         _ => fail(

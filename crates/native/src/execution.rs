@@ -3,7 +3,7 @@
 use raddle::__private::native::Native;
 
 use crate::solo::Solo;
-use crate::tsan::{atomic, plain};
+use crate::tsan::{atomic, calls, plain};
 use crate::{faults, mode, objects, snapshot, threads, tls};
 
 static RUNNING: Solo<Option<Native<'static>>> = Solo::new(None);
@@ -26,6 +26,7 @@ pub(crate) fn begin() {
     objects::begin(stamp);
     atomic::begin(stamp);
     plain::begin(stamp);
+    calls::begin();
     threads::begin();
     mode::next_epoch();
 }

@@ -6,11 +6,14 @@ use std::ffi::{CStr, c_int, c_void};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use addr2line::Loader;
+use addr2line::{Loader, demangle_auto};
 use object::{Object, ObjectSymbol, SymbolKind};
 use raddle::Place;
 
 use crate::snapshot;
+
+/// What is there is not the user's.
+pub(crate) const SYSTEM: &str = "/usr/";
 
 /// A file that the process was loaded from.
 struct Module {
@@ -69,7 +72,7 @@ fn read_symbols(file: &PathBuf) -> Option<BTreeMap<u64, (u64, String, SymbolKind
     let object = object::File::parse(&*data).ok()?;
     let symbols = object.symbols().filter(|symbol| symbol.is_definition());
     let named = symbols.filter_map(|symbol| {
-        let name = symbol.name().ok()?.to_owned();
+        let name = demangle_auto(symbol.name().ok()?.into(), None).into_owned();
         Some((symbol.address(), (symbol.size(), name, symbol.kind())))
     });
     Some(named.collect())
@@ -89,12 +92,27 @@ fn with_module<R>(address: usize, look: impl FnOnce(&Module, u64) -> Option<R>) 
 /// Where the call is in the source that returns to this address.
 pub(crate) fn place(code: usize) -> Option<Place> {
     with_module(code.checked_sub(1)?, |module, address| {
-        let location = module.lines.as_ref()?.find_location(address).ok()??;
-        Some(Place {
-            file: shorten(location.file?),
-            line: location.line.unwrap_or(0),
-            column: location.column.unwrap_or(1),
-        })
+        let mut frames = module.lines.as_ref()?.find_frames(address).ok()?;
+        let mut found = None;
+        // From the function that was inlined last to the one that the instruction is in.
+        while let Ok(Some(frame)) = frames.next() {
+            let Some(location) = frame.location else {
+                continue;
+            };
+            let file = location.file?;
+            let is_users = !file.starts_with(SYSTEM);
+            if found.is_none() || is_users {
+                found = Some(Place {
+                    file: shorten(file),
+                    line: location.line.unwrap_or(0),
+                    column: location.column.unwrap_or(1),
+                });
+            }
+            if is_users {
+                break;
+            }
+        }
+        found
     })
 }
 
@@ -127,6 +145,8 @@ pub(crate) fn variable(address: usize) -> Option<String> {
 pub(crate) fn function(address: usize) -> Option<String> {
     with_module(address, |module, address| {
         let (_, name) = symbol(module, address, SymbolKind::Text)?;
+        // Without the types of its arguments.
+        let name = name.rsplit_once('(').map_or(name, |(name, _)| name);
         Some(name.to_owned())
     })
 }

@@ -32,6 +32,11 @@ fn duration(time: Time) -> Duration {
     )
 }
 
+/// How long it is until then.
+pub(crate) fn time_left(until: Time) -> Duration {
+    duration(until).saturating_sub(now())
+}
+
 fn timespec(time: Duration) -> libc::timespec {
     libc::timespec {
         tv_sec: time.as_secs() as i64,
@@ -62,7 +67,7 @@ interpose! {
         let _ = (clock, left);
         let time = match flags & libc::TIMER_ABSTIME {
             0 => duration(time),
-            _ => duration(time).saturating_sub(now()),
+            _ => time_left(time),
         };
         sleep_for(time, code);
         0

@@ -1,32 +1,28 @@
 //! Condition variables.
 
 use std::ffi::{c_int, c_void};
-use std::time::Duration;
 
 use raddle_engine::Reply;
 use raddle_engine::object::{self, Object, condvar::Call};
 
 use super::{interpose, mutex};
 use crate::execution::running;
-use crate::objects;
+use crate::{objects, time};
 
 type Condvar = *mut libc::pthread_cond_t;
 type Mutex = *mut libc::pthread_mutex_t;
 type Time = *const libc::timespec;
 
 const KIND: &str = "condvar";
-/// What passes when a wait times out. How long the program wanted to wait is not looked at.
-const SOME_TIME: Duration = Duration::from_millis(1);
-
 fn call(condvar: Condvar, call: Call, code: usize) -> Reply {
     let call = object::Call::Condvar(call);
     let initial = || Object::Condvar(object::condvar::Condvar::default());
     objects::call(condvar as usize, KIND, initial, call, code)
 }
 
-fn wait_for(condvar: Condvar, mutex: Mutex, is_timed: bool, code: usize) -> c_int {
+fn wait_for(condvar: Condvar, mutex: Mutex, until: Option<Time>, code: usize) -> c_int {
     let native = running();
-    let timeout = is_timed && native.may_time_out();
+    let timeout = until.is_some() && native.may_time_out();
     let wait = Call::Wait {
         spurious: native.may_wake_spuriously(),
         looked: true,
@@ -39,8 +35,8 @@ fn wait_for(condvar: Condvar, mutex: Mutex, is_timed: bool, code: usize) -> c_in
     } else {
         call(condvar, Call::Wake { timeout }, code).to_answer()
     };
-    if timed_out {
-        native.pass_time(SOME_TIME);
+    if let Some(until) = until.filter(|_| timed_out) {
+        native.pass_time(time::time_left(until));
     }
     mutex::take_again(mutex, depth, code);
     if timed_out { libc::ETIMEDOUT } else { 0 }
@@ -63,19 +59,19 @@ interpose! {
     }
 
     fn pthread_cond_wait(condvar: Condvar, mutex: Mutex) -> c_int as wait("rdx") code {
-        wait_for(condvar, mutex, false, code)
+        wait_for(condvar, mutex, None, code)
     }
 
     fn pthread_cond_timedwait(
-        condvar: Condvar, mutex: Mutex, _until: Time
+        condvar: Condvar, mutex: Mutex, until: Time
     ) -> c_int as timed_wait("rcx") code {
-        wait_for(condvar, mutex, true, code)
+        wait_for(condvar, mutex, Some(until), code)
     }
 
     fn pthread_cond_clockwait(
-        condvar: Condvar, mutex: Mutex, _clock: c_int, _until: Time
+        condvar: Condvar, mutex: Mutex, _clock: c_int, until: Time
     ) -> c_int as clock_wait("r8") code {
-        wait_for(condvar, mutex, true, code)
+        wait_for(condvar, mutex, Some(until), code)
     }
 
     fn pthread_cond_signal(condvar: Condvar) -> c_int as signal("rsi") code {

@@ -29,6 +29,7 @@ macro_rules! interpose {
                         $crate::real::real!(fn $name($($type),*) -> $result)($($argument),*)
                     };
                 }
+                let $code = $crate::tsan::calls::users($code);
                 $crate::mode::host(move || $body)
             }
         )*

@@ -8,6 +8,7 @@ use raddle_engine::{Grant, Reply};
 use crate::mode::{host, is_guest};
 use crate::objects;
 use crate::trampoline::entry;
+use crate::tsan::calls;
 
 type Once = *mut c_int;
 
@@ -40,6 +41,7 @@ extern "C" fn do_once(once: Once, function: extern "C" fn(), code: usize) -> c_i
             crate::real::real!(fn pthread_once(Once, Function) -> c_int)(once, function)
         };
     }
+    let code = calls::users(code);
     let begin = Call::Begin { insist: true };
     if host(|| call(once, begin, code)).to_grant() != Grant::Refused {
         function();

@@ -17,8 +17,6 @@ macro_rules! ignored {
 
 ignored! {
     __tsan_init();
-    __tsan_func_entry(caller: usize);
-    __tsan_func_exit();
     __tsan_ignore_thread_begin();
     __tsan_ignore_thread_end();
     __tsan_acquire(address: usize);

@@ -15,11 +15,36 @@ fn builds() -> PathBuf {
     test.ancestors().nth(2).unwrap().to_owned()
 }
 
-/// The library, built like these tests.
+/// A folder for what a test builds.
+pub fn folder(test: &str) -> PathBuf {
+    let folder = builds().join("native-programs").join(test);
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+/// Runs gcc as it is.
+pub fn gcc(arguments: &[&str]) {
+    succeed(Command::new("gcc").args(arguments).current_dir(workspace()));
+}
+
+/// Runs `cargo raddle` with these arguments.
+pub fn command(arguments: &[&str]) -> Finished {
+    let program = LIBRARY.with_file_name("cargo-raddle");
+    run(&program, &[&["raddle"], arguments].concat(), &[])
+}
+
+/// The library, and the command line beside it, built like these tests.
 static LIBRARY: LazyLock<PathBuf> = LazyLock::new(|| {
     let builds = builds();
     let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["build", "--quiet", "--package", "raddle-native"]);
+    cargo.args([
+        "build",
+        "--quiet",
+        "--package",
+        "raddle-native",
+        "--package",
+        "cargo-raddle",
+    ]);
     cargo.args(builds.ends_with("release").then_some("--release"));
     cargo.arg("--target-dir").arg(builds.parent().unwrap());
     succeed(cargo.current_dir(workspace()));
@@ -36,8 +61,7 @@ fn succeed(command: &mut Command) {
 
 /// Compiles `tests/native/NAME`; the program. Tests run at the same time, so each has its own.
 pub fn build(name: &str, test: &str) -> PathBuf {
-    let folder = builds().join("native-programs").join(test);
-    std::fs::create_dir_all(&folder).unwrap();
+    let folder = folder(test);
     let source = Path::new("tests/native").join(name);
     let is_c = source.extension().unwrap() == "c";
     let compiler = if is_c { "gcc" } else { "g++" };
@@ -60,7 +84,7 @@ pub fn build(name: &str, test: &str) -> PathBuf {
 /// Compiles `tests/native/NAME` and links it with the real ThreadSanitizer; the program, and a folder
 /// where the loader finds raddle's library instead.
 pub fn build_for_tsan(name: &str, test: &str) -> (PathBuf, PathBuf) {
-    let folder = builds().join("native-programs").join(test);
+    let folder = folder(test);
     let swap = folder.join("swap");
     std::fs::create_dir_all(&swap).unwrap();
     let program = folder.join("program");

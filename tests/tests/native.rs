@@ -258,3 +258,51 @@ fn without_being_asked_a_program_runs_as_ever() {
     let finished = run(&program, &[], &[]);
     assert_eq!((finished.code, finished.text.as_str()), (Some(0), ""));
 }
+
+#[test]
+fn the_command_line_compiles_and_runs() {
+    let folder = support::folder("command");
+    let program = folder.join("program");
+    let source = "tests/native/program.c";
+    let compiled = support::command(&["cc", "-o", program.to_str().unwrap(), source]);
+    assert_eq!((compiled.code, compiled.text.as_str()), (Some(0), ""));
+    let program = program.to_str().unwrap();
+    let all = ["run", "--strategy", "exhaustive", "--", program];
+    let finished = support::command(&all);
+    assert_eq!(
+        finished.exits(0).all_classes(),
+        classes(|| load_and_store(2))
+    );
+    let found = support::command(&[&all[..], &["strict"]].concat());
+    found.exits(1).says("the program ended with status 3\n");
+    // Its own check, with the header and both languages.
+    let checked = folder.join("cpp").to_str().unwrap().to_owned();
+    support::command(&["c++", "-O2", "tests/native/cpp.cpp", "-o", &checked]).exits(0);
+    let finished = run(checked.as_ref(), &["threads"], &[EXHAUSTIVE]);
+    assert_eq!(finished.exits(0).all_classes(), 6);
+}
+
+#[test]
+fn what_cannot_be_checked_is_said_before_it_runs() {
+    let folder = support::folder("refused");
+    let build = |name: &str, flags: &[&str]| {
+        let program = folder.join(name).to_str().unwrap().to_owned();
+        support::gcc(&[&["tests/native/program.c", "-o", &program], flags].concat());
+        program
+    };
+    let plain = build("plain", &[]);
+    support::command(&["run", "--", &plain])
+        .exits(2)
+        .says("was not compiled for this")
+        .says("help: compile it with `cargo raddle cc`");
+    let alone = build("alone", &["-static"]);
+    support::command(&["run", "--", &alone])
+        .exits(2)
+        .says("is linked statically");
+    support::command(&["run", "--", "tests/native/program.c"])
+        .exits(2)
+        .says("is not a program for x86-64 Linux");
+    support::command(&["run", "--", "./there-is-no-such-program"])
+        .exits(2)
+        .says("cannot run");
+}

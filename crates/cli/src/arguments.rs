@@ -9,6 +9,7 @@ use clap_complete::Shell;
 
 use crate::budget::Budget;
 use crate::help::{COMPLETIONS_HELP, COVERAGE_HELP, EXIT_CODES, REPLAY_HELP, TEST_HELP};
+use crate::native::{COMPILER_HELP, CompilerArguments, RUN_HELP, RunArguments};
 
 /// Check concurrent code under many schedules.
 #[derive(Debug, Parser)]
@@ -29,6 +30,15 @@ pub enum Command {
     /// Show what tests remember of their runs: what was covered, and what was not.
     #[command(after_help = format!("{COVERAGE_HELP}\n{EXIT_CODES}"))]
     Coverage(CoverageArguments),
+    /// Check `main` of a program in C or C++.
+    #[command(after_help = format!("{RUN_HELP}\n{EXIT_CODES}"))]
+    Run(RunArguments),
+    /// Compile C for `cargo raddle run` and `raddle_check`.
+    #[command(after_help = format!("{COMPILER_HELP}\n{EXIT_CODES}"))]
+    Cc(CompilerArguments),
+    /// Compile C++ for `cargo raddle run` and `raddle_check`.
+    #[command(name = "c++", after_help = format!("{COMPILER_HELP}\n{EXIT_CODES}"))]
+    Cxx(CompilerArguments),
     /// Print completions for a shell.
     #[command(after_help = format!("{COMPLETIONS_HELP}\n{EXIT_CODES}"))]
     Completions(CompletionsArguments),
@@ -278,8 +288,10 @@ mod tests {
         for mut command in Arguments::command().get_subcommands().cloned() {
             let help = command.render_long_help().to_string();
             let mut parts = vec!["Examples:\n", "Exit code: 0"];
-            if command.get_name() != "completions" {
-                parts.extend(["Environment", "  CARGO ", "  NO_COLOR "]);
+            match command.get_name() {
+                "completions" => {}
+                "run" | "cc" | "c++" => parts.push("Environment"),
+                _ => parts.extend(["Environment", "  CARGO ", "  NO_COLOR "]),
             }
             for part in parts {
                 assert!(help.contains(part), "`{part}` is not in {help}");

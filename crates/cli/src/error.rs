@@ -49,6 +49,8 @@ pub enum Error {
     NothingRemembered { path: PathBuf },
     /// The file of what is remembered cannot be used.
     Runs { problem: raddle_runs::Problem },
+    /// A program in C or C++ cannot be checked.
+    Native { problem: crate::native::Problem },
     /// A relative path has no meaning without a current directory.
     NoCurrentDirectory { cause: io::Error },
 }
@@ -156,6 +158,7 @@ impl fmt::Display for Error {
                 path.display(),
             ),
             Self::Runs { problem } => write!(formatter, "{problem}"),
+            Self::Native { problem } => write!(formatter, "{problem}"),
             Self::NoCurrentDirectory { cause } => {
                 write!(
                     formatter,

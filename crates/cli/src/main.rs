@@ -23,6 +23,7 @@ mod export;
 mod help;
 mod interrupts;
 mod junit;
+mod native;
 mod near;
 mod outcome;
 mod replay;
@@ -43,6 +44,9 @@ fn main() -> ExitCode {
         Command::Test(options) => test::run(&cargo, options),
         Command::Replay(options) => replay::run(&cargo, options),
         Command::Coverage(options) => coverage::run(&cargo, options),
+        Command::Run(options) => native::run(options),
+        Command::Cc(options) => native::cc(options),
+        Command::Cxx(options) => native::cxx(options),
         Command::Completions(options) => completions::run(options),
     };
     match verdict {

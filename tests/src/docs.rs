@@ -24,6 +24,7 @@ pages! {
     coverage = "coverage.md"
     between_runs = "between-runs.md"
     messages = "messages.md"
+    native = "native.md"
     adopting = "adopting.md"
     from_loom = "from-loom.md"
     from_shuttle = "from-shuttle.md"

@@ -69,6 +69,7 @@ pub fn build(name: &str, test: &str) -> PathBuf {
     let object = program.with_extension("o");
     let mut compile = Command::new(compiler);
     compile.args(["-g", "-O1", "-fsanitize=thread", "-Wall", "-Wno-tsan", "-c"]);
+    compile.args((!is_c).then_some("-std=c++20"));
     compile.arg("-Icrates/native/include").arg(&source);
     succeed(compile.arg("-o").arg(&object).current_dir(workspace()));
     let mut link = Command::new(compiler);

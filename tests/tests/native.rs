@@ -306,3 +306,46 @@ fn what_cannot_be_checked_is_said_before_it_runs() {
         .exits(2)
         .says("cannot run");
 }
+
+#[test]
+fn loops_that_wait_are_run_until_they_need_not() {
+    let program = build("waiting.c", "waiting");
+    for (name, classes) in [
+        // What they see last is the one thing that ends them.
+        ("spin", 1),
+        ("yield", 1),
+        ("exchange", 1),
+        // Who has the lock first.
+        ("trylock", 2),
+        // The first, second or third look sees it, or none does.
+        ("count", 4),
+        ("count-globally", 4),
+    ] {
+        let finished = run(&program, &[name], &[EXHAUSTIVE]);
+        assert_eq!(finished.exits(0).all_classes(), classes, "{name}");
+    }
+    run(&program, &["for-ever"], &[EXHAUSTIVE])
+        .exits(1)
+        .says("livelock after 1 execution")
+        .says("main.1 does without end: load turns = 0 at tests/native/waiting.c:82,");
+}
+
+#[test]
+fn the_threads_of_c11_are_controlled() {
+    let program = build("c11.c", "c11");
+    let finished = run(&program, &[], &[EXHAUSTIVE]);
+    assert!(finished.exits(0).all_classes() > 1);
+}
+
+#[test]
+fn what_waits_with_futexes_is_controlled() {
+    let program = build("cpp20.cpp", "cpp20");
+    for name in ["waiting", "semaphores", "latches", "barriers"] {
+        let finished = run(&program, &[name], &[EXHAUSTIVE]);
+        assert!(finished.exits(0).all_classes() > 1, "{name}");
+    }
+    run(&program, &["unnotified"], &[EXHAUSTIVE])
+        .exits(1)
+        .says("deadlock after ")
+        .says("which nobody notifies any more");
+}

@@ -14,7 +14,7 @@
 use std::arch::{asm, naked_asm};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed, compiler_fence};
 
-static GUEST: AtomicUsize = AtomicUsize::new(0);
+pub(crate) static GUEST: AtomicUsize = AtomicUsize::new(0);
 static HOST: AtomicUsize = AtomicUsize::new(0);
 /// Changes whenever a guest has been somewhere where others may have run.
 static EPOCH: AtomicU64 = AtomicU64::new(1);

@@ -1,11 +1,12 @@
 //! Locks and other objects of the program, by their addresses.
 
-use raddle_engine::object::{Call, Object};
+use raddle_engine::object::{Call, Object, mutex, rwlock, semaphore};
 use raddle_engine::{ObjectId, Operation, Reply, ThreadId, World};
 
 use crate::addresses::Table;
 use crate::execution::running;
 use crate::solo::Solo;
+use crate::trampoline;
 
 /// What is known of the object at an address.
 #[derive(Clone, Copy)]
@@ -59,10 +60,19 @@ pub(crate) fn call(
     call: Call,
     code: usize,
 ) -> Reply {
-    running().perform(code, |world| Operation::Call {
+    let operation = |world: &mut World| Operation::Call {
         object: object(world, address, kind, initial),
         call,
-    })
+    };
+    match call {
+        // Only the first operation of a function can be one that looks, so the stack is still as it was.
+        Call::Mutex(mutex::Call::TryLock)
+        | Call::RwLock(rwlock::Call::TryRead | rwlock::Call::TryWrite)
+        | Call::Semaphore(semaphore::Call::TryAcquire) => {
+            running().observe(code, trampoline::top(), operation)
+        }
+        _ => running().perform(code, operation),
+    }
 }
 
 /// Whether the running thread has the object at an address.

@@ -13,7 +13,7 @@ type Time = *const libc::timespec;
 /// What the clocks show when an execution begins, so that they show the same in every run.
 const START: Duration = Duration::from_secs(1_000_000_000);
 
-fn sleep_for(time: Duration, code: usize) {
+pub(crate) fn sleep_for(time: Duration, code: usize) {
     let native = running();
     native.perform(code, |_| Operation::Sleep { time });
     native.pass_time(time);
@@ -23,7 +23,7 @@ fn now() -> Duration {
     START + running().passed()
 }
 
-fn duration(time: Time) -> Duration {
+pub(crate) fn duration(time: Time) -> Duration {
     // SAFETY: the program says how long.
     let time = unsafe { &*time };
     Duration::new(

@@ -1,5 +1,15 @@
 //! Functions that know who calls them.
 
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+/// Where the stack of the guest that has called last begins, with its registers.
+pub(crate) static TOP: AtomicUsize = AtomicUsize::new(0);
+
+/// Where the stack of the calling guest begins, if it came by [`watched!`] and nobody has run since.
+pub(crate) fn top() -> usize {
+    TOP.load(Relaxed)
+}
+
 /// Defines functions that the program calls by these names. Each hands its arguments on to the
 /// function behind `as`, together with the address that it will return to, in the register after
 /// theirs: that is where in the program the call is.
@@ -21,4 +31,42 @@ macro_rules! entry {
     };
 }
 
-pub(crate) use entry;
+/// As [`entry!`], for functions that a loop may call again and again while it waits: the registers that
+/// outlast a call are put on the stack, where they can be compared, and [`top`] tells where that is.
+macro_rules! watched {
+    ($(fn $name:ident($($argument:ident: $type:ty),*) -> $result:ty as $to:ident($register:literal);)*) => {
+        $(
+            const _: extern "C" fn($($type,)* usize) -> $result = $to;
+
+            #[unsafe(no_mangle)]
+            #[unsafe(naked)]
+            extern "C" fn $name($($argument: $type),*) -> $result {
+                std::arch::naked_asm!(
+                    concat!("mov ", $register, ", [rsp]"),
+                    "push rbx",
+                    "push rbp",
+                    "push r12",
+                    "push r13",
+                    "push r14",
+                    "push r15",
+                    // The stack is aligned then.
+                    "push 0",
+                    // Only what guests have is of interest; other threads must not disturb it.
+                    "mov rax, fs:[0x10]",
+                    "cmp rax, [rip + {guest}]",
+                    "jne 2f",
+                    "mov [rip + {top}], rsp",
+                    "2:",
+                    "call {to}",
+                    "add rsp, 56",
+                    "ret",
+                    guest = sym $crate::mode::GUEST,
+                    top = sym $crate::trampoline::TOP,
+                    to = sym $to,
+                )
+            }
+        )*
+    };
+}
+
+pub(crate) use {entry, watched};

@@ -8,7 +8,7 @@ use raddle_engine::{Grant, Reply};
 
 use crate::mode::{host, is_guest};
 use crate::objects;
-use crate::trampoline::entry;
+use crate::trampoline::watched;
 use crate::tsan::atomic;
 
 const KIND: &str = "guard";
@@ -20,7 +20,7 @@ fn call(guard: *mut u8, call: Call, code: usize) -> Reply {
     objects::call(guard as usize, KIND, initial, call, code)
 }
 
-entry! {
+watched! {
     fn __cxa_guard_acquire(guard: *mut u8) -> c_int as acquire("rsi");
     fn __cxa_guard_release(guard: *mut u8) -> () as release("rsi");
     fn __cxa_guard_abort(guard: *mut u8) -> () as abort("rsi");

@@ -17,7 +17,7 @@ type Destructor = usize;
 static DESTRUCTORS: [AtomicUsize; MOST_KEYS] = [const { AtomicUsize::new(0) }; MOST_KEYS];
 
 #[unsafe(no_mangle)]
-extern "C" fn pthread_key_create(key: *mut u32, destructor: Destructor) -> c_int {
+pub(super) extern "C" fn pthread_key_create(key: *mut u32, destructor: Destructor) -> c_int {
     // SAFETY: what the caller wanted.
     unsafe {
         let error = crate::real::real!(fn pthread_key_create(*mut u32, Destructor) -> c_int)(

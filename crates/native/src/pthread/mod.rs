@@ -2,6 +2,7 @@
 //! it, and is the C library's own otherwise.
 
 mod barrier;
+mod c11;
 mod condvar;
 mod guard;
 pub(crate) mod keys;
@@ -12,17 +13,17 @@ mod semaphore;
 mod spin;
 mod thread;
 
-/// As [`entry!`](crate::trampoline::entry), for functions that anybody may call: code that nobody
+/// As [`watched!`](crate::trampoline::watched), for functions that anybody may call: code that nobody
 /// controls gets the C library's.
 macro_rules! interpose {
     ($(fn $name:ident($($argument:ident: $type:ty),*) -> $result:ty as $to:ident($register:literal)
         $code:ident $body:block)*) => {
         $(
-            $crate::trampoline::entry! {
+            $crate::trampoline::watched! {
                 fn $name($($argument: $type),*) -> $result as $to($register);
             }
 
-            extern "C" fn $to($($argument: $type,)* $code: usize) -> $result {
+            pub(super) extern "C" fn $to($($argument: $type,)* $code: usize) -> $result {
                 if !$crate::mode::is_guest() {
                     // SAFETY: what the caller wanted.
                     return unsafe {

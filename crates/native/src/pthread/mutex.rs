@@ -110,12 +110,12 @@ interpose! {
         take(mutex, false, code)
     }
 
-    fn pthread_mutex_timedlock(mutex: Mutex, _until: *const c_void) -> c_int as timed_lock("rdx") code {
+    fn pthread_mutex_timedlock(mutex: Mutex, _until: *const libc::timespec) -> c_int as timed_lock("rdx") code {
         in_time(take(mutex, false, code))
     }
 
     fn pthread_mutex_clocklock(
-        mutex: Mutex, _clock: c_int, _until: *const c_void
+        mutex: Mutex, _clock: c_int, _until: *const libc::timespec
     ) -> c_int as clock_lock("rcx") code {
         in_time(take(mutex, false, code))
     }

@@ -33,7 +33,7 @@ entry! {
     fn pthread_once(once: Once, function: extern "C" fn()) -> c_int as do_once("rdx");
 }
 
-extern "C" fn do_once(once: Once, function: extern "C" fn(), code: usize) -> c_int {
+pub(super) extern "C" fn do_once(once: Once, function: extern "C" fn(), code: usize) -> c_int {
     if !is_guest() {
         type Function = extern "C" fn();
         // SAFETY: what the caller wanted.

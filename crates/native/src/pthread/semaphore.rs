@@ -8,7 +8,7 @@ use raddle_engine::object::{self, Object, semaphore::Call};
 use super::interpose;
 use crate::mode::{self, host, is_guest};
 use crate::objects;
-use crate::trampoline::entry;
+use crate::trampoline::watched;
 
 type Semaphore = *mut libc::sem_t;
 type Time = *const libc::timespec;
@@ -37,7 +37,7 @@ fn call(semaphore: Semaphore, call: Call, code: usize) -> Grant {
     grant
 }
 
-entry! {
+watched! {
     fn sem_wait(semaphore: Semaphore) -> c_int as wait("rsi");
     fn sem_trywait(semaphore: Semaphore) -> c_int as try_wait("rsi");
     fn sem_timedwait(semaphore: Semaphore, until: Time) -> c_int as timed_wait("rdx");

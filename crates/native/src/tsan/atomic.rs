@@ -7,13 +7,13 @@
 use std::ffi::c_int;
 use std::sync::atomic::Ordering;
 
-use raddle_engine::{LocationId, Operation, Reply, Update, UpdateKind};
+use raddle_engine::{LocationId, Operation, Reply, Update, UpdateKind, World};
 
 use crate::addresses::Table;
 use crate::execution::running;
 use crate::mode::{host, is_guest};
 use crate::solo::Solo;
-use crate::trampoline::entry;
+use crate::trampoline::{self, watched};
 
 const KIND: &str = "atomic";
 
@@ -64,11 +64,24 @@ fn of_store(ordering: Ordering) -> Ordering {
     }
 }
 
-/// In host mode: the running thread does an operation on the variable at an address.
-pub(crate) fn perform<T: Atom>(
+/// In host mode: the running thread does an operation on the variable at an address. It came by
+/// [`watched!`].
+fn perform<T: Atom>(
     address: *mut T,
     code: usize,
     operation: impl FnOnce(LocationId) -> Operation,
+) -> Reply {
+    let top = trampoline::top();
+    perform_by(address, operation, |operation| {
+        running().observe(code, top, operation)
+    })
+}
+
+/// The same, however it came.
+pub(crate) fn perform_by<T: Atom>(
+    address: *mut T,
+    operation: impl FnOnce(LocationId) -> Operation,
+    perform: impl FnOnce(&mut dyn FnMut(&mut World) -> Operation) -> Reply,
 ) -> Reply {
     let native = running();
     // SAFETY: the program wants to use the variable there.
@@ -76,12 +89,14 @@ pub(crate) fn perform<T: Atom>(
     let known = LOCATIONS.get().get(address as usize).copied();
     let known = known.filter(|&location| native.last_value(location) == memory);
     let mut location = known;
-    let reply = native.perform(code, |world| {
+    let mut operation = Some(operation);
+    let reply = perform(&mut |world| {
         let at = known.unwrap_or_else(|| {
             let new = native.add_location(world, KIND, address as usize, memory);
             *LOCATIONS.get().insert(address as usize, new)
         });
         location = Some(at);
+        let operation = operation.take().expect("raddle: an operation is done once");
         operation(at)
     });
     if let Some(location) = location {
@@ -186,7 +201,7 @@ macro_rules! atomics {
                 unsafe { $atomic::from_ptr(address) }
             }
 
-            entry! {
+            watched! {
                 fn $load(address: *mut $type, order: c_int) -> $type as load("rdx");
                 fn $store(address: *mut $type, value: $type, order: c_int) -> () as store("rcx");
                 fn $exchange(address: *mut $type, value: $type, order: c_int) -> $type
@@ -341,14 +356,14 @@ atomics! {
     __tsan_atomic64_fetch_nand nand Nand fetch_nand;
 }
 
-entry! {
+watched! {
     fn __tsan_atomic_thread_fence(order: c_int) -> () as fence("rsi");
 }
 
 extern "C" fn fence(order: c_int, code: usize) {
     let ordering = ordering(order);
     if is_guest() && ordering != Ordering::Relaxed {
-        host(|| running().perform(code, |_| Operation::Fence { ordering }));
+        host(|| running().observe(code, trampoline::top(), |_| Operation::Fence { ordering }));
     }
 }
 

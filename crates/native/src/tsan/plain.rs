@@ -86,6 +86,10 @@ fn access_word(word: usize, bytes: u8, writes: bool, code: usize) {
 
 fn access_pieces(address: usize, bytes: u8, writes: bool, code: usize) {
     let native = running();
+    let here = 0u8;
+    if writes && !native.is_on_stack(&raw const here as usize, address) {
+        native.forget_looks();
+    }
     let mut words = WORDS.get();
     let word = match words.get(address) {
         Some(word) => word,

@@ -88,6 +88,47 @@ impl Native<'_> {
     /// stops before that.
     #[inline]
     pub fn perform(self, code: usize, operation: impl FnOnce(&mut World) -> Operation) -> Reply {
+        self.perform_by(code, operation, |world, thread, operation, site| {
+            world.request(thread, operation, site)
+        })
+    }
+
+    /// The same for an operation that a loop may do again and again while it waits. All of the program's
+    /// state that only this thread can change is on its stack from `top` on, with the registers that
+    /// outlast a call, or [`Native::forget_looks`] was called when it changed.
+    #[inline]
+    pub fn observe(
+        self,
+        code: usize,
+        top: usize,
+        operation: impl FnOnce(&mut World) -> Operation,
+    ) -> Reply {
+        self.perform_by(code, operation, |world, thread, operation, site| {
+            let top = top as *const u8;
+            (self.0).request_watched(world, thread, operation, site, top)
+        })
+    }
+
+    /// The thread has changed something that is not on its stack.
+    #[inline]
+    pub fn forget_looks(self) {
+        self.0.forget_looks();
+    }
+
+    /// Whether an address is on the thread's stack, from `top` on.
+    #[inline]
+    pub fn is_on_stack(self, top: usize, address: usize) -> bool {
+        let end = self.0.end_of_stack(self.thread()) as usize;
+        (top..end).contains(&address)
+    }
+
+    #[inline(always)]
+    fn perform_by(
+        self,
+        code: usize,
+        operation: impl FnOnce(&mut World) -> Operation,
+        request: impl FnOnce(&mut World, ThreadId, Operation, SiteId) -> Step,
+    ) -> Reply {
         let context = self.0;
         if context.stopped.get() {
             context.give_up();
@@ -96,7 +137,7 @@ impl Native<'_> {
         let mut exploration = context.exploration.borrow_mut();
         let world = exploration.world();
         let operation = operation(world);
-        let step = world.request(thread, operation, site);
+        let step = request(world, thread, operation, site);
         if step == Step::Run(thread) {
             context.progress.beat();
             return world.reply(thread);

@@ -385,6 +385,26 @@ impl Context {
         task.result.expect("raddle: what is run apart returns")
     }
 
+    /// As [`World::request`] for an operation that a loop may do again and again while it waits, of a
+    /// program whose stack is raddle's down to `top` and its own from there on, saved registers included.
+    #[inline(always)]
+    pub(super) fn request_watched(
+        &self,
+        world: &mut World,
+        thread: ThreadId,
+        operation: Operation,
+        site: SiteId,
+        top: *const u8,
+    ) -> Step {
+        if self.watch.observes_apart.get() {
+            return self.request(world, thread, operation, site, (top, None));
+        }
+        if world.is_long() {
+            self.look_up(world, thread);
+        }
+        world.request(thread, operation, site)
+    }
+
     /// As [`World::request`], unless the thread has been here before with nothing changed.
     #[inline(always)]
     fn request(

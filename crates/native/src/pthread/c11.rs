@@ -1,0 +1,159 @@
+//! The threads of C11, which are those of POSIX under other names. The C library's do not call the
+//! functions of POSIX by name.
+
+use std::ffi::{c_int, c_void};
+
+use super::{condvar, keys, mutex, once, thread};
+use crate::mode::{self, is_guest};
+use crate::real::real;
+use crate::trampoline::watched;
+use crate::{threads, time};
+
+type Mutex = *mut libc::pthread_mutex_t;
+type Condvar = *mut libc::pthread_cond_t;
+type Time = *const libc::timespec;
+
+const BUSY: c_int = 1;
+const ERROR: c_int = 2;
+const NO_MEMORY: c_int = 3;
+const TIMED_OUT: c_int = 4;
+
+/// What C11 calls an error of POSIX.
+fn result(error: c_int) -> c_int {
+    match error {
+        0 => 0,
+        libc::EBUSY => BUSY,
+        libc::ENOMEM => NO_MEMORY,
+        libc::ETIMEDOUT => TIMED_OUT,
+        _ => ERROR,
+    }
+}
+
+/// What POSIX threads call `function` has another result here: only its lower half counts.
+macro_rules! as_posix {
+    ($(fn $name:ident($($argument:ident: $type:ty),*) as $to:ident($register:literal)
+        calls $module:ident::$function:ident;)*) => {
+        $(
+            extern "C" fn $to($($argument: $type,)* code: usize) -> c_int {
+                result($module::$function($($argument,)* code))
+            }
+
+            watched! {
+                fn $name($($argument: $type),*) -> c_int as $to($register);
+            }
+        )*
+    };
+}
+
+as_posix! {
+    fn mtx_lock(mutex: Mutex) as lock("rsi") calls mutex::lock;
+    fn mtx_trylock(mutex: Mutex) as try_lock("rsi") calls mutex::try_lock;
+    fn mtx_timedlock(mutex: Mutex, until: Time) as timed_lock("rdx") calls mutex::timed_lock;
+    fn mtx_unlock(mutex: Mutex) as unlock("rsi") calls mutex::unlock;
+    fn cnd_wait(condvar: Condvar, mutex: Mutex) as wait("rdx") calls condvar::wait;
+    fn cnd_timedwait(condvar: Condvar, mutex: Mutex, until: Time) as timed_wait("rcx")
+        calls condvar::timed_wait;
+    fn cnd_signal(condvar: Condvar) as signal("rsi") calls condvar::signal;
+    fn cnd_broadcast(condvar: Condvar) as broadcast("rsi") calls condvar::broadcast;
+    fn thrd_detach(name: usize) as detach("rsi") calls thread::detach;
+}
+
+watched! {
+    fn thrd_create(name: *mut usize, function: usize, argument: usize) -> c_int as create("rcx");
+    fn thrd_join(name: usize, to: *mut c_int) -> c_int as join("rdx");
+    fn thrd_exit(value: c_int) -> *mut c_void as exit("rsi");
+    fn thrd_yield() -> () as yield_now("rdi");
+    fn thrd_sleep(time: Time, left: *mut libc::timespec) -> c_int as sleep("rdx");
+    fn mtx_init(mutex: Mutex, kind: c_int) -> c_int as init("rdx");
+    fn mtx_destroy(mutex: Mutex) -> () as destroy("rsi");
+    fn cnd_init(condvar: Condvar) -> c_int as init_condvar("rsi");
+    fn cnd_destroy(condvar: Condvar) -> () as destroy_condvar("rsi");
+    fn call_once(flag: *mut c_int, function: extern "C" fn()) -> () as do_once("rdx");
+    fn tss_set(key: u32, value: usize) -> c_int as set("rdx");
+    fn tss_get(key: u32) -> *mut c_void as get("rsi");
+}
+
+extern "C" fn create(name: *mut usize, function: usize, argument: usize, code: usize) -> c_int {
+    if !is_guest() {
+        let create = real!(fn thrd_create(*mut usize, usize, usize) -> c_int);
+        // SAFETY: what the caller wanted.
+        return unsafe { create(name, function, argument) };
+    }
+    result(thread::create(
+        name,
+        std::ptr::null(),
+        function,
+        argument,
+        code,
+    ))
+}
+
+extern "C" fn join(name: usize, to: *mut c_int, code: usize) -> c_int {
+    if !is_guest() {
+        // SAFETY: what the caller wanted.
+        return unsafe { real!(fn thrd_join(usize, *mut c_int) -> c_int)(name, to) };
+    }
+    let mut value = 0;
+    let error = thread::join(name, &mut value, code);
+    if error == 0 && !to.is_null() {
+        // SAFETY: the program says where it wants the result.
+        unsafe { to.write(value as c_int) };
+    }
+    result(error)
+}
+
+extern "C" fn exit(value: c_int, _code: usize) -> *mut c_void {
+    if !is_guest() {
+        // SAFETY: what the caller wanted.
+        return unsafe { real!(fn thrd_exit(c_int) -> *mut c_void)(value) };
+    }
+    mode::host(|| threads::leave(value as usize))
+}
+
+extern "C" fn yield_now(code: usize) {
+    thread::yield_now(code);
+}
+
+extern "C" fn sleep(time: Time, left: *mut libc::timespec, code: usize) -> c_int {
+    if !is_guest() {
+        // SAFETY: what the caller wanted.
+        return unsafe { real!(fn thrd_sleep(Time, *mut libc::timespec) -> c_int)(time, left) };
+    }
+    mode::host(|| time::sleep_for(time::duration(time), code));
+    0
+}
+
+extern "C" fn init(mutex: Mutex, kind: c_int, code: usize) -> c_int {
+    mutex::destroy(mutex, code);
+    // SAFETY: what the caller wanted.
+    unsafe { real!(fn mtx_init(Mutex, c_int) -> c_int)(mutex, kind) }
+}
+
+extern "C" fn destroy(mutex: Mutex, code: usize) {
+    mutex::destroy(mutex, code);
+}
+
+extern "C" fn init_condvar(condvar: Condvar, code: usize) -> c_int {
+    result(condvar::init(condvar, std::ptr::null(), code))
+}
+
+extern "C" fn destroy_condvar(condvar: Condvar, code: usize) {
+    condvar::destroy(condvar, code);
+}
+
+extern "C" fn do_once(flag: *mut c_int, function: extern "C" fn(), code: usize) {
+    once::do_once(flag, function, code);
+}
+
+extern "C" fn set(key: u32, value: usize, code: usize) -> c_int {
+    result(keys::set(key, value, code))
+}
+
+extern "C" fn get(key: u32, code: usize) -> *mut c_void {
+    keys::get(key, code)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn tss_create(key: *mut u32, destructor: usize) -> c_int {
+    result(keys::pthread_key_create(key, destructor))
+}

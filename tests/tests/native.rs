@@ -349,3 +349,30 @@ fn what_waits_with_futexes_is_controlled() {
         .says("deadlock after ")
         .says("which nobody notifies any more");
 }
+
+#[test]
+fn what_programs_must_not_do_is_told() {
+    let program = build("bad.c", "bad");
+    let soon = ("RADDLE_WATCHDOG", "1s");
+    let crashed = run(&program, &["crash"], &[EXHAUSTIVE]);
+    assert_eq!(crashed.code, None, "{}", crashed.text);
+    crashed
+        .says("main.1 used an address that is not there")
+        .says("load flag = 1 bad.c:14");
+    run(&program, &["overflow"], &[])
+        .exits(1)
+        .says("thread main.1 used more stack than it has");
+    for name in ["hang", "block"] {
+        run(&program, &[name], &[soon])
+            .exits(2)
+            .says("main.1 has not come to a scheduling point for 1s");
+    }
+    run(&program, &["eat"], &[])
+        .exits(1)
+        .says("the program called abort");
+    run(&program, &["use-and-free"], &[])
+        .exits(1)
+        .says("data race after 1 execution")
+        .says("at tests/native/bad.c:90")
+        .says("at tests/native/bad.c:99");
+}

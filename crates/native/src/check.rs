@@ -22,6 +22,7 @@ pub(crate) fn is_running() -> bool {
 /// Runs a check. Each execution begins with everything as it is now, and `body` is its first thread,
 /// in host mode; `stack` is from where on the caller's stack belongs to the program.
 pub(crate) fn run(name: &str, stack: usize, body: impl Fn() + Send + Sync) -> Report {
+    only_one_worker();
     mode::settle();
     faults::prepare();
     install(Symbols {
@@ -46,6 +47,16 @@ pub(crate) fn run(name: &str, stack: usize, body: impl Fn() + Send + Sync) -> Re
     snapshot::end();
     IS_RUNNING.store(false, Relaxed);
     report
+}
+
+/// Several workers would be several OS threads in one memory.
+fn only_one_worker() {
+    const WORKERS: &str = "RADDLE_WORKERS";
+    if std::env::var_os(WORKERS).is_some_and(|workers| workers != "1") {
+        eprintln!("raddle: {WORKERS}: a program in C or C++ is checked by one worker");
+        // SAFETY: no other thread of ours runs yet, and the program's wait for this one.
+        unsafe { std::env::remove_var(WORKERS) };
+    }
 }
 
 /// Says what came of a check; whether it passed.

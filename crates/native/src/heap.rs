@@ -16,11 +16,13 @@ use crate::tsan::plain;
 use crate::{check, mode, trampoline};
 
 /// Room for the heap; only what is used costs anything.
-const SIZE: usize = 16 << 30;
+const SIZE: usize = 4 << 30;
 /// Before every piece: how large it is, and for pieces of raddle's where they begin.
 const HEADER: usize = 16;
 const ALIGNMENT: usize = 16;
-/// What new memory is filled with.
+/// Pieces of this size and more are empty at first; what others are filled with.
+const LARGE: usize = 128 << 10;
+const PAGE: usize = 4096;
 const UNMADE: u8 = 0xa5;
 /// So much of a piece is watched when it is freed.
 const WATCHED: usize = 4096;
@@ -78,10 +80,29 @@ fn allocate(size: usize, alignment: usize) -> *mut u8 {
         // SAFETY: there is room for the header before the piece, and for `size` bytes in it.
         unsafe {
             header(piece).write(size);
-            piece.write_bytes(UNMADE, size);
+            match size < LARGE {
+                true => piece.write_bytes(UNMADE, size),
+                false => clear(piece, size),
+            }
         }
     }
     piece
+}
+
+/// Makes much memory like new without using it.
+///
+/// # Safety
+///
+/// The memory must be the heap's, and nobody may use it.
+unsafe fn clear(piece: *mut u8, size: usize) {
+    let end = piece as usize + size;
+    let (first, last) = ((piece as usize).next_multiple_of(PAGE), end & !(PAGE - 1));
+    // SAFETY: vouched for by the caller; whole pages that are given back are empty when they are next used.
+    unsafe {
+        piece.write_bytes(0, first - piece as usize);
+        libc::madvise(first as *mut c_void, last - first, libc::MADV_DONTNEED);
+        (last as *mut u8).write_bytes(0, end - last);
+    }
 }
 
 /// Memory of raddle's.
@@ -154,7 +175,7 @@ extern "C" fn calloc(count: usize, size: usize) -> *mut c_void {
         return or_no_memory(null_mut());
     };
     let piece = allocate(size, ALIGNMENT);
-    if !piece.is_null() {
+    if !piece.is_null() && (size < LARGE || !is_ours(piece as usize)) {
         // SAFETY: the piece is that large.
         unsafe { piece.write_bytes(0, size) };
     }

@@ -120,8 +120,7 @@ fn live(begin: &Start) {
 
 /// The stack is new to the program, but somebody may have used its memory before.
 fn forget_stack() {
-    let here = 0u8;
-    let end = &raw const here as usize + 4096;
+    let end = running().end_of_stack();
     let stack = end - check::STACK..end;
     plain::forget(stack.clone());
     atomic::forget(stack.clone());

@@ -118,8 +118,12 @@ impl Native<'_> {
     /// Whether an address is on the thread's stack, from `top` on.
     #[inline]
     pub fn is_on_stack(self, top: usize, address: usize) -> bool {
-        let end = self.0.end_of_stack(self.thread()) as usize;
-        (top..end).contains(&address)
+        (top..self.end_of_stack()).contains(&address)
+    }
+
+    /// Where the thread's stack ends, as far as it is the program's.
+    pub fn end_of_stack(self) -> usize {
+        self.0.end_of_stack(self.thread()) as usize
     }
 
     #[inline(always)]

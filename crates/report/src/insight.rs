@@ -38,8 +38,9 @@ pub struct Minimised {
 pub struct CriticalPair {
     /// The step that comes first, as an index into the steps of the story.
     pub first: usize,
-    /// The step that comes second, or would come first if all went well.
-    pub second: usize,
+    /// The step that comes second, and would come first if all went well; `None` if it comes only
+    /// after the end of the story, as behind a panic.
+    pub second: Option<usize>,
     /// What follows from their order, in one sentence.
     pub why: String,
 }

@@ -41,6 +41,8 @@ mod labelled;
 mod last_words;
 #[cfg(feature = "check")]
 mod mailbox;
+#[cfg(feature = "check")]
+mod minimise;
 pub mod monitor;
 #[cfg(feature = "check")]
 mod phases;
@@ -56,8 +58,6 @@ mod samplers;
 mod saved;
 #[cfg(feature = "check")]
 mod settings;
-#[cfg(feature = "check")]
-mod shorten;
 #[cfg(feature = "check")]
 mod status;
 #[cfg(feature = "check")]

@@ -21,6 +21,7 @@ mod stuck;
 mod text;
 mod trace;
 mod value;
+mod why;
 
 pub use advice::{Advice, ClassGrowth, Prospect};
 pub use coverage::{CodePlace, Coverage, CoverageCounts, CoverageGoal, CoverageGrowth, Covered};

@@ -240,8 +240,14 @@ pub(crate) fn failure(failure: &Failure, paint: Paint, f: &mut fmt::Formatter<'_
     for note in &failure.notes {
         writeln!(f, "\n  note: {note}")?;
     }
+    if failure.critical.is_some() || failure.replay.is_some() {
+        writeln!(f)?;
+    }
+    if let Some(critical) = &failure.critical {
+        writeln!(f, "  why:    {}", critical.why)?;
+    }
     if let Some(replay) = &failure.replay {
-        writeln!(f, "\n  replay: {replay}")?;
+        writeln!(f, "  replay: {replay}")?;
     }
     Ok(())
 }
@@ -257,7 +263,7 @@ fn is_shown(step: &TraceStep) -> bool {
     step.waits || !matches!(step.what.as_str(), "begin" | "end" | NOTHING)
 }
 
-fn file_name(path: &str) -> &str {
+pub(crate) fn file_name(path: &str) -> &str {
     path.rsplit(['/', '\\']).next().unwrap_or(path)
 }
 

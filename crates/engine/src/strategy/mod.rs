@@ -25,7 +25,7 @@ mod urw;
 pub use coverage::CoverageGuided;
 pub use delay::Delay;
 pub use enumerate::Enumerate;
-pub use exhaustive::{Exhaustive, Item, Reach, Reductions, Sampling};
+pub use exhaustive::{Along, Exhaustive, Item, Reach, Reductions, Sampling};
 pub use guided::{Guided, Planned};
 pub use history::History;
 pub use holdback::Holdback;

@@ -18,17 +18,30 @@ use raddle_engine::{Exploration, Limits};
 use super::{Attempt, Effort, Minimiser, PLANS, Signature};
 use crate::substrate::{Context, run_execution};
 
-/// So much is run in all. What a search looks at for each run grows with the execution, so that events
+/// So much is run at first. What a search looks at for each run grows with the execution, so that events
 /// count as often as there are others beside them.
-const SEARCH: Effort = Effort {
-    runs: 5_000,
-    events: 10_000_000,
+const QUICK: Effort = Effort {
+    runs: 2_000,
+    events: 3_000_000,
 };
-/// Where that does not come to its end, so many executions are drawn in which a preemption is as likely
-/// as this.
+/// So much if that was not enough.
+const THOROUGH: Effort = Effort {
+    runs: 4_000,
+    events: 6_000_000,
+};
+/// In between, so many executions are drawn in which a preemption is as likely as this.
 const DRAWN: [(u64, f64); 3] = [(1_000, 0.001), (1_000, 0.02), (1_000, 0.05)];
 /// With this seed, whatever the seed of the check: the same execution always has the same story.
 const SEED: u64 = 0;
+
+/// In which order a search runs what there is.
+#[derive(Clone, Copy)]
+enum Order {
+    /// As fast as it can.
+    Fast,
+    /// So that the first executions have little in common.
+    Mixed,
+}
 
 /// How a search with so many preemptions ends.
 enum Searched {
@@ -45,28 +58,29 @@ impl Minimiser<'_> {
     /// sure.
     pub(super) fn fewer(&mut self, best: Attempt) -> (Attempt, bool) {
         let model = self.checker.memory.model();
-        let mut effort = SEARCH;
-        let mut best = best;
         if best.cost.is_weak && model != Model::Sc {
             let most = self.original.cost.preemptions;
-            let (plain, _) = self.fewest(Model::Sc, most + 1, &mut effort);
+            let (plain, surely) = self.fewest(Model::Sc, most + 1, QUICK, Order::Fast);
             if let Some(plain) = plain {
-                let best = self.improve(plain);
-                return (best, true);
+                return (self.improve(plain), surely);
             }
-            effort = SEARCH;
         }
-        let searched = match best.cost.is_weak || self.original.signature.is_of_memory() {
+        let model = match best.cost.is_weak || self.original.signature.is_of_memory() {
             true => model,
             false => Model::Sc,
         };
-        let (fewer, surely) = self.fewest(searched, best.cost.preemptions, &mut effort);
-        best = match fewer {
-            Some(fewer) => self.improve(fewer),
-            None if surely => best,
-            None => self.draw(best),
-        };
-        (best, surely)
+        let (fewer, surely) = self.fewest(model, best.cost.preemptions, QUICK, Order::Fast);
+        match fewer {
+            Some(fewer) => return (self.improve(fewer), surely),
+            None if surely => return (best, true),
+            None => {}
+        }
+        let best = self.draw(best);
+        let (fewer, surely) = self.fewest(model, best.cost.preemptions, THOROUGH, Order::Mixed);
+        match fewer {
+            Some(fewer) => (self.improve(fewer), surely),
+            None => (best, surely),
+        }
     }
 
     /// The best of some executions that are drawn at random, or else the same one.
@@ -86,20 +100,43 @@ impl Minimiser<'_> {
 
     /// An execution that fails in the same way with less than so many preemptions, and with as few as
     /// can be; whether there is none with fewer.
-    fn fewest(&mut self, model: Model, less: u32, effort: &mut Effort) -> (Option<Attempt>, bool) {
+    fn fewest(
+        &mut self,
+        model: Model,
+        less: u32,
+        mut effort: Effort,
+        order: Order,
+    ) -> (Option<Attempt>, bool) {
         let mut surely = true;
         for preemptions in 0..less {
-            match self.search(model, preemptions, effort) {
+            // What cannot be finished leaves something for those that come after it.
+            let mut share = match preemptions + 1 == less {
+                true => effort,
+                false => effort.half(),
+            };
+            effort = effort.without(&share);
+            match self.search(model, preemptions, &mut share, order) {
                 Searched::Found(attempt) => return (Some(attempt), surely),
                 Searched::Nothing { surely: it } => surely &= it,
-                Searched::TooMuch => return (None, false),
+                Searched::TooMuch => surely = false,
             }
+            effort = effort.with(&share);
         }
         (None, surely)
     }
 
-    fn search(&mut self, model: Model, preemptions: u32, effort: &mut Effort) -> Searched {
+    fn search(
+        &mut self,
+        model: Model,
+        preemptions: u32,
+        effort: &mut Effort,
+        order: Order,
+    ) -> Searched {
         let search = Exhaustive::new().under(model).bounded(preemptions);
+        let search = match order {
+            Order::Fast => search,
+            Order::Mixed => search.scattered(SEED),
+        };
         let limits = Limits {
             memory: model,
             ..self.checker.limits()

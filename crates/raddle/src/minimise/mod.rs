@@ -53,6 +53,27 @@ impl Effort {
         self.runs == 0 || self.events == 0
     }
 
+    fn half(&self) -> Self {
+        Effort {
+            runs: self.runs / 2,
+            events: self.events / 2,
+        }
+    }
+
+    fn without(&self, part: &Effort) -> Self {
+        Effort {
+            runs: self.runs - part.runs,
+            events: self.events - part.events,
+        }
+    }
+
+    fn with(&self, part: &Effort) -> Self {
+        Effort {
+            runs: self.runs + part.runs,
+            events: self.events + part.events,
+        }
+    }
+
     fn spend(&mut self, events: usize) {
         self.runs = self.runs.saturating_sub(1);
         self.events = self.events.saturating_sub(events);

@@ -95,8 +95,8 @@ pub use raddle_macros::test;
 #[cfg(feature = "check")]
 pub use raddle_report::{
     Advice, ClassGrowth, CodePlace, Completeness, Coverage, CoverageCounts, CoverageGoal,
-    CoverageGrowth, Covered, Earlier, Estimate, Failure, FailureKind, Guarantee, Place, Prospect,
-    Report, Search, Trace, TraceStep, TraceThread, Unseen,
+    CoverageGrowth, Covered, CriticalPair, Earlier, Estimate, Failure, FailureKind, Guarantee,
+    Minimised, Place, Prospect, Report, Search, Told, Trace, TraceStep, TraceThread, Unseen,
 };
 #[cfg(feature = "check")]
 pub use settings::{Classes, Level, Memory, Reduction, Strategy, UnknownName};

@@ -398,8 +398,9 @@ impl<'a> Worker<'a, '_> {
                     preemptions: found.preemptions,
                 }));
                 failure.message = minimal.failure.message;
-                failure.schedule = minimal.failure.schedule;
             }
+            // Without what comes behind the failure.
+            failure.schedule = minimal.failure.schedule;
             failure.minimised = Some(minimal.minimised);
             failure.notes.extend(minimal.note);
             if let Some((pair, passing)) = minimal.critical {

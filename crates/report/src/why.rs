@@ -84,7 +84,7 @@ fn sentence(first: &Deed, second: &Deed) -> String {
 
 fn unseen(first: &Deed, second: &Deed) -> String {
     format!(
-        "fails when {} {}{} without seeing that {} {}{} before, not when it sees it",
+        "fails when {} {}{} and misses that {} {}{}, not when it sees it",
         second.thread,
         second.what,
         second.at(first),

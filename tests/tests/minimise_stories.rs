@@ -179,9 +179,9 @@ const NOT_SURE: [&str; 8] = [
     "two_stage_8",
 ];
 
-/// Those that can go wrong with fewer preemptions, but not in the same way, or by a read that goes back
-/// in time.
-const OTHERWISE: [&str; 0] = [];
+/// Those that are known to go wrong with fewer preemptions: `leaked_permit` has too many classes for the
+/// minimiser, and `listener` goes wrong in another way then.
+const OTHERWISE: [&str; 2] = ["leaked_permit", "listener"];
 
 /// By an oracle that knows nothing of classes: every schedule with one preemption less.
 #[test]

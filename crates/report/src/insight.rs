@@ -35,13 +35,15 @@ pub struct Minimised {
     pub preemptions_before: u32,
     /// Preemptions of the one that is told.
     pub preemptions_after: u32,
-    /// Events of the execution as it was found.
+    /// Events of the execution as it was found, to its end.
     pub events_before: usize,
-    /// Events of the one that is told.
+    /// Events of the one that is told, up to what goes wrong.
     pub events_after: usize,
     /// How often the program was run for that.
     pub runs: u64,
-    /// Whether every execution with fewer preemptions was run, and none fails in the same way.
+    /// Whether every class that takes fewer preemptions was run, and none fails in the same way: under
+    /// sequential consistency, if nothing stale is told. A thread that looks again and again in a loop
+    /// counts as if it waited.
     pub is_minimal: bool,
 }
 

@@ -21,6 +21,7 @@ mod stuck;
 mod text;
 mod trace;
 mod value;
+mod waits;
 
 pub use advice::{Advice, ClassGrowth, Prospect};
 pub use coverage::{CodePlace, Coverage, CoverageCounts, CoverageGoal, CoverageGrowth, Covered};
@@ -29,4 +30,4 @@ pub use estimate::{Estimate, Unseen};
 pub use failure::{Failure, FailureKind};
 pub use insight::{CriticalPair, Mark, Minimised, Receive, Source, Told, Wait};
 pub use report::{Completeness, Guarantee, Report, Search};
-pub use trace::{Names, Place, Trace, TraceStep, TraceThread};
+pub use trace::{Names, Place, Trace, TraceSpan, TraceStep, TraceThread};

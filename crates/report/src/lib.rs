@@ -9,6 +9,7 @@ mod coverage;
 mod earlier;
 mod estimate;
 mod failure;
+pub mod html;
 mod insight;
 mod livelock;
 mod memory;

@@ -43,6 +43,8 @@ mod last_words;
 mod mailbox;
 pub mod monitor;
 #[cfg(feature = "check")]
+mod pages;
+#[cfg(feature = "check")]
 mod phases;
 mod plain;
 pub mod port;
@@ -96,7 +98,7 @@ pub use raddle_macros::test;
 pub use raddle_report::{
     Advice, ClassGrowth, CodePlace, Completeness, Coverage, CoverageCounts, CoverageGoal,
     CoverageGrowth, Covered, Earlier, Estimate, Failure, FailureKind, Guarantee, Place, Prospect,
-    Report, Search, Trace, TraceStep, TraceThread, Unseen,
+    Report, Search, Trace, TraceSpan, TraceStep, TraceThread, Unseen,
 };
 #[cfg(feature = "check")]
 pub use settings::{Classes, Level, Memory, Reduction, Strategy, UnknownName};

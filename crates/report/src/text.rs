@@ -215,6 +215,10 @@ pub(crate) fn failure(failure: &Failure, paint: Paint, f: &mut fmt::Formatter<'_
     if let Some(replay) = &failure.replay {
         writeln!(f, "\n  replay: {replay}")?;
     }
+    if let Some(page) = &failure.page {
+        let gap = if failure.replay.is_some() { "" } else { "\n" };
+        writeln!(f, "{gap}  report: {page}")?;
+    }
     Ok(())
 }
 

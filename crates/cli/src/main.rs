@@ -26,6 +26,7 @@ mod junit;
 mod near;
 mod outcome;
 mod replay;
+mod report;
 mod runner;
 mod show;
 mod test;
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
     let verdict = match arguments.command {
         Command::Test(options) => test::run(&cargo, options),
         Command::Replay(options) => replay::run(&cargo, options),
+        Command::Report(options) => report::run(&options),
         Command::Coverage(options) => coverage::run(&cargo, options),
         Command::Completions(options) => completions::run(options),
     };

@@ -14,6 +14,7 @@ use raddle_engine::{CheckName, Estimate};
 use raddle_report::{Failure, Report, Trace};
 use serde_json::{Map, Value, json};
 
+use crate::checker::Checker;
 use crate::interrupts::{self, Listening};
 use crate::saved;
 
@@ -38,9 +39,32 @@ pub(crate) fn are_wanted() -> bool {
     file().is_some()
 }
 
-/// Checks stop early while this exists and the process is asked to end.
-pub(crate) fn listen() -> Option<Listening> {
-    are_wanted().then(interrupts::listen)
+/// A check that is told of, if anybody wants to know. While it exists, the check stops early if the
+/// process is asked to end.
+pub(crate) struct Told<'a> {
+    check: Option<&'a CheckName>,
+    _listening: Option<Listening>,
+}
+
+impl<'a> Told<'a> {
+    pub(crate) fn start(checker: &Checker, check: Option<&'a CheckName>) -> Self {
+        let check = check.filter(|_| are_wanted());
+        let told = Told {
+            check,
+            _listening: are_wanted().then(interrupts::listen),
+        };
+        if let Some(check) = check {
+            let more = json!({ "strategy": checker.strategy.to_string(), "seed": checker.seed });
+            write("started", check, more);
+        }
+        told
+    }
+
+    pub(crate) fn finish(self, report: &Report) {
+        if let Some(check) = self.check {
+            finished(check, report);
+        }
+    }
 }
 
 /// Whether checks are to stop early.
@@ -62,14 +86,6 @@ fn write(event: &str, check: &CheckName, more: Value) {
     let line = format!("{}\n", Value::Object(line));
     // Whether this works makes no difference to the check.
     let _ = file.write_all(line.as_bytes());
-}
-
-pub(crate) fn started(check: &CheckName, strategy: &str, seed: u64) {
-    write(
-        "started",
-        check,
-        json!({ "strategy": strategy, "seed": seed }),
-    );
 }
 
 /// How far a check is.
@@ -114,10 +130,7 @@ pub(crate) fn replayed(check: &CheckName, trace: &Trace) {
     write("replayed", check, json!({ "trace": trace }));
 }
 
-pub(crate) fn finished(check: &CheckName, report: &Report) {
-    if !are_wanted() {
-        return;
-    }
+fn finished(check: &CheckName, report: &Report) {
     for found in &report.failures {
         failure(check, found);
     }

@@ -11,7 +11,7 @@ use crate::checker::Checker;
 use crate::diary::Diary;
 use crate::last_words::LastWords;
 use crate::settings::Strategy;
-use crate::{run, saved};
+use crate::{pages, run, saved};
 
 /// Where a package keeps schedules, from its folder.
 const FOLDER: &str = "raddle-schedules";
@@ -204,6 +204,7 @@ impl Known {
             (Origin::Saved, _) => {
                 // If it stays, the next run says so again.
                 let _ = std::fs::remove_file(&self.file);
+                pages::remove(check);
                 eprintln!("raddle: {check}: the saved schedule {file} was removed: {reason}");
             }
             (Origin::Remembered, _) => {

@@ -45,6 +45,8 @@ mod last_words;
 mod mailbox;
 pub mod monitor;
 #[cfg(feature = "check")]
+mod pages;
+#[cfg(feature = "check")]
 mod phases;
 mod plain;
 pub mod port;
@@ -99,7 +101,7 @@ pub use raddle_report::{
     Advice, CellAccess, ClassGrowth, CodePlace, Completeness, Coverage, CoverageCounts,
     CoverageGoal, CoverageGrowth, Covered, CriticalPair, Earlier, Effect, Estimate, Failure,
     FailureKind, Guarantee, Mark, Minimised, Place, Prospect, Receive, Report, Search, Source,
-    StdTrace, Told, Trace, TraceStep, TraceThread, Unseen, Wait,
+    StdTrace, Told, Trace, TraceSpan, TraceStep, TraceThread, Unseen, Wait,
 };
 #[cfg(feature = "check")]
 pub use settings::{Classes, Level, Memory, Reduction, Strategy, UnknownName};

@@ -60,10 +60,6 @@ pub(crate) fn run_saying(
     install_hook();
     install_overflow_handler();
     let start = Instant::now();
-    let listening = events::listen();
-    if let Some(name) = &name {
-        events::started(name, &checker.strategy.to_string(), checker.seed);
-    }
     let diary = Diary::open(checker, name.as_ref());
     let settings = diary.as_ref().map(|diary| diary.settings(checker));
     let checker = settings.as_ref().unwrap_or(checker);
@@ -101,13 +97,9 @@ pub(crate) fn run_saying(
     let found = !known.is_empty();
     worker.report.failures = known;
     if found && !checker.keep_going {
-        let check = name.clone();
         let mut report = finish(worker, name, start, diary);
         report.executions = report.failures[0].execution;
         report.set_classes(1, Guarantee::Sampled);
-        if let Some(name) = &check {
-            events::finished(name, &report);
-        }
         return report;
     }
     let words = Arc::new(words);
@@ -163,16 +155,11 @@ pub(crate) fn run_saying(
         worker.report.set_estimate(estimate.into());
     }
     worker.write_page(true);
-    let check = name.clone();
     let mut report = finish(worker, name, start, diary);
     if let Some(earlier) = diary.and_then(|diary| diary.earlier()) {
         report.set_earlier(earlier);
     }
     report.elapsed += search.before();
-    if let Some(name) = &check {
-        events::finished(name, &report);
-    }
-    drop((search, listening));
     report
 }
 

@@ -412,6 +412,7 @@ impl<'a> Worker<'a, '_> {
             failure.message = shorter.message;
             failure.schedule = shorter.schedule;
             failure.trace = shorter.trace;
+            failure.waits = shorter.waits;
         }
         if let Some(hint) = hint {
             failure.message += "\n";

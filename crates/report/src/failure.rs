@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer};
 use crate::insight::{CriticalPair, Mark, Minimised, Receive, Told, Wait};
 use crate::paint::Paint;
 use crate::trace::{Names, Trace};
-use crate::{marks, text};
+use crate::{marks, text, waits};
 
 /// What kind of thing goes wrong.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
@@ -124,6 +124,7 @@ impl Failure {
             kind: kind(finding),
             message: text::message(finding, execution, &trace, names),
             schedule: Schedule::of(execution),
+            waits: waits::of(finding, execution, &trace, names),
             trace,
             execution: 0,
             search: String::new(),
@@ -135,7 +136,6 @@ impl Failure {
             critical: None,
             receives: Vec::new(),
             marks,
-            waits: Vec::new(),
             page: None,
         }
     }

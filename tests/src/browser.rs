@@ -182,7 +182,7 @@ impl Browser {
         page.resize(size);
         let address = format!("file://{}", file.display());
         page.call("Page.navigate", json!({ "url": address }));
-        page.wait_for("document.documentElement?.dataset.ready === 'yes'");
+        page.wait_for("document.documentElement.dataset.ready === 'yes'");
         page
     }
 }
@@ -254,14 +254,15 @@ impl Page<'_> {
             .unwrap_or_else(|| panic!("{expression} is {value}"))
     }
 
-    /// Waits until an expression is true.
+    /// Waits until an expression is true; while there is no page, it is not.
     ///
     /// # Panics
     ///
     /// If it does not become so.
     pub fn wait_for(&mut self, condition: &str) {
         let start = Instant::now();
-        while self.evaluate(condition) != Value::Bool(true) {
+        let condition = format!("document.documentElement !== null && ({condition})");
+        while self.evaluate(&condition) != Value::Bool(true) {
             assert!(
                 start.elapsed() < PATIENCE,
                 "{condition} does not become true"

@@ -122,6 +122,11 @@ fn with_insight(data: &mut Value) {
         "preemptions_before": 3, "preemptions_after": 1, "events_before": last + 4,
         "events_after": last + 1, "runs": 12, "is_minimal": true,
     });
+    let place = |step: usize| trace["steps"][step]["place"].clone();
+    failure["marks"] = json!([
+        { "place": place(loads[0]), "what": "main has loaded before", "is_primary": false },
+        { "place": place(stores[0]), "what": "this store is lost", "is_primary": true },
+    ]);
     failure["receives"] = json!([{ "step": loads[1], "sources": [
         { "what": "the initial value", "step": null, "is_seen": true, "command": null },
         { "what": "the other store", "step": stores[0], "is_seen": false,
@@ -149,6 +154,7 @@ fn nothing_wrong(page: &mut Page<'_>) {
 /// Leaves a picture, if somebody wants to look at it.
 fn picture(page: &mut Page<'_>, name: &str) {
     if let Some(folder) = std::env::var_os("RADDLE_PICTURES") {
+        std::fs::create_dir_all(&folder).unwrap();
         page.picture(&Path::new(&folder).join(format!("{name}.png")), true);
     }
 }
@@ -273,6 +279,13 @@ fn one_can_look_at_the_other_executions_and_ask_for_another_future() {
     );
     page.wait_for("document.querySelector('.alternatives .copy').textContent === 'Copied'");
     picture(&mut page, "alternatives");
+    // Lines that have to do with it are shown, where it shows itself first.
+    let lines =
+        "[...document.querySelectorAll('.mark-what')].map((one) => one.textContent).join('; ')";
+    assert_eq!(
+        page.text(lines),
+        "this store is lost; main has loaded before"
+    );
     // The line of the step is there with those around it.
     assert!(
         page.text("document.querySelector('.excerpt .here').textContent")

@@ -218,6 +218,7 @@ function choose(index) {
   steps.show();
 }
 
+document.title = `${checkName} · ${REPORT.failures.length ? kindOf(REPORT.failures[0]) : "passed"}`;
 document.getElementById("top").append(
   SUMMARY.index ? el("a", { class: "wordmark", href: SUMMARY.index }, "← all checks") : el("span", { class: "wordmark" }, "raddle"),
   el("span", {}, SUMMARY.program), el("span", { class: "grow" }), themeSwitch());

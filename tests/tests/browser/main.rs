@@ -4,19 +4,22 @@
 //! nothing, unless `RADDLE_BROWSER_REQUIRED` is set. With `RADDLE_PICTURES` set to a folder, pictures of
 //! the pages are left there to be looked at.
 
+mod driver;
+
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
 use raddle::sync::Mutex;
 use raddle::{Checker, Strategy};
 use raddle_report::html;
-use raddle_tests::browser::{Browser, Page, tools};
 use serde_json::{Value, json};
+
+use driver::{Browser, Page, tools};
 
 macro_rules! programs {
     ($($name:ident)*) => {$(
         mod $name {
-            include!(concat!("../gallery/", stringify!($name), ".rs"));
+            include!(concat!("../../gallery/", stringify!($name), ".rs"));
         }
     )*};
 }
@@ -87,7 +90,10 @@ fn add(run: &Path, name: &str, like: &str, change: impl Fn(&mut Value)) {
     let mut data: Value = serde_json::from_str(&json).unwrap();
     data["summary"]["test"] = name.into();
     change(&mut data);
-    html::add(run, "browser", name, &data.to_string()).unwrap();
+    // The summary is on a line of its own.
+    let parts = ["report", "stories", "excerpts"].map(|part| format!(",\n{part:?}:{}", data[part]));
+    let json = format!("{{\"summary\":{}{}}}\n", data["summary"], parts.concat());
+    html::add(run, "browser", name, &json).unwrap();
 }
 
 /// Everything that can be known of a failure.

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 /// With this set, a machine without a browser fails the tests that need one.
-pub const REQUIRED: &str = "RADDLE_BROWSER_REQUIRED";
+const REQUIRED: &str = "RADDLE_BROWSER_REQUIRED";
 /// The browser, if it is not found by its usual names.
 const BROWSER: &str = "RADDLE_BROWSER";
 /// The script that looks for what some people cannot use.

@@ -170,6 +170,29 @@ const DETAIL: &str = "document.getElementById('detail').textContent";
 const SELECTED: &str = "document.querySelector('[aria-selected=true] .words').textContent";
 
 #[test]
+fn what_is_wrong_with_a_page_is_seen() {
+    let Some((browser, axe)) = tools() else {
+        return;
+    };
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("wrong.html");
+    let page = "<html data-ready=yes><body><img src='http://127.0.0.1:9/picture.png'>\
+                <p style='color: #999; background: #aaa'>text</p>\
+                <script>console.error('oops'); setTimeout(() => { throw new Error('thrown'); })</script>";
+    std::fs::write(&file, page).unwrap();
+    let mut browser = Browser::start(&browser);
+    let mut page = browser.open(&file, WIDE);
+    page.evaluate("new Promise((done) => setTimeout(done, 50))");
+    let complaints = page.complaints().join("\n");
+    for wrong in ["oops", "thrown", "http://127.0.0.1:9/picture.png"] {
+        assert!(complaints.contains(wrong), "{wrong} is not in {complaints}");
+    }
+    let violations = page.violations(&axe).join("\n");
+    for rule in ["image-alt: ", "color-contrast: ", "html-has-lang: "] {
+        assert!(violations.contains(rule), "{rule} is not in {violations}");
+    }
+}
+
+#[test]
 fn everybody_can_use_the_page_of_every_kind_of_failure_in_both_themes() {
     let Some((browser, axe)) = tools() else {
         return;

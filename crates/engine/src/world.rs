@@ -582,6 +582,7 @@ impl World {
     /// Makes an object known, in the state it has outside the execution.
     pub fn add_object(&mut self, object: Object) -> ObjectId {
         let state = &mut self.state;
+        state.execution.first_states.push(object.clone());
         state.execution.objects.push(object);
         state.objects += 1;
         if state.calls.len() < state.objects {

@@ -11,6 +11,7 @@ use raddle_report::{Coverage, Failure, FailureKind, Guarantee, Report};
 use crate::auto::Rest;
 use crate::checker::Checker;
 use crate::diary::Diary;
+use crate::future;
 use crate::known;
 use crate::last_words::LastWords;
 use crate::phases::{Budget, Patience, phases};
@@ -66,7 +67,11 @@ pub(crate) fn run_saying(
     let mut phases = phases(checker, start).into_iter().peekable();
     let mut first = phases.next().expect("every strategy has a phase");
     let known = match &name {
-        Some(name) if (checker.known_schedules || diary.is_some()) && !checker.replays() => {
+        Some(name)
+            if (checker.known_schedules || diary.is_some())
+                && !checker.replays()
+                && !checker.is_directed() =>
+        {
             known::run(checker, name, body, place, diary.map(|diary| &**diary))
         }
         _ => Vec::new(),
@@ -83,6 +88,7 @@ pub(crate) fn run_saying(
         exploration.compare_classes();
     }
     let context = Context::new(exploration, checker.stack_size, checker.modelled);
+    context.name_variables(checker.names_variables || checker.is_directed());
     let observer = observer.map(Mutex::new);
     let observe = |execution: &Execution| {
         if let Some(observer) = &observer {
@@ -148,6 +154,7 @@ pub(crate) fn run_saying(
         (stopped, _) = workers::explore(&mut worker, job, &phase, None);
     }
     search.close(&mut worker, end);
+    future::conclude(&mut worker);
     if !stopped {
         worker.confirm(body, place);
     }
@@ -162,6 +169,9 @@ pub(crate) fn run_saying(
         report.set_earlier(earlier);
     }
     report.elapsed += search.before();
+    for failure in &mut report.failures {
+        future::fill(checker, body, place, &words, failure);
+    }
     report
 }
 
@@ -183,10 +193,14 @@ fn finish(
     context.with_exploration(|exploration| {
         report.executions = exploration.executions();
         report.discarded = exploration.discarded();
+        if checker.is_directed() {
+            report.attempts = exploration.attempts();
+        }
         let reduced = checker.is_reduced();
         report.exhausted = exploration.exhausted() && !reduced;
         let guarantee = match checker.strategy {
             Strategy::Replay(_) => Guarantee::Replayed,
+            Strategy::Directed(_) => Guarantee::Directed,
             _ if exploration.exhausted() && reduced => Guarantee::Reduced,
             _ if report.exhausted => Guarantee::Exhaustive,
             _ if reduced => Guarantee::Sampled,
@@ -220,7 +234,7 @@ fn finish(
             failure.notes.push(dropped_note(dropped));
         }
         failure.schedule.check.clone_from(&name);
-        if checker.replays() || failure.kind == FailureKind::Nondeterminism {
+        if checker.replays() || !is_replayable(failure.kind) {
             continue;
         }
         // One file for a test: the failure shown first.
@@ -254,6 +268,11 @@ fn finish(
     report.set_growth(&growth);
     report.elapsed = start.elapsed();
     report
+}
+
+/// Whether there is a schedule that shows it.
+fn is_replayable(kind: FailureKind) -> bool {
+    !matches!(kind, FailureKind::Nondeterminism | FailureKind::Impossible)
 }
 
 fn dropped_note(count: usize) -> String {

@@ -9,6 +9,7 @@ mod coverage;
 mod earlier;
 mod estimate;
 mod failure;
+mod impossible;
 mod insight;
 mod livelock;
 mod memory;

@@ -7,10 +7,20 @@
 //! Futures" (MacDonald, Chen and Novillo); which of them are possible is decided here as the search
 //! decides whether an older receive may be revisited.
 
+pub(crate) mod follow;
+mod future;
 mod order;
 mod past;
+mod points;
+pub(crate) mod reason;
 mod trial;
 mod weak;
+
+pub use future::{Future, FutureChoice, FutureError, FutureReceive, Point, Sees};
+pub use points::choice;
+pub use reason::{Chain, Why};
+
+use std::cell::Cell;
 
 use past::{Past, covers};
 use trial::Trial;
@@ -54,9 +64,15 @@ pub fn seen(event: &Event) -> Option<Alternative> {
 
 /// Every receive of an execution under this memory model, in the order of the run.
 pub fn of(execution: &Execution, model: Model) -> Vec<Receive> {
+    of_some(execution, model, u64::MAX)
+}
+
+/// As [`of`], for so many steps of work: what is not decided by then is left out.
+pub fn of_some(execution: &Execution, model: Model, work: u64) -> Vec<Receive> {
     let futures = Futures {
         execution,
         past: Past::of(execution),
+        work: Cell::new(work),
         is_weak: model == Model::Rc11
             && execution
                 .events
@@ -67,6 +83,19 @@ pub fn of(execution: &Execution, model: Model) -> Vec<Receive> {
         seen(event)?;
         let mut alternatives = futures.alternatives(event);
         alternatives.sort();
+        (futures.work.get() > 0).then_some(Receive {
+            position,
+            alternatives,
+        })
+    };
+    let events = execution.events.iter().enumerate();
+    events.filter_map(receive).collect()
+}
+
+/// What every receive of an execution saw.
+pub fn as_seen(execution: &Execution) -> Vec<Receive> {
+    let receive = |(position, event): (usize, &Event)| {
+        let alternatives = vec![seen(event)?];
         Some(Receive {
             position,
             alternatives,
@@ -80,6 +109,8 @@ struct Futures<'a> {
     execution: &'a Execution,
     past: Past,
     is_weak: bool,
+    /// How much may still be done.
+    work: Cell<u64>,
 }
 
 impl Futures<'_> {
@@ -112,10 +143,18 @@ impl Futures<'_> {
 
     fn is_possible(&self, receive: Event) -> bool {
         let trial = Trial::new(self.execution, &self.past, receive, receive.source);
-        match self.is_weak {
-            true => trial.is_possible_weakly(),
-            false => trial.is_possible(),
-        }
+        self.succeeds(&trial)
+    }
+
+    fn succeeds(&self, trial: &Trial<'_>) -> bool {
+        let events = trial.events().count() as u64;
+        let left = self.work.get().saturating_sub(events * events);
+        self.work.set(left);
+        left > 0
+            && match self.is_weak {
+                true => trial.is_possible_weakly(),
+                false => trial.is_possible(),
+            }
     }
 
     fn of_read(&self, event: &Event) -> Vec<Alternative> {
@@ -258,11 +297,7 @@ impl Futures<'_> {
                 && port(event.id) == port(send);
             !is_earlier || taken(event.id)
         });
-        let possible = match self.is_weak {
-            true => trial.is_possible_weakly(),
-            false => trial.is_possible(),
-        };
-        !taken(send) && earlier_are_taken && possible
+        !taken(send) && earlier_are_taken && self.succeeds(&trial)
     }
 }
 

@@ -4,7 +4,7 @@
 //! `RADDLE_TEST_PROGRAMS` and `RADDLE_TEST_SEED` do what they do in `brute_force.rs`.
 
 use fastrand::Rng;
-use raddle::{Checker, Memory, Strategy};
+use raddle::{Checker, Future, FutureChoice, Memory, Strategy};
 use raddle_tests::compare::{ShownOnPanic, setting};
 use raddle_tests::futures::{Counts, compared};
 use raddle_tests::{random_objects, random_program};
@@ -57,4 +57,95 @@ fn what_is_offered_is_what_happens_to_the_rarer_primitives() {
     }
     println!("{done} programs, {sum:?}");
     assert!(sum.alternatives > sum.receives, "somebody has a choice");
+}
+
+#[test]
+fn what_is_offered_can_be_run() {
+    let programs = setting("RADDLE_TEST_PROGRAMS", 150);
+    let mut rng = Rng::with_seed(setting("RADDLE_TEST_SEED", 3));
+    let (mut done, mut asked, mut at_once, mut attempts) = (0, 0, 0, 0);
+    while done < programs {
+        let program = random_program::Program::random(&mut rng);
+        // What does not count cannot be run.
+        if format!("{program:?}").contains("Assume") {
+            continue;
+        }
+        let _shown = ShownOnPanic(&program);
+        let checker = program.checker(Strategy::Auto).shorten(false);
+        let limited = checker.clone().max_executions(500);
+        let futures = limited.futures(|| program.run_named());
+        if !futures.report.exhausted {
+            continue;
+        }
+        done += 1;
+        let open: Vec<_> = futures.open().flat_map(|one| one.futures()).collect();
+        for _ in 0..open.len().min(8) {
+            let future = rng.choice(&open).expect("not empty");
+            let directed = Strategy::Directed(future.clone());
+            let report = checker
+                .clone()
+                .strategy(directed)
+                .run(|| program.run_named());
+            assert_eq!(report.executions, 1, "{future}: {report}");
+            asked += 1;
+            at_once += u64::from(report.attempts == 0);
+            attempts += report.attempts;
+        }
+    }
+    println!("{done} programs, {asked} futures, {at_once} in one run, {attempts} attempts besides");
+    assert!(
+        at_once * 10 > asked * 9,
+        "{at_once} of {asked} take one run"
+    );
+}
+
+#[test]
+fn what_is_not_offered_is_impossible() {
+    let programs = setting("RADDLE_TEST_PROGRAMS", 150);
+    let mut rng = Rng::with_seed(setting("RADDLE_TEST_SEED", 5));
+    let (mut done, mut possible, mut impossible, mut runs) = (0, 0, 0, 0);
+    while done < programs {
+        let program = random_program::Program::random(&mut rng);
+        if format!("{program:?}").contains("Assume") {
+            continue;
+        }
+        let _shown = ShownOnPanic(&program);
+        let checker = program.checker(Strategy::Auto).shorten(false);
+        let limited = checker.clone().max_executions(500);
+        let futures = limited.futures(|| program.run_named());
+        if !futures.report.exhausted {
+            continue;
+        }
+        done += 1;
+        let receives = &futures.receives;
+        let known: Vec<_> = receives.iter().flat_map(|one| &one.terms).collect();
+        // A receive is to see what another one sees.
+        for _ in 0..4 {
+            let (Some(one), Some(other)) = (rng.choice(receives), rng.choice(&known)) else {
+                break;
+            };
+            let choice = FutureChoice {
+                receive: one.receive.clone(),
+                sees: other.sees.clone(),
+                outcome: None,
+            };
+            if choice.sees.is_none() || one.terms[0].sees.is_none() {
+                continue;
+            }
+            let expected = (one.terms.iter()).any(|term| term.sees == choice.sees);
+            let future = Future::new().with(choice);
+            let directed = Strategy::Directed(future.clone());
+            let report = checker
+                .clone()
+                .strategy(directed)
+                .run(|| program.run_named());
+            assert_eq!(report.executions == 1, expected, "{future}: {report}");
+            assert_eq!(report.impossible(), !expected, "{future}: {report}");
+            possible += u64::from(expected);
+            impossible += u64::from(!expected);
+            runs += report.executions + report.attempts;
+        }
+    }
+    println!("{done} programs, {possible} possible, {impossible} impossible, {runs} runs");
+    assert!(possible > 20 && impossible > 20);
 }

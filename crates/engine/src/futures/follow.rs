@@ -132,6 +132,17 @@ fn is_lock(object: &Object) -> bool {
     )
 }
 
+impl Followed {
+    /// Whether the receive has seen something else although it could be told what it was to see.
+    pub(super) fn is_plainly_wrong(&self) -> bool {
+        let source_is_there = match self.choice.sees {
+            Some(Sees::Event(_)) => self.source.is_some(),
+            _ => true,
+        };
+        self.verdict == Verdict::Wrong && source_is_there
+    }
+}
+
 impl Follower {
     pub(crate) fn new(future: &Future) -> Self {
         let followed = |choice: &FutureChoice| Followed {
@@ -335,8 +346,10 @@ impl Follower {
         self.fitting() == self.choices.len()
     }
 
-    pub(crate) fn is_wrong(&self) -> bool {
-        self.choices.iter().any(|one| one.verdict == Verdict::Wrong)
+    /// Those that do not.
+    pub(crate) fn wrong(&self) -> impl Iterator<Item = &Followed> {
+        let choices = self.choices.iter();
+        choices.filter(|one| one.verdict == Verdict::Wrong)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
-use super::follow::{Follower, Role, Verdict, does};
+use super::follow::{Followed, Follower, Role, Verdict, does};
 use super::future::{Future, FutureChoice, Point, Sees};
 use crate::event::{Event, EventId, Operation, ThreadId};
 use crate::execution::Execution;
@@ -111,7 +111,7 @@ impl Evidence {
     }
 
     /// Takes note of an execution.
-    pub(crate) fn add(&mut self, execution: &Execution, follower: &Follower, is_whole: bool) {
+    pub(crate) fn add(&mut self, execution: &Execution, follower: &Follower) {
         let all = || (0..execution.threads.len()).map(ThreadId::new);
         let exists = |point: &Point| all().any(|one| is_thread(execution, one, &point.thread));
         for (seen, followed) in self.choices.iter_mut().zip(&follower.choices) {
@@ -125,14 +125,8 @@ impl Evidence {
             seen.fits |= followed.verdict == Verdict::Fits;
         }
         self.note_names(execution);
-        let wrong = follower.choices.iter().position(|one| {
-            let source_is_there = match one.choice.sees {
-                Some(Sees::Event(_)) => one.source.is_some(),
-                _ => true,
-            };
-            one.verdict == Verdict::Wrong && source_is_there
-        });
-        let Some(choice) = wrong.filter(|_| is_whole) else {
+        let mut choices = follower.choices.iter();
+        let Some(choice) = choices.position(Followed::is_plainly_wrong) else {
             return;
         };
         let fitting = follower.fitting();
@@ -146,6 +140,21 @@ impl Evidence {
                 source: one.source,
             });
         }
+    }
+
+    /// Whether what the future is about is known to happen, and an execution that has come so far tells
+    /// nothing new about it.
+    pub(crate) fn is_enough(&self, follower: &Follower) -> bool {
+        let happens = |seen: &Seen| {
+            let sends = match &seen.choice.sees {
+                Some(Sees::Event(source)) => seen.sends > source.occurrence,
+                _ => true,
+            };
+            sends && seen.receives > seen.choice.receive.occurrence
+        };
+        let best = self.best.as_ref().map_or(0, |best| best.fitting + 1);
+        self.choices.iter().all(happens)
+            && (follower.fitting() < best || follower.wrong().any(Followed::is_plainly_wrong))
     }
 
     fn note_names(&mut self, execution: &Execution) {

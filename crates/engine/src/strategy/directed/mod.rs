@@ -14,7 +14,7 @@ use super::{Choice, Divergence, Exhaustive, Record, Repeat, Strategy};
 use crate::event::ThreadId;
 use crate::execution::Execution;
 use crate::futures::Future;
-use crate::futures::follow::Follower;
+use crate::futures::follow::{Followed, Follower};
 use crate::futures::reason::{Evidence, Why};
 use crate::memory::Model;
 use crate::world::{Ending, State};
@@ -33,6 +33,8 @@ pub struct Directed {
     attempts: u64,
     /// The thread that ran last.
     last: ThreadId,
+    /// How many choices have been seen to be wrong in the present run.
+    wrong: usize,
     found: bool,
     evidence: Evidence,
     model: Model,
@@ -56,6 +58,7 @@ impl Directed {
             phase: Phase::Holding(0),
             attempts: 0,
             last: ThreadId::MAIN,
+            wrong: 0,
             found: false,
             model,
         }
@@ -136,6 +139,7 @@ impl Strategy for Directed {
     fn begin(&mut self) -> bool {
         self.follower.reset();
         self.last = ThreadId::MAIN;
+        self.wrong = 0;
         if self.found {
             return false;
         }
@@ -148,11 +152,20 @@ impl Strategy for Directed {
     fn choose(&mut self, state: &State) -> Result<Choice, Box<Divergence>> {
         self.follower.note(state.execution());
         if let Phase::Searching(search) = &mut self.phase {
+            let wrong = self.follower.wrong().count();
+            if wrong > self.wrong {
+                self.wrong = wrong;
+                // Nothing that the search makes from here will be any better.
+                let settled = |one: &Followed| one.receive.is_some_and(|it| search.is_settled(it));
+                if self.evidence.is_enough(&self.follower) && self.follower.wrong().any(settled) {
+                    return Err(self.abandon(state));
+                }
+            }
             return search.choose(state);
         }
-        match self.follower.is_wrong() {
-            true => Err(self.abandon(state)),
-            false => self.hold_back(state),
+        match self.follower.wrong().count() {
+            0 => self.hold_back(state),
+            _ => Err(self.abandon(state)),
         }
     }
 
@@ -168,7 +181,7 @@ impl Strategy for Directed {
         let counts = !matches!(ending, Ending::Discarded | Ending::Diverged(_));
         self.found = counts && self.follower.fits();
         self.attempts += u64::from(!self.found);
-        self.evidence.add(execution, &self.follower, counts);
+        self.evidence.add(execution, &self.follower);
         match &mut self.phase {
             Phase::Searching(search) => search.end(execution, ending),
             Phase::Holding(runs) => {

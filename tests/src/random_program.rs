@@ -255,6 +255,10 @@ impl Program {
         raddle::label!("y", &world.variables[1]);
         raddle::label!("first", &world.locks[0]);
         raddle::label!("second", &world.locks[1]);
+        raddle::label!("readers_writer", &world.readers_writer);
+        raddle::label!("meeting", &world.meeting);
+        raddle::label!("condition", &world.condition);
+        raddle::label!("permits", &world.permits);
         self.run_in(world);
     }
 

@@ -5,6 +5,7 @@
 
 use fastrand::Rng;
 use raddle::{Checker, Future, FutureChoice, Memory, Strategy};
+use raddle_engine::futures;
 use raddle_tests::compare::{ShownOnPanic, setting};
 use raddle_tests::futures::{Counts, compared};
 use raddle_tests::{random_objects, random_program};
@@ -148,4 +149,70 @@ fn what_is_not_offered_is_impossible() {
     }
     println!("{done} programs, {possible} possible, {impossible} impossible, {runs} runs");
     assert!(possible > 20 && impossible > 20);
+}
+
+#[test]
+fn several_receives_see_what_they_see_in_one_execution_and_nothing_else() {
+    let programs = setting("RADDLE_TEST_PROGRAMS", 150);
+    let mut rng = Rng::with_seed(setting("RADDLE_TEST_SEED", 8));
+    let (mut done, mut possible, mut impossible, mut runs) = (0, 0, 0, 0);
+    while done < programs {
+        let program = random_program::Program::random(&mut rng);
+        let text = format!("{program:?}");
+        // What does not count cannot be run; and what parks has no name.
+        if text.contains("Assume") || text.contains("ark") {
+            continue;
+        }
+        let _shown = ShownOnPanic(&program);
+        let checker = program.checker(Strategy::Exhaustive).shorten(false);
+        let mut executions: Vec<Vec<FutureChoice>> = Vec::new();
+        let report = raddle::__private::run_observed(
+            checker.clone().max_executions(500),
+            || program.run_named(),
+            &mut |execution| {
+                let all = futures::as_seen(execution).into_iter();
+                let all = all.map(|one| {
+                    futures::choice(execution, one.position, one.alternatives[0]).unwrap()
+                });
+                executions.push(all.collect());
+            },
+        );
+        if !report.exhausted || executions.len() < 2 {
+            continue;
+        }
+        done += 1;
+        for _ in 0..6 {
+            let (one, other) = (rng.choice(&executions), rng.choice(&executions));
+            let mut future = Future::new();
+            for from in [one, one, other] {
+                if let Some(choice) = rng.choice(from.unwrap()) {
+                    future = future.with(choice.clone());
+                }
+            }
+            let has_all = |execution: &Vec<FutureChoice>| {
+                let mut wanted = future.choices().iter();
+                wanted.all(|choice| execution.iter().any(|seen| is_as(choice, seen)))
+            };
+            let expected = executions.iter().any(has_all);
+            let directed = Strategy::Directed(future.clone());
+            let report = checker
+                .clone()
+                .strategy(directed)
+                .run(|| program.run_named());
+            assert_eq!(report.executions == 1, expected, "{future}: {report}");
+            assert_eq!(report.impossible(), !expected, "{future}: {report}");
+            possible += u64::from(expected);
+            impossible += u64::from(!expected);
+            runs += report.executions + report.attempts;
+        }
+    }
+    println!("{done} programs, {possible} possible, {impossible} impossible, {runs} runs");
+    assert!(possible > 20 && impossible > 20);
+}
+
+/// Whether that is what was asked for, where what is not said is free.
+fn is_as(choice: &FutureChoice, seen: &FutureChoice) -> bool {
+    choice.receive == seen.receive
+        && (choice.sees.is_none() || choice.sees == seen.sees)
+        && (choice.outcome.is_none() || choice.outcome.unwrap_or(0) == seen.outcome.unwrap_or(0))
 }

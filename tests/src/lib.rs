@@ -2,6 +2,7 @@
 
 pub mod axiomatic;
 pub mod bounded;
+pub mod browser;
 pub mod compare;
 mod docs;
 pub mod futures;

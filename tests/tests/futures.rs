@@ -442,3 +442,36 @@ fn a_strategy_can_be_written_as_text() {
         "{error}"
     );
 }
+
+/// Two threads read the counter before either writes it.
+fn lost_update() {
+    let counter = Arc::new(AtomicU32::new(0));
+    let other = counter.clone();
+    let add = |counter: &AtomicU32| counter.store(counter.load(SeqCst) + 1, SeqCst);
+    let thread = spawn("other", move || add(&other));
+    add(&counter);
+    thread.join().unwrap();
+    assert_eq!(counter.load(SeqCst), 2);
+}
+
+#[test]
+fn a_story_says_what_its_steps_could_have_seen_and_what_to_type() {
+    let checker = Checker::new().strategy(Strategy::Exhaustive);
+    let report = checker.named("lost").run(lost_update);
+    let failure = &report.failures[0];
+    let told: Vec<_> = (failure.receives.iter())
+        .map(|receive| {
+            let step = &failure.trace.steps[receive.step];
+            let sources: Vec<_> = (receive.sources.iter())
+                .map(|source| (source.what.as_str(), source.is_seen))
+                .collect();
+            (step.thread, step.what.as_str(), sources)
+        })
+        .collect();
+    println!("{report}\n{told:#?}");
+    for receive in &failure.receives {
+        for source in &receive.sources {
+            println!("{:?}", source.command);
+        }
+    }
+}

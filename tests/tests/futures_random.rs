@@ -94,10 +94,7 @@ fn what_is_offered_can_be_run() {
         }
     }
     println!("{done} programs, {asked} futures, {at_once} in one run, {attempts} attempts besides");
-    assert!(
-        at_once * 5 > asked * 4,
-        "{at_once} of {asked} take one run"
-    );
+    assert!(at_once * 5 > asked * 4, "{at_once} of {asked} take one run");
 }
 
 #[test]

@@ -7,9 +7,9 @@
 
 use crate::check::memory_error::MemoryError;
 use crate::check::panic::Panic;
-use crate::event::{Event, EventId, ObjectId, Operation, Ports, Reply, SiteId, ThreadId};
+use crate::event::{CellId, Event, EventId, ObjectId, Operation, Ports, Reply, SiteId, ThreadId};
 use crate::memory::Location;
-use crate::memory::races::Conflict;
+use crate::memory::races::{Access, Conflict};
 use crate::naming::Naming;
 use crate::object::Object;
 use crate::schedule::ThreadPath;
@@ -67,6 +67,8 @@ pub struct Execution {
     pub panics: Vec<Panic>,
     /// How many cells were used.
     pub cells: usize,
+    /// Every access of a cell, if they are kept; see [`World::keep_accesses`](crate::World::keep_accesses).
+    pub accesses: Vec<(CellId, Access)>,
     /// The first two accesses of a cell that should not have been as they were.
     pub conflict: Option<Conflict>,
     /// The first use of memory that was not there.
@@ -105,6 +107,7 @@ impl Execution {
         self.spinning.clear();
         self.panics.clear();
         self.cells = 0;
+        self.accesses.clear();
         self.conflict = None;
         self.memory_error = None;
         self.preemptions = 0;

@@ -518,6 +518,8 @@ pub struct World {
     started: bool,
     /// Whether the program has used a cell.
     has_cells: bool,
+    /// Whether every access of a cell is written down.
+    keeps_accesses: bool,
     /// Accesses and fences at these places are stronger than the program says.
     stronger: Vec<(SiteId, Ordering)>,
 }
@@ -534,6 +536,7 @@ impl World {
             is_weak: false,
             started: false,
             has_cells: false,
+            keeps_accesses: false,
             stronger: Vec::new(),
         }
     }

@@ -24,6 +24,8 @@ mod diary;
 #[cfg(feature = "check")]
 mod environment;
 #[cfg(feature = "check")]
+mod events;
+#[cfg(feature = "check")]
 mod future;
 pub mod hint;
 #[cfg(feature = "check")]
@@ -44,6 +46,8 @@ mod last_words;
 #[cfg(feature = "check")]
 mod mailbox;
 pub mod monitor;
+#[cfg(feature = "check")]
+mod pages;
 #[cfg(feature = "check")]
 mod phases;
 mod plain;
@@ -100,9 +104,10 @@ pub use raddle_engine::schedule::{CheckName, Schedule, ScheduleError, ScheduleSt
 pub use raddle_macros::test;
 #[cfg(feature = "check")]
 pub use raddle_report::{
-    Advice, ClassGrowth, CodePlace, Completeness, Coverage, CoverageCounts, CoverageGoal,
-    CoverageGrowth, Covered, Earlier, Estimate, Failure, FailureKind, Guarantee, Place, Prospect,
-    Report, Search, Trace, TraceStep, TraceThread, Unseen,
+    Advice, CellAccess, ClassGrowth, CodePlace, Completeness, Coverage, CoverageCounts,
+    CoverageGoal, CoverageGrowth, Covered, CriticalPair, Earlier, Effect, Estimate, Failure,
+    FailureKind, Guarantee, Mark, Minimised, Place, Prospect, Receive, Report, Search, Source,
+    StdTrace, Told, Trace, TraceSpan, TraceStep, TraceThread, Unseen, Wait,
 };
 #[cfg(feature = "check")]
 pub use settings::{Classes, Level, Memory, Reduction, Strategy, UnknownName};

@@ -20,6 +20,7 @@ use crate::checker::Checker;
 use crate::checkpoint::Part;
 use crate::crew::{Crew, End};
 use crate::diary::Page;
+use crate::events;
 use crate::hints::{self, Weak};
 use crate::phases::{Budget, Clock, Patience};
 use crate::settings::Level;
@@ -142,7 +143,8 @@ impl<'a> Worker<'a, '_> {
                 let attempts = if counts_attempts { e.attempts() } else { 0 };
                 e.executions() + e.discarded() + attempts
             });
-            if runs >= budget.executions || self.clock.is_past(budget.until) {
+            let is_over = runs >= budget.executions || self.clock.is_past(budget.until);
+            if is_over || events::is_interrupted() {
                 self.tell_all(End::Budget);
                 return false;
             }
@@ -410,6 +412,7 @@ impl<'a> Worker<'a, '_> {
             failure.message = shorter.message;
             failure.schedule = shorter.schedule;
             failure.trace = shorter.trace;
+            failure.waits = shorter.waits;
         }
         if let Some(hint) = hint {
             failure.message += "\n";

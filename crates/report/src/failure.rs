@@ -8,8 +8,8 @@ use serde::{Serialize, Serializer};
 
 use crate::insight::{CriticalPair, Mark, Minimised, Receive, Told, Wait};
 use crate::paint::Paint;
-use crate::text;
 use crate::trace::{Names, Trace};
+use crate::{marks, text, waits};
 
 /// What kind of thing goes wrong.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
@@ -122,8 +122,14 @@ impl Failure {
             Finding::MemoryError(error) => trace.end_with_error(error, names),
             _ => {}
         }
+        let marks = marks::of(finding, execution, &trace, names);
+        let waits = waits::of(finding, execution, &trace, names);
         let message = text::message(finding, execution, &trace, names);
-        Failure::bare(kind(finding), message, trace, Schedule::of(execution), 0)
+        Failure {
+            marks,
+            waits,
+            ..Failure::bare(kind(finding), message, trace, Schedule::of(execution), 0)
+        }
     }
 
     /// A failure of which nothing else is known.

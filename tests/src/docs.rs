@@ -19,6 +19,7 @@ pages! {
     gallery = "gallery.md"
     stories = "stories.md"
     replaying = "replaying.md"
+    futures = "futures.md"
     programs = "programs.md"
     memory = "memory.md"
     races = "races.md"

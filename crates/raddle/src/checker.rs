@@ -84,6 +84,8 @@ fn time(text: &str) -> Duration {
 pub struct Checker {
     pub(crate) strategy: Strategy,
     pub(crate) memory: Memory,
+    /// Whether executions know what the source calls things.
+    pub(crate) names_variables: bool,
     pub(crate) classes: Classes,
     pub(crate) max_executions: Option<u64>,
     pub(crate) max_time: Option<Duration>,
@@ -125,6 +127,7 @@ impl Checker {
         Checker {
             strategy: Strategy::default(),
             memory: Memory::default(),
+            names_variables: false,
             classes: Classes::default(),
             max_executions: None,
             max_time: None,
@@ -571,6 +574,11 @@ impl Checker {
     /// Whether it follows one schedule.
     pub(crate) fn replays(&self) -> bool {
         matches!(self.strategy, Strategy::Replay(_))
+    }
+
+    /// Whether it looks for one execution that does what a future says.
+    pub(crate) fn is_directed(&self) -> bool {
+        matches!(self.strategy, Strategy::Directed(_))
     }
 
     #[track_caller]

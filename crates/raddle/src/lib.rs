@@ -25,6 +25,8 @@ mod diary;
 mod environment;
 #[cfg(feature = "check")]
 mod events;
+#[cfg(feature = "check")]
+mod future;
 pub mod hint;
 #[cfg(feature = "check")]
 mod hints;
@@ -89,9 +91,13 @@ pub use checker::{Checker, check};
 #[cfg(feature = "check")]
 pub use choose::{Alternatives, Any, any, assume, choose};
 #[cfg(feature = "check")]
+pub use future::{FutureTerms, Futures};
+#[cfg(feature = "check")]
 pub use labelled::Labelled;
 #[cfg(feature = "check")]
 pub use raddle_engine::coverage::{Metric, Metrics};
+#[cfg(feature = "check")]
+pub use raddle_engine::futures::{Future, FutureChoice, FutureError, FutureReceive, Point, Sees};
 #[cfg(feature = "check")]
 pub use raddle_engine::schedule::{CheckName, Schedule, ScheduleError, ScheduleStep, TokenError};
 #[cfg(feature = "check")]

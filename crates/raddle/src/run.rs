@@ -12,6 +12,7 @@ use crate::auto::Rest;
 use crate::checker::Checker;
 use crate::diary::Diary;
 use crate::events;
+use crate::future;
 use crate::known;
 use crate::last_words::LastWords;
 use crate::phases::{Budget, Patience, phases};
@@ -26,6 +27,9 @@ use crate::workers::{self, Job};
 
 /// Nobody can tell from fewer executions how many others there are.
 const FEW: u64 = 10;
+
+/// So many failures at most are told what their steps could have seen instead.
+const MAX_TOLD: usize = 16;
 
 /// Sees every execution that counts when it has stopped.
 pub(crate) type Observer<'a> = &'a mut (dyn FnMut(&Execution) + Send);
@@ -67,7 +71,11 @@ pub(crate) fn run_saying(
     let mut phases = phases(checker, start).into_iter().peekable();
     let mut first = phases.next().expect("every strategy has a phase");
     let known = match &name {
-        Some(name) if (checker.known_schedules || diary.is_some()) && !checker.replays() => {
+        Some(name)
+            if (checker.known_schedules || diary.is_some())
+                && !checker.replays()
+                && !checker.is_directed() =>
+        {
             known::run(checker, name, body, place, diary.map(|diary| &**diary))
         }
         _ => Vec::new(),
@@ -85,6 +93,7 @@ pub(crate) fn run_saying(
     }
     exploration.world().keep_accesses(checker.replays());
     let context = Context::new(exploration, checker.stack_size, checker.modelled);
+    context.name_variables(checker.names_variables || checker.is_directed());
     let observer = observer.map(Mutex::new);
     let observe = |execution: &Execution| {
         if let Some(observer) = &observer {
@@ -146,6 +155,7 @@ pub(crate) fn run_saying(
         (stopped, _) = workers::explore(&mut worker, job, &phase, None);
     }
     search.close(&mut worker, end);
+    future::conclude(&mut worker);
     if !stopped && !events::is_interrupted() {
         worker.confirm(body, place);
     }
@@ -160,6 +170,12 @@ pub(crate) fn run_saying(
         report.set_earlier(earlier);
     }
     report.elapsed += search.before();
+    // Who asks for no run but those of the search gets none.
+    if checker.shorten && !events::is_interrupted() {
+        for failure in report.failures.iter_mut().take(MAX_TOLD) {
+            future::fill(checker, body, place, &words, failure);
+        }
+    }
     report
 }
 
@@ -181,10 +197,14 @@ fn finish(
     context.with_exploration(|exploration| {
         report.executions = exploration.executions();
         report.discarded = exploration.discarded();
+        if checker.is_directed() {
+            report.attempts = exploration.attempts();
+        }
         let reduced = checker.is_reduced();
         report.exhausted = exploration.exhausted() && !reduced;
         let guarantee = match checker.strategy {
             Strategy::Replay(_) => Guarantee::Replayed,
+            Strategy::Directed(_) => Guarantee::Directed,
             _ if exploration.exhausted() && reduced => Guarantee::Reduced,
             _ if report.exhausted => Guarantee::Exhaustive,
             _ if reduced => Guarantee::Sampled,
@@ -219,7 +239,7 @@ fn finish(
             failure.notes.push(dropped_note(dropped));
         }
         failure.schedule.check.clone_from(&name);
-        if checker.replays() || failure.kind == FailureKind::Nondeterminism {
+        if checker.replays() || !is_replayable(failure.kind) {
             continue;
         }
         // One file for a test: the failure shown first.
@@ -260,6 +280,11 @@ fn finish(
     report.set_growth(&growth);
     report.elapsed = start.elapsed();
     report
+}
+
+/// Whether there is a schedule that shows it.
+fn is_replayable(kind: FailureKind) -> bool {
+    !matches!(kind, FailureKind::Nondeterminism | FailureKind::Impossible)
 }
 
 fn dropped_note(count: usize) -> String {

@@ -23,7 +23,7 @@ use crate::diary::Page;
 use crate::events;
 use crate::hints::{self, Weak};
 use crate::phases::{Budget, Clock, Patience};
-use crate::settings::{Level, Strategy};
+use crate::settings::Level;
 use crate::shorten::{Cost, Shortening, Signature, first_plan};
 use crate::status::{Numbers, Status};
 use crate::substrate::{Context, run_execution};
@@ -361,7 +361,7 @@ impl<'a> Worker<'a, '_> {
     /// What it takes to find a shorter story than the execution that has just stopped, if it is worth
     /// the while.
     fn found(&self, finding: &Finding) -> Option<Found> {
-        let replayed = matches!(self.checker.strategy, Strategy::Replay(_));
+        let replayed = self.checker.replays() || self.checker.is_directed();
         if replayed || !self.checker.shorten || self.seen.len() > MAX_SHORTENED {
             return None;
         }

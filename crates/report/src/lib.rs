@@ -13,6 +13,7 @@ pub mod event;
 mod failure;
 mod graphviz;
 pub mod html;
+mod impossible;
 mod insight;
 mod json;
 mod livelock;

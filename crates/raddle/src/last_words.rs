@@ -8,6 +8,7 @@ use raddle_engine::CheckName;
 use raddle_engine::check::Finding;
 use raddle_engine::check::panic::Panic;
 
+use crate::events;
 use crate::saved;
 use crate::substrate::Context;
 
@@ -66,6 +67,9 @@ impl LastWords {
             let saved = saved::save(&failure.schedule);
             failure.replay = Some(saved.replay);
             failure.notes.extend(saved.problem);
+        }
+        if let Some(check) = &self.check {
+            events::failure(check, &failure);
         }
         Some(failure.to_string())
     }

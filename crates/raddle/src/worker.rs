@@ -19,6 +19,7 @@ use crate::checker::Checker;
 use crate::checkpoint::Part;
 use crate::crew::{Crew, End};
 use crate::diary::Page;
+use crate::events;
 use crate::hints::{self, Weak};
 use crate::minimise::{Minimiser, Original, Signature};
 use crate::phases::{Budget, Clock, Patience};
@@ -139,7 +140,8 @@ impl<'a> Worker<'a, '_> {
                 let attempts = if counts_attempts { e.attempts() } else { 0 };
                 e.executions() + e.discarded() + attempts
             });
-            if runs >= budget.executions || self.clock.is_past(budget.until) {
+            let is_over = runs >= budget.executions || self.clock.is_past(budget.until);
+            if is_over || events::is_interrupted() {
                 self.tell_all(End::Budget);
                 return false;
             }
@@ -356,7 +358,7 @@ impl<'a> Worker<'a, '_> {
     /// What it takes to find a shorter story than the execution that has just stopped, if it is worth
     /// the while.
     fn found(&self, finding: &Finding) -> Option<Found> {
-        let replayed = matches!(self.checker.strategy, Strategy::Replay(_));
+        let replayed = self.checker.replays() || self.checker.is_directed();
         if replayed || !self.checker.shorten || self.seen.len() > MAX_MINIMISED {
             return None;
         }
@@ -398,6 +400,7 @@ impl<'a> Worker<'a, '_> {
                     preemptions: found.preemptions,
                 }));
                 failure.message = minimal.failure.message;
+                failure.waits = minimal.failure.waits;
             }
             // Without what comes behind the failure.
             failure.schedule = minimal.failure.schedule;

@@ -5,6 +5,7 @@ use raddle_engine::check::race::{DataRace, End, Link, Why};
 use raddle_engine::memory::races::Access;
 use raddle_engine::{Execution, Operation, ThreadId};
 
+use crate::effect::Effect;
 use crate::stuck::Words;
 use crate::trace::{Names, Things, Trace, TraceStep};
 
@@ -187,8 +188,12 @@ impl Trace {
             waits: false,
             thing: Some(things.number_of_cell(race.cell.index())),
             source: None,
+            effect: match access.writes {
+                true => Effect::WriteCell,
+                false => Effect::ReadCell,
+            },
         };
-        self.steps.truncate(race.second.after);
+        self.cut(race.second.after);
         self.steps.push(step(&race.second));
         let first = race.first.after.min(self.steps.len() - 1);
         self.steps.insert(first, step(&race.first));
@@ -199,11 +204,13 @@ impl Trace {
         {
             *source += usize::from(*source >= first);
         }
+        let after = self.accesses.iter_mut().map(|access| &mut access.after);
+        after.for_each(|after| *after += usize::from(*after > first));
     }
 
     /// Leaves out what happened after the error, and shows it.
     pub(crate) fn end_with_error(&mut self, error: &MemoryError, names: &dyn Names) {
-        self.steps.truncate(error.after);
+        self.cut(error.after);
         self.steps.push(TraceStep {
             thread: error.thread.index(),
             what: format!("use {} that is not there", error.what),
@@ -211,6 +218,7 @@ impl Trace {
             waits: false,
             thing: None,
             source: None,
+            effect: Effect::Other,
         });
     }
 }

@@ -14,10 +14,7 @@ impl CriticalPair {
         let things = Things::of(execution, names);
         let deed = |thread: ThreadId, operation: &Operation, site: SiteId| Deed {
             thread: title(execution, thread),
-            what: in_words(
-                operation.label(),
-                &things.describe_pending(operation, execution),
-            ),
+            what: in_words(&things.describe_pending(operation, execution)),
             place: names.place(site),
         };
         let at = |position: usize| {
@@ -95,8 +92,9 @@ fn unseen(first: &Deed, second: &Deed) -> String {
 }
 
 /// What a thread does, as a part of a sentence: `locks fork`.
-fn in_words(label: &str, text: &str) -> String {
-    let verb = match label {
+fn in_words(text: &str) -> String {
+    let word = text.split(' ').next().unwrap_or_default();
+    let verb = match word {
         "load" => "loads",
         "store" => "stores to",
         "lock" => "locks",
@@ -124,13 +122,10 @@ fn in_words(label: &str, text: &str) -> String {
         "upgrade" => "upgrades",
         "clone" => "clones",
         "swap" | "compare-exchange" => "updates",
-        label if label.starts_with("fetch-") => "updates",
+        word if word.starts_with("fetch-") => "updates",
         _ => return format!("does `{text}`"),
     };
-    match text.strip_prefix(label) {
-        Some(rest) => format!("{verb}{rest}"),
-        None => format!("does `{text}`"),
-    }
+    format!("{verb}{}", &text[word.len()..])
 }
 
 /// Which step of the story it is that comes at this position of the execution; `None` if the story

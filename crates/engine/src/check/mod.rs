@@ -1,6 +1,7 @@
 //! Checkers: each reads a finished execution and says what is wrong with it.
 
 pub mod deadlock;
+pub mod held;
 pub mod leak;
 pub mod limit;
 pub mod livelock;

@@ -26,6 +26,7 @@ use raddle_engine::{Ending, Execution, Exploration, Schedule, Strategy};
 use raddle_report::{CriticalPair, Failure, Minimised, Told};
 
 use crate::checker::Checker;
+use crate::events;
 use crate::last_words::LastWords;
 use crate::substrate::{Context, run_execution};
 use crate::watchdog::{self, Watch};
@@ -320,9 +321,10 @@ impl<'a> Minimiser<'a> {
         (self.context).with_exploration(|exploration| *exploration.ending() == Ending::Complete)
     }
 
+    /// Whether nobody waits for more.
     fn is_late(&mut self) -> bool {
         self.is_late |= Instant::now() >= self.until;
-        self.is_late
+        self.is_late || events::is_interrupted()
     }
 }
 

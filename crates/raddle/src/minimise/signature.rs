@@ -4,7 +4,14 @@ use raddle_engine::check::Finding;
 use raddle_engine::check::deadlock::Blocked;
 use raddle_engine::minimise::Cost;
 use raddle_engine::{Execution, SiteId};
-use raddle_report::{Names, Place};
+use raddle_report::Names;
+
+/// A file and a line of it.
+type Line = (String, u32);
+
+fn line(names: &dyn Names, site: SiteId) -> Option<Line> {
+    names.place(site).map(|place| (place.file, place.line))
+}
 
 /// What makes two failures the same, whatever the order in which things happened.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -12,18 +19,18 @@ pub(crate) enum Signature {
     /// Where a thread panicked.
     Panic(Option<String>),
     /// Where threads wait for ever, and why.
-    Waiting(u8, Vec<Option<Place>>),
+    Waiting(u8, Vec<Option<Line>>),
     /// Where a cell is accessed by two that nothing orders, whichever comes first.
-    Race([Option<Place>; 2]),
+    Race([Option<Line>; 2]),
     /// Where memory is used that is not there.
-    Memory(Option<Place>),
+    Memory(Option<Line>),
 }
 
 impl Signature {
     /// `None` if a shorter story would not be a better one.
     pub(crate) fn of(finding: &Finding, names: &dyn Names) -> Option<Self> {
         let waiting = |kind: u8, sites: &mut dyn Iterator<Item = SiteId>| {
-            let mut places: Vec<_> = sites.map(|site| names.place(site)).collect();
+            let mut places: Vec<_> = sites.map(|site| line(names, site)).collect();
             places.sort();
             Some(Signature::Waiting(kind, places))
         };
@@ -37,11 +44,11 @@ impl Signature {
                 waiting(3, &mut spinning.chain(sites(blocked)))
             }
             Finding::DataRace(race) => {
-                let mut places = [race.first, race.second].map(|one| names.place(one.site));
+                let mut places = [race.first, race.second].map(|one| line(names, one.site));
                 places.sort();
                 Some(Signature::Race(places))
             }
-            Finding::MemoryError(error) => Some(Signature::Memory(names.place(error.site))),
+            Finding::MemoryError(error) => Some(Signature::Memory(line(names, error.site))),
             _ => None,
         }
     }

@@ -25,6 +25,7 @@ mod reduce;
 mod revisit;
 mod sample;
 mod scatter;
+mod settled;
 mod share;
 mod thin;
 mod undo;

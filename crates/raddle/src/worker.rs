@@ -401,6 +401,8 @@ impl<'a> Worker<'a, '_> {
                 }));
                 failure.message = minimal.failure.message;
                 failure.waits = minimal.failure.waits;
+                failure.marks = minimal.failure.marks;
+                failure.receives = minimal.failure.receives;
             }
             // Without what comes behind the failure.
             failure.schedule = minimal.failure.schedule;

@@ -10,8 +10,8 @@ impl Failure {
     /// The execution as a graph for Graphviz; `dot -Tsvg` draws it.
     pub fn graphviz(&self) -> String {
         let pair = self.critical.iter();
-        let pair = pair.flat_map(|pair| [Some(pair.first), pair.second]);
-        graph(&self.trace, &pair.flatten().collect::<Vec<_>>())
+        let steps = pair.flat_map(|pair| [Some(pair.first), pair.second]);
+        graph(&self.trace, &steps.flatten().collect::<Vec<_>>())
     }
 }
 

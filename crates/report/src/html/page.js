@@ -54,7 +54,7 @@ const asMap = (receives) => new Map(receives.map((one) => [one.step, one]));
 /** The executions that a failure has, by what the buttons call them. */
 function runsOf(failure) {
   const told = {
-    run: new Run(failure.trace), marked: new Set(failure.marks.map((mark) => goalPlace(mark.place))), critical: failure.critical && [failure.critical.first, failure.critical.second].filter((index) => index !== null),
+    run: new Run(failure.trace), marked: new Set(failure.marks.map((mark) => goalPlace(mark.place))), critical: failure.critical && [failure.critical.first, failure.critical.second].filter((step) => step !== null),
     why: failure.critical && failure.critical.why, receives: asMap(failure.receives), schedule: failure.schedule,
   };
   const other = (it) => it && { run: new Run(it.trace), schedule: it.schedule, preemptions: it.preemptions };

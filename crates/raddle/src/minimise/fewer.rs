@@ -57,18 +57,14 @@ impl Minimiser<'_> {
     /// An execution with the fewest preemptions, or else the same one; whether these are the fewest for
     /// sure.
     pub(super) fn fewer(&mut self, best: Attempt) -> (Attempt, bool) {
-        let model = self.checker.memory.model();
-        if best.cost.is_weak && model != Model::Sc {
+        if best.cost.is_weak && self.checker.memory.model() != Model::Sc {
             let most = self.original.cost.preemptions;
             let (plain, surely) = self.fewest(Model::Sc, most + 1, QUICK, Order::Fast);
             if let Some(plain) = plain {
                 return (self.improve(plain), surely);
             }
         }
-        let model = match best.cost.is_weak || self.original.signature.is_of_memory() {
-            true => model,
-            false => Model::Sc,
-        };
+        let model = self.model_of(&best);
         let (fewer, surely) = self.fewest(model, best.cost.preemptions, QUICK, Order::Fast);
         match fewer {
             Some(fewer) => return (self.improve(fewer), surely),
@@ -76,10 +72,19 @@ impl Minimiser<'_> {
             None => {}
         }
         let best = self.draw(best);
+        let model = self.model_of(&best);
         let (fewer, surely) = self.fewest(model, best.cost.preemptions, THOROUGH, Order::Mixed);
         match fewer {
             Some(fewer) => (self.improve(fewer), surely),
             None => (best, surely),
+        }
+    }
+
+    /// Under which model there may be a better one.
+    fn model_of(&self, best: &Attempt) -> Model {
+        match best.cost.is_weak || self.original.signature.is_of_memory() {
+            true => self.checker.memory.model(),
+            false => Model::Sc,
         }
     }
 

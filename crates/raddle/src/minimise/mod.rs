@@ -77,6 +77,11 @@ impl Effort {
 
     fn spend(&mut self, events: usize) {
         self.runs = self.runs.saturating_sub(1);
+        self.look_at(events);
+    }
+
+    /// Spends something on what is not run.
+    fn look_at(&mut self, events: usize) {
         self.events = self.events.saturating_sub(events);
     }
 }
@@ -225,19 +230,26 @@ impl<'a> Minimiser<'a> {
         let tidy = std::iter::once(std::mem::take(&mut best.tidy));
         let fewer = |steps: bool, plans| steps.then_some(plans).into_iter().flatten();
         let twice = fewer(cost.preemptions > 0, minimise::twice_closer(plan));
-        let mut plans = again
+        let plans = again
             .chain(tidy)
             .chain(minimise::closer(plan))
             .chain(minimise::calmer(plan))
             .chain(minimise::later(plan))
             .chain(twice);
-        plans.find_map(|plan| {
-            if plan.is_empty() || self.plans.is_spent() || !self.tried.insert(hash(&plan)) {
+        for plan in plans {
+            if self.plans.is_spent() || self.is_late() {
                 return None;
             }
-            let attempt = self.attempt_with(Box::new(Guided::new(plan)))?;
-            self.is_better(&attempt, cost).then_some(attempt)
-        })
+            if plan.is_empty() || !self.tried.insert(hash(&plan)) {
+                self.plans.look_at(plan.len());
+                continue;
+            }
+            let attempt = self.attempt_with(Box::new(Guided::new(plan)));
+            if let Some(better) = attempt.filter(|it| self.is_better(it, cost)) {
+                return Some(better);
+            }
+        }
+        None
     }
 
     /// Whether it costs less, and is no longer than what was found.

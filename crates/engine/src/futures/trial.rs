@@ -10,6 +10,7 @@
 use super::order::Order;
 use super::past::{Past, covers, join};
 use super::weak;
+use super::work::Work;
 use crate::event::{Event, EventId, ObjectId, Operation, Ports};
 use crate::execution::Execution;
 use crate::object::Object;
@@ -68,19 +69,22 @@ impl<'a> Trial<'a> {
     }
 
     /// Whether it is possible if threads may see different things.
-    pub(super) fn is_possible_weakly(&self) -> bool {
+    pub(super) fn is_possible_weakly(&self, work: &Work) -> bool {
         match self.receive.operation {
             Operation::Receive { .. } => self.order().is_some(),
-            _ => weak::is_possible(self),
+            _ => weak::is_possible(self, work),
         }
     }
 
     /// Whether it is possible if one order explains everything.
-    pub(super) fn is_possible(&self) -> bool {
-        let accesses = self.accesses();
+    pub(super) fn is_possible(&self, work: &Work) -> bool {
+        let search = Search {
+            all: &self.accesses(),
+            work,
+        };
         let mut tries = TRIES;
         self.order()
-            .is_some_and(|order| can_be_put_in_line(order, &accesses, &mut tries))
+            .is_some_and(|order| search.finds_line(order, &mut tries))
     }
 
     /// Who reads and writes what. That a thread has ended is a location too.
@@ -174,63 +178,78 @@ impl<'a> Trial<'a> {
     }
 }
 
-/// Whether all events can be put in one order in which every read sees the last write before it.
-fn can_be_put_in_line(mut order: Order, all: &[Accesses], tries: &mut u32) -> bool {
-    if *tries == 0 || !follow(&mut order, all) {
-        return false;
-    }
-    *tries -= 1;
-    let Some((first, second)) = undecided(&order, all) else {
-        return true;
-    };
-    [(first, second), (second, first)]
-        .into_iter()
-        .any(|(first, second)| {
-            let mut order = order.clone();
-            order.add(first, second) && can_be_put_in_line(order, all, tries)
-        })
+/// Looks for one order of all events.
+struct Search<'a> {
+    all: &'a [Accesses],
+    work: &'a Work,
 }
 
-/// Adds all that follows: a write before a read comes before what is read, and one behind what is
-/// read comes after the read. `false` if that contradicts itself.
-fn follow(order: &mut Order, all: &[Accesses]) -> bool {
-    let mut learns = true;
-    while std::mem::take(&mut learns) {
-        for Accesses { writes, reads } in all {
-            for &(read, source) in reads {
-                for &write in writes {
-                    if write == read || Some(write) == source {
-                        continue;
+impl Search<'_> {
+    /// Whether there is one in which every read sees the last write before it.
+    fn finds_line(&self, mut order: Order, tries: &mut u32) -> bool {
+        if *tries == 0 || !self.follow(&mut order) {
+            return false;
+        }
+        *tries -= 1;
+        let Some((first, second)) = self.undecided(&order) else {
+            return true;
+        };
+        [(first, second), (second, first)]
+            .into_iter()
+            .any(|(first, second)| {
+                let mut order = order.clone();
+                self.add(&mut order, first, second) && self.finds_line(order, tries)
+            })
+    }
+
+    fn add(&self, order: &mut Order, first: EventId, second: EventId) -> bool {
+        self.work.spend(order.size()) && order.add(first, second)
+    }
+
+    /// Adds all that follows: a write before a read comes before what is read, and one behind what is
+    /// read comes after the read. `false` if that contradicts itself.
+    fn follow(&self, order: &mut Order) -> bool {
+        let mut learns = true;
+        while std::mem::take(&mut learns) {
+            for Accesses { writes, reads } in self.all {
+                for &(read, source) in reads {
+                    if !self.work.spend(writes.len()) {
+                        return false;
                     }
-                    if order.has(write, read) {
-                        match source {
-                            Some(source) if order.has(write, source) => {}
-                            Some(source) if order.add(write, source) => learns = true,
-                            _ => return false,
+                    for &write in writes {
+                        if write == read || Some(write) == source {
+                            continue;
                         }
-                    }
-                    let is_later = source.is_none_or(|source| order.has(source, write));
-                    if is_later && !order.has(read, write) {
-                        if !order.add(read, write) {
-                            return false;
+                        if order.has(write, read) {
+                            match source {
+                                Some(source) if order.has(write, source) => {}
+                                Some(source) if self.add(order, write, source) => learns = true,
+                                _ => return false,
+                            }
                         }
-                        learns = true;
+                        let is_later = source.is_none_or(|source| order.has(source, write));
+                        if is_later && !order.has(read, write) {
+                            if !self.add(order, read, write) {
+                                return false;
+                            }
+                            learns = true;
+                        }
                     }
                 }
             }
         }
+        true
     }
-    true
-}
 
-/// Two writes of one location that could come in either order.
-fn undecided(order: &Order, all: &[Accesses]) -> Option<(EventId, EventId)> {
-    all.iter().find_map(|Accesses { writes, .. }| {
-        let pairs = writes.iter().enumerate().flat_map(|(at, &first)| {
-            let later = writes[at + 1..].iter();
-            later.map(move |&second| (first, second))
-        });
-        let mut free = pairs.filter(|&(a, b)| !order.has(a, b) && !order.has(b, a));
-        free.next()
-    })
+    /// Two writes of one location that could come in either order.
+    fn undecided(&self, order: &Order) -> Option<(EventId, EventId)> {
+        self.all.iter().find_map(|Accesses { writes, .. }| {
+            let pairs = writes.iter().enumerate().flat_map(|(at, &first)| {
+                let later = writes[at + 1..].iter();
+                later.map(move |&second| (first, second))
+            });
+            let mut free = pairs.filter(|&(a, b)| !order.has(a, b) && !order.has(b, a));
+            free.next()
+        })
+    }
 }

@@ -6,6 +6,7 @@
 //! `SeqCst` any order that fits will do.
 
 use super::trial::{Accesses, TRIES, Trial};
+use super::work::Work;
 use crate::event::{Event, EventId, Operation, ThreadId};
 use crate::execution::Execution;
 use crate::memory::Strength;
@@ -13,7 +14,7 @@ use crate::memory::psc::{Psc, Touch};
 use crate::memory::views::Views;
 
 /// Whether the events of the trial are possible.
-pub(super) fn is_possible(trial: &Trial<'_>) -> bool {
+pub(super) fn is_possible(trial: &Trial<'_>, work: &Work) -> bool {
     let mut execution = Execution::default();
     execution.events.extend(trial.events());
     execution.threads.clone_from(&trial.execution.threads);
@@ -25,6 +26,11 @@ pub(super) fn is_possible(trial: &Trial<'_>) -> bool {
         first != second && views.clock(second)[first.thread.index()] > first.index
     };
     let all = trial.accesses();
+    let size =
+        |one: &Accesses| one.writes.len().pow(3) + (one.reads.len() + one.writes.len()).pow(2);
+    if !work.spend(all.iter().map(size).sum()) {
+        return false;
+    }
     let known = all.iter().map(|one| Coherence::of(one, &before));
     let Some(known) = known.collect::<Option<Vec<Coherence>>>() else {
         return false;
@@ -40,6 +46,7 @@ pub(super) fn is_possible(trial: &Trial<'_>) -> bool {
         execution: &execution,
         views: &views,
         all: &all,
+        work,
     };
     search.finds(known, &mut TRIES.clone())
 }
@@ -147,11 +154,12 @@ struct Search<'a> {
     execution: &'a Execution,
     views: &'a Views,
     all: &'a [Accesses],
+    work: &'a Work,
 }
 
 impl Search<'_> {
     fn finds(&self, known: Vec<Coherence>, tries: &mut u32) -> bool {
-        if *tries == 0 {
+        if *tries == 0 || !self.work.spend(self.execution.events.len().pow(2)) {
             return false;
         }
         *tries -= 1;

@@ -15,6 +15,7 @@ pages! {
     chance = "chance.md"
     spinning = "spinning.md"
     failures = "failures.md"
+    report = "report.md"
     gallery = "gallery.md"
     stories = "stories.md"
     replaying = "replaying.md"

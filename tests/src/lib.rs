@@ -2,7 +2,6 @@
 
 pub mod axiomatic;
 pub mod bounded;
-pub mod browser;
 pub mod compare;
 mod docs;
 pub mod futures;

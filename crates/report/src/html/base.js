@@ -9,7 +9,7 @@ function fill(made, attributes, children) {
     if (typeof value === "function") made.addEventListener(name, value);
     else made.setAttribute(name, value === true ? "" : value);
   }
-  made.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  made.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
   return made;
 }
 

@@ -3,7 +3,7 @@
 
 const ROW = 30;
 const GUTTER = 54;
-const NARROWEST = 190;
+const NARROWEST = 160;
 const SPARE = 10;
 
 class Diagram {
@@ -101,7 +101,7 @@ class Diagram {
   }
 
   row(row, index) {
-    const { run, differs, critical, receives } = this.view;
+    const { run, differs, critical, receives, marked } = this.view;
     const step = run.steps[index];
     const { x, width, line, column } = this.columns.get(step.thread);
     const received = receives && receives.get(index);
@@ -112,6 +112,7 @@ class Diagram {
     if (step.what === "panic") classes.push("ends");
     if (differs && differs.has(index)) classes.push("differs");
     if (place >= 0) classes.push("critical");
+    if (marked && step.place && marked.has(goalPlace(step.place))) classes.push("marked");
     const words = `${step.waits ? "waits: " : ""}${step.what}`;
     const cell = el("div", { role: "gridcell", "aria-colindex": column + 2, class: "cell", title: `${words}  ${placeText(step.place)}` },
       el("span", { class: "dot", "aria-hidden": "true" }),
@@ -148,6 +149,9 @@ class Diagram {
     const top = row * ROW;
     if (top < this.grid.scrollTop) this.grid.scrollTop = Math.max(0, top - ROW);
     else if (top + ROW > this.grid.scrollTop + sight) this.grid.scrollTop = top - sight + 2 * ROW;
+    const { x, width } = this.columns.get(this.view.run.steps[index].thread);
+    const left = this.grid.scrollLeft;
+    if (x < left || x + Math.min(width, this.grid.clientWidth) > left + this.grid.clientWidth) this.grid.scrollLeft = x - GUTTER;
     this.render();
     const element = this.elements.get(row);
     if (element) {

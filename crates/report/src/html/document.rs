@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::failure::Failure;
+use crate::json::to_json;
 use crate::report::Report;
 use crate::trace::{Place, Trace};
 
@@ -16,7 +17,7 @@ const MAX_LINES: usize = 4_000;
 const MAX_WIDTH: usize = 240;
 
 /// A check in a few words, for lists of checks.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
 #[non_exhaustive]
 pub struct Summary {
     /// The program that ran it.
@@ -65,30 +66,6 @@ impl Summary {
             milliseconds: report.elapsed.as_millis() as u64,
             ..Summary::default()
         }
-    }
-
-    /// The summary in the JSON of a document. It stands on the first line, so that an index of many
-    /// checks need not read more.
-    pub fn read(json: &str) -> Option<Self> {
-        #[derive(Deserialize)]
-        struct Whole {
-            summary: Summary,
-        }
-        let first = json.lines().next()?;
-        let first = first.strip_suffix(',').map(|first| format!("{first}}}"));
-        let first = first.and_then(|first| serde_json::from_str::<Whole>(&first).ok());
-        let whole = first.or_else(|| serde_json::from_str(json).ok());
-        whole.map(|whole| whole.summary)
-    }
-
-    /// Whether anything failed.
-    pub fn failed(&self) -> bool {
-        !self.failures.is_empty()
-    }
-
-    /// In a word or two.
-    pub(super) fn result(&self) -> &str {
-        self.failures.first().map_or("passed", String::as_str)
     }
 }
 
@@ -168,23 +145,32 @@ pub struct Document<'a> {
     pub excerpts: Excerpts,
 }
 
+/// How the JSON of a document begins and goes on after its first line.
+const BEGINNING: &str = "{\"summary\":";
+const AFTER: &str = ",\n\"report\":";
+
 impl Document<'_> {
-    /// As JSON, the summary on a line of its own.
+    /// As JSON, with the summary on the first line.
     pub fn to_json(&self) -> String {
         let stories = self.report.failures.iter().chain(&self.report.warnings);
         let stories: Vec<String> = stories.map(ToString::to_string).collect();
         format!(
-            "{{\"summary\":{},\n\"report\":{},\n\"stories\":{},\n\"excerpts\":{}}}\n",
-            json(&self.summary),
-            json(self.report),
-            json(&stories),
-            json(&self.excerpts),
+            "{BEGINNING}{}{AFTER}{},\n\"stories\":{},\n\"excerpts\":{}}}\n",
+            to_json(&self.summary),
+            to_json(self.report),
+            to_json(&stories),
+            to_json(&self.excerpts),
         )
     }
 }
 
-fn json(value: &impl Serialize) -> String {
-    serde_json::to_string(value).expect("texts and numbers can be written")
+/// The JSON of the summary in the first line of a document, so that a list of many checks need not read
+/// more; `None` if it is none.
+pub(super) fn summary(first_line: &str) -> Option<&str> {
+    let (after, _) = AFTER.split_once('\n')?;
+    let line = first_line.trim_end().strip_suffix(after)?;
+    line.strip_prefix(BEGINNING)
+        .filter(|summary| summary.starts_with('{') && summary.ends_with('}'))
 }
 
 #[cfg(test)]
@@ -193,26 +179,24 @@ mod tests {
     use crate::report::Search;
 
     #[test]
-    fn a_summary_can_be_read_from_a_whole_document_and_from_its_first_line() {
+    fn the_summary_is_on_the_first_line() {
         let report = Report::new(Search::new("exhaustive", 7));
-        let mut summary = Summary::of(&report);
-        summary.test = "a \"b\"\nc".to_owned();
         let document = Document {
-            summary: summary.clone(),
+            summary: Summary {
+                test: "a \"b\"\nc".to_owned(),
+                ..Summary::of(&report)
+            },
             report: &report,
             excerpts: Excerpts::default(),
         };
         let json = document.to_json();
-        assert_eq!(Summary::read(&json), Some(summary.clone()));
         let first = json.lines().next().unwrap();
-        assert_eq!(
-            Summary::read(&format!("{first}\nnot JSON")),
-            Some(summary.clone())
-        );
-        let value: serde_json::Value = serde_json::from_str(&json).unwrap();
-        let pretty = serde_json::to_string_pretty(&value).unwrap();
-        assert_eq!(Summary::read(&pretty), Some(summary));
-        assert_eq!(Summary::read("{}"), None);
-        assert_eq!(Summary::read(""), None);
+        let found: serde_json::Value = serde_json::from_str(summary(first).unwrap()).unwrap();
+        let whole: serde_json::Value = serde_json::from_str(&json).unwrap();
+        assert_eq!(whole["summary"], found);
+        assert_eq!(found["test"], "a \"b\"\nc");
+        for other in ["", "{}", "{\"summary\":{}", "{\"summary\":7,", "oops"] {
+            assert_eq!(summary(other), None, "{other}");
+        }
     }
 }

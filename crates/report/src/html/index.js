@@ -57,6 +57,7 @@ const sum = (key) => CHECKS.reduce((all, check) => all + check[key], 0);
 const failed = CHECKS.filter((check) => check.failures.length).length;
 const last = Math.max(0, ...CHECKS.map((check) => check.ended));
 
+document.title = failed ? `${failed} of ${counted(CHECKS.length, "check")} failed` : `${counted(CHECKS.length, "check")} passed`;
 document.getElementById("top").append(el("span", { class: "wordmark" }, "raddle"), el("span", { class: "grow" }), themeSwitch());
 document.getElementById("main").append(
   el("section", { class: "card", "aria-labelledby": "title" },

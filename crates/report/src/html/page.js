@@ -54,7 +54,7 @@ const asMap = (receives) => new Map(receives.map((one) => [one.step, one]));
 /** The executions that a failure has, by what the buttons call them. */
 function runsOf(failure) {
   const told = {
-    run: new Run(failure.trace), critical: failure.critical && [failure.critical.first, failure.critical.second],
+    run: new Run(failure.trace), marked: new Set(failure.marks.map((mark) => goalPlace(mark.place))), critical: failure.critical && [failure.critical.first, failure.critical.second],
     why: failure.critical && failure.critical.why, receives: asMap(failure.receives), schedule: failure.schedule,
   };
   const other = (it) => it && { run: new Run(it.trace), schedule: it.schedule, preemptions: it.preemptions };
@@ -88,6 +88,7 @@ function stepsSection(failure, runs) {
     const rows = shown.run.shown(state.every);
     const beside = state.beside && runs.passing;
     side.className = beside ? "panes two" : "panes";
+    around.classList.toggle("beside", Boolean(beside));
     const name = runs.found && state.which === "found" ? "As it was found" : "What happened";
     if (beside) {
       const both = compared({ run: shown.run, rows }, { run: runs.passing.run, rows: runs.passing.run.shown(state.every) });
@@ -121,7 +122,8 @@ function stepsSection(failure, runs) {
     ].filter(Boolean));
     if (focused && document.getElementById(focused)) document.getElementById(focused).focus();
   };
-  const made = section("steps", "Steps", tools, el("div", { class: "stage" }, side, panel), legend, table);
+  const around = el("div", { class: "stage" }, side, panel);
+  const made = section("steps", "Steps", tools, around, legend, table);
   return { made, show };
 }
 
@@ -169,12 +171,31 @@ function scheduleSection(failure, index) {
     (DATA.stories || [])[index] && el("details", {}, el("summary", {}, "The story as text"), el("pre", { tabindex: "0", "aria-label": "Story as text" }, DATA.stories[index])));
 }
 
+/** What the check promises, in a few words. */
+function guarantee(given) {
+  const [name, bound] = typeof given === "string" ? [given] : Object.entries(given)[0];
+  return {
+    Exhaustive: () => "every behaviour was run", Reduced: () => "every behaviour was run that the reductions leave",
+    Bounded: () => `every behaviour up to ${counted(bound.preemptions, "preemption")} was run`,
+    Delayed: () => `every schedule up to ${counted(bound.delays, "delay")} was run`,
+    Sampled: () => "some behaviours were run", Replayed: () => "one schedule was run",
+  }[name]?.() ?? name;
+}
+
+/** The lines that have to do with the failure, those where it shows itself first. */
+function linesSection(failure) {
+  const marks = [...failure.marks].sort((a, b) => Number(b.is_primary) - Number(a.is_primary));
+  if (!marks.length) return null;
+  return section("lines", "Lines to look at", el("div", { class: "marks" },
+    marks.map((mark) => el("div", {}, el("p", { class: mark.is_primary ? "mark-what primary" : "mark-what" }, mark.what), excerpt(mark.place)))));
+}
+
 function foundSection(failure) {
   const facts = [fact("strategy", REPORT.search.strategy), fact("seed", String(REPORT.search.seed))];
   if (failure) facts.push(fact("found", `in execution ${failure.execution.toLocaleString("en")} (${failure.search})`));
   facts.push(fact("executions", REPORT.executions.toLocaleString("en"), REPORT.discarded ? `, and ${REPORT.discarded.toLocaleString("en")} discarded` : ""),
     fact("classes", REPORT.classes.toLocaleString("en"), REPORT.estimate ? ` of about ${REPORT.estimate.classes.toLocaleString("en")} (${REPORT.estimate.low.toLocaleString("en")} to ${REPORT.estimate.high.toLocaleString("en")})` : ""),
-    fact("promise", SUMMARY.headline), fact("time", duration(SUMMARY.milliseconds)));
+    fact("guarantee", guarantee(REPORT.guarantee)), fact("time", duration(SUMMARY.milliseconds)));
   const short = failure && failure.minimised;
   if (short) {
     facts.push(fact("shortened", `from ${counted(short.events_before, "event")} to ${short.events_after}, from ${counted(short.preemptions_before, "preemption")} to ${short.preemptions_after}, in ${counted(short.runs, "run")}`,
@@ -193,10 +214,11 @@ function choose(index) {
   const finding = FINDINGS[index];
   const runs = runsOf(finding.failure);
   const steps = stepsSection(finding.failure, runs);
-  stage.replaceChildren(story(finding, runs.told.run), steps.made, foundSection(finding.failure), scheduleSection(finding.failure, index));
+  stage.replaceChildren(...[story(finding, runs.told.run), steps.made, linesSection(finding.failure), foundSection(finding.failure), scheduleSection(finding.failure, index)].filter(Boolean));
   steps.show();
 }
 
+document.title = `${checkName} · ${REPORT.failures.length ? kindOf(REPORT.failures[0]) : "passed"}`;
 document.getElementById("top").append(
   SUMMARY.index ? el("a", { class: "wordmark", href: SUMMARY.index }, "← all checks") : el("span", { class: "wordmark" }, "raddle"),
   el("span", {}, SUMMARY.program), el("span", { class: "grow" }), themeSwitch());

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 /// With this set, a machine without a browser fails the tests that need one.
-pub const REQUIRED: &str = "RADDLE_BROWSER_REQUIRED";
+const REQUIRED: &str = "RADDLE_BROWSER_REQUIRED";
 /// The browser, if it is not found by its usual names.
 const BROWSER: &str = "RADDLE_BROWSER";
 /// The script that looks for what some people cannot use.
@@ -182,7 +182,7 @@ impl Browser {
         page.resize(size);
         let address = format!("file://{}", file.display());
         page.call("Page.navigate", json!({ "url": address }));
-        page.wait_for("document.documentElement?.dataset.ready === 'yes'");
+        page.wait_for("document.documentElement.dataset.ready === 'yes'");
         page
     }
 }
@@ -254,14 +254,15 @@ impl Page<'_> {
             .unwrap_or_else(|| panic!("{expression} is {value}"))
     }
 
-    /// Waits until an expression is true.
+    /// Waits until an expression is true; while there is no page, it is not.
     ///
     /// # Panics
     ///
     /// If it does not become so.
     pub fn wait_for(&mut self, condition: &str) {
         let start = Instant::now();
-        while self.evaluate(condition) != Value::Bool(true) {
+        let condition = format!("document.documentElement !== null && ({condition})");
+        while self.evaluate(&condition) != Value::Bool(true) {
             assert!(
                 start.elapsed() < PATIENCE,
                 "{condition} does not become true"

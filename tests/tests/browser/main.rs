@@ -4,19 +4,22 @@
 //! nothing, unless `RADDLE_BROWSER_REQUIRED` is set. With `RADDLE_PICTURES` set to a folder, pictures of
 //! the pages are left there to be looked at.
 
+mod driver;
+
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
 use raddle::sync::Mutex;
 use raddle::{Checker, Strategy};
 use raddle_report::html;
-use raddle_tests::browser::{Browser, Page, tools};
 use serde_json::{Value, json};
+
+use driver::{Browser, Page, tools};
 
 macro_rules! programs {
     ($($name:ident)*) => {$(
         mod $name {
-            include!(concat!("../gallery/", stringify!($name), ".rs"));
+            include!(concat!("../../gallery/", stringify!($name), ".rs"));
         }
     )*};
 }
@@ -87,7 +90,10 @@ fn add(run: &Path, name: &str, like: &str, change: impl Fn(&mut Value)) {
     let mut data: Value = serde_json::from_str(&json).unwrap();
     data["summary"]["test"] = name.into();
     change(&mut data);
-    html::add(run, "browser", name, &data.to_string()).unwrap();
+    // The summary is on a line of its own.
+    let parts = ["report", "stories", "excerpts"].map(|part| format!(",\n{part:?}:{}", data[part]));
+    let json = format!("{{\"summary\":{}{}}}\n", data["summary"], parts.concat());
+    html::add(run, "browser", name, &json).unwrap();
 }
 
 /// Everything that can be known of a failure.
@@ -122,6 +128,11 @@ fn with_insight(data: &mut Value) {
         "preemptions_before": 3, "preemptions_after": 1, "events_before": last + 4,
         "events_after": last + 1, "runs": 12, "is_minimal": true,
     });
+    let place = |step: usize| trace["steps"][step]["place"].clone();
+    failure["marks"] = json!([
+        { "place": place(loads[0]), "what": "main has loaded before", "is_primary": false },
+        { "place": place(stores[0]), "what": "this store is lost", "is_primary": true },
+    ]);
     failure["receives"] = json!([{ "step": loads[1], "sources": [
         { "what": "the initial value", "step": null, "is_seen": true, "command": null },
         { "what": "the other store", "step": stores[0], "is_seen": false,
@@ -149,6 +160,7 @@ fn nothing_wrong(page: &mut Page<'_>) {
 /// Leaves a picture, if somebody wants to look at it.
 fn picture(page: &mut Page<'_>, name: &str) {
     if let Some(folder) = std::env::var_os("RADDLE_PICTURES") {
+        std::fs::create_dir_all(&folder).unwrap();
         page.picture(&Path::new(&folder).join(format!("{name}.png")), true);
     }
 }
@@ -156,6 +168,29 @@ fn picture(page: &mut Page<'_>, name: &str) {
 /// What the panel says about the selected step.
 const DETAIL: &str = "document.getElementById('detail').textContent";
 const SELECTED: &str = "document.querySelector('[aria-selected=true] .words').textContent";
+
+#[test]
+fn what_is_wrong_with_a_page_is_seen() {
+    let Some((browser, axe)) = tools() else {
+        return;
+    };
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("wrong.html");
+    let page = "<html data-ready=yes><body><img src='http://127.0.0.1:9/picture.png'>\
+                <p style='color: #999; background: #aaa'>text</p>\
+                <script>console.error('oops'); setTimeout(() => { throw new Error('thrown'); })</script>";
+    std::fs::write(&file, page).unwrap();
+    let mut browser = Browser::start(&browser);
+    let mut page = browser.open(&file, WIDE);
+    page.evaluate("new Promise((done) => setTimeout(done, 50))");
+    let complaints = page.complaints().join("\n");
+    for wrong in ["oops", "thrown", "http://127.0.0.1:9/picture.png"] {
+        assert!(complaints.contains(wrong), "{wrong} is not in {complaints}");
+    }
+    let violations = page.violations(&axe).join("\n");
+    for rule in ["image-alt: ", "color-contrast: ", "html-has-lang: "] {
+        assert!(violations.contains(rule), "{rule} is not in {violations}");
+    }
+}
 
 #[test]
 fn everybody_can_use_the_page_of_every_kind_of_failure_in_both_themes() {
@@ -273,6 +308,13 @@ fn one_can_look_at_the_other_executions_and_ask_for_another_future() {
     );
     page.wait_for("document.querySelector('.alternatives .copy').textContent === 'Copied'");
     picture(&mut page, "alternatives");
+    // Lines that have to do with it are shown, where it shows itself first.
+    let lines =
+        "[...document.querySelectorAll('.mark-what')].map((one) => one.textContent).join('; ')";
+    assert_eq!(
+        page.text(lines),
+        "this store is lost; main has loaded before"
+    );
     // The line of the step is there with those around it.
     assert!(
         page.text("document.querySelector('.excerpt .here').textContent")

@@ -7,6 +7,8 @@
 //! nothing more follows, both ways are tried. (To decide this is hard in general: Gibbons and Korach,
 //! 1997. Here hardly anything is ever left to try.)
 
+use std::collections::HashMap;
+
 use super::order::Order;
 use super::past::{Past, covers, join};
 use super::weak;
@@ -78,13 +80,41 @@ impl<'a> Trial<'a> {
 
     /// Whether it is possible if one order explains everything.
     pub(super) fn is_possible(&self, work: &Work) -> bool {
-        let search = Search {
-            all: &self.accesses(),
-            work,
-        };
+        let all = self.accesses();
+        if let Some(answer) = self.at_a_glance(&all) {
+            return answer;
+        }
+        let search = Search { all: &all, work };
         let mut tries = TRIES;
         self.order()
             .is_some_and(|order| search.finds_line(order, &mut tries))
+    }
+
+    /// Whether one order explains everything, if that is easy to tell. The receive depends on all the
+    /// rest, so it comes last, and all other writes must come before what it sees. Perhaps that is so if
+    /// the source, and what depends on it, is put off.
+    fn at_a_glance(&self, all: &[Accesses]) -> Option<bool> {
+        let reads = |one: &&Accesses| one.reads.iter().any(|&(id, _)| id == self.receive.id);
+        let writes = &all.iter().find(reads)?.writes;
+        let mut others = writes.iter().filter(|&&write| write != self.receive.id);
+        let Some(source) = self.receive.source else {
+            return Some(others.next().is_none());
+        };
+        let comes_later =
+            |&&write: &&EventId| write != source && covers(self.past.clock_of(write), source);
+        if others.any(|write| comes_later(&write)) {
+            return Some(false);
+        }
+        let is_port = |object: &Object| matches!(object, Object::Port(_));
+        if self.execution.objects.iter().any(is_port) {
+            return None;
+        }
+        let is_put_off = |event: &&Event| {
+            event.id == self.receive.id || covers(self.past.clock_of(event.id), source)
+        };
+        let first = self.events().filter(|event| !is_put_off(event));
+        let line = first.chain(self.events().filter(is_put_off));
+        is_right(line.map(|event| event.id), all).then_some(true)
     }
 
     /// Who reads and writes what. That a thread has ended is a location too.
@@ -176,6 +206,32 @@ impl<'a> Trial<'a> {
         }
         fits
     }
+}
+
+/// Whether every read sees the last write before it.
+fn is_right(line: impl Iterator<Item = EventId>, all: &[Accesses]) -> bool {
+    let mut writers: HashMap<EventId, usize> = HashMap::new();
+    let mut readers: HashMap<EventId, (usize, Option<EventId>)> = HashMap::new();
+    for (location, Accesses { writes, reads }) in all.iter().enumerate() {
+        writers.extend(writes.iter().map(|&write| (write, location)));
+        readers.extend(
+            reads
+                .iter()
+                .map(|&(read, source)| (read, (location, source))),
+        );
+    }
+    let mut last: Vec<Option<EventId>> = vec![None; all.len()];
+    for id in line {
+        if let Some(&(location, source)) = readers.get(&id)
+            && source != last[location]
+        {
+            return false;
+        }
+        if let Some(&location) = writers.get(&id) {
+            last[location] = Some(id);
+        }
+    }
+    true
 }
 
 /// Looks for one order of all events.

@@ -215,8 +215,14 @@ pub(crate) fn failure(failure: &Failure, paint: Paint, f: &mut fmt::Formatter<'_
     for note in &failure.notes {
         writeln!(f, "\n  note: {note}")?;
     }
+    if failure.critical.is_some() || failure.replay.is_some() {
+        writeln!(f)?;
+    }
+    if let Some(critical) = &failure.critical {
+        writeln!(f, "  why:    {}", critical.why)?;
+    }
     if let Some(replay) = &failure.replay {
-        writeln!(f, "\n  replay: {replay}")?;
+        writeln!(f, "  replay: {replay}")?;
     }
     if let Some(page) = &failure.page {
         let gap = if failure.replay.is_some() { "" } else { "\n" };
@@ -236,7 +242,7 @@ fn is_shown(step: &TraceStep) -> bool {
     step.waits || !matches!(step.what.as_str(), "begin" | "end" | NOTHING)
 }
 
-fn file_name(path: &str) -> &str {
+pub(crate) fn file_name(path: &str) -> &str {
     path.rsplit(['/', '\\']).next().unwrap_or(path)
 }
 

@@ -13,6 +13,7 @@ use crate::checker::Checker;
 use crate::diary::Diary;
 use crate::known;
 use crate::last_words::LastWords;
+use crate::pages::Pages;
 use crate::phases::{Budget, Patience, phases};
 use crate::resume::SavedSearch;
 use crate::saved;
@@ -43,6 +44,7 @@ pub(crate) fn run(
         check: name.clone(),
         note: None,
         saves: !checker.replays(),
+        pages: Pages::of(checker),
     };
     run_saying(checker, name, words, body, place, observer)
 }

@@ -19,6 +19,8 @@ pages! {
     gallery = "gallery.md"
     stories = "stories.md"
     replaying = "replaying.md"
+    futures = "futures.md"
+    programs = "programs.md"
     memory = "memory.md"
     races = "races.md"
     coverage = "coverage.md"

@@ -17,7 +17,7 @@ macro_rules! programs {
 }
 programs! {
     panic poison deadlock livelock lost_wakeup thread_outlives limit stack nondeterminism schedule hang
-    lock_order leak weak_memory data_race use_after_free
+    lock_order leak weak_memory data_race use_after_free crash impossible
 }
 
 const IS_CHILD: &str = "RADDLE_GALLERY_CHILD";
@@ -46,7 +46,17 @@ fn shown(name: &str) -> String {
             let replay = Strategy::Replay(schedule.parse().unwrap());
             failure(checker().strategy(replay).run(schedule::now_with_try_lock))
         }
-        "hang" => hang_in_a_child(),
+        "impossible" => {
+            let future = "main a 0 sees main.1 a 0; main b 0 sees main b 0";
+            let directed = Strategy::Directed(future.parse().unwrap());
+            failure(
+                checker()
+                    .strategy(directed)
+                    .run(impossible::written_and_read_together),
+            )
+        }
+        "hang" => in_a_child("hangs"),
+        "crash" => in_a_child("crashes"),
         "lock_order" => warning(run(lock_order::one_after_the_other)),
         "leak" => warning(run(leak::sends_too_much)),
         "data_race" => failure(run(data_race::published_too_weakly)),
@@ -66,9 +76,18 @@ fn hangs() {
     }
 }
 
-fn hang_in_a_child() -> String {
+#[test]
+#[ignore = "run by the other test, in a process of its own"]
+fn crashes() {
+    if std::env::var_os(IS_CHILD).is_some() {
+        checker().run(crash::follows_a_wild_pointer);
+    }
+}
+
+/// What is printed by a test that ends its process.
+fn in_a_child(test: &str) -> String {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    let command = command.args(["--exact", "hangs", "--ignored"]);
+    let command = command.args(["--exact", test, "--ignored"]);
     let command = command
         .env(IS_CHILD, "1")
         .env("RADDLE_WATCHDOG", "1s")

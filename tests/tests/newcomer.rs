@@ -135,13 +135,13 @@ fn a_failure_is_found_again_at_once_until_it_is_gone() {
         .cargo("test")
         .exits(101)
         .says("panic after 1 execution (saved schedule)\n");
-    let kept = "tests/schedules/tests.nothing_is_lost/first.schedule";
+    let kept = "raddle-schedules/tests.nothing_is_lost/first.schedule";
     tally.write(kept, &schedule);
     tally
         .cargo("test")
         .exits(101)
         .says("panic after 1 execution (regression schedule)\n")
-        .says("/tests/schedules/tests.nothing_is_lost/first.schedule\n");
+        .says("/raddle-schedules/tests.nothing_is_lost/first.schedule\n");
     // Neither fits once the bug is gone: the one is removed, the other stays.
     tally.replace("src/lib.rs", load, "self.0.fetch_add(1, SeqCst);");
     tally.replace(
@@ -385,32 +385,101 @@ fn cargo_raddle_tests_and_replays() {
                 .args(words.split_whitespace()),
         )
     };
-    raddle("test --strategy random --seed 7")
-        .exits(1)
+    // Found, and told.
+    let found = raddle("test --strategy random --seed 7").exits(1);
+    found
+        .says("checking 2 tests in 1 binary, ")
+        .says("  ok  tally tests::one_and_one_is_two  no check in it\n")
+        .says("FAIL  tally tests::nothing_is_lost     panic after ")
         .says(" (random, seed 7)\n")
-        .says("an update was lost");
-    raddle("replay tests::nothing_is_lost")
-        .exits(1)
-        .says("panic after 1 execution (replay)\n")
-        .says("an update was lost");
+        .says("an update was lost")
+        .says("\n1 passed, 1 failed (");
+    // Replayed by token, by the saved file, and by a file of one's own.
+    let line = found.replay_line();
+    let token = line.strip_prefix("RADDLE_REPLAY=").expect("a token");
+    let token = token.split(' ').next().expect("a token");
+    let saved = "raddle/tally/tests.nothing_is_lost.schedule";
+    let schedule = tally.read(saved);
+    tally.write("mine.schedule", &schedule);
+    for replay in [token, "", "mine.schedule"] {
+        raddle(&format!("replay tests::nothing_is_lost {replay}"))
+            .exits(1)
+            .says("panic after 1 execution (replay)\n")
+            .says("an update was lost");
+    }
     raddle("replay tests::nothing_is_lots")
         .exits(2)
         .says("error: no test is named `tests::nothing_is_lots`")
         .says("did you mean `tests::nothing_is_lost`?");
+    // What happened, for other programs.
+    raddle("replay tests::nothing_is_lost --graphviz run.dot --std-trace run.std").exits(1);
+    assert!(tally.read("run.dot").contains("store 1 to Tally.0"));
+    assert!(tally.read("run.std").contains("|w(Tally_0)|"));
+    assert!(tally.read("run.std.places").contains("src/lib.rs:15:"));
+    let json = raddle("test --json").exits(1);
+    assert!(json.stdout.lines().all(|line| line.starts_with('{')));
+    json.says("\"kind\":\"Panic\"");
+    raddle("test --message-format json")
+        .exits(1)
+        .says("\"code\":\"raddle::Panic\"")
+        .says("\"file_name\":\"src/lib.rs\"");
+    raddle("test --junit results.xml").exits(1);
+    assert!(tally.read("results.xml").contains("type=\"Panic\""));
+    // It is found again at once; an edit elsewhere makes no difference to the schedule.
     raddle("test")
         .exits(1)
         .says("panic after 1 execution (saved schedule)\n")
         .says("note: found again by the saved schedule ");
+    let library = tally.read("src/lib.rs");
+    tally.write(
+        "src/lib.rs",
+        &library.replace("/// Counts things", "/// Counts\n/// things"),
+    );
+    raddle(&format!("replay tests::nothing_is_lost {token}"))
+        .exits(1)
+        .says("an update was lost");
+    // Kept for good: it fails until the bug is gone.
+    tally.write("raddle-schedules/lost.schedule", &schedule);
+    raddle("test")
+        .exits(1)
+        .says("panic after 1 execution (regression schedule)\n");
     raddle("test one_and_one").exits(0);
     raddle("test --budget soon").exits(2);
     tally.replace("src/lib.rs", LOST, KEPT);
     raddle("replay tests::nothing_is_lost")
         .exits(1)
         .says("the schedule does not fit the program");
-    raddle("test").exits(0);
+    raddle("test")
+        .exits(0)
+        .says("  ok  tally tests::nothing_is_lost     every behaviour was run: 2 classes (auto, ")
+        .says("\n2 passed, 0 failed (");
     raddle("replay tests::nothing_is_lost")
         .exits(2)
         .says("no schedule is saved for `tests::nothing_is_lost`");
+    assert_eq!(tally.read("raddle-schedules/lost.schedule"), schedule);
+}
+
+/// A schedule that still fits when the bug is gone, and passes.
+#[test]
+fn a_kept_schedule_passes_once_the_bug_is_gone() {
+    let tally = Newcomer::new("kept_schedule", "tally");
+    let check = "assert_eq!(tally.total(), 2, \"an update was lost\");";
+    tally.cargo("test nothing").exits(101);
+    let schedule = tally.read("raddle/tally/tests.nothing_is_lost.schedule");
+    tally.write("raddle-schedules/lost.schedule", &schedule);
+    // The test was wrong, not the program: nothing that threads do to each other has changed.
+    tally.replace("src/lib.rs", check, "assert!(tally.total() >= 1);");
+    tally
+        .cargo("test nothing -- --nocapture")
+        .exits(0)
+        .says("every behaviour was run: 4 classes (auto, ")
+        .does_not_say("tests nothing");
+    // And fails again when it is back.
+    tally.replace("src/lib.rs", "assert!(tally.total() >= 1);", check);
+    tally
+        .cargo("test nothing")
+        .exits(101)
+        .says("panic after 1 execution (regression schedule)\n");
 }
 
 /// What a line of a coverage table says was covered.

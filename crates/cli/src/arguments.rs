@@ -4,59 +4,13 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::builder::NonEmptyStringValueParser;
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 
 use crate::budget::Budget;
-
-const EXIT_CODES: &str = "\
-Exit code: 0 all passed, 1 findings, 2 bad usage, a failed build or an internal error.";
-
-const TEST_HELP: &str = "\
-Examples:
-  cargo raddle test                               what `cargo test` would run
-  cargo raddle test counter --budget 2m           tests with `counter` in the name, 2 minutes each
-  cargo raddle test --strategy random --seed 7    the same random schedules on every run
-  cargo raddle test deep --workers 4 --resume     four workers, from where it was interrupted
-  cargo raddle test -p queue -- --release         one package, with a flag for `cargo test`
-  cargo raddle test -- --lib -- --test-threads 1  flags for `cargo test`, then for the tests
-
-Environment (a flag wins over the variable that it sets):
-  RADDLE_MAX_TIME        set by --budget
-  RADDLE_STRATEGY        set by --strategy
-  RADDLE_MAX_EXECUTIONS  set by --max-executions
-  RADDLE_SEED            set by --seed
-  RADDLE_WORKERS         set by --workers
-  RADDLE_RESUME          set by --resume
-  RADDLE_REMEMBER        set by --remember
-  RADDLE_LOG             `off` if tests should not say how far they are
-  CARGO                  the cargo to run; cargo sets it
-  NO_COLOR               no colours, if set
-";
-
-const REPLAY_HELP: &str = "\
-Examples:
-  cargo raddle replay tests::counter                        the schedule that its last failure saved
-  cargo raddle replay tests::counter counter.schedule       a schedule in a file
-  cargo raddle replay tests::counter r1.OAECaXQDAQ          a token that a failure printed
-  cargo raddle replay tests::counter 'raddle schedule ...'  the text of a schedule
-
-Environment:
-  RADDLE_REPLAY  set to SCHEDULE, or to the file that has it
-  RADDLE_DIR     where schedules are saved, if not in `target/raddle`
-  CARGO          the cargo to run; cargo sets it
-  NO_COLOR       no colours, if set
-";
-
-const COVERAGE_HELP: &str = "\
-Examples:
-  cargo raddle coverage                         what tests with `remember = true` have run and covered
-  cargo raddle coverage --merge other.redb      add what another machine remembers, and show all of it
-
-Environment:
-  RADDLE_DIR  where `runs.redb` is, if not in `target/raddle`
-  CARGO       the cargo to ask for the target folder; cargo sets it
-  NO_COLOR    no colours, if set
-";
+use crate::help::{
+    COMPLETIONS_HELP, COVERAGE_HELP, EXIT_CODES, REPLAY_HELP, REPORT_HELP, TEST_HELP,
+};
 
 /// Check concurrent code under many schedules.
 #[derive(Debug, Parser)]
@@ -68,15 +22,30 @@ pub struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Run the tests with `cargo test`, under limits and a strategy of your choice.
+    /// Find the tests that raddle checks and run them, under limits and a strategy of your choice.
     #[command(after_help = format!("{TEST_HELP}\n{EXIT_CODES}"))]
     Test(TestArguments),
     /// Run one test on one schedule, and print what happens.
     #[command(after_help = format!("{REPLAY_HELP}\n{EXIT_CODES}"))]
     Replay(ReplayArguments),
+    /// Make the pages of a run anew from their data, and open the one that lists them.
+    #[command(after_help = format!("{REPORT_HELP}\n{EXIT_CODES}"))]
+    Report(ReportArguments),
     /// Show what tests remember of their runs: what was covered, and what was not.
     #[command(after_help = format!("{COVERAGE_HELP}\n{EXIT_CODES}"))]
     Coverage(CoverageArguments),
+    /// Print completions for a shell.
+    #[command(after_help = format!("{COMPLETIONS_HELP}\n{EXIT_CODES}"))]
+    Completions(CompletionsArguments),
+}
+
+/// How failures are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum MessageFormat {
+    /// For people.
+    Human,
+    /// As the compiler's messages, for editors.
+    Json,
 }
 
 #[derive(Args, Debug, Default, PartialEq)]
@@ -112,6 +81,26 @@ pub struct TestArguments {
     #[arg(long)]
     pub remember: bool,
 
+    /// How many tests run at once; as many as there are cores, if not given.
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024))]
+    pub jobs: Option<u64>,
+
+    /// Write a page for each check, and one that lists them, to this folder.
+    #[arg(long, value_name = "DIR")]
+    pub report: Option<PathBuf>,
+
+    /// Print what happens as lines of JSON.
+    #[arg(long, conflicts_with = "message_format")]
+    pub json: bool,
+
+    /// Write the results as JUnit XML to this file.
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+
+    /// Print failures as this.
+    #[arg(long, value_name = "FORMAT")]
+    pub message_format: Option<MessageFormat>,
+
     /// Test only this package; may be repeated.
     #[arg(short, long = "package", value_name = "PACKAGE")]
     pub packages: Vec<String>,
@@ -119,6 +108,17 @@ pub struct TestArguments {
     /// Arguments for `cargo test`.
     #[arg(last = true, value_name = "ARGS-FOR-CARGO-TEST")]
     pub for_cargo: Vec<OsString>,
+}
+
+impl TestArguments {
+    /// The arguments for `cargo test`, and those for the tests themselves.
+    pub fn split(&self) -> (&[OsString], &[OsString]) {
+        let mut arguments = self.for_cargo.iter();
+        match arguments.position(|argument| argument == "--") {
+            Some(at) => (&self.for_cargo[..at], &self.for_cargo[at + 1..]),
+            None => (&self.for_cargo, &[]),
+        }
+    }
 }
 
 #[derive(Args, Debug, PartialEq)]
@@ -130,6 +130,35 @@ pub struct ReplayArguments {
     /// A token, the text of a schedule, or a file that has it; without it, the file
     /// `target/raddle/BINARY/TEST.schedule`, with `.` for each `::` of the name.
     pub schedule: Option<OsString>,
+
+    /// Write what happened as a graph for Graphviz to this file.
+    #[arg(long, value_name = "FILE")]
+    pub graphviz: Option<PathBuf>,
+
+    /// Write what happened in the STD format of offline race predictors to this file.
+    #[arg(long, value_name = "FILE")]
+    pub std_trace: Option<PathBuf>,
+}
+
+#[derive(Args, Debug, PartialEq)]
+pub struct ReportArguments {
+    /// The folder that `cargo raddle test --report` or `RADDLE_REPORT` named.
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+
+    /// Open the page even if the output is no terminal.
+    #[arg(long, conflicts_with = "no_open")]
+    pub open: bool,
+
+    /// Do not open the page.
+    #[arg(long)]
+    pub no_open: bool,
+}
+
+#[derive(Args, Debug, PartialEq)]
+pub struct CompletionsArguments {
+    /// Which shell.
+    pub shell: Shell,
 }
 
 #[derive(Args, Debug, PartialEq)]
@@ -196,7 +225,8 @@ mod tests {
     #[test]
     fn every_flag_of_test_is_read() {
         let line = "cargo-raddle test counter --budget 30s --strategy pct --max-executions 9 \
-                    --seed 7 --workers 3 --resume --remember -p one --package two -- --release -- --nocapture";
+                    --seed 7 --workers 3 --resume --remember --jobs 2 --report pages --junit j.xml \
+                    --message-format json -p one --package two -- --release -- --nocapture";
         assert_eq!(
             parse_test(line),
             TestArguments {
@@ -208,6 +238,11 @@ mod tests {
                 workers: Some(3),
                 resume: true,
                 remember: true,
+                jobs: Some(2),
+                report: Some("pages".into()),
+                json: false,
+                junit: Some("j.xml".into()),
+                message_format: Some(MessageFormat::Json),
                 packages: vec!["one".to_owned(), "two".to_owned()],
                 for_cargo: ["--release", "--", "--nocapture"]
                     .map(OsString::from)
@@ -231,7 +266,9 @@ mod tests {
                         options,
                         ReplayArguments {
                             test: "a::b".to_owned(),
-                            schedule
+                            schedule,
+                            graphviz: None,
+                            std_trace: None,
                         }
                     );
                 }
@@ -260,13 +297,11 @@ mod tests {
     fn help_has_examples_environment_and_exit_codes() {
         for mut command in Arguments::command().get_subcommands().cloned() {
             let help = command.render_long_help().to_string();
-            for part in [
-                "Examples:\n",
-                "Environment",
-                "  CARGO ",
-                "  NO_COLOR ",
-                "Exit code: 0",
-            ] {
+            let mut parts = vec!["Examples:\n", "Exit code: 0"];
+            if !matches!(command.get_name(), "completions" | "report") {
+                parts.extend(["Environment", "  CARGO ", "  NO_COLOR "]);
+            }
+            for part in parts {
                 assert!(help.contains(part), "`{part}` is not in {help}");
             }
         }

@@ -2,11 +2,13 @@
 
 use std::env;
 use std::ffi::OsString;
+use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
-use std::process::{Command, ExitStatus, Output};
+use std::process::{Command, ExitStatus, Output, Stdio};
 
 use serde_json::Value;
 
+use crate::binaries::Binary;
 use crate::error::Error;
 
 /// What `cargo test` exits with when a test failed.
@@ -17,6 +19,14 @@ const TEST_FAILURE: i32 = 101;
 pub enum Verdict {
     Passed,
     Findings,
+    /// Somebody wanted it to end, and nothing was wrong by then.
+    Interrupted,
+}
+
+/// Where things are.
+pub struct Workspace {
+    pub root: PathBuf,
+    pub target: PathBuf,
 }
 
 /// The cargo to run.
@@ -40,6 +50,43 @@ impl Cargo {
             Ok(())
         } else {
             Err(Error::BuildFailed)
+        }
+    }
+
+    /// Builds the tests; the binaries that have them. Cargo's own messages go to standard error, or as
+    /// JSON to standard output for programs.
+    pub fn build_binaries(
+        &self,
+        arguments: &[OsString],
+        as_json: bool,
+    ) -> Result<Vec<Binary>, Error> {
+        let format = match as_json {
+            true => "json",
+            false => "json-render-diagnostics",
+        };
+        let mut build = self.command(["test", "--no-run", "--message-format", format]);
+        build.args(arguments).stdout(Stdio::piped());
+        let mut child = build.spawn().map_err(|cause| self.not_started(cause))?;
+        let mut binaries = Vec::new();
+        for line in child
+            .stdout
+            .take()
+            .into_iter()
+            .flat_map(|it| BufReader::new(it).lines())
+        {
+            let Ok(line) = line else { break };
+            let Ok(message) = serde_json::from_str::<Value>(&line) else {
+                continue;
+            };
+            if as_json && message["reason"] == "compiler-message" {
+                println!("{line}");
+            }
+            binaries.extend(Binary::of_message(&message));
+        }
+        let status = child.wait().map_err(|cause| self.not_started(cause))?;
+        match status.success() {
+            true => Ok(binaries),
+            false => Err(Error::BuildFailed),
         }
     }
 
@@ -78,6 +125,11 @@ impl Cargo {
 
     /// Where cargo puts what it builds.
     pub fn target_directory(&self) -> Result<PathBuf, Error> {
+        self.workspace().map(|workspace| workspace.target)
+    }
+
+    /// Where the workspace is, and where cargo puts what it builds.
+    pub fn workspace(&self) -> Result<Workspace, Error> {
         let output = self.output(["metadata", "--no-deps", "--format-version", "1"])?;
         if !output.status.success() {
             return Err(Error::MetadataFailed {
@@ -85,12 +137,15 @@ impl Cargo {
             });
         }
         let metadata: Option<Value> = serde_json::from_slice(&output.stdout).ok();
-        let directory = metadata
-            .as_ref()
-            .and_then(|metadata| metadata["target_directory"].as_str());
-        directory
-            .map(PathBuf::from)
-            .ok_or(Error::MetadataUnreadable)
+        let directory = |name: &str| {
+            let value = metadata
+                .as_ref()
+                .and_then(|metadata| metadata[name].as_str());
+            value.map(PathBuf::from).ok_or(Error::MetadataUnreadable)
+        };
+        let target = directory("target_directory")?;
+        let root = directory("workspace_root").unwrap_or_default();
+        Ok(Workspace { root, target })
     }
 
     fn command<const N: usize>(&self, arguments: [&str; N]) -> Command {

@@ -17,6 +17,22 @@ pub enum Error {
     BuildFailed,
     /// Neither a pass nor a failure of a test: a crash, a signal, the watchdog.
     TestsBroke { status: ExitStatus },
+    /// The same, of tests that we have run ourselves.
+    TestsDidNotFinish,
+    /// A test binary could not be started.
+    BinaryNotStarted { path: PathBuf, cause: io::Error },
+    /// A test binary does not say which tests it has.
+    BinaryDoesNotList { name: String, output: String },
+    /// No test binary has raddle in it.
+    NothingUsesRaddle,
+    /// No test has this in its name.
+    NoTestMatches { filter: String },
+    /// A file could not be written.
+    CannotWrite { path: PathBuf, cause: io::Error },
+    /// A folder has no pages.
+    NoPages { folder: PathBuf },
+    /// A replay told nothing that could be exported.
+    NothingToExport,
     /// The names of the tests could not be had.
     ListFailed { output: String },
     /// The target directory could not be had.
@@ -55,6 +71,49 @@ impl fmt::Display for Error {
                 formatter,
                 "the tests did not finish: cargo test ended with {status}\n  \
                  help: what they printed last is above",
+            ),
+            Self::TestsDidNotFinish => formatter.write_str(
+                "some tests neither passed nor failed\n  help: they are marked with !! above",
+            ),
+            Self::BinaryNotStarted { path, cause } => {
+                write!(formatter, "cannot run {}: {cause}", path.display())
+            }
+            Self::BinaryDoesNotList { name, output } => {
+                write!(
+                    formatter,
+                    "the tests of `{name}` are left out: it does not say which it has, as tests with \
+                     a harness of their own may not\n  help: `cargo test` runs them"
+                )?;
+                match output.lines().next() {
+                    None => Ok(()),
+                    Some(line) => write!(formatter, "\n  note: it said: {line}"),
+                }
+            }
+            Self::NothingUsesRaddle => formatter.write_str(
+                "no test here uses raddle\n  \
+                 help: add raddle with the feature `check` to `[dev-dependencies]`, write \
+                 `#[raddle::test]` above a test, and use `raddle::sync` and `raddle::thread` in the \
+                 code; `cargo test` runs other tests",
+            ),
+            Self::NoTestMatches { filter } => write!(
+                formatter,
+                "no test has `{filter}` in its name\n  \
+                 help: `cargo raddle test` without it runs all; `cargo test -- --list` shows the names",
+            ),
+            Self::CannotWrite { path, cause } => write!(
+                formatter,
+                "cannot write {}: {cause}\n  help: name another file or folder",
+                path.display(),
+            ),
+            Self::NoPages { folder } => write!(
+                formatter,
+                "there are no pages in {}\n  \
+                 help: `cargo raddle test --report {0}` writes some",
+                folder.display(),
+            ),
+            Self::NothingToExport => formatter.write_str(
+                "nothing was exported: the test ran no check on the schedule\n  \
+                 help: what it printed is above",
             ),
             Self::ListFailed { output } => write!(
                 formatter,

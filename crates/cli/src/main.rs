@@ -1,8 +1,8 @@
 //! `cargo raddle`: runs and replays tests that raddle checks.
 //!
 //! The command adds nothing to the tests themselves. It turns its flags into the environment
-//! variables that raddle reads, runs `cargo test`, and says by its exit code what came of it:
-//! 0 all passed, 1 findings, 2 bad usage or an error that is not a test's.
+//! variables that raddle reads, has cargo build the tests, runs them, and says by its exit code what
+//! came of it: 0 all passed, 1 findings, 2 bad usage or an error that is not a test's, 130 interrupted.
 
 use std::process::ExitCode;
 
@@ -12,16 +12,29 @@ use crate::arguments::{Arguments, Command};
 use crate::cargo::{Cargo, Verdict};
 
 mod arguments;
+mod binaries;
 mod budget;
 mod cargo;
+mod completions;
 mod coverage;
+mod diagnostics;
 mod error;
+mod export;
+mod help;
+mod interrupts;
+mod junit;
 mod near;
+mod outcome;
 mod replay;
+mod report;
+mod runner;
+mod show;
 mod test;
 
 const FINDINGS: u8 = 1;
 const ERROR: u8 = 2;
+/// What shells report of a command that Ctrl-C ended.
+const INTERRUPTED: u8 = 130;
 
 fn main() -> ExitCode {
     let arguments =
@@ -30,11 +43,14 @@ fn main() -> ExitCode {
     let verdict = match arguments.command {
         Command::Test(options) => test::run(&cargo, options),
         Command::Replay(options) => replay::run(&cargo, options),
+        Command::Report(options) => report::run(&options),
         Command::Coverage(options) => coverage::run(&cargo, options),
+        Command::Completions(options) => completions::run(options),
     };
     match verdict {
         Ok(Verdict::Passed) => ExitCode::SUCCESS,
         Ok(Verdict::Findings) => ExitCode::from(FINDINGS),
+        Ok(Verdict::Interrupted) => ExitCode::from(INTERRUPTED),
         Err(error) => {
             eprintln!("error: {error}");
             ExitCode::from(ERROR)

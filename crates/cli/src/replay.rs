@@ -8,6 +8,7 @@ use std::path::{self, Path, PathBuf};
 use crate::arguments::ReplayArguments;
 use crate::cargo::{Cargo, Verdict};
 use crate::error::Error;
+use crate::export::Recording;
 use crate::near::near_names;
 
 /// How the text of a schedule starts.
@@ -18,7 +19,12 @@ const FOLDER_VARIABLE: &str = "RADDLE_DIR";
 
 /// Finds the schedule and the test, then runs the one on the other.
 pub fn run(cargo: &Cargo, options: ReplayArguments) -> Result<Verdict, Error> {
-    let ReplayArguments { test, schedule } = options;
+    let ReplayArguments {
+        test,
+        schedule,
+        graphviz,
+        std_trace,
+    } = options;
     let given = schedule.map(given_schedule).transpose()?;
     cargo.build_tests(&[])?;
     require_test(cargo, &test)?;
@@ -28,10 +34,20 @@ pub fn run(cargo: &Cargo, options: ReplayArguments) -> Result<Verdict, Error> {
     };
     // A test that is named is wanted, ignored or not; skipping it would look like a pass.
     let arguments = [&test, "--", "--exact", "--include-ignored", "--nocapture"];
-    cargo.run_tests(
-        &arguments.map(OsString::from),
-        &[("RADDLE_REPLAY", schedule)],
-    )
+    let mut environment = vec![("RADDLE_REPLAY", schedule)];
+    let recording = match graphviz.is_some() || std_trace.is_some() {
+        true => Some(Recording::new(&cargo.target_directory()?.join("raddle"))?),
+        false => None,
+    };
+    let events = recording
+        .as_ref()
+        .map(|it| it.file().as_os_str().to_owned());
+    environment.extend(events.map(|file| ("RADDLE_EVENTS", file)));
+    let verdict = cargo.run_tests(&arguments.map(OsString::from), &environment)?;
+    if let Some(recording) = recording {
+        recording.export(graphviz.as_deref(), std_trace.as_deref())?;
+    }
+    Ok(verdict)
 }
 
 /// What the user typed, as a test can use it: cargo runs tests in their package's directory, so a

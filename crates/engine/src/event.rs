@@ -560,7 +560,7 @@ impl Event {
     }
 
     /// Whether it writes a location.
-    pub(crate) fn writes(&self) -> bool {
+    pub fn writes(&self) -> bool {
         match self.operation {
             Operation::Update { update, .. } => {
                 let outcome = u32::from(self.fails_spuriously());

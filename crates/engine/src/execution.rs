@@ -7,9 +7,9 @@
 
 use crate::check::memory_error::MemoryError;
 use crate::check::panic::Panic;
-use crate::event::{Event, EventId, ObjectId, Operation, Ports, Reply, SiteId, ThreadId};
+use crate::event::{CellId, Event, EventId, ObjectId, Operation, Ports, Reply, SiteId, ThreadId};
 use crate::memory::Location;
-use crate::memory::races::Conflict;
+use crate::memory::races::{Access, Conflict};
 use crate::naming::Naming;
 use crate::object::Object;
 use crate::schedule::ThreadPath;
@@ -48,6 +48,8 @@ pub struct Execution {
     pub threads: Vec<ThreadInfo>,
     /// Every synchronisation object in its last state, by [`ObjectId`](crate::ObjectId).
     pub objects: Vec<Object>,
+    /// The same in the state they had when they were first used.
+    pub(crate) first_states: Vec<Object>,
     /// Every memory location in its last state, by [`LocationId`](crate::LocationId).
     pub locations: Vec<Location>,
     /// What the program calls its objects.
@@ -65,6 +67,8 @@ pub struct Execution {
     pub panics: Vec<Panic>,
     /// How many cells were used.
     pub cells: usize,
+    /// Every access of a cell, if they are kept; see [`World::keep_accesses`](crate::World::keep_accesses).
+    pub accesses: Vec<(CellId, Access)>,
     /// The first two accesses of a cell that should not have been as they were.
     pub conflict: Option<Conflict>,
     /// The first use of memory that was not there.
@@ -94,6 +98,7 @@ impl Execution {
         self.events.clear();
         self.threads.clear();
         self.objects.clear();
+        self.first_states.clear();
         self.locations.clear();
         self.object_names.reset();
         self.location_names.reset();
@@ -102,6 +107,7 @@ impl Execution {
         self.spinning.clear();
         self.panics.clear();
         self.cells = 0;
+        self.accesses.clear();
         self.conflict = None;
         self.memory_error = None;
         self.preemptions = 0;
@@ -178,6 +184,19 @@ impl Execution {
             Ports::One(port) => std::slice::from_ref(port),
             Ports::Any(list) => &self.port_lists[list.index()],
         }
+    }
+
+    /// The name of the group that a thread left a barrier with, by the event with which it did, and
+    /// who was in it.
+    pub fn group(&self, event: &Event) -> Option<(EventId, Vec<ThreadId>)> {
+        let Operation::Meet { barrier } = event.operation else {
+            return None;
+        };
+        let Object::Barrier(barrier) = &self.objects[barrier.index()] else {
+            return None;
+        };
+        let (name, members) = barrier.group_left_by(event.id, event.source);
+        Some((name, members.collect()))
     }
 
     /// The thread's place in the tree of creations, which no schedule changes.

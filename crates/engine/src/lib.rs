@@ -18,6 +18,7 @@ mod event;
 mod execution;
 pub mod explore;
 pub mod frontier;
+pub mod futures;
 pub mod memory;
 mod naming;
 pub mod object;

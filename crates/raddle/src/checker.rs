@@ -13,6 +13,7 @@ use crate::check_name::RunningCheck;
 use crate::checkpoint::{Checkpoints, Every};
 use crate::completeness;
 use crate::environment::{self, Environment};
+use crate::events;
 use crate::pages::{self, Pages};
 use crate::run;
 use crate::samplers;
@@ -83,6 +84,8 @@ fn time(text: &str) -> Duration {
 pub struct Checker {
     pub(crate) strategy: Strategy,
     pub(crate) memory: Memory,
+    /// Whether executions know what the source calls things.
+    pub(crate) names_variables: bool,
     pub(crate) classes: Classes,
     pub(crate) max_executions: Option<u64>,
     pub(crate) max_time: Option<Duration>,
@@ -124,6 +127,7 @@ impl Checker {
         Checker {
             strategy: Strategy::default(),
             memory: Memory::default(),
+            names_variables: false,
             classes: Classes::default(),
             max_executions: None,
             max_time: None,
@@ -406,7 +410,7 @@ impl Checker {
     }
 
     /// Whether schedules that have failed before run first: those in the folder
-    /// `tests/schedules/TEST` of the package, and the one that the last failure of the check saved.
+    /// `raddle-schedules/TEST` of the package, and the one that the last failure of the check saved.
     /// [`check`] and `#[raddle::test]` do so; a `Checker` does the search it is asked for and nothing
     /// else unless it is told to.
     pub fn known_schedules(mut self, known_schedules: bool) -> Self {
@@ -541,6 +545,7 @@ impl Checker {
         self.validate();
         let place = std::panic::Location::caller();
         let name = running.name.clone();
+        let told = events::Told::start(&self, name.as_ref());
         let mut report = match self.verify_completeness {
             false => run::run(&self, running.name, &body, place, observer),
             true => completeness::run_and_verify(&self, &body, place, observer, |observer| {
@@ -548,6 +553,7 @@ impl Checker {
             }),
         };
         pages::write(&Pages::of(&self), name.as_ref(), &mut report);
+        told.finish(&report);
         report
     }
 
@@ -568,6 +574,11 @@ impl Checker {
     /// Whether it follows one schedule.
     pub(crate) fn replays(&self) -> bool {
         matches!(self.strategy, Strategy::Replay(_))
+    }
+
+    /// Whether it looks for one execution that does what a future says.
+    pub(crate) fn is_directed(&self) -> bool {
+        matches!(self.strategy, Strategy::Directed(_))
     }
 
     #[track_caller]

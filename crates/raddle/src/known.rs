@@ -15,7 +15,7 @@ use crate::settings::Strategy;
 use crate::{run, saved};
 
 /// Where a package keeps schedules, from its folder.
-const FOLDER: &str = "tests/schedules";
+const FOLDER: &str = "raddle-schedules";
 
 /// A schedule that has failed before.
 struct Known {
@@ -125,21 +125,36 @@ pub(crate) fn replay(
 /// If a file among the sources cannot be read: it would protect from nothing.
 fn find(check: &CheckName) -> Vec<Known> {
     let package = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
-    let folder = package.map(|package| package.join(FOLDER).join(saved::file_name(&check.test)));
+    let folder = package.map(|package| package.join(FOLDER));
     let mut known = Vec::new();
-    for file in folder.iter().flat_map(|folder| files(folder)) {
+    let mut add = |file: PathBuf, is_for: &dyn Fn(&Schedule) -> bool| {
         let schedule = read(&file).unwrap_or_else(|problem| {
             panic!("raddle: the regression test {}: {problem}", file.display())
         });
-        // The folder says which test it is, under its present name.
-        let number = schedule.check.as_ref().map(|check| check.number);
-        if number.is_none_or(|number| number == check.number) {
+        if is_for(&schedule) {
             known.push(Known {
                 schedule,
                 file,
                 origin: Origin::Regression,
             });
         }
+    };
+    let name = saved::file_name(&check.test);
+    let own = folder.iter().flat_map(|folder| files(&folder.join(&name)));
+    for file in own {
+        // The folder says which test it is, under its present name.
+        add(file, &|schedule| {
+            let there = schedule.check.as_ref();
+            there.is_none_or(|there| there.number == check.number)
+        });
+    }
+    for file in folder.iter().flat_map(|folder| files(folder)) {
+        // The schedule says which test it is, or else the file's name.
+        let is_named = file.file_stem().is_some_and(|stem| *stem == *name);
+        add(file, &|schedule| match &schedule.check {
+            Some(there) => there == check,
+            None => is_named && check.number == 1,
+        });
     }
     if let Some(file) = saved::file(check) {
         match read(&file) {

@@ -8,6 +8,7 @@ use raddle_engine::CheckName;
 use raddle_engine::check::Finding;
 use raddle_engine::check::panic::Panic;
 
+use crate::events;
 use crate::pages::{self, Pages};
 use crate::saved;
 use crate::substrate::Context;
@@ -75,6 +76,9 @@ impl LastWords {
             failure.notes.extend(saved.problem);
         }
         say(&failure.to_string());
+        if let Some(check) = &self.check {
+            events::failure(check, &failure);
+        }
         // Whatever comes of that, the story is told.
         let page = || pages::write_last(&self.pages, self.check.as_ref(), failure);
         if let Ok(Some(line)) = catch_unwind(AssertUnwindSafe(page)) {

@@ -23,6 +23,10 @@ mod crew;
 mod diary;
 #[cfg(feature = "check")]
 mod environment;
+#[cfg(feature = "check")]
+mod events;
+#[cfg(feature = "check")]
+mod future;
 pub mod hint;
 #[cfg(feature = "check")]
 mod hints;
@@ -87,18 +91,23 @@ pub use checker::{Checker, check};
 #[cfg(feature = "check")]
 pub use choose::{Alternatives, Any, any, assume, choose};
 #[cfg(feature = "check")]
+pub use future::{FutureTerms, Futures};
+#[cfg(feature = "check")]
 pub use labelled::Labelled;
 #[cfg(feature = "check")]
 pub use raddle_engine::coverage::{Metric, Metrics};
+#[cfg(feature = "check")]
+pub use raddle_engine::futures::{Future, FutureChoice, FutureError, FutureReceive, Point, Sees};
 #[cfg(feature = "check")]
 pub use raddle_engine::schedule::{CheckName, Schedule, ScheduleError, ScheduleStep, TokenError};
 #[cfg(feature = "check")]
 pub use raddle_macros::test;
 #[cfg(feature = "check")]
 pub use raddle_report::{
-    Advice, ClassGrowth, CodePlace, Completeness, Coverage, CoverageCounts, CoverageGoal,
-    CoverageGrowth, Covered, Earlier, Estimate, Failure, FailureKind, Guarantee, Place, Prospect,
-    Report, Search, Trace, TraceSpan, TraceStep, TraceThread, Unseen,
+    Advice, CellAccess, ClassGrowth, CodePlace, Completeness, Coverage, CoverageCounts,
+    CoverageGoal, CoverageGrowth, Covered, CriticalPair, Earlier, Effect, Estimate, Failure,
+    FailureKind, Guarantee, Mark, Minimised, Place, Prospect, Receive, Report, Search, Source,
+    StdTrace, Told, Trace, TraceSpan, TraceStep, TraceThread, Unseen, Wait,
 };
 #[cfg(feature = "check")]
 pub use settings::{Classes, Level, Memory, Reduction, Strategy, UnknownName};

@@ -8,6 +8,7 @@ use raddle_report::Failure;
 
 use crate::checkpoint::{Part, Resumed, Saving};
 use crate::crew::End;
+use crate::events;
 use crate::known;
 use crate::last_words::LastWords;
 use crate::pages::Pages;
@@ -98,7 +99,7 @@ impl SavedSearch {
                 if saving.save(vec![part]) {
                     worker.report.resume = Some(saving.command());
                 }
-                if end == Some(End::Interrupted) {
+                if end == Some(End::Interrupted) && !events::are_wanted() {
                     saving.end_process(classes);
                 }
             }

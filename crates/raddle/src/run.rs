@@ -6,11 +6,13 @@ use std::time::Instant;
 
 use raddle_engine::strategy::{Bound, Delay};
 use raddle_engine::{CheckName, Execution, Exploration};
-use raddle_report::{Coverage, Failure, FailureKind, Guarantee, Report};
+use raddle_report::{Coverage, Failure, FailureKind, Guarantee, Report, Trace};
 
 use crate::auto::Rest;
 use crate::checker::Checker;
 use crate::diary::Diary;
+use crate::events;
+use crate::future;
 use crate::known;
 use crate::last_words::LastWords;
 use crate::pages::Pages;
@@ -26,6 +28,9 @@ use crate::workers::{self, Job};
 
 /// Nobody can tell from fewer executions how many others there are.
 const FEW: u64 = 10;
+
+/// So many failures at most are told what their steps could have seen instead.
+const MAX_TOLD: usize = 16;
 
 /// Sees every execution that counts when it has stopped.
 pub(crate) type Observer<'a> = &'a mut (dyn FnMut(&Execution) + Send);
@@ -68,7 +73,11 @@ pub(crate) fn run_saying(
     let mut phases = phases(checker, start).into_iter().peekable();
     let mut first = phases.next().expect("every strategy has a phase");
     let known = match &name {
-        Some(name) if (checker.known_schedules || diary.is_some()) && !checker.replays() => {
+        Some(name)
+            if (checker.known_schedules || diary.is_some())
+                && !checker.replays()
+                && !checker.is_directed() =>
+        {
             known::run(checker, name, body, place, diary.map(|diary| &**diary))
         }
         _ => Vec::new(),
@@ -84,7 +93,9 @@ pub(crate) fn run_saying(
     if phases.peek().is_some() || rest.is_some() || goes_on.is_some() {
         exploration.compare_classes();
     }
+    exploration.world().keep_accesses(checker.replays());
     let context = Context::new(exploration, checker.stack_size, checker.modelled);
+    context.name_variables(checker.names_variables || checker.is_directed());
     let observer = observer.map(Mutex::new);
     let observe = |execution: &Execution| {
         if let Some(observer) = &observer {
@@ -113,11 +124,7 @@ pub(crate) fn run_saying(
     let search = SavedSearch::open(&mut worker, job, name.as_ref(), &mut first.budget);
     let watch = watchdog::watch(&worker.context, checker.watchdog, &words);
     let saving = search.saving();
-    worker.status = Status::new(
-        checker.log,
-        name.as_ref().map(|name| name.test.clone()),
-        start,
-    );
+    worker.status = Status::new(checker.log, name.as_ref(), start);
     let mut stopped = false;
     if let Some(diary) = goes_on {
         let one = Budget {
@@ -137,7 +144,7 @@ pub(crate) fn run_saying(
     }
     let estimate = worker.context.with_exploration(|e| e.estimate());
     let mut begun = None;
-    while !stopped {
+    while !stopped && !events::is_interrupted() {
         let after = |rest: &mut Rest| rest.next(checker, worker.done());
         let Some(mut phase) = phases.next().or_else(|| rest.as_mut().and_then(after)) else {
             break;
@@ -150,7 +157,8 @@ pub(crate) fn run_saying(
         (stopped, _) = workers::explore(&mut worker, job, &phase, None);
     }
     search.close(&mut worker, end);
-    if !stopped {
+    future::conclude(&mut worker);
+    if !stopped && !events::is_interrupted() {
         worker.confirm(body, place);
     }
     drop(watch);
@@ -164,6 +172,12 @@ pub(crate) fn run_saying(
         report.set_earlier(earlier);
     }
     report.elapsed += search.before();
+    // Who asks for no run but those of the search gets none.
+    if checker.shorten && !events::is_interrupted() {
+        for failure in report.failures.iter_mut().take(MAX_TOLD) {
+            future::fill(checker, body, place, &words, failure);
+        }
+    }
     report
 }
 
@@ -185,10 +199,14 @@ fn finish(
     context.with_exploration(|exploration| {
         report.executions = exploration.executions();
         report.discarded = exploration.discarded();
+        if checker.is_directed() {
+            report.attempts = exploration.attempts();
+        }
         let reduced = checker.is_reduced();
         report.exhausted = exploration.exhausted() && !reduced;
         let guarantee = match checker.strategy {
             Strategy::Replay(_) => Guarantee::Replayed,
+            Strategy::Directed(_) => Guarantee::Directed,
             _ if exploration.exhausted() && reduced => Guarantee::Reduced,
             _ if report.exhausted => Guarantee::Exhaustive,
             _ if reduced => Guarantee::Sampled,
@@ -213,6 +231,7 @@ fn finish(
         report.set_coverage(Coverage::of(&coverage, |site| places.to_text(site)));
     }
     let dropped = context.dropped_stacks() + dropped_stacks;
+    let running = name.clone();
     let name = match &checker.strategy {
         Strategy::Replay(schedule) => schedule.check.clone(),
         _ => name,
@@ -222,7 +241,7 @@ fn finish(
             failure.notes.push(dropped_note(dropped));
         }
         failure.schedule.check.clone_from(&name);
-        if checker.replays() || failure.kind == FailureKind::Nondeterminism {
+        if checker.replays() || !is_replayable(failure.kind) {
             continue;
         }
         // One file for a test: the failure shown first.
@@ -233,6 +252,13 @@ fn finish(
         } else {
             failure.replay = Some(saved::command(&failure.schedule));
         }
+    }
+    if checker.replays()
+        && events::are_wanted()
+        && let Some(name) = &running
+    {
+        let trace = context.with_execution(|execution, _| Trace::of(execution, &context));
+        events::replayed(name, &trace);
     }
     if let Some(diary) = diary {
         diary.add_failures(&report.failures);
@@ -256,6 +282,11 @@ fn finish(
     report.set_growth(&growth);
     report.elapsed = start.elapsed();
     report
+}
+
+/// Whether there is a schedule that shows it.
+fn is_replayable(kind: FailureKind) -> bool {
+    !matches!(kind, FailureKind::Nondeterminism | FailureKind::Impossible)
 }
 
 fn dropped_note(count: usize) -> String {

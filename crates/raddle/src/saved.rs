@@ -52,6 +52,13 @@ pub(crate) fn command(schedule: &Schedule) -> String {
     Program::running().command(&schedule.to_token(), schedule.check.as_ref())
 }
 
+/// How to run a future of this check.
+pub(crate) fn future_command(future: &str, check: Option<&CheckName>) -> String {
+    let program = Program::running();
+    let strategy = shell_word(&format!("directed: {future}"));
+    format!("RADDLE_STRATEGY={strategy} {}", program.run(check))
+}
+
 /// Where the schedule of a failure of this check is, if there is one.
 pub(crate) fn file(check: &CheckName) -> Option<PathBuf> {
     let file = Program::running().file(Some(check), SCHEDULE);
@@ -116,6 +123,11 @@ pub(crate) fn program_fingerprint() -> &'static str {
         };
         binary.map_or_else(|_| "unknown".to_owned(), hash)
     })
+}
+
+/// What the running program is called, without what cargo adds.
+pub(crate) fn program_name() -> String {
+    Program::running().name
 }
 
 /// Whether the running program is one that `cargo test` runs.

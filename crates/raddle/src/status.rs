@@ -7,8 +7,11 @@ use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use raddle_engine::Estimate;
+use raddle_engine::{CheckName, Estimate};
+use raddle_report::event::Progress;
+use raddle_report::{grouped, rounded};
 
+use crate::events;
 use crate::phases::Clock;
 
 /// What a check says while it runs.
@@ -35,6 +38,11 @@ static LINE_IS_TAKEN: AtomicBool = AtomicBool::new(false);
 
 /// Whether anybody wants to know how far a check is.
 pub(crate) fn is_wanted(log: Log) -> bool {
+    events::are_wanted() || is_read(log)
+}
+
+/// Whether anybody reads it.
+fn is_read(log: Log) -> bool {
     match log {
         Log::OnTerminal => std::io::stderr().is_terminal(),
         Log::Progress => true,
@@ -45,6 +53,12 @@ pub(crate) fn is_wanted(log: Log) -> bool {
 /// Says how far a check is.
 pub(crate) struct Status {
     name: String,
+    /// Whether anybody reads what it says.
+    is_read: bool,
+    /// For programs that want to know.
+    check: Option<CheckName>,
+    /// When the next text is due.
+    next_text: Instant,
     on_terminal: bool,
     /// Whether the line on the terminal is this check's.
     has_line: bool,
@@ -70,13 +84,18 @@ pub(crate) struct Numbers {
 
 impl Status {
     /// Nothing if nobody wants to know.
-    pub(crate) fn new(log: Log, name: Option<String>, start: Instant) -> Option<Self> {
+    pub(crate) fn new(log: Log, name: Option<&CheckName>, start: Instant) -> Option<Self> {
+        let check = name.filter(|_| events::are_wanted()).cloned();
+        let first = if check.is_some() { REFRESH } else { PATIENCE };
         is_wanted(log).then(|| Status {
-            name: name.map_or_else(String::new, |name| format!("{name}: ")),
+            name: name.map_or_else(String::new, |name| format!("{}: ", name.test)),
+            is_read: is_read(log),
+            check,
             on_terminal: std::io::stderr().is_terminal(),
             has_line: false,
             interval: PATIENCE,
-            next: start + PATIENCE,
+            next: start + first,
+            next_text: start + PATIENCE,
             clock: Clock::new(),
             began: start,
             before: 0,
@@ -101,16 +120,38 @@ impl Status {
         let now = Instant::now();
         let spent = now.saturating_duration_since(self.began).as_secs_f64();
         let rate = (spent > 0.0).then(|| numbers.done.saturating_sub(self.before) as f64 / spent);
-        let text = text(numbers, rate.filter(|&rate| rate > 0.0), now);
+        let rate = rate.filter(|&rate| rate > 0.0);
+        if let Some(check) = &self.check {
+            let left = rate.and_then(|rate| left(numbers, rate, now));
+            let progress = Progress {
+                phase: numbers.name,
+                executions: numbers.done,
+                estimate: numbers.estimate.map(Into::into),
+                per_second: rate,
+                seconds_left: left.map(|left| left.time.as_secs_f64()),
+                text: text(numbers, rate, now),
+            };
+            events::progress(check, progress);
+        }
+        if self.is_read && now >= self.next_text {
+            self.say_text(&text(numbers, rate, now), now);
+        }
+        self.next = match self.check {
+            Some(_) => now + REFRESH,
+            None => self.next_text,
+        };
+    }
+
+    fn say_text(&mut self, text: &str, now: Instant) {
         if self.on_terminal {
             self.has_line = self.has_line || !LINE_IS_TAKEN.swap(true, Relaxed);
-            self.next = now + REFRESH;
+            self.next_text = now + REFRESH;
             if self.has_line {
                 write(&format!("\r\x1b[2Kraddle: {}{text}", self.name));
             }
         } else {
             self.interval = (self.interval * 2).min(RAREST);
-            self.next = now + self.interval;
+            self.next_text = now + self.interval;
             write(&format!("raddle: {}{text}\n", self.name));
         }
     }
@@ -137,7 +178,7 @@ fn text(numbers: Numbers, rate: Option<f64>, now: Instant) -> String {
         name,
         done,
         estimate,
-        until,
+        ..
     } = numbers;
     let mut text = match (name, estimate) {
         ("exhaustive", Some(estimate)) => {
@@ -151,39 +192,32 @@ fn text(numbers: Numbers, rate: Option<f64>, now: Instant) -> String {
     };
     let Some(rate) = rate else { return text };
     text += &format!(", {} a second", grouped(rounded(rate as u64)));
-    let latest = until.map(|until| until.saturating_duration_since(now));
-    let rest = estimate.filter(|_| name == "exhaustive").map(|estimate| {
-        let seconds = estimate.classes.saturating_sub(done) as f64 / rate;
+    if let Some(Left { time, at_most }) = left(numbers, rate, now) {
+        let at_most = if at_most { " at most" } else { "" };
+        text += &format!(", {} left{at_most}", long(time));
+    }
+    text
+}
+
+/// How much time a phase still takes.
+struct Left {
+    time: Duration,
+    at_most: bool,
+}
+
+fn left(numbers: Numbers, rate: f64, now: Instant) -> Option<Left> {
+    let latest = numbers
+        .until
+        .map(|until| until.saturating_duration_since(now));
+    let estimate = numbers.estimate.filter(|_| numbers.name == "exhaustive");
+    let rest = estimate.map(|estimate| {
+        let seconds = estimate.classes.saturating_sub(numbers.done) as f64 / rate;
         Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
     });
-    match (rest, latest) {
-        (Some(rest), latest) if latest.is_none_or(|latest| rest <= latest) => {
-            text += &format!(", {} left", long(rest));
-        }
-        (_, Some(latest)) => text += &format!(", {} left at most", long(latest)),
-        (_, None) => {}
-    }
-    text
-}
-
-/// With two digits that mean something.
-fn rounded(number: u64) -> u64 {
-    let digits = number.checked_ilog10().unwrap_or(0);
-    let unit = 10u64.pow(digits.saturating_sub(1));
-    number / unit * unit
-}
-
-/// With commas between thousands.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+    let rest = rest.filter(|&rest| latest.is_none_or(|latest| rest <= latest));
+    let at_most = rest.is_none();
+    let time = rest.or(latest)?;
+    Some(Left { time, at_most })
 }
 
 fn long(time: Duration) -> String {

@@ -20,9 +20,10 @@ use crate::checker::Checker;
 use crate::checkpoint::Part;
 use crate::crew::{Crew, End};
 use crate::diary::Page;
+use crate::events;
 use crate::hints::{self, Weak};
 use crate::phases::{Budget, Clock, Patience};
-use crate::settings::{Level, Strategy};
+use crate::settings::Level;
 use crate::shorten::{Cost, Shortening, Signature, first_plan};
 use crate::status::{Numbers, Status};
 use crate::substrate::{Context, run_execution};
@@ -142,7 +143,8 @@ impl<'a> Worker<'a, '_> {
                 let attempts = if counts_attempts { e.attempts() } else { 0 };
                 e.executions() + e.discarded() + attempts
             });
-            if runs >= budget.executions || self.clock.is_past(budget.until) {
+            let is_over = runs >= budget.executions || self.clock.is_past(budget.until);
+            if is_over || events::is_interrupted() {
                 self.tell_all(End::Budget);
                 return false;
             }
@@ -359,7 +361,7 @@ impl<'a> Worker<'a, '_> {
     /// What it takes to find a shorter story than the execution that has just stopped, if it is worth
     /// the while.
     fn found(&self, finding: &Finding) -> Option<Found> {
-        let replayed = matches!(self.checker.strategy, Strategy::Replay(_));
+        let replayed = self.checker.replays() || self.checker.is_directed();
         if replayed || !self.checker.shorten || self.seen.len() > MAX_SHORTENED {
             return None;
         }

@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::Serialize;
 
+use crate::number::{grouped, rounded};
+
 /// How many classes there are, as far as samples tell.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[non_exhaustive]
@@ -44,7 +46,10 @@ impl Estimate {
         } = self;
         match low == high {
             true => format!(" of {classes}"),
-            false => format!(" of about {classes} ({low} to {high})"),
+            false => {
+                let [classes, low, high] = [classes, low, high].map(|it| grouped(rounded(it)));
+                format!(" of about {classes} ({low} to {high})")
+            }
         }
     }
 }

@@ -5,6 +5,7 @@ use raddle_engine::check::race::{DataRace, End, Link, Why};
 use raddle_engine::memory::races::Access;
 use raddle_engine::{Execution, Operation, ThreadId};
 
+use crate::effect::Effect;
 use crate::stuck::Words;
 use crate::trace::{Names, Things, Trace, TraceStep};
 
@@ -187,6 +188,10 @@ impl Trace {
             waits: false,
             thing: Some(things.number_of_cell(race.cell.index())),
             source: None,
+            effect: match access.writes {
+                true => Effect::WriteCell,
+                false => Effect::ReadCell,
+            },
         };
         self.cut(race.second.after);
         self.steps.push(step(&race.second));
@@ -199,6 +204,8 @@ impl Trace {
         {
             *source += usize::from(*source >= first);
         }
+        let after = self.accesses.iter_mut().map(|access| &mut access.after);
+        after.for_each(|after| *after += usize::from(*after > first));
     }
 
     /// Leaves out what happened after the error, and shows it.
@@ -211,6 +218,7 @@ impl Trace {
             waits: false,
             thing: None,
             source: None,
+            effect: Effect::Other,
         });
     }
 }

@@ -12,7 +12,7 @@ use raddle_engine::object::{Call, condvar};
 use raddle_engine::{Divergence, Operation, Record, ThreadId};
 use unicode_width::UnicodeWidthStr;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, FailureKind};
 use crate::paint::Paint;
 use crate::stuck::Words;
 use crate::trace::{NOTHING, Names, Things, Trace, TraceStep};
@@ -56,6 +56,7 @@ pub(crate) fn message(
         Finding::Nondeterminism(divergence) => match divergence.from {
             Record::EarlierRun => words.nondeterminism(divergence),
             Record::Schedule => diverged(divergence),
+            Record::Future => "the run was only an attempt".to_owned(),
         },
     };
     text + &words.stale()
@@ -183,8 +184,10 @@ pub(crate) fn failure(failure: &Failure, paint: Paint, f: &mut fmt::Formatter<'_
     for line in failure.message.lines() {
         writeln!(f, "  {line}")?;
     }
-    writeln!(f)?;
-    steps(&failure.trace, paint, f)?;
+    if failure.kind != FailureKind::Impossible || !failure.trace.steps.is_empty() {
+        writeln!(f)?;
+        steps(&failure.trace, paint, f)?;
+    }
     let used = |name: &str| {
         failure
             .trace

@@ -10,16 +10,17 @@ use raddle_engine::{
     Chance, Event, EventId, Execution, Grant, Operation, Ports, Received, SiteId, ThreadId,
     UpdateKind,
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::called::{self, Called};
+use crate::effect::Effect;
 use crate::value::Values;
 
 /// What a step says when something that might have happened did not.
 pub(crate) const NOTHING: &str = "nothing unexpected";
 
 /// A place in the user's source.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Place {
     /// As the compiler calls the file.
     pub file: String,
@@ -75,7 +76,7 @@ pub trait Names {
 }
 
 /// A thread of a trace.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct TraceThread {
     /// Its place in the tree of creations, `main.2` for the second thread that `main` created.
     pub path: String,
@@ -93,7 +94,7 @@ impl TraceThread {
 }
 
 /// One step of a trace.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct TraceStep {
     /// Index into [`Trace::threads`].
     pub thread: usize,
@@ -107,10 +108,12 @@ pub struct TraceStep {
     pub thing: Option<usize>,
     /// The step from which it has its value or its turn.
     pub source: Option<usize>,
+    /// What it does, for programs.
+    pub effect: Effect,
 }
 
 /// A lock that a thread holds for a while.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct TraceSpan {
     /// Index into [`Trace::threads`].
     pub thread: usize,
@@ -125,7 +128,7 @@ pub struct TraceSpan {
 }
 
 /// What happened, step by step.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Trace {
     /// Every thread, in order of creation.
     pub threads: Vec<TraceThread>,
@@ -135,6 +138,23 @@ pub struct Trace {
     pub things: Vec<(String, Option<Place>)>,
     /// Which locks were held, in the order in which they were taken.
     pub spans: Vec<TraceSpan>,
+    /// Accesses of cells, in the order they happened; only of executions that were replayed.
+    pub accesses: Vec<CellAccess>,
+}
+
+/// An access of a cell. It is no step: nobody waits for it, and nothing follows from it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct CellAccess {
+    /// Index into [`Trace::threads`].
+    pub thread: usize,
+    /// Index into [`Trace::things`].
+    pub thing: usize,
+    /// Whether it may have been changed.
+    pub writes: bool,
+    /// The line it was written on.
+    pub place: Option<Place>,
+    /// How many steps came before.
+    pub after: usize,
 }
 
 impl Trace {
@@ -153,6 +173,7 @@ impl Trace {
                 waits: false,
                 thing: things.number(&event.operation),
                 source: cause(event, execution).and_then(|id| positions.get(&id).copied()),
+                effect: Effect::of(event, execution),
             })
             .collect();
         for Notification { position, reached } in notified::all(execution) {
@@ -176,6 +197,7 @@ impl Trace {
                     waits: true,
                     thing: things.number(operation),
                     source: None,
+                    effect: Effect::Other,
                 });
             }
         }
@@ -191,6 +213,13 @@ impl Trace {
                 spawned: place_of_spawn(index),
             })
             .collect();
+        let accesses = execution.accesses.iter().map(|(cell, access)| CellAccess {
+            thread: access.thread.index(),
+            thing: things.number_of_cell(cell.index()),
+            writes: access.writes,
+            place: names.place(access.site),
+            after: access.after,
+        });
         let span = |held: held::Held| TraceSpan {
             thread: held.thread.index(),
             thing: things.locations.len() + held.object.index(),
@@ -201,6 +230,7 @@ impl Trace {
         Trace {
             threads,
             steps,
+            accesses: accesses.collect(),
             spans: held::all(execution).into_iter().map(span).collect(),
             things: things.made,
         }
@@ -234,6 +264,7 @@ impl Trace {
             waits: false,
             thing: None,
             source: None,
+            effect: Effect::Other,
         });
     }
 

@@ -7,6 +7,7 @@ use crate::support::{Workspace, finish, script_directory};
 #[test]
 fn cargo_is_looked_for_in_the_path_when_nothing_names_it() {
     let workspace = Workspace::new("cargo_is_looked_for_in_the_path");
+    workspace.build(&["one"]);
     let mut path = script_directory().as_os_str().to_owned();
     path.push(":");
     path.push(env::var_os("PATH").unwrap_or_default());
@@ -17,10 +18,7 @@ fn cargo_is_looked_for_in_the_path_when_nothing_names_it() {
             .env("PATH", path),
     );
     assert_eq!(finished.code, Some(0));
-    assert_eq!(
-        workspace.calls(),
-        "cargo test --no-run\ncargo test\n    RADDLE_LOG=progress\n"
-    );
+    assert!(workspace.calls().starts_with("cargo test --no-run "));
 }
 
 #[test]
@@ -40,11 +38,9 @@ fn a_cargo_that_cannot_be_started_is_named() {
 #[test]
 fn the_word_that_cargo_adds_changes_nothing() {
     let workspace = Workspace::new("the_word_that_cargo_adds");
+    workspace.build(&["counter"]);
     assert_eq!(workspace.run(&["raddle", "test", "counter"]).code, Some(0));
-    assert_eq!(
-        workspace.calls(),
-        "cargo test --no-run counter\ncargo test counter\n    RADDLE_LOG=progress\n"
-    );
+    assert!(workspace.calls().contains("\nlist counter --list "));
 }
 
 #[test]
@@ -78,4 +74,15 @@ fn help_and_version_exit_with_0() {
         version.stdout,
         concat!("cargo-raddle ", env!("CARGO_PKG_VERSION"), "\n")
     );
+}
+
+#[test]
+fn there_are_completions_for_every_shell() {
+    let workspace = Workspace::new("completions");
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let finished = workspace.run(&["completions", shell]);
+        assert_eq!(finished.code, Some(0), "{shell}");
+        assert!(finished.stdout.contains("max-executions"), "{shell}");
+    }
+    assert_eq!(workspace.run(&["completions", "cmd"]).code, Some(2));
 }

@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::{self, Command};
 use std::sync::LazyLock;
 
+use serde_json::{Value, json};
+
 const SCRIPT: &str = r#"#!/bin/sh
 {
     echo "cargo $*"
@@ -25,6 +27,33 @@ cat "$FAKE_CARGO/$step.stderr" >&2
 exit "$(cat "$FAKE_CARGO/$step.code")"
 "#;
 
+/// A stand-in for a test binary: it lists the names in `names`, of which those in `ignored` are ignored,
+/// and of each test that it runs, writes down what is in `TEST.events`, prints what is in `TEST.output`
+/// and exits with what is in `TEST.code`. A test with a file `TEST.waits` goes on until it is interrupted.
+const TESTS: &str = r#"#!/bin/sh
+case " $* " in
+    *" --list "*)
+        echo "list $*" >> "$FAKE_CARGO/calls"
+        names=names
+        case " $* " in *" --ignored "*) names=ignored ;; esac
+        sed 's/$/: test/' "$FAKE_CARGO/$names"
+        exit "$(cat "$FAKE_CARGO/names.code")"
+        ;;
+esac
+{
+    echo "run $* in $(basename "$PWD")"
+    env | grep -E '^(RADDLE_|NO_COLOR=)' | grep -v RADDLE_EVENTS | sort | sed 's/^/    /'
+} >> "$FAKE_CARGO/calls"
+if [ -e "$FAKE_CARGO/$1.waits" ]; then
+    trap 'cat "$FAKE_CARGO/$1.events" >> "$RADDLE_EVENTS"; exit 130' INT
+    : > "$FAKE_CARGO/$1.running"
+    while :; do sleep 0.02; done
+fi
+cat "$FAKE_CARGO/$1.events" >> "$RADDLE_EVENTS"
+cat "$FAKE_CARGO/$1.output"
+exit "$(cat "$FAKE_CARGO/$1.code")"
+"#;
+
 static SCRIPT_DIRECTORY: LazyLock<PathBuf> = LazyLock::new(|| {
     let name = format!("fake-cargo-{}", process::id());
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
@@ -33,9 +62,17 @@ static SCRIPT_DIRECTORY: LazyLock<PathBuf> = LazyLock::new(|| {
         fs::remove_dir_all(&directory).expect("what an earlier process left is ours");
     }
     fs::create_dir_all(&directory).expect("the test's directory is writable");
-    let script = directory.join("cargo");
-    fs::write(&script, SCRIPT).expect("the test's directory is writable");
-    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).expect("the script is ours");
+    let without_raddle = TESTS.replace("RADDLE_EVENTS", "OTHER");
+    for (name, text) in [
+        ("cargo", SCRIPT),
+        ("tests", TESTS),
+        ("other-tests", &without_raddle),
+    ] {
+        let script = directory.join(name);
+        fs::write(&script, text).expect("the test's directory is writable");
+        let may_run = fs::Permissions::from_mode(0o755);
+        fs::set_permissions(&script, may_run).expect("the script is ours");
+    }
     directory
 });
 
@@ -83,6 +120,48 @@ impl Workspace {
             workspace.answer(step, 0, "", "");
         }
         workspace
+    }
+
+    /// Has cargo build a test binary with tests of these names, which pass.
+    pub fn build(&self, names: &[&str]) {
+        self.build_from("tests", names);
+    }
+
+    /// The same with another binary.
+    pub fn build_from(&self, script: &str, names: &[&str]) {
+        let text = |path: PathBuf| path.display().to_string();
+        let artifact = json!({
+            "reason": "compiler-artifact",
+            "package_id": "path+file:///queue#0.1.0",
+            "manifest_path": text(self.directory.join("Cargo.toml")),
+            "target": { "name": "queue", "kind": ["lib"] },
+            "profile": { "test": true },
+            "executable": text(SCRIPT_DIRECTORY.join(script)),
+        });
+        let library = json!({
+            "reason": "compiler-artifact", "profile": { "test": false }, "executable": null,
+        });
+        let messages = format!("{library}\n{artifact}\n");
+        self.answer(Step::Build, 0, &messages, "built\n");
+        let metadata = json!({
+            "target_directory": text(self.directory.join("target")),
+            "workspace_root": text(self.directory.clone()),
+        });
+        self.answer(Step::Metadata, 0, &metadata.to_string(), "");
+        self.write("names", &names.join("\n"));
+        self.write("names.code", "0");
+        self.write("ignored", "");
+        for name in names {
+            self.test(name, 0, &[], "");
+        }
+    }
+
+    /// Sets what a test does.
+    pub fn test(&self, name: &str, code: u8, events: &[Value], output: &str) {
+        let events: Vec<_> = events.iter().map(|event| format!("{event}\n")).collect();
+        self.write(&format!("{name}.events"), &events.concat());
+        self.write(&format!("{name}.output"), output);
+        self.write(&format!("{name}.code"), &code.to_string());
     }
 
     /// Sets what cargo prints, and how it exits, when it is called for `step`.

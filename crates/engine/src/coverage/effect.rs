@@ -3,14 +3,14 @@
 //! A lock is a `Mutex`, an `RwLock`, or a monitor from the inside. Waiting on a condition variable is
 //! what the front end makes of it: an unlock, and later a lock at the place of the wait. A thread that
 //! goes into a monitor again after waiting takes it again; that it waited until then is not put down to
-//! the lock. Semaphores have no holder and channels hold nothing: see [`wakes`](super::wakes).
+//! the lock. Semaphores have no holder and channels hold nothing: see `wakes`.
 
 use crate::event::{Event, Grant, ObjectId, Operation, Reply};
 use crate::object::{Call, monitor, mutex, rwlock};
 
 /// How a lock is held.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Mode {
+pub enum Mode {
     /// With others who read.
     Read,
     /// Alone.
@@ -26,9 +26,14 @@ impl Mode {
 
 /// What an operation does to a lock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Effect {
-    /// Takes it; `waits` if the thread waits while others hold it.
-    Take { mode: Mode, waits: bool },
+pub enum Effect {
+    /// Takes it.
+    Take {
+        /// How it is held then.
+        mode: Mode,
+        /// Whether the thread waits until it can be.
+        waits: bool,
+    },
     /// Gives it back.
     Release,
     /// Writes no more, and reads.
@@ -63,7 +68,7 @@ pub(crate) fn intended(operation: &Operation) -> Option<(ObjectId, Effect)> {
 
 /// What an event did to a lock.
 #[inline]
-pub(crate) fn of(event: &Event) -> Option<(ObjectId, Effect)> {
+pub fn of(event: &Event) -> Option<(ObjectId, Effect)> {
     let Operation::Call { object, call } = event.operation else {
         return None;
     };

@@ -19,7 +19,7 @@ pub(crate) mod catalogue;
 mod combinations;
 mod counts;
 mod data;
-pub(crate) mod effect;
+pub mod effect;
 mod estimate;
 mod guide;
 mod locks;

@@ -159,8 +159,17 @@ impl World {
         self.state.order.catch_up(&self.state.execution);
     }
 
+    /// Whether every access of a cell is written down, for those who want to see more than what is
+    /// wrong.
+    pub fn keep_accesses(&mut self, keep: bool) {
+        self.keeps_accesses = keep;
+    }
+
     #[inline]
     fn check_order(&mut self, cell: CellId, now: Access) {
+        if self.keeps_accesses {
+            self.state.execution.accesses.push((cell, now));
+        }
         let State {
             views,
             order,

@@ -24,6 +24,7 @@ mod reduce;
 mod revisit;
 mod sample;
 mod scatter;
+mod settled;
 mod share;
 mod thin;
 mod undo;

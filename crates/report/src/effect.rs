@@ -1,0 +1,67 @@
+//! What a step does, for programs that read traces.
+
+use raddle_engine::coverage::effect::{self, Mode};
+use raddle_engine::{Event, Execution, Operation};
+use serde::{Deserialize, Serialize};
+
+/// What a step does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Effect {
+    /// Creates a thread, which is an index into the threads of the trace.
+    Fork(usize),
+    /// Waits for the end of a thread.
+    Join(usize),
+    /// Takes a lock alone.
+    Acquire,
+    /// Takes a lock with others who read.
+    AcquireShared,
+    /// Gives a lock back.
+    Release,
+    /// Keeps a lock that it had alone, with others who read.
+    Downgrade,
+    /// Reads an atomic.
+    Read,
+    /// Writes one.
+    Write,
+    /// Reads a cell.
+    ReadCell,
+    /// Writes one.
+    WriteCell,
+    /// Reads an atomic and writes it in the same step.
+    Update,
+    /// Uses something else that orders threads, such as a channel.
+    Use,
+    /// Does nothing to anything that others see.
+    Other,
+}
+
+impl Effect {
+    pub(crate) fn of(event: &Event, execution: &Execution) -> Self {
+        if let Some((_, effect)) = effect::of(event) {
+            return match effect {
+                effect::Effect::Take {
+                    mode: Mode::Read, ..
+                } => Effect::AcquireShared,
+                effect::Effect::Take { .. } => Effect::Acquire,
+                effect::Effect::Release => Effect::Release,
+                effect::Effect::Downgrade => Effect::Downgrade,
+            };
+        }
+        match event.operation {
+            Operation::Spawn => {
+                let created = |info: &raddle_engine::ThreadInfo| info.spawned_by == Some(event.id);
+                let child = execution.threads.iter().position(created);
+                child.map_or(Effect::Other, Effect::Fork)
+            }
+            Operation::Join { target } => Effect::Join(target.index()),
+            Operation::Load { .. } => Effect::Read,
+            Operation::Store { .. } => Effect::Write,
+            Operation::Update { .. } if event.writes() => Effect::Update,
+            Operation::Update { .. } => Effect::Read,
+            operation if operation.object().is_some() => Effect::Use,
+            _ => Effect::Other,
+        }
+    }
+}

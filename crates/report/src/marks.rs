@@ -1,0 +1,161 @@
+//! Which lines a failure is about, for editors: where it shows itself, and what led there.
+
+use raddle_engine::check::Finding;
+use raddle_engine::check::deadlock::Blocked;
+use raddle_engine::check::lock_order::{LockOrder, Nested};
+use raddle_engine::memory::races::Access;
+use raddle_engine::{Execution, SiteId, ThreadId};
+
+use crate::insight::Mark;
+use crate::trace::{Names, Place, Things, Trace};
+
+/// Everything that marks are made of.
+struct Marking<'a> {
+    trace: &'a Trace,
+    things: Things,
+    names: &'a dyn Names,
+    marks: Vec<Mark>,
+}
+
+/// The lines that a finding is about. What leads to it comes after where it shows itself.
+pub(crate) fn of(
+    finding: &Finding,
+    execution: &Execution,
+    trace: &Trace,
+    names: &dyn Names,
+) -> Vec<Mark> {
+    let mut marking = Marking {
+        trace,
+        things: Things::of(execution, names),
+        names,
+        marks: Vec::new(),
+    };
+    match finding {
+        Finding::Panic(panic) => {
+            let what = format!("{} panics here", trace.title(panic.thread));
+            let place = trace.steps.last().and_then(|step| step.place.clone());
+            marking.add_place(place, what, true);
+        }
+        Finding::Deadlock(blocked) | Finding::ThreadOutlives(blocked) => marking.blocked(blocked),
+        Finding::LostWakeup { lost, blocked } => {
+            marking.blocked(blocked);
+            let what = format!("{} notifies here", trace.title(lost.notifier));
+            marking.add(lost.notified, what, false);
+        }
+        Finding::Livelock { rounds, blocked } => {
+            for round in rounds {
+                let what = format!("{} looks here again and again", trace.title(round.thread));
+                marking.add(round.site, what, true);
+            }
+            marking.blocked(blocked);
+        }
+        Finding::LockOrder(LockOrder::Circle(circle)) => {
+            circle.iter().for_each(|nested| marking.nested(nested));
+        }
+        Finding::LockOrder(LockOrder::ReadAgain(nested)) => marking.nested(nested),
+        Finding::DataRace(race) => {
+            let cell = marking.things.cell_title(race.cell.index()).to_owned();
+            let what = |access: &Access| {
+                let does = match (access.made, access.writes) {
+                    (true, _) => "has made",
+                    (_, true) => "writes",
+                    (_, false) => "reads",
+                };
+                format!("{} {does} {cell} here", trace.title(access.thread))
+            };
+            marking.add(race.second.site, what(&race.second), true);
+            let first = what(&race.first) + ", and nothing orders the two";
+            marking.add(race.first.site, first, false);
+        }
+        Finding::MemoryError(error) => {
+            let who = trace.title(error.thread);
+            let what = format!("{who} uses {} that is not there", error.what);
+            marking.add(error.site, what, true);
+        }
+        Finding::Leak(unreceived) => {
+            for one in unreceived {
+                let what = format!("{} sends what nobody receives", trace.title(one.sender));
+                marking.add(one.sent, what, true);
+            }
+        }
+        Finding::TooManyEvents { repeated, .. } => {
+            for one in repeated {
+                let what = format!("{} comes here again and again", trace.title(one.thread));
+                marking.add(one.site, what, true);
+            }
+        }
+        Finding::Hang { thread, .. } | Finding::StackOverflow(thread) | Finding::Crash(thread) => {
+            marking.last(*thread);
+        }
+        Finding::Nondeterminism(_) => {
+            if let Some(last) = trace.steps.last() {
+                marking.last(ThreadId::new(last.thread));
+            }
+        }
+    }
+    marking.marks
+}
+
+impl Marking<'_> {
+    fn add(&mut self, site: SiteId, what: String, is_primary: bool) {
+        self.add_place(self.names.place(site), what, is_primary);
+    }
+
+    fn add_place(&mut self, place: Option<Place>, what: String, is_primary: bool) {
+        let mark = place.map(|place| Mark {
+            place,
+            what,
+            is_primary,
+        });
+        self.marks
+            .extend(mark.filter(|mark| !self.marks.contains(mark)));
+    }
+
+    /// Where each thread waits, then where each took what others wait for.
+    fn blocked(&mut self, blocked: &[Blocked]) {
+        for one in blocked {
+            let who = self.trace.title(one.thread);
+            let what = match one.operation.object() {
+                Some(object) => {
+                    let name = self.things.title(object.index());
+                    format!("{who} waits for {name} here")
+                }
+                None => format!("{who} waits here"),
+            };
+            self.add(one.site, what, true);
+        }
+        let wanted: Vec<_> = blocked
+            .iter()
+            .filter_map(|one| one.operation.object())
+            .collect();
+        for one in blocked {
+            for (object, _, site) in &one.holds {
+                if wanted.contains(object) {
+                    let name = self.things.title(object.index());
+                    let who = self.trace.title(one.thread);
+                    self.add(*site, format!("{who} has taken {name} here"), false);
+                }
+            }
+        }
+    }
+
+    fn nested(&mut self, nested: &Nested) {
+        let who = self.trace.title(nested.thread);
+        let name = |object: raddle_engine::ObjectId| self.things.title(object.index());
+        let second = format!("{who} takes {} here", name(nested.taken));
+        let first = format!(
+            "{who} has taken {} here, and not given it back",
+            name(nested.held)
+        );
+        self.add(nested.at, second, true);
+        self.add(nested.since, first, false);
+    }
+
+    /// The last line that a thread came to.
+    fn last(&mut self, thread: ThreadId) {
+        let mut steps = self.trace.steps.iter().rev();
+        let last = steps.find(|step| step.thread == thread.index() && step.place.is_some());
+        let what = format!("{} was here last", self.trace.title(thread));
+        self.add_place(last.and_then(|step| step.place.clone()), what, true);
+    }
+}

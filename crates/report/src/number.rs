@@ -1,0 +1,33 @@
+//! Large numbers as people read them.
+
+/// A number with two digits that mean something.
+pub fn rounded(number: u64) -> u64 {
+    let digits = number.checked_ilog10().unwrap_or(0);
+    let unit = 10u64.pow(digits.saturating_sub(1));
+    number / unit * unit
+}
+
+/// A number with commas between thousands.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_rounded_and_grouped() {
+        let told = |number| grouped(rounded(number));
+        assert_eq!([0, 7, 99, 101].map(told), ["0", "7", "99", "100"]);
+        assert_eq!([1_299, 255_131_986].map(told), ["1,200", "250,000,000"]);
+    }
+}

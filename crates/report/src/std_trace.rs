@@ -1,0 +1,180 @@
+//! A trace in the STD format of offline race predictors such as RAPID: an event a line,
+//! `THREAD|EVENT(TARGET)|PLACE`, where events are `fork`, `join`, `acq`, `rel`, `r` and `w`.
+//!
+//! The format knows threads, locks and variables, so the rest is told in terms of these:
+//!
+//! - An atomic is accessed under a lock of its own: nobody takes it for a race, and who reads it still
+//!   comes after who wrote it.
+//! - So is anything else that orders threads, such as a channel: using it reads and writes it.
+//! - A lock that is shared by readers is one lock for each thread: a reader takes its own, a writer all.
+//! - Cells are plain variables: these are what a race can be about.
+
+use std::collections::{BTreeSet, HashMap};
+use std::fmt::Write;
+
+use crate::effect::Effect;
+use crate::trace::{Place, Trace};
+
+/// A trace in the STD format, and what its places are.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct StdTrace {
+    /// An event a line.
+    pub events: String,
+    /// `NUMBER FILE:LINE:COLUMN`, a place a line.
+    pub places: String,
+}
+
+impl Trace {
+    /// The execution in the STD format of offline race predictors.
+    pub fn std_trace(&self) -> StdTrace {
+        let mut writer = Writer {
+            trace: self,
+            names: names(self),
+            shared: shared(self),
+            events: String::new(),
+            places: HashMap::new(),
+            list: String::new(),
+        };
+        writer.write();
+        StdTrace {
+            events: writer.events,
+            places: writer.list,
+        }
+    }
+}
+
+/// Locks that are shared by readers somewhere.
+fn shared(trace: &Trace) -> BTreeSet<usize> {
+    let steps = trace.steps.iter();
+    let shared = steps.filter(|step| {
+        matches!(step.effect, Effect::AcquireShared | Effect::Downgrade) && !step.waits
+    });
+    shared.filter_map(|step| step.thing).collect()
+}
+
+/// What the format can call things: names without what it uses itself, each a different one.
+fn names(trace: &Trace) -> Vec<String> {
+    let keep = |c: char| if c.is_alphanumeric() { c } else { '_' };
+    let plain = |name: &str| name.chars().map(keep).collect::<String>();
+    let mut names: Vec<String> = Vec::new();
+    for (name, _) in &trace.things {
+        let mut name = plain(name);
+        while names.contains(&name) {
+            name.push('_');
+        }
+        names.push(name);
+    }
+    names
+}
+
+struct Writer<'a> {
+    trace: &'a Trace,
+    names: Vec<String>,
+    shared: BTreeSet<usize>,
+    events: String,
+    places: HashMap<Place, usize>,
+    list: String,
+}
+
+impl Writer<'_> {
+    fn write(&mut self) {
+        let trace = self.trace;
+        let mut accesses = trace.accesses.iter().peekable();
+        for (index, step) in trace.steps.iter().enumerate() {
+            while let Some(access) = accesses.next_if(|access| access.after <= index) {
+                let event = if access.writes { "w" } else { "r" };
+                let target = self.names[access.thing].clone();
+                self.event(access.thread, event, &target, access.place.as_ref());
+            }
+            if step.waits {
+                continue;
+            }
+            let (thread, place) = (step.thread, step.place.as_ref());
+            let Some(thing) = step.thing else {
+                match step.effect {
+                    Effect::Fork(child) => self.event(thread, "fork", &format!("T{child}"), place),
+                    Effect::Join(child) => self.event(thread, "join", &format!("T{child}"), place),
+                    _ => {}
+                }
+                continue;
+            };
+            let is_shared = self.shared.contains(&thing);
+            let name = self.names[thing].clone();
+            match step.effect {
+                Effect::Acquire if is_shared => {
+                    for reader in 0..trace.threads.len() {
+                        self.event(thread, "acq", &format!("{name}_T{reader}"), place);
+                    }
+                }
+                Effect::Acquire => self.event(thread, "acq", &name, place),
+                Effect::AcquireShared => {
+                    self.event(thread, "acq", &format!("{name}_T{thread}"), place);
+                }
+                Effect::Release if is_shared => {
+                    let is_alone = self.is_alone(index);
+                    let all = (0..trace.threads.len()).rev();
+                    for reader in all.filter(|&reader| is_alone || reader == thread) {
+                        self.event(thread, "rel", &format!("{name}_T{reader}"), place);
+                    }
+                }
+                Effect::Release => self.event(thread, "rel", &name, place),
+                Effect::Downgrade => {
+                    for reader in (0..trace.threads.len()).filter(|&reader| reader != thread) {
+                        self.event(thread, "rel", &format!("{name}_T{reader}"), place);
+                    }
+                }
+                // These are among the accesses too, if there are any.
+                Effect::ReadCell | Effect::WriteCell if !trace.accesses.is_empty() => {}
+                Effect::ReadCell => self.event(thread, "r", &name, place),
+                Effect::WriteCell => self.event(thread, "w", &name, place),
+                Effect::Read => self.guarded(thread, &name, &["r"], place),
+                Effect::Write => self.guarded(thread, &name, &["w"], place),
+                Effect::Update | Effect::Use => self.guarded(thread, &name, &["r", "w"], place),
+                Effect::Fork(_) | Effect::Join(_) | Effect::Other => {}
+            }
+        }
+    }
+
+    /// Whether a thread that gives a shared lock back has had it alone.
+    fn is_alone(&self, release: usize) -> bool {
+        let (thread, thing) = {
+            let step = &self.trace.steps[release];
+            (step.thread, step.thing)
+        };
+        let before = self.trace.steps[..release].iter().rev();
+        let mut own = before.filter(|step| step.thread == thread && step.thing == thing);
+        let taken = own.find(|step| {
+            matches!(
+                step.effect,
+                Effect::Acquire | Effect::AcquireShared | Effect::Downgrade
+            )
+        });
+        taken.is_some_and(|step| step.effect == Effect::Acquire)
+    }
+
+    fn guarded(&mut self, thread: usize, name: &str, events: &[&str], place: Option<&Place>) {
+        let lock = format!("{name}_lock");
+        self.event(thread, "acq", &lock, place);
+        for event in events {
+            self.event(thread, event, name, place);
+        }
+        self.event(thread, "rel", &lock, place);
+    }
+
+    fn event(&mut self, thread: usize, event: &str, target: &str, place: Option<&Place>) {
+        let place = place.map_or(0, |place| self.number(place));
+        let _ = writeln!(self.events, "T{thread}|{event}({target})|{place}");
+    }
+
+    /// Places are numbers, from 1.
+    fn number(&mut self, place: &Place) -> usize {
+        if let Some(&number) = self.places.get(place) {
+            return number;
+        }
+        let number = self.places.len() + 1;
+        self.places.insert(place.clone(), number);
+        let _ = writeln!(self.list, "{number} {place}:{}", place.column);
+        number
+    }
+}

@@ -189,7 +189,7 @@ impl Finished {
             .to_owned()
     }
 
-    /// The story of the failure, as it is printed: from its headline to how it is replayed.
+    /// The story of the failure, as it is printed: from its headline to where its page is.
     #[track_caller]
     pub fn story(&self) -> String {
         let lines = self
@@ -198,10 +198,14 @@ impl Finished {
             .skip_while(|line| !line.contains(" after "));
         let mut story = String::new();
         for line in lines {
-            story += line;
-            story += "\n";
-            if line.trim_start().starts_with("replay: ") {
-                break;
+            // These crates are not built where a user's are.
+            match line.split_once("  report: ") {
+                Some((before, page)) => {
+                    let (_, page) = page.split_once("/raddle/").expect("it is in that folder");
+                    story += &format!("{before}  report: target/raddle/{page}\n");
+                    break;
+                }
+                None => story += &format!("{line}\n"),
             }
         }
         story

@@ -4,6 +4,7 @@ pub mod axiomatic;
 pub mod bounded;
 pub mod compare;
 mod docs;
+pub mod futures;
 pub mod measured;
 pub mod messages;
 pub mod orders;

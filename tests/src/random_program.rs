@@ -248,9 +248,27 @@ impl Program {
         bodies.any(|body| body.iter().any(Statement::waits))
     }
 
+    /// Runs the program inside a check, with names for what it uses that no schedule changes.
+    pub fn run_named(&self) {
+        let world = World::default();
+        raddle::label!("x", &world.variables[0]);
+        raddle::label!("y", &world.variables[1]);
+        raddle::label!("first", &world.locks[0]);
+        raddle::label!("second", &world.locks[1]);
+        raddle::label!("readers_writer", &world.readers_writer);
+        raddle::label!("meeting", &world.meeting);
+        raddle::label!("condition", &world.condition);
+        raddle::label!("permits", &world.permits);
+        self.run_in(world);
+    }
+
     /// Runs the program inside a check.
     pub fn run(&self) {
-        let world = Arc::new(World::default());
+        self.run_in(World::default());
+    }
+
+    fn run_in(&self, world: World) {
+        let world = Arc::new(world);
         let threads: Vec<_> = self
             .threads
             .iter()

@@ -2,7 +2,8 @@
 
 use raddle::Failure;
 
-/// The story of a failure, with its schedule in brackets instead of the token.
+/// The story of a failure, with its schedule in brackets instead of the token, and without where its page
+/// is.
 pub fn told(failure: &Failure) -> String {
     let text = failure.schedule.to_string();
     let steps: Vec<&str> = text
@@ -10,6 +11,8 @@ pub fn told(failure: &Failure) -> String {
         .skip_while(|line| !line.contains(": "))
         .collect();
     let schedule = format!("[{}]", steps.join("; "));
+    let mut failure = failure.clone();
+    failure.page = None;
     failure
         .to_string()
         .replace(&failure.schedule.to_token(), &schedule)

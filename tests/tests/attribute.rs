@@ -177,10 +177,11 @@ fn processes_at_the_same_time_have_schedules_of_their_own() {
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
-    let mut expected: Vec<_> = CHILDREN
-        .iter()
-        .map(|test| format!("{}.schedule", test.replace("::", ".")))
-        .collect();
+    let with_page = |test: &&str| {
+        let test = test.replace("::", ".");
+        [format!("{test}.schedule"), test]
+    };
+    let mut expected: Vec<_> = CHILDREN.iter().flat_map(with_page).collect();
     files.sort();
     expected.sort();
     assert_eq!(files, expected);
@@ -215,8 +216,14 @@ fn a_test_that_many_run_at_once_saves_a_whole_schedule() {
         }
     }
     let files = std::fs::read_dir(folder.join("attribute")).unwrap();
-    let files: Vec<_> = files.map(|entry| entry.unwrap().file_name()).collect();
-    assert_eq!(files, ["children.first.schedule"], "nothing else is left");
+    let mut files: Vec<_> = files.map(|entry| entry.unwrap().file_name()).collect();
+    files.sort();
+    let expected = ["children.first", "children.first.schedule"];
+    assert_eq!(files, expected, "nothing else is left");
+    let page = std::fs::read_dir(folder.join("attribute/children.first")).unwrap();
+    let mut page: Vec<_> = page.map(|entry| entry.unwrap().file_name()).collect();
+    page.sort();
+    assert_eq!(page, ["index.html", "report.json"]);
 }
 
 /// The line that a passing test prints, without how long it took; and everything.

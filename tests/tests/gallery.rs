@@ -17,7 +17,7 @@ macro_rules! programs {
 }
 programs! {
     panic poison deadlock livelock lost_wakeup thread_outlives limit stack nondeterminism schedule hang
-    lock_order leak weak_memory data_race use_after_free crash
+    lock_order leak weak_memory data_race use_after_free crash impossible
 }
 
 const IS_CHILD: &str = "RADDLE_GALLERY_CHILD";
@@ -45,6 +45,15 @@ fn shown(name: &str) -> String {
             let schedule = "raddle schedule 2; main: begin, lock Mutex, unlock Mutex, end";
             let replay = Strategy::Replay(schedule.parse().unwrap());
             failure(checker().strategy(replay).run(schedule::now_with_try_lock))
+        }
+        "impossible" => {
+            let future = "main a 0 sees main.1 a 0; main b 0 sees main b 0";
+            let directed = Strategy::Directed(future.parse().unwrap());
+            failure(
+                checker()
+                    .strategy(directed)
+                    .run(impossible::written_and_read_together),
+            )
         }
         "hang" => in_a_child("hangs"),
         "crash" => in_a_child("crashes"),

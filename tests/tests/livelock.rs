@@ -157,7 +157,7 @@ fn a_spinner_that_holds_what_the_other_needs() {
         message(spins_under_a_lock),
         format!(
             "main does without end: load shared.1 = false at :67, which nobody has changed\n\
-             setter waits at :63 for Mutex `shared.0`, held by main\n\
+             setter waits at :63 for Mutex `shared.0`, held by main (since :66)\n\
              {HELP}"
         )
     );

@@ -12,6 +12,7 @@ use raddle::sync::mpsc;
 use raddle::{Checker, Memory, Strategy, thread};
 use raddle_tests::bounded::{Counts, add, same_costs};
 use raddle_tests::compare::{ShownOnPanic, assert_same, same_classes, search, setting, walk};
+use raddle_tests::futures;
 use raddle_tests::resumed::in_pieces;
 
 /// Programs with more schedules than this are too much for the enumeration.
@@ -261,4 +262,29 @@ fn random_programs_cost_what_their_schedules_cost() {
         add(&mut sums, counts);
     }
     println!("{compared} programs, classes within 0, 1, … preemptions: {sums:?}");
+}
+
+#[test]
+fn what_receives_are_offered_is_what_happens() {
+    let programs = setting("RADDLE_TEST_PROGRAMS", 150);
+    let mut rng = Rng::with_seed(setting("RADDLE_TEST_SEED", 4));
+    let (mut done, mut receives, mut alternatives) = (0, 0, 0);
+    while done < programs {
+        let program = Program::random(&mut rng);
+        // Who drops a message that nobody will receive is no event.
+        if program.kind == Kind::Heavy {
+            continue;
+        }
+        let _shown = ShownOnPanic(&program);
+        let checker = Checker::new().timeouts(program.timeouts);
+        let run = || program.run();
+        let Some(counts) = futures::compared(&checker, Memory::Sc, MAX_SCHEDULES, run) else {
+            continue;
+        };
+        done += 1;
+        receives += counts.receives;
+        alternatives += counts.alternatives;
+    }
+    println!("{done} programs, {receives} receives, {alternatives} alternatives");
+    assert!(alternatives > receives, "somebody has a choice");
 }

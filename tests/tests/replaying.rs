@@ -202,7 +202,7 @@ fn the_second_check_of_a_test_has_a_saved_schedule_of_its_own() {
          check second_check_fails 2\n\
          main: begin, spawn main.1, load AtomicU32\n\
          main.1: begin, load AtomicU32, store AtomicU32, end\n\
-         main: store AtomicU32, join main.1, load AtomicU32, end\n"
+         main: store AtomicU32, join main.1, load AtomicU32\n"
     );
     let again = run("second", "second_check_fails", None);
     again
@@ -280,11 +280,13 @@ fn a_full_disk_costs_the_file_and_nothing_else() {
     let ran = run_first("full", "second_check_fails");
     let file = ran.folder.join("second_check_fails.2.schedule");
     let before = std::fs::read_to_string(&file).unwrap();
+    let page = ran.folder.join("second_check_fails.2");
     let full = run_with_a_limit("full", "second_check_fails", 0);
     full.says("panic after 1 execution (saved schedule)\n")
         .says("an update was lost")
         .says(&format!(
             "\n\n  note: the schedule could not be saved as {file:?}: File too large (os error \
+             27)\n\n  note: the page could not be written to {page:?}: File too large (os error \
              27)\n\n  replay: RADDLE_REPLAY=r1."
         ));
     assert!(!full.passed);
@@ -295,7 +297,9 @@ fn a_full_disk_costs_the_file_and_nothing_else() {
         "what was there is still there"
     );
     let files = std::fs::read_dir(&ran.folder).unwrap();
-    assert_eq!(files.count(), 1, "nothing else is left");
+    assert_eq!(files.count(), 2, "nothing else is left");
+    let files = std::fs::read_dir(&page).unwrap();
+    assert_eq!(files.count(), 2, "the page is still there, and its data");
     // A long token is printed all the same.
     let long = run_first("full_long", "fails_at_length");
     std::fs::remove_dir_all(&long.folder).unwrap();

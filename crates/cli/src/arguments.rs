@@ -8,7 +8,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use crate::budget::Budget;
-use crate::help::{COMPLETIONS_HELP, COVERAGE_HELP, EXIT_CODES, REPLAY_HELP, TEST_HELP};
+use crate::help::{
+    COMPLETIONS_HELP, COVERAGE_HELP, EXIT_CODES, REPLAY_HELP, REPORT_HELP, TEST_HELP,
+};
 use crate::native::{COMPILER_HELP, CompilerArguments, RUN_HELP, RunArguments};
 
 /// Check concurrent code under many schedules.
@@ -27,6 +29,9 @@ pub enum Command {
     /// Run one test on one schedule, and print what happens.
     #[command(after_help = format!("{REPLAY_HELP}\n{EXIT_CODES}"))]
     Replay(ReplayArguments),
+    /// Make the pages of a run anew from their data, and open the one that lists them.
+    #[command(after_help = format!("{REPORT_HELP}\n{EXIT_CODES}"))]
+    Report(ReportArguments),
     /// Show what tests remember of their runs: what was covered, and what was not.
     #[command(after_help = format!("{COVERAGE_HELP}\n{EXIT_CODES}"))]
     Coverage(CoverageArguments),
@@ -143,6 +148,21 @@ pub struct ReplayArguments {
     /// Write what happened in the STD format of offline race predictors to this file.
     #[arg(long, value_name = "FILE")]
     pub std_trace: Option<PathBuf>,
+}
+
+#[derive(Args, Debug, PartialEq)]
+pub struct ReportArguments {
+    /// The folder that `cargo raddle test --report` or `RADDLE_REPORT` named.
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+
+    /// Open the page even if the output is no terminal.
+    #[arg(long, conflicts_with = "no_open")]
+    pub open: bool,
+
+    /// Do not open the page.
+    #[arg(long)]
+    pub no_open: bool,
 }
 
 #[derive(Args, Debug, PartialEq)]
@@ -289,7 +309,7 @@ mod tests {
             let help = command.render_long_help().to_string();
             let mut parts = vec!["Examples:\n", "Exit code: 0"];
             match command.get_name() {
-                "completions" => {}
+                "completions" | "report" => {}
                 "run" | "cc" | "c++" => parts.push("Environment"),
                 _ => parts.extend(["Environment", "  CARGO ", "  NO_COLOR "]),
             }

@@ -29,6 +29,8 @@ pub enum Error {
     NoTestMatches { filter: String },
     /// A file could not be written.
     CannotWrite { path: PathBuf, cause: io::Error },
+    /// A folder has no pages.
+    NoPages { folder: PathBuf },
     /// A replay told nothing that could be exported.
     NothingToExport,
     /// The names of the tests could not be had.
@@ -104,6 +106,12 @@ impl fmt::Display for Error {
                 formatter,
                 "cannot write {}: {cause}\n  help: name another file or folder",
                 path.display(),
+            ),
+            Self::NoPages { folder } => write!(
+                formatter,
+                "there are no pages in {}\n  \
+                 help: `cargo raddle test --report {0}` writes some",
+                folder.display(),
             ),
             Self::NothingToExport => formatter.write_str(
                 "nothing was exported: the test ran no check on the schedule\n  \

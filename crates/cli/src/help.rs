@@ -65,3 +65,12 @@ Examples:
   cargo raddle completions bash > ~/.local/share/bash-completion/completions/cargo-raddle
   cargo raddle completions fish > ~/.config/fish/completions/cargo-raddle.fish
 ";
+
+pub const REPORT_HELP: &str = "\
+Examples:
+  cargo raddle test --report pages    check, and write a page for each check
+  cargo raddle report pages           make the pages anew, and open the one that lists them
+
+A page is one file that needs no network: send it to whom it may concern. What it is made from is
+`report.json` beside it.
+";

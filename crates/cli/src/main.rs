@@ -27,6 +27,7 @@ mod native;
 mod near;
 mod outcome;
 mod replay;
+mod report;
 mod runner;
 mod show;
 mod test;
@@ -43,6 +44,7 @@ fn main() -> ExitCode {
     let verdict = match arguments.command {
         Command::Test(options) => test::run(&cargo, options),
         Command::Replay(options) => replay::run(&cargo, options),
+        Command::Report(options) => report::run(&options),
         Command::Coverage(options) => coverage::run(&cargo, options),
         Command::Run(options) => native::run(options),
         Command::Cc(options) => native::cc(options),

@@ -48,6 +48,8 @@ pub struct Execution {
     pub threads: Vec<ThreadInfo>,
     /// Every synchronisation object in its last state, by [`ObjectId`](crate::ObjectId).
     pub objects: Vec<Object>,
+    /// The same in the state they had when they were first used.
+    pub(crate) first_states: Vec<Object>,
     /// Every memory location in its last state, by [`LocationId`](crate::LocationId).
     pub locations: Vec<Location>,
     /// What the program calls its objects.
@@ -96,6 +98,7 @@ impl Execution {
         self.events.clear();
         self.threads.clear();
         self.objects.clear();
+        self.first_states.clear();
         self.locations.clear();
         self.object_names.reset();
         self.location_names.reset();
@@ -181,6 +184,19 @@ impl Execution {
             Ports::One(port) => std::slice::from_ref(port),
             Ports::Any(list) => &self.port_lists[list.index()],
         }
+    }
+
+    /// The name of the group that a thread left a barrier with, by the event with which it did, and
+    /// who was in it.
+    pub fn group(&self, event: &Event) -> Option<(EventId, Vec<ThreadId>)> {
+        let Operation::Meet { barrier } = event.operation else {
+            return None;
+        };
+        let Object::Barrier(barrier) = &self.objects[barrier.index()] else {
+            return None;
+        };
+        let (name, members) = barrier.group_left_by(event.id, event.source);
+        Some((name, members.collect()))
     }
 
     /// The thread's place in the tree of creations, which no schedule changes.

@@ -12,6 +12,8 @@ use crate::execution::Execution;
 pub struct Naming {
     kinds: Vec<&'static str>,
     labels: Vec<Label>,
+    /// What the program's source calls them, and the lines where they were made.
+    variables: Vec<Option<(String, u32)>>,
 }
 
 #[derive(Clone, Debug)]
@@ -26,6 +28,43 @@ impl Naming {
     pub(crate) fn reset(&mut self) {
         self.kinds.clear();
         self.labels.clear();
+        self.variables.clear();
+    }
+
+    /// Says what the program's source calls a thing, and on which line it was made. Schedules do not
+    /// know it.
+    pub fn set_variable(&mut self, thing: usize, name: String, line: u32) {
+        if self.variables.len() <= thing {
+            self.variables.resize(thing + 1, None);
+        }
+        self.variables[thing] = Some((name, line));
+    }
+
+    /// The name that the program gave a thing last.
+    pub fn label(&self, thing: usize) -> Option<&str> {
+        let label = self.labels_of(thing).next_back();
+        label.map(|label| &*label.text)
+    }
+
+    /// What the program's source calls a thing, and on which line it was made.
+    pub fn variable(&self, thing: usize) -> Option<(&str, u32)> {
+        let variable = self.variables.get(thing)?.as_ref();
+        variable.map(|(name, line)| (&**name, *line))
+    }
+
+    /// What a story calls a thing, but for what tells it from others of that name.
+    fn name(&self, thing: usize) -> &str {
+        let variable = self.variables.get(thing).and_then(Option::as_ref);
+        match (self.labels_of(thing).next_back(), variable) {
+            (Some(label), _) => &label.text,
+            (None, Some((name, _))) => name,
+            (None, None) => self.kind(thing),
+        }
+    }
+
+    fn line(&self, thing: usize) -> Option<u32> {
+        let variable = self.variables.get(thing)?.as_ref();
+        variable.map(|&(_, line)| line)
     }
 
     pub(crate) fn set_kind(&mut self, thing: usize, kind: &'static str) {
@@ -39,7 +78,8 @@ impl Naming {
         self.labels.push(Label { thing, text, since });
     }
 
-    fn kind(&self, thing: usize) -> &'static str {
+    /// What kind of thing the program calls it.
+    pub fn kind(&self, thing: usize) -> &'static str {
         self.kinds.get(thing).copied().unwrap_or("thing")
     }
 
@@ -86,6 +126,78 @@ pub(crate) fn may_be_called(thing: Thing, name: &str, execution: &Execution) -> 
         naming.kind(index) == name || naming.labels_of(index).any(|label| label.text == name)
     };
     is(name) || is(without_number(name))
+}
+
+/// Whether a story may call this thing so: by its name, with the line where it was made behind an `@`,
+/// or with its number among those of that name behind a `#`. The name alone stands for any of them.
+pub(crate) fn is_called(thing: Thing, name: &str, execution: &Execution) -> bool {
+    let (naming, index) = match thing {
+        Thing::Location(index) => (&execution.location_names, index),
+        Thing::Object(index) => (&execution.object_names, index),
+        Thing::Thread(thread) => return is_thread(execution, thread, name),
+    };
+    let own = naming.name(index);
+    let Some(rest) = name.strip_prefix(own) else {
+        return false;
+    };
+    match (rest.chars().next(), rest.get(1..).map(str::parse::<u32>)) {
+        (None, _) => true,
+        (Some('@'), Some(Ok(line))) => naming.line(index) == Some(line),
+        (Some('#'), Some(Ok(number))) => number_of(thing, own, execution) == number,
+        _ => false,
+    }
+}
+
+/// Whether a thread has this name or this place in the tree of creations.
+pub(crate) fn is_thread(execution: &Execution, thread: ThreadId, name: &str) -> bool {
+    let given = execution.threads[thread.index()].name.as_deref();
+    given == Some(name) || execution.path(thread).to_string() == name
+}
+
+/// Everything that stories have names for: locations, then objects.
+fn everything(execution: &Execution) -> impl Iterator<Item = (Thing, &str)> {
+    let locations = (0..execution.locations.len())
+        .map(|index| (Thing::Location(index), execution.location_names.name(index)));
+    let objects = (0..execution.objects.len())
+        .map(|index| (Thing::Object(index), execution.object_names.name(index)));
+    locations.chain(objects)
+}
+
+/// The how manieth of its name a thing is, from 1.
+fn number_of(thing: Thing, name: &str, execution: &Execution) -> u32 {
+    let same = everything(execution).filter(|&(_, other)| other == name);
+    let before = same.take_while(|&(other, _)| other != thing);
+    before.count() as u32 + 1
+}
+
+/// What a story calls a thing.
+pub(crate) fn called(thing: Thing, execution: &Execution) -> String {
+    let (naming, index) = match thing {
+        Thing::Location(index) => (&execution.location_names, index),
+        Thing::Object(index) => (&execution.object_names, index),
+        Thing::Thread(thread) => return thread_name(execution, thread),
+    };
+    let name = naming.name(index);
+    let line = |thing: Thing| match thing {
+        Thing::Location(index) => execution.location_names.line(index),
+        Thing::Object(index) => execution.object_names.line(index),
+        Thing::Thread(_) => None,
+    };
+    let same: Vec<Thing> = everything(execution)
+        .filter(|&(_, other)| other == name)
+        .map(|(other, _)| other)
+        .collect();
+    let on_line = same.iter().filter(|&&other| line(other) == line(thing));
+    match (same.len(), line(thing)) {
+        (1, _) => name.to_owned(),
+        (_, Some(line_of)) if on_line.count() == 1 => format!("{name}@{line_of}"),
+        _ => format!("{name}#{}", number_of(thing, name, execution)),
+    }
+}
+
+/// What to call a thread: its name if no other has it, or else its place in the tree of creations.
+pub(crate) fn thread_name(execution: &Execution, thread: ThreadId) -> String {
+    thread_names(execution)[thread.index()].to_string()
 }
 
 /// `Mutex` of `Mutex#2`.

@@ -25,7 +25,7 @@ use crate::memory::views::Views;
 use crate::memory::{Location, Model, is_weak};
 use crate::object::{Call, Object};
 use crate::rng::mix;
-use crate::strategy::{Choice, CoverageGuided, Divergence, Exhaustive, Random, Strategy};
+use crate::strategy::{Choice, CoverageGuided, Directed, Divergence, Exhaustive, Random, Strategy};
 use spin::{Spinner, TimedWait};
 
 /// What the substrate must do now.
@@ -179,6 +179,11 @@ impl State {
             } => 1 + u32::from(self.barrier(barrier).may_lead_or_not(member, round)),
             _ => 1,
         }
+    }
+
+    /// Whether threads may see different things.
+    pub(crate) fn is_weak(&self) -> bool {
+        self.views.is_on()
     }
 
     /// Whether it is a preemption if this thread goes on: another one has run last and could go on as
@@ -585,6 +590,7 @@ impl World {
     /// Makes an object known, in the state it has outside the execution.
     pub fn add_object(&mut self, object: Object) -> ObjectId {
         let state = &mut self.state;
+        state.execution.first_states.push(object.clone());
         state.execution.objects.push(object);
         state.objects += 1;
         if state.calls.len() < state.objects {
@@ -619,6 +625,18 @@ impl World {
         let execution = &mut self.state.execution;
         let names = &mut execution.object_names;
         names.add_label(object.index(), label, execution.events.len());
+    }
+
+    /// Says what the program's source calls a location, and on which line it was made.
+    pub fn call_location(&mut self, location: LocationId, name: String, line: u32) {
+        let names = &mut self.state.execution.location_names;
+        names.set_variable(location.index(), name, line);
+    }
+
+    /// Says what the program's source calls an object, and on which line it was made.
+    pub fn call_object(&mut self, object: ObjectId, name: String, line: u32) {
+        let names = &mut self.state.execution.object_names;
+        names.set_variable(object.index(), name, line);
     }
 
     /// Makes a list of ports known, for a receive that looks at several.
@@ -812,6 +830,11 @@ impl World {
     /// The strategy in use, if it is the exhaustive search.
     pub fn exhaustive(&mut self) -> Option<&mut Exhaustive> {
         self.strategy.as_dyn().as_exhaustive()
+    }
+
+    /// The strategy, if it looks for an execution that fits a future.
+    pub fn directed(&mut self) -> Option<&mut Directed> {
+        self.strategy.as_dyn().as_directed()
     }
 
     /// The strategy, if it goes for coverage.

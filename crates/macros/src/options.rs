@@ -44,7 +44,7 @@ enum Takes {
     Boolean,
 }
 
-static SETTINGS: [Setting; 23] = [
+static SETTINGS: [Setting; 24] = [
     setting("strategy", "strategy_named", Takes::Text, "\"exhaustive\""),
     setting("max_executions", "max_executions", Takes::Integer, "50_000"),
     setting("max_time", "max_time_text", Takes::Text, "\"20s\""),
@@ -80,6 +80,7 @@ static SETTINGS: [Setting; 23] = [
     setting("coverage", "coverage", Takes::Boolean, "true"),
     setting("remember", "remember", Takes::Boolean, "true"),
     setting("shorten", "shorten", Takes::Boolean, "false"),
+    setting("page", "page", Takes::Boolean, "false"),
     setting("watchdog", "watchdog_text", Takes::Text, "\"30s\""),
     setting("reduce", "reduce_named", Takes::Text, "\"symmetry\""),
     setting(

@@ -52,6 +52,7 @@ pub mod __private {
             leaks_named: &str,
             remember: bool,
             shorten: bool,
+            page: bool,
             watchdog_text: &str,
             reduce_named: &str,
             stack_size: usize,
@@ -129,6 +130,7 @@ fn the_name_says_which_module() {
     leaks = "deny",
     remember = true,
     shorten = false,
+    page = false,
     watchdog = "1m",
     reduce = "symmetry",
     stack_size = 256 * KIB
@@ -153,6 +155,7 @@ fn options_reach_the_checker() {
         "leaks_named(\"deny\")",
         "remember(true)",
         "shorten(false)",
+        "page(false)",
         "watchdog_text(\"1m\")",
         "reduce_named(\"symmetry\")",
         "stack_size(262144)",

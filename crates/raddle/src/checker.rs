@@ -13,6 +13,8 @@ use crate::check_name::RunningCheck;
 use crate::checkpoint::{Checkpoints, Every};
 use crate::completeness;
 use crate::environment::{self, Environment};
+use crate::events;
+use crate::pages::{self, Pages};
 use crate::run;
 use crate::samplers;
 use crate::settings::{Classes, Level, Memory, Reduction, Strategy, UnknownName};
@@ -82,6 +84,8 @@ fn time(text: &str) -> Duration {
 pub struct Checker {
     pub(crate) strategy: Strategy,
     pub(crate) memory: Memory,
+    /// Whether executions know what the source calls things.
+    pub(crate) names_variables: bool,
     pub(crate) classes: Classes,
     pub(crate) max_executions: Option<u64>,
     pub(crate) max_time: Option<Duration>,
@@ -106,6 +110,8 @@ pub struct Checker {
     pub(crate) remember: bool,
     pub(crate) remember_in: Option<PathBuf>,
     pub(crate) log: Log,
+    pub(crate) page: bool,
+    pub(crate) report_in: Option<PathBuf>,
 }
 
 impl Default for Checker {
@@ -121,6 +127,7 @@ impl Checker {
         Checker {
             strategy: Strategy::default(),
             memory: Memory::default(),
+            names_variables: false,
             classes: Classes::default(),
             max_executions: None,
             max_time: None,
@@ -145,6 +152,8 @@ impl Checker {
             remember: false,
             remember_in: None,
             log: Log::default(),
+            page: true,
+            report_in: None,
         }
     }
 
@@ -272,9 +281,10 @@ impl Checker {
         }
     }
 
-    /// Whether to look for a shorter execution that fails in the same way, with fewer context switches
-    /// (it is done by default). That runs the body up to 400 more times for a failure, or for half a
-    /// second; these runs count nowhere.
+    /// Whether to look for the shortest execution that fails in the same way, the one with the fewest
+    /// preemptions above all, and for two steps whose order decides (it is done by default). For a
+    /// failure that runs the body less than a hundred times if the program is small, and up to some
+    /// 10,000 times or 5 seconds if it is large; these runs count nowhere.
     pub fn shorten(mut self, shorten: bool) -> Self {
         self.shorten = shorten;
         self
@@ -409,6 +419,22 @@ impl Checker {
         self
     }
 
+    /// Whether a failure gets a page besides its story (it does by default):
+    /// `target/raddle/BINARY/TEST/index.html`, beside its schedule. Only the first checks of a test have
+    /// one, and checks without a name have none; see [`report_in`](Self::report_in).
+    pub fn page(mut self, page: bool) -> Self {
+        self.page = page;
+        self
+    }
+
+    /// Writes a page about the check, failed or not, into this folder (or the one in `RADDLE_REPORT`):
+    /// `BINARY/TEST/index.html`, its data as `report.json` beside it, and `index.html` for all checks
+    /// that are there. A check without a name writes nothing.
+    pub fn report_in(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.report_in = Some(folder.into());
+        self
+    }
+
     /// What to call the check in messages; the name of the running test by default.
     pub fn named(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
@@ -474,7 +500,7 @@ impl Checker {
 
     /// Runs `body` many times and says what was found. Environment variables (`RADDLE_STRATEGY`,
     /// `RADDLE_SEED`, `RADDLE_MAX_EXECUTIONS`, `RADDLE_MAX_TIME`, `RADDLE_WATCHDOG`, `RADDLE_WORKERS`,
-    /// `RADDLE_CHECKPOINT`, `RADDLE_RESUME`, `RADDLE_COVERAGE`, `RADDLE_REMEMBER`, `RADDLE_LOG`, `RADDLE_REPLAY`) go before the settings made here.
+    /// `RADDLE_CHECKPOINT`, `RADDLE_RESUME`, `RADDLE_COVERAGE`, `RADDLE_REMEMBER`, `RADDLE_LOG`, `RADDLE_REPORT`, `RADDLE_REPLAY`) go before the settings made here.
     ///
     /// # Panics
     ///
@@ -519,12 +545,17 @@ impl Checker {
             .unwrap_or_else(|error| panic!("raddle: {error}"));
         self.validate();
         let place = std::panic::Location::caller();
-        if !self.verify_completeness {
-            return run::run(&self, running.name, &body, place, observer);
-        }
-        completeness::run_and_verify(&self, &body, place, observer, |observer| {
-            run::run(&self, running.name, &body, place, Some(observer))
-        })
+        let name = running.name.clone();
+        let told = events::Told::start(&self, name.as_ref());
+        let mut report = match self.verify_completeness {
+            false => run::run(&self, running.name, &body, place, observer),
+            true => completeness::run_and_verify(&self, &body, place, observer, |observer| {
+                run::run(&self, running.name, &body, place, Some(observer))
+            }),
+        };
+        pages::write(&Pages::of(&self), name.as_ref(), &mut report);
+        told.finish(&report);
+        report
     }
 
     /// What one execution may do.
@@ -544,6 +575,11 @@ impl Checker {
     /// Whether it follows one schedule.
     pub(crate) fn replays(&self) -> bool {
         matches!(self.strategy, Strategy::Replay(_))
+    }
+
+    /// Whether it looks for one execution that does what a future says.
+    pub(crate) fn is_directed(&self) -> bool {
+        matches!(self.strategy, Strategy::Directed(_))
     }
 
     #[track_caller]

@@ -1,7 +1,7 @@
 //! Settings from the environment, for a run without recompiling.
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use raddle_engine::coverage::{Metrics, UnknownMetric};
@@ -28,6 +28,7 @@ pub(crate) struct Environment {
     coverage: Option<Metrics>,
     remember: Option<bool>,
     log: Option<Log>,
+    report: Option<PathBuf>,
 }
 
 /// A variable that cannot be used.
@@ -115,6 +116,8 @@ impl Environment {
                 });
             }
         };
+        let folder = get("RADDLE_REPORT").filter(|folder| !folder.trim().is_empty());
+        environment.report = folder.map(PathBuf::from);
         if let Some(text) = get("RADDLE_REPLAY") {
             let variable = "RADDLE_REPLAY";
             environment.replay =
@@ -138,6 +141,7 @@ impl Environment {
         checker.max_executions = self.max_executions.or(checker.max_executions);
         checker.max_time = self.max_time.or(checker.max_time);
         checker.log = self.log.unwrap_or(checker.log);
+        checker.report_in = self.report.or(checker.report_in.take());
         checker.watchdog = self.watchdog.unwrap_or(checker.watchdog);
         checker.coverage = self.coverage.unwrap_or(checker.coverage);
         checker.workers = self.workers.unwrap_or(checker.workers);
@@ -281,7 +285,8 @@ mod tests {
                 "RADDLE_STRATEGY: unknown strategy `pct9`; there are: auto, exhaustive, random, pct, \
                  pos, urw, surw, history, noise, enumerate, coverage, coverage(METRIC), delay, and \
                  pct:3 for bugs of depth 3, noise:0.1 for interruptions with probability 0.1, \
-                 delay:3 for at most 3 delays"
+                 delay:3 for at most 3 delays, directed: and a future for one execution that does \
+                 what it says"
                     .to_owned()
             )
         );

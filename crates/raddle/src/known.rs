@@ -10,6 +10,7 @@ use raddle_report::{Failure, FailureKind};
 use crate::checker::Checker;
 use crate::diary::Diary;
 use crate::last_words::LastWords;
+use crate::pages::{self, Pages};
 use crate::settings::Strategy;
 use crate::{run, saved};
 
@@ -76,6 +77,7 @@ pub(crate) fn run(
             check: Some(name.clone()),
             note: Some(found_again.clone()),
             saves: true,
+            pages: Pages::of(checker),
         };
         let schedule = known.schedule.clone();
         let mut failure = match replay(checker, schedule, words, body, place) {
@@ -204,6 +206,7 @@ impl Known {
             (Origin::Saved, _) => {
                 // If it stays, the next run says so again.
                 let _ = std::fs::remove_file(&self.file);
+                pages::remove(check);
                 eprintln!("raddle: {check}: the saved schedule {file} was removed: {reason}");
             }
             (Origin::Remembered, _) => {

@@ -25,6 +25,8 @@ mod diary;
 mod environment;
 #[cfg(feature = "check")]
 mod events;
+#[cfg(feature = "check")]
+mod future;
 pub mod hint;
 #[cfg(feature = "check")]
 mod hints;
@@ -43,7 +45,11 @@ mod labelled;
 mod last_words;
 #[cfg(feature = "check")]
 mod mailbox;
+#[cfg(feature = "check")]
+mod minimise;
 pub mod monitor;
+#[cfg(feature = "check")]
+mod pages;
 #[cfg(feature = "check")]
 mod phases;
 mod plain;
@@ -58,8 +64,6 @@ mod samplers;
 mod saved;
 #[cfg(feature = "check")]
 mod settings;
-#[cfg(feature = "check")]
-mod shorten;
 #[cfg(feature = "check")]
 mod status;
 #[cfg(feature = "check")]
@@ -87,9 +91,13 @@ pub use checker::{Checker, check};
 #[cfg(feature = "check")]
 pub use choose::{Alternatives, Any, any, assume, choose};
 #[cfg(feature = "check")]
+pub use future::{FutureTerms, Futures};
+#[cfg(feature = "check")]
 pub use labelled::Labelled;
 #[cfg(feature = "check")]
 pub use raddle_engine::coverage::{Metric, Metrics};
+#[cfg(feature = "check")]
+pub use raddle_engine::futures::{Future, FutureChoice, FutureError, FutureReceive, Point, Sees};
 #[cfg(feature = "check")]
 pub use raddle_engine::schedule::{CheckName, Schedule, ScheduleError, ScheduleStep, TokenError};
 #[cfg(feature = "check")]
@@ -99,7 +107,7 @@ pub use raddle_report::{
     Advice, CellAccess, ClassGrowth, CodePlace, Completeness, Coverage, CoverageCounts,
     CoverageGoal, CoverageGrowth, Covered, CriticalPair, Earlier, Effect, Estimate, Failure,
     FailureKind, Guarantee, Mark, Minimised, Place, Prospect, Receive, Report, Search, Source,
-    StdTrace, Told, Trace, TraceStep, TraceThread, Unseen, Wait,
+    StdTrace, Told, Trace, TraceSpan, TraceStep, TraceThread, Unseen, Wait,
 };
 #[cfg(feature = "check")]
 pub use settings::{Classes, Level, Memory, Reduction, Strategy, UnknownName};

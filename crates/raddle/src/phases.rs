@@ -225,6 +225,16 @@ pub(crate) fn phases(checker: &Checker, start: Instant) -> Vec<Phase> {
                 preemptions: None,
             }]
         }
+        Strategy::Directed(future) => {
+            let model = checker.memory.model();
+            vec![Phase {
+                name: "directed",
+                strategy: boxed(strategy::Directed::new(future.clone(), model)),
+                budget: whole_budget(checker, start),
+                helpers: Helpers::Nobody,
+                preemptions: None,
+            }]
+        }
         sampled => {
             let sampler = samplers::sampler(sampled, checker.seed);
             let (name, strategy) = sampler.expect("all others draw at random");

@@ -12,8 +12,10 @@ use crate::auto::Rest;
 use crate::checker::Checker;
 use crate::diary::Diary;
 use crate::events;
+use crate::future;
 use crate::known;
 use crate::last_words::LastWords;
+use crate::pages::Pages;
 use crate::phases::{Budget, Patience, phases};
 use crate::resume::SavedSearch;
 use crate::saved;
@@ -26,6 +28,9 @@ use crate::workers::{self, Job};
 
 /// Nobody can tell from fewer executions how many others there are.
 const FEW: u64 = 10;
+
+/// So many failures at most are told what their steps could have seen instead.
+const MAX_TOLD: usize = 16;
 
 /// Sees every execution that counts when it has stopped.
 pub(crate) type Observer<'a> = &'a mut (dyn FnMut(&Execution) + Send);
@@ -44,6 +49,7 @@ pub(crate) fn run(
         check: name.clone(),
         note: None,
         saves: !checker.replays(),
+        pages: Pages::of(checker),
     };
     run_saying(checker, name, words, body, place, observer)
 }
@@ -60,10 +66,6 @@ pub(crate) fn run_saying(
     install_hook();
     install_overflow_handler();
     let start = Instant::now();
-    let listening = events::listen();
-    if let Some(name) = &name {
-        events::started(name, &checker.strategy.to_string(), checker.seed);
-    }
     let diary = Diary::open(checker, name.as_ref());
     let settings = diary.as_ref().map(|diary| diary.settings(checker));
     let checker = settings.as_ref().unwrap_or(checker);
@@ -71,7 +73,11 @@ pub(crate) fn run_saying(
     let mut phases = phases(checker, start).into_iter().peekable();
     let mut first = phases.next().expect("every strategy has a phase");
     let known = match &name {
-        Some(name) if (checker.known_schedules || diary.is_some()) && !checker.replays() => {
+        Some(name)
+            if (checker.known_schedules || diary.is_some())
+                && !checker.replays()
+                && !checker.is_directed() =>
+        {
             known::run(checker, name, body, place, diary.map(|diary| &**diary))
         }
         _ => Vec::new(),
@@ -89,6 +95,7 @@ pub(crate) fn run_saying(
     }
     exploration.world().keep_accesses(checker.replays());
     let context = Context::new(exploration, checker.stack_size, checker.modelled);
+    context.name_variables(checker.names_variables || checker.is_directed());
     let observer = observer.map(Mutex::new);
     let observe = |execution: &Execution| {
         if let Some(observer) = &observer {
@@ -101,13 +108,9 @@ pub(crate) fn run_saying(
     let found = !known.is_empty();
     worker.report.failures = known;
     if found && !checker.keep_going {
-        let check = name.clone();
         let mut report = finish(worker, name, start, diary);
         report.executions = report.failures[0].execution;
         report.set_classes(1, Guarantee::Sampled);
-        if let Some(name) = &check {
-            events::finished(name, &report);
-        }
         return report;
     }
     let words = Arc::new(words);
@@ -154,6 +157,7 @@ pub(crate) fn run_saying(
         (stopped, _) = workers::explore(&mut worker, job, &phase, None);
     }
     search.close(&mut worker, end);
+    future::conclude(&mut worker);
     if !stopped && !events::is_interrupted() {
         worker.confirm(body, place);
     }
@@ -163,16 +167,17 @@ pub(crate) fn run_saying(
         worker.report.set_estimate(estimate.into());
     }
     worker.write_page(true);
-    let check = name.clone();
     let mut report = finish(worker, name, start, diary);
     if let Some(earlier) = diary.and_then(|diary| diary.earlier()) {
         report.set_earlier(earlier);
     }
     report.elapsed += search.before();
-    if let Some(name) = &check {
-        events::finished(name, &report);
+    // Who asks for no run but those of the search gets none.
+    if checker.shorten && !events::is_interrupted() {
+        for failure in report.failures.iter_mut().take(MAX_TOLD) {
+            future::fill(checker, body, place, &words, failure);
+        }
     }
-    drop((search, listening));
     report
 }
 
@@ -194,10 +199,14 @@ fn finish(
     context.with_exploration(|exploration| {
         report.executions = exploration.executions();
         report.discarded = exploration.discarded();
+        if checker.is_directed() {
+            report.attempts = exploration.attempts();
+        }
         let reduced = checker.is_reduced();
         report.exhausted = exploration.exhausted() && !reduced;
         let guarantee = match checker.strategy {
             Strategy::Replay(_) => Guarantee::Replayed,
+            Strategy::Directed(_) => Guarantee::Directed,
             _ if exploration.exhausted() && reduced => Guarantee::Reduced,
             _ if report.exhausted => Guarantee::Exhaustive,
             _ if reduced => Guarantee::Sampled,
@@ -232,7 +241,7 @@ fn finish(
             failure.notes.push(dropped_note(dropped));
         }
         failure.schedule.check.clone_from(&name);
-        if checker.replays() || failure.kind == FailureKind::Nondeterminism {
+        if checker.replays() || !is_replayable(failure.kind) {
             continue;
         }
         // One file for a test: the failure shown first.
@@ -273,6 +282,11 @@ fn finish(
     report.set_growth(&growth);
     report.elapsed = start.elapsed();
     report
+}
+
+/// Whether there is a schedule that shows it.
+fn is_replayable(kind: FailureKind) -> bool {
+    !matches!(kind, FailureKind::Nondeterminism | FailureKind::Impossible)
 }
 
 fn dropped_note(count: usize) -> String {

@@ -52,10 +52,32 @@ pub(crate) fn command(schedule: &Schedule) -> String {
     Program::running().command(&schedule.to_token(), schedule.check.as_ref())
 }
 
+/// How to run a future of this check.
+pub(crate) fn future_command(future: &str, check: Option<&CheckName>) -> String {
+    let program = Program::running();
+    let strategy = shell_word(&format!("directed: {future}"));
+    format!("RADDLE_STRATEGY={strategy} {}", program.run(check))
+}
+
 /// Where the schedule of a failure of this check is, if there is one.
 pub(crate) fn file(check: &CheckName) -> Option<PathBuf> {
     let file = Program::running().file(Some(check), SCHEDULE);
     file.filter(|file| file.is_file())
+}
+
+/// The running program and this check, as names of folders.
+pub(crate) fn folder_names(check: &CheckName) -> (String, String) {
+    let test = match check {
+        CheckName { test, number: 1 } => file_name(test),
+        CheckName { test, number } => format!("{}.{number}", file_name(test)),
+    };
+    (file_name(&Program::running().name), test)
+}
+
+/// Where the page of a failure is kept, beside its schedule.
+pub(crate) fn page_folder(check: &CheckName) -> Option<PathBuf> {
+    let (_, test) = folder_names(check);
+    Some(Program::running().folder?.join(test))
 }
 
 /// Where an exhaustive search is kept that was interrupted.

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use raddle_engine::Schedule;
 use raddle_engine::coverage::Metrics;
+use raddle_engine::futures::Future;
 use raddle_engine::memory::Model;
 
 use crate::samplers;
@@ -62,6 +63,10 @@ pub enum Strategy {
     Enumerate,
     /// One given schedule.
     Replay(Schedule),
+    /// One execution in which certain receives see what the future says; everything else is free. If
+    /// there is none, the report has a failure of kind
+    /// [`Impossible`](crate::FailureKind::Impossible) that says why.
+    Directed(Future),
     /// As `Enumerate`, leaving out what makes no difference; for raddle's own tests.
     #[doc(hidden)]
     EnumeratePrivateFirst,
@@ -97,11 +102,21 @@ pub struct UnknownName {
     what: &'static str,
     name: String,
     valid: &'static str,
+    /// What is wrong with it, if it is not the name.
+    problem: Option<String>,
 }
 
 impl fmt::Display for UnknownName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let UnknownName { what, name, valid } = self;
+        let UnknownName {
+            what,
+            name,
+            valid,
+            problem,
+        } = self;
+        if let Some(problem) = problem {
+            return f.write_str(problem);
+        }
         write!(f, "unknown {what} `{name}`; there are: {valid}")
     }
 }
@@ -113,6 +128,17 @@ impl FromStr for Strategy {
 
     fn from_str(name: &str) -> Result<Self, UnknownName> {
         let lower = name.to_ascii_lowercase();
+        if lower.starts_with("directed:") {
+            let future = name["directed:".len()..].parse();
+            return future.map(Strategy::Directed).map_err(
+                |error: raddle_engine::futures::FutureError| UnknownName {
+                    what: "future",
+                    name: name.to_owned(),
+                    valid: "",
+                    problem: Some(error.to_string()),
+                },
+            );
+        }
         let delays = lower.strip_prefix("delay:").map_or("", str::trim);
         if let Ok(bound) = delays.parse() {
             return Ok(Strategy::Delay { bound });
@@ -123,6 +149,7 @@ impl FromStr for Strategy {
         if let Some(metric) = metric_of(&lower) {
             let unknown = |_| UnknownName {
                 what: "metric",
+                problem: None,
                 name: metric.to_owned(),
                 valid: METRICS,
             };
@@ -141,10 +168,12 @@ impl FromStr for Strategy {
             "enumerate" => Ok(Strategy::Enumerate),
             _ => Err(UnknownName {
                 what: "strategy",
+                problem: None,
                 name: name.to_owned(),
                 valid: "auto, exhaustive, random, pct, pos, urw, surw, history, noise, enumerate, \
                         coverage, coverage(METRIC), delay, and pct:3 for bugs of depth 3, noise:0.1 \
-                        for interruptions with probability 0.1, delay:3 for at most 3 delays",
+                        for interruptions with probability 0.1, delay:3 for at most 3 delays, \
+                        directed: and a future for one execution that does what it says",
             }),
         }
     }
@@ -180,6 +209,7 @@ impl fmt::Display for Strategy {
             Strategy::History => "history",
             Strategy::Enumerate | Strategy::EnumeratePrivateFirst => "enumerate",
             Strategy::Replay(_) => "replay",
+            Strategy::Directed(future) => return write!(f, "directed: {future}"),
         })
     }
 }
@@ -193,6 +223,7 @@ impl FromStr for Memory {
             "rc11" => Ok(Memory::Rc11),
             _ => Err(UnknownName {
                 what: "memory model",
+                problem: None,
                 name: name.to_owned(),
                 valid: "sc, rc11",
             }),
@@ -221,6 +252,7 @@ impl FromStr for Classes {
             "reads-from-and-coherence" => Ok(Classes::ReadsFromAndCoherence),
             _ => Err(UnknownName {
                 what: "kind of classes",
+                problem: None,
                 name: name.to_owned(),
                 valid: "reads-from, reads-from-and-coherence",
             }),
@@ -250,6 +282,7 @@ impl FromStr for Level {
             "deny" => Ok(Level::Deny),
             _ => Err(UnknownName {
                 what: "level",
+                problem: None,
                 name: name.to_owned(),
                 valid: "allow, warn, deny",
             }),
@@ -280,6 +313,7 @@ impl FromStr for Reduction {
             "releases" => Ok(Reduction::Releases),
             _ => Err(UnknownName {
                 what: "reduction",
+                problem: None,
                 name: name.to_owned(),
                 valid: "symmetry, releases",
             }),

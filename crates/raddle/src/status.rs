@@ -8,9 +8,10 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use raddle_engine::{CheckName, Estimate};
+use raddle_report::event::Progress;
 use raddle_report::{grouped, rounded};
 
-use crate::events::{self, Progress};
+use crate::events;
 use crate::phases::Clock;
 
 /// What a check says while it runs.
@@ -121,17 +122,16 @@ impl Status {
         let rate = (spent > 0.0).then(|| numbers.done.saturating_sub(self.before) as f64 / spent);
         let rate = rate.filter(|&rate| rate > 0.0);
         if let Some(check) = &self.check {
+            let left = rate.and_then(|rate| left(numbers, rate, now));
             let progress = Progress {
                 phase: numbers.name,
                 executions: numbers.done,
-                estimate: numbers.estimate,
+                estimate: numbers.estimate.map(Into::into),
                 per_second: rate,
-                left: rate
-                    .and_then(|rate| left(numbers, rate, now))
-                    .map(|left| left.time),
+                seconds_left: left.map(|left| left.time.as_secs_f64()),
                 text: text(numbers, rate, now),
             };
-            events::progress(check, &progress);
+            events::progress(check, progress);
         }
         if self.is_read && now >= self.next_text {
             self.say_text(&text(numbers, rate, now), now);

@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer};
 use crate::insight::{CriticalPair, Mark, Minimised, Receive, Told, Wait};
 use crate::paint::Paint;
 use crate::trace::{Names, Trace};
-use crate::{marks, text};
+use crate::{marks, text, waits};
 
 /// What kind of thing goes wrong.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
@@ -35,6 +35,8 @@ pub enum FailureKind {
     ScheduleMismatch,
     /// An execution exceeded one of its limits.
     Limit,
+    /// No execution does what the future says that was asked for.
+    Impossible,
     /// A thread does not come to its next operation.
     Hang,
     /// Two accesses of a cell, one of them a write, that nothing orders.
@@ -58,6 +60,7 @@ impl fmt::Display for FailureKind {
             FailureKind::Nondeterminism => "nondeterminism",
             FailureKind::ScheduleMismatch => "schedule does not fit",
             FailureKind::Limit => "limit exceeded",
+            FailureKind::Impossible => "impossible future",
             FailureKind::Hang => "hang",
             FailureKind::DataRace => "data race",
             FailureKind::UseAfterFree => "use after free",
@@ -120,12 +123,29 @@ impl Failure {
             _ => {}
         }
         let marks = marks::of(finding, execution, &trace, names);
+        let waits = waits::of(finding, execution, &trace, names);
+        let message = text::message(finding, execution, &trace, names);
         Failure {
-            kind: kind(finding),
-            message: text::message(finding, execution, &trace, names),
-            schedule: Schedule::of(execution),
+            marks,
+            waits,
+            ..Failure::bare(kind(finding), message, trace, Schedule::of(execution), 0)
+        }
+    }
+
+    /// A failure of which nothing else is known.
+    pub(crate) fn bare(
+        kind: FailureKind,
+        message: String,
+        trace: Trace,
+        schedule: Schedule,
+        execution: u64,
+    ) -> Self {
+        Failure {
+            kind,
+            message,
+            schedule,
             trace,
-            execution: 0,
+            execution,
             search: String::new(),
             replay: None,
             notes: Vec::new(),
@@ -134,7 +154,7 @@ impl Failure {
             passing: None,
             critical: None,
             receives: Vec::new(),
-            marks,
+            marks: Vec::new(),
             waits: Vec::new(),
             page: None,
         }
@@ -172,6 +192,7 @@ fn kind(finding: &Finding) -> FailureKind {
         Finding::Nondeterminism(divergence) => match divergence.from {
             Record::EarlierRun => FailureKind::Nondeterminism,
             Record::Schedule => FailureKind::ScheduleMismatch,
+            Record::Future => FailureKind::Impossible,
         },
     }
 }

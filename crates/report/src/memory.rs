@@ -193,7 +193,7 @@ impl Trace {
                 false => Effect::ReadCell,
             },
         };
-        self.steps.truncate(race.second.after);
+        self.cut(race.second.after);
         self.steps.push(step(&race.second));
         let first = race.first.after.min(self.steps.len() - 1);
         self.steps.insert(first, step(&race.first));
@@ -210,7 +210,7 @@ impl Trace {
 
     /// Leaves out what happened after the error, and shows it.
     pub(crate) fn end_with_error(&mut self, error: &MemoryError, names: &dyn Names) {
-        self.steps.truncate(error.after);
+        self.cut(error.after);
         self.steps.push(TraceStep {
             thread: error.thread.index(),
             what: format!("use {} that is not there", error.what),

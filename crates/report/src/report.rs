@@ -10,7 +10,7 @@ use crate::advice::{Advice, ClassGrowth};
 use crate::coverage::Coverage;
 use crate::earlier::Earlier;
 use crate::estimate::{Estimate, Unseen};
-use crate::failure::Failure;
+use crate::failure::{Failure, FailureKind};
 use crate::paint::{self, Paint};
 use crate::text::counted;
 
@@ -37,6 +37,8 @@ pub enum Guarantee {
     Sampled,
     /// One given schedule was run.
     Replayed,
+    /// One execution was run that does what a given future says, or there is none.
+    Directed,
 }
 
 /// Whether the search itself was checked, by running every schedule.
@@ -115,6 +117,8 @@ pub struct Report {
     pub executions: u64,
     /// How many executions `assume` discarded.
     pub discarded: u64,
+    /// How many runs were only attempts to do what a future says.
+    pub attempts: u64,
     /// Whether every class was run.
     pub exhausted: bool,
     /// What goes wrong, in the order it was found.
@@ -145,6 +149,7 @@ impl Report {
             search,
             executions: 0,
             discarded: 0,
+            attempts: 0,
             exhausted: false,
             failures: Vec::new(),
             warnings: Vec::new(),
@@ -253,6 +258,20 @@ impl Report {
         self.guarantee
     }
 
+    /// Whether no execution does what the future says that was asked for; see
+    /// [`Strategy::Directed`](https://docs.rs/raddle/latest/raddle/enum.Strategy.html).
+    pub fn impossible(&self) -> bool {
+        let mut kinds = self.failures.iter().map(|failure| failure.kind);
+        kinds.any(|kind| kind == FailureKind::Impossible)
+    }
+
+    /// Panics unless no execution does what the future says that was asked for: to keep a bug from
+    /// coming back, ask for the future that it needs.
+    #[track_caller]
+    pub fn assert_impossible(&self) {
+        assert!(self.impossible(), "this was to be impossible, but: {self}");
+    }
+
     /// Panics with the story of the first failure, if there is one; prints warnings otherwise.
     #[track_caller]
     pub fn assert_ok(&self) {
@@ -325,6 +344,14 @@ impl Report {
                 }
             }
             Guarantee::Replayed => write!(f, "one schedule was replayed")?,
+            Guarantee::Directed => {
+                let attempts = counted(self.attempts, "attempt", "attempts");
+                match self.executions {
+                    0 => write!(f, "no run does what the future says: {attempts}")?,
+                    _ if self.attempts == 0 => write!(f, "the future was run")?,
+                    _ => write!(f, "the future was run after {attempts}")?,
+                }
+            }
         }
         write!(f, " ({}, {:.1?})", self.search.strategy, self.elapsed)?;
         if let Some(completeness) = &self.completeness {

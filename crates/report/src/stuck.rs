@@ -23,7 +23,7 @@ pub(crate) struct Words<'a> {
 
 impl Words<'_> {
     pub(crate) fn lines(&self, blocked: &[Blocked]) -> Vec<String> {
-        let line = |one| waiting(one, self.execution, self.trace, self.things, self.names);
+        let line = |one| waiting(one, blocked, self);
         blocked.iter().map(line).collect()
     }
 

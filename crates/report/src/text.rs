@@ -8,11 +8,11 @@ use raddle_engine::check::Finding;
 use raddle_engine::check::deadlock::Blocked;
 use raddle_engine::check::lock_order::{LockOrder, Nested};
 use raddle_engine::check::panic::Panic;
-use raddle_engine::object::{Call, channel, condvar};
+use raddle_engine::object::{Call, condvar};
 use raddle_engine::{Divergence, Operation, Record, ThreadId};
 use unicode_width::UnicodeWidthStr;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, FailureKind};
 use crate::paint::Paint;
 use crate::stuck::Words;
 use crate::trace::{NOTHING, Names, Things, Trace, TraceStep};
@@ -56,6 +56,7 @@ pub(crate) fn message(
         Finding::Nondeterminism(divergence) => match divergence.from {
             Record::EarlierRun => words.nondeterminism(divergence),
             Record::Schedule => diverged(divergence),
+            Record::Future => "the run was only an attempt".to_owned(),
         },
     };
     text + &words.stale()
@@ -105,13 +106,15 @@ fn lock_order(order: &LockOrder, trace: &Trace, things: &Things, names: &dyn Nam
     }
 }
 
-pub(crate) fn waiting(
-    blocked: &Blocked,
-    execution: &Execution,
-    trace: &Trace,
-    things: &Things,
-    names: &dyn Names,
-) -> String {
+/// Who waits, with what and for what. A thread that holds what others wait for and waits itself has a
+/// line of its own, which says where it took it; `others` are those that have one.
+pub(crate) fn waiting(blocked: &Blocked, others: &[Blocked], words: &Words<'_>) -> String {
+    let Words {
+        trace,
+        things,
+        names,
+        ..
+    } = *words;
     let mut text = trace.title(blocked.thread).to_owned();
     for (index, (object, _, site)) in blocked.holds.iter().enumerate() {
         let and = if index == 0 { " holds" } else { " and" };
@@ -127,57 +130,27 @@ pub(crate) fn waiting(
     if let Some(place) = names.place(blocked.site) {
         let _ = write!(text, " at {place}");
     }
-    let _ = match blocked.operation {
-        Operation::Join { target } => write!(text, " for {} to end", trace.title(target)),
-        Operation::Call {
-            call: Call::Parker(_),
-            ..
-        } => write!(text, " for an unpark"),
-        Operation::Call {
-            object,
-            call: Call::Condvar(condvar::Call::Wake { .. }),
-        } => {
-            let name = things.title(object.index());
-            write!(text, " for {name}, which nobody notifies any more")
+    if let Some(what) = words.awaited(blocked) {
+        let _ = write!(text, " for {what}");
+    }
+    let _ = match (&blocked.operation, blocked.waits_for) {
+        (
+            Operation::Call {
+                call: Call::Condvar(condvar::Call::Wake { .. }),
+                ..
+            },
+            _,
+        ) => write!(text, ", which nobody notifies any more"),
+        (Operation::Join { .. }, _) | (_, None) => Ok(()),
+        (_, Some(holder)) if holder == blocked.thread => write!(text, ", which it holds itself"),
+        (_, Some(holder)) => {
+            let since = match others.iter().any(|other| other.thread == holder) {
+                true => None,
+                false => words.taken(blocked),
+            };
+            let since = since.map_or(String::new(), |place| format!(" (since {place})"));
+            write!(text, ", held by {}{since}", trace.title(holder))
         }
-        Operation::Meet { barrier } => {
-            write!(text, " for {}", things.title(barrier.index()))
-        }
-        Operation::Receive { ref ports, .. } => {
-            write!(
-                text,
-                " for a message from {}",
-                things.port_titles(ports, execution)
-            )
-        }
-        Operation::Delivered { port } => {
-            let name = things.title(port.index());
-            write!(text, " for its message to be received from {name}")
-        }
-        Operation::Call {
-            object,
-            call: Call::Channel(call),
-        } => {
-            let name = things.title(object.index());
-            match call {
-                channel::Call::Send => write!(text, " for room in {name}"),
-                channel::Call::Delivered(_) => {
-                    write!(text, " for its message to be received from {name}")
-                }
-                _ => write!(text, " for a message from {name}"),
-            }
-        }
-        Operation::Call { object, .. } => {
-            let name = things.title(object.index());
-            match blocked.waits_for {
-                Some(holder) if holder == blocked.thread => {
-                    write!(text, " for {name}, which it holds itself")
-                }
-                Some(holder) => write!(text, " for {name}, held by {}", trace.title(holder)),
-                None => write!(text, " for {name}"),
-            }
-        }
-        _ => Ok(()),
     };
     text
 }
@@ -211,8 +184,10 @@ pub(crate) fn failure(failure: &Failure, paint: Paint, f: &mut fmt::Formatter<'_
     for line in failure.message.lines() {
         writeln!(f, "  {line}")?;
     }
-    writeln!(f)?;
-    steps(&failure.trace, paint, f)?;
+    if failure.kind != FailureKind::Impossible || !failure.trace.steps.is_empty() {
+        writeln!(f)?;
+        steps(&failure.trace, paint, f)?;
+    }
     let used = |name: &str| {
         failure
             .trace
@@ -240,8 +215,17 @@ pub(crate) fn failure(failure: &Failure, paint: Paint, f: &mut fmt::Formatter<'_
     for note in &failure.notes {
         writeln!(f, "\n  note: {note}")?;
     }
+    if failure.critical.is_some() || failure.replay.is_some() || failure.page.is_some() {
+        writeln!(f)?;
+    }
+    if let Some(critical) = &failure.critical {
+        writeln!(f, "  why:    {}", critical.why)?;
+    }
     if let Some(replay) = &failure.replay {
-        writeln!(f, "\n  replay: {replay}")?;
+        writeln!(f, "  replay: {replay}")?;
+    }
+    if let Some(page) = &failure.page {
+        writeln!(f, "  report: {page}")?;
     }
     Ok(())
 }
@@ -257,7 +241,7 @@ fn is_shown(step: &TraceStep) -> bool {
     step.waits || !matches!(step.what.as_str(), "begin" | "end" | NOTHING)
 }
 
-fn file_name(path: &str) -> &str {
+pub(crate) fn file_name(path: &str) -> &str {
     path.rsplit(['/', '\\']).next().unwrap_or(path)
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use raddle_engine::check::held;
 use raddle_engine::check::notified::{self, Notification};
 use raddle_engine::check::panic::Panic;
 use raddle_engine::object::{Call, Object, channel, parker};
@@ -111,6 +112,21 @@ pub struct TraceStep {
     pub effect: Effect,
 }
 
+/// A lock that a thread holds for a while.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct TraceSpan {
+    /// Index into [`Trace::threads`].
+    pub thread: usize,
+    /// The lock, as an index into [`Trace::things`].
+    pub thing: usize,
+    /// The step that takes it.
+    pub from: usize,
+    /// The step that gives it back; nothing if it is held to the end.
+    pub to: Option<usize>,
+    /// Whether others may hold it at the same time.
+    pub shared: bool,
+}
+
 /// What happened, step by step.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Trace {
@@ -120,6 +136,8 @@ pub struct Trace {
     pub steps: Vec<TraceStep>,
     /// The names used in the steps, each with the place where the thing was made.
     pub things: Vec<(String, Option<Place>)>,
+    /// Which locks were held, in the order in which they were taken.
+    pub spans: Vec<TraceSpan>,
     /// Accesses of cells, in the order they happened; only of executions that were replayed.
     pub accesses: Vec<CellAccess>,
 }
@@ -202,11 +220,28 @@ impl Trace {
             place: names.place(access.site),
             after: access.after,
         });
+        let span = |held: held::Held| TraceSpan {
+            thread: held.thread.index(),
+            thing: things.locations.len() + held.object.index(),
+            from: held.from,
+            to: held.to,
+            shared: held.shared,
+        };
         Trace {
             threads,
             steps,
             accesses: accesses.collect(),
+            spans: held::all(execution).into_iter().map(span).collect(),
             things: things.made,
+        }
+    }
+
+    /// Leaves out everything from a step on.
+    pub(crate) fn cut(&mut self, length: usize) {
+        self.steps.truncate(length);
+        self.spans.retain(|span| span.from < length);
+        for span in &mut self.spans {
+            span.to = span.to.filter(|&to| to < length);
         }
     }
 
@@ -221,7 +256,7 @@ impl Trace {
                 column: column.parse().ok()?,
             })
         });
-        self.steps.truncate(panic.after);
+        self.cut(panic.after);
         self.steps.push(TraceStep {
             thread: panic.thread.index(),
             what: "panic".to_owned(),
@@ -480,7 +515,7 @@ impl Things {
 }
 
 /// What to call a thread in front of the user.
-fn title(execution: &Execution, thread: ThreadId) -> String {
+pub(crate) fn title(execution: &Execution, thread: ThreadId) -> String {
     let name = execution.threads[thread.index()].name.clone();
     name.unwrap_or_else(|| execution.path(thread).to_string())
 }

@@ -5,5 +5,6 @@
 mod coverage;
 mod general;
 mod replay;
+mod report;
 mod support;
 mod test;

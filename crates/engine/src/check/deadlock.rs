@@ -101,14 +101,17 @@ fn held_by(execution: &Execution, thread: ThreadId) -> Vec<(ObjectId, EventId, S
         .filter(|(_, object)| object.held_by(thread))
         .filter_map(|(index, _)| {
             let object = ObjectId::new(index);
-            let taken = execution.events.iter().rev().find(|event| {
-                event.id.thread == thread
-                    && event.operation.object() == Some(object)
-                    && is_grant(event)
-            })?;
+            let taken = taken(execution, object, thread)?;
             Some((object, taken.id, taken.site))
         })
         .collect()
+}
+
+/// The event with which a thread took an object for the last time.
+pub fn taken(execution: &Execution, object: ObjectId, by: ThreadId) -> Option<&Event> {
+    execution.events.iter().rev().find(|event| {
+        event.id.thread == by && event.operation.object() == Some(object) && is_grant(event)
+    })
 }
 
 pub(super) fn is_grant(event: &Event) -> bool {

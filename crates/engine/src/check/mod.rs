@@ -1,6 +1,7 @@
 //! Checkers: each reads a finished execution and says what is wrong with it.
 
 pub mod deadlock;
+pub mod held;
 pub mod leak;
 pub mod limit;
 pub mod livelock;
@@ -69,6 +70,18 @@ pub enum Finding {
     Crash(ThreadId),
     /// The program does not do the same when it is run the same way.
     Nondeterminism(Divergence),
+}
+
+impl Finding {
+    /// After how many events it shows itself, if that is not at the end of the execution.
+    pub fn after(&self) -> Option<usize> {
+        match self {
+            Finding::Panic(panic) => Some(panic.after),
+            Finding::DataRace(race) => Some(race.second.after),
+            Finding::MemoryError(error) => Some(error.after),
+            _ => None,
+        }
+    }
 }
 
 /// Runs every checker; the first finding is what the user should look at first.

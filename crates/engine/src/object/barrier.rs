@@ -111,6 +111,13 @@ impl Barrier {
         (group.name, group.members.iter().map(|one| one.thread))
     }
 
+    /// The name of the group that met before the one with this name.
+    pub(crate) fn group_before(&self, name: EventId) -> Option<EventId> {
+        let position = self.groups.iter().position(|group| group.name == name)?;
+        let before = position.checked_sub(1)?;
+        Some(self.groups[before].name)
+    }
+
     /// The thread goes on. Says the name of its group and of the group before.
     pub(crate) fn leave(&mut self, thread: ThreadId) -> (EventId, Option<EventId>) {
         let left = |group: &mut Group| {

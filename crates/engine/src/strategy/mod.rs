@@ -7,6 +7,7 @@
 mod corpus;
 mod coverage;
 mod delay;
+mod directed;
 mod enumerate;
 pub(crate) mod exhaustive;
 mod guided;
@@ -24,8 +25,9 @@ mod urw;
 
 pub use coverage::CoverageGuided;
 pub use delay::Delay;
+pub use directed::Directed;
 pub use enumerate::Enumerate;
-pub use exhaustive::{Exhaustive, Item, Reach, Reductions, Sampling};
+pub use exhaustive::{Along, Exhaustive, Item, Reach, Reductions, Sampling};
 pub use guided::{Guided, Planned};
 pub use history::History;
 pub use holdback::Holdback;
@@ -87,6 +89,8 @@ pub enum Record {
     EarlierRun,
     /// A schedule given by the user.
     Schedule,
+    /// A future given by the user; the run was only an attempt.
+    Future,
 }
 
 /// How far a search goes.
@@ -191,6 +195,11 @@ pub trait Strategy: Send {
 
     /// The strategy itself, if it is the exhaustive search, whose work can be shared and saved.
     fn as_exhaustive(&mut self) -> Option<&mut Exhaustive> {
+        None
+    }
+
+    /// The strategy itself, if it looks for an execution that fits a future.
+    fn as_directed(&mut self) -> Option<&mut Directed> {
         None
     }
 

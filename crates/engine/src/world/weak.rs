@@ -51,6 +51,29 @@ impl State {
             && (self.views).is_consistent(&self.execution, thread, operation, back, writes)
     }
 
+    /// Where the thread's pending operation would have its value or its turn from if it turned out that
+    /// way.
+    pub(crate) fn would_see(&self, thread: ThreadId, outcome: u32) -> Option<EventId> {
+        let read = |location: LocationId, back| match self.views.is_on() {
+            true => self.views.source(location, back).0,
+            false => self.execution.locations[location.index()].last_write,
+        };
+        match *self.pending(thread) {
+            Operation::Load { location, .. } => read(location, outcome),
+            Operation::Update { location, .. } => read(location, outcome >> 1),
+            Operation::IsFinished { target } => {
+                let end = self.execution.threads[target.index()].end;
+                end.filter(|_| outcome == 0)
+            }
+            Operation::Receive { ports, .. } => {
+                let message = self.messages(ports).nth(outcome as usize);
+                message.map(|(_, _, message)| message.send)
+            }
+            Operation::Call { object, .. } => self.calls[object.index()].last,
+            _ => None,
+        }
+    }
+
     /// What a load would read that takes its value so far back.
     pub(crate) fn value_of(&self, location: LocationId, back: u32) -> u64 {
         match self.views.is_on() {

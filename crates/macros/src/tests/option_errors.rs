@@ -5,7 +5,7 @@ use super::{assert_options_error, errors};
 const THE_OPTIONS_ARE: &str = "the options are `strategy`, `max_executions`, `max_time`, \
     `max_events`, `seed`, `workers`, `memory`, `classes`, `preemptions`, `verify_completeness`, \
     `keep_going`, `spurious_wakeups`, `timeouts`, `weak_cas`, `known_schedules`, `lock_order`, `leaks`, `coverage`, \
-    `remember`, `shorten`, `watchdog`, `reduce`, `stack_size`, `crate`";
+    `remember`, `shorten`, `page`, `watchdog`, `reduce`, `stack_size`, `crate`";
 
 #[test]
 fn unknown_names_list_the_known_ones() {

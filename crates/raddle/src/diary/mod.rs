@@ -67,7 +67,8 @@ struct State {
 impl Diary {
     /// Reads what is remembered of a check; `None` if it does not remember.
     pub(crate) fn open(checker: &Checker, name: Option<&CheckName>) -> Option<Arc<Self>> {
-        if !checker.remember || checker.replays() || checker.only_estimate {
+        let is_single = checker.replays() || checker.is_directed();
+        if !checker.remember || is_single || checker.only_estimate {
             return None;
         }
         let name = name?;
@@ -119,6 +120,7 @@ impl Diary {
                 | Strategy::EnumeratePrivateFirst
                 | Strategy::Delay { .. }
                 | Strategy::Replay(_)
+                | Strategy::Directed(_)
         );
         !is_search && !checker.is_reduced()
     }

@@ -110,6 +110,7 @@ pub(crate) struct Context {
     fault: Cell<Option<cells::Fault>>,
     statics: RefCell<statics::Statics>,
     locals: RefCell<locals::Locals>,
+    names_variables: Cell<bool>,
 }
 
 impl Context {
@@ -143,6 +144,7 @@ impl Context {
             fault: Cell::new(None),
             statics: RefCell::default(),
             locals: RefCell::default(),
+            names_variables: Cell::new(false),
         }
     }
 
@@ -288,6 +290,9 @@ impl Context {
         let register = || {
             let location = world.add_location(initial());
             world.name_location(location, made.kind);
+            if let Some((name, line)) = self.variable(made) {
+                world.call_location(location, name, line);
+            }
             world.made_at(location, self.site(made.place));
             location.index()
         };
@@ -312,9 +317,30 @@ impl Context {
         let register = || {
             let object = world.add_object(initial());
             world.name_object(object, made.kind);
+            if let Some((name, line)) = self.variable(made) {
+                world.call_object(object, name, line);
+            }
             object.index()
         };
         ObjectId::new(self.index(&self.objects, identity, made, register))
+    }
+
+    /// From now on executions know what the source calls things.
+    pub(crate) fn name_variables(&self, names: bool) {
+        self.names_variables.set(names);
+    }
+
+    /// What the source calls a thing and the line where it was made, if executions know.
+    #[inline]
+    fn variable(&self, made: Made) -> Option<(String, u32)> {
+        match self.names_variables.get() {
+            true => {
+                let _aside = crate::alloc::aside();
+                let name = crate::variable::name(made.kind, made.place)?;
+                Some((name, made.place.line()))
+            }
+            false => None,
+        }
     }
 
     /// The index among `things` of a value that does not know it.

@@ -10,6 +10,7 @@
 //! stack of [`Branch`]es. A revisit starts a new [`Frame`] with the part of the graph it keeps.
 //! Memory grows with the depth of the tree, never with its size.
 
+mod along;
 mod binding;
 mod bound;
 mod clocks;
@@ -24,6 +25,7 @@ mod reduce;
 mod revisit;
 mod sample;
 mod scatter;
+mod settled;
 mod share;
 mod thin;
 mod undo;
@@ -31,6 +33,7 @@ mod weak;
 
 use std::sync::atomic::Ordering;
 
+pub use along::Along;
 use binding::Binding;
 use bound::Bound;
 use frame::{Branch, Change, Frame, MayBeOpen};

@@ -101,6 +101,30 @@ pub(super) fn is_settled_choice(graph: &Graph, event: EventId) -> bool {
     !is_maximal(graph, event, nobody, &nothing)
 }
 
+/// Whether the event has its source for good: no revisit will delete it or give it another one. Either
+/// would need it to be what the search would have chosen first in view of what was inserted before it,
+/// of its source and of what that depends on; and more is kept at most.
+pub(super) fn is_final(graph: &Graph, event: EventId) -> bool {
+    let node = graph.node(event);
+    let source = match node.kind {
+        Kind::Completion { .. } => Some(EventId {
+            index: event.index - 1,
+            ..event
+        }),
+        _ => node.source,
+    };
+    let late = source.filter(|&source| graph.node(source).stamp > node.stamp);
+    let prefix = match late {
+        Some(source) => graph.causal(source).to_vec(),
+        None => vec![0; graph.lines.len()],
+    };
+    let nobody = EventId {
+        thread: ThreadId::new(graph.lines.len()),
+        index: 0,
+    };
+    !is_maximal(graph, event, nobody, &prefix)
+}
+
 /// Whether the search would have added the event the same way, seen from what is kept: what was
 /// inserted no later than it, and what the send depends on, which `prefix` covers.
 fn is_maximal(graph: &Graph, event: EventId, send: EventId, prefix: &[u32]) -> bool {

@@ -1,0 +1,221 @@
+//! Runs the program so that certain receives see what they are told to see.
+//!
+//! First by holding threads back: a receive until its source is there, the source until nobody else
+//! can do anything, and others from putting something in its place in between. If that leads nowhere,
+//! because a thread is held back that has what another one needs, the next run holds back earlier. If
+//! that does not help, the exhaustive search looks for an execution that fits; if there is none, the
+//! future is impossible, and what the search has seen says why.
+
+mod holds;
+
+use holds::{Hold, Stance};
+
+use super::{Choice, Divergence, Exhaustive, Record, Repeat, Strategy};
+use crate::event::ThreadId;
+use crate::execution::Execution;
+use crate::futures::Future;
+use crate::futures::follow::{Followed, Follower};
+use crate::futures::reason::{Evidence, Why};
+use crate::memory::Model;
+use crate::world::{Ending, State};
+
+/// So many runs hold threads back before the search begins.
+const MAX_GREEDY: u32 = 12;
+
+/// Looks for one execution in which everything is as a future says.
+#[derive(Debug)]
+pub struct Directed {
+    future: Future,
+    follower: Follower,
+    holds: Vec<Hold>,
+    phase: Phase,
+    /// How many runs did not do what they should.
+    attempts: u64,
+    /// The thread that ran last.
+    last: ThreadId,
+    /// How many choices have been seen to be wrong in the present run.
+    wrong: usize,
+    found: bool,
+    evidence: Evidence,
+    model: Model,
+}
+
+#[derive(Debug)]
+enum Phase {
+    /// So many runs have held threads back.
+    Holding(u32),
+    Searching(Box<Exhaustive>),
+}
+
+impl Directed {
+    /// Looks for an execution that fits, by this search if need be.
+    pub fn new(future: Future, model: Model) -> Self {
+        Directed {
+            follower: Follower::new(&future),
+            evidence: Evidence::new(&future),
+            future,
+            holds: Vec::new(),
+            phase: Phase::Holding(0),
+            attempts: 0,
+            last: ThreadId::MAIN,
+            wrong: 0,
+            found: false,
+            model,
+        }
+    }
+
+    /// Whether an execution fits.
+    pub fn found(&self) -> bool {
+        self.found
+    }
+
+    /// How many runs did not do what they should.
+    pub fn attempts(&self) -> u64 {
+        self.attempts
+    }
+
+    /// What is looked for.
+    pub fn future(&self) -> &Future {
+        &self.future
+    }
+
+    /// Why no execution fits; `None` unless all have been looked at.
+    pub fn why(&self) -> Option<Why> {
+        match &self.phase {
+            Phase::Searching(search) if !self.found && search.exhausted() => {
+                Some(self.evidence.why(self.model))
+            }
+            _ => None,
+        }
+    }
+
+    /// Stops a run that leads nowhere.
+    fn abandon(&self, state: &State) -> Box<Divergence> {
+        Box::new(Divergence {
+            from: Record::Future,
+            after: state.execution().events.len(),
+            thread: String::new(),
+            expected: String::new(),
+            expected_at: None,
+            found: None,
+            pending: None,
+            found_at: None,
+        })
+    }
+
+    fn hold_back(&mut self, state: &State) -> Result<Choice, Box<Divergence>> {
+        let mut threads: Vec<ThreadId> = state.enabled().to_vec();
+        threads.sort_by_key(|&thread| (thread != self.last, thread));
+        let stances: Vec<Stance> = threads
+            .iter()
+            .map(|&thread| holds::stance(&self.follower, &self.holds, state, thread))
+            .collect();
+        let of = |wanted: fn(&Stance) -> bool| stances.iter().position(wanted);
+        let next = of(|stance| matches!(stance, Stance::Ready(_)))
+            .or_else(|| of(|stance| matches!(stance, Stance::Free)))
+            .or_else(|| of(|stance| matches!(stance, Stance::IsSource)))
+            .or_else(|| {
+                of(|stance| matches!(stance, Stance::Overwrites(_))).filter(|_| state.is_weak())
+            });
+        let Some(next) = next else {
+            for (&thread, stance) in threads.iter().zip(&stances) {
+                holds::learn(&self.follower, state, thread, *stance, &mut self.holds);
+            }
+            return Err(self.abandon(state));
+        };
+        self.last = threads[next];
+        let outcome = match stances[next] {
+            Stance::Ready(outcome) => outcome,
+            _ => 0,
+        };
+        Ok(Choice {
+            thread: self.last,
+            outcome,
+        })
+    }
+}
+
+impl Strategy for Directed {
+    fn begin(&mut self) -> bool {
+        self.follower.reset();
+        self.last = ThreadId::MAIN;
+        self.wrong = 0;
+        if self.found {
+            return false;
+        }
+        match &mut self.phase {
+            Phase::Holding(_) => true,
+            Phase::Searching(search) => search.begin(),
+        }
+    }
+
+    fn choose(&mut self, state: &State) -> Result<Choice, Box<Divergence>> {
+        self.follower.note(state.execution());
+        if let Phase::Searching(search) = &mut self.phase {
+            let wrong = self.follower.wrong().count();
+            if wrong > self.wrong {
+                self.wrong = wrong;
+                // Nothing that the search makes from here will be any better.
+                let settled = |one: &Followed| one.receive.is_some_and(|it| search.is_settled(it));
+                if self.evidence.is_enough(&self.follower) && self.follower.wrong().any(settled) {
+                    return Err(self.abandon(state));
+                }
+            }
+            return search.choose(state);
+        }
+        match self.follower.wrong().count() {
+            0 => self.hold_back(state),
+            _ => Err(self.abandon(state)),
+        }
+    }
+
+    fn stuck(&mut self, state: &State) -> Result<(), Box<Divergence>> {
+        match &mut self.phase {
+            Phase::Holding(_) => Ok(()),
+            Phase::Searching(search) => search.stuck(state),
+        }
+    }
+
+    fn end(&mut self, execution: &Execution, ending: &Ending) {
+        self.follower.note(execution);
+        let counts = !matches!(ending, Ending::Discarded | Ending::Diverged(_));
+        self.found = counts && self.follower.fits();
+        self.attempts += u64::from(!self.found);
+        self.evidence.add(execution, &self.follower);
+        match &mut self.phase {
+            Phase::Searching(search) => search.end(execution, ending),
+            Phase::Holding(runs) => {
+                *runs += 1;
+                let known = self.evidence.holds;
+                self.evidence.holds = self.holds.len();
+                if known == self.holds.len() || *runs >= MAX_GREEDY {
+                    let search = Exhaustive::new().under(self.model);
+                    self.phase = Phase::Searching(Box::new(search));
+                }
+            }
+        }
+    }
+
+    fn retries(&self) -> bool {
+        !self.found
+    }
+
+    fn exhausted(&self) -> bool {
+        false
+    }
+
+    fn runs_on(&self) -> bool {
+        matches!(self.phase, Phase::Searching(_))
+    }
+
+    fn repeats(&mut self, state: &State, thread: ThreadId) -> Repeat {
+        match &mut self.phase {
+            Phase::Holding(_) => Repeat::Wait,
+            Phase::Searching(search) => search.repeats(state, thread),
+        }
+    }
+
+    fn as_directed(&mut self) -> Option<&mut Directed> {
+        Some(self)
+    }
+}

@@ -1,0 +1,235 @@
+//! What receives could have seen, compared with what they do see in all schedules.
+//!
+//! An event is named by everything it depends on. If a receive, with the same past, sees a source
+//! with the same past in any schedule, then it could have done so in every execution that has both;
+//! and if it never does, it could not.
+
+use std::collections::hash_map::DefaultHasher;
+use std::collections::{BTreeSet, HashMap};
+use std::hash::{Hash, Hasher};
+
+use raddle::{Checker, Memory, Strategy};
+use raddle_engine::futures::{self, Alternative};
+use raddle_engine::memory::Model;
+use raddle_engine::{Event, EventId, Execution, Operation, Received};
+
+/// A source and an outcome, by the name of the source's past; 0 stands for no source.
+type Sight = (u64, u32);
+
+/// Stands for an answer that nobody is left to send.
+const CLOSED: u32 = u32::MAX;
+
+fn hash(value: impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// The names of the pasts of all events of one execution.
+struct Pasts<'a> {
+    execution: &'a Execution,
+    positions: HashMap<EventId, usize>,
+    names: HashMap<EventId, u64>,
+}
+
+impl<'a> Pasts<'a> {
+    fn of(execution: &'a Execution) -> Self {
+        let positions = execution.events.iter().map(|event| event.id).zip(0..);
+        let mut pasts = Pasts {
+            execution,
+            positions: positions.collect(),
+            names: HashMap::new(),
+        };
+        for event in &execution.events {
+            pasts.name(event.id);
+        }
+        pasts
+    }
+
+    fn event(&self, id: EventId) -> &'a Event {
+        &self.execution.events[self.positions[&id]]
+    }
+
+    /// The name of what the thread did before.
+    fn before(&mut self, id: EventId) -> u64 {
+        let last = id.index.checked_sub(1);
+        last.map_or(1, |index| self.name(EventId { index, ..id }))
+    }
+
+    fn name(&mut self, id: EventId) -> u64 {
+        if let Some(&known) = self.names.get(&id) {
+            return known;
+        }
+        let event = self.event(id);
+        let before = self.before(id);
+        let from: Vec<u64> = match event.operation {
+            Operation::Store { .. }
+            | Operation::Send { .. }
+            | Operation::HangUp { .. }
+            | Operation::Leads { .. } => Vec::new(),
+            Operation::Meet { .. } => vec![self.meeting(event)],
+            Operation::Receive { ports, .. } if event.reply.to_received() == Received::Closed => {
+                let ports = self.execution.port_list(&ports);
+                let hangs_up = |other: &&Event| match other.operation {
+                    Operation::HangUp { port, .. } => ports.contains(&port),
+                    _ => false,
+                };
+                let hang_ups: Vec<EventId> = (self.execution.events.iter())
+                    .filter(hangs_up)
+                    .map(|other| other.id)
+                    .collect();
+                let names: BTreeSet<u64> = hang_ups.into_iter().map(|id| self.name(id)).collect();
+                names.into_iter().collect()
+            }
+            _ => event.source.map(|id| self.name(id)).into_iter().collect(),
+        };
+        let outcome = match event.operation {
+            Operation::Update { .. } => event.outcome & 1,
+            Operation::Choose { .. } | Operation::Chance { .. } | Operation::Call { .. } => {
+                event.outcome
+            }
+            Operation::Leads { .. } => u32::from(event.reply.to_answer()),
+            _ => 0,
+        };
+        let place = (self.execution.path(id.thread), id.index);
+        let name = hash((place, before, from, outcome));
+        self.names.insert(id, name);
+        name
+    }
+
+    /// The name of what the members of a group had done when they met, and of earlier groups.
+    fn meeting(&mut self, event: &Event) -> u64 {
+        let (name, members) = self.execution.group(event).expect("threads meet in groups");
+        let of_group = |other: &&Event| {
+            let group = self.execution.group(other);
+            other.operation.object() == event.operation.object()
+                && group.is_some_and(|(group, _)| group == name)
+        };
+        let left: Vec<EventId> = (self.execution.events.iter())
+            .filter(of_group)
+            .map(|other| other.id)
+            .collect();
+        let last = |pasts: &Self, thread| {
+            let mut own = pasts.execution.events.iter().map(|event| event.id);
+            own.rfind(|id| id.thread == thread)
+        };
+        let mut came = BTreeSet::new();
+        for member in members {
+            came.insert(match left.iter().find(|id| id.thread == member) {
+                Some(&id) => self.before(id),
+                // It has not gone on, so it has done nothing since.
+                None => last(self, member).map_or(1, |id| self.name(id)),
+            });
+        }
+        // The group before is the source of the event that has the group's name.
+        let named = self.positions.contains_key(&name).then(|| self.event(name));
+        let earlier = named
+            .and_then(|event| event.source)
+            .map(|id| self.event(id));
+        let earlier = earlier.map_or(0, |event| self.meeting(event));
+        hash((came, earlier))
+    }
+
+    fn sight(&mut self, event: &Event, seen: Alternative) -> Sight {
+        match event.operation {
+            Operation::Receive { wait: true, .. } if seen.source.is_none() => (0, CLOSED),
+            _ => (seen.source.map_or(0, |id| self.name(id)), seen.outcome),
+        }
+    }
+}
+
+fn shown(event: &Event) -> String {
+    let name = |id: EventId| format!("{}.{}", id.thread.index(), id.index);
+    let source = event.source.map_or("nothing".to_owned(), name);
+    format!(
+        "{}: {:?} sees {source}, {}",
+        name(event.id),
+        event.operation,
+        event.outcome
+    )
+}
+
+/// How much was compared.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counts {
+    /// Classes of executions.
+    pub classes: usize,
+    /// Receives in them.
+    pub receives: usize,
+    /// What these could see.
+    pub alternatives: usize,
+}
+
+/// Compares what is offered in every execution of a program with what happens in all its schedules;
+/// `None` if there are more than that.
+pub fn compared(
+    checker: &Checker,
+    memory: Memory,
+    max_schedules: u64,
+    program: impl Fn() + Send + Sync,
+) -> Option<Counts> {
+    let checker = checker
+        .clone()
+        .memory(memory)
+        .strategy(Strategy::EnumeratePrivateFirst)
+        .max_executions(max_schedules)
+        .keep_going(true)
+        .shorten(false);
+    let mut all: HashMap<u64, Execution> = HashMap::new();
+    let report = raddle::__private::run_observed(checker, program, &mut |execution| {
+        let class = all.entry(execution.fingerprint());
+        class.or_insert_with(|| execution.clone());
+    });
+    if !report.exhausted {
+        return None;
+    }
+    let model = match memory {
+        Memory::Sc => Model::Sc,
+        _ => Model::Rc11,
+    };
+    let mut happens: HashMap<(u64, u64), BTreeSet<Sight>> = HashMap::new();
+    for execution in all.values() {
+        let mut pasts = Pasts::of(execution);
+        for event in &execution.events {
+            if let Some(seen) = futures::seen(event) {
+                let sight = pasts.sight(event, seen);
+                let receive = (
+                    hash(execution.path(event.id.thread)),
+                    pasts.before(event.id),
+                );
+                happens.entry(receive).or_default().insert(sight);
+            }
+        }
+    }
+    let mut counts = Counts::default();
+    for execution in all.values() {
+        counts.classes += 1;
+        let mut pasts = Pasts::of(execution);
+        for receive in futures::of(execution, model) {
+            let event = &execution.events[receive.position];
+            let offered: BTreeSet<Sight> = (receive.alternatives.iter())
+                .map(|&one| pasts.sight(event, one))
+                .collect();
+            let own = pasts.sight(event, futures::seen(event).expect("it is a receive"));
+            let there: BTreeSet<u64> = pasts.names.values().copied().collect();
+            let name = (
+                hash(execution.path(event.id.thread)),
+                pasts.before(event.id),
+            );
+            let possible: BTreeSet<Sight> = (happens[&name].iter().copied())
+                .filter(|&(source, _)| source == 0 || there.contains(&source))
+                .filter(|&(_, outcome)| outcome != CLOSED || own.1 == CLOSED)
+                .collect();
+            assert_eq!(
+                offered,
+                possible,
+                "what {} could see in\n{}",
+                shown(event),
+                (execution.events.iter().map(shown).collect::<Vec<_>>()).join("\n")
+            );
+            counts.receives += 1;
+            counts.alternatives += offered.len();
+        }
+    }
+    Some(counts)
+}

@@ -7,6 +7,7 @@
 //! not put back.
 
 use std::ffi::{c_int, c_void};
+use std::ops::Range;
 
 use crate::solo::Solo;
 use crate::{arena, heap, tls};
@@ -75,7 +76,7 @@ fn take(stack: usize) -> Vec<Region> {
     unsafe { libc::dl_iterate_phdr(Some(add_module), (&raw mut ranges).cast()) };
     ranges.extend(tls::variables());
     ranges.extend(end_of_stack(stack).map(|end| stack..end));
-    let copy = |range: std::ops::Range<usize>| {
+    let copy = |range: Range<usize>| {
         let copy = arena::map(range.len().max(1));
         assert!(!copy.is_null(), "raddle: no memory for a snapshot");
         // SAFETY: the range can be read, and the copy is as large.
@@ -115,32 +116,76 @@ unsafe extern "C" fn add_module(
     to: *mut c_void,
 ) -> c_int {
     // SAFETY: the loader describes a module, and `to` is the list.
-    let (info, list) = unsafe { (&*info, &mut *to.cast::<Vec<std::ops::Range<usize>>>()) };
+    let (info, list) = unsafe { (&*info, &mut *to.cast::<Vec<Range<usize>>>()) };
     if is_inside(info, ourselves()) {
         return 0;
     }
     let base = info.dlpi_addr as usize;
-    let headers = headers(info);
-    // What was writable while it was loaded and is not any more, in whole pages.
-    let sealed = headers.iter().find(|it| it.p_type == libc::PT_GNU_RELRO);
-    let sealed = sealed.map_or(0..0, |it| {
-        let start = base + it.p_vaddr as usize;
-        start & !(PAGE - 1)..(start + it.p_memsz as usize) & !(PAGE - 1)
-    });
-    for header in headers {
+    let left_out = [sealed(info), bound(info)];
+    for header in headers(info) {
         if header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_W != 0 {
             let start = base + header.p_vaddr as usize;
-            let end = start + header.p_memsz as usize;
-            let before = start..end.min(sealed.start);
-            let after = start.max(sealed.end)..end;
-            let parts = match sealed.is_empty() {
-                true => [start..end, 0..0],
-                false => [before, after],
-            };
-            list.extend(parts.into_iter().filter(|part| !part.is_empty()));
+            let whole = start..start + header.p_memsz as usize;
+            let parts = left_out.iter().fold(vec![whole], |parts, out| {
+                let parts = parts.iter().flat_map(|part| without(part, out));
+                parts.filter(|part| !part.is_empty()).collect()
+            });
+            list.extend(parts);
         }
     }
     0
+}
+
+/// What is before and after a part of a range.
+fn without(range: &Range<usize>, part: &Range<usize>) -> [Range<usize>; 2] {
+    match part.is_empty() || part.end <= range.start || range.end <= part.start {
+        true => [range.clone(), 0..0],
+        false => [range.start..part.start, part.end..range.end],
+    }
+}
+
+/// What was writable while a module was loaded and is not any more, in whole pages.
+fn sealed(info: &libc::dl_phdr_info) -> Range<usize> {
+    let found = headers(info)
+        .iter()
+        .find(|it| it.p_type == libc::PT_GNU_RELRO);
+    found.map_or(0..0, |it| {
+        let start = (info.dlpi_addr + it.p_vaddr) as usize;
+        start & !(PAGE - 1)..(start + it.p_memsz as usize) & !(PAGE - 1)
+    })
+}
+
+/// The addresses of functions that the loader finds when they are first called: to find them again in
+/// every execution would take longer than most executions do.
+fn bound(info: &libc::dl_phdr_info) -> Range<usize> {
+    const SIZE: i64 = 2;
+    const TABLE: i64 = 3;
+    /// So large is the entry that describes an address, and so many addresses are the loader's own.
+    const ENTRY: usize = 24;
+    const OWN: usize = 3;
+    let (mut size, mut table) = (0, 0);
+    let dynamic = headers(info)
+        .iter()
+        .find(|it| it.p_type == libc::PT_DYNAMIC);
+    if let Some(dynamic) = dynamic {
+        let start = (info.dlpi_addr + dynamic.p_vaddr) as *const (i64, usize);
+        let count = dynamic.p_memsz as usize / size_of::<(i64, usize)>();
+        // SAFETY: the module has pairs of tags and values there.
+        for &(tag, value) in unsafe { std::slice::from_raw_parts(start, count) } {
+            match tag {
+                SIZE => size = value,
+                TABLE => table = value,
+                _ => {}
+            }
+        }
+    }
+    // Some loaders leave the address as the file has it.
+    let base = info.dlpi_addr as usize;
+    let table = if table < base { table + base } else { table };
+    match size {
+        0 => 0..0,
+        size => table..table + (size / ENTRY + OWN) * size_of::<usize>(),
+    }
 }
 
 /// Where the stack ends that this address is on.

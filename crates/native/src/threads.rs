@@ -52,6 +52,7 @@ fn guest(pointer: usize) -> Box<Guest> {
 
 /// At the beginning of an execution.
 pub(crate) fn begin() {
+    STACKS.get().clear();
     let mut guests = GUESTS.get();
     guests.clear();
     guests.push(guest(mode::host_pointer()));
@@ -118,9 +119,16 @@ fn live(begin: &Start) {
     finish(result);
 }
 
-/// The stack is new to the program, but somebody may have used its memory before.
+/// Where the stacks end that were used in this execution.
+static STACKS: Solo<Vec<usize>> = Solo::new(Vec::new());
+
+/// The stack is new to the program, but a thread that has ended may have used its memory before.
 fn forget_stack() {
     let end = running().end_of_stack();
+    if !STACKS.get().contains(&end) {
+        STACKS.get().push(end);
+        return;
+    }
     let stack = end - check::STACK..end;
     plain::forget(stack.clone());
     atomic::forget(stack.clone());

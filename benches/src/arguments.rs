@@ -39,6 +39,7 @@ Commands:
        [--strategies NAME,...]             only these strategies of raddle's
   minimise [STORY...]                      how short failures become: preemptions and events
                                            before and after, and the fewest there can be
+  native                                   how fast C programs are checked
 
 Programs: mutex_TxI, racy_TxI (T threads, I increments each), two_locks, and locks_TxL
 (T threads that take L locks one after the other).
@@ -100,6 +101,7 @@ pub(crate) enum Command {
     Minimise {
         stories: Vec<&'static str>,
     },
+    Native,
 }
 
 /// Why the words are not a command.
@@ -126,14 +128,14 @@ impl fmt::Display for Problem {
             Problem::NoCommand => {
                 write!(
                     f,
-                    "say what to measure: speed, exhaust, coverage, estimate, samplers, memory, bugs or minimise"
+                    "say what to measure: speed, exhaust, coverage, estimate, samplers, memory, bugs, minimise or native"
                 )
             }
             Problem::UnknownCommand(word) => {
                 write!(
                     f,
                     "unknown command `{word}`; the commands are speed, exhaust, coverage, estimate, \
-                     samplers, memory, bugs and minimise"
+                     samplers, memory, bugs, minimise and native"
                 )
             }
             Problem::UnknownProgram(word) => {
@@ -271,6 +273,7 @@ pub(crate) fn parse(words: &[String]) -> Result<Command, Problem> {
                 Err(problem) => Err(Problem::BadBugs(problem)),
             }
         }
+        ["native", rest @ ..] => nothing_more(rest, "native", Command::Native),
         [word, ..] => Err(Problem::UnknownCommand((*word).into())),
     }
 }
@@ -376,6 +379,7 @@ mod tests {
         );
         assert_eq!(parse_line("speed coverage"), Ok(Command::SpeedOfCoverage));
         let stories = |stories| Ok(Command::Minimise { stories });
+        assert_eq!(parse_line("native"), Ok(Command::Native));
         assert_eq!(parse_line("minimise"), stories(Vec::new()));
         assert_eq!(parse_line("minimise bank"), stories(vec!["bank"]));
         let six = Command::Dining { philosophers: 6 };
@@ -405,12 +409,12 @@ mod tests {
         let problem = |line| parse_line(line).unwrap_err().to_string();
         assert_eq!(
             problem(""),
-            "say what to measure: speed, exhaust, coverage, estimate, samplers, memory, bugs or minimise"
+            "say what to measure: speed, exhaust, coverage, estimate, samplers, memory, bugs, minimise or native"
         );
         assert_eq!(
             problem("sped"),
             "unknown command `sped`; the commands are speed, exhaust, coverage, estimate, samplers, \
-             memory, bugs and minimise"
+             memory, bugs, minimise and native"
         );
         assert_eq!(
             problem("speed racy_2"),

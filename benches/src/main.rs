@@ -13,6 +13,7 @@ mod lock_free;
 mod measure;
 mod memory;
 mod minimise;
+mod native;
 mod point;
 mod programs;
 mod races;
@@ -48,6 +49,7 @@ fn main() -> ExitCode {
             executions,
         }) => memory::run(&programs, executions),
         Ok(Command::Bugs(options)) => bugs::run(&options),
+        Ok(Command::Native) => native::run(),
         Ok(Command::Minimise { stories }) => minimise::run(&stories),
         Err(problem) => {
             eprintln!("error: {problem}; try --help");

@@ -38,6 +38,15 @@ fn leave(waiters: &mut u32) -> u32 {
     *waiters
 }
 
+/// What the word is. Whoever looks after a wait goes on to use what the word protects, perhaps in code
+/// that nobody sees, so it comes after what led to the word.
+fn look(word: *mut u32, code: usize) -> u32 {
+    let ordering = Ordering::Acquire;
+    let load = |location| Operation::Load { location, ordering };
+    let seen = atomic::perform_by(word, load, |load| running().perform(code, load));
+    seen.to_value() as u32
+}
+
 /// Waits while the word is as expected; an error, or 0.
 fn wait(word: *mut u32, expected: u32, until: Option<std::time::Duration>, code: usize) -> c_int {
     let native = running();
@@ -50,10 +59,7 @@ fn wait(word: *mut u32, expected: u32, until: Option<std::time::Duration>, code:
         *waiters += 1;
         *waiters
     });
-    let ordering = Ordering::Relaxed;
-    let load = |location| Operation::Load { location, ordering };
-    let seen = atomic::perform_by(word, load, |load| native.perform(code, load));
-    if seen.to_value() != u64::from(expected) {
+    if look(word, code) != expected {
         let is_late = call(word, Call::Wake { timeout: true }, code).to_answer();
         if is_late {
             count(word, leave);
@@ -64,6 +70,7 @@ fn wait(word: *mut u32, expected: u32, until: Option<std::time::Duration>, code:
     }
     let timeout = until.is_some() && native.may_time_out();
     if !call(word, Call::Wake { timeout }, code).to_answer() {
+        look(word, code);
         return 0;
     }
     count(word, leave);

@@ -55,6 +55,34 @@ static void *store_y_load_x(void *unused)
     return unused;
 }
 
+static void *relaxed_x_y(void *unused)
+{
+    atomic_store_explicit(&x, 1, memory_order_relaxed);
+    atomic_store(&r[0], atomic_load_explicit(&y, memory_order_relaxed));
+    return unused;
+}
+
+static void *relaxed_y_x(void *unused)
+{
+    atomic_store_explicit(&y, 1, memory_order_relaxed);
+    atomic_store(&r[1], atomic_load_explicit(&x, memory_order_relaxed));
+    return unused;
+}
+
+static void *publish(void *unused)
+{
+    shared = 1;
+    atomic_store_explicit(&x, 1, memory_order_release);
+    return unused;
+}
+
+static void *read_if_published(void *unused)
+{
+    if (atomic_load_explicit(&x, memory_order_acquire))
+        assert(shared == 1);
+    return unused;
+}
+
 static void dine(int first, int second)
 {
     pthread_mutex_lock(&forks[first]);
@@ -96,6 +124,8 @@ static const struct program programs[] = {
     {"mutex-4", {locked_add, locked_add, locked_add, locked_add}},
     {"semaphore-3", {permitted_add, permitted_add, permitted_add}},
     {"store-buffering", {store_x_load_y, store_y_load_x}},
+    {"store-buffering-relaxed", {relaxed_x_y, relaxed_y_x}},
+    {"message-passing", {publish, read_if_published}},
     {"philosophers", {dine0, dine1, dine2}},
 };
 

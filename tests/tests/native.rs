@@ -110,6 +110,30 @@ fn there_are_as_many_classes_as_in_the_library() {
 }
 
 #[test]
+fn weak_memory_is_explored_when_asked_for() {
+    let program = build("counts.c", "weak");
+    let all = |name: &str, memory: &str| {
+        let finished = run(&program, &[name], &[EXHAUSTIVE, ("RADDLE_MEMORY", memory)]);
+        finished.exits(0).all_classes()
+    };
+    // Each load sees the other's store or not; that neither does takes weak memory.
+    assert_eq!(all("store-buffering-relaxed", "sc"), 3);
+    assert_eq!(all("store-buffering-relaxed", "rc11"), 4);
+    assert_eq!(all("store-buffering", "rc11"), 3);
+    // Release and acquire put the plain accesses in order.
+    assert_eq!(all("message-passing", "rc11"), 2);
+}
+
+#[test]
+fn a_program_may_check_several_functions() {
+    let program = build("twice.c", "twice");
+    run(&program, &[], &[EXHAUSTIVE])
+        .exits(0)
+        .says("raddle: lossy: panic after ")
+        .says("raddle: lossless: every behaviour was run: 2 classes");
+}
+
+#[test]
 fn every_schedule_has_no_more_classes_than_the_search() {
     let program = build("counts.c", "enumerated");
     for name in ["load-store-2", "fetch-add-3", "mutex-2", "store-buffering"] {

@@ -6,7 +6,7 @@
 //! preloaded instead of the real runtime, it runs the program's threads one at a time, as coroutines
 //! on one OS thread, and hands what they do to the same engine that checks Rust tests.
 //!
-//! The one idea to know is in [`mode`]: program code and raddle's own code never run with the same
+//! The one idea to know is in `mode.rs`: program code and raddle's own code never run with the same
 //! thread-local storage, and every way from one to the other goes through that module.
 //!
 //! Only for x86-64 Linux with glibc; elsewhere the library is empty.

@@ -75,7 +75,13 @@ fn take(stack: usize) -> Vec<Region> {
     // SAFETY: the function matches, and the list outlives the call.
     unsafe { libc::dl_iterate_phdr(Some(add_module), (&raw mut ranges).cast()) };
     ranges.extend(tls::variables());
-    ranges.extend(end_of_stack(stack).map(|end| stack..end));
+    // A thread that is not the first has its variables where its stack ends, and some are ours.
+    let variables = tls::start();
+    let end = end_of_stack(stack).map(|end| match (stack..end).contains(&variables) {
+        true => variables,
+        false => end,
+    });
+    ranges.extend(end.map(|end| stack..end));
     let copy = |range: Range<usize>| {
         let copy = arena::map(range.len().max(1));
         assert!(!copy.is_null(), "raddle: no memory for a snapshot");

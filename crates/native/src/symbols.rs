@@ -70,7 +70,10 @@ impl Module {
 fn read_symbols(file: &PathBuf) -> Option<BTreeMap<u64, (u64, String, SymbolKind)>> {
     let data = std::fs::read(file).ok()?;
     let object = object::File::parse(&*data).ok()?;
-    let symbols = object.symbols().filter(|symbol| symbol.is_definition());
+    // What has no extent marks a place and is no variable.
+    let symbols = object
+        .symbols()
+        .filter(|symbol| symbol.is_definition() && symbol.size() > 0);
     let named = symbols.filter_map(|symbol| {
         let name = demangle_auto(symbol.name().ok()?.into(), None).into_owned();
         Some((symbol.address(), (symbol.size(), name, symbol.kind())))
@@ -127,7 +130,7 @@ fn shorten(file: &str) -> String {
 fn symbol(module: &Module, address: u64, kind: SymbolKind) -> Option<(u64, &str)> {
     let (start, (size, name, found)) = module.symbols.range(..=address).next_back()?;
     let offset = address - start;
-    (*found == kind && offset < (*size).max(1)).then_some((offset, name))
+    (*found == kind && offset < *size).then_some((offset, name))
 }
 
 /// The variable at an address; what is inside one is named after where it begins.

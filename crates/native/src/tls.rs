@@ -140,6 +140,12 @@ pub(crate) fn variables() -> Vec<std::ops::Range<usize>> {
     variables.collect()
 }
 
+/// Where the block of the thread that runs the check begins.
+pub(crate) fn start() -> usize {
+    let longest = modules().iter().map(|module| module.before).max();
+    mode::host_pointer() - longest.unwrap_or(0)
+}
+
 /// The image of this library's own variables.
 fn image_of_own() -> usize {
     unsafe extern "C" fn find(info: *mut libc::dl_phdr_info, _: usize, to: *mut c_void) -> c_int {

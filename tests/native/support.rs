@@ -61,6 +61,11 @@ fn succeed(command: &mut Command) {
 
 /// Compiles `tests/native/NAME`; the program. Tests run at the same time, so each has its own.
 pub fn build(name: &str, test: &str) -> PathBuf {
+    build_with(name, test, &[])
+}
+
+/// The same with more flags for the compiler.
+pub fn build_with(name: &str, test: &str, flags: &[&str]) -> PathBuf {
     let folder = folder(test);
     let source = Path::new("tests/native").join(name);
     let is_c = source.extension().unwrap() == "c";
@@ -69,7 +74,7 @@ pub fn build(name: &str, test: &str) -> PathBuf {
     let object = program.with_extension("o");
     let mut compile = Command::new(compiler);
     compile.args(["-g", "-O1", "-fsanitize=thread", "-Wall", "-Wno-tsan", "-c"]);
-    compile.args((!is_c).then_some("-std=c++20"));
+    compile.args(flags).args((!is_c).then_some("-std=c++20"));
     compile.arg("-Icrates/native/include").arg(&source);
     succeed(compile.arg("-o").arg(&object).current_dir(workspace()));
     let mut link = Command::new(compiler);

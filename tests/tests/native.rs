@@ -400,3 +400,35 @@ fn what_programs_must_not_do_is_told() {
         .says("at tests/native/bad.c:90")
         .says("at tests/native/bad.c:99");
 }
+
+#[test]
+fn bugs_are_found_and_replayed_and_their_twins_are_right() {
+    let wrong = build("bugs.c", "wrong");
+    let right = support::build_with("bugs.c", "right", &["-DRIGHT"]);
+    for (name, kind) in [
+        ("check-then-act", "panic"),
+        ("lost-wakeup", "deadlock"),
+        ("if-not-while", "panic"),
+        ("wrong-waiter", "deadlock"),
+        ("transfers", "deadlock"),
+        ("forgotten-unlock", "deadlock"),
+        ("upgrade", "deadlock"),
+        ("rendezvous", "deadlock"),
+        ("double-check", "data race"),
+        ("references", "data race"),
+        ("flags", "panic"),
+        ("borrowed-stack", "panic"),
+        ("two-locks", "data race"),
+    ] {
+        let kind = format!("raddle: test: {kind} after ");
+        for strategy in [EXHAUSTIVE, ("RADDLE_STRATEGY", "auto")] {
+            let found = run(&wrong, &[name], &[strategy]);
+            found.exits(1).says(&kind);
+            let replayed = run(&wrong, &[name], &[("RADDLE_REPLAY", found.schedule())]);
+            replayed
+                .exits(1)
+                .says(&format!("{kind}1 execution (replay)"));
+        }
+        assert!(run(&right, &[name], &[EXHAUSTIVE]).exits(0).all_classes() > 0);
+    }
+}

@@ -181,7 +181,8 @@ fn a_race_names_the_variable_and_both_lines() {
         .exits(1)
         .says("data race after 1 execution")
         .says("main.1 writes memory `balance` at tests/native/race.c:8\n")
-        .says("main.2 reads memory `balance` at tests/native/race.c:14,");
+        .says("main.2 reads memory `balance` at tests/native/race.c:14,")
+        .says("help: let a lock protect the value, or let the one wait for the other\n");
 }
 
 #[test]
@@ -299,6 +300,13 @@ fn the_command_line_compiles_and_runs() {
     );
     let found = support::command(&[&all[..], &["strict"]].concat());
     found.exits(1).says("the program ended with status 3\n");
+    // Copies of a known size are seen too.
+    let copies = folder.join("copies").to_str().unwrap().to_owned();
+    support::command(&["cc", "-O2", "tests/native/copies.c", "-o", &copies]).exits(0);
+    run(copies.as_ref(), &[], &[])
+        .exits(1)
+        .says("main.1 writes memory `target` at tests/native/copies.c:14\n")
+        .says("main.2 writes memory `target` at tests/native/copies.c:20,");
     // Its own check, with the header and both languages.
     let checked = folder.join("cpp").to_str().unwrap().to_owned();
     support::command(&["c++", "-O2", "tests/native/cpp.cpp", "-o", &checked]).exits(0);

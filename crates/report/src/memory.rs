@@ -67,12 +67,20 @@ impl Words<'_> {
                 "{first}\n{second}, and nothing orders the two\n{}",
                 self.too_weak(link)
             ),
-            Why::Nothing => format!(
-                "{first}\n{second}, and nothing orders the two: no lock, join or release/acquire \
-                 pair is between them\n\
-                 help: let a lock protect the value, or let the one wait for the other; `get` \
-                 counts as a write, so use `with` where the value is only read"
-            ),
+            Why::Nothing => {
+                // Other memory than a cell's is read and written as the program says.
+                let besides = match self.things.cell_kind(race.cell.index()) {
+                    "UnsafeCell" => {
+                        "; `get` counts as a write, so use `with` where the value is only read"
+                    }
+                    _ => "",
+                };
+                format!(
+                    "{first}\n{second}, and nothing orders the two: no lock, join or \
+                     release/acquire pair is between them\n\
+                     help: let a lock protect the value, or let the one wait for the other{besides}"
+                )
+            }
         }
     }
 

@@ -336,6 +336,11 @@ impl Things {
         &self.cells[index].in_step
     }
 
+    /// What sort of cell it is.
+    pub(crate) fn cell_kind(&self, index: usize) -> &str {
+        &self.cells[index].kind
+    }
+
     /// What a sentence calls a cell.
     pub(crate) fn cell_title(&self, index: usize) -> &str {
         &self.cells[index].in_sentence

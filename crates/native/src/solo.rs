@@ -14,6 +14,12 @@ impl<T> Solo<T> {
         Solo(RefCell::new(value))
     }
 
+    /// The value, unless a signal handler of the program's has interrupted somebody who has it.
+    #[inline]
+    pub(crate) fn try_get(&self) -> Option<RefMut<'_, T>> {
+        self.0.try_borrow_mut().ok()
+    }
+
     /// The value. Must be given back before another thread of the program can run.
     #[inline]
     pub(crate) fn get(&self) -> RefMut<'_, T> {

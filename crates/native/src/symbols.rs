@@ -75,7 +75,13 @@ fn read_symbols(file: &PathBuf) -> Option<BTreeMap<u64, (u64, String, SymbolKind
         .symbols()
         .filter(|symbol| symbol.is_definition() && symbol.size() > 0);
     let named = symbols.filter_map(|symbol| {
-        let name = demangle_auto(symbol.name().ok()?.into(), None).into_owned();
+        let name = symbol.name().ok()?;
+        // Some short names of C's would be names of types in C++.
+        let is_mangled = name.starts_with("_Z") || name.starts_with("_R");
+        let name = match is_mangled {
+            true => demangle_auto(name.into(), None).into_owned(),
+            false => name.to_owned(),
+        };
         Some((symbol.address(), (symbol.size(), name, symbol.kind())))
     });
     Some(named.collect())

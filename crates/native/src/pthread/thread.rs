@@ -6,7 +6,7 @@ use raddle_engine::Operation;
 
 use super::interpose;
 use crate::execution::running;
-use crate::threads;
+use crate::{end, threads};
 
 type Attributes = *const libc::pthread_attr_t;
 
@@ -59,6 +59,11 @@ interpose! {
 
     fn pthread_exit(value: usize) -> *mut c_void as exit("rsi") _code {
         threads::leave(value)
+    }
+
+    fn pthread_cancel(_name: usize) -> c_int as cancel("rsi") code {
+        let place = running().place(code);
+        end::fail("pthread_cancel is not controlled by raddle".to_owned(), place)
     }
 
     fn sched_yield() -> c_int as yield_now("rdi") code {

@@ -4,6 +4,8 @@
 //! covers; when another access covers only a part of it, the piece is split, and both parts have the
 //! same past. So two threads that use different bytes of a word never meet.
 //!
+//! What a signal handler does while it interrupts this is not seen.
+//!
 //! These functions stay in guest mode, which is cheap: nothing here may use thread-local storage or
 //! let others run. A second access of the same kind, with nothing in between that others could notice,
 //! is told by a small table before anything else happens.
@@ -58,7 +60,9 @@ pub(crate) fn forget(range: std::ops::Range<usize>) {
 /// The running thread accesses some bytes of one word.
 #[inline]
 fn access_word(word: usize, bytes: u8, writes: bool, code: usize) {
-    let mut lately = LATELY.get();
+    let Some(mut lately) = LATELY.try_get() else {
+        return;
+    };
     let recent = &mut lately[word / WORD % RECENT];
     let now = epoch();
     if recent.word != word || recent.epoch != now {
@@ -80,7 +84,6 @@ fn access_word(word: usize, bytes: u8, writes: bool, code: usize) {
         true => recent.written |= bytes,
         false => recent.read |= bytes,
     }
-    drop(lately);
     access_pieces(word, bytes, writes, code);
 }
 

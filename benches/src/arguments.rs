@@ -37,6 +37,8 @@ Commands:
                                            from 5, for raddle's strategies and for shuttle's
        [--programs NAME,...]               only these stories of tests/stories
        [--strategies NAME,...]             only these strategies of raddle's
+  minimise [STORY...]                      how short failures become: preemptions and events
+                                           before and after, and the fewest there can be
 
 Programs: mutex_TxI, racy_TxI (T threads, I increments each), two_locks, and locks_TxL
 (T threads that take L locks one after the other).
@@ -50,6 +52,7 @@ Examples:
   cargo run --release -p raddle-bench -- samplers --each 20
   cargo run --release -p raddle-bench -- memory racy_2x1 --executions 1000000
   cargo run --release -p raddle-bench -- bugs --quick --programs piper,bank
+  cargo run --release -p raddle-bench -- minimise bank
 
 Exit code: 0 if all was measured, 2 for bad usage.
 ";
@@ -94,6 +97,9 @@ pub(crate) enum Command {
         executions: u64,
     },
     Bugs(bugs::Options),
+    Minimise {
+        stories: Vec<&'static str>,
+    },
 }
 
 /// Why the words are not a command.
@@ -120,14 +126,14 @@ impl fmt::Display for Problem {
             Problem::NoCommand => {
                 write!(
                     f,
-                    "say what to measure: speed, exhaust, coverage, estimate, samplers, memory or bugs"
+                    "say what to measure: speed, exhaust, coverage, estimate, samplers, memory, bugs or minimise"
                 )
             }
             Problem::UnknownCommand(word) => {
                 write!(
                     f,
                     "unknown command `{word}`; the commands are speed, exhaust, coverage, estimate, \
-                     samplers, memory and bugs"
+                     samplers, memory, bugs and minimise"
                 )
             }
             Problem::UnknownProgram(word) => {
@@ -258,6 +264,13 @@ pub(crate) fn parse(words: &[String]) -> Result<Command, Problem> {
             Ok(options) => Ok(Command::Bugs(options)),
             Err(problem) => Err(Problem::BadBugs(problem)),
         },
+        ["minimise", rest @ ..] => {
+            let stories = rest.iter().map(|name| bugs::story(name));
+            match stories.collect() {
+                Ok(stories) => Ok(Command::Minimise { stories }),
+                Err(problem) => Err(Problem::BadBugs(problem)),
+            }
+        }
         [word, ..] => Err(Problem::UnknownCommand((*word).into())),
     }
 }
@@ -362,6 +375,9 @@ mod tests {
             Ok(Command::Coverage { executions: 300 })
         );
         assert_eq!(parse_line("speed coverage"), Ok(Command::SpeedOfCoverage));
+        let stories = |stories| Ok(Command::Minimise { stories });
+        assert_eq!(parse_line("minimise"), stories(Vec::new()));
+        assert_eq!(parse_line("minimise bank"), stories(vec!["bank"]));
         let six = Command::Dining { philosophers: 6 };
         assert_eq!(parse_line("exhaust dp6"), Ok(six));
     }
@@ -389,12 +405,12 @@ mod tests {
         let problem = |line| parse_line(line).unwrap_err().to_string();
         assert_eq!(
             problem(""),
-            "say what to measure: speed, exhaust, coverage, estimate, samplers, memory or bugs"
+            "say what to measure: speed, exhaust, coverage, estimate, samplers, memory, bugs or minimise"
         );
         assert_eq!(
             problem("sped"),
             "unknown command `sped`; the commands are speed, exhaust, coverage, estimate, samplers, \
-             memory and bugs"
+             memory, bugs and minimise"
         );
         assert_eq!(
             problem("speed racy_2"),

@@ -10,7 +10,7 @@ mod summary;
 use std::time::Instant;
 
 use contender::{Contender, Subject};
-pub(crate) use options::{BadOption, Options, options};
+pub(crate) use options::{BadOption, Options, options, story};
 use peer::Peer;
 use raddle::Strategy;
 use summary::{Line, Summary};

@@ -12,6 +12,7 @@ mod exhaust;
 mod lock_free;
 mod measure;
 mod memory;
+mod minimise;
 mod point;
 mod programs;
 mod races;
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
             executions,
         }) => memory::run(&programs, executions),
         Ok(Command::Bugs(options)) => bugs::run(&options),
+        Ok(Command::Minimise { stories }) => minimise::run(&stories),
         Err(problem) => {
             eprintln!("error: {problem}; try --help");
             return ExitCode::from(USAGE);

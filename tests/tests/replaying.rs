@@ -202,7 +202,7 @@ fn the_second_check_of_a_test_has_a_saved_schedule_of_its_own() {
          check second_check_fails 2\n\
          main: begin, spawn main.1, load AtomicU32\n\
          main.1: begin, load AtomicU32, store AtomicU32, end\n\
-         main: store AtomicU32, join main.1, load AtomicU32, end\n"
+         main: store AtomicU32, join main.1, load AtomicU32\n"
     );
     let again = run("second", "second_check_fails", None);
     again

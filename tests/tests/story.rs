@@ -102,9 +102,10 @@ panic after 2 executions (exhaustive)
 
   counter was made at tests/tests/story.rs:10
 
+  why:    fails when main.1 loads counter (:13) before main stores to counter (:17), not the other way round
   replay: RADDLE_REPLAY=[main: begin, spawn main.1, load AtomicU32; main.1: begin, load \
-         AtomicU32, store AtomicU32, end; main: store AtomicU32, join main.1, load AtomicU32, \
-         end] cargo test it -- --exact
+         AtomicU32, store AtomicU32, end; main: store AtomicU32, join main.1, load AtomicU32] \
+         cargo test it -- --exact
 "
     );
 }
@@ -132,6 +133,7 @@ deadlock after 2 executions (exhaustive)
   forks[0] was made at tests/tests/story.rs:23
   forks[1] was made at tests/tests/story.rs:23
 
+  why:    fails when bob locks forks[1] (:27) before alice does (:28), not the other way round
   replay: RADDLE_REPLAY=[main: begin, spawn alice, spawn bob; alice: begin, lock Mutex#1; bob: \
          begin, lock Mutex#2] cargo test it -- --exact
 "

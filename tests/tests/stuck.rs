@@ -358,8 +358,8 @@ fn a_notification_that_nobody_needed_is_not_lost() {
         too_few_items,
         FailureKind::Deadlock,
         &[
-            "main waits at tests/tests/stuck.rs:131 for second to end",
-            "second waits at tests/tests/stuck.rs:124 for Condvar, which nobody notifies any more",
+            "main waits at tests/tests/stuck.rs:131 for first to end",
+            "first waits at tests/tests/stuck.rs:124 for Condvar, which nobody notifies any more",
         ],
     );
 }

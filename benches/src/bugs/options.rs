@@ -83,7 +83,7 @@ pub(crate) fn options(words: &[&str]) -> Result<Options, BadOption> {
 }
 
 /// The name as the story has it.
-fn story(name: &str) -> Result<&'static str, BadOption> {
+pub(crate) fn story(name: &str) -> Result<&'static str, BadOption> {
     let known = names().into_iter().find(|&known| known == name);
     known.ok_or_else(|| BadOption::UnknownStory(name.into()))
 }

@@ -281,9 +281,10 @@ impl Checker {
         }
     }
 
-    /// Whether to look for a shorter execution that fails in the same way, with fewer context switches
-    /// (it is done by default). That runs the body up to 400 more times for a failure, or for half a
-    /// second; these runs count nowhere.
+    /// Whether to look for the shortest execution that fails in the same way, the one with the fewest
+    /// preemptions above all, and for two steps whose order decides (it is done by default). For a
+    /// failure that runs the body less than a hundred times if the program is small, and up to some
+    /// 10,000 times or 5 seconds if it is large; these runs count nowhere.
     pub fn shorten(mut self, shorten: bool) -> Self {
         self.shorten = shorten;
         self

@@ -13,7 +13,7 @@ use raddle_engine::{Execution, Exploration, LocationId, Operation, SiteId};
 use raddle_report::Names;
 
 use crate::checker::Checker;
-use crate::shorten::Signature;
+use crate::minimise::Signature;
 use crate::substrate::{Context, run_execution};
 
 /// So much is tried, and so long.

@@ -45,6 +45,8 @@ mod labelled;
 mod last_words;
 #[cfg(feature = "check")]
 mod mailbox;
+#[cfg(feature = "check")]
+mod minimise;
 pub mod monitor;
 #[cfg(feature = "check")]
 mod pages;
@@ -62,8 +64,6 @@ mod samplers;
 mod saved;
 #[cfg(feature = "check")]
 mod settings;
-#[cfg(feature = "check")]
-mod shorten;
 #[cfg(feature = "check")]
 mod status;
 #[cfg(feature = "check")]

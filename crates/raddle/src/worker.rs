@@ -11,9 +11,8 @@ use raddle_engine::check::leak;
 use raddle_engine::check::lock_order::{self, LockOrder};
 use raddle_engine::coverage::Coverage;
 use raddle_engine::object::Object;
-use raddle_engine::strategy::Planned;
 use raddle_engine::{Ending, Execution, Exploration, SiteId, Tally, strategy};
-use raddle_report::{Failure, FailureKind, Report, Search};
+use raddle_report::{Failure, FailureKind, Report, Search, Told};
 
 use crate::auto::{Done, Fit};
 use crate::checker::Checker;
@@ -22,9 +21,9 @@ use crate::crew::{Crew, End};
 use crate::diary::Page;
 use crate::events;
 use crate::hints::{self, Weak};
+use crate::minimise::{Minimiser, Original, Signature};
 use crate::phases::{Budget, Clock, Patience};
-use crate::settings::Level;
-use crate::shorten::{Cost, Shortening, Signature, first_plan};
+use crate::settings::{Level, Strategy};
 use crate::status::{Numbers, Status};
 use crate::substrate::{Context, run_execution};
 use crate::workers;
@@ -33,7 +32,7 @@ use crate::workers;
 pub(crate) const MAX_FAILURES: usize = 100;
 
 /// With `keep_going`, so many failures at most are told as shortly as possible.
-const MAX_SHORTENED: usize = 16;
+const MAX_MINIMISED: usize = 16;
 /// So many executions try to make a deadlock of locks that are taken in different orders.
 const MAX_DIRECTED: u64 = 16;
 /// So many executions are looked at for the order of locks, and then every so many.
@@ -89,9 +88,7 @@ impl Seat {
 
 /// What it takes to find a shorter story.
 pub(crate) struct Found {
-    signature: Signature,
-    plan: Vec<Planned>,
-    cost: Cost,
+    original: Original,
     weak: Vec<Weak>,
 }
 
@@ -224,7 +221,7 @@ impl<'a> Worker<'a, '_> {
             if over && let Some(seat) = &self.seat {
                 seat.crew.end(End::Failure, seat.number);
             }
-            self.shorten(body, place);
+            self.minimise(body, place);
             if over {
                 return true;
             }
@@ -362,57 +359,59 @@ impl<'a> Worker<'a, '_> {
     /// the while.
     fn found(&self, finding: &Finding) -> Option<Found> {
         let replayed = self.checker.replays() || self.checker.is_directed();
-        if replayed || !self.checker.shorten || self.seen.len() > MAX_SHORTENED {
+        if replayed || !self.checker.shorten || self.seen.len() > MAX_MINIMISED {
             return None;
         }
         let signature = Signature::of(finding, &self.context)?;
-        let first = |execution: &Execution, _| {
-            let (plan, cost) = first_plan(execution)?;
-            Some((plan, cost, hints::weak_places(execution)))
-        };
-        let (plan, cost, weak) = self.context.with_execution(first)?;
-        Some(Found {
-            signature,
-            plan,
-            cost,
-            weak,
+        self.context.with_execution(|execution, _| {
+            Some(Found {
+                original: Original::of(execution, finding, signature)?,
+                weak: hints::weak_places(execution),
+            })
         })
     }
 
-    /// Tells the failure that was just added in fewer steps, if that can be done, and what would mend
-    /// it if an ordering is too weak.
-    fn shorten(&mut self, body: &(dyn Fn() + Sync), place: &'static Location<'static>) {
-        let Some(Found {
-            signature,
-            plan,
-            cost,
-            weak,
-        }) = self.found.take()
-        else {
+    /// Tells the failure that was just added in fewer steps, if that can be done, with what decides it
+    /// and what would mend it if an ordering is too weak.
+    fn minimise(&mut self, body: &(dyn Fn() + Sync), place: &'static Location<'static>) {
+        let Some(Found { original, weak }) = self.found.take() else {
             return;
         };
-        let shortening = Shortening::new(self.checker, body, place, signature.clone());
-        let words = self.context.last_words();
-        let watch = words.map(|words| shortening.watch(self.checker.watchdog, words));
-        let (shorter, (stale, ..)) = shortening.run(plan, cost);
-        drop(watch);
+        let (signature, found) = (original.signature.clone(), original.cost);
+        let words = self.context.last_words().cloned();
+        let minimal = Minimiser::new(self.checker, body, place, words, original).run();
+        let told = minimal.as_ref().map_or(found, |minimal| minimal.cost);
         // Nothing needs to be stale where accesses are not ordered.
-        let is_unordered = matches!(signature, Signature::Race(_) | Signature::Memory(_));
-        let hint = match stale > 0 || is_unordered {
+        let hint = match told.stale > 0 || signature.is_of_memory() {
             true => hints::find(self.checker, body, place, &self.context, &signature, &weak),
             false => None,
         };
-        if shorter.is_none() && hint.is_none() {
+        if minimal.is_none() && hint.is_none() {
             return;
         }
         let Some(mut failure) = self.report.failures.pop() else {
             return;
         };
-        if let Some(shorter) = shorter {
-            failure.message = shorter.message;
-            failure.schedule = shorter.schedule;
-            failure.trace = shorter.trace;
-            failure.waits = shorter.waits;
+        if let Some(minimal) = minimal {
+            if minimal.cost != found {
+                failure.found = Some(Box::new(Told {
+                    trace: std::mem::replace(&mut failure.trace, minimal.failure.trace),
+                    schedule: failure.schedule.to_string(),
+                    preemptions: found.preemptions,
+                }));
+                failure.message = minimal.failure.message;
+                failure.waits = minimal.failure.waits;
+                failure.marks = minimal.failure.marks;
+                failure.receives = minimal.failure.receives;
+            }
+            // Without what comes behind the failure.
+            failure.schedule = minimal.failure.schedule;
+            failure.minimised = Some(minimal.minimised);
+            failure.notes.extend(minimal.note);
+            if let Some((pair, passing)) = minimal.critical {
+                failure.critical = Some(pair);
+                failure.passing = Some(Box::new(passing));
+            }
         }
         if let Some(hint) = hint {
             failure.message += "\n";
@@ -504,6 +503,10 @@ impl<'a> Worker<'a, '_> {
 
     fn named_failure(&self, finding: &Finding, name: &'static str) -> Failure {
         let mut failure = self.context.failure(finding);
+        // What is replayed was written down up to there.
+        if let (Strategy::Replay(_), Some(after)) = (&self.checker.strategy, finding.after()) {
+            failure.schedule.steps.truncate(after);
+        }
         let worker = self.seat.as_ref().map_or(0, |seat| seat.number);
         let is_seeded = |e: &mut Exploration| e.world().strategy().with_seed(0).is_some();
         failure.search = match self.context.with_exploration(is_seeded) {

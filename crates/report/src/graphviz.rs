@@ -9,9 +9,9 @@ use crate::trace::Trace;
 impl Failure {
     /// The execution as a graph for Graphviz; `dot -Tsvg` draws it.
     pub fn graphviz(&self) -> String {
-        let pair = self.critical.as_ref();
-        let pair = pair.map(|pair| [pair.first, pair.second]);
-        graph(&self.trace, pair.as_ref().map_or(&[], |pair| &pair[..]))
+        let pair = self.critical.iter();
+        let steps = pair.flat_map(|pair| [Some(pair.first), pair.second]);
+        graph(&self.trace, &steps.flatten().collect::<Vec<_>>())
     }
 }
 

@@ -1,9 +1,10 @@
 //! What is known of a failure besides its story: what it was before it was shortened, what decides
 //! it, what could have happened instead, and which lines are to blame.
 
+use raddle_engine::{Execution, Schedule};
 use serde::Serialize;
 
-use crate::trace::{Place, Trace};
+use crate::trace::{Names, Place, Trace};
 
 /// Another execution than the one that is told.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
@@ -16,6 +17,17 @@ pub struct Told {
     pub preemptions: u32,
 }
 
+impl Told {
+    /// This execution.
+    pub fn of(execution: &Execution, names: &dyn Names) -> Self {
+        Told {
+            trace: Trace::of(execution, names),
+            schedule: Schedule::of(execution).to_string(),
+            preemptions: execution.preemptions,
+        }
+    }
+}
+
 /// How the execution that was found became the one that is told.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Minimised {
@@ -23,13 +35,15 @@ pub struct Minimised {
     pub preemptions_before: u32,
     /// Preemptions of the one that is told.
     pub preemptions_after: u32,
-    /// Events of the execution as it was found.
+    /// Events of the execution as it was found, to its end.
     pub events_before: usize,
-    /// Events of the one that is told.
+    /// Events of the one that is told, up to what goes wrong.
     pub events_after: usize,
     /// How often the program was run for that.
     pub runs: u64,
-    /// Whether every execution with fewer preemptions was run, and none fails in the same way.
+    /// Whether every class that takes fewer preemptions was run, and none fails in the same way: under
+    /// sequential consistency, if nothing stale is told. A thread that looks again and again in a loop
+    /// counts as if it waited.
     pub is_minimal: bool,
 }
 
@@ -38,8 +52,9 @@ pub struct Minimised {
 pub struct CriticalPair {
     /// The step that comes first, as an index into the steps of the story.
     pub first: usize,
-    /// The step that comes second, or would come first if all went well.
-    pub second: usize,
+    /// The step that comes second, and would come first if all went well; `None` if it comes only
+    /// after the end of the story, as behind a panic.
+    pub second: Option<usize>,
     /// What follows from their order, in one sentence.
     pub why: String,
 }

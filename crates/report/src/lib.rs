@@ -31,6 +31,7 @@ mod text;
 mod trace;
 mod value;
 mod waits;
+mod why;
 
 pub use advice::{Advice, ClassGrowth, Prospect};
 pub use coverage::{CodePlace, Coverage, CoverageCounts, CoverageGoal, CoverageGrowth, Covered};

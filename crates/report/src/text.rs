@@ -215,12 +215,17 @@ pub(crate) fn failure(failure: &Failure, paint: Paint, f: &mut fmt::Formatter<'_
     for note in &failure.notes {
         writeln!(f, "\n  note: {note}")?;
     }
+    if failure.critical.is_some() || failure.replay.is_some() || failure.page.is_some() {
+        writeln!(f)?;
+    }
+    if let Some(critical) = &failure.critical {
+        writeln!(f, "  why:    {}", critical.why)?;
+    }
     if let Some(replay) = &failure.replay {
-        writeln!(f, "\n  replay: {replay}")?;
+        writeln!(f, "  replay: {replay}")?;
     }
     if let Some(page) = &failure.page {
-        let gap = if failure.replay.is_some() { "" } else { "\n" };
-        writeln!(f, "{gap}  report: {page}")?;
+        writeln!(f, "  report: {page}")?;
     }
     Ok(())
 }
@@ -236,7 +241,7 @@ fn is_shown(step: &TraceStep) -> bool {
     step.waits || !matches!(step.what.as_str(), "begin" | "end" | NOTHING)
 }
 
-fn file_name(path: &str) -> &str {
+pub(crate) fn file_name(path: &str) -> &str {
     path.rsplit(['/', '\\']).next().unwrap_or(path)
 }
 

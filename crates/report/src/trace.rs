@@ -515,7 +515,7 @@ impl Things {
 }
 
 /// What to call a thread in front of the user.
-fn title(execution: &Execution, thread: ThreadId) -> String {
+pub(crate) fn title(execution: &Execution, thread: ThreadId) -> String {
     let name = execution.threads[thread.index()].name.clone();
     name.unwrap_or_else(|| execution.path(thread).to_string())
 }

@@ -72,6 +72,18 @@ pub enum Finding {
     Nondeterminism(Divergence),
 }
 
+impl Finding {
+    /// After how many events it shows itself, if that is not at the end of the execution.
+    pub fn after(&self) -> Option<usize> {
+        match self {
+            Finding::Panic(panic) => Some(panic.after),
+            Finding::DataRace(race) => Some(race.second.after),
+            Finding::MemoryError(error) => Some(error.after),
+            _ => None,
+        }
+    }
+}
+
 /// Runs every checker; the first finding is what the user should look at first.
 pub(crate) fn check(execution: &Execution, ending: &Ending, max_events: usize) -> Option<Finding> {
     if let Some(finding) = memory(execution, ending) {

@@ -11,7 +11,7 @@ use crate::schedule::ThreadPath;
 use crate::world::State;
 
 /// One step of a plan.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Planned {
     /// Who goes on.
     pub thread: ThreadPath,

@@ -27,7 +27,7 @@ pub use coverage::CoverageGuided;
 pub use delay::Delay;
 pub use directed::Directed;
 pub use enumerate::Enumerate;
-pub use exhaustive::{Exhaustive, Item, Reach, Reductions, Sampling};
+pub use exhaustive::{Along, Exhaustive, Item, Reach, Reductions, Sampling};
 pub use guided::{Guided, Planned};
 pub use history::History;
 pub use holdback::Holdback;

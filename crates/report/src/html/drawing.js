@@ -60,7 +60,7 @@ function draw(diagram) {
     else if (arrow.crosses && (inSight(arrow.fromRow) || inSight(arrow.toRow))) shapes.push(arrowShape(diagram, at, arrow, "faint"));
   }
   for (const arrow of chosen.slice(0, 200)) shapes.push(arrowShape(diagram, at, arrow, "strong"));
-  if (critical && critical.every((index) => diagram.rowOf.has(index))) {
+  if (critical && critical.length === 2 && critical.every((index) => diagram.rowOf.has(index))) {
     shapes.push(arrowShape(diagram, at, { from: critical[0], to: critical[1] }, "critical"));
   }
   diagram.drawing.setAttribute("width", width);

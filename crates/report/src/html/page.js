@@ -54,7 +54,7 @@ const asMap = (receives) => new Map(receives.map((one) => [one.step, one]));
 /** The executions that a failure has, by what the buttons call them. */
 function runsOf(failure) {
   const told = {
-    run: new Run(failure.trace), marked: new Set(failure.marks.map((mark) => goalPlace(mark.place))), critical: failure.critical && [failure.critical.first, failure.critical.second],
+    run: new Run(failure.trace), marked: new Set(failure.marks.map((mark) => goalPlace(mark.place))), critical: failure.critical && [failure.critical.first, failure.critical.second].filter((step) => step !== null),
     why: failure.critical && failure.critical.why, receives: asMap(failure.receives), schedule: failure.schedule,
   };
   const other = (it) => it && { run: new Run(it.trace), schedule: it.schedule, preemptions: it.preemptions };
@@ -102,7 +102,7 @@ function stepsSection(failure, runs) {
     legend.replaceChildren(...legendOf(shown.run, beside));
     asTable(table, shown.run, rows);
     buttons();
-    const start = shown.critical ? shown.critical[1] : rows[rows.length - 1];
+    const start = shown.critical ? shown.critical[shown.critical.length - 1] : rows[rows.length - 1];
     if (start === undefined) panel.replaceChildren(el("p", { class: "muted" }, "Nothing happened before that."));
     else {
       main.choose(start, true);

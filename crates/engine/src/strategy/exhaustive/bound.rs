@@ -45,7 +45,7 @@ mod search;
 use super::clocks::join;
 use super::graph::{Graph, Kind, Node};
 use super::revisit::is_settled_choice;
-use crate::event::{EventId, UpdateKind};
+use crate::event::{EventId, ThreadId, UpdateKind};
 use outline::{Extent, Outline};
 
 /// A part whose cost is not known after so many steps of looking is not left out.
@@ -88,6 +88,18 @@ impl Graph {
             }
         }
         settled
+    }
+
+    /// The events of a whole execution in an order with as few preemptions as can be, if one is found
+    /// with at most so many.
+    pub(super) fn cheapest_order(&self, preemptions: u32) -> Option<Vec<EventId>> {
+        let weak = self.weak && self.has_weak_accesses();
+        let outline = Outline::of(self, Extent::Whole, weak);
+        let threads = outline.cheapest_order(preemptions, MAX_EFFORT)?;
+        let steps = (0..self.lines.len()).map(|thread| outline.events_of(ThreadId::new(thread)));
+        let mut steps: Vec<_> = steps.map(Vec::into_iter).collect();
+        let next = |thread: usize| steps[thread].next().expect("a step is an event");
+        Some(threads.into_iter().map(next).collect())
     }
 
     /// Whether some access is weaker than `SeqCst`, or there is a fence.

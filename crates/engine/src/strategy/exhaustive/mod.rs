@@ -10,6 +10,7 @@
 //! stack of [`Branch`]es. A revisit starts a new [`Frame`] with the part of the graph it keeps.
 //! Memory grows with the depth of the tree, never with its size.
 
+mod along;
 mod binding;
 mod bound;
 mod clocks;
@@ -32,6 +33,7 @@ mod weak;
 
 use std::sync::atomic::Ordering;
 
+pub use along::Along;
 use binding::Binding;
 use bound::Bound;
 use frame::{Branch, Change, Frame, MayBeOpen};

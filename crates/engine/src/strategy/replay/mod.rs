@@ -162,8 +162,7 @@ impl Replay {
         }
         let Some(step) = self.steps.get(self.attempt.position).cloned() else {
             self.attempt.differs = true;
-            let first = state.enabled().iter().min();
-            return Next::Run(Choice::run(*first.expect("some thread is enabled")));
+            return Next::Run(Choice::run(whoever_ran_last(state)));
         };
         let thread = self.attempt.bindings.thread(&step.thread, state);
         // Written by hand, without saying where the thread is created.
@@ -265,6 +264,14 @@ impl Attempt {
         self.instead = None;
         self.passed_over = 0;
     }
+}
+
+/// Whoever ran last, as long as it can go on; then the first who can.
+fn whoever_ran_last(state: &State) -> ThreadId {
+    let last = state.execution().events.last().map(|event| event.id.thread);
+    let first = state.enabled().iter().min().copied();
+    let last = last.filter(|&thread| state.is_enabled(thread));
+    last.or(first).expect("some thread is enabled")
 }
 
 fn live_threads(state: &State) -> usize {

@@ -221,6 +221,14 @@ impl<'a> Outline<'a> {
         self.steps.push(steps);
     }
 
+    /// The events that are the steps of a thread.
+    pub(super) fn events_of(&self, thread: ThreadId) -> Vec<EventId> {
+        let events = (0..self.length(thread)).map(|index| EventId { thread, index });
+        events
+            .filter(|&event| is_step(&self.graph.node(event).kind))
+            .collect()
+    }
+
     pub(super) fn is_complete(&self, cut: &Cut) -> bool {
         let steps = self.steps.iter().zip(cut);
         steps

@@ -29,25 +29,37 @@ impl Outline<'_> {
         if self.greedy_cost() <= preemptions {
             return Some(true);
         }
-        let mut walk = Walk {
-            outline: self,
-            seen: HashSet::default(),
-            now: Vec::new(),
-            later: Vec::new(),
-        };
-        walk.now.push(vec![0; self.steps.len() + 1].into());
-        for _ in 0..=preemptions {
-            while let Some(place) = walk.now.pop() {
-                if walk.seen.len() > effort {
-                    return None;
-                }
-                if walk.go_on(place) {
-                    return Some(true);
-                }
-            }
-            std::mem::swap(&mut walk.now, &mut walk.later);
+        let mut walk = Walk::of(self);
+        match walk.ends_within(preemptions, effort) {
+            End::At(_) => Some(true),
+            End::TooFar => Some(false),
+            End::TooMuch => None,
         }
-        Some(false)
+    }
+
+    /// The threads of an order with as few preemptions as can be, step by step; `None` if that takes
+    /// more preemptions or more effort than this.
+    pub(super) fn cheapest_order(&self, preemptions: u32, effort: usize) -> Option<Vec<usize>> {
+        let mut walk = Walk::of(self);
+        let End::At(end) = walk.ends_within(preemptions, effort) else {
+            return None;
+        };
+        let mut order = Vec::new();
+        let whole = self.steps.iter().map(|steps| steps.len() as u32).collect();
+        let (mut at, mut until): (usize, Vec<u32>) = (end, whole);
+        loop {
+            let (place, before) = &walk.trail[at];
+            let (&thread, cut) = place.split_last().expect("a place has a thread");
+            let thread = thread as usize;
+            order.extend((cut[thread]..until[thread]).map(|_| thread));
+            if *before == at {
+                break;
+            }
+            until.copy_from_slice(cut);
+            at = *before;
+        }
+        order.reverse();
+        Some(order)
     }
 }
 
@@ -127,19 +139,58 @@ struct Walk<'a> {
     outline: &'a Outline<'a>,
     seen: HashSet<Place, BuildHasherDefault<Mixed>>,
     /// Places to go on from that cost as much as the present one.
-    now: Vec<Place>,
+    now: Vec<(Place, usize)>,
     /// Places that cost one more.
-    later: Vec<Place>,
+    later: Vec<(Place, usize)>,
+    /// Where threads have taken over, each with the one before it; the first with itself.
+    trail: Vec<(Place, usize)>,
 }
 
-impl Walk<'_> {
+/// How a walk ends.
+enum End {
+    /// At the end of all threads; the last thread took over at this place of the trail.
+    At(usize),
+    /// Every way costs more than it may.
+    TooFar,
+    /// There is more to look at than may be.
+    TooMuch,
+}
+
+impl<'a> Walk<'a> {
+    fn of(outline: &'a Outline<'a>) -> Self {
+        let start = vec![0; outline.steps.len() + 1];
+        Walk {
+            outline,
+            seen: HashSet::default(),
+            now: vec![(start.into(), 0)],
+            later: Vec::new(),
+            trail: Vec::new(),
+        }
+    }
+
+    fn ends_within(&mut self, preemptions: u32, effort: usize) -> End {
+        for _ in 0..=preemptions {
+            while let Some((place, before)) = self.now.pop() {
+                if self.seen.len() > effort {
+                    return End::TooMuch;
+                }
+                if self.go_on(place, before) {
+                    return End::At(self.trail.len() - 1);
+                }
+            }
+            std::mem::swap(&mut self.now, &mut self.later);
+        }
+        End::TooFar
+    }
+
     /// Lets the thread go as far as it can; whether that is the end. Notes where others could take
     /// over.
-    fn go_on(&mut self, mut place: Place) -> bool {
+    fn go_on(&mut self, mut place: Place, before: usize) -> bool {
         let outline = self.outline;
         if !self.seen.insert(place.clone()) {
             return false;
         }
+        self.trail.push((place.clone(), before));
         let (thread, cut) = place.split_last_mut().expect("a place has a thread");
         let thread = *thread as usize;
         if cut[thread] as usize == outline.steps[thread].len() {
@@ -175,6 +226,7 @@ impl Walk<'_> {
             false => &mut self.now,
         };
         let known = places.len();
+        let before = self.trail.len() - 1;
         for other in (0..cut.len()).filter(|&other| other != thread as usize) {
             if self.outline.next_ready(other, cut).is_none() {
                 continue;
@@ -185,7 +237,7 @@ impl Walk<'_> {
             }
             let mut place = place.clone();
             *place.last_mut().expect("a place has a thread") = other as u32;
-            places.push(place);
+            places.push((place, before));
             if first {
                 return;
             }

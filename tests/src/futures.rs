@@ -110,8 +110,8 @@ impl<'a> Pasts<'a> {
             .map(|other| other.id)
             .collect();
         let last = |pasts: &Self, thread| {
-            let own = pasts.execution.events.iter().map(|event| event.id);
-            own.filter(|id| id.thread == thread).next_back()
+            let mut own = pasts.execution.events.iter().map(|event| event.id);
+            own.rfind(|id| id.thread == thread)
         };
         let mut came = BTreeSet::new();
         for member in members {

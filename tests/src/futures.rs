@@ -111,7 +111,7 @@ impl<'a> Pasts<'a> {
             .collect();
         let last = |pasts: &Self, thread| {
             let own = pasts.execution.events.iter().map(|event| event.id);
-            own.filter(|id| id.thread == thread).last()
+            own.filter(|id| id.thread == thread).next_back()
         };
         let mut came = BTreeSet::new();
         for member in members {

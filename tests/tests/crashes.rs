@@ -60,6 +60,9 @@ fn a_segmentation_fault_is_told_with_its_schedule() {
     for part in expected {
         assert!(text.contains(&part), "{part} is not in\n{text}");
     }
+    let page = text.split("\n  report: ").nth(1).expect(&text);
+    let page = std::fs::read_to_string(page.trim_end()).unwrap();
+    assert!(page.contains(r#""kind":"Crash""#));
     let replay = text.split("RADDLE_REPLAY=").nth(1).expect(&text);
     let token = replay.split_whitespace().next().unwrap();
     let (signal, again) = run(Some(token));

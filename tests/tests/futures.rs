@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 use std::sync::Mutex as Plain;
 
-use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};
-use raddle::sync::{Arc, Barrier, Mutex, mpsc};
+use raddle::sync::atomic::AtomicU32;
+use raddle::sync::atomic::Ordering::{self, Acquire, Relaxed, Release, SeqCst};
+use raddle::sync::{Arc, Barrier, Condvar, Mutex, mpsc};
 use raddle::{Checker, FailureKind, Future, Guarantee, Report, Strategy, thread};
 
 /// Starts a thread with a name.
@@ -228,7 +229,7 @@ fn figure_7_accepts_what_the_lock_allows_and_refuses_the_rest_with_the_reason() 
         ]
     );
     assert!(
-        message.starts_with("`main b 0` cannot see `main b 0`\nsomething else always"),
+        message.starts_with("`main b 0` cannot see `main b 0`\nno execution does that;"),
         "{message}"
     );
 }
@@ -359,8 +360,69 @@ fn messages_are_taken_in_any_order_that_is_asked_for() {
     assert_eq!(seen, Some(312), "{future}: {report}");
 }
 
+/// A message behind a flag, with these orderings of the flag.
+fn published(store: Ordering, load: Ordering, print: &(dyn Fn((u32, u32)) + Sync)) {
+    let data = Arc::new(AtomicU32::new(0));
+    let ready = Arc::new(AtomicU32::new(0));
+    let (its_data, its_ready) = (data.clone(), ready.clone());
+    spawn("producer", move || {
+        its_data.store(1, Relaxed);
+        its_ready.store(1, store);
+    });
+    print((ready.load(load), data.load(Relaxed)));
+}
+
 #[test]
-fn choices_and_wake_ups_can_be_asked_for() {
+fn what_memory_allows_can_be_run_and_nothing_else() {
+    let stale = "main ready 0 sees producer ready 0; main data 0 sees initial";
+    let (report, seen) = outcome(stale, |print| published(Relaxed, Acquire, print));
+    assert_eq!((seen, report.attempts), (Some((1, 0)), 0), "{report}");
+    let (report, _) = outcome(stale, |print| published(Release, Acquire, print));
+    assert!(report.impossible(), "{report}");
+    let fresh = "main ready 0 sees producer ready 0; main data 0 sees producer data 0";
+    let (report, seen) = outcome(fresh, |print| published(Release, Acquire, print));
+    assert_eq!((seen, report.attempts), (Some((1, 1)), 0), "{report}");
+    // A flag that is not set does not keep the data from being there.
+    let early = "main ready 0 sees initial; main data 0 sees producer data 0";
+    let (report, seen) = outcome(early, |print| published(Release, Acquire, print));
+    assert_eq!((seen, report.attempts), (Some((0, 1)), 0), "{report}");
+}
+
+/// Who wakes the waiter is whoever notifies while it waits.
+fn woken() {
+    let woken = Arc::new(Condvar::new());
+    let lock = Arc::new(Mutex::new(0));
+    for name in ["one", "other"] {
+        let (woken, lock) = (woken.clone(), lock.clone());
+        spawn(name, move || {
+            *lock.lock().unwrap() += 1;
+            woken.notify_one();
+        });
+    }
+    let mut count = lock.lock().unwrap();
+    while *count < 2 {
+        count = woken.wait(count).unwrap();
+    }
+}
+
+#[test]
+fn wake_ups_can_be_asked_for() {
+    let report = |future: &str| directed(&future.parse().unwrap(), woken);
+    for name in ["one", "other"] {
+        let first = format!("main wake(woken) 0 sees {name} notify-one(woken) 0");
+        assert_eq!(report(&first).executions, 1, "{first}");
+    }
+    // Each of them notifies once, so nobody is woken twice by the same.
+    let twice = "main wake(woken) 0 sees one notify-one(woken) 0; \
+                 main wake(woken) 1 sees one notify-one(woken) 0";
+    assert!(report(twice).impossible());
+    let both = "main wake(woken) 0 sees one notify-one(woken) 0; \
+                main wake(woken) 1 sees other notify-one(woken) 0";
+    assert_eq!(report(both).executions, 1);
+}
+
+#[test]
+fn choices_can_be_asked_for() {
     let program = |print: &(dyn Fn(u32) + Sync)| print(raddle::choose(0..5_u32));
     assert_eq!(outcome("main choose 0 is 3", program).1, Some(3));
     let (report, _) = outcome::<u32>("main choose 0 is 5", program);

@@ -21,7 +21,7 @@ fn add(sum: &mut Counts, counts: Counts) {
 
 #[test]
 fn what_is_offered_is_what_happens() {
-    let programs = setting("RADDLE_TEST_PROGRAMS", 400);
+    let programs = setting("RADDLE_TEST_PROGRAMS", 250);
     let mut rng = Rng::with_seed(setting("RADDLE_TEST_SEED", 1));
     let (mut done, mut sum) = (0, Counts::default());
     while done < programs {
@@ -45,7 +45,7 @@ fn what_is_offered_is_what_happens() {
 
 #[test]
 fn what_is_offered_is_what_happens_to_the_rarer_primitives() {
-    let programs = setting("RADDLE_TEST_PROGRAMS", 200);
+    let programs = setting("RADDLE_TEST_PROGRAMS", 120);
     let mut rng = Rng::with_seed(setting("RADDLE_TEST_SEED", 2));
     let (mut done, mut sum) = (0, Counts::default());
     while done < programs {

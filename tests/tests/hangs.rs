@@ -176,7 +176,9 @@ hang after 1 execution (auto)
 "
     );
     assert_eq!(facts, expected);
-    assert!(replay.ends_with(" cargo test programs::std_lock_taken_twice -- --exact\n"));
+    let (replay, page) = replay.split_once("\n  report: ").unwrap();
+    assert!(replay.ends_with(" cargo test programs::std_lock_taken_twice -- --exact"));
+    assert!(page.ends_with("/hangs/programs.std_lock_taken_twice/index.html\n"));
 }
 
 #[test]
@@ -205,6 +207,8 @@ fn a_hang_is_found_again_by_the_saved_schedule() {
         .replace("(auto)", "(saved schedule)")
         .replace("\n  replay: ", &note);
     assert_eq!(said(), (expected, schedule));
+    let page = file.with_extension("").join("index.html");
+    assert!(page.is_file(), "a hang has a page too");
     std::fs::remove_dir_all(&folder).unwrap();
 }
 

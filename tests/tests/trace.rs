@@ -78,7 +78,7 @@ fn dinner() {
 #[test]
 fn a_deadlock_knows_both_lines_of_every_edge() {
     let failure = failure(dinner);
-    let (taken, waited) = (line_of("let _first ="), line_of("let _second ="));
+    let (taken, waited) = (line_of("let _first ="), line_of("let _second = forks"));
     let waits: Vec<_> = failure
         .waits
         .iter()

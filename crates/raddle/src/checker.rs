@@ -14,7 +14,7 @@ use crate::checkpoint::{Checkpoints, Every};
 use crate::completeness;
 use crate::environment::{self, Environment};
 use crate::events;
-use crate::pages;
+use crate::pages::{self, Pages};
 use crate::run;
 use crate::samplers;
 use crate::settings::{Classes, Level, Memory, Reduction, Strategy, UnknownName};
@@ -553,7 +553,7 @@ impl Checker {
                 run::run(&self, running.name, &body, place, Some(observer))
             }),
         };
-        pages::write(&self, name.as_ref(), &mut report);
+        pages::write(&Pages::of(&self), name.as_ref(), &mut report);
         told.finish(&report);
         report
     }

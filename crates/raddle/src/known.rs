@@ -10,8 +10,9 @@ use raddle_report::{Failure, FailureKind};
 use crate::checker::Checker;
 use crate::diary::Diary;
 use crate::last_words::LastWords;
+use crate::pages::{self, Pages};
 use crate::settings::Strategy;
-use crate::{pages, run, saved};
+use crate::{run, saved};
 
 /// Where a package keeps schedules, from its folder.
 const FOLDER: &str = "raddle-schedules";
@@ -76,6 +77,7 @@ pub(crate) fn run(
             check: Some(name.clone()),
             note: Some(found_again.clone()),
             saves: true,
+            pages: Pages::of(checker),
         };
         let schedule = known.schedule.clone();
         let mut failure = match replay(checker, schedule, words, body, place) {

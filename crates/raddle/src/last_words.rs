@@ -9,6 +9,7 @@ use raddle_engine::check::Finding;
 use raddle_engine::check::panic::Panic;
 
 use crate::events;
+use crate::pages::{self, Pages};
 use crate::saved;
 use crate::substrate::Context;
 
@@ -23,6 +24,8 @@ pub(crate) struct LastWords {
     pub(crate) note: Option<String>,
     /// Whether to save the schedule; not if the user gave it.
     pub(crate) saves: bool,
+    /// Whether there is to be a page.
+    pub(crate) pages: Pages,
 }
 
 impl LastWords {
@@ -32,34 +35,38 @@ impl LastWords {
             thread: context.thread(),
             limit,
         };
-        let story = context.and_then(|context| self.story(context, &finding(context)));
-        say(&story.unwrap_or_else(|| {
+        let is_told = context.is_some_and(|context| self.tell(context, &finding(context)));
+        if !is_told {
             let check = self.check.as_ref();
             let test = check.map_or("a check", |check| check.test.as_str());
-            format!("raddle: {test} has not come to a scheduling point for {limit:?}\n")
-        }));
+            say(&format!(
+                "raddle: {test} has not come to a scheduling point for {limit:?}\n"
+            ));
+        }
     }
 
     /// Tells of a panic that ends the process.
     pub(crate) fn of_a_panic(&self, context: &Context, panic: &Panic) {
-        if let Some(story) = self.story(context, &Finding::Panic(panic.clone())) {
-            say(&story);
-        }
+        self.tell(context, &Finding::Panic(panic.clone()));
     }
 
     /// Tells of a thread that used an address that is not there.
     pub(crate) fn of_a_crash(&self, context: &Context) {
-        let story = self.story(context, &Finding::Crash(context.thread()));
-        say(&story.unwrap_or_else(|| {
-            "raddle: a crash inside raddle itself, or in what it was told to do; please report this\n"
-                .to_owned()
-        }));
+        if !self.tell(context, &Finding::Crash(context.thread())) {
+            say(
+                "raddle: a crash inside raddle itself, or in what it was told to do; please report \
+                 this\n",
+            );
+        }
     }
 
-    /// The whole story, with its schedule saved; nothing if the engine was interrupted in the middle
-    /// of something.
-    fn story(&self, context: &Context, finding: &Finding) -> Option<String> {
-        let mut failure = catch_unwind(AssertUnwindSafe(|| context.unfinished(finding))).ok()??;
+    /// Tells the whole story, with its schedule saved; whether that was possible. It was not if the engine
+    /// was interrupted in the middle of something.
+    fn tell(&self, context: &Context, finding: &Finding) -> bool {
+        let found = catch_unwind(AssertUnwindSafe(|| context.unfinished(finding)));
+        let Ok(Some(mut failure)) = found else {
+            return false;
+        };
         failure.search.clone_from(&self.search);
         failure.schedule.check.clone_from(&self.check);
         failure.notes.extend(self.note.clone());
@@ -68,10 +75,16 @@ impl LastWords {
             failure.replay = Some(saved.replay);
             failure.notes.extend(saved.problem);
         }
+        say(&failure.to_string());
         if let Some(check) = &self.check {
             events::failure(check, &failure);
         }
-        Some(failure.to_string())
+        // Whatever comes of that, the story is told.
+        let page = || pages::write_last(&self.pages, self.check.as_ref(), failure);
+        if let Ok(Some(line)) = catch_unwind(AssertUnwindSafe(page)) {
+            say(&line);
+        }
+        true
     }
 }
 

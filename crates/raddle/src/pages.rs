@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use raddle_engine::CheckName;
-use raddle_report::Report;
 use raddle_report::html::{self, Document, Excerpts, Summary};
+use raddle_report::{Failure, Report, Search};
 
 use crate::checker::Checker;
 use crate::{saved, variable};
@@ -17,20 +17,40 @@ const MAX_UNASKED: u32 = 8;
 /// The page of a run, from the page of one of its checks.
 const INDEX: &str = "../../index.html";
 
+/// Which pages a check is to have.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Pages {
+    /// One for a failure, although nobody has asked for it.
+    unasked: bool,
+    /// One in this folder, whatever happens.
+    run: Option<PathBuf>,
+}
+
+impl Pages {
+    /// What the settings of a check say.
+    pub(crate) fn of(checker: &Checker) -> Self {
+        Pages {
+            unasked: checker.page && !checker.replays(),
+            run: checker.report_in.clone(),
+        }
+    }
+}
+
 /// Writes the page of a check, if it is to have one, and notes in its failures where it is. Should that
 /// not work, they say so, and nothing else is lost.
-pub(crate) fn write(checker: &Checker, name: Option<&CheckName>, report: &mut Report) {
+pub(crate) fn write(pages: &Pages, name: Option<&CheckName>, report: &mut Report) {
     let Some(name) = name else { return };
     let (program, test) = saved::folder_names(name);
-    let (folder, run) = match &checker.report_in {
+    let is_due = pages.unasked && name.number <= MAX_UNASKED && !report.failures.is_empty();
+    let (folder, run) = match &pages.run {
         Some(run) => (run.join(&program).join(&test), Some(run)),
-        None if is_due(checker, name, report) => match saved::page_folder(name) {
+        None if is_due => match saved::page_folder(name) {
             Some(folder) => (folder, None),
             None => return,
         },
         None => return,
     };
-    let page = shown(&folder.join("index.html"));
+    let page = shown(&folder.join("index.html"), run.is_none());
     for (number, failure) in (1..).zip(&mut report.failures) {
         failure.page = Some(match number {
             1 => page.clone(),
@@ -67,9 +87,23 @@ pub(crate) fn remove(check: &CheckName) {
     }
 }
 
-/// Whether a failure has a page although nobody has asked for it.
-fn is_due(checker: &Checker, name: &CheckName, report: &Report) -> bool {
-    checker.page && name.number <= MAX_UNASKED && !checker.replays() && !report.failures.is_empty()
+/// Writes the page of a failure that ends the process; the line that says where it is, or why it is not.
+pub(crate) fn write_last(
+    pages: &Pages,
+    name: Option<&CheckName>,
+    failure: Failure,
+) -> Option<String> {
+    let mut report = Report::new(Search::new(failure.search.clone(), 0));
+    report.executions = failure.execution;
+    report.failures.push(failure);
+    let notes = report.failures[0].notes.len();
+    write(pages, name, &mut report);
+    let failure = &report.failures[0];
+    match (&failure.page, failure.notes.get(notes)) {
+        (Some(page), _) => Some(format!("  report: {page}\n")),
+        (None, Some(problem)) => Some(format!("\n  note: {problem}\n")),
+        (None, None) => None,
+    }
 }
 
 fn complain(report: &mut Report, folder: &Path, error: &io::Error) {
@@ -83,12 +117,11 @@ fn complain(report: &mut Report, folder: &Path, error: &io::Error) {
     }
 }
 
-/// A path as short as it can be from where `cargo test` was called, as far as that is known.
-fn shown(path: &Path) -> String {
+/// The whole path; or a short one, if that is below the folder where `cargo test` runs the test. A folder
+/// that somebody asked for is not where they think if its path is relative, so it is shown whole.
+fn shown(path: &Path, may_be_short: bool) -> String {
     let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let here: Option<PathBuf> = std::env::current_dir().ok();
-    let short = here
-        .as_deref()
-        .and_then(|here| whole.strip_prefix(here).ok());
-    short.unwrap_or(&whole).display().to_string()
+    let here: Option<PathBuf> = std::env::current_dir().ok().filter(|_| may_be_short);
+    let short = here.and_then(|here| Some(whole.strip_prefix(here).ok()?.to_owned()));
+    short.unwrap_or(whole).display().to_string()
 }

@@ -11,6 +11,7 @@ use crate::crew::End;
 use crate::events;
 use crate::known;
 use crate::last_words::LastWords;
+use crate::pages::Pages;
 use crate::phases::{Budget, sized_search};
 use crate::worker::{self, Worker};
 use crate::workers::Job;
@@ -116,6 +117,7 @@ fn failures(job: Job<'_>, known: &[(u64, String)]) -> Vec<Failure> {
             check: schedule.check.clone(),
             note: None,
             saves: false,
+            pages: Pages::default(),
         };
         let mut failure = known::replay(job.checker, schedule, words, job.body, job.place)?;
         failure.execution = *execution;

@@ -15,6 +15,7 @@ use crate::events;
 use crate::future;
 use crate::known;
 use crate::last_words::LastWords;
+use crate::pages::Pages;
 use crate::phases::{Budget, Patience, phases};
 use crate::resume::SavedSearch;
 use crate::saved;
@@ -48,6 +49,7 @@ pub(crate) fn run(
         check: name.clone(),
         note: None,
         saves: !checker.replays(),
+        pages: Pages::of(checker),
     };
     run_saying(checker, name, words, body, place, observer)
 }

@@ -133,6 +133,9 @@ impl Failure {
     }
 }
 
+const CLOSEST: &str = "no execution does that; in the one that comes closest, something else takes its \
+                       place before that:\n";
+
 struct Sentence<'a> {
     execution: &'a Execution,
     trace: &'a Trace,
@@ -178,16 +181,16 @@ impl Sentence<'_> {
         let mut text = format!("`{}` cannot {wanted}{together}\n", choice.receive);
         match chain {
             Chain::Before(path) => {
-                text += "it always comes first:\n";
+                text += "no execution does that; in the one that comes closest, it comes first:\n";
                 text += &self.list(path, "");
             }
             Chain::Replaced(first, second) => {
-                text += "something else always takes its place before that:\n";
+                text += CLOSEST;
                 text += &self.list(first, "   ← takes its place");
                 text += &self.list(&second[1..], "");
             }
             Chain::NotInitial(path) => {
-                text += "something always takes its place before that:\n";
+                text += CLOSEST;
                 text += &self.list(path, "");
             }
             Chain::Unknown => {
@@ -195,13 +198,14 @@ impl Sentence<'_> {
                     Some(id) => self.say(*id),
                     None => "what was there at first".to_owned(),
                 };
+                let receive = self.say(*receive);
                 text += &format!(
-                    "in what comes closest, {} has seen\n  {saw}\n",
-                    self.say(*receive)
+                    "no execution does that; in the one that comes closest,\n  {receive}\nhas seen\n  \
+                     {saw}\n"
                 );
             }
         }
-        text + "every execution was looked at; the one that comes closest:"
+        text + "the one that comes closest:"
     }
 
     /// The events of a chain, without those of a thread between its first and its last.

@@ -25,7 +25,7 @@ macro_rules! programs {
 }
 programs! {
     panic poison deadlock livelock lost_wakeup thread_outlives limit stack nondeterminism schedule
-    lock_order leak weak_memory data_race use_after_free
+    lock_order leak weak_memory data_race use_after_free impossible
 }
 
 /// Kinds that end the process, so that their pages are made from the data of another one.
@@ -66,6 +66,10 @@ static RUN: LazyLock<PathBuf> = LazyLock::new(|| {
     check("schedule")
         .strategy(replay)
         .run(schedule::now_with_try_lock);
+    let future = "main a 0 sees main.1 a 0; main b 0 sees main b 0";
+    let directed = Strategy::Directed(future.parse().unwrap());
+    let impossible = check("impossible").strategy(directed);
+    impossible.run(impossible::written_and_read_together);
     let passes = check("passes").coverage(true);
     passes.run(|| {
         let lock = Arc::new(Mutex::new(0));
@@ -199,7 +203,7 @@ fn everybody_can_use_the_page_of_every_kind_of_failure_in_both_themes() {
     };
     let mut browser = Browser::start(&browser);
     let mut pages = all_pages();
-    assert_eq!(pages.len(), 12 + 4 + ENDS.len() + 1);
+    assert_eq!(pages.len(), 12 + 5 + ENDS.len() + 1);
     pages.push(RUN.join("index.html"));
     for file in pages {
         let name = file

@@ -14,6 +14,9 @@ pub(crate) struct Follower {
     pub(crate) choices: Vec<Followed>,
     /// By thread: where its events are in the order of the run.
     positions: Vec<Vec<usize>>,
+    /// By thread: for each choice, whether it is the thread that receives, and the one that sends.
+    /// Known from the thread's first event on.
+    threads: Vec<Vec<(bool, bool)>>,
     noted: usize,
 }
 
@@ -69,15 +72,17 @@ pub(crate) fn fits(
     role: Role,
     execution: &Execution,
 ) -> bool {
-    is_thread(execution, thread, &point.thread)
-        && match parts(&point.thing) {
-            (Some(label), name) => {
-                operation.label() == label && is_done_to(operation, name, execution)
-            }
-            (None, name) => {
-                does(operation, role, execution) && is_done_to(operation, name, execution)
-            }
-        }
+    is_thread(execution, thread, &point.thread) && counts(point, operation, role, execution)
+}
+
+/// The same, if the thread is the right one.
+fn counts(point: &Point, operation: &Operation, role: Role, execution: &Execution) -> bool {
+    let (label, name) = parts(&point.thing);
+    let is_meant = match label {
+        Some(label) => operation.label() == label,
+        None => does(operation, role, execution),
+    };
+    is_meant && is_done_to(operation, name, execution)
 }
 
 /// Whether the operation is done to what is called so, or is called so itself if it is done to
@@ -156,6 +161,7 @@ impl Follower {
         Follower {
             choices: future.choices().iter().map(followed).collect(),
             positions: Vec::new(),
+            threads: Vec::new(),
             noted: 0,
         }
     }
@@ -163,6 +169,7 @@ impl Follower {
     /// An execution begins.
     pub(crate) fn reset(&mut self) {
         self.positions.clear();
+        self.threads.clear();
         self.noted = 0;
         for one in &mut self.choices {
             (one.receives, one.sends) = (0, 0);
@@ -177,6 +184,10 @@ impl Follower {
             let thread = event.id.thread.index();
             if self.positions.len() <= thread {
                 self.positions.resize(thread + 1, Vec::new());
+                self.threads.resize(thread + 1, Vec::new());
+            }
+            if self.positions[thread].is_empty() {
+                self.threads[thread] = self.roles(event.id.thread, execution);
             }
             self.positions[thread].push(self.noted);
             self.noted += 1;
@@ -186,18 +197,31 @@ impl Follower {
         }
     }
 
+    /// For each choice, whether it is this thread that receives, and that sends.
+    fn roles(&self, thread: ThreadId, execution: &Execution) -> Vec<(bool, bool)> {
+        let is = |point: &Point| is_thread(execution, thread, &point.thread);
+        let choices = self.choices.iter().map(|one| &one.choice);
+        choices
+            .map(|choice| match &choice.sees {
+                Some(Sees::Event(source)) => (is(&choice.receive), is(source)),
+                _ => (is(&choice.receive), false),
+            })
+            .collect()
+    }
+
     fn note_for(&mut self, index: usize, event: &Event, execution: &Execution) {
         let FutureChoice { receive, sees, .. } = &self.choices[index].choice;
-        let (thread, operation) = (event.id.thread, &event.operation);
+        let operation = &event.operation;
+        let (is_receiver, is_sender) = self.threads[event.id.thread.index()][index];
         let sends = match sees {
-            Some(Sees::Event(source)) => {
+            Some(Sees::Event(source)) if is_sender => {
                 let wrote = !matches!(operation, Operation::Update { .. }) || event.writes();
-                (wrote && fits(source, thread, operation, Role::Sends, execution))
+                (wrote && counts(source, operation, Role::Sends, execution))
                     .then_some(source.occurrence)
             }
             _ => None,
         };
-        let receives = fits(receive, thread, operation, Role::Receives, execution);
+        let receives = is_receiver && counts(receive, operation, Role::Receives, execution);
         let is_it = receives && self.choices[index].receives == receive.occurrence;
         let verdict = match is_it && self.is_seen(index, event, event.source, execution) {
             true => Verdict::Fits,

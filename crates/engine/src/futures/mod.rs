@@ -15,15 +15,15 @@ mod points;
 pub(crate) mod reason;
 mod trial;
 mod weak;
+mod work;
 
 pub use future::{Future, FutureChoice, FutureError, FutureReceive, Point, Sees};
 pub use points::choice;
 pub use reason::{Chain, Why};
 
-use std::cell::Cell;
-
 use past::{Past, covers};
 use trial::Trial;
+use work::Work;
 
 use crate::event::{Event, EventId, Operation, Reply};
 use crate::execution::Execution;
@@ -67,12 +67,13 @@ pub fn of(execution: &Execution, model: Model) -> Vec<Receive> {
     of_some(execution, model, u64::MAX)
 }
 
-/// As [`of`], for so many steps of work: what is not decided by then is left out.
+/// As [`of`], for so many small steps of work, the last receives first: those that are not decided by
+/// then are left out.
 pub fn of_some(execution: &Execution, model: Model, work: u64) -> Vec<Receive> {
     let futures = Futures {
         execution,
         past: Past::of(execution),
-        work: Cell::new(work),
+        work: Work::new(work),
         is_weak: model == Model::Rc11
             && execution
                 .events
@@ -80,16 +81,18 @@ pub fn of_some(execution: &Execution, model: Model, work: u64) -> Vec<Receive> {
                 .any(|event| is_weak(&event.operation)),
     };
     let receive = |(position, event): (usize, &Event)| {
-        seen(event)?;
+        seen(event).filter(|_| !futures.work.is_over())?;
         let mut alternatives = futures.alternatives(event);
         alternatives.sort();
-        (futures.work.get() > 0).then_some(Receive {
+        (!futures.work.is_over()).then_some(Receive {
             position,
             alternatives,
         })
     };
-    let events = execution.events.iter().enumerate();
-    events.filter_map(receive).collect()
+    let events = execution.events.iter().enumerate().rev();
+    let mut all: Vec<Receive> = events.filter_map(receive).collect();
+    all.reverse();
+    all
 }
 
 /// What every receive of an execution saw.
@@ -110,7 +113,7 @@ struct Futures<'a> {
     past: Past,
     is_weak: bool,
     /// How much may still be done.
-    work: Cell<u64>,
+    work: Work,
 }
 
 impl Futures<'_> {
@@ -147,13 +150,11 @@ impl Futures<'_> {
     }
 
     fn succeeds(&self, trial: &Trial<'_>) -> bool {
-        let events = trial.events().count() as u64;
-        let left = self.work.get().saturating_sub(events * events);
-        self.work.set(left);
-        left > 0
+        let size = self.execution.events.len() * self.execution.threads.len();
+        self.work.spend(size)
             && match self.is_weak {
-                true => trial.is_possible_weakly(),
-                false => trial.is_possible(),
+                true => trial.is_possible_weakly(&self.work),
+                false => trial.is_possible(&self.work),
             }
     }
 

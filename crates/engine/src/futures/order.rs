@@ -29,6 +29,11 @@ impl Order {
         self.clocks[event.thread.index()].extend_from_slice(clock);
     }
 
+    /// How much there is to go through when something is added.
+    pub(super) fn size(&self) -> usize {
+        self.clocks.iter().map(Vec::len).sum()
+    }
+
     fn clock(&self, event: EventId) -> &[u32] {
         &self.clocks[event.thread.index()][event.index as usize * self.width..][..self.width]
     }

@@ -7,9 +7,12 @@
 //! nothing more follows, both ways are tried. (To decide this is hard in general: Gibbons and Korach,
 //! 1997. Here hardly anything is ever left to try.)
 
+use std::collections::HashMap;
+
 use super::order::Order;
 use super::past::{Past, covers, join};
 use super::weak;
+use super::work::Work;
 use crate::event::{Event, EventId, ObjectId, Operation, Ports};
 use crate::execution::Execution;
 use crate::object::Object;
@@ -68,19 +71,50 @@ impl<'a> Trial<'a> {
     }
 
     /// Whether it is possible if threads may see different things.
-    pub(super) fn is_possible_weakly(&self) -> bool {
+    pub(super) fn is_possible_weakly(&self, work: &Work) -> bool {
         match self.receive.operation {
             Operation::Receive { .. } => self.order().is_some(),
-            _ => weak::is_possible(self),
+            _ => weak::is_possible(self, work),
         }
     }
 
     /// Whether it is possible if one order explains everything.
-    pub(super) fn is_possible(&self) -> bool {
-        let accesses = self.accesses();
+    pub(super) fn is_possible(&self, work: &Work) -> bool {
+        let all = self.accesses();
+        if let Some(answer) = self.at_a_glance(&all) {
+            return answer;
+        }
+        let search = Search { all: &all, work };
         let mut tries = TRIES;
         self.order()
-            .is_some_and(|order| can_be_put_in_line(order, &accesses, &mut tries))
+            .is_some_and(|order| search.finds_line(order, &mut tries))
+    }
+
+    /// Whether one order explains everything, if that is easy to tell. The receive depends on all the
+    /// rest, so it comes last, and all other writes must come before what it sees. Perhaps that is so if
+    /// the source, and what depends on it, is put off.
+    fn at_a_glance(&self, all: &[Accesses]) -> Option<bool> {
+        let reads = |one: &&Accesses| one.reads.iter().any(|&(id, _)| id == self.receive.id);
+        let writes = &all.iter().find(reads)?.writes;
+        let mut others = writes.iter().filter(|&&write| write != self.receive.id);
+        let Some(source) = self.receive.source else {
+            return Some(others.next().is_none());
+        };
+        let comes_later =
+            |&&write: &&EventId| write != source && covers(self.past.clock_of(write), source);
+        if others.any(|write| comes_later(&write)) {
+            return Some(false);
+        }
+        let is_port = |object: &Object| matches!(object, Object::Port(_));
+        if self.execution.objects.iter().any(is_port) {
+            return None;
+        }
+        let is_put_off = |event: &&Event| {
+            event.id == self.receive.id || covers(self.past.clock_of(event.id), source)
+        };
+        let first = self.events().filter(|event| !is_put_off(event));
+        let line = first.chain(self.events().filter(is_put_off));
+        is_right(line.map(|event| event.id), all).then_some(true)
     }
 
     /// Who reads and writes what. That a thread has ended is a location too.
@@ -174,63 +208,104 @@ impl<'a> Trial<'a> {
     }
 }
 
-/// Whether all events can be put in one order in which every read sees the last write before it.
-fn can_be_put_in_line(mut order: Order, all: &[Accesses], tries: &mut u32) -> bool {
-    if *tries == 0 || !follow(&mut order, all) {
-        return false;
+/// Whether every read sees the last write before it.
+fn is_right(line: impl Iterator<Item = EventId>, all: &[Accesses]) -> bool {
+    let mut writers: HashMap<EventId, usize> = HashMap::new();
+    let mut readers: HashMap<EventId, (usize, Option<EventId>)> = HashMap::new();
+    for (location, Accesses { writes, reads }) in all.iter().enumerate() {
+        writers.extend(writes.iter().map(|&write| (write, location)));
+        readers.extend(
+            reads
+                .iter()
+                .map(|&(read, source)| (read, (location, source))),
+        );
     }
-    *tries -= 1;
-    let Some((first, second)) = undecided(&order, all) else {
-        return true;
-    };
-    [(first, second), (second, first)]
-        .into_iter()
-        .any(|(first, second)| {
-            let mut order = order.clone();
-            order.add(first, second) && can_be_put_in_line(order, all, tries)
-        })
-}
-
-/// Adds all that follows: a write before a read comes before what is read, and one behind what is
-/// read comes after the read. `false` if that contradicts itself.
-fn follow(order: &mut Order, all: &[Accesses]) -> bool {
-    let mut learns = true;
-    while std::mem::take(&mut learns) {
-        for Accesses { writes, reads } in all {
-            for &(read, source) in reads {
-                for &write in writes {
-                    if write == read || Some(write) == source {
-                        continue;
-                    }
-                    if order.has(write, read) {
-                        match source {
-                            Some(source) if order.has(write, source) => {}
-                            Some(source) if order.add(write, source) => learns = true,
-                            _ => return false,
-                        }
-                    }
-                    let is_later = source.is_none_or(|source| order.has(source, write));
-                    if is_later && !order.has(read, write) {
-                        if !order.add(read, write) {
-                            return false;
-                        }
-                        learns = true;
-                    }
-                }
-            }
+    let mut last: Vec<Option<EventId>> = vec![None; all.len()];
+    for id in line {
+        if let Some(&(location, source)) = readers.get(&id)
+            && source != last[location]
+        {
+            return false;
+        }
+        if let Some(&location) = writers.get(&id) {
+            last[location] = Some(id);
         }
     }
     true
 }
 
-/// Two writes of one location that could come in either order.
-fn undecided(order: &Order, all: &[Accesses]) -> Option<(EventId, EventId)> {
-    all.iter().find_map(|Accesses { writes, .. }| {
-        let pairs = writes.iter().enumerate().flat_map(|(at, &first)| {
-            let later = writes[at + 1..].iter();
-            later.map(move |&second| (first, second))
-        });
-        let mut free = pairs.filter(|&(a, b)| !order.has(a, b) && !order.has(b, a));
-        free.next()
-    })
+/// Looks for one order of all events.
+struct Search<'a> {
+    all: &'a [Accesses],
+    work: &'a Work,
+}
+
+impl Search<'_> {
+    /// Whether there is one in which every read sees the last write before it.
+    fn finds_line(&self, mut order: Order, tries: &mut u32) -> bool {
+        if *tries == 0 || !self.follow(&mut order) {
+            return false;
+        }
+        *tries -= 1;
+        let Some((first, second)) = self.undecided(&order) else {
+            return true;
+        };
+        [(first, second), (second, first)]
+            .into_iter()
+            .any(|(first, second)| {
+                let mut order = order.clone();
+                self.add(&mut order, first, second) && self.finds_line(order, tries)
+            })
+    }
+
+    fn add(&self, order: &mut Order, first: EventId, second: EventId) -> bool {
+        self.work.spend(order.size()) && order.add(first, second)
+    }
+
+    /// Adds all that follows: a write before a read comes before what is read, and one behind what is
+    /// read comes after the read. `false` if that contradicts itself.
+    fn follow(&self, order: &mut Order) -> bool {
+        let mut learns = true;
+        while std::mem::take(&mut learns) {
+            for Accesses { writes, reads } in self.all {
+                for &(read, source) in reads {
+                    if !self.work.spend(writes.len()) {
+                        return false;
+                    }
+                    for &write in writes {
+                        if write == read || Some(write) == source {
+                            continue;
+                        }
+                        if order.has(write, read) {
+                            match source {
+                                Some(source) if order.has(write, source) => {}
+                                Some(source) if self.add(order, write, source) => learns = true,
+                                _ => return false,
+                            }
+                        }
+                        let is_later = source.is_none_or(|source| order.has(source, write));
+                        if is_later && !order.has(read, write) {
+                            if !self.add(order, read, write) {
+                                return false;
+                            }
+                            learns = true;
+                        }
+                    }
+                }
+            }
+        }
+        true
+    }
+
+    /// Two writes of one location that could come in either order.
+    fn undecided(&self, order: &Order) -> Option<(EventId, EventId)> {
+        self.all.iter().find_map(|Accesses { writes, .. }| {
+            let pairs = writes.iter().enumerate().flat_map(|(at, &first)| {
+                let later = writes[at + 1..].iter();
+                later.map(move |&second| (first, second))
+            });
+            let mut free = pairs.filter(|&(a, b)| !order.has(a, b) && !order.has(b, a));
+            free.next()
+        })
+    }
 }

@@ -5,7 +5,10 @@
 //! that is known to its thread, and nothing comes between an update and what it has read. Without
 //! `SeqCst` any order that fits will do.
 
+use std::collections::HashMap;
+
 use super::trial::{Accesses, TRIES, Trial};
+use super::work::Work;
 use crate::event::{Event, EventId, Operation, ThreadId};
 use crate::execution::Execution;
 use crate::memory::Strength;
@@ -13,7 +16,7 @@ use crate::memory::psc::{Psc, Touch};
 use crate::memory::views::Views;
 
 /// Whether the events of the trial are possible.
-pub(super) fn is_possible(trial: &Trial<'_>) -> bool {
+pub(super) fn is_possible(trial: &Trial<'_>, work: &Work) -> bool {
     let mut execution = Execution::default();
     execution.events.extend(trial.events());
     execution.threads.clone_from(&trial.execution.threads);
@@ -24,22 +27,35 @@ pub(super) fn is_possible(trial: &Trial<'_>) -> bool {
     let before = |first: EventId, second: EventId| {
         first != second && views.clock(second)[first.thread.index()] > first.index
     };
-    let all = trial.accesses();
-    let known = all.iter().map(|one| Coherence::of(one, &before));
-    let Some(known) = known.collect::<Option<Vec<Coherence>>>() else {
-        return false;
-    };
     let is_strong = |event: &Event| {
         let ordering = event.operation.ordering();
         ordering.is_some_and(|ordering| Strength::of(ordering).is_seq_cst())
     };
-    if !execution.events.iter().any(is_strong) {
+    let has_strong = execution.events.iter().any(is_strong);
+    let mut all = trial.accesses();
+    // Nobody depends on the receive, so elsewhere everything is as it was.
+    let is_here = |one: &Accesses| {
+        let mut reads = one.reads.iter();
+        reads.any(|&(read, _)| read == trial.receive.id)
+    };
+    all.retain(|one| has_strong || is_here(one));
+    let pairs = |one: &Accesses| (one.reads.len() + one.writes.len()).pow(2);
+    let pairs: usize = all.iter().map(pairs).sum();
+    if !work.spend(4 * pairs + 64 * execution.events.len()) {
+        return false;
+    }
+    let known = all.iter().map(|one| Coherence::of(one, &before));
+    let Some(known) = known.collect::<Option<Vec<Coherence>>>() else {
+        return false;
+    };
+    if !has_strong {
         return true;
     }
     let search = Search {
         execution: &execution,
         views: &views,
         all: &all,
+        work,
     };
     search.finds(known, &mut TRIES.clone())
 }
@@ -47,33 +63,80 @@ pub(super) fn is_possible(trial: &Trial<'_>) -> bool {
 /// What is known of the order of the writes to one location.
 #[derive(Clone)]
 struct Coherence {
-    /// By position: which writes come before which.
-    before: Vec<Vec<bool>>,
+    after: Rows,
     /// Updates that write, with the position of what they have read.
     updates: Vec<(usize, Option<usize>)>,
+}
+
+/// Which writes come after which, by position: a row of bits for each.
+#[derive(Clone)]
+struct Rows {
+    count: usize,
+    width: usize,
+    bits: Vec<u64>,
+}
+
+impl Rows {
+    fn new(count: usize) -> Self {
+        let width = count.div_ceil(64);
+        Rows {
+            count,
+            width,
+            bits: vec![0; count * width],
+        }
+    }
+
+    fn has(&self, first: usize, second: usize) -> bool {
+        self.bits[first * self.width + second / 64] >> (second % 64) & 1 == 1
+    }
+
+    /// Whether that is news.
+    fn add(&mut self, first: usize, second: usize) -> bool {
+        let is_new = !self.has(first, second);
+        self.bits[first * self.width + second / 64] |= 1 << (second % 64);
+        is_new
+    }
+
+    /// What comes after what comes after something, comes after it.
+    fn close(&mut self) {
+        for middle in 0..self.count {
+            for first in 0..self.count {
+                if first != middle && self.has(first, middle) {
+                    for word in 0..self.width {
+                        self.bits[first * self.width + word] |=
+                            self.bits[middle * self.width + word];
+                    }
+                }
+            }
+        }
+    }
 }
 
 impl Coherence {
     fn of(accesses: &Accesses, before: &impl Fn(EventId, EventId) -> bool) -> Option<Self> {
         let Accesses { writes, reads } = accesses;
-        let place = |event: EventId| writes.iter().position(|&write| write == event);
+        let places: HashMap<EventId, usize> = writes.iter().copied().zip(0..).collect();
         let mut known = Coherence {
-            before: vec![vec![false; writes.len()]; writes.len()],
+            after: Rows::new(writes.len()),
             updates: Vec::new(),
         };
         // What an event shows of the order: the place it writes, or the one it reads.
         let mut shown: Vec<(EventId, bool, Option<usize>)> = Vec::new();
         for &(read, source) in reads {
-            let source = source.map(|source| place(source).expect("sources are part of it"));
+            let source = source.map(|source| places[&source]);
             shown.push((read, true, source));
-            if let Some(own) = place(read) {
+            if let Some(&own) = places.get(&read) {
                 known.updates.push((own, source));
                 if let Some(source) = source {
-                    known.before[source][own] = true;
+                    known.after.add(source, own);
                 }
             }
         }
-        shown.extend(writes.iter().map(|&write| (write, false, place(write))));
+        shown.extend(
+            writes
+                .iter()
+                .map(|&write| (write, false, Some(places[&write]))),
+        );
         for &(first, _, from) in &shown {
             for &(second, reads, to) in &shown {
                 if !before(first, second) {
@@ -87,7 +150,7 @@ impl Coherence {
                             return None;
                         }
                     }
-                    (Some(from), Some(to)) => known.before[from][to] = true,
+                    (Some(from), Some(to)) => _ = known.after.add(from, to),
                 }
             }
         }
@@ -96,48 +159,36 @@ impl Coherence {
 
     /// Adds all that follows; `false` if it contradicts itself.
     fn follow(&mut self) -> bool {
-        let count = self.before.len();
+        let count = self.after.count;
         let mut learns = true;
         while std::mem::take(&mut learns) {
-            for middle in 0..count {
-                for first in 0..count {
-                    if !self.before[first][middle] {
-                        continue;
-                    }
-                    for last in 0..count {
-                        learns |= self.before[middle][last] && !self.before[first][last];
-                        self.before[first][last] |= self.before[middle][last];
-                    }
-                }
-            }
+            self.after.close();
             for &(update, source) in &self.updates {
                 for other in (0..count).filter(|&other| other != update && Some(other) != source) {
-                    let behind_source = source.is_none_or(|source| self.before[source][other]);
-                    if behind_source && !self.before[update][other] {
-                        self.before[update][other] = true;
-                        learns = true;
+                    let behind_source = source.is_none_or(|source| self.after.has(source, other));
+                    if behind_source {
+                        learns |= self.after.add(update, other);
                     }
-                    if self.before[other][update] {
+                    if self.after.has(other, update) {
                         let Some(source) = source else { return false };
-                        learns |= !self.before[other][source];
-                        self.before[other][source] = true;
+                        learns |= self.after.add(other, source);
                     }
                 }
             }
         }
-        (0..count).all(|one| !self.before[one][one])
+        (0..count).all(|one| !self.after.has(one, one))
     }
 
     fn undecided(&self) -> Option<(usize, usize)> {
-        let count = self.before.len();
+        let count = self.after.count;
         let pairs = (0..count).flat_map(|a| (a + 1..count).map(move |b| (a, b)));
-        let mut free = pairs.filter(|&(a, b)| !self.before[a][b] && !self.before[b][a]);
+        let mut free = pairs.filter(|&(a, b)| !self.after.has(a, b) && !self.after.has(b, a));
         free.next()
     }
 
     /// Where a write stands, counted from 1.
     fn place(&self, write: usize) -> u32 {
-        let before = self.before.iter().filter(|row| row[write]);
+        let before = (0..self.after.count).filter(|&other| self.after.has(other, write));
         before.count() as u32 + 1
     }
 }
@@ -147,11 +198,12 @@ struct Search<'a> {
     execution: &'a Execution,
     views: &'a Views,
     all: &'a [Accesses],
+    work: &'a Work,
 }
 
 impl Search<'_> {
     fn finds(&self, known: Vec<Coherence>, tries: &mut u32) -> bool {
-        if *tries == 0 {
+        if *tries == 0 || !self.work.spend(self.execution.events.len().pow(2)) {
             return false;
         }
         *tries -= 1;
@@ -162,7 +214,7 @@ impl Search<'_> {
         };
         [(a, b), (b, a)].into_iter().any(|(first, second)| {
             let mut known = known.clone();
-            known[location].before[first][second] = true;
+            known[location].after.add(first, second);
             known[location].follow() && self.finds(known, tries)
         })
     }

@@ -16,8 +16,8 @@ use crate::watchdog;
 
 /// Longer executions are not looked at.
 const MAX_EVENTS: usize = 2_000;
-/// How much is done at most for one story: pairs of events that are compared.
-const WORK: u64 = 50_000_000;
+/// How much is done at most for one story, in steps of about a nanosecond.
+const WORK: u64 = 100_000_000;
 
 /// Finds out what the steps of the failure could have seen instead. Its schedule is run once more,
 /// because only an execution knows.

@@ -66,7 +66,15 @@ class Diagram {
     }));
     this.elements.clear();
     this.body.replaceChildren();
+    if (this.selected !== null) this.reveal(this.selected);
     this.render();
+  }
+
+  /** Brings the column of a step into sight. */
+  reveal(index) {
+    const { x, width } = this.columns.get(this.view.run.steps[index].thread);
+    const { scrollLeft: left, clientWidth: sight } = this.grid;
+    if (x < left || x + Math.min(width, sight) > left + sight) this.grid.scrollLeft = x - GUTTER;
   }
 
   scrolled() {
@@ -149,9 +157,7 @@ class Diagram {
     const top = row * ROW;
     if (top < this.grid.scrollTop) this.grid.scrollTop = Math.max(0, top - ROW);
     else if (top + ROW > this.grid.scrollTop + sight) this.grid.scrollTop = top - sight + 2 * ROW;
-    const { x, width } = this.columns.get(this.view.run.steps[index].thread);
-    const left = this.grid.scrollLeft;
-    if (x < left || x + Math.min(width, this.grid.clientWidth) > left + this.grid.clientWidth) this.grid.scrollLeft = x - GUTTER;
+    this.reveal(index);
     this.render();
     const element = this.elements.get(row);
     if (element) {

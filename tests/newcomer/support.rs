@@ -201,7 +201,7 @@ impl Finished {
             // These crates are not built where a user's are.
             match line.split_once("  report: ") {
                 Some((before, page)) => {
-                    let (_, page) = page.split_once("/raddle/").expect("it is in that folder");
+                    let (_, page) = page.rsplit_once("raddle/").expect("it is in that folder");
                     story += &format!("{before}  report: target/raddle/{page}\n");
                     break;
                 }

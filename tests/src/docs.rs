@@ -10,6 +10,7 @@ macro_rules! pages {
 pages! {
     introduction = "introduction.md"
     first_test = "first-test.md"
+    tutorial = "tutorial.md"
     promises = "promises.md"
     samplers = "samplers.md"
     chance = "chance.md"

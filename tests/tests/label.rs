@@ -66,6 +66,7 @@ deadlock after 2 executions (exhaustive)
   fork[0] was made at tests/tests/label.rs:13
   fork[1] was made at tests/tests/label.rs:13
 
+  why:    fails when bob locks fork[1] (:20) before alice does (:21), not the other way round
   replay: RADDLE_REPLAY=[main: begin, spawn alice, spawn bob; alice: begin, lock fork[0]; bob: \
          begin, lock fork[1]] cargo test it -- --exact
 "

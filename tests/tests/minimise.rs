@@ -1,6 +1,8 @@
 //! However a failure was found, its story has no more preemptions and context switches than it takes,
 //! and says what decides if two events do.
 
+use std::collections::BTreeSet;
+
 use raddle::sync::atomic::AtomicU32;
 use raddle::sync::atomic::Ordering::{Relaxed, SeqCst};
 use raddle::sync::{Arc, Condvar, Mutex};
@@ -295,6 +297,25 @@ fn what_nobody_asked_for_is_left_out_if_it_is_not_to_blame() {
             "seed {seed}\n{failure}"
         );
     }
+}
+
+#[test]
+fn what_is_chosen_is_part_of_what_fails() {
+    // Two mistakes on one line: none becomes the other because that is shorter.
+    let checker = Checker::new().strategy(Strategy::Exhaustive);
+    let report = checker.keep_going(true).run(|| {
+        let input = raddle::choose(0..2);
+        let counter = Arc::new(AtomicU32::new(0));
+        let other = Arc::clone(&counter);
+        let thread = thread::spawn(move || other.fetch_add(1, SeqCst));
+        counter.fetch_add(1, SeqCst);
+        thread.join().unwrap();
+        panic!("with {input}");
+    });
+    let messages = report.failures.iter().map(|failure| &failure.message);
+    let said = messages.map(|message| message.lines().last().unwrap());
+    let said: BTreeSet<&str> = said.collect();
+    assert_eq!(said, BTreeSet::from(["with 0", "with 1"]));
 }
 
 #[test]

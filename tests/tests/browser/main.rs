@@ -305,6 +305,9 @@ fn one_can_look_at_the_other_executions_and_ask_for_another_future() {
     page.click(".step .fork");
     assert!(page.text(DETAIL).contains("What it could have seen"));
     page.evaluate("navigator.clipboard.writeText = (text) => { window.copied = text; return Promise.resolve(); }; 0");
+    let hidden = "document.querySelector('.alternatives .copy').getBoundingClientRect().right \
+                  - document.getElementById('detail').getBoundingClientRect().right";
+    assert!(page.number(hidden) <= 0.0, "the button is in sight");
     page.click(".alternatives .copy");
     assert_eq!(
         page.text("window.copied"),

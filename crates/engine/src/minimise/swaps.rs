@@ -5,6 +5,7 @@
 //! then, only a run can tell.
 
 use super::dependencies::dependencies;
+use crate::coverage::effect::{self, Effect};
 use crate::event::{Event, EventId, Operation, SiteId, ThreadId};
 use crate::execution::Execution;
 use crate::schedule::ThreadPath;
@@ -28,9 +29,13 @@ pub struct Swap {
     pub second: Moment,
     /// Whether the second does come later and does not see the first, which is all there is to change.
     pub is_stale: bool,
+    /// Whether the second comes behind something that follows from the first, which is then turned
+    /// round as well.
+    pub is_far: bool,
     /// How to run the program the other way round.
     pub plan: Vec<Planned>,
-    /// How many steps of the plan there are up to the second.
+    /// How many steps of the plan there are until both are done, or the second if the first may have to
+    /// wait then.
     until: usize,
     names: [Name; 2],
 }
@@ -98,22 +103,41 @@ pub fn swaps(execution: &Execution) -> impl Iterator<Item = Swap> {
 fn swaps_of(execution: &Execution, needs: &[Vec<usize>], first: usize) -> Vec<Swap> {
     let mut swaps: Vec<Swap> = unseen(execution, first).into_iter().collect();
     let held = follows(execution, needs, first);
-    let mut add = |second: Moment, name: Name, (plan, until): (Vec<Planned>, usize)| {
-        swaps.push(Swap {
-            first,
-            second,
-            is_stale: false,
-            plan,
-            until,
-            names: [name_at(execution, first), name],
-        });
-    };
+    let mut add =
+        |second: Moment, name: Name, (plan, until): (Vec<Planned>, usize), is_far: bool| {
+            swaps.push(Swap {
+                first,
+                second,
+                is_stale: false,
+                is_far,
+                plan,
+                until,
+                names: [name_at(execution, first), name],
+            });
+        };
     let all = first + 1..execution.events.len();
     let later = all.filter(|&second| touch_the_same(execution, first, second));
-    for second in later.filter(|&second| is_free(execution, &held, second)) {
-        let goes_first = |at: usize| at <= second && (!held[at] || at == second);
-        let plan = held_back(execution, first, goes_first, None);
-        add(Moment::At(second), name_at(execution, second), plan);
+    for second in later {
+        let thread = execution.events[second].id.thread;
+        let given_back = given_back(execution, second);
+        let is_own = |at: usize| execution.events[at].id.thread == thread;
+        // A lock that was taken is given back, or the first would not come after it.
+        let is_inside = |at: usize| second < at && Some(at) <= given_back && is_own(at);
+        let goes_first = |at: usize| at <= second && (!held[at] || is_own(at)) || is_inside(at);
+        let (plan, before) = held_back(execution, first, goes_first, None);
+        // Who keeps a lock, or takes a permit, makes others wait; for how long is for the run to tell.
+        let is_at_once = match execution.events[first].operation.location() {
+            Some(_) => true,
+            None => given_back.is_some_and(|at| at > second),
+        };
+        let until = before + usize::from(is_at_once);
+        let is_far = !is_free(execution, &held, second);
+        add(
+            Moment::At(second),
+            name_at(execution, second),
+            (plan, until),
+            is_far,
+        );
     }
     for (thread, pending) in execution.pending.iter().enumerate() {
         let Some((operation, site)) = pending else {
@@ -129,7 +153,7 @@ fn swaps_of(execution: &Execution, needs: &[Vec<usize>], first: usize) -> Vec<Sw
         let index = done.len() as u32;
         let name = Name::of(execution, EventId { thread, index }, operation, *site);
         let plan = held_back(execution, first, |at| !held[at], Some(thread));
-        add(Moment::Never(thread), name, plan);
+        add(Moment::Never(thread), name, plan, false);
     }
     swaps
 }
@@ -137,6 +161,20 @@ fn swaps_of(execution: &Execution, needs: &[Vec<usize>], first: usize) -> Vec<Sw
 fn name_at(execution: &Execution, position: usize) -> Name {
     let event = &execution.events[position];
     Name::of(execution, event.id, &event.operation, event.site)
+}
+
+/// Where a lock that this event takes is given back; the event itself if it takes none, nothing if it
+/// is kept to the end.
+fn given_back(execution: &Execution, taken: usize) -> Option<usize> {
+    let event = &execution.events[taken];
+    let Some((lock, Effect::Take { .. })) = effect::of(event) else {
+        return Some(taken);
+    };
+    let mut later = (taken + 1..execution.events.len()).filter(|&at| {
+        let other = &execution.events[at];
+        other.id.thread == event.id.thread && effect::of(other) == Some((lock, Effect::Release))
+    });
+    later.next()
 }
 
 /// If the access takes a value that is not the last: the same with the last one.
@@ -155,6 +193,7 @@ fn unseen(execution: &Execution, second: usize) -> Option<Swap> {
         first,
         second: Moment::At(second),
         is_stale: true,
+        is_far: false,
         plan,
         until: second + 1,
         names: [first, second].map(|at| name_at(execution, at)),

@@ -2,7 +2,7 @@
 //!
 //! One after the other, two events of the shortest failing execution that do something to the same
 //! thing are turned round, the last first; but first of all what is stale, and last of all what a
-//! thread does right before it panics. The first time that all goes well, these two are told: one
+//! thread does right before it panics, and what cannot be turned round without more. The first time that all goes well, these two are told: one
 //! run of the program fails, with the one before the other; another, the same up to there, with the
 //! other first, does not.
 
@@ -15,7 +15,7 @@ use raddle_report::{CriticalPair, Told};
 use super::Minimiser;
 
 /// So many pairs are turned round.
-const MAX_SWAPS: usize = 200;
+const MAX_SWAPS: usize = 400;
 
 impl Minimiser<'_> {
     /// The pair, and what happens the other way round.
@@ -28,7 +28,7 @@ impl Minimiser<'_> {
         let swaps = minimise::swaps(execution).filter(|swap| swap.first < end);
         let mut swaps: Vec<Swap> = swaps.take(MAX_SWAPS).collect();
         let seen_last = |swap: &Swap| shows(execution, finding, swap);
-        swaps.sort_by_key(|swap| (!swap.is_stale, seen_last(swap)));
+        swaps.sort_by_key(|swap| (!swap.is_stale, swap.is_far, seen_last(swap)));
         for swap in swaps {
             if self.is_late() {
                 return None;

@@ -164,7 +164,7 @@ impl Minimiser<'_> {
             let finding = context.with_exploration(|exploration| exploration.finish());
             context.with_execution(|it, _| effort.spend(it.events.len() * it.events.len()));
             let signature = finding.and_then(|finding| Signature::of(&finding, &context));
-            let same = signature.as_ref() == Some(&self.original.signature);
+            let same = signature.is_some_and(|other| self.original.signature.fits(&other));
             let cheapest = same.then(|| cheapest(&context, preemptions)).flatten();
             context.clean_up();
             if !same {

@@ -126,7 +126,7 @@ impl Original {
             plan: Planned::of(execution, 0..execution.events.len()),
             cost: signature.cost(execution, finding),
             events: execution.events.len(),
-            signature,
+            signature: signature.of_any(execution),
         })
     }
 
@@ -325,7 +325,8 @@ impl<'a> Minimiser<'a> {
     }
 
     fn is_same(&self, finding: &Finding) -> bool {
-        Signature::of(finding, &self.context).as_ref() == Some(&self.original.signature)
+        let signature = Signature::of(finding, &self.context);
+        signature.is_some_and(|other| self.original.signature.fits(&other))
     }
 
     /// Whether the execution that has just stopped came to its end.

@@ -3,7 +3,7 @@
 use raddle_engine::check::Finding;
 use raddle_engine::check::deadlock::Blocked;
 use raddle_engine::minimise::Cost;
-use raddle_engine::{Execution, SiteId};
+use raddle_engine::{Event, Execution, Operation, SiteId};
 use raddle_report::Names;
 
 /// A file and a line of it.
@@ -16,8 +16,8 @@ fn line(names: &dyn Names, site: SiteId) -> Option<Line> {
 /// What makes two failures the same, whatever the order in which things happened.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Signature {
-    /// Where a thread panicked.
-    Panic(Option<String>),
+    /// Where a thread panicked, and what it said, if that matters.
+    Panic(Option<String>, Option<String>),
     /// Where threads wait for ever, and why.
     Waiting(u8, Vec<Option<Line>>),
     /// Where a cell is accessed by two that nothing orders, whichever comes first.
@@ -35,7 +35,10 @@ impl Signature {
             Some(Signature::Waiting(kind, places))
         };
         match finding {
-            Finding::Panic(panic) => Some(Signature::Panic(panic.place.clone())),
+            Finding::Panic(panic) => {
+                let message = Some(panic.message.clone());
+                Some(Signature::Panic(panic.place.clone(), message))
+            }
             Finding::Deadlock(blocked) => waiting(0, &mut sites(blocked)),
             Finding::ThreadOutlives(blocked) => waiting(1, &mut sites(blocked)),
             Finding::LostWakeup { blocked, .. } => waiting(2, &mut sites(blocked)),
@@ -50,6 +53,27 @@ impl Signature {
             }
             Finding::MemoryError(error) => Some(Signature::Memory(line(names, error.site))),
             _ => None,
+        }
+    }
+
+    /// The same for the execution that is to be minimised. What a panic says may have to do with the
+    /// values that threads see, and is then another way to tell of the same mistake; but where the
+    /// program was given something to choose, it may tell of another.
+    pub(super) fn of_any(self, execution: &Execution) -> Self {
+        let chooses = |event: &Event| matches!(event.operation, Operation::Choose { .. });
+        match self {
+            Signature::Panic(place, _) if !execution.events.iter().any(chooses) => {
+                Signature::Panic(place, None)
+            }
+            signature => signature,
+        }
+    }
+
+    /// Whether another failure is the same.
+    pub(crate) fn fits(&self, other: &Signature) -> bool {
+        match (self, other) {
+            (Signature::Panic(place, None), Signature::Panic(other, _)) => place == other,
+            _ => self == other,
         }
     }
 

@@ -22,7 +22,7 @@ function excerpt(place) {
 function stepLink(run, index, go) {
   const step = run.steps[index];
   return el("button", { type: "button", class: "link", click: () => go(index) },
-    `step ${run.number(index)}: ${run.title(step.thread)} ${step.waits ? "waits: " : ""}${step.what}`);
+    `${run.numbers[index] === null ? "" : `step ${run.number(index)}: `}${run.title(step.thread)} ${step.waits ? "waits: " : ""}${step.what}`);
 }
 
 function alternatives(run, received, go) {

@@ -145,10 +145,11 @@ class Diagram {
     if (row) this.choose(Number(row.dataset.step));
   }
 
-  /** Selects a step and brings it into sight. */
-  choose(index, quietly) {
+  /** Selects a step, or what stands for it, and brings it into sight. */
+  choose(wanted, quietly) {
+    const index = this.view.run.standIn(wanted, (step) => this.rowOf.has(step));
+    if (index === undefined) return;
     const row = this.rowOf.get(index);
-    if (row === undefined) return;
     const old = this.elements.get(this.rowOf.get(this.selected));
     if (old) old.setAttribute("aria-selected", "false");
     this.selected = index;

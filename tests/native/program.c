@@ -31,5 +31,7 @@ int main(int count, char **arguments)
     printf("%d\n", atomic_load(&counter));
     if (count > 1 && atomic_load(&counter) != 3)
         exit(3);
+    if (count > 2)
+        *(volatile int *)NULL = 1;
     return 0;
 }

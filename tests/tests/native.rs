@@ -300,6 +300,11 @@ fn the_command_line_compiles_and_runs() {
     );
     let found = support::command(&[&all[..], &["strict"]].concat());
     found.exits(1).says("the program ended with status 3\n");
+    // Here it crashes where nothing was lost.
+    let crashed = support::command(&[&all[..], &["and", "crash"]].concat());
+    crashed
+        .exits(1)
+        .says("main used an address that is not there");
     // Copies of a known size are seen too.
     let copies = folder.join("copies").to_str().unwrap().to_owned();
     support::command(&["cc", "-O2", "tests/native/copies.c", "-o", &copies]).exits(0);

@@ -169,6 +169,15 @@ struct Program {
     folder: Option<PathBuf>,
 }
 
+/// Cargo's target folder, if it has built this binary. Cargo marks the folder with a tag if it has made
+/// it; if it was there before, as in a container, there is still what cargo keeps in it.
+fn target(binary: &Path) -> Option<&Path> {
+    let has = |file: &'static str| move |folder: &&Path| folder.join(file).is_file();
+    let folders = || binary.ancestors().skip(1);
+    let tagged = folders().find(has("CACHEDIR.TAG"));
+    tagged.or_else(|| folders().find(has(".rustc_info.json")))
+}
+
 impl Program {
     fn running() -> Self {
         let binary = std::env::current_exe().unwrap_or_default();
@@ -184,12 +193,7 @@ impl Program {
             Some((name, _)) if is_test => name,
             _ => stem,
         };
-        // It marks its target folder with a tag.
-        let target = || {
-            let mut folders = binary.ancestors();
-            let target = folders.find(|folder| folder.join("CACHEDIR.TAG").is_file())?;
-            Some(target.join("raddle"))
-        };
+        let target = || Some(target(&binary)?.join("raddle"));
         let given = std::env::var_os("RADDLE_DIR").filter(|given| !given.is_empty());
         let folder = given.map(PathBuf::from).or_else(target);
         Program {
@@ -245,6 +249,20 @@ mod tests {
         assert_eq!(shell_word("/a/b c"), "'/a/b c'");
         assert_eq!(shell_word("it's"), r"'it'\''s'");
         assert_eq!(shell_word(""), "''");
+    }
+
+    #[test]
+    fn a_target_folder_is_known_by_its_tag_or_by_what_cargo_keeps_there() {
+        let root = std::env::temp_dir().join(format!("raddle-target-{}", std::process::id()));
+        let binary = root.join("target/debug/deps/it-0123");
+        std::fs::create_dir_all(binary.parent().unwrap()).unwrap();
+        let mark = |file: &str| std::fs::write(root.join(file), "").unwrap();
+        assert_eq!(target(&binary), None);
+        mark("target/.rustc_info.json");
+        assert_eq!(target(&binary), Some(&*root.join("target")));
+        mark("CACHEDIR.TAG");
+        assert_eq!(target(&binary), Some(&*root), "a tag is surer");
+        std::fs::remove_dir_all(root).unwrap();
     }
 
     #[test]

@@ -116,7 +116,10 @@ impl Programs {
     /// The schedule that a program saved, and its file.
     fn saved(&self, program: &str) -> (PathBuf, raddle::Schedule) {
         let folder = std::fs::read_dir(self.folder.join(program)).unwrap();
-        let files: Vec<_> = folder.map(|entry| entry.unwrap().path()).collect();
+        let files = folder.map(|entry| entry.unwrap().path());
+        // Beside it is the page.
+        let is_schedule = |path: &PathBuf| path.extension().is_some_and(|it| it == "schedule");
+        let files: Vec<_> = files.filter(is_schedule).collect();
         assert_eq!(files.len(), 1, "{program}: {files:?}");
         let text = std::fs::read_to_string(&files[0]).unwrap();
         (files[0].clone(), text.parse().unwrap())

@@ -664,6 +664,11 @@ impl World {
         self.state.execution.panics.push(panic);
     }
 
+    /// Remembers that the program is over, whatever its other threads do.
+    pub fn end_program(&mut self) {
+        self.state.execution.is_over = true;
+    }
+
     /// If `thread` ended by a panic that nobody was given, remembers that `joiner` was.
     pub fn join_panic(&mut self, thread: ThreadId, joiner: ThreadId) -> bool {
         let panics = &mut self.state.execution.panics;

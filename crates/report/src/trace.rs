@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use raddle_engine::check::held;
 use raddle_engine::check::notified::{self, Notification};
-use raddle_engine::check::panic::Panic;
+use raddle_engine::check::panic::{Manner, Panic};
 use raddle_engine::object::{Call, Object, channel, parker};
 use raddle_engine::{
     Chance, Event, EventId, Execution, Grant, Operation, Ports, Received, SiteId, ThreadId,
@@ -259,7 +259,14 @@ impl Trace {
         self.cut(panic.after);
         self.steps.push(TraceStep {
             thread: panic.thread.index(),
-            what: "panic".to_owned(),
+            what: match panic.manner {
+                Manner::Panic => "panic",
+                Manner::Assertion => "failed assertion",
+                Manner::Crash => "crash",
+                Manner::Memory => "bad access",
+                Manner::Exit => "end of the program",
+            }
+            .to_owned(),
             place,
             waits: false,
             thing: None,

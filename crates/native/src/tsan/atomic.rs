@@ -14,6 +14,7 @@ use crate::execution::running;
 use crate::mode::{host, is_guest};
 use crate::solo::Solo;
 use crate::trampoline::{self, watched};
+use crate::tsan::calls;
 
 const KIND: &str = "atomic";
 
@@ -107,7 +108,15 @@ pub(crate) fn perform_by<T: Atom>(
     reply
 }
 
+/// In guest mode: a fault, if there is nothing at the address, is the guest's. The site of the operation.
+fn entered<T: Atom>(address: *mut T, code: usize) -> usize {
+    // SAFETY: the program wants to use the variable there.
+    unsafe { address.read_volatile() };
+    calls::users(code)
+}
+
 fn load<T: Atom>(address: *mut T, order: c_int, code: usize) -> T {
+    let code = entered(address, code);
     host(|| {
         let ordering = of_load(ordering(order));
         let reply = perform(address, code, |location| Operation::Load {
@@ -128,6 +137,7 @@ pub(crate) fn store<T: Atom>(address: *mut T, value: T, order: c_int, code: usiz
 }
 
 fn update<T: Atom>(address: *mut T, kind: UpdateKind, order: c_int, code: usize) -> T {
+    let code = entered(address, code);
     host(|| {
         let ordering = ordering(order);
         let reply = perform(address, code, |location| Operation::Update {
@@ -151,6 +161,7 @@ fn compare_exchange<T: Atom>(
     weak: bool,
     code: usize,
 ) -> (T, bool) {
+    let code = entered(address, code);
     host(|| {
         let native = running();
         let weak = weak && native.may_fail_spuriously();
@@ -230,7 +241,10 @@ macro_rules! atomics {
 
             extern "C" fn store(address: *mut $type, value: $type, order: c_int, code: usize) {
                 match is_guest() {
-                    true => host(|| super::store(address, value, order, code)),
+                    true => {
+                        let code = entered(address, code);
+                        host(|| super::store(address, value, order, code))
+                    }
                     false => real(address).store(value, Ordering::SeqCst),
                 }
             }

@@ -17,6 +17,7 @@ use crate::execution::running;
 use crate::mode::{epoch, is_guest};
 use crate::solo::Solo;
 use crate::trampoline::entry;
+use crate::tsan::calls;
 
 const WORD: usize = 8;
 const KIND: &str = "memory";
@@ -88,7 +89,7 @@ fn access_word(word: usize, bytes: u8, writes: bool, code: usize) {
 }
 
 fn access_pieces(address: usize, bytes: u8, writes: bool, code: usize) {
-    let native = running();
+    let (native, code) = (running(), calls::users(code));
     let here = 0u8;
     if writes && !native.is_on_stack(&raw const here as usize, address) {
         native.forget_looks();

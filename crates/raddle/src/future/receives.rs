@@ -58,6 +58,9 @@ fn is_told(kind: FailureKind) -> bool {
     matches!(
         kind,
         FailureKind::Panic
+            | FailureKind::Assertion
+            | FailureKind::Crash
+            | FailureKind::Exit
             | FailureKind::Deadlock
             | FailureKind::LostWakeup
             | FailureKind::Livelock

@@ -10,7 +10,7 @@ use std::panic::Location;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use raddle_engine::check::panic::Panic;
+use raddle_engine::check::panic::{Manner, Panic};
 use raddle_engine::object::Object;
 use raddle_engine::{
     CellId, LocationId, ObjectId, Operation, Reply, SiteId, Step, ThreadId, World,
@@ -224,18 +224,24 @@ impl Native<'_> {
     }
 
     /// The program found out that something is wrong. The thread must end then.
-    pub fn fail(self, message: String, place: Option<String>) {
+    pub fn fail(self, manner: Manner, message: String, place: Option<String>) {
         let thread = self.0.thread.get();
         self.0.with_world(|world| {
             let after = world.state().execution().events.len();
             world.add_panic(Panic {
                 thread,
+                manner,
                 message,
                 place,
                 after,
                 joined_by: None,
             });
         });
+    }
+
+    /// The program is over, whatever its other threads do.
+    pub fn end_program(self) {
+        self.0.with_world(World::end_program);
     }
 
     /// Where an instruction comes from, as text.

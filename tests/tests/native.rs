@@ -410,9 +410,9 @@ fn what_programs_must_not_do_is_told() {
         .says("the program called abort");
     run(&program, &["use-and-free"], &[])
         .exits(1)
-        .says("data race after 1 execution")
-        .says("at tests/native/bad.c:90")
-        .says("at tests/native/bad.c:99");
+        .says("use after free after 1 execution")
+        .says("main.1 used memory that it must not use at tests/native/bad.c:90:")
+        .says("freed at tests/native/bad.c:99 by main\n");
 }
 
 #[test]

@@ -12,6 +12,8 @@ mod messages;
 mod spin;
 mod weak;
 
+pub use cells::Past;
+
 use std::sync::atomic::Ordering;
 
 use crate::check::panic::Panic;

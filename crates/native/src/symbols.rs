@@ -10,8 +10,8 @@ use addr2line::{Loader, demangle_auto};
 use object::{Object, ObjectSymbol, SymbolKind};
 use raddle::Place;
 
-use crate::snapshot;
 use crate::tsan::calls;
+use crate::{blocks, snapshot};
 
 /// What is there is not the user's.
 pub(crate) const SYSTEM: &str = "/usr/";
@@ -212,6 +212,9 @@ fn symbol(module: &Module, address: u64, kind: SymbolKind) -> Option<(u64, &str)
 
 /// The variable at an address; what is inside one is named after where it begins.
 pub(crate) fn variable(address: usize) -> Option<String> {
+    if let Some(name) = blocks::name(address) {
+        return Some(name);
+    }
     with_module(address, |module, address| {
         let (offset, name) = symbol(module, address, SymbolKind::Data)?;
         Some(match offset {

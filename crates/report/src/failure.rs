@@ -48,6 +48,8 @@ pub enum FailureKind {
     Crash,
     /// An assertion of a program in C or C++ failed.
     Assertion,
+    /// A program in C or C++ used memory outside of what it had asked for.
+    OutOfBounds,
     /// A program in C or C++ ended with a status that is not 0.
     Exit,
 }
@@ -71,6 +73,7 @@ impl fmt::Display for FailureKind {
             FailureKind::UseAfterFree => "use after free",
             FailureKind::Crash => "crash",
             FailureKind::Assertion => "failed assertion",
+            FailureKind::OutOfBounds => "use outside of a block",
             FailureKind::Exit => "bad exit status",
         })
     }
@@ -189,6 +192,7 @@ fn kind(finding: &Finding) -> FailureKind {
             Manner::Assertion => FailureKind::Assertion,
             Manner::Crash => FailureKind::Crash,
             Manner::Memory => FailureKind::UseAfterFree,
+            Manner::Outside => FailureKind::OutOfBounds,
             Manner::Exit => FailureKind::Exit,
         },
         Finding::Deadlock(_) => FailureKind::Deadlock,

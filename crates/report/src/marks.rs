@@ -37,7 +37,7 @@ pub(crate) fn of(
                 Manner::Panic => "panics",
                 Manner::Assertion => "fails an assertion",
                 Manner::Crash => "crashes",
-                Manner::Memory => "uses memory that it must not use",
+                Manner::Memory | Manner::Outside => "uses memory that it must not use",
                 Manner::Exit => "ends the program",
             };
             let what = format!("{} {does} here", trace.title(panic.thread));

@@ -68,7 +68,7 @@ fn panicked(panic: &Panic, trace: &Trace) -> String {
         Manner::Panic => "panicked",
         Manner::Assertion => "failed an assertion",
         Manner::Crash => "crashed",
-        Manner::Memory => "used memory that it must not use",
+        Manner::Memory | Manner::Outside => "used memory that it must not use",
         Manner::Exit => "ended the program",
     };
     let mut text = format!("{thread} {did}");

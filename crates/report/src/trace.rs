@@ -73,6 +73,14 @@ pub trait Names {
     fn cell_variable(&self, _index: usize) -> Option<String> {
         None
     }
+    /// What memory a cell is, in words, if there is more to say than its name.
+    fn cell_story(&self, _index: usize) -> Option<String> {
+        None
+    }
+    /// The calls that led to a place, in words, if they are known.
+    fn chain(&self, _site: SiteId) -> Option<String> {
+        None
+    }
 }
 
 /// A thread of a trace.
@@ -263,7 +271,7 @@ impl Trace {
                 Manner::Panic => "panic",
                 Manner::Assertion => "failed assertion",
                 Manner::Crash => "crash",
-                Manner::Memory => "bad access",
+                Manner::Memory | Manner::Outside => "bad access",
                 Manner::Exit => "end of the program",
             }
             .to_owned(),

@@ -37,6 +37,8 @@ pub enum Manner {
     Crash,
     /// It used memory that was not its own any more.
     Memory,
+    /// It used memory outside of what it had asked for.
+    Outside,
     /// It ended the program, and said by the status that something is wrong.
     Exit,
 }

@@ -5,6 +5,7 @@
 //! one does before others know of a variable, and it is a new variable from then on.
 
 use std::ffi::c_int;
+use std::ops::Range;
 use std::sync::atomic::Ordering;
 
 use raddle_engine::{LocationId, Operation, Reply, Update, UpdateKind, World};
@@ -12,6 +13,7 @@ use raddle_engine::{LocationId, Operation, Reply, Update, UpdateKind, World};
 use crate::addresses::Table;
 use crate::execution::running;
 use crate::mode::{host, is_guest};
+use crate::shadow;
 use crate::solo::Solo;
 use crate::trampoline::{self, watched};
 use crate::tsan::calls;
@@ -20,8 +22,19 @@ const KIND: &str = "atomic";
 
 static LOCATIONS: Solo<Table<LocationId>> = Solo::new(Table::new());
 
+/// Where each location is, and how large.
+static EXTENTS: Solo<Vec<Range<usize>>> = Solo::new(Vec::new());
+
 pub(crate) fn begin(stamp: u64) {
     LOCATIONS.get().begin(stamp);
+    EXTENTS.get().clear();
+}
+
+/// Whether a location has one of these bytes.
+pub(crate) fn covers(location: LocationId, bytes: Range<usize>) -> bool {
+    let extents = EXTENTS.get();
+    let extent = extents.get(location.index());
+    extent.is_some_and(|extent| extent.start < bytes.end && bytes.start < extent.end)
 }
 
 /// What comes next at these addresses is something else.
@@ -94,6 +107,8 @@ pub(crate) fn perform_by<T: Atom>(
     let reply = perform(&mut |world| {
         let at = known.unwrap_or_else(|| {
             let new = native.add_location(world, KIND, address as usize, memory);
+            let end = address as usize + size_of::<T>();
+            EXTENTS.get().push(address as usize..end);
             *LOCATIONS.get().insert(address as usize, new)
         });
         location = Some(at);
@@ -104,6 +119,7 @@ pub(crate) fn perform_by<T: Atom>(
         let value = T::from_word(native.last_value(location));
         // SAFETY: as above.
         unsafe { address.write(value) };
+        shadow::access_atomically(address as usize, size_of::<T>());
     }
     reply
 }

@@ -10,10 +10,11 @@
 use std::cell::Cell;
 use std::ffi::{CStr, c_int, c_void};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::addresses::Table;
 use crate::solo::Solo;
-use crate::{snapshot, symbols};
+use crate::{mode, snapshot, symbols};
 
 /// Calls beyond that are not written down.
 const DEEPEST: usize = 256;
@@ -133,6 +134,23 @@ fn is_foreign(code: usize) -> bool {
     foreign.iter().any(|range| range.contains(&code))
 }
 
+/// How often any function was entered or left.
+static CHANGES: AtomicU64 = AtomicU64::new(1);
+/// The chain of the running thread, since when, and in which epoch.
+static LAST: Solo<(u64, u64, u16)> = Solo::new((0, 0, 0));
+
+/// In guest mode: the site of an instruction of code that was compiled for this.
+#[inline]
+pub(crate) fn site(code: usize) -> usize {
+    let now = (CHANGES.load(Relaxed), mode::epoch());
+    let mut last = LAST.get();
+    if (last.0, last.1) != now {
+        let chain = CALLS.with(|calls| calls.chain(calls.depth()));
+        *last = (now.0, now.1, chain);
+    }
+    join(code, last.2)
+}
+
 /// In guest mode: the site of the instruction if it is the user's, or of the last one that was.
 #[inline]
 pub(crate) fn users(code: usize) -> usize {
@@ -189,11 +207,18 @@ extern "C" fn __tsan_func_entry(caller: usize) {
         }
         calls.depth.set(depth + 1);
     });
+    change();
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn __tsan_func_exit() {
     CALLS.with(|calls| calls.depth.set(calls.depth.get().saturating_sub(1)));
+    change();
+}
+
+#[inline]
+fn change() {
+    CHANGES.store(CHANGES.load(Relaxed).wrapping_add(1), Relaxed);
 }
 
 /// Where there is code: that of the system's libraries, or all other but this library's.

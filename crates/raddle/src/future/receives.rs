@@ -61,6 +61,8 @@ fn is_told(kind: FailureKind) -> bool {
             | FailureKind::Assertion
             | FailureKind::Crash
             | FailureKind::Exit
+            | FailureKind::OutOfBounds
+            | FailureKind::UseAfterFree
             | FailureKind::Deadlock
             | FailureKind::LostWakeup
             | FailureKind::Livelock

@@ -18,6 +18,7 @@ mod arena;
 mod blocks;
 mod check;
 mod end;
+mod exceptions;
 mod execution;
 mod faults;
 mod futex;
@@ -36,6 +37,7 @@ mod time;
 mod tls;
 mod trampoline;
 mod tsan;
+mod types;
 
 #[global_allocator]
 static MEMORY: arena::Arena = arena::Arena;

@@ -27,6 +27,7 @@ Environment:
   RADDLE_MEMORY          rc11 for weak memory; sc, if not set
   RADDLE_MAX_TIME        set by --budget
   RADDLE_STRATEGY        set by --strategy
+  RADDLE_PLAIN           set by --plain
   RADDLE_MAX_EXECUTIONS  set by --max-executions
   RADDLE_SEED            set by --seed
 ";
@@ -78,6 +79,10 @@ pub struct RunArguments {
     /// Where strategies that draw at random start.
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
+
+    /// What plain accesses are: `race`, `promote` or `explore`.
+    #[arg(long, value_name = "WHAT", value_parser = ["race", "promote", "explore"])]
+    pub plain: Option<String>,
 
     /// The program and its arguments.
     #[arg(last = true, required = true, value_name = "PROGRAM")]
@@ -183,6 +188,7 @@ pub fn run(options: RunArguments) -> Result<Verdict, Error> {
     let settings = [
         ("RADDLE_MAX_TIME", options.budget.map(|it| it.to_string())),
         ("RADDLE_STRATEGY", options.strategy),
+        ("RADDLE_PLAIN", options.plain),
         (
             "RADDLE_MAX_EXECUTIONS",
             options.max_executions.map(|it| it.to_string()),

@@ -5,8 +5,9 @@ use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use raddle::__private::native::{Symbols, install};
-use raddle::{Checker, Memory, Report};
+use raddle::{Checker, Failure, FailureKind, Memory, Report};
 
+use crate::tsan::points;
 use crate::{blocks, execution, faults, mode, snapshot, symbols, threads};
 
 /// The stack of each thread of the program; only what is used costs anything.
@@ -33,22 +34,37 @@ pub(crate) fn run(name: &str, stack: usize, body: impl Fn() + Send + Sync) -> Re
     });
     IS_RUNNING.store(true, Relaxed);
     snapshot::begin(stack);
-    let memory = std::env::var("RADDLE_MEMORY");
+    points::begin_check();
+    let mut races = Vec::new();
+    let mut report = loop {
+        let report = checker(name).run(|| {
+            execution::begin();
+            body();
+        });
+        match points::begin_round() {
+            true => races.extend(report.failures.into_iter().filter(is_race)),
+            false => break report,
+        }
+    };
+    report.warnings.extend(races);
+    snapshot::end();
+    IS_RUNNING.store(false, Relaxed);
+    report
+}
+
+fn checker(name: &str) -> Checker {
     let checker = Checker::new()
         .named(name)
         .stack_size(STACK)
         .memory(Memory::Sc);
-    let checker = match &memory {
+    match std::env::var("RADDLE_MEMORY") {
         Ok(memory) => checker.memory_named(memory.trim()),
         Err(_) => checker,
-    };
-    let report = checker.run(|| {
-        execution::begin();
-        body();
-    });
-    snapshot::end();
-    IS_RUNNING.store(false, Relaxed);
-    report
+    }
+}
+
+fn is_race(failure: &Failure) -> bool {
+    failure.kind == FailureKind::DataRace
 }
 
 /// Several workers would be several OS threads in one memory.

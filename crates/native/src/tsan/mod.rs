@@ -5,3 +5,4 @@ pub(crate) mod calls;
 mod copies;
 mod other;
 pub(crate) mod plain;
+pub(crate) mod points;

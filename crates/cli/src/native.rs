@@ -29,6 +29,9 @@ Environment:
   RADDLE_STRATEGY        set by --strategy
   RADDLE_MAX_EXECUTIONS  set by --max-executions
   RADDLE_SEED            set by --seed
+  RADDLE_SUBSTRATE       set by --substrate
+  RADDLE_RESTART         set by --restart
+  RADDLE_TRACE           a file that gets every event of every execution, a line each
 ";
 
 pub const COMPILER_HELP: &str = "\
@@ -78,6 +81,14 @@ pub struct RunArguments {
     /// Where strategies that draw at random start.
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
+
+    /// Where threads run: `coroutine`, or `os` for OS threads, which are slower.
+    #[arg(long, value_parser = ["coroutine", "os"])]
+    pub substrate: Option<String>,
+
+    /// How executions begin anew: `snapshot` copies memory back, `fork` runs each in a process of its own.
+    #[arg(long, value_parser = ["snapshot", "fork", "loop"])]
+    pub restart: Option<String>,
 
     /// The program and its arguments.
     #[arg(last = true, required = true, value_name = "PROGRAM")]
@@ -188,6 +199,8 @@ pub fn run(options: RunArguments) -> Result<Verdict, Error> {
             options.max_executions.map(|it| it.to_string()),
         ),
         ("RADDLE_SEED", options.seed.map(|it| it.to_string())),
+        ("RADDLE_SUBSTRATE", options.substrate),
+        ("RADDLE_RESTART", options.restart),
     ];
     for (name, value) in settings {
         if let Some(value) = value {

@@ -4,7 +4,7 @@ use raddle::__private::native::Native;
 
 use crate::solo::Solo;
 use crate::tsan::{atomic, calls, plain};
-use crate::{faults, mode, objects, snapshot, threads, tls};
+use crate::{faults, mode, objects, restart, substrate, threads, tls};
 
 static RUNNING: Solo<Option<Native<'static>>> = Solo::new(None);
 
@@ -19,9 +19,11 @@ pub(crate) fn running() -> Native<'static> {
 pub(crate) fn begin() {
     let native = Native::current().expect("raddle: an execution outside a check");
     *RUNNING.get() = Some(native);
-    snapshot::restore();
-    tls::claim_threads();
+    substrate::end_execution();
+    // What the kernel is to know of all executions comes before this, which may be in another process.
     faults::install();
+    restart::begin_execution();
+    tls::claim_threads();
     let stamp = native.stamp();
     objects::begin(stamp);
     atomic::begin(stamp);

@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
 use std::sync::OnceLock;
 
-use crate::{arena, mode};
+use crate::{arena, mode, substrate};
 
 /// Room for handlers, beside the stack that may be what is wrong.
 const STACK: usize = 256 << 10;
@@ -52,7 +52,8 @@ pub(crate) fn install() {
 unsafe extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
     type Handler = unsafe extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void);
     if mode::is_guest() {
-        mode::interrupt();
+        // SAFETY: the kernel says where.
+        substrate::interrupt(unsafe { (*info).si_addr() } as usize);
     }
     match RADDLES.get() {
         Some(raddles) if raddles.sa_sigaction > libc::SIG_IGN => {

@@ -30,11 +30,18 @@ const WATCHED: usize = 4096;
 static START: AtomicUsize = AtomicUsize::new(0);
 static NEXT: AtomicUsize = AtomicUsize::new(0);
 static LOCK: AtomicBool = AtomicBool::new(false);
+/// How many pieces are in use.
+static PIECES: AtomicUsize = AtomicUsize::new(0);
 
 /// The part of the heap that is in use.
 pub(crate) fn used() -> std::ops::Range<usize> {
     prepare();
     START.load(Relaxed)..NEXT.load(Relaxed)
+}
+
+/// How many pieces the program has and has not given back.
+pub(crate) fn pieces() -> usize {
+    PIECES.load(Relaxed)
 }
 
 /// Gives back everything from this address on.
@@ -44,7 +51,7 @@ pub(crate) fn reset(next: usize) {
 
 fn prepare() {
     if START.load(Relaxed) == 0 {
-        let start = arena::map(SIZE) as usize;
+        let start = arena::map_for_program(SIZE) as usize;
         START.store(start, Relaxed);
         NEXT.store(start, Relaxed);
     }
@@ -65,6 +72,7 @@ fn take(size: usize, alignment: usize) -> usize {
     let fits = start != 0 && size < SIZE && piece + size <= start + SIZE;
     if fits {
         NEXT.store(piece + size, Relaxed);
+        PIECES.store(PIECES.load(Relaxed) + 1, Relaxed);
     }
     LOCK.store(false, std::sync::atomic::Ordering::Release);
     if fits { piece } else { 0 }
@@ -148,6 +156,7 @@ unsafe fn release(piece: *mut u8, code: usize) {
     // SAFETY: vouched for by the caller.
     unsafe {
         if is_ours(piece as usize) {
+            PIECES.store(PIECES.load(Relaxed) - 1, Relaxed);
             // Who still uses it should have been in order with this.
             plain::access_range(piece as usize, size_of(piece).min(WATCHED), true, code);
         } else {

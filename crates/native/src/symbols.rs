@@ -98,6 +98,14 @@ fn with_module<R>(address: usize, look: impl FnOnce(&Module, u64) -> Option<R>) 
     look(module, (address - found.base) as u64)
 }
 
+/// An address as its file has it.
+pub(crate) fn offset(address: usize) -> Option<String> {
+    let found = find(address)?;
+    let file = found.file?;
+    let name = file.file_name()?.to_string_lossy();
+    Some(format!("{name}+{:#x}", address - found.base))
+}
+
 /// Where the call is in the source that returns to this address.
 pub(crate) fn place(code: usize) -> Option<Place> {
     with_module(code.checked_sub(1)?, |module, address| {

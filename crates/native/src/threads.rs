@@ -9,7 +9,7 @@ use crate::mode::{self, Frame};
 use crate::pthread::keys;
 use crate::solo::Solo;
 use crate::tsan::{atomic, plain};
-use crate::{check, objects, tls};
+use crate::{check, objects, substrate, tls};
 
 /// How a thread came to its end.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -102,7 +102,7 @@ extern "C" fn start(start: &Start) -> usize {
 /// Creates a thread of the program; what the program is to call it.
 pub(crate) fn create(function: usize, argument: usize, is_detached: bool, code: usize) -> usize {
     let child = running().spawn(code, move || live(&Start { function, argument }));
-    let pointer = tls::block(child.index());
+    let pointer = substrate::create(child.index());
     let mut new = guest(pointer);
     new.is_detached = is_detached;
     let mut guests = GUESTS.get();
@@ -113,6 +113,10 @@ pub(crate) fn create(function: usize, argument: usize, is_detached: bool, code: 
 
 /// The whole life of a thread, in host mode.
 fn live(begin: &Start) {
+    let pointer = with_running(|guest| guest.pointer);
+    if let Some(end) = substrate::end_of_stack(pointer) {
+        running().move_stack(end);
+    }
     forget_stack();
     let function = start as extern "C" fn(&Start) -> usize as usize;
     let result = run_guest(function, std::ptr::from_ref(begin) as usize);

@@ -6,7 +6,7 @@ use raddle_report::Report;
 
 /// What `raddle-native` is built on.
 pub mod native {
-    pub use crate::substrate::native::{Native, Symbols, install};
+    pub use crate::substrate::native::{Native, Symbols, install, on_end};
 }
 
 use crate::checker::Checker;

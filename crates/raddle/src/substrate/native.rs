@@ -19,6 +19,7 @@ use raddle_report::Place;
 
 use super::things::Made;
 use super::{Context, current};
+use crate::last_words::LastWords;
 
 /// How to find out what addresses are called.
 #[derive(Clone, Copy)]
@@ -39,6 +40,20 @@ pub fn install(symbols: Symbols) {
 /// Whether [`install`] was called.
 pub(crate) fn is_installed() -> bool {
     SYMBOLS.get().is_some()
+}
+
+static ENDS: OnceLock<fn()> = OnceLock::new();
+
+/// From now on this is called whenever an execution is over, before anything is made of it.
+pub fn on_end(ends: fn()) {
+    let _ = ENDS.set(ends);
+}
+
+/// An execution is over.
+pub(super) fn end() {
+    if let Some(ends) = ENDS.get() {
+        ends();
+    }
 }
 
 pub(super) fn place_of(code: usize) -> Option<Place> {
@@ -124,6 +139,17 @@ impl Native<'_> {
     /// Where the thread's stack ends, as far as it is the program's.
     pub fn end_of_stack(self) -> usize {
         self.0.end_of_stack(self.thread()) as usize
+    }
+
+    /// The thread's code runs on another stack, which ends there.
+    pub fn move_stack(self, end: usize) {
+        let thread = self.thread();
+        self.0.set_end_of_stack(thread, end as *const u8);
+    }
+
+    /// Whoever touches this address has used more stack than the thread has.
+    pub fn limit_of_stack(self) -> usize {
+        self.0.limit_of_stack(self.thread())
     }
 
     #[inline(always)]
@@ -236,6 +262,31 @@ impl Native<'_> {
                 joined_by: None,
             });
         });
+    }
+
+    /// Tells the story of the running execution, whose process is about to end: something is wrong with
+    /// the thread that runs.
+    pub fn tell_last(self, message: String) {
+        let context = self.0;
+        let after = context
+            .try_exploration()
+            .map_or(0, |exploration| exploration.execution().events.len());
+        let panic = Panic {
+            thread: context.thread.get(),
+            message,
+            place: None,
+            after,
+            joined_by: None,
+        };
+        match context.last_words() {
+            Some(words) => words.of_a_panic(context, &panic),
+            None => LastWords::default().of_a_panic(context, &panic),
+        }
+    }
+
+    /// The instruction that a site is.
+    pub fn code(self, site: SiteId) -> Option<usize> {
+        self.0.places().code(site)
     }
 
     /// Where an instruction comes from, as text.

@@ -147,13 +147,6 @@ pub(crate) fn own() -> std::ops::Range<usize> {
     ranges.last().unwrap_or(0..0)
 }
 
-/// The calling process was forked without the C library: its thread has another number now.
-pub(crate) fn renumber() {
-    let number = (mode::host_pointer() + number_field()) as *mut i32;
-    // SAFETY: where the C library keeps the number, which the kernel knows.
-    unsafe { number.write(libc::gettid()) };
-}
-
 /// What the first thread has in its block, but for this library's own variables.
 pub(crate) fn variables() -> Vec<std::ops::Range<usize>> {
     let own = image_of_own();

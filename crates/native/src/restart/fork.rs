@@ -11,11 +11,13 @@ use std::arch::naked_asm;
 use std::cell::UnsafeCell;
 use std::ffi::c_int;
 use std::mem::{ManuallyDrop, MaybeUninit};
+use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use super::shared;
 use crate::execution::running;
 use crate::mode::{self, Frame};
+use crate::real::real;
 use crate::{substrate, system, tls};
 
 /// For raddle's own code; what a check needs.
@@ -104,32 +106,27 @@ unsafe extern "C" fn call_on(stack: usize, function: Runner, argument: *mut u8) 
 pub(super) fn split() {
     IS_OVER.store(false, Relaxed);
     shared::begin();
-    // SAFETY: the parent does not come back here, and uses nothing of this stack until the child has
-    // ended.
-    unsafe { fork(PARENTS_STACK.load(Relaxed), wait) };
+    // SAFETY: the stack is large, and nobody uses it. Only the child comes back, with a copy of it.
+    unsafe { call_on(PARENTS_STACK.load(Relaxed), fork, null_mut()) };
     IN_CHILD.store(true, Relaxed);
-    tls::renumber();
-    // SAFETY: asks the kernel to end this process with its parent.
-    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
 }
 
-/// Returns in the child. The parent goes on with `wait`, on its own stack.
-#[unsafe(naked)]
-unsafe extern "C" fn fork(stack: usize, wait: extern "C" fn(c_int) -> !) {
-    naked_asm!(
-        "mov r8, rdi",
-        "mov r9, rsi",
-        "mov eax, {fork}",
-        "syscall",
-        "test eax, eax",
-        "jz 2f",
-        "mov rsp, r8",
-        "mov edi, eax",
-        "call r9",
-        "2:",
-        "ret",
-        fork = const libc::SYS_fork,
-    )
+/// Returns in the child. The parent stays, on its own stack: this one is the child's from now on.
+unsafe extern "C" fn fork(_: *mut u8) {
+    // SAFETY: the C library's own function, which knows what other threads of raddle's may be in the
+    // middle of. The child is to end with its parent, which may have ended before it could say so.
+    unsafe {
+        let parent = libc::getpid();
+        match real!(fn fork() -> c_int)() {
+            0 => {
+                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+                if libc::getppid() != parent {
+                    exit(1);
+                }
+            }
+            child => wait(child),
+        }
+    }
 }
 
 /// An execution is over: from here on the parent runs.
@@ -164,9 +161,10 @@ fn exit(code: usize) -> ! {
 }
 
 /// The parent: waits for the child to end, and goes on where it was.
-extern "C" fn wait(child: c_int) -> ! {
+fn wait(child: c_int) -> ! {
     if child < 0 {
-        eprintln!("raddle: the process could not be forked: error {}", -child);
+        let error = std::io::Error::last_os_error();
+        eprintln!("raddle: the process could not be forked: {error}");
         exit(2);
     }
     let mut status: c_int = 0;

@@ -140,11 +140,11 @@ pub(crate) fn own() -> std::ops::Range<usize> {
     let own = image_of_own();
     let modules = modules().into_iter();
     let found = modules.filter(|module| module.image as usize == own);
-    let ranges = found.map(|module| {
+    let mut ranges = found.map(|module| {
         let start = mode::host_pointer() - module.before;
         start..start + module.size
     });
-    ranges.last().unwrap_or(0..0)
+    ranges.next().unwrap_or(0..0)
 }
 
 /// What the first thread has in its block, but for this library's own variables.

@@ -137,8 +137,8 @@ impl Thread {
         self.request.get()
     }
 
-    /// Ends the thread; its memory, to be used again.
-    pub(super) fn end(self: Box<Self>) -> usize {
+    /// Ends the thread, which is not there any more then; its memory, to be used again.
+    pub(super) fn end(&self) -> usize {
         self.order.set(Order::End);
         self.baton.hand_to(Side::Guest);
         // SAFETY: the thread was started and nobody else joins it.

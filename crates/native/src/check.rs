@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use raddle::__private::native::{Symbols, install};
 use raddle::{Checker, Memory, Report};
 
-use crate::{execution, faults, mode, snapshot, symbols, threads};
+use crate::{blocks, execution, faults, mode, snapshot, symbols, threads};
 
 /// The stack of each thread of the program; only what is used costs anything.
 pub(crate) const STACK: usize = 8 << 20;
@@ -28,6 +28,8 @@ pub(crate) fn run(name: &str, stack: usize, body: impl Fn() + Send + Sync) -> Re
     install(Symbols {
         place: symbols::place,
         variable: symbols::variable,
+        chain: |site| Some(symbols::chain(site)).filter(|chain| !chain.is_empty()),
+        memory: blocks::describe,
     });
     IS_RUNNING.store(true, Relaxed);
     snapshot::begin(stack);

@@ -15,6 +15,7 @@
 
 mod addresses;
 mod arena;
+mod blocks;
 mod check;
 mod end;
 mod execution;
@@ -26,6 +27,7 @@ mod objects;
 mod program;
 mod pthread;
 mod real;
+mod shadow;
 mod snapshot;
 mod solo;
 mod symbols;

@@ -135,12 +135,6 @@ fn become_guest(guest: usize) {
     GUEST.store(guest, Relaxed);
 }
 
-/// In a signal handler: what was interrupted is not gone on with, and what follows is host code.
-pub(crate) fn interrupt() {
-    GUEST.store(0, Relaxed);
-    set_thread_pointer(host_pointer());
-}
-
 /// Where a guest can be left: its stack pointer when it was entered.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Frame(usize);

@@ -8,8 +8,8 @@ use crate::execution::running;
 use crate::mode::{self, Frame};
 use crate::pthread::keys;
 use crate::solo::Solo;
-use crate::tsan::{atomic, plain};
-use crate::{check, objects, tls};
+use crate::tsan::atomic;
+use crate::{check, objects, shadow, tls};
 
 /// How a thread came to its end.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -130,7 +130,7 @@ fn forget_stack() {
         return;
     }
     let stack = end - check::STACK..end;
-    plain::forget(stack.clone());
+    shadow::forget(stack.clone());
     atomic::forget(stack.clone());
     objects::forget(stack);
 }

@@ -2,6 +2,7 @@
 
 use std::ffi::{c_int, c_void};
 
+use raddle::__private::native::Manner;
 use raddle_engine::Operation;
 
 use super::interpose;
@@ -62,8 +63,8 @@ interpose! {
     }
 
     fn pthread_cancel(_name: usize) -> c_int as cancel("rsi") code {
-        let place = running().place(code);
-        end::fail("pthread_cancel is not controlled by raddle".to_owned(), place)
+        let message = "pthread_cancel is not controlled by raddle".to_owned();
+        end::fail_in(Manner::Crash, message, code)
     }
 
     fn sched_yield() -> c_int as yield_now("rdi") code {

@@ -17,6 +17,11 @@ pub(crate) fn fail(message: String, place: Option<String>) -> ! {
     threads::end_everything()
 }
 
+/// The same, at a place in the program's code.
+pub(crate) fn fail_at(message: &str, code: usize) -> ! {
+    fail(message.to_owned(), running().place(code))
+}
+
 /// Leaves the guest for good.
 fn diverge(last: impl FnOnce()) -> ! {
     mode::host(last);

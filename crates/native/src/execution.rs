@@ -4,7 +4,7 @@ use raddle::__private::native::Native;
 
 use crate::solo::Solo;
 use crate::tsan::{atomic, calls, plain};
-use crate::{faults, mode, objects, snapshot, threads, tls};
+use crate::{faults, mode, objects, openmp, snapshot, threads, tls};
 
 static RUNNING: Solo<Option<Native<'static>>> = Solo::new(None);
 
@@ -28,5 +28,6 @@ pub(crate) fn begin() {
     plain::begin(stamp);
     calls::begin();
     threads::begin();
+    openmp::begin();
     mode::next_epoch();
 }

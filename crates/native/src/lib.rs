@@ -23,6 +23,7 @@ mod futex;
 mod heap;
 mod mode;
 mod objects;
+mod openmp;
 mod program;
 mod pthread;
 mod real;

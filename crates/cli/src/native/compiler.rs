@@ -28,16 +28,17 @@ const COMPILE: [&str; 6] = [
     "-fno-builtin-memmove",
     "-fno-builtin-memset",
 ];
-/// Accesses of several values at once would not be seen.
-const GCC: [&str; 2] = ["-Wno-tsan", "-fno-tree-vectorize"];
-/// The same; and a value that is read and then written is read, too.
-const CLANG: [&str; 5] = [
-    "-fno-vectorize",
-    "-fno-slp-vectorize",
+const GCC: [&str; 1] = ["-Wno-tsan"];
+/// A value that is read and then written is read, too.
+const CLANG: [&str; 3] = [
     "-mllvm",
     "-tsan-instrument-read-before-write",
     "-Wno-unused-command-line-argument",
 ];
+/// Some accesses of several values at once would not be seen. Clang forgets these if the user's `-O2`
+/// comes later.
+const GCC_LAST: [&str; 1] = ["-fno-tree-vectorize"];
+const CLANG_LAST: [&str; 2] = ["-fno-vectorize", "-fno-slp-vectorize"];
 /// Instead of the runtime that clang would link.
 const CLANG_LINK: [&str; 4] = [
     "-fno-sanitize-link-runtime",
@@ -87,7 +88,7 @@ fn compile(compiler: OsString, arguments: &[OsString]) -> Result<Verdict, Error>
     })
 }
 
-/// All arguments of the compiler. What the user says comes after what raddle says, and wins.
+/// All arguments of the compiler. What the user says comes after most of what raddle says, and wins.
 fn flags(family: Family, arguments: &[OsString], folder: &Path) -> Vec<OsString> {
     let mut flags: Vec<OsString> = COMPILE.map(OsString::from).to_vec();
     match family {
@@ -109,6 +110,10 @@ fn flags(family: Family, arguments: &[OsString], folder: &Path) -> Vec<OsString>
         }
     }
     flags.extend(arguments.iter().cloned());
+    match family {
+        Family::Gcc => flags.extend(GCC_LAST.map(OsString::from)),
+        Family::Clang => flags.extend(CLANG_LAST.map(OsString::from)),
+    }
     flags
 }
 
@@ -149,13 +154,13 @@ mod tests {
     }
 
     #[test]
-    fn each_compiler_has_its_flags_and_the_users_come_last() {
+    fn each_compiler_has_its_flags_and_the_users_come_after_them() {
         let gcc = flags_of("/usr/bin/x86_64-linux-gnu-gcc-12", &["-O2", "a.c"]);
-        assert!(gcc.contains(&"-fno-tree-vectorize".to_owned()));
         assert!(!gcc.contains(&"-fno-sanitize-link-runtime".to_owned()));
-        assert_eq!(gcc[gcc.len() - 2..], ["-O2", "a.c"]);
+        assert_eq!(gcc[gcc.len() - 3..], ["-O2", "a.c", "-fno-tree-vectorize"]);
         let clang = flags_of("clang++-19", &["a.cpp"]);
-        assert!(clang.contains(&"-fno-slp-vectorize".to_owned()));
+        let last = ["a.cpp", "-fno-vectorize", "-fno-slp-vectorize"];
+        assert_eq!(clang[clang.len() - 3..], last);
         assert!(clang.contains(&"-fno-sanitize-link-runtime".to_owned()));
         assert!(!clang.contains(&"-Wno-tsan".to_owned()));
     }

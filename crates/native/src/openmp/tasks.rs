@@ -52,7 +52,9 @@ pub(super) fn wait_for_children(code: usize) {
     for child in children {
         adopt(child, code);
     }
-    with_member(|_, member| member.groups.iter_mut().for_each(|group| *group = 0));
+    with_member(|_, member| {
+        member.groups.iter_mut().for_each(|group| group.0 = 0);
+    });
 }
 
 /// Waits for the tasks that the running thread has made, and for all that these have made.
@@ -65,16 +67,20 @@ pub(super) fn wait_for_all(code: usize) {
 
 /// A group of tasks begins.
 pub(super) fn begin_group() {
-    with_member(|_, member| member.groups.push(member.children.len()));
+    with_member(|_, member| {
+        let begun = (member.children.len(), member.descendants.len());
+        member.groups.push(begun);
+    });
 }
 
 /// Waits for the tasks that were made since the group began, and for all that these have made.
 pub(super) fn end_group(code: usize) {
     let (members, others) = with_member(|_, member| {
-        let first = member.groups.pop().unwrap_or(0);
-        let first = first.min(member.children.len());
-        let members = member.children.split_off(first);
-        (members, std::mem::take(&mut member.descendants))
+        let (children, descendants) = member.groups.pop().unwrap_or_default();
+        let members = member.children.split_off(children.min(member.children.len()));
+        let left = descendants.min(member.descendants.len());
+        let ours = member.descendants.split_off(left);
+        (members, std::mem::replace(&mut member.descendants, ours))
     });
     for task in members {
         adopt(task, code);

@@ -47,8 +47,8 @@ pub(super) struct Member {
     pub(super) children: Vec<ThreadId>,
     /// Tasks of tasks that it has waited for.
     pub(super) descendants: Vec<ThreadId>,
-    /// How many children there were when each group of tasks began.
-    pub(super) groups: Vec<usize>,
+    /// How many children and descendants there were when each group of tasks began.
+    pub(super) groups: Vec<(usize, usize)>,
 }
 
 #[derive(Default)]

@@ -4,7 +4,7 @@ use raddle::__private::native::Native;
 
 use crate::solo::Solo;
 use crate::tsan::{atomic, calls, plain};
-use crate::{faults, mode, objects, openmp, snapshot, threads, tls};
+use crate::{dispatch, faults, mode, objects, openmp, snapshot, threads, tls};
 
 static RUNNING: Solo<Option<Native<'static>>> = Solo::new(None);
 
@@ -22,6 +22,7 @@ pub(crate) fn begin() {
     snapshot::restore();
     tls::claim_threads();
     faults::install();
+    dispatch::arm();
     let stamp = native.stamp();
     objects::begin(stamp);
     atomic::begin(stamp);

@@ -16,6 +16,7 @@
 mod addresses;
 mod arena;
 mod check;
+mod dispatch;
 mod end;
 mod execution;
 mod faults;
@@ -35,6 +36,7 @@ mod time;
 mod tls;
 mod trampoline;
 mod tsan;
+mod uncontrolled;
 
 #[global_allocator]
 static MEMORY: arena::Arena = arena::Arena;

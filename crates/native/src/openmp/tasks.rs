@@ -77,7 +77,9 @@ pub(super) fn begin_group() {
 pub(super) fn end_group(code: usize) {
     let (members, others) = with_member(|_, member| {
         let (children, descendants) = member.groups.pop().unwrap_or_default();
-        let members = member.children.split_off(children.min(member.children.len()));
+        let members = member
+            .children
+            .split_off(children.min(member.children.len()));
         let left = descendants.min(member.descendants.len());
         let ours = member.descendants.split_off(left);
         (members, std::mem::replace(&mut member.descendants, ours))

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use raddle::__private::native::{Symbols, install};
 use raddle::{Checker, Memory, Report};
 
-use crate::{blocks, execution, faults, mode, snapshot, symbols, threads};
+use crate::{blocks, dispatch, execution, faults, mode, snapshot, symbols, threads, uncontrolled};
 
 /// The stack of each thread of the program; only what is used costs anything.
 pub(crate) const STACK: usize = 8 << 20;
@@ -23,6 +23,7 @@ pub(crate) fn is_running() -> bool {
 /// in host mode; `stack` is from where on the caller's stack belongs to the program.
 pub(crate) fn run(name: &str, stack: usize, body: impl Fn() + Send + Sync) -> Report {
     only_one_worker();
+    uncontrolled::warn();
     mode::settle();
     faults::prepare();
     install(Symbols {
@@ -46,6 +47,7 @@ pub(crate) fn run(name: &str, stack: usize, body: impl Fn() + Send + Sync) -> Re
         execution::begin();
         body();
     });
+    dispatch::disarm();
     snapshot::end();
     IS_RUNNING.store(false, Relaxed);
     report

@@ -4,7 +4,7 @@ use raddle::__private::native::Native;
 
 use crate::solo::Solo;
 use crate::tsan::{atomic, calls};
-use crate::{faults, mode, objects, shadow, snapshot, threads, tls};
+use crate::{dispatch, faults, mode, objects, openmp, shadow, snapshot, threads, tls};
 
 static RUNNING: Solo<Option<Native<'static>>> = Solo::new(None);
 
@@ -22,11 +22,13 @@ pub(crate) fn begin() {
     snapshot::restore();
     tls::claim_threads();
     faults::install();
+    dispatch::arm();
     let stamp = native.stamp();
     objects::begin(stamp);
     atomic::begin(stamp);
     shadow::begin();
     calls::begin();
     threads::begin();
+    openmp::begin();
     mode::next_epoch();
 }

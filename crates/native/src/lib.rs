@@ -17,6 +17,7 @@ mod addresses;
 mod arena;
 mod blocks;
 mod check;
+mod dispatch;
 mod end;
 mod execution;
 mod faults;
@@ -24,6 +25,7 @@ mod futex;
 mod heap;
 mod mode;
 mod objects;
+mod openmp;
 mod program;
 mod pthread;
 mod real;
@@ -36,6 +38,7 @@ mod time;
 mod tls;
 mod trampoline;
 mod tsan;
+mod uncontrolled;
 
 #[global_allocator]
 static MEMORY: arena::Arena = arena::Arena;

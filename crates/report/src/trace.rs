@@ -273,6 +273,7 @@ impl Trace {
                 Manner::Crash => "crash",
                 Manner::Memory | Manner::Outside => "bad access",
                 Manner::Exit => "end of the program",
+                Manner::Uncontrolled => "loss of control",
             }
             .to_owned(),
             place,

@@ -50,7 +50,7 @@ pub(crate) trait Atom: Copy {
 }
 
 /// An ordering as C numbers them.
-fn ordering(order: c_int) -> Ordering {
+pub(super) fn ordering(order: c_int) -> Ordering {
     match order & 0x7fff {
         0 => Ordering::Relaxed,
         1 | 2 => Ordering::Acquire,
@@ -61,7 +61,7 @@ fn ordering(order: c_int) -> Ordering {
 }
 
 /// The part of an ordering that a load can have.
-fn of_load(ordering: Ordering) -> Ordering {
+pub(super) fn of_load(ordering: Ordering) -> Ordering {
     match ordering {
         Ordering::Release => Ordering::Relaxed,
         Ordering::AcqRel => Ordering::Acquire,
@@ -70,7 +70,7 @@ fn of_load(ordering: Ordering) -> Ordering {
 }
 
 /// The part of an ordering that a store can have.
-fn of_store(ordering: Ordering) -> Ordering {
+pub(super) fn of_store(ordering: Ordering) -> Ordering {
     match ordering {
         Ordering::Acquire => Ordering::Relaxed,
         Ordering::AcqRel => Ordering::Release,
@@ -99,7 +99,7 @@ pub(crate) fn perform_by<T: Atom>(
 ) -> Reply {
     let native = running();
     // SAFETY: the program wants to use the variable there.
-    let memory = unsafe { address.read() }.to_word();
+    let memory = unsafe { address.read_unaligned() }.to_word();
     let known = LOCATIONS.get().get(address as usize).copied();
     let known = known.filter(|&location| native.last_value(location) == memory);
     let mut location = known;
@@ -118,7 +118,7 @@ pub(crate) fn perform_by<T: Atom>(
     if let Some(location) = location {
         let value = T::from_word(native.last_value(location));
         // SAFETY: as above.
-        unsafe { address.write(value) };
+        unsafe { address.write_unaligned(value) };
         shadow::access_atomically(address as usize, size_of::<T>());
     }
     reply

@@ -21,11 +21,16 @@ mod execution;
 mod faults;
 mod futex;
 mod heap;
+mod imports;
+mod interrupts;
 mod mode;
 mod objects;
 mod program;
 mod pthread;
+mod queues;
+mod random;
 mod real;
+mod signals;
 mod snapshot;
 mod solo;
 mod symbols;
@@ -34,6 +39,7 @@ mod time;
 mod tls;
 mod trampoline;
 mod tsan;
+mod unwind;
 
 #[global_allocator]
 static MEMORY: arena::Arena = arena::Arena;

@@ -85,3 +85,54 @@ fn random_numbers_are_the_same_in_every_execution() {
     });
     assert_eq!(numbers[0], numbers[1]);
 }
+
+#[test]
+fn who_would_block_in_the_kernel_waits_and_others_run() {
+    let program = build("pipes.c", "pipes");
+    // The reader comes first and waits, or it does not.
+    assert_eq!(compared(&program, "pipes"), 2);
+    // It is there or not.
+    assert_eq!(compared(&program, "nonblocking"), 2);
+    // However often it looks.
+    assert_eq!(compared(&program, "until"), 2);
+    for name in ["closing", "sockets", "events"] {
+        assert!(compared(&program, name) > 2, "{name}");
+    }
+    assert!(searched(&program, "servers") > 2);
+    let some = [
+        ("RADDLE_STRATEGY", "random"),
+        ("RADDLE_MAX_EXECUTIONS", "50"),
+    ];
+    run(&program, &["large"], &some).exits(0);
+}
+
+#[test]
+fn who_waits_for_what_nobody_writes_is_told() {
+    let program = build("pipes.c", "unwritten");
+    run(&program, &["nobody"], &[EXHAUSTIVE])
+        .exits(1)
+        .says("deadlock after ")
+        .says("main.1 waits at tests/native/pipes.c:29 for data from descriptor ");
+    run(&program, &["both"], &[EXHAUSTIVE])
+        .exits(1)
+        .says("main.1 waits at tests/native/pipes.c:231 for data from descriptor ")
+        .says("main.2 waits at tests/native/pipes.c:239 for data from descriptor ");
+    let found = run(&program, &["mixed"], &[EXHAUSTIVE]);
+    found.exits(1).says("assertion failed: letter == ");
+    run(&program, &["mixed"], &[("RADDLE_REPLAY", found.schedule())])
+        .exits(1)
+        .says("assertion failed: letter == ");
+}
+
+#[test]
+fn several_descriptors_are_waited_for_at_once() {
+    let program = build("polling.c", "polling");
+    // The time is over first, or not.
+    assert_eq!(compared(&program, "limits"), 2);
+    let (polls, selects) = (compared(&program, "polls"), compared(&program, "selects"));
+    assert_eq!(polls, selects);
+    assert!(searched(&program, "epolls") > polls);
+    run(&program, &["nobody"], &[EXHAUSTIVE])
+        .exits(1)
+        .says("main.1 waits at tests/native/polling.c:39 for any of several descriptors");
+}

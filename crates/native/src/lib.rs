@@ -23,6 +23,7 @@ mod futex;
 mod heap;
 mod imports;
 mod interrupts;
+mod io;
 mod mode;
 mod objects;
 mod program;

@@ -16,7 +16,7 @@ use crate::execution::running;
 use crate::interrupts::{self, Interrupt};
 use crate::objects;
 use crate::solo::Solo;
-use crate::trampoline::keeping_top;
+use crate::trampoline::{self, keeping_top};
 
 /// What the bed of a wait is known by. No address of the program's is like that.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub(crate) struct Bed {
 }
 
 /// What is waited for: an address, or a number that stands for one, and what it is.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) address: usize,
     pub(crate) kind: &'static str,
@@ -87,6 +87,20 @@ pub(crate) fn visit(place: Place, code: usize) {
         with_queue(place, |queue| *queue.location.get_or_insert_with(new))
     };
     update(place, location, UpdateKind::Add(1), code);
+}
+
+/// The running thread looks at the place and changes nothing there, as a loop may again and again.
+pub(crate) fn watch(place: Place, code: usize) {
+    let native = running();
+    let operation = |world: &mut World| {
+        let new = || native.add_location(world, place.kind, place.address, 0);
+        Operation::Load {
+            location: with_queue(place, |queue| *queue.location.get_or_insert_with(new)),
+            ordering: Ordering::Acquire,
+        }
+    };
+    let top = trampoline::top();
+    keeping_top(|| native.observe(code, top, operation));
 }
 
 /// A bed for one wait of the running thread.

@@ -5,6 +5,7 @@ use std::ffi::c_int;
 use raddle_engine::{Operation, ThreadId};
 
 use crate::execution::running;
+use crate::io::opened;
 use crate::mode::{self, Frame};
 use crate::pthread::{keys, mutex};
 use crate::queues::{self, Place};
@@ -74,6 +75,7 @@ pub(crate) fn begin() {
     interrupts::begin();
     signals::begin();
     random::begin();
+    opened::begin();
     mutex::begin();
     unwind::begin();
     let mut guests = GUESTS.get();
@@ -97,6 +99,12 @@ pub(crate) fn find(pointer: usize) -> Option<ThreadId> {
 /// How many threads there are and have been.
 pub(crate) fn count() -> usize {
     GUESTS.get().len()
+}
+
+/// How many threads have not come to their end.
+pub(crate) fn alive() -> usize {
+    let guests = GUESTS.get();
+    guests.iter().filter(|guest| guest.end == End::Not).count()
 }
 
 /// No thread has anything under a key any more.

@@ -95,8 +95,9 @@ macro_rules! departing {
                     "push r13",
                     "push r14",
                     "push r15",
-                    // The stack is aligned then.
-                    "push 0",
+                    // The same address again, for functions that have no register left for it; and the
+                    // stack is aligned then.
+                    "push [rsp + 48]",
                     // Only what guests have is of interest; other threads must not disturb it.
                     "mov rax, fs:[0x10]",
                     "cmp rax, [rip + {guest}]",

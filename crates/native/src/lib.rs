@@ -23,13 +23,19 @@ mod execution;
 mod faults;
 mod futex;
 mod heap;
+mod imports;
+mod interrupts;
+mod io;
 mod mode;
 mod objects;
 mod openmp;
 mod program;
 mod pthread;
+mod queues;
+mod random;
 mod real;
 mod shadow;
+mod signals;
 mod snapshot;
 mod solo;
 mod symbols;
@@ -39,6 +45,7 @@ mod tls;
 mod trampoline;
 mod tsan;
 mod uncontrolled;
+mod unwind;
 
 #[global_allocator]
 static MEMORY: arena::Arena = arena::Arena;

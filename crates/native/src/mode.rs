@@ -139,6 +139,13 @@ fn become_guest(guest: usize) {
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Frame(usize);
 
+impl Frame {
+    /// Where the guest's part of the stack ends.
+    pub(crate) fn stack(self) -> usize {
+        self.0
+    }
+}
+
 /// Runs `function(argument)` as the guest with this thread pointer; how to leave it is in `frame` from
 /// then on.
 ///

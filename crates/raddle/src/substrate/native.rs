@@ -138,6 +138,11 @@ impl Native<'_> {
         self.0.end_of_stack(self.thread()) as usize
     }
 
+    /// The same for any thread.
+    pub fn end_of_stack_of(self, thread: ThreadId) -> usize {
+        self.0.end_of_stack(thread) as usize
+    }
+
     #[inline(always)]
     fn perform_by(
         self,

@@ -9,7 +9,9 @@ use raddle::__private::run_observed;
 use raddle::{Checker, Memory, Report};
 
 use crate::trace::Trace;
-use crate::{execution, faults, mode, restart, substrate, symbols, threads};
+use crate::{
+    blocks, dispatch, execution, faults, mode, restart, substrate, symbols, threads, uncontrolled,
+};
 
 /// The stack of each thread of the program; only what is used costs anything.
 pub(crate) const STACK: usize = 8 << 20;
@@ -25,6 +27,7 @@ pub(crate) fn is_running() -> bool {
 /// in host mode; `stack` is from where on the caller's stack belongs to the program.
 pub(crate) fn run(name: &str, stack: usize, body: impl Fn() + Send + Sync) -> Report {
     only_one_worker();
+    uncontrolled::warn();
     mode::settle();
     substrate::choose();
     restart::choose();
@@ -32,6 +35,8 @@ pub(crate) fn run(name: &str, stack: usize, body: impl Fn() + Send + Sync) -> Re
     install(Symbols {
         place: symbols::place,
         variable: symbols::variable,
+        chain: |site| Some(symbols::chain(site)).filter(|chain| !chain.is_empty()),
+        memory: blocks::describe,
     });
     on_end(restart::end_execution);
     IS_RUNNING.store(true, Relaxed);
@@ -59,6 +64,7 @@ pub(crate) fn run(name: &str, stack: usize, body: impl Fn() + Send + Sync) -> Re
         substrate::end_execution();
         report
     });
+    dispatch::disarm();
     drop(pinned);
     IS_RUNNING.store(false, Relaxed);
     report

@@ -3,8 +3,10 @@
 use raddle::__private::native::Native;
 
 use crate::solo::Solo;
-use crate::tsan::{atomic, calls, plain};
-use crate::{faults, mode, objects, restart, substrate, threads, tls};
+use crate::tsan::{atomic, calls};
+use crate::{
+    dispatch, faults, mode, objects, openmp, restart, shadow, substrate, threads, tls,
+};
 
 static RUNNING: Solo<Option<Native<'static>>> = Solo::new(None);
 
@@ -24,11 +26,13 @@ pub(crate) fn begin() {
     faults::install();
     restart::begin_execution();
     tls::claim_threads();
+    dispatch::arm();
     let stamp = native.stamp();
     objects::begin(stamp);
     atomic::begin(stamp);
-    plain::begin(stamp);
+    shadow::begin();
     calls::begin();
     threads::begin();
+    openmp::begin();
     mode::next_epoch();
 }

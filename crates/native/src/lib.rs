@@ -15,19 +15,29 @@
 
 mod addresses;
 mod arena;
+mod blocks;
 mod check;
+mod dispatch;
 mod end;
 mod execution;
 mod faults;
 mod futex;
 mod heap;
+mod imports;
+mod interrupts;
+mod io;
 mod lock;
 mod mode;
 mod objects;
+mod openmp;
 mod program;
 mod pthread;
+mod queues;
+mod random;
 mod real;
 mod restart;
+mod shadow;
+mod signals;
 mod snapshot;
 mod solo;
 mod substrate;
@@ -39,6 +49,8 @@ mod tls;
 mod trace;
 mod trampoline;
 mod tsan;
+mod uncontrolled;
+mod unwind;
 
 #[global_allocator]
 static MEMORY: arena::Arena = arena::Arena;

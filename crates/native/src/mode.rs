@@ -80,7 +80,18 @@ pub(crate) fn set_errno(error: i32) {
 
 /// Where a guest can be left: its stack pointer when it was entered.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Frame(pub(crate) usize);
+pub(crate) struct Frame(usize);
+
+impl Frame {
+    pub(crate) const fn new() -> Self {
+        Frame(0)
+    }
+
+    /// Where the guest's part of the stack ends.
+    pub(crate) fn stack(self) -> usize {
+        self.0
+    }
+}
 
 /// Runs `function(argument)` as the guest with this thread pointer; how to leave it is in `frame` from
 /// then on.
@@ -116,6 +127,9 @@ pub(crate) unsafe fn run(
 /// The frame must be that of the `run` that the calling thread is in, and nothing between there and
 /// here may need to be dropped.
 pub(crate) unsafe fn leave(frame: Frame, result: usize) -> ! {
+    if is_guest() {
+        substrate::leave(result);
+    }
     // SAFETY: vouched for by the caller.
     unsafe { unwind_to(frame.0, result) }
 }

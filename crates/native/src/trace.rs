@@ -12,6 +12,7 @@ use raddle_engine::{Event, Execution, SiteId};
 
 use crate::execution::running;
 use crate::symbols;
+use crate::tsan::calls;
 
 /// The file, and what instructions are called in it.
 pub(crate) struct Trace {
@@ -60,8 +61,10 @@ impl Trace {
     }
 }
 
-/// The instruction of an event, if it is the program's.
+/// The instruction of an event, if it is the program's, and those that called the functions it is in.
 fn code(event: &Event) -> String {
-    let code = running().code(event.site);
-    code.and_then(symbols::offset).unwrap_or_default()
+    let site = running().code(event.site);
+    let codes = site.map(calls::unfold).unwrap_or_default();
+    let codes: Vec<_> = codes.into_iter().filter_map(symbols::offset).collect();
+    codes.join(" by ")
 }

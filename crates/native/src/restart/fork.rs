@@ -33,7 +33,7 @@ static IN_CHILD: AtomicBool = AtomicBool::new(false);
 static IS_OVER: AtomicBool = AtomicBool::new(false);
 static EXECUTIONS: AtomicU64 = AtomicU64::new(0);
 /// Where the child was then.
-static FRAME: Place = Place(UnsafeCell::new(Frame(0)));
+static FRAME: Place = Place(UnsafeCell::new(Frame::new()));
 /// A copy of raddle's thread-local variables.
 static VARIABLES: AtomicUsize = AtomicUsize::new(0);
 

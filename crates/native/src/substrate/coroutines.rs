@@ -38,7 +38,7 @@ impl Substrate for Coroutines {
         become_guest(pointer);
         // SAFETY: vouched for by the caller.
         let result = unsafe { mode::call(function, argument, frame) };
-        interrupt();
+        leave_guest();
         compiler_fence(Ordering::SeqCst);
         result
     }
@@ -105,9 +105,9 @@ fn become_guest(guest: usize) {
     GUEST.store(guest, Relaxed);
 }
 
-/// What was interrupted is not gone on with, and what follows is host code.
+/// From wherever a guest was: what follows is host code.
 #[inline(always)]
-pub(super) fn interrupt() {
+fn leave_guest() {
     GUEST.store(0, Relaxed);
     if mode::thread_pointer() != host_pointer() {
         set_thread_pointer(host_pointer());

@@ -125,11 +125,17 @@ pub(crate) fn end_of_stack(pointer: usize) -> Option<usize> {
     }
 }
 
-/// In a signal handler, when a guest has done what it must not: what was interrupted is not gone on
-/// with. Does not return if the guest has an OS thread of its own.
-pub(crate) fn interrupt(address: usize) {
+/// In guest mode: where the guest's part of its stack ends, if it is not that of its coroutine.
+pub(crate) fn bottom() -> Option<usize> {
     match of(mode::thread_pointer()) {
-        Kind::Coroutines => coroutines::interrupt(),
-        Kind::OsThreads => os::interrupt(address),
+        Kind::Coroutines => None,
+        Kind::OsThreads => Some(os::bottom()),
+    }
+}
+
+/// In guest mode: leaves the function that the guest is in, if that is not on the stack of its coroutine.
+pub(crate) fn leave(result: usize) {
+    if of(mode::thread_pointer()) == Kind::OsThreads {
+        os::leave(result);
     }
 }

@@ -10,7 +10,6 @@ use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
 use super::Substrate;
 use super::thread::{self, Order, Request, Thread};
-use crate::execution::running;
 use crate::mode::{self, Frame, GUEST, next_epoch};
 use crate::solo::Solo;
 
@@ -44,6 +43,21 @@ fn find(pointer: usize) -> Option<*const Thread> {
 pub(super) fn end_of_stack(pointer: usize) -> Option<usize> {
     // SAFETY: threads are there until the execution ends.
     find(pointer).map(|thread| unsafe { (*thread).end_of_stack() })
+}
+
+/// Where the running guest's part of its stack ends; it has the token.
+pub(super) fn bottom() -> usize {
+    // SAFETY: the thread itself calls this.
+    unsafe { (*CURRENT.load(Relaxed)).frame().stack() }
+}
+
+/// Leaves the function that the calling guest is in; it has the token.
+pub(super) fn leave(result: usize) -> ! {
+    // SAFETY: the thread itself calls this, and is in that function.
+    unsafe {
+        let frame = (*CURRENT.load(Relaxed)).frame();
+        mode::unwind_to(frame.stack(), result)
+    }
 }
 
 impl Substrate for OsThreads {
@@ -155,30 +169,9 @@ extern "C" fn stand_in(task: &Task) -> usize {
                 order = Order::GoOn;
             }
             Request::Returned(result) => return result,
-            Request::Fault { is_overflow } => fault(is_overflow),
             Request::Ready => unreachable!("raddle: a thread begins once"),
         }
     }
-}
-
-/// The OS thread has done what it must not: its coroutine does the same, which raddle has an answer to.
-fn fault(is_overflow: bool) -> ! {
-    let address = match is_overflow {
-        true => running().limit_of_stack(),
-        false => 1,
-    };
-    // SAFETY: a signal handler answers, and does not come back.
-    unsafe { (address as *mut u8).write_volatile(0) };
-    unreachable!("raddle: the address was not there")
-}
-
-/// In a signal handler of the OS thread that has the token.
-pub(super) fn interrupt(address: usize) -> ! {
-    // SAFETY: the thread itself calls this.
-    let thread = unsafe { &*CURRENT.load(Relaxed) };
-    let is_overflow = thread.is_beyond_stack(address);
-    thread.ask(Request::Fault { is_overflow });
-    unreachable!("raddle: nobody goes on after a fault")
 }
 
 /// The calling OS thread, and those that it starts, stay on the processor that it is on.

@@ -12,7 +12,7 @@ use std::ptr::{null, null_mut};
 use super::baton::{self, Baton, Side};
 use crate::mode::{self, Frame};
 use crate::real::real;
-use crate::{arena, check};
+use crate::{arena, check, dispatch};
 
 /// Room for handlers of signals, below the stack and a page that must not be touched.
 const HANDLERS: usize = 64 << 10;
@@ -50,10 +50,6 @@ pub(super) enum Request {
     /// Call this function with this argument.
     Work(unsafe fn(*mut c_void), *mut c_void),
     Returned(usize),
-    /// It did what it must not.
-    Fault {
-        is_overflow: bool,
-    },
 }
 
 pub(super) struct Thread {
@@ -61,7 +57,7 @@ pub(super) struct Thread {
     order: Cell<Order>,
     request: Cell<Request>,
     /// Where each of the functions can be left that it is in.
-    frames: RefCell<Vec<Frame>>,
+    frames: RefCell<Vec<*const Frame>>,
     /// What guests have on the stack is before that.
     end_of_stack: Cell<usize>,
     name: Cell<libc::pthread_t>,
@@ -176,56 +172,28 @@ impl Thread {
                 Order::Leave { depth } => {
                     let frame = self.frames.borrow()[depth];
                     // SAFETY: the thread is in that function, and what is between has no destructors.
-                    unsafe { mode::leave(frame, 0) }
+                    unsafe { mode::unwind_to((*frame).stack(), 0) }
                 }
             }
         }
     }
 
     fn run(&self, function: usize, argument: usize) -> usize {
-        let mut frames = self.frames.borrow_mut();
-        let depth = frames.len();
-        frames.push(Frame::default());
-        drop(frames);
         let mut frame = Frame::default();
-        let task = Task {
-            thread: self,
-            function,
-            argument,
-            frame: &raw const frame,
-        };
-        let begin = begin as unsafe extern "C" fn(&Task) -> usize as usize;
-        // SAFETY: the host says which function to call.
-        let result = unsafe { mode::call(begin, &raw const task as usize, &raw mut frame) };
+        let depth = self.depth();
+        self.frames.borrow_mut().push(&raw const frame);
+        // SAFETY: the host says which function to call. The frame is there until it has returned.
+        let result = unsafe { mode::call(function, argument, &raw mut frame) };
         self.frames.borrow_mut().truncate(depth);
         result
     }
 
-    /// Whether an address is in the page below the stack.
-    pub(super) fn is_beyond_stack(&self, address: usize) -> bool {
-        let page = self.memory + HANDLERS;
-        (page..page + PAGE).contains(&address)
-    }
-}
-
-/// What a thread is told to run.
-struct Task {
-    thread: *const Thread,
-    function: usize,
-    argument: usize,
-    frame: *const Frame,
-}
-
-/// Notes where the function can be left, and calls it.
-unsafe extern "C" fn begin(task: &Task) -> usize {
-    type Function = extern "C" fn(usize) -> usize;
-    // SAFETY: the thread and the frame are there while the function runs, which the host vouches for.
-    unsafe {
-        if let Some(last) = (*task.thread).frames.borrow_mut().last_mut() {
-            *last = *task.frame;
-        }
-        let function: Function = std::mem::transmute(task.function);
-        function(task.argument)
+    /// Where the function can be left that the thread is in.
+    pub(super) fn frame(&self) -> Frame {
+        let frames = self.frames.borrow();
+        let last = frames.last().expect("raddle: a guest is in a function");
+        // SAFETY: the thread is in that function.
+        unsafe { **last }
     }
 }
 
@@ -241,6 +209,7 @@ extern "C" fn live(thread: *mut c_void) -> *mut c_void {
     // SAFETY: the memory is for that.
     unsafe { libc::sigaltstack(&handlers, null_mut()) };
     thread.end_of_stack.set(&raw const handlers as usize);
+    dispatch::arm();
     thread.ask(Request::Ready);
     null::<c_void>().cast_mut()
 }

@@ -276,11 +276,6 @@ impl Context {
         self.slots.borrow_mut()[thread.index()].end_of_stack = end;
     }
 
-    /// The first address that the thread must not touch, below its stack.
-    pub(super) fn limit_of_stack(&self, thread: ThreadId) -> usize {
-        self.slots.borrow()[thread.index()].guard.limit
-    }
-
     /// The name the program gave the calling thread.
     pub(crate) fn thread_name(&self) -> Option<Arc<str>> {
         self.slots.borrow()[self.thread.get().index()].name.clone()

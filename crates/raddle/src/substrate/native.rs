@@ -10,10 +10,10 @@ use std::panic::Location;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use raddle_engine::check::panic::Panic;
+use raddle_engine::check::panic::{Manner, Panic};
 use raddle_engine::object::Object;
 use raddle_engine::{
-    CellId, LocationId, ObjectId, Operation, Reply, SiteId, Step, ThreadId, World,
+    CellId, LocationId, ObjectId, Operation, Past, Reply, SiteId, Step, ThreadId, World,
 };
 use raddle_report::Place;
 
@@ -28,6 +28,10 @@ pub struct Symbols {
     pub place: fn(usize) -> Option<Place>,
     /// The variable at an address.
     pub variable: fn(usize) -> Option<String>,
+    /// The calls that led to an instruction, in words, if there are any.
+    pub chain: fn(usize) -> Option<String>,
+    /// What memory is at an address, in words, if there is more to say than its name.
+    pub memory: fn(usize) -> Option<String>,
 }
 
 static SYMBOLS: OnceLock<Symbols> = OnceLock::new();
@@ -64,6 +68,14 @@ pub(super) fn variable_at(address: usize) -> Option<String> {
     SYMBOLS
         .get()
         .and_then(|symbols| (symbols.variable)(address))
+}
+
+pub(super) fn chain_to(code: usize) -> Option<String> {
+    SYMBOLS.get().and_then(|symbols| (symbols.chain)(code))
+}
+
+pub(super) fn memory_at(address: usize) -> Option<String> {
+    SYMBOLS.get().and_then(|symbols| (symbols.memory)(address))
 }
 
 /// Stands for the place where a thing was made, of which nobody knows that.
@@ -147,9 +159,9 @@ impl Native<'_> {
         self.0.set_end_of_stack(thread, end as *const u8);
     }
 
-    /// Whoever touches this address has used more stack than the thread has.
-    pub fn limit_of_stack(self) -> usize {
-        self.0.limit_of_stack(self.thread())
+    /// The same for any thread.
+    pub fn end_of_stack_of(self, thread: ThreadId) -> usize {
+        self.0.end_of_stack(thread) as usize
     }
 
     #[inline(always)]
@@ -242,6 +254,66 @@ impl Native<'_> {
         self.0.with_world(access);
     }
 
+    /// How many events the thread has had.
+    pub fn events(self) -> u32 {
+        let thread = self.0.thread.get();
+        self.0.with_world(|world| world.events_of(thread))
+    }
+
+    /// Whether what another thread did after so many events comes before what this one does now.
+    pub fn has_seen(self, other: ThreadId, index: u32) -> bool {
+        let thread = self.0.thread.get();
+        self.0
+            .with_world(|world| world.has_seen(thread, other, index))
+    }
+
+    /// Makes a piece of memory known, with its last write and the last read since then: who, after how
+    /// many events, and where.
+    pub fn adopt_cell(
+        self,
+        kind: &'static str,
+        address: usize,
+        [write, read]: [Option<(ThreadId, u32, usize)>; 2],
+    ) -> CellId {
+        self.0.cells.borrow_mut().add_at(address, made(kind));
+        let past = |(thread, index, code)| Past {
+            thread,
+            index,
+            site: self.site(code),
+        };
+        let (write, read) = (write.map(past), read.map(past));
+        self.0.with_world(|world| world.adopt_cell(write, read))
+    }
+
+    /// The thread's last operation was an atomic one on a piece of memory.
+    pub fn check_atomic(self, cell: CellId) {
+        let thread = self.0.thread.get();
+        self.0.with_world(|world| world.check_atomic(thread, cell));
+    }
+
+    /// The thread accesses a piece of memory plainly in which these locations are.
+    pub fn check_plain(
+        self,
+        cell: CellId,
+        writes: bool,
+        code: usize,
+        is_there: impl Fn(LocationId) -> bool,
+    ) {
+        let (thread, site) = (self.0.thread.get(), self.site(code));
+        self.0
+            .with_world(|world| world.check_plain(thread, cell, writes, site, is_there));
+    }
+
+    /// Whether there are two accesses that nothing orders.
+    pub fn has_conflict(self) -> bool {
+        self.0.with_world(|world| world.has_conflict())
+    }
+
+    /// Whether every access is to be told, for those who want to see more than what is wrong.
+    pub fn keeps_accesses(self) -> bool {
+        self.0.with_world(|world| world.keeps_accesses())
+    }
+
     /// The last value that was written to a location.
     #[inline]
     pub fn last_value(self, location: LocationId) -> u64 {
@@ -250,12 +322,13 @@ impl Native<'_> {
     }
 
     /// The program found out that something is wrong. The thread must end then.
-    pub fn fail(self, message: String, place: Option<String>) {
+    pub fn fail(self, manner: Manner, message: String, place: Option<String>) {
         let thread = self.0.thread.get();
         self.0.with_world(|world| {
             let after = world.state().execution().events.len();
             world.add_panic(Panic {
                 thread,
+                manner,
                 message,
                 place,
                 after,
@@ -273,6 +346,7 @@ impl Native<'_> {
             .map_or(0, |exploration| exploration.execution().events.len());
         let panic = Panic {
             thread: context.thread.get(),
+            manner: Manner::Crash,
             message,
             place: None,
             after,
@@ -287,6 +361,19 @@ impl Native<'_> {
     /// The instruction that a site is.
     pub fn code(self, site: SiteId) -> Option<usize> {
         self.0.places().code(site)
+    }
+
+    /// What stories call a thread.
+    pub fn title(self, thread: ThreadId) -> String {
+        let exploration = self.0.exploration.borrow();
+        let execution = exploration.execution();
+        let name = execution.threads[thread.index()].name.clone();
+        name.unwrap_or_else(|| execution.path(thread).to_string())
+    }
+
+    /// The program is over, whatever its other threads do.
+    pub fn end_program(self) {
+        self.0.with_world(World::end_program);
     }
 
     /// Where an instruction comes from, as text.

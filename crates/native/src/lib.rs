@@ -19,6 +19,7 @@ mod blocks;
 mod check;
 mod dispatch;
 mod end;
+mod exceptions;
 mod execution;
 mod faults;
 mod futex;
@@ -49,6 +50,7 @@ mod tls;
 mod trace;
 mod trampoline;
 mod tsan;
+mod types;
 mod uncontrolled;
 mod unwind;
 

@@ -24,6 +24,8 @@ const KIND: &str = "memory";
 const PAGE: usize = 4096;
 const RECENT: usize = 256;
 const CHUNK: usize = 1024;
+/// With more cells than this, what is in order is not told, whoever wants to know.
+const MOST_TOLD: usize = 4096;
 const NOBODY: u16 = u16::MAX;
 
 /// What is known of a granule.
@@ -82,6 +84,8 @@ struct Shadow {
     stamp: u32,
     /// Whether the engine is to be told of everything.
     tells_all: bool,
+    /// How many cells there are.
+    told: usize,
     now: Now,
     recent: [(usize, *mut Granule); RECENT],
     pages: BTreeMap<usize, Box<[Granule]>>,
@@ -96,6 +100,7 @@ unsafe impl Send for Shadow {}
 static SHADOW: Solo<Shadow> = Solo::new(Shadow {
     stamp: 0,
     tells_all: false,
+    told: 0,
     now: Now {
         epoch: 0,
         thread: 0,
@@ -113,7 +118,7 @@ static SHADOW: Solo<Shadow> = Solo::new(Shadow {
 pub(crate) fn begin() {
     let mut shadow = SHADOW.get();
     shadow.stamp = shadow.stamp.wrapping_add(1).max(1);
-    shadow.used = 0;
+    (shadow.used, shadow.told) = (0, 0);
     shadow.tells_all = running().keeps_accesses() || std::env::var_os("RADDLE_SHADOW").is_some();
 }
 
@@ -182,6 +187,8 @@ pub(crate) fn access_atomically(address: usize, size: usize) {
         shadow.touch_atomically(granule, word, WORD, address..address + size);
         word += WORD;
     }
+    // Before the host is left, somebody else may run.
+    shadow.now.epoch = 0;
 }
 
 impl Shadow {
@@ -313,7 +320,7 @@ impl Shadow {
         let can_see = |last: Last| last.thread == thread || last.thread == NOBODY || has_seen(last);
         let fits = known.state == State::Ordered
             && !known.is_atomic
-            && !self.tells_all
+            && !(self.tells_all && self.told < MOST_TOLD)
             && can_see(known.write)
             && can_see(known.read);
         if !fits {
@@ -339,6 +346,7 @@ impl Shadow {
         };
         let last = [past(known.write), past(known.read)];
         let cell = running().adopt_cell(KIND, start, last);
+        self.told += 1;
         known.state = State::Cell(cell);
         cell
     }

@@ -188,6 +188,18 @@ fn live(start: &Start) {
 /// Where the stacks end that were used in this execution.
 static STACKS: Solo<Vec<usize>> = Solo::new(Vec::new());
 
+/// What is on the stack of a thread, by how far that is from where the stack ends.
+pub(crate) fn stack_name(address: usize) -> Option<String> {
+    let native = running();
+    let ends = (0..GUESTS.get().len()).map(|index| native.end_of_stack_of(ThreadId::new(index)));
+    let ends: Vec<usize> = ends.collect();
+    let owner = ends
+        .iter()
+        .position(|&end| (end - check::STACK..end).contains(&address))?;
+    let name = native.title(ThreadId::new(owner));
+    Some(format!("{name}'s stack-{}", ends[owner] - address))
+}
+
 /// The stack is new to the program, but a thread that has ended may have used its memory before.
 fn forget_stack() {
     let end = running().end_of_stack();

@@ -173,20 +173,25 @@ pub(crate) fn users(code: usize) -> usize {
 /// function of the system's, the call of that, which has left its address on the stack.
 pub(crate) fn interrupted(code: usize, stack: usize) -> usize {
     // Sites are those of calls, which return to the next instruction.
-    let after = code.wrapping_add(1);
+    called(code.wrapping_add(1), stack)
+}
+
+/// In guest mode: the site of a call, or of the last one of the user's if it is in a function of the
+/// system's.
+pub(crate) fn called(code: usize, stack: usize) -> usize {
     let is_own = |code: usize| {
         let own = OWN.get().map_or(&[][..], Vec::as_slice);
         own.iter().any(|range| range.contains(&code))
     };
     if is_own(code) {
-        return users(after);
+        return users(code);
     }
     let end = crate::execution::running().end_of_stack();
     let words = (stack.next_multiple_of(8)..end).step_by(8).take(LOOK_AT);
     // SAFETY: that is the guest's stack.
     let mut found = words.map(|at| unsafe { (at as *const usize).read() });
     let call = found.find(|&word| is_own(word) && is_own(word - 5) && follows_call(word));
-    users(call.unwrap_or(after))
+    users(call.unwrap_or(code))
 }
 
 /// Whether the instruction before this address may be a call.

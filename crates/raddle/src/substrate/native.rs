@@ -159,9 +159,12 @@ impl Native<'_> {
         self.0.set_end_of_stack(thread, end as *const u8);
     }
 
-    /// The same for any thread.
+    /// The same for another thread; the end of memory if it has none.
     pub fn end_of_stack_of(self, thread: ThreadId) -> usize {
-        self.0.end_of_stack(thread) as usize
+        let slots = self.0.slots.borrow();
+        let slot = slots.get(thread.index());
+        let end = slot.map_or(0, |_| self.0.end_of_stack(thread) as usize);
+        if end == 0 { usize::MAX } else { end }
     }
 
     #[inline(always)]

@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use raddle::__private::native::{Symbols, install};
 use raddle::{Checker, Memory, Report};
 
-use crate::{dispatch, execution, faults, mode, snapshot, symbols, threads, uncontrolled};
+use crate::{
+    dispatch, execution, faults, heap, mode, snapshot, symbols, threads, uncontrolled, whereabouts,
+};
 
 /// The stack of each thread of the program; only what is used costs anything.
 pub(crate) const STACK: usize = 8 << 20;
@@ -29,8 +31,11 @@ pub(crate) fn run(name: &str, stack: usize, body: impl Fn() + Send + Sync) -> Re
     install(Symbols {
         place: symbols::place,
         variable: symbols::variable,
+        interrupted: whereabouts::interrupted,
     });
+    whereabouts::prepare();
     IS_RUNNING.store(true, Relaxed);
+    heap::limit();
     snapshot::begin(stack);
     let memory = std::env::var("RADDLE_MEMORY");
     let checker = Checker::new()

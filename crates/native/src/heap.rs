@@ -12,11 +12,15 @@ use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 use crate::arena::{self, Arena};
-use crate::tsan::plain;
-use crate::{check, mode, trampoline};
+use crate::tsan::{calls, plain};
+use crate::{check, end, mode, trampoline};
 
 /// Room for the heap; only what is used costs anything.
 const SIZE: usize = 4 << 30;
+/// So much of it may an execution use, if nobody says otherwise.
+const USUAL_LIMIT: usize = 1 << 30;
+/// How the user says otherwise.
+const LIMIT_NAME: &str = "RADDLE_HEAP";
 /// Before every piece: how large it is, and for pieces of raddle's where they begin.
 const HEADER: usize = 16;
 const ALIGNMENT: usize = 16;
@@ -30,6 +34,8 @@ const WATCHED: usize = 4096;
 static START: AtomicUsize = AtomicUsize::new(0);
 static NEXT: AtomicUsize = AtomicUsize::new(0);
 static LOCK: AtomicBool = AtomicBool::new(false);
+/// How much a check may use, beyond what was used before; 0 outside of checks.
+static LIMIT: AtomicUsize = AtomicUsize::new(0);
 
 /// The part of the heap that is in use.
 pub(crate) fn used() -> std::ops::Range<usize> {
@@ -40,6 +46,49 @@ pub(crate) fn used() -> std::ops::Range<usize> {
 /// Gives back everything from this address on.
 pub(crate) fn reset(next: usize) {
     NEXT.store(next, Relaxed);
+}
+
+/// At the beginning of a check.
+pub(crate) fn limit() {
+    let limit = match std::env::var(LIMIT_NAME) {
+        Err(_) => USUAL_LIMIT,
+        Ok(text) => parse(&text).unwrap_or_else(|| {
+            eprintln!(
+                "raddle: {LIMIT_NAME}: `{text}` is not a size such as 64M or 2G, of 4G at most"
+            );
+            USUAL_LIMIT
+        }),
+    };
+    LIMIT.store(used().len().saturating_add(limit), Relaxed);
+}
+
+fn parse(text: &str) -> Option<usize> {
+    let text = text.trim();
+    let (digits, unit) = match text.char_indices().next_back()? {
+        (at, 'k' | 'K') => (&text[..at], 1 << 10),
+        (at, 'm' | 'M') => (&text[..at], 1 << 20),
+        (at, 'g' | 'G') => (&text[..at], 1 << 30),
+        _ => (text, 1),
+    };
+    let size = digits.parse::<usize>().ok()?.checked_mul(unit)?;
+    (1..=SIZE).contains(&size).then_some(size)
+}
+
+/// The calling guest has asked for so much at once that there is no room for it. A real system would
+/// not have that much either, or it has gone on for too long.
+fn refuse(size: usize, code: usize) {
+    if size < SIZE && mode::is_guest() {
+        let code = calls::users(code);
+        mode::host(|| {
+            let limit = LIMIT.load(Relaxed) >> 20;
+            end::fail_at(
+                &format!(
+                    "the program has more than {limit} MiB from malloc; help: {LIMIT_NAME} raises the limit"
+                ),
+                code,
+            )
+        });
+    }
 }
 
 fn prepare() {
@@ -62,7 +111,11 @@ fn take(size: usize, alignment: usize) -> usize {
     prepare();
     let start = START.load(Relaxed);
     let piece = (NEXT.load(Relaxed) + HEADER).next_multiple_of(alignment);
-    let fits = start != 0 && size < SIZE && piece + size <= start + SIZE;
+    let end = match LIMIT.load(Relaxed) {
+        0 => start + SIZE,
+        limit => start + limit.min(SIZE),
+    };
+    let fits = start != 0 && size < SIZE && piece + size <= end;
     if fits {
         NEXT.store(piece + size, Relaxed);
     }
@@ -70,13 +123,15 @@ fn take(size: usize, alignment: usize) -> usize {
     if fits { piece } else { 0 }
 }
 
-fn allocate(size: usize, alignment: usize) -> *mut u8 {
+fn allocate(size: usize, alignment: usize, code: usize) -> *mut u8 {
     let alignment = alignment.max(ALIGNMENT);
     if check::is_running() && !mode::is_guest() {
         return allocate_aside(size, alignment);
     }
     let piece = take(size.max(1), alignment) as *mut u8;
-    if !piece.is_null() {
+    if piece.is_null() {
+        refuse(size, code);
+    } else {
         // SAFETY: there is room for the header before the piece, and for `size` bytes in it.
         unsafe {
             header(piece).write(size);
@@ -164,17 +219,26 @@ fn or_no_memory(piece: *mut u8) -> *mut c_void {
     piece.cast()
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn malloc(size: usize) -> *mut c_void {
-    or_no_memory(allocate(size, ALIGNMENT))
+trampoline::entry! {
+    fn malloc(size: usize) -> *mut c_void as allocate_plain("rsi");
+    fn calloc(count: usize, size: usize) -> *mut c_void as allocate_clear("rdx");
+    fn realloc(piece: *mut u8, size: usize) -> *mut c_void as reallocate("rdx");
+    fn free(piece: *mut u8) -> () as give_back("rsi");
+    fn posix_memalign(to: *mut *mut c_void, alignment: usize, size: usize) -> c_int
+        as allocate_to("rcx");
+    fn aligned_alloc(alignment: usize, size: usize) -> *mut c_void as allocate_aligned("rdx");
+    fn memalign(alignment: usize, size: usize) -> *mut c_void as allocate_roundly("rdx");
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn calloc(count: usize, size: usize) -> *mut c_void {
+extern "C" fn allocate_plain(size: usize, code: usize) -> *mut c_void {
+    or_no_memory(allocate(size, ALIGNMENT, code))
+}
+
+extern "C" fn allocate_clear(count: usize, size: usize, code: usize) -> *mut c_void {
     let Some(size) = count.checked_mul(size) else {
         return or_no_memory(null_mut());
     };
-    let piece = allocate(size, ALIGNMENT);
+    let piece = allocate(size, ALIGNMENT, code);
     if !piece.is_null() && (size < LARGE || !is_ours(piece as usize)) {
         // SAFETY: the piece is that large.
         unsafe { piece.write_bytes(0, size) };
@@ -182,16 +246,11 @@ extern "C" fn calloc(count: usize, size: usize) -> *mut c_void {
     or_no_memory(piece)
 }
 
-trampoline::entry! {
-    fn realloc(piece: *mut u8, size: usize) -> *mut c_void as reallocate("rdx");
-    fn free(piece: *mut u8) -> () as give_back("rsi");
-}
-
 extern "C" fn reallocate(piece: *mut u8, size: usize, code: usize) -> *mut c_void {
     if piece.is_null() {
-        return malloc(size);
+        return allocate_plain(size, code);
     }
-    let new = allocate(size, ALIGNMENT);
+    let new = allocate(size, ALIGNMENT, code);
     if !new.is_null() {
         // SAFETY: both pieces are that large, and the program has done with the old one.
         unsafe {
@@ -209,12 +268,16 @@ extern "C" fn give_back(piece: *mut u8, code: usize) {
     }
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn posix_memalign(to: *mut *mut c_void, alignment: usize, size: usize) -> c_int {
+extern "C" fn allocate_to(
+    to: *mut *mut c_void,
+    alignment: usize,
+    size: usize,
+    code: usize,
+) -> c_int {
     if !alignment.is_power_of_two() || !alignment.is_multiple_of(std::mem::size_of::<usize>()) {
         return libc::EINVAL;
     }
-    let piece = allocate(size, alignment);
+    let piece = allocate(size, alignment, code);
     if piece.is_null() {
         return libc::ENOMEM;
     }
@@ -223,10 +286,9 @@ extern "C" fn posix_memalign(to: *mut *mut c_void, alignment: usize, size: usize
     0
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn aligned_alloc(alignment: usize, size: usize) -> *mut c_void {
+extern "C" fn allocate_aligned(alignment: usize, size: usize, code: usize) -> *mut c_void {
     match alignment.is_power_of_two() {
-        true => or_no_memory(allocate(size, alignment)),
+        true => or_no_memory(allocate(size, alignment, code)),
         false => {
             mode::set_errno(libc::EINVAL);
             null_mut()
@@ -234,9 +296,8 @@ extern "C" fn aligned_alloc(alignment: usize, size: usize) -> *mut c_void {
     }
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn memalign(alignment: usize, size: usize) -> *mut c_void {
-    or_no_memory(allocate(size, alignment.next_power_of_two()))
+extern "C" fn allocate_roundly(alignment: usize, size: usize, code: usize) -> *mut c_void {
+    or_no_memory(allocate(size, alignment.next_power_of_two(), code))
 }
 
 #[unsafe(no_mangle)]

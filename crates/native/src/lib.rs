@@ -37,6 +37,7 @@ mod tls;
 mod trampoline;
 mod tsan;
 mod uncontrolled;
+mod whereabouts;
 
 #[global_allocator]
 static MEMORY: arena::Arena = arena::Arena;

@@ -27,6 +27,9 @@ pub struct Symbols {
     pub place: fn(usize) -> Option<Place>,
     /// The variable at an address.
     pub variable: fn(usize) -> Option<String>,
+    /// In a signal handler, with what the kernel gives it: where in the program the interrupted thread
+    /// is, as the address that a call there would return to; or 0.
+    pub interrupted: fn(*mut std::ffi::c_void) -> usize,
 }
 
 static SYMBOLS: OnceLock<Symbols> = OnceLock::new();
@@ -41,7 +44,7 @@ pub(crate) fn is_installed() -> bool {
     SYMBOLS.get().is_some()
 }
 
-pub(super) fn place_of(code: usize) -> Option<Place> {
+pub(crate) fn place_of(code: usize) -> Option<Place> {
     SYMBOLS.get().and_then(|symbols| (symbols.place)(code))
 }
 
@@ -49,6 +52,12 @@ pub(super) fn variable_at(address: usize) -> Option<String> {
     SYMBOLS
         .get()
         .and_then(|symbols| (symbols.variable)(address))
+}
+
+/// In a signal handler: where the program was interrupted, or 0.
+pub(crate) fn find_interrupted(context: *mut std::ffi::c_void) -> usize {
+    let symbols = SYMBOLS.get();
+    symbols.map_or(0, |symbols| (symbols.interrupted)(context))
 }
 
 /// Stands for the place where a thing was made, of which nobody knows that.

@@ -382,8 +382,8 @@ fn what_programs_must_not_do_is_told() {
     run(&program, &["use-and-free"], &[])
         .exits(1)
         .says("data race after 1 execution")
-        .says("at tests/native/bad.c:103")
-        .says("at tests/native/bad.c:112");
+        .says("at tests/native/bad.c:101")
+        .says("at tests/native/bad.c:110");
 }
 
 #[test]

@@ -32,18 +32,50 @@ fn fails<'a>(program: &Path, name: &str, kind: &str) -> Finished {
 fn a_thread_that_crashes_or_ends_the_program_ends_the_execution() {
     let program = build("endings.c", "endings");
     for (name, kind, said) in [
-        ("segv", "crash", "main.1 crashed at tests/native/endings.c:43:"),
-        ("segv", "crash", "SIGSEGV: it used address 0x0, through a pointer that is null"),
+        (
+            "segv",
+            "crash",
+            "main.1 crashed at tests/native/endings.c:43:",
+        ),
+        (
+            "segv",
+            "crash",
+            "SIGSEGV: it used address 0x0, through a pointer that is null",
+        ),
         ("fpe", "crash", "SIGFPE: "),
         ("ill", "crash", "SIGILL: "),
         ("abort", "crash", "the program called abort"),
-        ("exit", "bad exit status", "main.1 ended the program at tests/native/endings.c:47:"),
+        (
+            "exit",
+            "bad exit status",
+            "main.1 ended the program at tests/native/endings.c:47:",
+        ),
         ("exit", "bad exit status", "the program ended with status 3"),
-        ("quick-exit", "bad exit status", "the program ended with status 4"),
-        ("exit-at-once", "bad exit status", "the program ended with status 5"),
-        ("atomically", "crash", "main.1 crashed at tests/native/endings.c:51:"),
-        ("inside-libc", "crash", "main.1 crashed at tests/native/endings.c:52:"),
-        ("overflow", "crash", "it used more than the 8 MB of stack that it has"),
+        (
+            "quick-exit",
+            "bad exit status",
+            "the program ended with status 4",
+        ),
+        (
+            "exit-at-once",
+            "bad exit status",
+            "the program ended with status 5",
+        ),
+        (
+            "atomically",
+            "crash",
+            "main.1 crashed at tests/native/endings.c:51:",
+        ),
+        (
+            "inside-libc",
+            "crash",
+            "main.1 crashed at tests/native/endings.c:52:",
+        ),
+        (
+            "overflow",
+            "crash",
+            "it used more than the 8 MB of stack that it has",
+        ),
     ] {
         let found = fails(&program, name, kind);
         found.says(said);
@@ -80,16 +112,36 @@ fn blocks_are_used_while_they_are_there_and_no_further_than_they_go() {
 fn plain_accesses_race_with_atomic_ones() {
     let program = build("mixed.c", "mixed");
     for (name, said) in [
-        ("store-write", "main.1 writes memory `shared` atomically at tests/native/mixed.c:20\n"),
-        ("store-read", "main.2 reads memory `shared` at tests/native/mixed.c:37,"),
-        ("load-write", "main.1 reads memory `shared` atomically at tests/native/mixed.c:26\n"),
-        ("store-byte", "main.2 writes memory `shared+5` at tests/native/mixed.c:42,"),
-        ("failed-write", "main.1 reads memory `shared` atomically at tests/native/mixed.c:55\n"),
+        (
+            "store-write",
+            "main.1 writes memory `shared` atomically at tests/native/mixed.c:20\n",
+        ),
+        (
+            "store-read",
+            "main.2 reads memory `shared` at tests/native/mixed.c:37,",
+        ),
+        (
+            "load-write",
+            "main.1 reads memory `shared` atomically at tests/native/mixed.c:26\n",
+        ),
+        (
+            "store-byte",
+            "main.2 writes memory `shared+5` at tests/native/mixed.c:42,",
+        ),
+        (
+            "failed-write",
+            "main.1 reads memory `shared` atomically at tests/native/mixed.c:55\n",
+        ),
     ] {
         fails(&program, name, "data race").says(said);
     }
     // Two that only read, other bytes of the same word, and what was passed on in order.
-    for (name, classes) in [("load-read", 1), ("half-byte", 1), ("failed-read", 1), ("told", 2)] {
+    for (name, classes) in [
+        ("load-read", 1),
+        ("half-byte", 1),
+        ("failed-read", 1),
+        ("told", 2),
+    ] {
         let finished = run(&program, &[name], &[EXHAUSTIVE]);
         assert_eq!(finished.exits(0).all_classes(), classes, "{name}");
     }
@@ -116,8 +168,18 @@ fn races_are_the_same_whether_all_accesses_are_told_or_not() {
         });
         assert_eq!(with, without, "{name}");
     };
-    let (mixed, random) = (build("mixed.c", "told-mixed"), build("random.c", "told-random"));
-    for name in ["store-write", "store-byte", "load-read", "half-byte", "told", "chains"] {
+    let (mixed, random) = (
+        build("mixed.c", "told-mixed"),
+        build("random.c", "told-random"),
+    );
+    for name in [
+        "store-write",
+        "store-byte",
+        "load-read",
+        "half-byte",
+        "told",
+        "chains",
+    ] {
         compare(&mixed, name);
     }
     for seed in 0..60 {

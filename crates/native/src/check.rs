@@ -10,7 +10,8 @@ use raddle::{Checker, Memory, Report};
 
 use crate::trace::Trace;
 use crate::{
-    blocks, dispatch, execution, faults, mode, restart, substrate, symbols, threads, uncontrolled,
+    blocks, dispatch, execution, faults, heap, mode, restart, substrate, symbols, threads,
+    uncontrolled, whereabouts,
 };
 
 /// The stack of each thread of the program; only what is used costs anything.
@@ -37,9 +38,12 @@ pub(crate) fn run(name: &str, stack: usize, body: impl Fn() + Send + Sync) -> Re
         variable: symbols::variable,
         chain: |site| Some(symbols::chain(site)).filter(|chain| !chain.is_empty()),
         memory: blocks::describe,
+        interrupted: whereabouts::interrupted,
     });
+    whereabouts::prepare();
     on_end(restart::end_execution);
     IS_RUNNING.store(true, Relaxed);
+    heap::limit();
     let pinned = substrate::begin();
     let memory = std::env::var("RADDLE_MEMORY");
     let checker = Checker::new()

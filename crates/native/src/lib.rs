@@ -53,6 +53,7 @@ mod tsan;
 mod types;
 mod uncontrolled;
 mod unwind;
+mod whereabouts;
 
 #[global_allocator]
 static MEMORY: arena::Arena = arena::Arena;

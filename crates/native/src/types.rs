@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use addr2line::gimli::{
-    self, AttributeValue, DebuggingInformationEntry, Dwarf, EndianSlice, LittleEndian,
-    Operation, Unit, UnitOffset,
+    self, AttributeValue, DebuggingInformationEntry, Dwarf, EndianSlice, LittleEndian, Operation,
+    Unit, UnitOffset,
 };
 use object::{Object, ObjectSection};
 

@@ -222,6 +222,7 @@ pub fn run(options: RunArguments) -> Result<Verdict, Error> {
     let mut command = Command::new(&path);
     command.args(arguments);
     command.env("RADDLE_NATIVE", "program");
+    command.env("RADDLE_PARENT", std::process::id().to_string());
     command.env("LD_PRELOAD", &library);
     command.env(
         "LD_LIBRARY_PATH",

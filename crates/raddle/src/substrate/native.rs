@@ -32,6 +32,9 @@ pub struct Symbols {
     pub chain: fn(usize) -> Option<String>,
     /// What memory is at an address, in words, if there is more to say than its name.
     pub memory: fn(usize) -> Option<String>,
+    /// In a signal handler, with what the kernel gives it: where in the program the interrupted thread
+    /// is, as the address that a call there would return to; or 0.
+    pub interrupted: fn(*mut std::ffi::c_void) -> usize,
 }
 
 static SYMBOLS: OnceLock<Symbols> = OnceLock::new();
@@ -60,7 +63,7 @@ pub(super) fn end() {
     }
 }
 
-pub(super) fn place_of(code: usize) -> Option<Place> {
+pub(crate) fn place_of(code: usize) -> Option<Place> {
     SYMBOLS.get().and_then(|symbols| (symbols.place)(code))
 }
 
@@ -76,6 +79,12 @@ pub(super) fn chain_to(code: usize) -> Option<String> {
 
 pub(super) fn memory_at(address: usize) -> Option<String> {
     SYMBOLS.get().and_then(|symbols| (symbols.memory)(address))
+}
+
+/// In a signal handler: where the program was interrupted, or 0.
+pub(crate) fn find_interrupted(context: *mut std::ffi::c_void) -> usize {
+    let symbols = SYMBOLS.get();
+    symbols.map_or(0, |symbols| (symbols.interrupted)(context))
 }
 
 /// Stands for the place where a thing was made, of which nobody knows that.

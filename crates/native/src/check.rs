@@ -45,6 +45,7 @@ pub(crate) fn run(name: &str, stack: usize, body: impl Fn() + Send + Sync) -> Re
         body();
     });
     snapshot::end();
+    threads::end();
     IS_RUNNING.store(false, Relaxed);
     report
 }

@@ -19,6 +19,7 @@ mod check;
 mod end;
 mod execution;
 mod faults;
+mod fork;
 mod futex;
 mod heap;
 mod imports;

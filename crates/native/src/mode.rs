@@ -141,6 +141,11 @@ pub(crate) fn interrupt() {
     set_thread_pointer(host_pointer());
 }
 
+/// The running guest is nobody's from now on: this is a process of its own.
+pub(crate) fn release() {
+    GUEST.store(0, Relaxed);
+}
+
 /// Where a guest can be left: its stack pointer when it was entered.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Frame(usize);

@@ -11,7 +11,7 @@ use crate::pthread::{keys, mutex};
 use crate::queues::{self, Place};
 use crate::solo::Solo;
 use crate::tsan::{atomic, plain};
-use crate::{check, interrupts, objects, random, signals, tls, trampoline, unwind};
+use crate::{check, fork, interrupts, objects, random, signals, tls, trampoline, unwind};
 
 /// How a thread came to its end.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -33,12 +33,16 @@ pub(crate) struct Guest {
     pub(crate) is_detached: bool,
     /// Somebody waits or has waited for its end.
     is_joined: bool,
+    /// Others may send it signals.
+    pub(crate) is_known: bool,
     /// Those who wait for its end know that it has come.
-    pub(crate) is_over: bool,
+    is_over: bool,
     /// What it has under each key.
     pub(crate) values: Vec<usize>,
     /// What the program calls it, if anything.
     pub(crate) name: Vec<u8>,
+    /// Where it wants to handle signals.
+    pub(crate) signal_stack: Option<libc::stack_t>,
 }
 
 impl Guest {
@@ -62,9 +66,11 @@ fn guest(pointer: usize) -> Box<Guest> {
         end: End::Not,
         is_detached: false,
         is_joined: false,
+        is_known: false,
         is_over: false,
         values: Vec::new(),
         name: Vec::new(),
+        signal_stack: None,
     })
 }
 
@@ -76,11 +82,20 @@ pub(crate) fn begin() {
     signals::begin();
     random::begin();
     opened::begin();
+    fork::begin();
     mutex::begin();
     unwind::begin();
     let mut guests = GUESTS.get();
     guests.clear();
-    guests.push(guest(mode::host_pointer()));
+    let mut first = guest(mode::host_pointer());
+    first.is_known = true;
+    guests.push(first);
+}
+
+/// A check has ended: nothing that the program has started or opened is left.
+pub(crate) fn end() {
+    opened::begin();
+    fork::begin();
 }
 
 /// Reads or changes what is known of the running thread.
@@ -168,6 +183,9 @@ pub(crate) fn create(function: usize, argument: usize, is_detached: bool, code: 
     let mut guests = GUESTS.get();
     debug_assert_eq!(guests.len(), child.index());
     guests.push(new);
+    drop(guests);
+    signals::visit(code);
+    with(child, |guest| guest.is_known = true);
     pointer
 }
 
@@ -219,6 +237,8 @@ pub(crate) fn finish(result: usize) {
         queues::visit(place, 0);
         with_running(|guest| guest.is_over = true);
         queues::wake_all(place, 0);
+        signals::visit(0);
+        with_running(|guest| guest.is_known = false);
     }
 }
 

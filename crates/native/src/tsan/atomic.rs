@@ -11,6 +11,7 @@ use raddle_engine::{LocationId, Operation, Reply, Update, UpdateKind, World};
 
 use crate::addresses::Table;
 use crate::execution::running;
+use crate::interrupts;
 use crate::mode::{host, is_guest};
 use crate::solo::Solo;
 use crate::trampoline::{self, watched};
@@ -71,6 +72,7 @@ fn perform<T: Atom>(
     code: usize,
     operation: impl FnOnce(LocationId) -> Operation,
 ) -> Reply {
+    interrupts::scheduling_point(code);
     let top = trampoline::top();
     perform_by(address, operation, |operation| {
         running().observe(code, top, operation)

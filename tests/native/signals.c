@@ -50,6 +50,8 @@ static void raised(void)
     assert(sigpending(&pending) == 0 && sigismember(&pending, SIGUSR1) && !sigismember(&pending, SIGUSR2));
     block(SIG_UNBLOCK, SIGUSR1);
     assert(handled == 2 * SIGUSR1);
+    assert(pthread_kill(pthread_self(), 0) == 0 && kill(getpid(), 0) == 0);
+    assert(pthread_kill(pthread_self(), 1000) == EINVAL);
     kill(getpid(), SIGUSR1);
     assert(handled == 3 * SIGUSR1);
     on(SIGUSR1, handle, SA_RESETHAND);

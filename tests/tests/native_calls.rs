@@ -158,7 +158,7 @@ fn what_signals_do_wrong_is_found() {
     found
         .exits(1)
         .says("deadlock after ")
-        .says("main.1 waits at tests/native/signals.c:213 for mutex `mutex`, held by itself");
+        .says("tests/native/signals.c:215 for mutex `mutex`, which it holds itself");
     run(
         &program,
         &["locked"],

@@ -84,7 +84,7 @@ const FIRST: usize = 1 << 61;
 fn place(thread: ThreadId) -> Place {
     Place {
         address: FIRST + thread.index() * 16,
-        kind: if uses().signals {
+        kind: if has_signals() {
             "signals"
         } else {
             "cancellation"

@@ -4,11 +4,16 @@ use std::arch::naked_asm;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use raddle::__private::native::{Symbols, install};
+use raddle::__private::native::{Symbols, install, on_end};
+use raddle::__private::run_observed;
 use raddle::{Checker, Failure, FailureKind, Memory, Report};
 
+use crate::trace::Trace;
 use crate::tsan::points;
-use crate::{blocks, execution, faults, mode, snapshot, symbols, threads};
+use crate::{
+    blocks, dispatch, execution, faults, heap, mode, restart, substrate, symbols, threads,
+    uncontrolled, whereabouts,
+};
 
 /// The stack of each thread of the program; only what is used costs anything.
 pub(crate) const STACK: usize = 8 << 20;
@@ -24,30 +29,53 @@ pub(crate) fn is_running() -> bool {
 /// in host mode; `stack` is from where on the caller's stack belongs to the program.
 pub(crate) fn run(name: &str, stack: usize, body: impl Fn() + Send + Sync) -> Report {
     only_one_worker();
+    uncontrolled::warn();
     mode::settle();
+    substrate::choose();
+    restart::choose();
     faults::prepare();
     install(Symbols {
         place: symbols::place,
         variable: symbols::variable,
         chain: |site| Some(symbols::chain(site)).filter(|chain| !chain.is_empty()),
         memory: blocks::describe,
+        interrupted: whereabouts::interrupted,
     });
+    whereabouts::prepare();
+    on_end(restart::end_execution);
     IS_RUNNING.store(true, Relaxed);
-    snapshot::begin(stack);
+    heap::limit();
+    let pinned = substrate::begin();
+    let whole = || {
+        execution::begin();
+        body();
+    };
+    let run_once = || {
+        let checker = checker(name);
+        restart::run(stack, || {
+            let report = match Trace::open() {
+                None => checker.run(whole),
+                Some(mut trace) => {
+                    run_observed(checker, whole, &mut |execution| trace.write(execution))
+                }
+            };
+            substrate::end_execution();
+            report
+        })
+    };
     points::begin_check();
     let mut races = Vec::new();
     let mut report = loop {
-        let report = checker(name).run(|| {
-            execution::begin();
-            body();
-        });
+        let report = run_once();
         match points::begin_round() {
             true => races.extend(report.failures.into_iter().filter(is_race)),
             false => break report,
         }
     };
     report.warnings.extend(races);
-    snapshot::end();
+    dispatch::disarm();
+    drop(pinned);
+    threads::end();
     IS_RUNNING.store(false, Relaxed);
     report
 }

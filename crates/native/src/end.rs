@@ -29,6 +29,11 @@ fn with_chain(message: &str, site: usize) -> String {
     lines.join("\n")
 }
 
+/// The same, for what raddle cannot control.
+pub(crate) fn fail_at(message: &str, site: usize) -> ! {
+    fail_in(Manner::Uncontrolled, message.to_owned(), site)
+}
+
 /// Leaves the guest for good.
 pub(crate) fn diverge(last: impl FnOnce()) -> ! {
     mode::host(last);

@@ -4,7 +4,7 @@ use raddle::__private::native::Native;
 
 use crate::solo::Solo;
 use crate::tsan::{atomic, calls, points};
-use crate::{faults, mode, objects, shadow, snapshot, threads, tls};
+use crate::{dispatch, faults, mode, objects, openmp, restart, shadow, substrate, threads, tls};
 
 static RUNNING: Solo<Option<Native<'static>>> = Solo::new(None);
 
@@ -24,9 +24,12 @@ pub(crate) fn running() -> Native<'static> {
 pub(crate) fn begin() {
     let native = Native::current().expect("raddle: an execution outside a check");
     *RUNNING.get() = Some(native);
-    snapshot::restore();
-    tls::claim_threads();
+    substrate::end_execution();
+    // What the kernel is to know of all executions comes before this, which may be in another process.
     faults::install();
+    restart::begin_execution();
+    tls::claim_threads();
+    dispatch::arm();
     let stamp = native.stamp();
     objects::begin(stamp);
     atomic::begin(stamp);
@@ -34,5 +37,6 @@ pub(crate) fn begin() {
     points::begin();
     calls::begin();
     threads::begin();
+    openmp::begin();
     mode::next_epoch();
 }

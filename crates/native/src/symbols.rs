@@ -115,6 +115,14 @@ fn with_module<R>(address: usize, look: impl FnOnce(&Module, u64) -> Option<R>) 
     look(module, (address - found.base) as u64)
 }
 
+/// An address as its file has it.
+pub(crate) fn offset(address: usize) -> Option<String> {
+    let found = find(address)?;
+    let file = found.file?;
+    let name = file.file_name()?.to_string_lossy();
+    Some(format!("{name}+{:#x}", address - found.base))
+}
+
 /// Where in the source a site is: the call that returns to its address, or the last one on the way there
 /// that is the user's.
 pub(crate) fn place(site: usize) -> Option<Place> {

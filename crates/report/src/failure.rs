@@ -52,6 +52,8 @@ pub enum FailureKind {
     OutOfBounds,
     /// A program in C or C++ ended with a status that is not 0.
     Exit,
+    /// A program in C or C++ did something that raddle cannot control.
+    Uncontrolled,
 }
 
 impl fmt::Display for FailureKind {
@@ -75,6 +77,7 @@ impl fmt::Display for FailureKind {
             FailureKind::Assertion => "failed assertion",
             FailureKind::OutOfBounds => "use outside of a block",
             FailureKind::Exit => "bad exit status",
+            FailureKind::Uncontrolled => "not controlled",
         })
     }
 }
@@ -194,6 +197,7 @@ fn kind(finding: &Finding) -> FailureKind {
             Manner::Memory => FailureKind::UseAfterFree,
             Manner::Outside => FailureKind::OutOfBounds,
             Manner::Exit => FailureKind::Exit,
+            Manner::Uncontrolled => FailureKind::Uncontrolled,
         },
         Finding::Deadlock(_) => FailureKind::Deadlock,
         Finding::LostWakeup { .. } => FailureKind::LostWakeup,

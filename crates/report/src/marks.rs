@@ -39,6 +39,7 @@ pub(crate) fn of(
                 Manner::Crash => "crashes",
                 Manner::Memory | Manner::Outside => "uses memory that it must not use",
                 Manner::Exit => "ends the program",
+                Manner::Uncontrolled => "does what cannot be controlled",
             };
             let what = format!("{} {does} here", trace.title(panic.thread));
             let place = trace.steps.last().and_then(|step| step.place.clone());

@@ -70,6 +70,7 @@ fn panicked(panic: &Panic, trace: &Trace) -> String {
         Manner::Crash => "crashed",
         Manner::Memory | Manner::Outside => "used memory that it must not use",
         Manner::Exit => "ended the program",
+        Manner::Uncontrolled => "did what cannot be controlled",
     };
     let mut text = format!("{thread} {did}");
     if let Some(place) = &panic.place {

@@ -41,6 +41,8 @@ pub enum Manner {
     Outside,
     /// It ended the program, and said by the status that something is wrong.
     Exit,
+    /// It did something that cannot be controlled.
+    Uncontrolled,
 }
 
 /// The first panic that the program did not deal with, or the one behind it.

@@ -12,6 +12,7 @@ use raddle_engine::{LocationId, Operation, Reply, Update, UpdateKind, World};
 
 use crate::addresses::Table;
 use crate::execution::running;
+use crate::interrupts;
 use crate::mode::{host, is_guest};
 use crate::shadow;
 use crate::solo::Solo;
@@ -50,7 +51,7 @@ pub(crate) trait Atom: Copy {
 }
 
 /// An ordering as C numbers them.
-fn ordering(order: c_int) -> Ordering {
+pub(super) fn ordering(order: c_int) -> Ordering {
     match order & 0x7fff {
         0 => Ordering::Relaxed,
         1 | 2 => Ordering::Acquire,
@@ -61,7 +62,7 @@ fn ordering(order: c_int) -> Ordering {
 }
 
 /// The part of an ordering that a load can have.
-fn of_load(ordering: Ordering) -> Ordering {
+pub(super) fn of_load(ordering: Ordering) -> Ordering {
     match ordering {
         Ordering::Release => Ordering::Relaxed,
         Ordering::AcqRel => Ordering::Acquire,
@@ -70,7 +71,7 @@ fn of_load(ordering: Ordering) -> Ordering {
 }
 
 /// The part of an ordering that a store can have.
-fn of_store(ordering: Ordering) -> Ordering {
+pub(super) fn of_store(ordering: Ordering) -> Ordering {
     match ordering {
         Ordering::Acquire => Ordering::Relaxed,
         Ordering::AcqRel => Ordering::Release,
@@ -85,6 +86,7 @@ fn perform<T: Atom>(
     code: usize,
     operation: impl FnOnce(LocationId) -> Operation,
 ) -> Reply {
+    interrupts::scheduling_point(code);
     let top = trampoline::top();
     perform_by(address, operation, |operation| {
         running().observe(code, top, operation)
@@ -113,7 +115,7 @@ pub(crate) fn perform_by<T: Atom>(
 ) -> Reply {
     let native = running();
     // SAFETY: the program wants to use the variable there.
-    let memory = unsafe { address.read() }.to_word();
+    let memory = unsafe { address.read_unaligned() }.to_word();
     let known = known(address as usize, memory);
     let mut location = known;
     let mut operation = Some(operation);
@@ -129,7 +131,7 @@ pub(crate) fn perform_by<T: Atom>(
     if let Some(location) = location {
         let value = T::from_word(native.last_value(location));
         // SAFETY: as above.
-        unsafe { address.write(value) };
+        unsafe { address.write_unaligned(value) };
         shadow::access_atomically(address as usize, size_of::<T>());
     }
     reply
@@ -138,7 +140,7 @@ pub(crate) fn perform_by<T: Atom>(
 /// In guest mode: a fault, if there is nothing at the address, is the guest's. The site of the operation.
 fn entered<T: Atom>(address: *mut T, code: usize) -> usize {
     // SAFETY: the program wants to use the variable there.
-    unsafe { address.read_volatile() };
+    unsafe { address.cast::<u8>().read_volatile() };
     calls::users(code)
 }
 

@@ -6,3 +6,5 @@ mod copies;
 mod other;
 pub(crate) mod plain;
 pub(crate) mod points;
+mod rest;
+mod wide;

@@ -61,6 +61,7 @@ fn is_told(kind: FailureKind) -> bool {
             | FailureKind::Assertion
             | FailureKind::Crash
             | FailureKind::Exit
+            | FailureKind::Uncontrolled
             | FailureKind::OutOfBounds
             | FailureKind::UseAfterFree
             | FailureKind::Deadlock

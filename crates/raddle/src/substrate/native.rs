@@ -19,6 +19,7 @@ use raddle_report::Place;
 
 use super::things::Made;
 use super::{Context, current};
+use crate::last_words::LastWords;
 
 /// How to find out what addresses are called.
 #[derive(Clone, Copy)]
@@ -31,6 +32,9 @@ pub struct Symbols {
     pub chain: fn(usize) -> Option<String>,
     /// What memory is at an address, in words, if there is more to say than its name.
     pub memory: fn(usize) -> Option<String>,
+    /// In a signal handler, with what the kernel gives it: where in the program the interrupted thread
+    /// is, as the address that a call there would return to; or 0.
+    pub interrupted: fn(*mut std::ffi::c_void) -> usize,
 }
 
 static SYMBOLS: OnceLock<Symbols> = OnceLock::new();
@@ -45,7 +49,21 @@ pub(crate) fn is_installed() -> bool {
     SYMBOLS.get().is_some()
 }
 
-pub(super) fn place_of(code: usize) -> Option<Place> {
+static ENDS: OnceLock<fn()> = OnceLock::new();
+
+/// From now on this is called whenever an execution is over, before anything is made of it.
+pub fn on_end(ends: fn()) {
+    let _ = ENDS.set(ends);
+}
+
+/// An execution is over.
+pub(super) fn end() {
+    if let Some(ends) = ENDS.get() {
+        ends();
+    }
+}
+
+pub(crate) fn place_of(code: usize) -> Option<Place> {
     SYMBOLS.get().and_then(|symbols| (symbols.place)(code))
 }
 
@@ -61,6 +79,12 @@ pub(super) fn chain_to(code: usize) -> Option<String> {
 
 pub(super) fn memory_at(address: usize) -> Option<String> {
     SYMBOLS.get().and_then(|symbols| (symbols.memory)(address))
+}
+
+/// In a signal handler: where the program was interrupted, or 0.
+pub(crate) fn find_interrupted(context: *mut std::ffi::c_void) -> usize {
+    let symbols = SYMBOLS.get();
+    symbols.map_or(0, |symbols| (symbols.interrupted)(context))
 }
 
 /// Stands for the place where a thing was made, of which nobody knows that.
@@ -136,6 +160,12 @@ impl Native<'_> {
     /// Where the thread's stack ends, as far as it is the program's.
     pub fn end_of_stack(self) -> usize {
         self.0.end_of_stack(self.thread()) as usize
+    }
+
+    /// The thread's code runs on another stack, which ends there.
+    pub fn move_stack(self, end: usize) {
+        let thread = self.thread();
+        self.0.set_end_of_stack(thread, end as *const u8);
     }
 
     /// The same for another thread; the end of memory if it has none.
@@ -318,6 +348,32 @@ impl Native<'_> {
                 joined_by: None,
             });
         });
+    }
+
+    /// Tells the story of the running execution, whose process is about to end: something is wrong with
+    /// the thread that runs.
+    pub fn tell_last(self, message: String) {
+        let context = self.0;
+        let after = context
+            .try_exploration()
+            .map_or(0, |exploration| exploration.execution().events.len());
+        let panic = Panic {
+            thread: context.thread.get(),
+            manner: Manner::Crash,
+            message,
+            place: None,
+            after,
+            joined_by: None,
+        };
+        match context.last_words() {
+            Some(words) => words.of_a_panic(context, &panic),
+            None => LastWords::default().of_a_panic(context, &panic),
+        }
+    }
+
+    /// The instruction that a site is.
+    pub fn code(self, site: SiteId) -> Option<usize> {
+        self.0.places().code(site)
     }
 
     /// What stories call a thread.

@@ -214,10 +214,10 @@ unsafe fn release(piece: *mut u8, code: usize) {
     // SAFETY: vouched for by the caller.
     unsafe {
         if is_ours(piece as usize) {
-            PIECES.store(PIECES.load(Relaxed) - 1, Relaxed);
             if mode::is_guest() {
                 give_up(piece, code);
             }
+            PIECES.store(PIECES.load(Relaxed) - 1, Relaxed);
         } else {
             let whole = Layout::from_size_align_unchecked(*header(piece), ALIGNMENT);
             Arena.dealloc(*header(piece).add(1) as *mut u8, whole);

@@ -141,13 +141,10 @@ impl Words<'_> {
 
     /// An ordering as the program's language calls it.
     fn called(&self, ordering: &str) -> String {
-        let name = match ordering {
-            _ if !self.names.is_native() => return ordering.to_owned(),
-            "AcqRel" => "acq_rel".to_owned(),
-            "SeqCst" => "seq_cst".to_owned(),
-            other => other.to_lowercase(),
-        };
-        format!("memory_order_{name}")
+        match self.names.is_native() {
+            true => ordering_in_c(ordering),
+            false => ordering.to_owned(),
+        }
     }
 
     pub(crate) fn memory_error(&self, error: &MemoryError) -> String {
@@ -190,6 +187,16 @@ impl Words<'_> {
             self.trace.title(thread)
         )
     }
+}
+
+/// What C calls an ordering of Rust's.
+pub fn ordering_in_c(ordering: &str) -> String {
+    let name = match ordering {
+        "AcqRel" => "acq_rel".to_owned(),
+        "SeqCst" => "seq_cst".to_owned(),
+        other => other.to_lowercase(),
+    };
+    format!("memory_order_{name}")
 }
 
 fn noun(end: &End) -> &'static str {

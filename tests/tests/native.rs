@@ -312,8 +312,8 @@ fn the_command_line_compiles_and_runs() {
     support::command(&["cc", "-O2", "tests/native/copies.c", "-o", &copies]).exits(0);
     run(copies.as_ref(), &[], &[])
         .exits(1)
-        .says("main.1 writes memory `target` at tests/native/copies.c:14\n")
-        .says("main.2 writes memory `target` at tests/native/copies.c:20,");
+        .says("main.1 writes memory `target.first` at tests/native/copies.c:14\n")
+        .says("main.2 writes memory `target.first` at tests/native/copies.c:20,");
     // Its own check, with the header and both languages.
     let checked = folder.join("cpp").to_str().unwrap().to_owned();
     support::command(&["c++", "-O2", "tests/native/cpp.cpp", "-o", &checked]).exits(0);

@@ -70,6 +70,7 @@ pub(crate) fn run(name: &str, stack: usize, body: impl Fn() + Send + Sync) -> Re
     });
     dispatch::disarm();
     drop(pinned);
+    threads::end();
     IS_RUNNING.store(false, Relaxed);
     report
 }

@@ -22,6 +22,7 @@ mod end;
 mod exceptions;
 mod execution;
 mod faults;
+mod fork;
 mod futex;
 mod heap;
 mod imports;

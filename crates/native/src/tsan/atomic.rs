@@ -12,6 +12,7 @@ use raddle_engine::{LocationId, Operation, Reply, Update, UpdateKind, World};
 
 use crate::addresses::Table;
 use crate::execution::running;
+use crate::interrupts;
 use crate::mode::{host, is_guest};
 use crate::shadow;
 use crate::solo::Solo;
@@ -85,6 +86,7 @@ fn perform<T: Atom>(
     code: usize,
     operation: impl FnOnce(LocationId) -> Operation,
 ) -> Reply {
+    interrupts::scheduling_point(code);
     let top = trampoline::top();
     perform_by(address, operation, |operation| {
         running().observe(code, top, operation)

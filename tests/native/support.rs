@@ -29,12 +29,35 @@ pub fn gcc(arguments: &[&str]) {
 
 /// Runs `cargo raddle` with these arguments.
 pub fn command(arguments: &[&str]) -> Finished {
+    command_with(arguments, &[])
+}
+
+/// The same with these settings.
+pub fn command_with(arguments: &[&str], settings: &[(&str, &str)]) -> Finished {
     let program = LIBRARY.with_file_name("cargo-raddle");
-    run(&program, &[&["raddle"], arguments].concat(), &[])
+    run(&program, &[&["raddle"], arguments].concat(), settings)
+}
+
+/// The compilers for C that programs are built with.
+pub const COMPILERS: [&str; 2] = ["gcc", "clang"];
+
+/// Compiles `tests/native/NAME` by `cargo raddle cc` or `c++`; the program.
+pub fn compile(compiler: &str, name: &str, test: &str, flags: &[&str]) -> PathBuf {
+    let source = format!("tests/native/{name}");
+    let is_c = name.ends_with(".c");
+    let compiler_for_cpp = if compiler == "gcc" { "g++" } else { "clang++" };
+    let program = folder(test).join(format!("{name}-{compiler}"));
+    let words = [if is_c { "cc" } else { "c++" }, &source, "-o"];
+    let standard = (!is_c).then_some("-std=c++20");
+    let rest: Vec<&str> = flags.iter().copied().chain(standard).collect();
+    let all = [&words[..], &[program.to_str().unwrap()], &rest].concat();
+    let compilers = [("RADDLE_CC", compiler), ("RADDLE_CXX", compiler_for_cpp)];
+    command_with(&all, &compilers).exits(0);
+    program
 }
 
 /// The library, and the command line beside it, built like these tests.
-static LIBRARY: LazyLock<PathBuf> = LazyLock::new(|| {
+pub static LIBRARY: LazyLock<PathBuf> = LazyLock::new(|| {
     let builds = builds();
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args([

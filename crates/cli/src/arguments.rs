@@ -1,17 +1,18 @@
 //! What can be typed, and the help that explains it.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{self, Path, PathBuf};
 
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use crate::budget::Budget;
+use crate::error::Error;
 use crate::help::{
     COMPLETIONS_HELP, COVERAGE_HELP, EXIT_CODES, REPLAY_HELP, REPORT_HELP, TEST_HELP,
 };
-use crate::native::{COMPILER_HELP, CompilerArguments, RUN_HELP, RunArguments};
+use crate::native::{COMPILER_HELP, CompilerArguments, RUN_HELP, RunArguments, SETUP_HELP};
 
 /// Check concurrent code under many schedules.
 #[derive(Debug, Parser)]
@@ -44,6 +45,9 @@ pub enum Command {
     /// Compile C++ for `cargo raddle run` and `raddle_check`.
     #[command(name = "c++", after_help = format!("{COMPILER_HELP}\n{EXIT_CODES}"))]
     Cxx(CompilerArguments),
+    /// Build the library for programs in C and C++, and put it beside this program.
+    #[command(after_help = format!("{SETUP_HELP}\n{EXIT_CODES}"))]
+    Setup,
     /// Print completions for a shell.
     #[command(after_help = format!("{COMPLETIONS_HELP}\n{EXIT_CODES}"))]
     Completions(CompletionsArguments),
@@ -58,11 +62,9 @@ pub enum MessageFormat {
     Json,
 }
 
+/// How checks are run, for tests and programs alike.
 #[derive(Args, Debug, Default, PartialEq)]
-pub struct TestArguments {
-    /// Run only tests whose name contains this.
-    pub filter: Option<String>,
-
+pub struct Search {
     /// Stop each check after this long: 500ms, 30s, 2m, 1h.
     #[arg(long, value_name = "TIME")]
     pub budget: Option<Budget>,
@@ -91,13 +93,53 @@ pub struct TestArguments {
     #[arg(long)]
     pub remember: bool,
 
-    /// How many tests run at once; as many as there are cores, if not given.
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024))]
-    pub jobs: Option<u64>,
-
     /// Write a page for each check, and one that lists them, to this folder.
     #[arg(long, value_name = "DIR")]
     pub report: Option<PathBuf>,
+}
+
+impl Search {
+    /// What the flags are to the checks.
+    pub fn environment(&self) -> Result<Vec<(&'static str, OsString)>, Error> {
+        let text = |value: Option<String>| value.map(OsString::from);
+        let number = |value: Option<u64>| text(value.map(|number| number.to_string()));
+        let report = self.report.as_deref().map(absolute).transpose()?;
+        let settings = [
+            (
+                "RADDLE_MAX_TIME",
+                text(self.budget.as_ref().map(ToString::to_string)),
+            ),
+            ("RADDLE_STRATEGY", text(self.strategy.clone())),
+            ("RADDLE_MAX_EXECUTIONS", number(self.max_executions)),
+            ("RADDLE_SEED", number(self.seed)),
+            ("RADDLE_WORKERS", number(self.workers)),
+            ("RADDLE_RESUME", self.resume.then(|| "1".into())),
+            ("RADDLE_REMEMBER", self.remember.then(|| "1".into())),
+            ("RADDLE_REPORT", report.map(PathBuf::into_os_string)),
+        ];
+        let settings = settings.into_iter();
+        Ok(settings
+            .filter_map(|(name, value)| Some((name, value?)))
+            .collect())
+    }
+}
+
+/// Tests run in the folders of their packages.
+pub fn absolute(path: &Path) -> Result<PathBuf, Error> {
+    path::absolute(path).map_err(|cause| Error::NoCurrentDirectory { cause })
+}
+
+#[derive(Args, Debug, Default, PartialEq)]
+pub struct TestArguments {
+    /// Run only tests whose name contains this.
+    pub filter: Option<String>,
+
+    #[command(flatten)]
+    pub search: Search,
+
+    /// How many tests run at once; as many as there are cores, if not given.
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024))]
+    pub jobs: Option<u64>,
 
     /// Print what happens as lines of JSON.
     #[arg(long, conflicts_with = "message_format")]
@@ -241,15 +283,17 @@ mod tests {
             parse_test(line),
             TestArguments {
                 filter: Some("counter".to_owned()),
-                budget: Some("30s".parse().expect("a budget")),
-                strategy: Some("pct".to_owned()),
-                max_executions: Some(9),
-                seed: Some(7),
-                workers: Some(3),
-                resume: true,
-                remember: true,
+                search: Search {
+                    budget: Some("30s".parse().expect("a budget")),
+                    strategy: Some("pct".to_owned()),
+                    max_executions: Some(9),
+                    seed: Some(7),
+                    workers: Some(3),
+                    resume: true,
+                    remember: true,
+                    report: Some("pages".into()),
+                },
                 jobs: Some(2),
-                report: Some("pages".into()),
                 json: false,
                 junit: Some("j.xml".into()),
                 message_format: Some(MessageFormat::Json),
@@ -259,6 +303,23 @@ mod tests {
                     .to_vec(),
             }
         );
+    }
+
+    #[test]
+    fn run_has_the_flags_of_test() {
+        let flags = "--budget 30s --strategy pct --max-executions 9 --seed 7 --workers 3 --resume \
+                     --remember --report pages";
+        let search = parse_test(&format!("cargo-raddle test {flags}")).search;
+        match parse(&format!(
+            "cargo-raddle run {flags} --replay r1.A -- ./queue 3"
+        )) {
+            Ok(Command::Run(options)) => {
+                assert_eq!(options.search, search);
+                assert_eq!(options.replay, Some("r1.A".into()));
+                assert_eq!(options.program, ["./queue", "3"].map(OsString::from));
+            }
+            other => panic!("not a run: {other:?}"),
+        }
     }
 
     #[test]
@@ -310,7 +371,7 @@ mod tests {
             let mut parts = vec!["Examples:\n", "Exit code: 0"];
             match command.get_name() {
                 "completions" | "report" => {}
-                "run" | "cc" | "c++" => parts.push("Environment"),
+                "run" | "cc" | "c++" | "setup" => parts.push("Environment"),
                 _ => parts.extend(["Environment", "  CARGO ", "  NO_COLOR "]),
             }
             for part in parts {

@@ -49,6 +49,7 @@ fn main() -> ExitCode {
         Command::Run(options) => native::run(options),
         Command::Cc(options) => native::cc(options),
         Command::Cxx(options) => native::cxx(options),
+        Command::Setup => native::set_up(),
         Command::Completions(options) => completions::run(options),
     };
     match verdict {

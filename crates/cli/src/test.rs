@@ -1,7 +1,6 @@
 //! `cargo raddle test`: finds the tests that raddle checks and runs them, each in a process of its own.
 
 use std::ffi::OsString;
-use std::path::{self, Path, PathBuf};
 use std::thread::available_parallelism;
 use std::time::Instant;
 
@@ -253,39 +252,8 @@ fn verdict(outcomes: &[Outcome]) -> Result<Verdict, Error> {
 
 /// What the flags are to the tests.
 fn environment(options: &TestArguments) -> Result<Vec<(&'static str, OsString)>, Error> {
-    let text = |value: Option<String>| value.map(OsString::from);
-    let report = options.report.as_deref().map(absolute).transpose()?;
-    let settings = [
-        (
-            "RADDLE_MAX_TIME",
-            text(options.budget.as_ref().map(ToString::to_string)),
-        ),
-        ("RADDLE_STRATEGY", text(options.strategy.clone())),
-        (
-            "RADDLE_MAX_EXECUTIONS",
-            text(options.max_executions.map(|number| number.to_string())),
-        ),
-        (
-            "RADDLE_SEED",
-            text(options.seed.map(|seed| seed.to_string())),
-        ),
-        (
-            "RADDLE_WORKERS",
-            text(options.workers.map(|number| number.to_string())),
-        ),
-        ("RADDLE_RESUME", options.resume.then(|| "1".into())),
-        ("RADDLE_REMEMBER", options.remember.then(|| "1".into())),
-        ("RADDLE_REPORT", report.map(PathBuf::into_os_string)),
-        // How far tests are is ours to say.
-        ("RADDLE_LOG", Some("off".into())),
-    ];
-    let settings = settings.into_iter();
-    Ok(settings
-        .filter_map(|(name, value)| Some((name, value?)))
-        .collect())
-}
-
-/// Tests run in the folders of their packages.
-pub fn absolute(path: &Path) -> Result<PathBuf, Error> {
-    path::absolute(path).map_err(|cause| Error::NoCurrentDirectory { cause })
+    let mut settings = options.search.environment()?;
+    // How far tests are is ours to say.
+    settings.push(("RADDLE_LOG", "off".into()));
+    Ok(settings)
 }

@@ -5,8 +5,12 @@
 //! mapped by itself. Uses no thread-local storage and no lock of the C library.
 
 use std::alloc::{GlobalAlloc, Layout};
+use std::ops::Range;
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use crate::lock::Lock;
+use crate::restart::shared;
 
 /// The smallest and the largest piece that is kept, as powers of two.
 const SMALLEST: u32 = 4;
@@ -30,8 +34,43 @@ static mut PIECES: Pieces = Pieces {
     end: 0,
 };
 
-/// Asks the system for zeroed memory; null if there is none. Pages are only there once they are used.
+/// So many pieces that are mapped can be known.
+const KNOWN: usize = 4096;
+/// What was mapped here: where and how much; nothing if that is 0.
+static MAPPED: Lock<[(usize, usize); KNOWN]> = Lock::new([(0, 0); KNOWN]);
+
+/// What has been mapped for raddle so far.
+pub(crate) fn mapped() -> [(usize, usize); KNOWN] {
+    MAPPED.with(|mapped| *mapped)
+}
+
+/// Asks the system for zeroed memory for raddle; null if there is none.
 pub(crate) fn map(size: usize) -> *mut u8 {
+    if shared::is_used() {
+        return shared::map(size) as *mut u8;
+    }
+    let memory = map_for_program(size);
+    MAPPED.with(|mapped| {
+        if let Some(free) = mapped.iter_mut().find(|free| free.1 == 0) {
+            *free = (memory as usize, size);
+        }
+    });
+    memory
+}
+
+/// Gives back what [`map`] gave.
+pub(crate) fn unmap(range: Range<usize>) {
+    MAPPED.with(|mapped| {
+        let known = mapped.iter_mut().find(|known| known.0 == range.start);
+        known.map(std::mem::take);
+    });
+    // SAFETY: mapped for this, and nobody uses it any more.
+    unsafe { libc::munmap(range.start as *mut _, range.len()) };
+}
+
+/// Asks the system for zeroed memory for the program; null if there is none. Pages are only there once
+/// they are used.
+pub(crate) fn map_for_program(size: usize) -> *mut u8 {
     // SAFETY: asks for new memory.
     let memory = unsafe {
         libc::mmap(
@@ -47,6 +86,49 @@ pub(crate) fn map(size: usize) -> *mut u8 {
         libc::MAP_FAILED => null_mut(),
         memory => memory.cast(),
     }
+}
+
+/// How much raddle has.
+static HELD: AtomicUsize = AtomicUsize::new(0);
+
+/// As [`map`], for raddle's own needs. Without memory raddle cannot even tell a story, so it says so and
+/// ends the process.
+fn map_own(size: usize) -> *mut u8 {
+    let held = HELD.fetch_add(size, Ordering::Relaxed) + size;
+    let memory = match held <= most() {
+        true => map(size),
+        false => null_mut(),
+    };
+    if memory.is_null() {
+        const WORDS: &[u8] =
+            b"raddle: there is no memory left to write down what the program does\n  \
+            help: let the check use less memory, or run fewer executions (RADDLE_MAX_EXECUTIONS)\n";
+        // SAFETY: writes a text, and ends the process without asking anybody.
+        unsafe {
+            libc::write(libc::STDERR_FILENO, WORDS.as_ptr().cast(), WORDS.len());
+            libc::_exit(2);
+        }
+    }
+    memory
+}
+
+/// Half of what the machine has; with more, others would suffer.
+fn most() -> usize {
+    static MOST: AtomicUsize = AtomicUsize::new(0);
+    let mut most = MOST.load(Ordering::Relaxed);
+    if most == 0 {
+        // SAFETY: asks the C library.
+        let (pages, size) = unsafe {
+            (
+                libc::sysconf(libc::_SC_PHYS_PAGES),
+                libc::sysconf(libc::_SC_PAGESIZE),
+            )
+        };
+        let all = usize::try_from(pages.saturating_mul(size)).unwrap_or(0);
+        most = if all == 0 { usize::MAX } else { all / 2 };
+        MOST.store(most, Ordering::Relaxed);
+    }
+    most
 }
 
 fn class(layout: Layout) -> u32 {
@@ -80,10 +162,7 @@ impl Pieces {
         let size = 1usize << class;
         let start = self.next.next_multiple_of(size);
         if start + size > self.end {
-            let chunk = map(CHUNK);
-            if chunk.is_null() {
-                return chunk;
-            }
+            let chunk = map_own(CHUNK);
             self.next = chunk as usize;
             self.end = self.next + CHUNK;
             return self.take(class);
@@ -105,17 +184,18 @@ unsafe impl GlobalAlloc for Arena {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         match class(layout) {
             class @ ..=LARGEST => with_pieces(|pieces| pieces.take(class)),
-            _ => map(layout.size().max(layout.align())),
+            _ => map_own(layout.size().max(layout.align())),
         }
     }
 
     unsafe fn dealloc(&self, piece: *mut u8, layout: Layout) {
         match class(layout) {
             class @ ..=LARGEST => with_pieces(|pieces| pieces.give_back(piece, class)),
-            // SAFETY: it was mapped with this size.
-            _ => unsafe {
-                libc::munmap(piece.cast(), layout.size().max(layout.align()));
-            },
+            _ => {
+                let (start, size) = (piece as usize, layout.size().max(layout.align()));
+                HELD.fetch_sub(size, Ordering::Relaxed);
+                unmap(start..start + size);
+            }
         }
     }
 

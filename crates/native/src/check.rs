@@ -4,10 +4,15 @@ use std::arch::naked_asm;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use raddle::__private::native::{Symbols, install};
+use raddle::__private::native::{Symbols, install, on_end};
+use raddle::__private::run_observed;
 use raddle::{Checker, Memory, Report};
 
-use crate::{execution, faults, mode, snapshot, symbols, threads};
+use crate::trace::Trace;
+use crate::{
+    blocks, dispatch, execution, faults, heap, mode, restart, substrate, symbols, threads,
+    uncontrolled, whereabouts,
+};
 
 /// The stack of each thread of the program; only what is used costs anything.
 pub(crate) const STACK: usize = 8 << 20;
@@ -23,14 +28,23 @@ pub(crate) fn is_running() -> bool {
 /// in host mode; `stack` is from where on the caller's stack belongs to the program.
 pub(crate) fn run(name: &str, stack: usize, body: impl Fn() + Send + Sync) -> Report {
     only_one_worker();
+    uncontrolled::warn();
     mode::settle();
+    substrate::choose();
+    restart::choose();
     faults::prepare();
     install(Symbols {
         place: symbols::place,
         variable: symbols::variable,
+        chain: |site| Some(symbols::chain(site)).filter(|chain| !chain.is_empty()),
+        memory: blocks::describe,
+        interrupted: whereabouts::interrupted,
     });
+    whereabouts::prepare();
+    on_end(restart::end_execution);
     IS_RUNNING.store(true, Relaxed);
-    snapshot::begin(stack);
+    heap::limit();
+    let pinned = substrate::begin();
     let memory = std::env::var("RADDLE_MEMORY");
     let checker = Checker::new()
         .named(name)
@@ -40,11 +54,22 @@ pub(crate) fn run(name: &str, stack: usize, body: impl Fn() + Send + Sync) -> Re
         Ok(memory) => checker.memory_named(memory.trim()),
         Err(_) => checker,
     };
-    let report = checker.run(|| {
+    let whole = || {
         execution::begin();
         body();
+    };
+    let report = restart::run(stack, || {
+        let report = match Trace::open() {
+            None => checker.run(whole),
+            Some(mut trace) => {
+                run_observed(checker, whole, &mut |execution| trace.write(execution))
+            }
+        };
+        substrate::end_execution();
+        report
     });
-    snapshot::end();
+    dispatch::disarm();
+    drop(pinned);
     threads::end();
     IS_RUNNING.store(false, Relaxed);
     report

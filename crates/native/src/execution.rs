@@ -3,8 +3,8 @@
 use raddle::__private::native::Native;
 
 use crate::solo::Solo;
-use crate::tsan::{atomic, calls, plain};
-use crate::{faults, mode, objects, snapshot, threads, tls};
+use crate::tsan::{atomic, calls};
+use crate::{dispatch, faults, mode, objects, openmp, restart, shadow, substrate, threads, tls};
 
 static RUNNING: Solo<Option<Native<'static>>> = Solo::new(None);
 
@@ -19,14 +19,18 @@ pub(crate) fn running() -> Native<'static> {
 pub(crate) fn begin() {
     let native = Native::current().expect("raddle: an execution outside a check");
     *RUNNING.get() = Some(native);
-    snapshot::restore();
-    tls::claim_threads();
+    substrate::end_execution();
+    // What the kernel is to know of all executions comes before this, which may be in another process.
     faults::install();
+    restart::begin_execution();
+    tls::claim_threads();
+    dispatch::arm();
     let stamp = native.stamp();
     objects::begin(stamp);
     atomic::begin(stamp);
-    plain::begin(stamp);
+    shadow::begin();
     calls::begin();
     threads::begin();
+    openmp::begin();
     mode::next_epoch();
 }

@@ -1,10 +1,11 @@
-//! Futexes, which programs use through `syscall`: those of C++20 and of Rust's standard library.
+//! Futexes, which programs use through `syscall`: those of C++20 and of Rust's standard library; and
+//! through system calls of their own ([`crate::dispatch`]).
 //!
 //! Who waits first becomes a waiter and then looks at the word, so that a change in between is not
 //! missed. If the word is not what it should be, the waiter leaves again, and passes on the wake-up that
 //! may have reached it by then: to its neighbours that is one that took a little longer.
 
-use std::arch::{asm, naked_asm};
+use std::arch::naked_asm;
 use std::ffi::{c_int, c_long};
 use std::sync::atomic::Ordering;
 
@@ -14,9 +15,11 @@ use raddle_engine::{Operation, Reply};
 use crate::execution::running;
 use crate::mode::{self, host, is_guest};
 use crate::objects;
+use crate::real::real;
 use crate::time;
 use crate::trampoline;
 use crate::tsan::{atomic, calls};
+use crate::uncontrolled;
 
 const KIND: &str = "futex";
 /// What of an operation is not an option.
@@ -119,54 +122,66 @@ extern "C" fn syscall() {
 /// The system call itself.
 fn real(number: c_long, arguments: [usize; 6]) -> c_long {
     let [first, second, third, fourth, fifth, sixth] = arguments;
-    let result: c_long;
+    type Word = usize;
     // SAFETY: what the caller wanted.
     unsafe {
-        asm!(
-            "syscall",
-            inlateout("rax") number => result,
-            in("rdi") first,
-            in("rsi") second,
-            in("rdx") third,
-            in("r10") fourth,
-            in("r8") fifth,
-            in("r9") sixth,
-            lateout("rcx") _,
-            lateout("r11") _,
-            options(nostack),
-        );
+        let call = real!(fn syscall(c_long, Word, Word, Word, Word, Word, Word) -> c_long);
+        call(number, first, second, third, fourth, fifth, sixth)
     }
-    if (-4095..0).contains(&result) {
-        mode::set_errno(-result as c_int);
-        return -1;
-    }
-    result
 }
 
 extern "C" fn system_call(
     number: c_long,
-    word: usize,
-    operation: usize,
-    value: usize,
-    time: usize,
+    first: usize,
+    second: usize,
+    third: usize,
+    fourth: usize,
     fifth: usize,
     sixth: usize,
 ) -> c_long {
+    let arguments = [first, second, third, fourth, fifth, sixth];
+    if !is_guest() {
+        return real(number, arguments);
+    }
+    // SAFETY: the stack of the calling guest begins with the address that it goes on at.
+    let code = unsafe { (trampoline::top() as *const usize).read() };
+    match model(number, arguments, calls::users(code)) {
+        None => real(number, arguments),
+        Some(Ok(result)) => result,
+        Some(Err(error)) => {
+            mode::set_errno(error);
+            -1
+        }
+    }
+}
+
+/// In guest mode: a system call that is for raddle to do; its result, or an error.
+pub(crate) fn model(
+    number: c_long,
+    arguments: [usize; 6],
+    code: usize,
+) -> Option<Result<c_long, c_int>> {
+    match number {
+        libc::SYS_futex => futex(arguments, code),
+        libc::SYS_clone | libc::SYS_clone3 => uncontrolled::refuse(number, arguments[0], code),
+        _ => None,
+    }
+}
+
+fn futex(arguments: [usize; 6], code: usize) -> Option<Result<c_long, c_int>> {
+    let [word, operation, value, time, ..] = arguments;
     let wanted = operation as c_int & OPERATION;
     let is_known = matches!(
         wanted,
         libc::FUTEX_WAIT | libc::FUTEX_WAKE | libc::FUTEX_WAIT_BITSET | libc::FUTEX_WAKE_BITSET
     );
-    if !is_guest() || number != libc::SYS_futex || !is_known {
-        return real(number, [word, operation, value, time, fifth, sixth]);
+    if !is_known {
+        return None;
     }
-    // SAFETY: the stack of the calling guest begins with the address that it goes on at.
-    let code = unsafe { (trampoline::top() as *const usize).read() };
-    let code = calls::users(code);
     let (word, value) = (word as *mut u32, value as u32);
     let time = time as *const libc::timespec;
-    let result = host(|| match wanted {
-        libc::FUTEX_WAKE | libc::FUTEX_WAKE_BITSET => Ok(wake(word, value, code)),
+    Some(host(|| match wanted {
+        libc::FUTEX_WAKE | libc::FUTEX_WAKE_BITSET => Ok(wake(word, value, code).into()),
         _ => {
             let until = (!time.is_null()).then(|| match wanted {
                 libc::FUTEX_WAIT => time::duration(time),
@@ -177,12 +192,5 @@ extern "C" fn system_call(
                 error => Err(error),
             }
         }
-    });
-    match result {
-        Ok(woken) => woken.into(),
-        Err(error) => {
-            mode::set_errno(error);
-            -1
-        }
-    }
+    }))
 }

@@ -12,11 +12,15 @@ use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 use crate::arena::{self, Arena};
-use crate::tsan::plain;
-use crate::{check, mode, trampoline};
+use crate::tsan::{calls, plain};
+use crate::{blocks, check, end, mode, shadow, trampoline};
 
 /// Room for the heap; only what is used costs anything.
 const SIZE: usize = 4 << 30;
+/// So much of it may an execution use, if nobody says otherwise.
+const USUAL_LIMIT: usize = 1 << 30;
+/// How the user says otherwise.
+const LIMIT_NAME: &str = "RADDLE_HEAP";
 /// Before every piece: how large it is, and for pieces of raddle's where they begin.
 const HEADER: usize = 16;
 const ALIGNMENT: usize = 16;
@@ -24,12 +28,14 @@ const ALIGNMENT: usize = 16;
 const LARGE: usize = 128 << 10;
 const PAGE: usize = 4096;
 const UNMADE: u8 = 0xa5;
-/// So much of a piece is watched when it is freed.
-const WATCHED: usize = 4096;
 
 static START: AtomicUsize = AtomicUsize::new(0);
 static NEXT: AtomicUsize = AtomicUsize::new(0);
 static LOCK: AtomicBool = AtomicBool::new(false);
+/// How many pieces are in use.
+static PIECES: AtomicUsize = AtomicUsize::new(0);
+/// How much a check may use, beyond what was used before; 0 outside of checks.
+static LIMIT: AtomicUsize = AtomicUsize::new(0);
 
 /// The part of the heap that is in use.
 pub(crate) fn used() -> std::ops::Range<usize> {
@@ -37,46 +43,106 @@ pub(crate) fn used() -> std::ops::Range<usize> {
     START.load(Relaxed)..NEXT.load(Relaxed)
 }
 
+/// How many pieces the program has and has not given back.
+pub(crate) fn pieces() -> usize {
+    PIECES.load(Relaxed)
+}
+
 /// Gives back everything from this address on.
 pub(crate) fn reset(next: usize) {
     NEXT.store(next, Relaxed);
+    blocks::reset(next);
+}
+
+/// At the beginning of a check.
+pub(crate) fn limit() {
+    let limit = match std::env::var(LIMIT_NAME) {
+        Err(_) => USUAL_LIMIT,
+        Ok(text) => parse(&text).unwrap_or_else(|| {
+            eprintln!(
+                "raddle: {LIMIT_NAME}: `{text}` is not a size such as 64M or 2G, of 4G at most"
+            );
+            USUAL_LIMIT
+        }),
+    };
+    LIMIT.store(used().len().saturating_add(limit), Relaxed);
+}
+
+fn parse(text: &str) -> Option<usize> {
+    let text = text.trim();
+    let (digits, unit) = match text.char_indices().next_back()? {
+        (at, 'k' | 'K') => (&text[..at], 1 << 10),
+        (at, 'm' | 'M') => (&text[..at], 1 << 20),
+        (at, 'g' | 'G') => (&text[..at], 1 << 30),
+        _ => (text, 1),
+    };
+    let size = digits.parse::<usize>().ok()?.checked_mul(unit)?;
+    (1..=SIZE).contains(&size).then_some(size)
+}
+
+/// The calling guest has asked for so much at once that there is no room for it. A real system would
+/// not have that much either, or it has gone on for too long.
+fn refuse(size: usize, site: usize) {
+    if size < SIZE && mode::is_guest() {
+        mode::host(|| {
+            let limit = LIMIT.load(Relaxed) >> 20;
+            end::fail_at(
+                &format!(
+                    "the program has more than {limit} MiB from malloc; help: {LIMIT_NAME} raises the limit"
+                ),
+                site,
+            )
+        });
+    }
 }
 
 fn prepare() {
     if START.load(Relaxed) == 0 {
-        let start = arena::map(SIZE) as usize;
+        let start = arena::map_for_program(SIZE) as usize;
         START.store(start, Relaxed);
         NEXT.store(start, Relaxed);
     }
 }
 
-fn is_ours(address: usize) -> bool {
+pub(crate) fn is_ours(address: usize) -> bool {
     let start = START.load(Relaxed);
     start != 0 && (start..start + SIZE).contains(&address)
 }
 
-fn take(size: usize, alignment: usize) -> usize {
+/// Room for a piece, which is written down with the site that asked for it.
+fn take(size: usize, alignment: usize, site: usize) -> usize {
     while LOCK.swap(true, std::sync::atomic::Ordering::Acquire) {
         std::hint::spin_loop();
     }
     prepare();
     let start = START.load(Relaxed);
     let piece = (NEXT.load(Relaxed) + HEADER).next_multiple_of(alignment);
-    let fits = start != 0 && size < SIZE && piece + size <= start + SIZE;
+    let room = size.max(1);
+    let end = match LIMIT.load(Relaxed) {
+        0 => start + SIZE,
+        limit => start + limit.min(SIZE),
+    };
+    let fits = start != 0 && room < SIZE && piece + room <= end;
     if fits {
-        NEXT.store(piece + size, Relaxed);
+        NEXT.store(piece + room, Relaxed);
+        PIECES.store(PIECES.load(Relaxed) + 1, Relaxed);
+        blocks::add(piece, size, site);
     }
     LOCK.store(false, std::sync::atomic::Ordering::Release);
     if fits { piece } else { 0 }
 }
 
-fn allocate(size: usize, alignment: usize) -> *mut u8 {
+fn allocate(size: usize, alignment: usize, code: usize) -> *mut u8 {
     let alignment = alignment.max(ALIGNMENT);
-    if check::is_running() && !mode::is_guest() {
+    let is_guest = mode::is_guest();
+    if check::is_running() && !is_guest {
         return allocate_aside(size, alignment);
     }
-    let piece = take(size.max(1), alignment) as *mut u8;
-    if !piece.is_null() {
+    let site = if is_guest { calls::users(code) } else { code };
+    let piece = take(size, alignment, site) as *mut u8;
+    if piece.is_null() {
+        refuse(size, site);
+    } else {
         // SAFETY: there is room for the header before the piece, and for `size` bytes in it.
         unsafe {
             header(piece).write(size);
@@ -148,12 +214,28 @@ unsafe fn release(piece: *mut u8, code: usize) {
     // SAFETY: vouched for by the caller.
     unsafe {
         if is_ours(piece as usize) {
-            // Who still uses it should have been in order with this.
-            plain::access_range(piece as usize, size_of(piece).min(WATCHED), true, code);
+            PIECES.store(PIECES.load(Relaxed) - 1, Relaxed);
+            if mode::is_guest() {
+                give_up(piece, code);
+            }
         } else {
             let whole = Layout::from_size_align_unchecked(*header(piece), ALIGNMENT);
             Arena.dealloc(*header(piece).add(1) as *mut u8, whole);
         }
+    }
+}
+
+/// A guest has done with a piece, if it is one.
+fn give_up(piece: *mut u8, code: usize) {
+    let (address, site) = (piece as usize, calls::users(code));
+    match blocks::free(address, site) {
+        Ok(size) => {
+            // Who still uses it should have been in order with this.
+            plain::access_range(address, size, true, code);
+            shadow::forget(address..address + size);
+            blocks::is_freed(address);
+        }
+        Err(bad) => plain::fail(bad, address, plain::FREES, site),
     }
 }
 
@@ -164,17 +246,31 @@ fn or_no_memory(piece: *mut u8) -> *mut c_void {
     piece.cast()
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn malloc(size: usize) -> *mut c_void {
-    or_no_memory(allocate(size, ALIGNMENT))
+trampoline::entry! {
+    fn malloc(size: usize) -> *mut c_void as make("rsi");
+    fn calloc(count: usize, size: usize) -> *mut c_void as make_empty("rdx");
+    fn realloc(piece: *mut u8, size: usize) -> *mut c_void as reallocate("rdx");
+    fn free(piece: *mut u8) -> () as give_back("rsi");
+    fn posix_memalign(to: *mut *mut c_void, alignment: usize, size: usize) -> c_int as align("rcx");
+    fn aligned_alloc(alignment: usize, size: usize) -> *mut c_void as make_aligned("rdx");
+    fn memalign(alignment: usize, size: usize) -> *mut c_void as make_roundly("rdx");
+    fn _Znwm(size: usize) -> *mut c_void as make("rsi");
+    fn _Znam(size: usize) -> *mut c_void as make("rsi");
+    fn _ZdlPv(piece: *mut u8) -> () as give_back("rsi");
+    fn _ZdaPv(piece: *mut u8) -> () as give_back("rsi");
+    fn _ZdlPvm(piece: *mut u8, size: usize) -> () as give_back_sized("rdx");
+    fn _ZdaPvm(piece: *mut u8, size: usize) -> () as give_back_sized("rdx");
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn calloc(count: usize, size: usize) -> *mut c_void {
+extern "C" fn make(size: usize, code: usize) -> *mut c_void {
+    or_no_memory(allocate(size, ALIGNMENT, code))
+}
+
+extern "C" fn make_empty(count: usize, size: usize, code: usize) -> *mut c_void {
     let Some(size) = count.checked_mul(size) else {
         return or_no_memory(null_mut());
     };
-    let piece = allocate(size, ALIGNMENT);
+    let piece = allocate(size, ALIGNMENT, code);
     if !piece.is_null() && (size < LARGE || !is_ours(piece as usize)) {
         // SAFETY: the piece is that large.
         unsafe { piece.write_bytes(0, size) };
@@ -182,17 +278,9 @@ extern "C" fn calloc(count: usize, size: usize) -> *mut c_void {
     or_no_memory(piece)
 }
 
-trampoline::entry! {
-    fn realloc(piece: *mut u8, size: usize) -> *mut c_void as reallocate("rdx");
-    fn free(piece: *mut u8) -> () as give_back("rsi");
-}
-
 extern "C" fn reallocate(piece: *mut u8, size: usize, code: usize) -> *mut c_void {
-    if piece.is_null() {
-        return malloc(size);
-    }
-    let new = allocate(size, ALIGNMENT);
-    if !new.is_null() {
+    let new = allocate(size, ALIGNMENT, code);
+    if !piece.is_null() && !new.is_null() {
         // SAFETY: both pieces are that large, and the program has done with the old one.
         unsafe {
             std::ptr::copy_nonoverlapping(piece, new, size.min(size_of(piece)));
@@ -209,12 +297,15 @@ extern "C" fn give_back(piece: *mut u8, code: usize) {
     }
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn posix_memalign(to: *mut *mut c_void, alignment: usize, size: usize) -> c_int {
+extern "C" fn give_back_sized(piece: *mut u8, _size: usize, code: usize) {
+    give_back(piece, code);
+}
+
+extern "C" fn align(to: *mut *mut c_void, alignment: usize, size: usize, code: usize) -> c_int {
     if !alignment.is_power_of_two() || !alignment.is_multiple_of(std::mem::size_of::<usize>()) {
         return libc::EINVAL;
     }
-    let piece = allocate(size, alignment);
+    let piece = allocate(size, alignment, code);
     if piece.is_null() {
         return libc::ENOMEM;
     }
@@ -223,10 +314,9 @@ extern "C" fn posix_memalign(to: *mut *mut c_void, alignment: usize, size: usize
     0
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn aligned_alloc(alignment: usize, size: usize) -> *mut c_void {
+extern "C" fn make_aligned(alignment: usize, size: usize, code: usize) -> *mut c_void {
     match alignment.is_power_of_two() {
-        true => or_no_memory(allocate(size, alignment)),
+        true => or_no_memory(allocate(size, alignment, code)),
         false => {
             mode::set_errno(libc::EINVAL);
             null_mut()
@@ -234,9 +324,8 @@ extern "C" fn aligned_alloc(alignment: usize, size: usize) -> *mut c_void {
     }
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn memalign(alignment: usize, size: usize) -> *mut c_void {
-    or_no_memory(allocate(size, alignment.next_power_of_two()))
+extern "C" fn make_roundly(alignment: usize, size: usize, code: usize) -> *mut c_void {
+    or_no_memory(allocate(size, alignment.next_power_of_two(), code))
 }
 
 #[unsafe(no_mangle)]

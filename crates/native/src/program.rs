@@ -4,6 +4,8 @@ use std::ffi::{c_char, c_int, c_void};
 use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
+use raddle::__private::native::Manner;
+
 use crate::execution::running;
 use crate::real::real;
 use crate::threads;
@@ -63,6 +65,7 @@ unsafe extern "C" fn check_main(
     }
     let name = std::env::args().next().unwrap_or_default();
     let name = name.rsplit('/').next().unwrap_or_default().to_owned();
+    end_with_parent();
     hide_output();
     // The strings and pointers of the arguments, and all that is beyond them.
     let report = check::run(&name, arguments as usize, || {
@@ -79,9 +82,26 @@ unsafe extern "C" fn check_main(
 fn report_status(status: c_int) {
     let returned = threads::with_running(|guest| matches!(guest.end, threads::End::Returned(_)));
     if returned && status != 0 {
-        running().fail(format!("the program ended with status {status}"), None);
+        let message = format!("the program ended with status {status}");
+        running().fail(Manner::Exit, message, None);
     }
+    running().end_program();
     mode::next_epoch();
+}
+
+/// Whoever runs the check may be ended by force, and nothing is to go on then.
+fn end_with_parent() {
+    let parent = std::env::var("RADDLE_PARENT").ok();
+    let Some(parent) = parent.and_then(|parent| parent.parse::<c_int>().ok()) else {
+        return;
+    };
+    // SAFETY: asks for a signal, and for a number.
+    unsafe {
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        if libc::getppid() != parent {
+            libc::_exit(2);
+        }
+    }
 }
 
 /// What the program prints, it would print in every execution.

@@ -10,8 +10,10 @@ use crate::mode::{self, Frame};
 use crate::pthread::{keys, mutex};
 use crate::queues::{self, Place};
 use crate::solo::Solo;
-use crate::tsan::{atomic, plain};
-use crate::{check, fork, interrupts, objects, random, signals, tls, trampoline, unwind};
+use crate::tsan::atomic;
+use crate::{
+    check, fork, interrupts, objects, random, shadow, signals, substrate, tls, trampoline, unwind,
+};
 
 /// How a thread came to its end.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -144,9 +146,9 @@ pub(crate) fn run_guest(function: usize, argument: usize) -> usize {
     unsafe { mode::run((function, argument), pointer, frame) }
 }
 
-/// Where the running thread's part of its stack ends: what is above is raddle's.
+/// In guest mode: where the running thread's part of its stack ends. What is above is raddle's.
 pub(crate) fn bottom() -> usize {
-    with_running(|guest| guest.frame.stack())
+    substrate::bottom().unwrap_or_else(|| with_running(|guest| guest.frame.stack()))
 }
 
 /// As [`run_guest`], for what the running thread does in between: it goes on where it was.
@@ -179,7 +181,7 @@ extern "C" fn prepare(_: usize) -> usize {
 /// Creates a thread of the program; what the program is to call it.
 pub(crate) fn create(function: usize, argument: usize, is_detached: bool, code: usize) -> usize {
     let child = running().spawn(code, move || live(&Start { function, argument }));
-    let pointer = tls::block(child.index());
+    let pointer = substrate::create(child.index());
     let mut new = guest(pointer);
     new.is_detached = is_detached;
     interrupts::inherit(child);
@@ -194,6 +196,10 @@ pub(crate) fn create(function: usize, argument: usize, is_detached: bool, code: 
 
 /// The whole life of a thread, in host mode.
 fn live(start: &Start) {
+    let pointer = with_running(|guest| guest.pointer);
+    if let Some(end) = substrate::end_of_stack(pointer) {
+        running().move_stack(end);
+    }
     forget_stack();
     run_guest(prepare as extern "C" fn(usize) -> usize as usize, 0);
     let result = run_guest(start.function, start.argument);
@@ -203,6 +209,18 @@ fn live(start: &Start) {
 /// Where the stacks end that were used in this execution.
 static STACKS: Solo<Vec<usize>> = Solo::new(Vec::new());
 
+/// What is on the stack of a thread, by how far that is from where the stack ends.
+pub(crate) fn stack_name(address: usize) -> Option<String> {
+    let native = running();
+    let ends = (0..GUESTS.get().len()).map(|index| native.end_of_stack_of(ThreadId::new(index)));
+    let ends: Vec<usize> = ends.collect();
+    let owner = ends
+        .iter()
+        .position(|&end| (end - check::STACK..end).contains(&address))?;
+    let name = native.title(ThreadId::new(owner));
+    Some(format!("{name}'s stack-{}", ends[owner] - address))
+}
+
 /// The stack is new to the program, but a thread that has ended may have used its memory before.
 fn forget_stack() {
     let end = running().end_of_stack();
@@ -211,7 +229,7 @@ fn forget_stack() {
         return;
     }
     let stack = end - check::STACK..end;
-    plain::forget(stack.clone());
+    shadow::forget(stack.clone());
     atomic::forget(stack.clone());
     objects::forget(stack);
 }

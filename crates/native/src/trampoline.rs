@@ -77,6 +77,63 @@ macro_rules! watched {
     };
 }
 
+/// Defines functions that guests find instead of those of a library; code that nobody controls finds the
+/// library's. They have the arguments that they are called with, and [`caller`] tells by whom.
+macro_rules! replace {
+    ($($(#[$attribute:meta])* fn $name:ident as $to:path;)*) => {
+        $(
+            const _: () = {
+                extern "C" fn real() -> usize {
+                    static FOUND: std::sync::atomic::AtomicUsize =
+                        std::sync::atomic::AtomicUsize::new(0);
+                    const NAME: &std::ffi::CStr = match std::ffi::CStr::from_bytes_with_nul(
+                        concat!(stringify!($name), "\0").as_bytes(),
+                    ) {
+                        Ok(name) => name,
+                        Err(_) => unreachable!(),
+                    };
+                    $crate::real::function(&FOUND, NAME)
+                }
+
+                $(#[$attribute])*
+                #[unsafe(no_mangle)]
+                #[unsafe(naked)]
+                extern "C" fn $name() {
+                    std::arch::naked_asm!(
+                        "mov rax, fs:[0x10]",
+                        "cmp rax, [rip + {guest}]",
+                        "jne 2f",
+                        "mov [rip + {top}], rsp",
+                        "jmp {to}",
+                        "2:",
+                        "push rdi",
+                        "push rsi",
+                        "push rdx",
+                        "push rcx",
+                        "push r8",
+                        "push r9",
+                        // The stack is aligned then.
+                        "push 0",
+                        "call {real}",
+                        "add rsp, 8",
+                        "pop r9",
+                        "pop r8",
+                        "pop rcx",
+                        "pop rdx",
+                        "pop rsi",
+                        "pop rdi",
+                        "jmp rax",
+                        guest = sym $crate::mode::GUEST,
+                        top = sym $crate::trampoline::TOP,
+                        to = sym $to,
+                        real = sym real,
+                    )
+                }
+            };
+        )*
+    };
+}
+
 /// As [`watched!`], for functions in which a thread may end: if it is to ([`crate::unwind`]), the program is
 /// left where it called.
 macro_rules! departing {
@@ -120,4 +177,11 @@ macro_rules! departing {
     };
 }
 
-pub(crate) use {departing, entry, watched};
+pub(crate) use {departing, entry, replace, watched};
+
+/// In guest mode, first thing in a function behind [`replace!`]: where in the program the call is.
+pub(crate) fn caller() -> usize {
+    // SAFETY: the stack of the calling guest begins with the address that it goes on at.
+    let code = unsafe { (top() as *const usize).read() };
+    crate::tsan::calls::users(code)
+}

@@ -10,6 +10,8 @@ use std::arch::naked_asm;
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
+use raddle::__private::native::Manner;
+
 use crate::execution::running;
 use crate::solo::Solo;
 use crate::{end, mode, threads};
@@ -193,6 +195,6 @@ pub(crate) fn unregister(handler: *mut Handler) {
 extern "C" fn on_caught(_reason: c_int, _exception: *mut Exception) {
     mode::host(|| {
         let message = "a thread that was to end caught that as an exception, and went on";
-        end::fail(message.to_owned(), None)
+        end::fail_in(Manner::Crash, message.to_owned(), 0)
     })
 }

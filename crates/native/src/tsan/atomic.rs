@@ -5,6 +5,7 @@
 //! one does before others know of a variable, and it is a new variable from then on.
 
 use std::ffi::c_int;
+use std::ops::Range;
 use std::sync::atomic::Ordering;
 
 use raddle_engine::{LocationId, Operation, Reply, Update, UpdateKind, World};
@@ -13,15 +14,28 @@ use crate::addresses::Table;
 use crate::execution::running;
 use crate::interrupts;
 use crate::mode::{host, is_guest};
+use crate::shadow;
 use crate::solo::Solo;
 use crate::trampoline::{self, watched};
+use crate::tsan::calls;
 
 const KIND: &str = "atomic";
 
 static LOCATIONS: Solo<Table<LocationId>> = Solo::new(Table::new());
 
+/// Where each location is, and how large.
+static EXTENTS: Solo<Vec<Range<usize>>> = Solo::new(Vec::new());
+
 pub(crate) fn begin(stamp: u64) {
     LOCATIONS.get().begin(stamp);
+    EXTENTS.get().clear();
+}
+
+/// Whether a location has one of these bytes.
+pub(crate) fn covers(location: LocationId, bytes: Range<usize>) -> bool {
+    let extents = EXTENTS.get();
+    let extent = extents.get(location.index());
+    extent.is_some_and(|extent| extent.start < bytes.end && bytes.start < extent.end)
 }
 
 /// What comes next at these addresses is something else.
@@ -37,7 +51,7 @@ pub(crate) trait Atom: Copy {
 }
 
 /// An ordering as C numbers them.
-fn ordering(order: c_int) -> Ordering {
+pub(super) fn ordering(order: c_int) -> Ordering {
     match order & 0x7fff {
         0 => Ordering::Relaxed,
         1 | 2 => Ordering::Acquire,
@@ -48,7 +62,7 @@ fn ordering(order: c_int) -> Ordering {
 }
 
 /// The part of an ordering that a load can have.
-fn of_load(ordering: Ordering) -> Ordering {
+pub(super) fn of_load(ordering: Ordering) -> Ordering {
     match ordering {
         Ordering::Release => Ordering::Relaxed,
         Ordering::AcqRel => Ordering::Acquire,
@@ -57,7 +71,7 @@ fn of_load(ordering: Ordering) -> Ordering {
 }
 
 /// The part of an ordering that a store can have.
-fn of_store(ordering: Ordering) -> Ordering {
+pub(super) fn of_store(ordering: Ordering) -> Ordering {
     match ordering {
         Ordering::Acquire => Ordering::Relaxed,
         Ordering::AcqRel => Ordering::Release,
@@ -87,7 +101,7 @@ pub(crate) fn perform_by<T: Atom>(
 ) -> Reply {
     let native = running();
     // SAFETY: the program wants to use the variable there.
-    let memory = unsafe { address.read() }.to_word();
+    let memory = unsafe { address.read_unaligned() }.to_word();
     let known = LOCATIONS.get().get(address as usize).copied();
     let known = known.filter(|&location| native.last_value(location) == memory);
     let mut location = known;
@@ -95,6 +109,8 @@ pub(crate) fn perform_by<T: Atom>(
     let reply = perform(&mut |world| {
         let at = known.unwrap_or_else(|| {
             let new = native.add_location(world, KIND, address as usize, memory);
+            let end = address as usize + size_of::<T>();
+            EXTENTS.get().push(address as usize..end);
             *LOCATIONS.get().insert(address as usize, new)
         });
         location = Some(at);
@@ -104,12 +120,21 @@ pub(crate) fn perform_by<T: Atom>(
     if let Some(location) = location {
         let value = T::from_word(native.last_value(location));
         // SAFETY: as above.
-        unsafe { address.write(value) };
+        unsafe { address.write_unaligned(value) };
+        shadow::access_atomically(address as usize, size_of::<T>());
     }
     reply
 }
 
+/// In guest mode: a fault, if there is nothing at the address, is the guest's. The site of the operation.
+fn entered<T: Atom>(address: *mut T, code: usize) -> usize {
+    // SAFETY: the program wants to use the variable there.
+    unsafe { address.read_volatile() };
+    calls::users(code)
+}
+
 fn load<T: Atom>(address: *mut T, order: c_int, code: usize) -> T {
+    let code = entered(address, code);
     host(|| {
         let ordering = of_load(ordering(order));
         let reply = perform(address, code, |location| Operation::Load {
@@ -130,6 +155,7 @@ pub(crate) fn store<T: Atom>(address: *mut T, value: T, order: c_int, code: usiz
 }
 
 fn update<T: Atom>(address: *mut T, kind: UpdateKind, order: c_int, code: usize) -> T {
+    let code = entered(address, code);
     host(|| {
         let ordering = ordering(order);
         let reply = perform(address, code, |location| Operation::Update {
@@ -153,6 +179,7 @@ fn compare_exchange<T: Atom>(
     weak: bool,
     code: usize,
 ) -> (T, bool) {
+    let code = entered(address, code);
     host(|| {
         let native = running();
         let weak = weak && native.may_fail_spuriously();
@@ -232,7 +259,10 @@ macro_rules! atomics {
 
             extern "C" fn store(address: *mut $type, value: $type, order: c_int, code: usize) {
                 match is_guest() {
-                    true => host(|| super::store(address, value, order, code)),
+                    true => {
+                        let code = entered(address, code);
+                        host(|| super::store(address, value, order, code))
+                    }
                     false => real(address).store(value, Ordering::SeqCst),
                 }
             }

@@ -5,3 +5,5 @@ pub(crate) mod calls;
 mod copies;
 mod other;
 pub(crate) mod plain;
+mod rest;
+mod wide;

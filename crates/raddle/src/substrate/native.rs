@@ -10,15 +10,16 @@ use std::panic::Location;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use raddle_engine::check::panic::Panic;
+use raddle_engine::check::panic::{Manner, Panic};
 use raddle_engine::object::Object;
 use raddle_engine::{
-    CellId, LocationId, ObjectId, Operation, Reply, SiteId, Step, ThreadId, World,
+    CellId, LocationId, ObjectId, Operation, Past, Reply, SiteId, Step, ThreadId, World,
 };
 use raddle_report::Place;
 
 use super::things::Made;
 use super::{Context, current};
+use crate::last_words::LastWords;
 
 /// How to find out what addresses are called.
 #[derive(Clone, Copy)]
@@ -27,6 +28,13 @@ pub struct Symbols {
     pub place: fn(usize) -> Option<Place>,
     /// The variable at an address.
     pub variable: fn(usize) -> Option<String>,
+    /// The calls that led to an instruction, in words, if there are any.
+    pub chain: fn(usize) -> Option<String>,
+    /// What memory is at an address, in words, if there is more to say than its name.
+    pub memory: fn(usize) -> Option<String>,
+    /// In a signal handler, with what the kernel gives it: where in the program the interrupted thread
+    /// is, as the address that a call there would return to; or 0.
+    pub interrupted: fn(*mut std::ffi::c_void) -> usize,
 }
 
 static SYMBOLS: OnceLock<Symbols> = OnceLock::new();
@@ -41,7 +49,21 @@ pub(crate) fn is_installed() -> bool {
     SYMBOLS.get().is_some()
 }
 
-pub(super) fn place_of(code: usize) -> Option<Place> {
+static ENDS: OnceLock<fn()> = OnceLock::new();
+
+/// From now on this is called whenever an execution is over, before anything is made of it.
+pub fn on_end(ends: fn()) {
+    let _ = ENDS.set(ends);
+}
+
+/// An execution is over.
+pub(super) fn end() {
+    if let Some(ends) = ENDS.get() {
+        ends();
+    }
+}
+
+pub(crate) fn place_of(code: usize) -> Option<Place> {
     SYMBOLS.get().and_then(|symbols| (symbols.place)(code))
 }
 
@@ -49,6 +71,20 @@ pub(super) fn variable_at(address: usize) -> Option<String> {
     SYMBOLS
         .get()
         .and_then(|symbols| (symbols.variable)(address))
+}
+
+pub(super) fn chain_to(code: usize) -> Option<String> {
+    SYMBOLS.get().and_then(|symbols| (symbols.chain)(code))
+}
+
+pub(super) fn memory_at(address: usize) -> Option<String> {
+    SYMBOLS.get().and_then(|symbols| (symbols.memory)(address))
+}
+
+/// In a signal handler: where the program was interrupted, or 0.
+pub(crate) fn find_interrupted(context: *mut std::ffi::c_void) -> usize {
+    let symbols = SYMBOLS.get();
+    symbols.map_or(0, |symbols| (symbols.interrupted)(context))
 }
 
 /// Stands for the place where a thing was made, of which nobody knows that.
@@ -126,9 +162,18 @@ impl Native<'_> {
         self.0.end_of_stack(self.thread()) as usize
     }
 
-    /// The same for any thread.
+    /// The thread's code runs on another stack, which ends there.
+    pub fn move_stack(self, end: usize) {
+        let thread = self.thread();
+        self.0.set_end_of_stack(thread, end as *const u8);
+    }
+
+    /// The same for another thread; the end of memory if it has none.
     pub fn end_of_stack_of(self, thread: ThreadId) -> usize {
-        self.0.end_of_stack(thread) as usize
+        let slots = self.0.slots.borrow();
+        let slot = slots.get(thread.index());
+        let end = slot.map_or(0, |_| self.0.end_of_stack(thread) as usize);
+        if end == 0 { usize::MAX } else { end }
     }
 
     #[inline(always)]
@@ -221,6 +266,66 @@ impl Native<'_> {
         self.0.with_world(access);
     }
 
+    /// How many events the thread has had.
+    pub fn events(self) -> u32 {
+        let thread = self.0.thread.get();
+        self.0.with_world(|world| world.events_of(thread))
+    }
+
+    /// Whether what another thread did after so many events comes before what this one does now.
+    pub fn has_seen(self, other: ThreadId, index: u32) -> bool {
+        let thread = self.0.thread.get();
+        self.0
+            .with_world(|world| world.has_seen(thread, other, index))
+    }
+
+    /// Makes a piece of memory known, with its last write and the last read since then: who, after how
+    /// many events, and where.
+    pub fn adopt_cell(
+        self,
+        kind: &'static str,
+        address: usize,
+        [write, read]: [Option<(ThreadId, u32, usize)>; 2],
+    ) -> CellId {
+        self.0.cells.borrow_mut().add_at(address, made(kind));
+        let past = |(thread, index, code)| Past {
+            thread,
+            index,
+            site: self.site(code),
+        };
+        let (write, read) = (write.map(past), read.map(past));
+        self.0.with_world(|world| world.adopt_cell(write, read))
+    }
+
+    /// The thread's last operation was an atomic one on a piece of memory.
+    pub fn check_atomic(self, cell: CellId) {
+        let thread = self.0.thread.get();
+        self.0.with_world(|world| world.check_atomic(thread, cell));
+    }
+
+    /// The thread accesses a piece of memory plainly in which these locations are.
+    pub fn check_plain(
+        self,
+        cell: CellId,
+        writes: bool,
+        code: usize,
+        is_there: impl Fn(LocationId) -> bool,
+    ) {
+        let (thread, site) = (self.0.thread.get(), self.site(code));
+        self.0
+            .with_world(|world| world.check_plain(thread, cell, writes, site, is_there));
+    }
+
+    /// Whether there are two accesses that nothing orders.
+    pub fn has_conflict(self) -> bool {
+        self.0.with_world(|world| world.has_conflict())
+    }
+
+    /// Whether every access is to be told, for those who want to see more than what is wrong.
+    pub fn keeps_accesses(self) -> bool {
+        self.0.with_world(|world| world.keeps_accesses())
+    }
+
     /// The last value that was written to a location.
     #[inline]
     pub fn last_value(self, location: LocationId) -> u64 {
@@ -229,18 +334,58 @@ impl Native<'_> {
     }
 
     /// The program found out that something is wrong. The thread must end then.
-    pub fn fail(self, message: String, place: Option<String>) {
+    pub fn fail(self, manner: Manner, message: String, place: Option<String>) {
         let thread = self.0.thread.get();
         self.0.with_world(|world| {
             let after = world.state().execution().events.len();
             world.add_panic(Panic {
                 thread,
+                manner,
                 message,
                 place,
                 after,
                 joined_by: None,
             });
         });
+    }
+
+    /// Tells the story of the running execution, whose process is about to end: something is wrong with
+    /// the thread that runs.
+    pub fn tell_last(self, message: String) {
+        let context = self.0;
+        let after = context
+            .try_exploration()
+            .map_or(0, |exploration| exploration.execution().events.len());
+        let panic = Panic {
+            thread: context.thread.get(),
+            manner: Manner::Crash,
+            message,
+            place: None,
+            after,
+            joined_by: None,
+        };
+        match context.last_words() {
+            Some(words) => words.of_a_panic(context, &panic),
+            None => LastWords::default().of_a_panic(context, &panic),
+        }
+    }
+
+    /// The instruction that a site is.
+    pub fn code(self, site: SiteId) -> Option<usize> {
+        self.0.places().code(site)
+    }
+
+    /// What stories call a thread.
+    pub fn title(self, thread: ThreadId) -> String {
+        let exploration = self.0.exploration.borrow();
+        let execution = exploration.execution();
+        let name = execution.threads[thread.index()].name.clone();
+        name.unwrap_or_else(|| execution.path(thread).to_string())
+    }
+
+    /// The program is over, whatever its other threads do.
+    pub fn end_program(self) {
+        self.0.with_world(World::end_program);
     }
 
     /// Where an instruction comes from, as text.

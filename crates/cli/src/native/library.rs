@@ -1,0 +1,157 @@
+//! The library: where it is, how it is built, and a folder in which it has other names.
+
+use std::env;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::Problem;
+use crate::cargo::Verdict;
+use crate::error::Error;
+
+const HEADER: &[u8] = include_bytes!("../../include/raddle.h");
+const LIBRARY: &str = "libraddle_native.so";
+/// What the loader and the linker look for in programs that were built for ThreadSanitizer.
+const NAMES: [&str; 4] = [
+    "libtsan.so",
+    "libtsan.so.2",
+    "libtsan.so.0",
+    "libclang_rt.tsan-x86_64.so",
+];
+/// The folder of the workspace that this program was built in.
+const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+/// Where the library is put when nobody says anything else.
+fn beside() -> Result<PathBuf, Problem> {
+    if !cfg!(all(
+        target_os = "linux",
+        target_arch = "x86_64",
+        target_env = "gnu"
+    )) {
+        return Err(Problem::WrongSystem);
+    }
+    let program = env::current_exe().unwrap_or_default();
+    Ok(program.with_file_name(LIBRARY))
+}
+
+/// Where the library is.
+pub fn find() -> Result<PathBuf, Problem> {
+    let beside = beside()?;
+    let looked = env::var_os("RADDLE_LIBRARY").map_or(beside, PathBuf::from);
+    match fs::canonicalize(&looked) {
+        Ok(library) => Ok(library),
+        Err(_) => Err(Problem::NoLibrary { looked }),
+    }
+}
+
+/// A folder, beside the library, in which it has the names of ThreadSanitizer's runtime; with the header.
+pub fn swap(library: &Path) -> Result<PathBuf, Problem> {
+    let folder = library.with_file_name("raddle-tsan");
+    let problem = |path: &Path| {
+        let path = path.to_owned();
+        move |cause| Problem::CannotWrite { path, cause }
+    };
+    fs::create_dir_all(&folder).map_err(problem(&folder))?;
+    let header = folder.join("raddle.h");
+    if fs::read(&header).ok().as_deref() != Some(HEADER) {
+        fs::write(&header, HEADER).map_err(problem(&header))?;
+    }
+    for name in NAMES {
+        let link = folder.join(name);
+        if fs::canonicalize(&link).ok().as_deref() == Some(library) {
+            continue;
+        }
+        let _ = fs::remove_file(&link);
+        match symlink(library, &link) {
+            // Somebody else was quicker.
+            Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => {}
+            result => result.map_err(problem(&link))?,
+        }
+    }
+    Ok(folder)
+}
+
+#[cfg(unix)]
+fn symlink(to: &Path, from: &Path) -> io::Result<()> {
+    std::os::unix::fs::symlink(to, from)
+}
+
+#[cfg(not(unix))]
+fn symlink(_to: &Path, _from: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Builds the library and puts it beside this program.
+pub fn set_up() -> Result<Verdict, Error> {
+    let beside = beside()?;
+    let manifest = Path::new(SOURCES).join("crates/native/Cargo.toml");
+    let manifest =
+        fs::canonicalize(&manifest).map_err(|_| Problem::NoSources { looked: manifest })?;
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut build = Command::new(&cargo);
+    build.args([
+        "build",
+        "--release",
+        "--message-format",
+        "json-render-diagnostics",
+    ]);
+    build.arg("--manifest-path").arg(&manifest);
+    build.stdout(Stdio::piped());
+    let output = build.spawn().and_then(|child| child.wait_with_output());
+    let output = output.map_err(|cause| Problem::NotStarted {
+        program: cargo,
+        cause,
+    })?;
+    let built = artifact(&String::from_utf8_lossy(&output.stdout));
+    let (true, Some(built)) = (output.status.success(), built) else {
+        let status = output.status;
+        return Err(Problem::NotBuilt { status }.into());
+    };
+    if fs::canonicalize(&built).ok() != fs::canonicalize(&beside).ok() {
+        // Whoever uses an older one goes on to use that.
+        let new = beside.with_extension("so.new");
+        let copied = fs::copy(&built, &new).and_then(|_| fs::rename(&new, &beside));
+        copied.map_err(|cause| Problem::CannotWrite {
+            path: beside.clone(),
+            cause,
+        })?;
+    }
+    eprintln!(
+        "{} is there: `cargo raddle cc` and `run` can be used",
+        beside.display()
+    );
+    Ok(Verdict::Passed)
+}
+
+/// The library among what cargo says that it has built.
+fn artifact(messages: &str) -> Option<PathBuf> {
+    let messages = messages.lines().filter_map(|line| {
+        let message: serde_json::Value = serde_json::from_str(line).ok()?;
+        let files = message["filenames"].as_array()?.iter();
+        let mut files = files.filter_map(|file| file.as_str());
+        files
+            .find(|file| file.ends_with(LIBRARY))
+            .map(PathBuf::from)
+    });
+    messages.last()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_library_is_found_among_cargos_messages() {
+        let messages = r#"
+{"reason":"compiler-artifact","filenames":["/t/release/libother.rlib"]}
+{"reason":"compiler-artifact","filenames":["/t/release/libraddle_native.so"]}
+{"reason":"build-finished","success":true}
+"#;
+        assert_eq!(
+            artifact(messages),
+            Some("/t/release/libraddle_native.so".into())
+        );
+        assert_eq!(artifact("{}\n"), None);
+    }
+}

@@ -1,0 +1,422 @@
+//! What clang makes of directives: calls of libomp. Most begin with a place in the source and the number
+//! of the thread, which are not needed here.
+
+use std::arch::naked_asm;
+use std::ffi::{c_int, c_void};
+
+use super::team::{self, Region, with_member, with_state};
+use super::work::{self, Schedule, Values};
+use super::{caller, runtime, tasks};
+use crate::mode::host;
+
+type Place = *const c_void;
+type Number = c_int;
+
+/// Calls a region's function: the number of the thread, twice, then the region's arguments.
+extern "C" fn run(number: usize, arguments: *const usize) {
+    let number = number as Number;
+    // SAFETY: a region of clang's has its function, the number of its arguments, and these.
+    unsafe {
+        let (function, count) = (arguments.read(), arguments.add(1).read());
+        invoke(function, &number, &number, arguments.add(2), count);
+    }
+}
+
+/// The first six arguments of a function are in registers and the others on the stack.
+#[unsafe(naked)]
+unsafe extern "C" fn invoke(
+    function: usize,
+    number: *const Number,
+    bound: *const Number,
+    arguments: *const usize,
+    count: usize,
+) {
+    naked_asm!(
+        "push rbp",
+        "mov rbp, rsp",
+        "mov rax, rdi",
+        "mov r10, rcx",
+        "cmp r8, 4",
+        "jle 4f",
+        // The stack is to be aligned with an odd number of them, too.
+        "test r8b, 1",
+        "jz 3f",
+        "push 0",
+        "3:",
+        "push qword ptr [r10 + r8*8 - 8]",
+        "dec r8",
+        "cmp r8, 4",
+        "jg 3b",
+        "4:",
+        "mov rdi, rsi",
+        "mov rsi, rdx",
+        "mov rdx, [r10]",
+        "mov rcx, [r10 + 8]",
+        "mov r8, [r10 + 16]",
+        "mov r9, [r10 + 24]",
+        "call rax",
+        "leave",
+        "ret",
+    )
+}
+
+/// Has arguments of any number: the first three of these in registers, the others on the stack.
+#[unsafe(naked)]
+extern "C" fn fork() {
+    naked_asm!(
+        "push r9",
+        "push r8",
+        "push rcx",
+        "mov rcx, rsp",
+        "call {to}",
+        "add rsp, 24",
+        "ret",
+        to = sym fork_with,
+    )
+}
+
+/// The arguments begin at `list`, with the address that the call returns to after the third.
+extern "C" fn fork_with(_place: Place, count: c_int, function: usize, list: *const usize) {
+    const IN_REGISTERS: usize = 3;
+    // What is read from the list even if it is shorter.
+    const LEAST: usize = 4;
+    let code = caller();
+    let count = count as usize;
+    let mut arguments = vec![function, count];
+    for index in 0..count {
+        let at = if index < IN_REGISTERS {
+            index
+        } else {
+            index + 1
+        };
+        // SAFETY: the caller has put so many arguments there.
+        arguments.push(unsafe { list.add(at).read() });
+    }
+    arguments.resize(arguments.len().max(2 + LEAST), 0);
+    let size = host(|| with_state(|state| state.next_size.take()));
+    let region = Region {
+        function: run,
+        code,
+    };
+    team::parallel(region, size.unwrap_or(0), arguments);
+}
+
+/// How many threads the next region is to have.
+extern "C" fn push_size(_place: Place, _number: Number, size: c_int) {
+    host(|| with_state(|state| state.next_size = usize::try_from(size).ok()));
+}
+
+extern "C" fn enter_alone(_place: Place, _number: Number) {
+    host(team::enter_alone);
+}
+
+extern "C" fn leave_alone(_place: Place, _number: Number) {
+    let code = caller();
+    host(|| team::leave_alone(code));
+}
+
+extern "C" fn own_number(_place: Place) -> Number {
+    host(team::number)
+}
+
+extern "C" fn barrier(_place: Place, _number: Number) {
+    let code = caller();
+    host(|| team::barrier(code));
+}
+
+extern "C" fn start_critical(_place: Place, _number: Number, name: usize) {
+    let code = caller();
+    host(|| team::enter_critical(name, code));
+}
+
+extern "C" fn end_critical(_place: Place, _number: Number, name: usize) {
+    let code = caller();
+    host(|| team::leave_critical(name, code));
+}
+
+extern "C" fn is_first(_place: Place, _number: Number) -> c_int {
+    host(|| c_int::from(team::number() == 0))
+}
+
+extern "C" fn is_chosen(_place: Place, _number: Number, chosen: Number) -> c_int {
+    host(|| c_int::from(team::number() == chosen))
+}
+
+extern "C" fn nothing() {}
+
+extern "C" fn single(_place: Place, _number: Number) -> c_int {
+    let code = caller();
+    host(|| work::single(code).into())
+}
+
+/// Each thread adds what it has to the whole, one after the other.
+extern "C" fn reduce(
+    _place: Place,
+    _number: Number,
+    _count: c_int,
+    _size: usize,
+    _data: usize,
+    _function: usize,
+    name: usize,
+) -> c_int {
+    let code = caller();
+    host(|| team::enter_critical(name, code));
+    1
+}
+
+extern "C" fn end_reduce(_place: Place, _number: Number, name: usize) {
+    let code = caller();
+    host(|| {
+        team::leave_critical(name, code);
+        team::barrier(code);
+    });
+}
+
+/// Copies what one thread has to the others.
+extern "C" fn copy(
+    _place: Place,
+    _number: Number,
+    _size: usize,
+    data: usize,
+    function: extern "C" fn(usize, usize),
+    did_it: c_int,
+) {
+    let code = caller();
+    let copied = host(|| {
+        if did_it != 0 {
+            with_member(|team, _| team.copied = data);
+        }
+        team::barrier(code);
+        with_member(|team, _| team.copied)
+    });
+    if did_it == 0 {
+        function(data, copied);
+    }
+    host(|| team::barrier(code));
+}
+
+/// What schedules are called; more may be said in higher bits.
+fn schedule(number: c_int) -> (Schedule, bool) {
+    const ORDERED: c_int = 64;
+    let kind = number & 0xffff;
+    let is_ordered = (ORDERED..ORDERED + 32).contains(&kind);
+    let schedule = match if is_ordered { kind - 32 } else { kind } {
+        33 | 34 => Schedule::Static,
+        _ => Schedule::Dynamic,
+    };
+    (schedule, is_ordered)
+}
+
+/// The functions for loops with counters of one type; the limits are among the values.
+macro_rules! loops {
+    ($($module:ident: $type:ty, $signed:ty, $fixed:ident $init:ident $next:ident $fini:ident;)*) => {
+        $(
+            mod $module {
+                use super::*;
+
+                /// The part of the running thread: the first, or a single one.
+                #[expect(clippy::too_many_arguments, reason = "clang's")]
+                extern "C" fn fixed(
+                    _place: Place, _number: Number, kind: c_int, is_last: *mut c_int,
+                    lower: *mut $type, upper: *mut $type, stride: *mut $signed, step: $signed,
+                    size: $signed,
+                ) {
+                    const IN_PARTS: c_int = 33;
+                    // SAFETY: the program says where the limits are.
+                    let (first, last) = unsafe { (*lower, *upper) };
+                    let (number, team) = host(|| {
+                        with_member(|team, member| (member.number as i64, team.size as i64))
+                    });
+                    let values = values(first, last, step);
+                    let count = values.count as i64;
+                    let size = match kind & 0xffff == IN_PARTS {
+                        true => (size as i64).max(1),
+                        false => (count + team - 1) / team,
+                    };
+                    let step = i64::from(step);
+                    let from = number * size;
+                    let (from, to) = match kind & 0xffff == IN_PARTS {
+                        true => (from, from + size),
+                        false => (from.min(count), (from + size).min(count)),
+                    };
+                    let whole = (count + size.max(1) - 1) / size.max(1);
+                    let owner = if whole == 0 { 0 } else { (whole - 1) % team };
+                    // SAFETY: the program says where it wants these.
+                    unsafe {
+                        *lower = (first as i64).wrapping_add(from.wrapping_mul(step)) as $type;
+                        *upper = (first as i64).wrapping_add((to - 1).wrapping_mul(step)) as $type;
+                        *stride = (size * team).wrapping_mul(step) as $signed;
+                        if !is_last.is_null() {
+                            *is_last = c_int::from(whole > 0 && owner == number);
+                        }
+                    }
+                }
+
+                fn values(first: $type, last: $type, step: $signed) -> Values {
+                    let (from, to, step) = (i128::from(first), i128::from(last), i64::from(step));
+                    let distance = to - from;
+                    let wide = i128::from(step);
+                    let count = match wide == 0 || distance != 0 && (distance > 0) != (wide > 0) {
+                        true => 0,
+                        false => distance.unsigned_abs() / wide.unsigned_abs() + 1,
+                    };
+                    Values { start: first as i64, step, count: count as u64 }
+                }
+
+                extern "C" fn init(
+                    _place: Place, _number: Number, kind: c_int, first: $type, last: $type,
+                    step: $signed, size: $signed,
+                ) {
+                    let (schedule, is_ordered) = schedule(kind);
+                    let size = u64::try_from(size).unwrap_or(0);
+                    host(|| work::begin_loop(schedule, values(first, last, step), size, is_ordered));
+                }
+
+                extern "C" fn next(
+                    _place: Place, _number: Number, is_last: *mut c_int, lower: *mut $type,
+                    upper: *mut $type, stride: *mut $signed,
+                ) -> c_int {
+                    let code = caller();
+                    let Some(part) = host(|| work::next_part(code)) else {
+                        return 0;
+                    };
+                    // SAFETY: the program says where it wants these.
+                    unsafe {
+                        *lower = part.first as $type;
+                        *upper = part.last as $type;
+                        if !stride.is_null() {
+                            *stride = part.step as $signed;
+                        }
+                        if !is_last.is_null() {
+                            *is_last = part.is_last.into();
+                        }
+                    }
+                    1
+                }
+
+                runtime! {
+                    fn $fixed as fixed;
+                    fn $init as init;
+                    fn $next as next;
+                    fn $fini as nothing;
+                }
+            }
+        )*
+    };
+}
+
+loops! {
+    int: i32, i32, __kmpc_for_static_init_4 __kmpc_dispatch_init_4 __kmpc_dispatch_next_4
+        __kmpc_dispatch_fini_4;
+    unsigned: u32, i32, __kmpc_for_static_init_4u __kmpc_dispatch_init_4u __kmpc_dispatch_next_4u
+        __kmpc_dispatch_fini_4u;
+    long: i64, i64, __kmpc_for_static_init_8 __kmpc_dispatch_init_8 __kmpc_dispatch_next_8
+        __kmpc_dispatch_fini_8;
+    unsigned_long: u64, i64, __kmpc_for_static_init_8u __kmpc_dispatch_init_8u
+        __kmpc_dispatch_next_8u __kmpc_dispatch_fini_8u;
+}
+
+extern "C" fn ordered(_place: Place, _number: Number) {
+    let code = caller();
+    host(|| work::wait_for_turn(code));
+}
+
+/// What clang knows of a task; its own variables come after that.
+#[repr(C)]
+struct Task {
+    shared: *mut c_void,
+    function: extern "C" fn(Number, *mut Task) -> c_int,
+}
+
+extern "C" fn allocate_task(
+    _place: Place,
+    _number: Number,
+    _flags: c_int,
+    size: usize,
+    shared: usize,
+    function: extern "C" fn(Number, *mut Task) -> c_int,
+) -> *mut Task {
+    const ALIGNMENT: usize = 16;
+    let size = size.next_multiple_of(ALIGNMENT);
+    // SAFETY: memory of the program's, with room for both.
+    unsafe {
+        let task = libc::calloc(1, size + shared).cast::<Task>();
+        (*task).shared = task.cast::<u8>().add(size).cast();
+        (*task).function = function;
+        task
+    }
+}
+
+/// The function of a thread that does a task.
+extern "C" fn do_task(task: *mut Task) -> usize {
+    let number = host(team::number);
+    // SAFETY: made by `allocate_task`.
+    unsafe { ((*task).function)(number, task) };
+    0
+}
+
+extern "C" fn task(_place: Place, _number: Number, task: *mut Task) -> c_int {
+    let code = caller();
+    match host(tasks::are_done_at_once) {
+        true => {
+            do_task(task);
+        }
+        false => {
+            let function = do_task as extern "C" fn(*mut Task) -> usize as usize;
+            host(|| tasks::spawn(function, task as usize, code));
+        }
+    }
+    0
+}
+
+extern "C" fn wait_for_tasks(_place: Place, _number: Number) -> c_int {
+    let code = caller();
+    host(|| tasks::wait_for_children(code));
+    0
+}
+
+extern "C" fn start_group(_place: Place, _number: Number) {
+    host(tasks::begin_group);
+}
+
+extern "C" fn end_group(_place: Place, _number: Number) {
+    let code = caller();
+    host(|| tasks::end_group(code));
+}
+
+runtime! {
+    fn __kmpc_fork_call as fork;
+    fn __kmpc_push_num_threads as push_size;
+    fn __kmpc_push_proc_bind as nothing;
+    fn __kmpc_serialized_parallel as enter_alone;
+    fn __kmpc_end_serialized_parallel as leave_alone;
+    fn __kmpc_global_thread_num as own_number;
+    fn __kmpc_bound_thread_num as own_number;
+    fn __kmpc_barrier as barrier;
+    fn __kmpc_flush as nothing;
+    fn __kmpc_critical as start_critical;
+    fn __kmpc_critical_with_hint as start_critical;
+    fn __kmpc_end_critical as end_critical;
+    fn __kmpc_master as is_first;
+    fn __kmpc_end_master as nothing;
+    fn __kmpc_masked as is_chosen;
+    fn __kmpc_end_masked as nothing;
+    fn __kmpc_single as single;
+    fn __kmpc_end_single as nothing;
+    fn __kmpc_reduce as reduce;
+    fn __kmpc_end_reduce as end_reduce;
+    fn __kmpc_reduce_nowait as reduce;
+    fn __kmpc_end_reduce_nowait as end_critical;
+    fn __kmpc_copyprivate as copy;
+    fn __kmpc_for_static_fini as nothing;
+    fn __kmpc_ordered as ordered;
+    fn __kmpc_end_ordered as nothing;
+    fn __kmpc_omp_task_alloc as allocate_task;
+    fn __kmpc_omp_task as task;
+    fn __kmpc_omp_task_begin_if0 as nothing;
+    fn __kmpc_omp_task_complete_if0 as nothing;
+    fn __kmpc_omp_taskwait as wait_for_tasks;
+    fn __kmpc_omp_taskyield as nothing;
+    fn __kmpc_taskgroup as start_group;
+    fn __kmpc_end_taskgroup as end_group;
+}

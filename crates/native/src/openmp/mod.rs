@@ -1,0 +1,23 @@
+//! OpenMP, as gcc and clang compile it.
+//!
+//! Both turn directives into calls of a runtime library: `GOMP_` for gcc's libgomp, `__kmpc_` for
+//! clang's libomp, `omp_` for both. Those libraries keep pools of threads that wait by system calls of
+//! their own, and what orders the threads is in code that nobody sees. So guests get a small runtime
+//! that is made of raddle's own objects: the threads of a team are spawned and joined with their region,
+//! barriers and critical sections are what they are, and each task is a thread. Code that nobody controls
+//! gets the library.
+//!
+//! The state here is shared by guests but unknown to the search, so what a guest finds in it must not
+//! depend on the schedule: whatever is decided by who comes first is an operation.
+
+mod calls;
+mod clang;
+mod gcc;
+mod refused;
+mod tasks;
+mod team;
+mod work;
+
+pub(crate) use team::begin;
+
+use crate::trampoline::{caller, replace as runtime};

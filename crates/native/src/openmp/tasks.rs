@@ -1,0 +1,94 @@
+//! Tasks. Each is a thread of its own, so that everything that nothing orders can happen in any order.
+//!
+//! In a team of one thread a task is done at once by whoever makes it.
+
+use raddle_engine::{Operation, ThreadId};
+
+use super::team::{put, with_member, with_state};
+use crate::execution::running;
+use crate::threads;
+
+/// Whether tasks of the running thread are done at once.
+pub(super) fn are_done_at_once() -> bool {
+    with_member(|team, _| team.size == 1)
+}
+
+/// Makes a task of a function of the program's, or of ours for guests, with its argument.
+pub(super) fn spawn(function: usize, argument: usize, code: usize) {
+    let pointer = threads::create(function, argument, false, code);
+    let task = threads::find(pointer).expect("raddle: a thread that was just created");
+    let (team, number) = with_member(|_, member| {
+        member.children.push(task);
+        (member.team, member.number)
+    });
+    put(task, team, number);
+}
+
+/// Waits until a thread is at its end.
+pub(super) fn join(thread: ThreadId, code: usize) {
+    let native = running();
+    native.perform(code, |_| Operation::Join { target: thread });
+    native.wait_as_long_as(thread);
+    if threads::with(thread, |guest| guest.end) == threads::End::Everything {
+        threads::end_everything();
+    }
+}
+
+/// Waits for a task; those that it has made are the running thread's from then on.
+fn adopt(task: ThreadId, code: usize) {
+    join(task, code);
+    let left = with_state(|state| {
+        let (_, member) = state.member(task);
+        let mut left = std::mem::take(&mut member.children);
+        left.append(&mut member.descendants);
+        left
+    });
+    with_member(|_, member| member.descendants.extend(left));
+}
+
+/// Waits for the tasks that the running thread has made, but not for those that these have made.
+pub(super) fn wait_for_children(code: usize) {
+    let children = with_member(|_, member| std::mem::take(&mut member.children));
+    for child in children {
+        adopt(child, code);
+    }
+    with_member(|_, member| {
+        member.groups.iter_mut().for_each(|group| group.0 = 0);
+    });
+}
+
+/// Waits for the tasks that the running thread has made, and for all that these have made.
+pub(super) fn wait_for_all(code: usize) {
+    wait_for_children(code);
+    while let Some(task) = with_member(|_, member| member.descendants.pop()) {
+        adopt(task, code);
+    }
+}
+
+/// A group of tasks begins.
+pub(super) fn begin_group() {
+    with_member(|_, member| {
+        let begun = (member.children.len(), member.descendants.len());
+        member.groups.push(begun);
+    });
+}
+
+/// Waits for the tasks that were made since the group began, and for all that these have made.
+pub(super) fn end_group(code: usize) {
+    let (members, others) = with_member(|_, member| {
+        let (children, descendants) = member.groups.pop().unwrap_or_default();
+        let members = member
+            .children
+            .split_off(children.min(member.children.len()));
+        let left = descendants.min(member.descendants.len());
+        let ours = member.descendants.split_off(left);
+        (members, std::mem::replace(&mut member.descendants, ours))
+    });
+    for task in members {
+        adopt(task, code);
+    }
+    while let Some(task) = with_member(|_, member| member.descendants.pop()) {
+        adopt(task, code);
+    }
+    with_member(|_, member| member.descendants = others);
+}

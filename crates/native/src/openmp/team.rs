@@ -1,0 +1,284 @@
+//! Teams: the threads that run a parallel region.
+
+use std::ffi::c_int;
+use std::sync::OnceLock;
+
+use raddle_engine::object::{self, Object, mutex};
+use raddle_engine::{Grant, Operation, ThreadId};
+
+use super::tasks;
+use super::work::{Chunk, Work};
+use crate::execution::running;
+use crate::mode::host;
+use crate::solo::Solo;
+use crate::{objects, threads};
+
+/// How many threads a team has if nobody says so. Two are enough for most that can go wrong.
+const USUAL_SIZE: usize = 2;
+/// More are never spawned for one region.
+const LARGEST_SIZE: usize = 64;
+
+const BARRIER: &str = "barrier";
+const CRITICAL: &str = "critical section";
+
+pub(super) struct Team {
+    pub(super) size: usize,
+    /// How many regions with several threads it is inside of, with itself.
+    pub(super) level: usize,
+    /// The constructs that its threads share, in the order in which each of them comes there.
+    #[expect(clippy::vec_box, reason = "objects are known by their addresses")]
+    pub(super) works: Vec<Box<Work>>,
+    /// What one of the threads has for the others to copy.
+    pub(super) copied: usize,
+    /// What its function is called with, where that is a list.
+    pub(super) arguments: Vec<usize>,
+}
+
+/// What a thread is in its team.
+#[derive(Default)]
+pub(super) struct Member {
+    pub(super) team: usize,
+    pub(super) number: usize,
+    /// How many shared constructs it has come to.
+    pub(super) works: usize,
+    /// The part of a loop that it does.
+    pub(super) chunk: Option<Chunk>,
+    /// Tasks of its own that it has not waited for.
+    pub(super) children: Vec<ThreadId>,
+    /// Tasks of tasks that it has waited for.
+    pub(super) descendants: Vec<ThreadId>,
+    /// How many children and descendants there were when each group of tasks began.
+    pub(super) groups: Vec<(usize, usize)>,
+}
+
+#[derive(Default)]
+pub(super) struct State {
+    #[expect(clippy::vec_box, reason = "objects are known by their addresses")]
+    pub(super) teams: Vec<Box<Team>>,
+    /// By thread; the region that it is in comes last.
+    members: Vec<Vec<Member>>,
+    /// How many threads the program wants in a team.
+    pub(super) wanted: Option<usize>,
+    /// How many the next region is to have.
+    pub(super) next_size: Option<usize>,
+    /// The critical section without a name has an address.
+    unnamed: Box<u64>,
+}
+
+static STATE: Solo<Option<State>> = Solo::new(None);
+
+/// At the beginning of an execution.
+pub(crate) fn begin() {
+    *STATE.get() = None;
+}
+
+pub(super) fn with_state<R>(use_it: impl FnOnce(&mut State) -> R) -> R {
+    use_it(STATE.get().get_or_insert_default())
+}
+
+impl State {
+    pub(super) fn add_team(&mut self, size: usize, level: usize) -> usize {
+        self.teams.push(Box::new(Team {
+            size,
+            level,
+            works: Vec::new(),
+            copied: 0,
+            arguments: Vec::new(),
+        }));
+        self.teams.len() - 1
+    }
+
+    /// What a thread is in all the regions that it is in.
+    pub(super) fn regions(&mut self, thread: ThreadId) -> &mut Vec<Member> {
+        let index = thread.index();
+        if self.members.len() <= index {
+            self.members.resize_with(index + 1, Vec::new);
+        }
+        &mut self.members[index]
+    }
+
+    /// The team of a thread, and what it is there. Outside of all regions it is in a team by itself.
+    pub(super) fn member(&mut self, thread: ThreadId) -> (&mut Team, &mut Member) {
+        if self.regions(thread).is_empty() {
+            let team = self.add_team(1, 0);
+            self.regions(thread).push(Member {
+                team,
+                ..Member::default()
+            });
+        }
+        let member = self.members[thread.index()].last_mut();
+        let member = member.expect("raddle: a thread without a team");
+        (&mut self.teams[member.team], member)
+    }
+}
+
+/// Reads or changes what the running thread is.
+pub(super) fn with_member<R>(use_it: impl FnOnce(&mut Team, &mut Member) -> R) -> R {
+    let thread = running().thread();
+    with_state(|state| {
+        let (team, member) = state.member(thread);
+        use_it(team, member)
+    })
+}
+
+/// How many threads a team has.
+pub(super) fn default_size() -> usize {
+    static SIZE: OnceLock<usize> = OnceLock::new();
+    let from_environment = || {
+        let value = std::env::var("OMP_NUM_THREADS").ok()?;
+        let first = value.split(',').next()?.trim().parse().ok()?;
+        (first > 0).then_some(first)
+    };
+    let size = SIZE.get_or_init(|| from_environment().unwrap_or(USUAL_SIZE));
+    with_state(|state| state.wanted).unwrap_or(*size)
+}
+
+/// What the threads of a team run: a function of ours, as guest, with the thread's number and the
+/// arguments of the team. The call is there in the program.
+#[derive(Clone, Copy)]
+pub(super) struct Region {
+    pub(super) function: extern "C" fn(usize, *const usize),
+    pub(super) code: usize,
+}
+
+/// What a new thread of a team is told.
+struct Start {
+    region: Region,
+    number: usize,
+    arguments: *const usize,
+}
+
+/// The first function of a thread of a team, as guest.
+extern "C" fn start(start: *mut Start) -> usize {
+    // SAFETY: made for this thread by `enter`.
+    let start = unsafe { Box::from_raw(start) };
+    let Region { function, code } = start.region;
+    function(start.number, start.arguments);
+    host(|| tasks::wait_for_all(code));
+    0
+}
+
+/// In guest mode: runs a region in a team of its own. The size is as large as usual if it is 0.
+pub(super) fn parallel(region: Region, size: usize, arguments: Vec<usize>) {
+    let (team, members, list) = host(|| enter(region, size, arguments));
+    (region.function)(0, list);
+    host(|| {
+        tasks::wait_for_all(region.code);
+        for member in members {
+            tasks::join(member, region.code);
+        }
+        leave(team);
+    });
+}
+
+/// Makes a team, with all of its threads but the running one.
+fn enter(
+    region: Region,
+    size: usize,
+    arguments: Vec<usize>,
+) -> (usize, Vec<ThreadId>, *const usize) {
+    let level = with_member(|team, _| team.level);
+    let wanted = if size == 0 { default_size() } else { size };
+    // Regions inside of others have one thread, as in both libraries if nobody says anything else.
+    let size = if level > 0 {
+        1
+    } else {
+        wanted.min(LARGEST_SIZE)
+    };
+    let level = level + usize::from(size > 1);
+    let (team, arguments) = with_state(|state| {
+        let team = state.add_team(size, level);
+        state.teams[team].arguments = arguments;
+        (team, state.teams[team].arguments.as_ptr())
+    });
+    let members = (1..size).map(|number| {
+        let told = Box::into_raw(Box::new(Start {
+            region,
+            number,
+            arguments,
+        }));
+        let function = start as extern "C" fn(*mut Start) -> usize as usize;
+        let pointer = threads::create(function, told as usize, false, region.code);
+        let thread = threads::find(pointer).expect("raddle: a thread that was just created");
+        put(thread, team, number);
+        thread
+    });
+    let members = members.collect();
+    put(running().thread(), team, 0);
+    (team, members, arguments)
+}
+
+/// A thread is in a team now.
+pub(super) fn put(thread: ThreadId, team: usize, number: usize) {
+    with_state(|state| {
+        state.regions(thread).push(Member {
+            team,
+            number,
+            ..Member::default()
+        });
+    });
+}
+
+/// The running thread is not in the team any more.
+fn leave(team: usize) {
+    let thread = running().thread();
+    with_state(|state| {
+        let left = state.regions(thread).pop();
+        debug_assert!(left.is_some_and(|member| member.team == team));
+    });
+}
+
+/// A region of one thread begins, whose function the running thread calls itself.
+pub(super) fn enter_alone() {
+    let level = with_member(|team, _| team.level);
+    let team = with_state(|state| state.add_team(1, level));
+    put(running().thread(), team, 0);
+}
+
+pub(super) fn leave_alone(code: usize) {
+    tasks::wait_for_all(code);
+    let team = with_member(|_, member| member.team);
+    leave(team);
+}
+
+/// Waits for all threads of the team, and for all tasks.
+pub(super) fn barrier(code: usize) {
+    tasks::wait_for_all(code);
+    let (address, size) = with_member(|team, _| (std::ptr::from_mut(team) as usize, team.size));
+    if size > 1 {
+        running().perform(code, |world| {
+            let initial = || Object::Barrier(object::barrier::Barrier::new(size));
+            let barrier = objects::object(world, address, BARRIER, initial);
+            Operation::Meet { barrier }
+        });
+    }
+}
+
+/// Calls what only one thread can have; whether it has it now.
+pub(super) fn call(address: usize, kind: &'static str, wanted: mutex::Call, code: usize) -> bool {
+    let initial = || Object::Mutex(object::mutex::Mutex::default());
+    let wanted = object::Call::Mutex(wanted);
+    objects::call(address, kind, initial, wanted, code).to_grant() != Grant::Refused
+}
+
+/// Takes what only one thread can have: the critical section of this name, or the one without.
+pub(super) fn enter_critical(name: usize, code: usize) {
+    call(critical(name), CRITICAL, mutex::Call::Lock, code);
+}
+
+pub(super) fn leave_critical(name: usize, code: usize) {
+    let unlock = mutex::Call::Unlock { poison: false };
+    call(critical(name), CRITICAL, unlock, code);
+}
+
+fn critical(name: usize) -> usize {
+    match name {
+        0 => with_state(|state| std::ptr::from_ref(&*state.unnamed) as usize),
+        name => name,
+    }
+}
+
+/// As C has numbers.
+pub(super) fn number() -> c_int {
+    with_member(|_, member| member.number as c_int)
+}

@@ -1,0 +1,233 @@
+//! What the threads of a team share: loops, sections, and what one of them does for all.
+//!
+//! Each thread comes to the same constructs in the same order, so the how-manieth it is tells which one.
+
+use std::sync::atomic::Ordering;
+
+use raddle_engine::object::{self, Object, semaphore};
+use raddle_engine::{LocationId, Operation, Update, UpdateKind};
+
+use super::team::with_member;
+use crate::execution::running;
+use crate::objects;
+
+const TURN: &str = "turn";
+
+/// A construct that a team shares.
+#[derive(Default)]
+pub(super) struct Work {
+    /// Counts who has come here, or the parts that were taken.
+    counter: Option<LocationId>,
+    /// The same, where nobody else could come.
+    alone: u64,
+    /// The turns of the parts of a loop with an order, by their addresses.
+    #[expect(clippy::vec_box, reason = "objects are known by their addresses")]
+    turns: Vec<Box<u64>>,
+}
+
+/// How the iterations of a loop are shared out.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Schedule {
+    /// As the threads come.
+    Dynamic,
+    /// In turn.
+    Static,
+}
+
+/// The values that a loop runs through.
+#[derive(Clone, Copy)]
+pub(super) struct Values {
+    pub(super) start: i64,
+    pub(super) step: i64,
+    /// How many there are.
+    pub(super) count: u64,
+}
+
+impl Values {
+    /// From the first to the one before the end, which is not reached.
+    pub(super) fn until(start: i64, end: i64, step: i64) -> Self {
+        let (distance, width) = (i128::from(end) - i128::from(start), i128::from(step));
+        let count = match width == 0 || (distance > 0) != (width > 0) {
+            true => 0,
+            false => distance.unsigned_abs().div_ceil(width.unsigned_abs()) as u64,
+        };
+        Values { start, step, count }
+    }
+
+    fn at(self, iteration: u64) -> i64 {
+        self.start
+            .wrapping_add(self.step.wrapping_mul(iteration as i64))
+    }
+}
+
+/// Values that a thread is to go through.
+pub(super) struct Part {
+    pub(super) first: i64,
+    pub(super) last: i64,
+    /// The value after the last.
+    pub(super) end: i64,
+    pub(super) step: i64,
+    /// Whether the last value of the whole loop is among them.
+    pub(super) is_last: bool,
+}
+
+/// A loop, as a thread sees it, in parts of `size` values.
+#[derive(Clone, Copy)]
+pub(super) struct Chunk {
+    work: usize,
+    schedule: Schedule,
+    values: Values,
+    size: u64,
+    /// The part that the thread does, and how many it has had.
+    part: Option<u64>,
+    had: u64,
+    is_ordered: bool,
+    /// Whether the turn of the part has come.
+    has_turn: bool,
+}
+
+/// The next construct that the running thread comes to.
+fn next_work() -> usize {
+    with_member(|team, member| {
+        let work = member.works;
+        member.works += 1;
+        while team.works.len() <= work {
+            team.works.push(Box::default());
+        }
+        work
+    })
+}
+
+/// The running thread is the next to come; how many have come before it.
+fn count_up(work: usize, kind: &'static str, code: usize) -> u64 {
+    if with_member(|team, _| team.size) == 1 {
+        return with_member(|team, _| {
+            let alone = &mut team.works[work].alone;
+            *alone += 1;
+            *alone - 1
+        });
+    }
+    let native = running();
+    let reply = native.perform(code, |world| {
+        let location = with_member(|team, _| {
+            let work = &mut team.works[work];
+            let address = std::ptr::from_ref(&**work) as usize;
+            *(work.counter).get_or_insert_with(|| native.add_location(world, kind, address, 0))
+        });
+        Operation::Update {
+            location,
+            ordering: Ordering::Relaxed,
+            failure: Ordering::Relaxed,
+            update: Update {
+                kind: UpdateKind::Add(1),
+                bits: 64,
+            },
+        }
+    });
+    reply.to_value()
+}
+
+/// Whether the running thread is the one that does it for all.
+pub(super) fn single(code: usize) -> bool {
+    let work = next_work();
+    count_up(work, "single", code) == 0
+}
+
+/// The running thread comes to a loop; parts without a size are as large as they can be.
+pub(super) fn begin_loop(schedule: Schedule, values: Values, size: u64, is_ordered: bool) {
+    let work = next_work();
+    let team_size = with_member(|team, _| team.size as u64);
+    let size = match (size, schedule) {
+        (0, Schedule::Static) => values.count.div_ceil(team_size),
+        (size, _) => size,
+    };
+    with_member(|_, member| {
+        member.chunk = Some(Chunk {
+            work,
+            schedule,
+            values,
+            size: size.max(1),
+            part: None,
+            had: 0,
+            is_ordered,
+            has_turn: false,
+        });
+    });
+}
+
+/// What the running thread is to do next of its loop, if there is anything.
+pub(super) fn next_part(code: usize) -> Option<Part> {
+    end_part(code);
+    let chunk = with_member(|_, member| member.chunk)?;
+    let part = match chunk.schedule {
+        Schedule::Dynamic => count_up(chunk.work, "loop", code),
+        Schedule::Static => {
+            with_member(|team, member| member.number as u64 + chunk.had * team.size as u64)
+        }
+    };
+    let first = part
+        .checked_mul(chunk.size)
+        .filter(|&it| it < chunk.values.count);
+    with_member(|_, member| {
+        if let Some(chunk) = &mut member.chunk {
+            chunk.part = first.map(|_| part);
+            chunk.had += 1;
+            chunk.has_turn = false;
+        }
+        if first.is_none() {
+            member.chunk = None;
+        }
+    });
+    first.map(|first| {
+        let Values { count, .. } = chunk.values;
+        let end = count.min(first.saturating_add(chunk.size));
+        Part {
+            first: chunk.values.at(first),
+            last: chunk.values.at(end - 1),
+            end: chunk.values.at(end),
+            step: chunk.values.step,
+            is_last: end == count,
+        }
+    })
+}
+
+/// Lets the next part have its turn, if parts have an order.
+fn end_part(code: usize) {
+    let chunk = with_member(|_, member| member.chunk);
+    if let Some(chunk) = chunk.filter(|chunk| chunk.is_ordered)
+        && let Some(part) = chunk.part
+    {
+        wait_for_turn(code);
+        turn(chunk.work, part + 1, semaphore::Call::Release, code);
+    }
+}
+
+/// The running thread waits until all parts before its own are done.
+pub(super) fn wait_for_turn(code: usize) {
+    let Some(chunk) = with_member(|_, member| member.chunk) else {
+        return;
+    };
+    let Some(part) = chunk.part.filter(|_| !chunk.has_turn) else {
+        return;
+    };
+    if part > 0 {
+        turn(chunk.work, part, semaphore::Call::Acquire, code);
+    }
+    with_member(|_, member| {
+        if let Some(chunk) = &mut member.chunk {
+            chunk.has_turn = true;
+        }
+    });
+}
+
+fn turn(work: usize, part: u64, call: semaphore::Call, code: usize) {
+    let address = with_member(|team, _| {
+        let turns = &mut team.works[work].turns;
+        while turns.len() <= part as usize {
+            turns.push(Box::default());
+        }
+        std::ptr::from_ref(&*turns[part as usize]) as usize
+    });
+    let initial = || Object::Semaphore(object::semaphore::Semaphore::counting(0));
+    objects::call(address, TURN, initial, object::Call::Semaphore(call), code);
+}

@@ -1,0 +1,464 @@
+//! Programs of both compilers, with OpenMP and wide atomics, and what cannot be checked.
+#![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
+
+#[path = "../native/support.rs"]
+#[expect(dead_code, reason = "shared with the other tests of programs")]
+mod support;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Command;
+
+use support::{COMPILERS, compile, run};
+
+const EXHAUSTIVE: (&str, &str) = ("RADDLE_STRATEGY", "exhaustive");
+
+fn classes(program: &Path, name: &str) -> u64 {
+    run(program, &[name], &[EXHAUSTIVE]).exits(0).all_classes()
+}
+
+#[test]
+fn both_compilers_have_the_same_classes() {
+    for (source, names) in [
+        (
+            "counts.c",
+            &[
+                "mutex-3",
+                "load-store-2",
+                "load-store-3",
+                "fetch-add-3",
+                "semaphore-3",
+                "store-buffering",
+                "philosophers",
+                "message-passing",
+            ][..],
+        ),
+        (
+            "primitives.c",
+            &[
+                "threads",
+                "mutexes",
+                "spins",
+                "barriers",
+                "onces",
+                "keys",
+                "semaphores",
+                "condvars",
+                "timed_condvars",
+                "rwlocks",
+                "clocks",
+                "memory",
+            ],
+        ),
+        (
+            "cpp.cpp",
+            &[
+                "threads",
+                "timed",
+                "pointers",
+                "shared_locks",
+                "exceptions",
+                "condvars",
+                "statics",
+                "locals",
+            ],
+        ),
+        ("waiting.c", &["spin", "exchange", "trylock"]),
+    ] {
+        let programs = COMPILERS.map(|compiler| compile(compiler, source, "both", &[]));
+        for name in names {
+            let [gcc, clang] = programs.each_ref().map(|program| classes(program, name));
+            assert_eq!(gcc, clang, "{source} {name}");
+        }
+    }
+    // Loops in the library have other instructions.
+    for compiler in COMPILERS {
+        let program = compile(compiler, "cpp20.cpp", "both", &[]);
+        for name in ["waiting", "semaphores", "latches", "barriers"] {
+            assert!(classes(&program, name) > 1, "{compiler} {name}");
+        }
+    }
+}
+
+#[test]
+fn clang_finds_the_same_bugs() {
+    let wrong = compile("clang", "bugs.c", "clang-wrong", &[]);
+    let right = compile("clang", "bugs.c", "clang-right", &["-DRIGHT"]);
+    for (name, kind) in [
+        ("check-then-act", "panic"),
+        ("lost-wakeup", "deadlock"),
+        ("if-not-while", "panic"),
+        ("transfers", "deadlock"),
+        ("double-check", "data race"),
+        ("flags", "panic"),
+        ("two-locks", "data race"),
+    ] {
+        run(&wrong, &[name], &[EXHAUSTIVE])
+            .exits(1)
+            .says(&format!("raddle: test: {kind} after "));
+        assert!(classes(&right, name) > 0);
+    }
+    // A value that is read and then written is read, too; and a loop is not done all at once.
+    let program = compile("clang", "race.c", "clang-race", &["-O2"]);
+    run(&program, &[], &[])
+        .exits(1)
+        .says("main.1 writes memory `balance` at tests/native/race.c:8\n");
+}
+
+#[test]
+fn accesses_in_loops_are_seen_one_by_one() {
+    for compiler in COMPILERS {
+        let program = compile(compiler, "loops.c", "loops", &["-O3"]);
+        run(&program, &[], &[])
+            .exits(1)
+            .says("data race after 1 execution")
+            .says("at tests/native/loops.c:");
+    }
+}
+
+#[test]
+fn wide_atomics_are_operations() {
+    for compiler in COMPILERS {
+        let program = compile(compiler, "wide.c", "wide", &["-latomic", "-w"]);
+        assert_eq!(classes(&program, "alone"), 1);
+        assert_eq!(classes(&program, "exchange"), 2);
+        // One after the other, or one comes between the load and the exchange of the other.
+        assert_eq!(classes(&program, "compare-exchange"), 4);
+        assert_eq!(classes(&program, "fetch-add"), 4);
+        run(&program, &["load-and-store"], &[EXHAUSTIVE])
+            .exits(1)
+            .says("panic after ")
+            .says("load value = 0");
+        // The processor's own instructions for it.
+        let program = compile(
+            compiler,
+            "wide.c",
+            "wide-inline",
+            &["-mcx16", "-latomic", "-w"],
+        );
+        assert_eq!(classes(&program, "compare-exchange"), 4);
+        assert_eq!(classes(&program, "alone"), 1);
+    }
+}
+
+#[test]
+fn openmp_is_controlled() {
+    for compiler in COMPILERS {
+        let right = compile(compiler, "openmp.c", "openmp-right", &["-fopenmp", "-Wall"]);
+        for (name, classes) in [
+            // Either thread comes first to what only one can do at a time.
+            ("reduction", 2),
+            ("critical", 2),
+            ("atomic", 2),
+            // No thread sees anything of the other but what the barrier lets it see.
+            ("barrier", 1),
+            ("chunks", 1),
+            // Three parts of a loop, each of either thread; then either finds first that none is left.
+            ("dynamic", 16),
+            // The same with four parts.
+            ("ordered", 32),
+            // Three times either thread is first.
+            ("single", 8),
+            // Either thread makes the tasks.
+            ("tasks", 2),
+            ("groups", 2),
+            // Two locks, each taken by either first.
+            ("locks", 4),
+            // Four threads in any order.
+            ("teams", 24),
+        ] {
+            assert_eq!(self::classes(&right, name), classes, "{compiler} {name}");
+        }
+        assert!(self::classes(&right, "order") > 1);
+        let wrong = compile(
+            compiler,
+            "openmp.c",
+            "openmp-wrong",
+            &["-fopenmp", "-DWRONG"],
+        );
+        for (name, kind) in [
+            ("reduction", "data race"),
+            ("critical", "panic"),
+            ("order", "deadlock"),
+            ("tasks", "data race"),
+            ("groups", "data race"),
+        ] {
+            let found = run(&wrong, &[name], &[EXHAUSTIVE]);
+            found.exits(1).says(&format!("raddle: test: {kind} after "));
+            let replayed = run(&wrong, &[name], &[("RADDLE_REPLAY", found.schedule())]);
+            replayed
+                .exits(1)
+                .says(&format!("raddle: test: {kind} after 1 execution (replay)"));
+        }
+        run(&wrong, &["order"], &[EXHAUSTIVE])
+            .says("holds critical section `.gomp_critical_user_first");
+        run(&right, &["depend"], &[])
+            .exits(1)
+            .says(" not controlled by raddle\n");
+        // Without a check, the library of the compiler runs it.
+        let finished = run(&right, &["dynamic", "unchecked"], &[]);
+        assert_eq!((finished.code, finished.text.as_str()), (Some(0), ""));
+    }
+}
+
+#[test]
+fn a_team_has_as_many_threads_as_the_user_says() {
+    let program = compile("gcc", "openmp.c", "openmp-threads", &["-fopenmp"]);
+    // n! orders.
+    for (threads, classes) in [("1", 1), ("3", 6), ("4", 24)] {
+        let finished = run(
+            &program,
+            &["atomic"],
+            &[EXHAUSTIVE, ("OMP_NUM_THREADS", threads)],
+        );
+        assert_eq!(finished.exits(0).all_classes(), classes);
+    }
+}
+
+/// The names of functions that a library has for others.
+fn exported(library: &Path) -> BTreeSet<String> {
+    let output = Command::new("nm")
+        .args(["-D", "--defined-only"])
+        .arg(library)
+        .output();
+    let text = String::from_utf8(output.unwrap().stdout).unwrap();
+    let names = text.lines().filter_map(|line| line.split(' ').nth(2));
+    names
+        .map(|name| name.split('@').next().unwrap().to_owned())
+        .collect()
+}
+
+#[test]
+fn every_function_of_thread_sanitizer_is_there_or_said_not_to_be() {
+    let output = Command::new("gcc")
+        .arg("-print-file-name=libtsan.so")
+        .output()
+        .unwrap();
+    let theirs = exported(Path::new(String::from_utf8(output.stdout).unwrap().trim()));
+    let ours = exported(&support::LIBRARY);
+    let page = std::fs::read_to_string(support::workspace().join("docs/src/native.md")).unwrap();
+    let is_told = |name: &str| {
+        let mut missing = page.split('`').filter(|word| word.starts_with("__tsan_"));
+        missing.any(|word| match word.strip_suffix('*') {
+            Some(start) => name.starts_with(start),
+            None => name == word,
+        })
+    };
+    let wanted: Vec<_> = theirs
+        .iter()
+        .filter(|name| {
+            ["__tsan_", "Annotate", "WTFAnnotate"]
+                .iter()
+                .any(|it| name.starts_with(it))
+        })
+        .collect();
+    assert!(wanted.len() > 150);
+    for name in wanted {
+        assert!(ours.contains(name) || is_told(name), "{name}");
+    }
+}
+
+#[test]
+fn system_calls_that_code_makes_itself_are_seen() {
+    let inline = compile("gcc", "inline.c", "inline", &[]);
+    let by_name = compile("gcc", "inline.c", "by-name", &["-DBY_NAME"]);
+    assert_eq!(classes(&inline, "locked"), classes(&by_name, "locked"));
+    let strategy = ("RADDLE_STRATEGY", "enumerate");
+    let every = run(&inline, &["locked"], &[strategy]);
+    assert_eq!(every.exits(0).all_classes(), classes(&inline, "locked"));
+    run(&inline, &["forgotten"], &[EXHAUSTIVE])
+        .exits(1)
+        .says("deadlock after ")
+        .says("main.1 waits at tests/native/inline.c:22 for futex `lock");
+    run(&inline, &["others"], &[]).exits(0);
+}
+
+#[test]
+fn threads_that_nobody_controls_are_told() {
+    let program = compile("gcc", "inline.c", "uncontrolled", &[]);
+    for (name, line) in [("clone", 93), ("clone3", 22)] {
+        run(&program, &[name], &[])
+            .exits(1)
+            .says(&format!("main panicked at tests/native/inline.c:{line}:"))
+            .says("the program starts a thread by clone, which raddle does not control");
+    }
+    run(&program, &["others", "early"], &[])
+        .exits(0)
+        .says("raddle: a thread was started before the check and cannot be controlled: `early`\n");
+    assert!(
+        !run(&program, &["others"], &[])
+            .text
+            .contains("cannot be controlled")
+    );
+}
+
+#[test]
+fn what_hangs_is_told_with_its_place() {
+    let program = compile("gcc", "bad.c", "hangs", &[]);
+    let soon = ("RADDLE_WATCHDOG", "1s");
+    for (name, lines) in [("hang", 51..=53), ("block", 66..=66)] {
+        let finished = run(&program, &[name], &[soon]);
+        finished
+            .exits(2)
+            .says("main.1 has not come to a scheduling point for 1s");
+        let line = finished.text.split("it is at tests/native/bad.c:").nth(1);
+        let line = line.and_then(|rest| rest.split(' ').next()?.parse().ok());
+        assert!(
+            line.is_some_and(|line| lines.contains(&line)),
+            "{}",
+            finished.text
+        );
+    }
+}
+
+#[test]
+fn what_eats_memory_is_told() {
+    let program = compile("gcc", "bad.c", "eats", &[]);
+    run(&program, &["eat"], &[])
+        .exits(1)
+        .says("main panicked at tests/native/bad.c:86:")
+        .says(
+            "the program has more than 1024 MiB from malloc; help: RADDLE_HEAP raises the limit\n",
+        );
+    run(&program, &["eat"], &[("RADDLE_HEAP", "64M")])
+        .exits(1)
+        .says("more than 64 MiB from malloc");
+    run(&program, &["use-and-free"], &[("RADDLE_HEAP", "much")])
+        .exits(1)
+        .says("raddle: RADDLE_HEAP: `much` is not a size");
+    // The machine has less than raddle wants.
+    let limited = format!("ulimit -v 5000000; exec {} touch", program.display());
+    run(
+        Path::new("sh"),
+        &["-c", &limited],
+        &[("RADDLE_HEAP", "4G"), ("RADDLE_WATCHDOG", "0s")],
+    )
+    .exits(2)
+    .says("raddle: there is no memory left to write down what the program does\n");
+}
+
+#[test]
+fn what_cannot_be_checked_is_said_before_it_runs() {
+    let folder = support::folder("refused");
+    let path = |name: &str| folder.join(name).to_str().unwrap().to_owned();
+    let build = |name: &str, flags: &[&str]| {
+        support::gcc(&[&["tests/native/program.c", "-o", &path(name)], flags].concat());
+        path(name)
+    };
+    let refused = |program: &str, text: &str| {
+        support::command(&["run", "--", program])
+            .exits(2)
+            .says(text);
+    };
+    refused(&build("plain", &[]), "was not compiled for this");
+    refused(&build("alone", &["-static"]), "is linked statically");
+    refused(
+        &build("alone-anywhere", &["-static-pie"]),
+        "is linked statically",
+    );
+    refused("tests/native/program.c", "is not a program for Linux");
+    refused("./there-is-no-such-program", "cannot run");
+    refused("tests", "cannot run");
+    // A script, however it is named.
+    std::fs::write(path("script"), "#!/bin/sh\nexec ./program\n").unwrap();
+    refused(&path("script"), "is a script");
+    // As much of a program of 32 bits as is looked at.
+    std::fs::write(
+        path("narrow"),
+        b"\x7fELF\x01\x01\x01\0\0\0\0\0\0\0\0\0\x02\0\x03\0",
+    )
+    .unwrap();
+    refused(&path("narrow"), "is a program of 32 bits");
+    // clang links the whole runtime.
+    let finished = Command::new("clang")
+        .args([
+            "-fsanitize=thread",
+            "tests/native/program.c",
+            "-o",
+            &path("whole"),
+        ])
+        .current_dir(support::workspace())
+        .status();
+    assert!(finished.unwrap().success());
+    refused(&path("whole"), "has ThreadSanitizer's own runtime inside");
+}
+
+#[test]
+fn a_program_with_the_rights_of_another_is_not_checked() {
+    // Only root can make one.
+    let program = compile("gcc", "program.c", "rights", &[]);
+    let owned = std::os::unix::fs::chown(&program, Some(65534), None);
+    if owned.is_err() {
+        return;
+    }
+    let rights = std::os::unix::fs::PermissionsExt::from_mode(0o4755);
+    std::fs::set_permissions(&program, rights).unwrap();
+    support::command(&["run", "--", program.to_str().unwrap()])
+        .exits(2)
+        .says("runs with the rights of another user");
+}
+
+#[test]
+fn a_stripped_program_is_checked_without_lines() {
+    let program = compile("gcc", "program.c", "stripped", &["-s"]);
+    let program = program.to_str().unwrap();
+    support::command(&["run", "--strategy", "exhaustive", "--", program, "strict"])
+        .exits(1)
+        .says("has no debug information")
+        .says("the program ended with status 3\n");
+}
+
+#[test]
+fn a_program_that_clang_has_built_for_thread_sanitizer_may_need_no_other_build() {
+    let program = support::folder("shared").join("program");
+    let program = program.to_str().unwrap();
+    let flags = [
+        "-g",
+        "-fsanitize=thread",
+        "-shared-libsan",
+        "tests/native/program.c",
+        "-o",
+        program,
+    ];
+    let built = Command::new("clang")
+        .args(flags)
+        .current_dir(support::workspace())
+        .status();
+    assert!(built.unwrap().success());
+    support::command(&["run", "--strategy", "exhaustive", "--", program, "strict"])
+        .exits(1)
+        .says("the program ended with status 3\n");
+}
+
+/// What processes run this program.
+fn processes(program: &Path) -> Vec<String> {
+    let all = std::fs::read_dir("/proc").unwrap().flatten();
+    let ours = all.filter(|process| {
+        std::fs::read_link(process.path().join("exe")).is_ok_and(|file| file == program)
+    });
+    ours.map(|process| process.file_name().to_string_lossy().into_owned())
+        .collect()
+}
+
+#[test]
+fn nothing_is_left_when_the_command_is_killed() {
+    let program = compile("gcc", "endless.c", "killed", &[]);
+    let mut command = Command::new(support::LIBRARY.with_file_name("cargo-raddle"));
+    command
+        .args(["raddle", "run", "--strategy", "random", "--"])
+        .arg(&program);
+    command
+        .env("RADDLE_MAX_EXECUTIONS", "1000000000")
+        .env("RADDLE_MAX_TIME", "1h");
+    let mut running = command.spawn().unwrap();
+    while processes(&program).is_empty() {
+        assert!(running.try_wait().unwrap().is_none());
+        std::thread::yield_now();
+    }
+    running.kill().unwrap();
+    running.wait().unwrap();
+    // The kernel does it, in its own time.
+    while !processes(&program).is_empty() {
+        std::thread::yield_now();
+    }
+}

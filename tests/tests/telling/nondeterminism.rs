@@ -1,0 +1,123 @@
+//! Programs that do not do the same when they are run the same way: what is said of them.
+//!
+//! The programs stand at the top, so that their line numbers stay what the messages say.
+
+use std::sync::atomic::{AtomicU32 as StdAtomicU32, Ordering::Relaxed};
+
+use raddle::sync::Arc;
+use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use raddle::sync::mpsc::channel;
+use raddle::{Checker, FailureKind, Strategy, thread};
+
+/// Something else from the second run on.
+fn changes_its_mind(runs: &StdAtomicU32) {
+    let value = Arc::new(AtomicU32::new(0));
+    let other = Arc::clone(&value);
+    let thread = thread::spawn(move || other.store(1, SeqCst));
+    if runs.fetch_add(1, Relaxed) == 0 {
+        value.load(SeqCst);
+    } else {
+        value.store(2, SeqCst);
+    }
+    thread.join().unwrap();
+}
+
+/// The same, with another value in every run.
+fn counts_its_runs(runs: &StdAtomicU32) {
+    let value = Arc::new(AtomicU32::new(0));
+    let other = Arc::clone(&value);
+    let thread = thread::spawn(move || other.load(SeqCst));
+    value.store(runs.fetch_add(1, Relaxed), SeqCst);
+    thread.join().unwrap();
+}
+
+/// The thread does nothing from the second run on.
+fn ends_early(runs: &StdAtomicU32) {
+    let value = Arc::new(AtomicU32::new(0));
+    let other = Arc::clone(&value);
+    let first = runs.fetch_add(1, Relaxed) == 0;
+    let thread = thread::Builder::new().name("lazy".into());
+    let thread = thread.spawn(move || first.then(|| other.load(SeqCst)));
+    value.store(1, SeqCst);
+    thread.unwrap().join().unwrap();
+}
+
+/// As if the last handle were another's in the second run.
+fn drops_a_sender(runs: &StdAtomicU32) {
+    let value = Arc::new(AtomicU32::new(0));
+    let other = Arc::clone(&value);
+    let thread = thread::spawn(move || other.store(1, SeqCst));
+    let (sender, _receiver) = channel::<()>();
+    let mut sender = Some(sender);
+    if runs.fetch_add(1, Relaxed) > 0 {
+        sender = None;
+    }
+    value.load(SeqCst);
+    drop(sender);
+    thread.join().unwrap();
+}
+
+const HELP: &str = "the program must depend on nothing but its schedule: look for time, randomness, \
+                    the order of a hash map, locks that raddle does not see, and state kept from \
+                    one execution to the next, such as the contents of a lock made outside the \
+                    check";
+
+#[track_caller]
+fn says(program: fn(&StdAtomicU32), facts: &[&str], cause: &str) {
+    let runs = StdAtomicU32::new(0);
+    let checker = Checker::new().strategy(Strategy::Exhaustive);
+    let report = checker.keep_going(true).run(|| program(&runs));
+    let [failure] = &report.failures[..] else {
+        panic!("{report}");
+    };
+    let expected = format!("{}\nhelp: {cause}{HELP}", facts.join("\n"));
+    assert_eq!(failure.kind, FailureKind::Nondeterminism);
+    assert_eq!(failure.message, expected);
+}
+
+#[test]
+fn both_operations_and_both_lines_are_shown() {
+    says(
+        changes_its_mind,
+        &[
+            "after 4 events, main does something else than in an earlier run",
+            "then: load at tests/tests/telling/nondeterminism.rs:18",
+            "now: store value at tests/tests/telling/nondeterminism.rs:20",
+        ],
+        "",
+    );
+    says(
+        counts_its_runs,
+        &[
+            "after 4 events, main does something else than in an earlier run",
+            "then: store at tests/tests/telling/nondeterminism.rs:30",
+            "now: store value at tests/tests/telling/nondeterminism.rs:30, another one or with another \
+             value",
+        ],
+        "",
+    );
+    says(
+        ends_early,
+        &[
+            "after 3 events, lazy does something else than in an earlier run",
+            "then: load at tests/tests/telling/nondeterminism.rs:40",
+            "now: end at tests/tests/telling/nondeterminism.rs:40",
+        ],
+        "",
+    );
+}
+
+#[test]
+fn the_last_handle_of_an_arc_is_the_first_suspect() {
+    says(
+        drops_a_sender,
+        &[
+            "after 4 events, main does something else than in an earlier run",
+            "then: load at tests/tests/telling/nondeterminism.rs:55",
+            "now: drop Sender at tests/tests/telling/nondeterminism.rs:50",
+        ],
+        "a value was dropped at another time: when it is in a plain `Arc`, raddle does not see who \
+         drops the last handle; if the destructor does something that other threads notice, use \
+         `raddle::sync::TrackedArc`. If that is not it, ",
+    );
+}

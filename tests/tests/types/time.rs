@@ -1,0 +1,330 @@
+//! Virtual time: whose clock goes on when, and parity with std outside a check.
+
+use std::collections::BTreeSet;
+use std::sync::Mutex as StdMutex;
+
+use raddle::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use raddle::sync::{Arc, Condvar, Mutex};
+use raddle::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use raddle::{Checker, thread};
+use raddle_tests::classes;
+use raddle_tests::compare::behaviour;
+use raddle_tests::parity::{panics, text};
+
+const SECOND: Duration = Duration::from_secs(1);
+const NANOSECOND: Duration = Duration::from_nanos(1);
+const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
+fn undisturbed() -> Checker {
+    Checker::new().spurious_wakeups(false)
+}
+
+#[test]
+fn time_passes_for_those_who_sleep() {
+    let count = classes(|| {
+        let start = Instant::now();
+        assert_eq!(start.elapsed(), Duration::ZERO);
+        thread::sleep(YEAR);
+        assert_eq!(start.elapsed(), YEAR + NANOSECOND);
+        thread::sleep(Duration::ZERO);
+        assert_eq!(start.elapsed(), YEAR + 2 * NANOSECOND);
+        thread::yield_now();
+        drop(Mutex::new(0).lock());
+        assert_eq!(Instant::now() - start, YEAR + 2 * NANOSECOND);
+    });
+    assert_eq!(count, 1);
+}
+
+#[test]
+fn sleeping_is_no_order() {
+    // Whoever sleeps longer may still be first, and two who only sleep are in no order at all.
+    let program = |meet: bool| {
+        move || {
+            let order = Arc::new(Mutex::new(Vec::new()));
+            let threads = [3, 1].map(|seconds| {
+                let order = Arc::clone(&order);
+                thread::spawn(move || {
+                    thread::sleep(seconds * SECOND);
+                    if meet {
+                        order.lock().unwrap().push(seconds);
+                    }
+                })
+            });
+            for thread in threads {
+                thread.join().unwrap();
+            }
+            std::mem::take(&mut *order.lock().unwrap())
+        }
+    };
+    assert_eq!(behaviour(&Checker::new(), program(false)).classes, 1);
+    let seen = behaviour(&Checker::new(), program(true));
+    assert_eq!(seen.outcomes, BTreeSet::from([vec![1, 3], vec![3, 1]]));
+    assert_eq!(seen.classes, 2);
+}
+
+#[test]
+fn a_thread_starts_with_its_creators_time_and_is_waited_for() {
+    let seen = behaviour(&Checker::new(), || {
+        let start = Instant::now();
+        thread::sleep(SECOND);
+        let child = thread::spawn(move || {
+            let born = start.elapsed();
+            thread::sleep(5 * SECOND);
+            born
+        });
+        let other = thread::spawn(|| thread::sleep(2 * SECOND));
+        let before = start.elapsed();
+        let born = child.join().unwrap();
+        let joined = start.elapsed();
+        other.join().unwrap();
+        let scope = thread::scope(|scope| {
+            scope.spawn(|| thread::sleep(4 * SECOND));
+            start.elapsed()
+        });
+        [born, before, joined, scope, start.elapsed()].map(|time| time.as_secs())
+    });
+    assert_eq!(seen.outcomes, BTreeSet::from([[1, 1, 6, 6, 10]]));
+    assert_eq!(seen.classes, 1);
+}
+
+/// Waits for a flag until a time is over: whether it came, and after how many rounds.
+fn wait_until(deadline: Instant, ready: &Mutex<bool>, changed: &Condvar) -> (bool, u32) {
+    let mut rounds = 0;
+    let mut guard = ready.lock().unwrap();
+    while !*guard {
+        let Some(left) = deadline.checked_duration_since(Instant::now()) else {
+            break;
+        };
+        guard = changed.wait_timeout(guard, left).unwrap().0;
+        rounds += 1;
+    }
+    (*guard, rounds)
+}
+
+#[test]
+fn a_loop_that_waits_until_a_time_is_over_comes_to_its_end() {
+    let program = || {
+        let shared = Arc::new((Mutex::new(false), Condvar::new()));
+        let other = Arc::clone(&shared);
+        let thread = thread::spawn(move || {
+            *other.0.lock().unwrap() = true;
+            other.1.notify_one();
+        });
+        let result = wait_until(Instant::now() + YEAR, &shared.0, &shared.1);
+        thread.join().unwrap();
+        result
+    };
+    let seen = behaviour(&undisturbed(), program);
+    let expected = BTreeSet::from([(true, 0), (true, 1), (false, 1)]);
+    assert_eq!(seen.outcomes, expected);
+    // The producer locks first. Or it locks while the consumer waits, and notifies before the time
+    // runs out, or after that; or when the consumer has given up and unlocked.
+    assert_eq!(seen.classes, 4);
+    // A wake-up that nobody asked for takes no time: there is one more round.
+    let seen = behaviour(&Checker::new(), program);
+    let more = [(true, 2), (false, 2)];
+    assert_eq!(seen.outcomes, expected.into_iter().chain(more).collect());
+}
+
+#[test]
+fn a_wait_that_times_out_has_lasted_so_long() {
+    let seen = behaviour(&undisturbed(), || {
+        let (lock, condition, start) = (Mutex::new(()), Condvar::new(), Instant::now());
+        let guard = lock.lock().unwrap();
+        let (guard, _) = condition.wait_timeout(guard, SECOND).unwrap();
+        let first = start.elapsed();
+        drop(condition.wait_timeout_while(guard, SECOND, |()| true));
+        let second = start.elapsed();
+        thread::park_timeout(SECOND);
+        let third = start.elapsed();
+        thread::current().unpark();
+        thread::park_timeout(SECOND);
+        let parked = start.elapsed();
+        let (_sender, receiver) = raddle::sync::mpsc::channel::<()>();
+        assert!(receiver.recv_timeout(SECOND).is_err());
+        let (_sender, receiver) = raddle::sync::mpsc::sync_channel::<()>(0);
+        assert!(receiver.recv_timeout(SECOND).is_err());
+        [first, second, third, parked, start.elapsed()].map(|time| time.as_secs())
+    });
+    assert_eq!(seen.outcomes, BTreeSet::from([[1, 2, 3, 3, 5]]));
+    assert_eq!(seen.classes, 1);
+}
+
+#[test]
+fn who_does_nothing_but_look_sees_time_pass() {
+    let deadline = |looks: &mut u32, end: Instant| {
+        while Instant::now() < end {
+            *looks += 1;
+        }
+    };
+    let count = classes(move || {
+        let mut looks = 0;
+        deadline(&mut looks, Instant::now() + SECOND);
+        // A hundred and two to the power of thirty nanoseconds.
+        assert!((100..140).contains(&looks), "{looks}");
+        deadline(&mut looks, Instant::now() + 100 * YEAR);
+        assert!(looks < 300, "{looks}");
+    });
+    assert_eq!(count, 1);
+}
+
+#[test]
+fn spinning_until_a_time_is_over_comes_to_its_end_too() {
+    let seen = behaviour(&Checker::new(), || {
+        let ready = Arc::new(AtomicBool::new(false));
+        let other = Arc::clone(&ready);
+        let thread = thread::spawn(move || other.store(true, SeqCst));
+        let end = Instant::now() + Duration::from_nanos(2);
+        let mut found = false;
+        while !found && Instant::now() < end {
+            thread::sleep(Duration::ZERO);
+            found = ready.load(SeqCst);
+        }
+        thread.join().unwrap();
+        found
+    });
+    assert_eq!(seen.outcomes, BTreeSet::from([false, true]));
+    // It is seen at the first look, at the second, or not at all.
+    assert_eq!(seen.classes, 3);
+}
+
+#[test]
+fn time_has_an_end_and_nobody_panics_there() {
+    classes(|| {
+        let start = Instant::now();
+        thread::sleep(Duration::MAX);
+        thread::sleep(Duration::MAX);
+        assert!(start.elapsed() > 1_000_000 * YEAR);
+        assert!(Instant::now() >= start);
+    });
+}
+
+#[test]
+fn points_in_time_go_in_and_out() {
+    let outside = Instant::now();
+    let kept = StdMutex::new(Vec::new());
+    raddle::check(|| {
+        let inside = Instant::now();
+        assert!(inside >= outside && outside.elapsed() == inside - outside);
+        assert_eq!(outside.duration_since(inside), Duration::ZERO);
+        assert_eq!(outside.saturating_duration_since(inside), Duration::ZERO);
+        let choice = raddle::choose(0..2_u32);
+        thread::sleep(choice * YEAR);
+        kept.lock().unwrap().push((inside, Instant::now()));
+    });
+    let kept = kept.into_inner().unwrap();
+    let starts: BTreeSet<_> = kept.iter().map(|(start, _)| start).collect();
+    assert_eq!(starts.len(), 1, "every execution begins at the same time");
+    for (_, end) in kept {
+        let _ = (end.elapsed(), end.checked_duration_since(Instant::now()));
+        assert!(end >= outside);
+    }
+}
+
+#[test]
+fn the_time_of_another_thread_may_be_later_than_ones_own() {
+    let seen = behaviour(&Checker::new(), || {
+        let told = Arc::new(StdMutex::new(None));
+        let (teller, shared) = (Arc::clone(&told), Arc::new(AtomicBool::new(false)));
+        let done = Arc::clone(&shared);
+        let thread = thread::spawn(move || {
+            thread::sleep(SECOND);
+            *teller.lock().unwrap() = Some(Instant::now());
+            done.store(true, SeqCst);
+        });
+        let elapsed = (shared.load(SeqCst)).then(|| {
+            let then = told.lock().unwrap().unwrap();
+            (then.elapsed(), then.checked_duration_since(Instant::now()))
+        });
+        thread.join().unwrap();
+        elapsed
+    });
+    let later = Some((Duration::ZERO, Some(SECOND + NANOSECOND)));
+    assert_eq!(seen.outcomes, BTreeSet::from([None, later]));
+}
+
+#[test]
+fn a_sleep_is_told() {
+    let report = Checker::new().run(|| {
+        thread::sleep(Duration::from_millis(20));
+        panic!("to be told");
+    });
+    let mut steps = report.failures[0].trace.steps.iter();
+    assert!(steps.any(|step| step.what == "sleep 20ms"));
+    let schedule = report.failures[0].schedule.to_string();
+    assert_eq!(
+        schedule,
+        "raddle schedule 2\ncheck time::a_sleep_is_told\nmain: begin, sleep\n"
+    );
+}
+
+/// What can be compared of a clock that is real: everything but what it shows.
+macro_rules! arithmetic {
+    ($time:path, $thread:path) => {{
+        use time::{Duration, Instant};
+        use $thread as thread;
+        use $time as time;
+        let start = Instant::now();
+        thread::sleep(Duration::from_millis(2));
+        let passed = start.elapsed() >= Duration::from_millis(2);
+        let later = start + SECOND;
+        let mut moved = later;
+        moved += SECOND;
+        moved -= 2 * SECOND;
+        let longest = Duration::MAX;
+        let overflow = [
+            panics(move || drop(text(start + longest))),
+            panics(move || drop(text(start - longest))),
+        ];
+        let differences = (
+            later - start,
+            start - later,
+            later.duration_since(start),
+            start.duration_since(later),
+            later.checked_duration_since(start),
+            start.checked_duration_since(later),
+            start.saturating_duration_since(later),
+        );
+        let compared = (
+            moved == start,
+            later > start,
+            later.cmp(&start),
+            later.max(start) == later,
+        );
+        let checked = (
+            start.checked_add(longest).is_none(),
+            start.checked_sub(longest).is_none(),
+            start.checked_add(SECOND) == Some(later),
+            later.checked_sub(SECOND) == Some(start),
+        );
+        let set = std::collections::HashSet::from([start, later, moved]);
+        let name = text(start).split(' ').next().unwrap().to_owned();
+        (
+            passed,
+            overflow,
+            differences,
+            compared,
+            checked,
+            set.len(),
+            name,
+        )
+    }};
+}
+
+#[test]
+fn points_in_time_are_computed_with_as_stds() {
+    let std = arithmetic!(std::time, std::thread);
+    assert_eq!(std, arithmetic!(raddle::time, raddle::thread));
+    raddle::check(|| assert_eq!(std, arithmetic!(raddle::time, raddle::thread)));
+}
+
+#[test]
+#[allow(deprecated)]
+fn outside_a_check_time_is_real() {
+    let start = std::time::Instant::now();
+    thread::sleep(Duration::from_millis(3));
+    thread::sleep_ms(3);
+    assert!(start.elapsed() >= Duration::from_millis(6));
+    let other: std::time::SystemTime = SystemTime::now();
+    assert!(other > UNIX_EPOCH);
+}

@@ -68,6 +68,7 @@ fn threads_that_leave_run_destructors() {
     let program = build("leaving.cpp", "leaving");
     assert!(searched(&program, "exits") >= 1);
     assert!(searched(&program, "cancels") > 1);
+    assert!(searched(&program, "once-again") > 1);
     run(&program, &["swallowed"], &[])
         .exits(1)
         .says("a thread that was to end caught that as an exception, and went on");

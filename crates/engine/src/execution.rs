@@ -73,6 +73,8 @@ pub struct Execution {
     pub conflict: Option<Conflict>,
     /// The first use of memory that was not there.
     pub memory_error: Option<MemoryError>,
+    /// Whether the program said that it is over, whatever its other threads do.
+    pub is_over: bool,
     /// How often another thread went on although the one that ran could have; see
     /// [`State::interrupts`](crate::State::interrupts).
     pub preemptions: u32,
@@ -110,6 +112,7 @@ impl Execution {
         self.accesses.clear();
         self.conflict = None;
         self.memory_error = None;
+        self.is_over = false;
         self.preemptions = 0;
         (self.fingerprint, self.coherence) = (0, 0);
     }

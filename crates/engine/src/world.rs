@@ -12,6 +12,8 @@ mod messages;
 mod spin;
 mod weak;
 
+pub use cells::Past;
+
 use std::sync::atomic::Ordering;
 
 use crate::check::panic::Panic;
@@ -662,6 +664,11 @@ impl World {
     /// Remembers that a thread ended by a panic.
     pub fn add_panic(&mut self, panic: Panic) {
         self.state.execution.panics.push(panic);
+    }
+
+    /// Remembers that the program is over, whatever its other threads do.
+    pub fn end_program(&mut self) {
+        self.state.execution.is_over = true;
     }
 
     /// If `thread` ended by a panic that nobody was given, remembers that `joiner` was.

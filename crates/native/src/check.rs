@@ -8,7 +8,8 @@ use raddle::__private::native::{Symbols, install};
 use raddle::{Checker, Memory, Report};
 
 use crate::{
-    dispatch, execution, faults, heap, mode, snapshot, symbols, threads, uncontrolled, whereabouts,
+    blocks, dispatch, execution, faults, heap, mode, snapshot, symbols, threads, uncontrolled,
+    whereabouts,
 };
 
 /// The stack of each thread of the program; only what is used costs anything.
@@ -32,6 +33,8 @@ pub(crate) fn run(name: &str, stack: usize, body: impl Fn() + Send + Sync) -> Re
         place: symbols::place,
         variable: symbols::variable,
         interrupted: whereabouts::interrupted,
+        chain: |site| Some(symbols::chain(site)).filter(|chain| !chain.is_empty()),
+        memory: blocks::describe,
     });
     whereabouts::prepare();
     IS_RUNNING.store(true, Relaxed);

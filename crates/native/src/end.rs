@@ -6,24 +6,36 @@
 
 use std::ffi::{CStr, c_char, c_int, c_uint};
 
+use raddle::__private::native::Manner;
+
 use crate::execution::running;
 use crate::real::real;
 use crate::tsan::calls;
-use crate::{mode, threads, trampoline};
+use crate::{mode, symbols, threads, trampoline};
 
-/// The running thread, in host mode, has found something wrong.
-pub(crate) fn fail(message: String, place: Option<String>) -> ! {
-    running().fail(message, place);
+/// The running thread, in host mode, has found something wrong at a site.
+pub(crate) fn fail_in(manner: Manner, message: String, site: usize) -> ! {
+    running().fail(manner, with_chain(&message, site), running().place(site));
     threads::end_everything()
 }
 
-/// The same, at a place in the program's code.
-pub(crate) fn fail_at(message: &str, code: usize) -> ! {
-    fail(message.to_owned(), running().place(code))
+/// How the thread came there, after the first line of what it says.
+fn with_chain(message: &str, site: usize) -> String {
+    let chain = symbols::chain(site);
+    let mut lines: Vec<&str> = message.lines().collect();
+    if !chain.is_empty() {
+        lines.insert(1.min(lines.len()), &chain);
+    }
+    lines.join("\n")
+}
+
+/// The same, for what raddle cannot control.
+pub(crate) fn fail_at(message: &str, site: usize) -> ! {
+    fail_in(Manner::Uncontrolled, message.to_owned(), site)
 }
 
 /// Leaves the guest for good.
-fn diverge(last: impl FnOnce()) -> ! {
+pub(crate) fn diverge(last: impl FnOnce()) -> ! {
     mode::host(last);
     unreachable!("the guest was left")
 }
@@ -31,6 +43,9 @@ fn diverge(last: impl FnOnce()) -> ! {
 trampoline::entry! {
     fn abort() -> ! as on_abort("rdi");
     fn exit(status: c_int) -> ! as on_exit("rsi");
+    fn quick_exit(status: c_int) -> ! as on_quick_exit("rsi");
+    fn _exit(status: c_int) -> ! as on_exit_at_once("rsi");
+    fn _Exit(status: c_int) -> ! as on_exit_at_once("rsi");
     fn __assert_fail(
         text: *const c_char, file: *const c_char, line: c_uint, function: *const c_char
     ) -> ! as on_assert("r8");
@@ -41,8 +56,23 @@ extern "C" fn on_abort(code: usize) -> ! {
         // SAFETY: what the caller wanted.
         unsafe { real!(fn abort() -> !)() }
     }
-    let code = calls::users(code);
-    diverge(|| fail("the program called abort".to_owned(), running().place(code)))
+    let site = calls::users(code);
+    diverge(|| fail_in(Manner::Crash, "the program called abort".to_owned(), site))
+}
+
+/// The program is over, and so are all of its threads.
+fn end_program(status: c_int, code: usize) -> ! {
+    let site = calls::users(code);
+    diverge(|| {
+        running().end_program();
+        match status {
+            0 => threads::end_everything(),
+            _ => {
+                let message = format!("the program ended with status {status}");
+                fail_in(Manner::Exit, message, site)
+            }
+        }
+    })
 }
 
 extern "C" fn on_exit(status: c_int, code: usize) -> ! {
@@ -50,14 +80,23 @@ extern "C" fn on_exit(status: c_int, code: usize) -> ! {
         // SAFETY: what the caller wanted.
         unsafe { real!(fn exit(c_int) -> !)(status) }
     }
-    let code = calls::users(code);
-    diverge(|| match status {
-        0 => threads::end_everything(),
-        _ => fail(
-            format!("the program ended with status {status}"),
-            running().place(code),
-        ),
-    })
+    end_program(status, code)
+}
+
+extern "C" fn on_quick_exit(status: c_int, code: usize) -> ! {
+    if !mode::is_guest() {
+        // SAFETY: what the caller wanted.
+        unsafe { real!(fn quick_exit(c_int) -> !)(status) }
+    }
+    end_program(status, code)
+}
+
+extern "C" fn on_exit_at_once(status: c_int, code: usize) -> ! {
+    if !mode::is_guest() {
+        // SAFETY: what the caller wanted.
+        unsafe { real!(fn _exit(c_int) -> !)(status) }
+    }
+    end_program(status, code)
 }
 
 extern "C" fn on_assert(
@@ -65,7 +104,7 @@ extern "C" fn on_assert(
     file: *const c_char,
     line: c_uint,
     function: *const c_char,
-    _code: usize,
+    code: usize,
 ) -> ! {
     if !mode::is_guest() {
         type Text = *const c_char;
@@ -74,12 +113,12 @@ extern "C" fn on_assert(
             real!(fn __assert_fail(Text, Text, c_uint, Text) -> !)(text, file, line, function)
         }
     }
+    let site = calls::users(code);
     diverge(|| {
         // SAFETY: `assert` has texts from the program's source.
         let [text, file] = [text, file].map(|it| unsafe { CStr::from_ptr(it) }.to_string_lossy());
-        fail(
-            format!("assertion failed: {text}"),
-            Some(format!("{file}:{line}:1")),
-        )
+        let place = Some(format!("{file}:{line}:1"));
+        running().fail(Manner::Assertion, with_chain(&text, site), place);
+        threads::end_everything()
     })
 }

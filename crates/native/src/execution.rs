@@ -3,8 +3,8 @@
 use raddle::__private::native::Native;
 
 use crate::solo::Solo;
-use crate::tsan::{atomic, calls, plain};
-use crate::{dispatch, faults, mode, objects, openmp, snapshot, threads, tls};
+use crate::tsan::{atomic, calls};
+use crate::{dispatch, faults, mode, objects, openmp, shadow, snapshot, threads, tls};
 
 static RUNNING: Solo<Option<Native<'static>>> = Solo::new(None);
 
@@ -26,7 +26,7 @@ pub(crate) fn begin() {
     let stamp = native.stamp();
     objects::begin(stamp);
     atomic::begin(stamp);
-    plain::begin(stamp);
+    shadow::begin();
     calls::begin();
     threads::begin();
     openmp::begin();

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 use crate::arena::{self, Arena};
 use crate::tsan::{calls, plain};
-use crate::{check, end, mode, trampoline};
+use crate::{blocks, check, end, mode, shadow, trampoline};
 
 /// Room for the heap; only what is used costs anything.
 const SIZE: usize = 4 << 30;
@@ -28,8 +28,6 @@ const ALIGNMENT: usize = 16;
 const LARGE: usize = 128 << 10;
 const PAGE: usize = 4096;
 const UNMADE: u8 = 0xa5;
-/// So much of a piece is watched when it is freed.
-const WATCHED: usize = 4096;
 
 static START: AtomicUsize = AtomicUsize::new(0);
 static NEXT: AtomicUsize = AtomicUsize::new(0);
@@ -46,6 +44,7 @@ pub(crate) fn used() -> std::ops::Range<usize> {
 /// Gives back everything from this address on.
 pub(crate) fn reset(next: usize) {
     NEXT.store(next, Relaxed);
+    blocks::reset(next);
 }
 
 /// At the beginning of a check.
@@ -78,7 +77,6 @@ fn parse(text: &str) -> Option<usize> {
 /// not have that much either, or it has gone on for too long.
 fn refuse(size: usize, code: usize) {
     if size < SIZE && mode::is_guest() {
-        let code = calls::users(code);
         mode::host(|| {
             let limit = LIMIT.load(Relaxed) >> 20;
             end::fail_at(
@@ -99,25 +97,28 @@ fn prepare() {
     }
 }
 
-fn is_ours(address: usize) -> bool {
+pub(crate) fn is_ours(address: usize) -> bool {
     let start = START.load(Relaxed);
     start != 0 && (start..start + SIZE).contains(&address)
 }
 
-fn take(size: usize, alignment: usize) -> usize {
+/// Room for a piece, which is written down with the site that asked for it.
+fn take(size: usize, alignment: usize, site: usize) -> usize {
     while LOCK.swap(true, std::sync::atomic::Ordering::Acquire) {
         std::hint::spin_loop();
     }
     prepare();
     let start = START.load(Relaxed);
     let piece = (NEXT.load(Relaxed) + HEADER).next_multiple_of(alignment);
+    let room = size.max(1);
     let end = match LIMIT.load(Relaxed) {
         0 => start + SIZE,
         limit => start + limit.min(SIZE),
     };
-    let fits = start != 0 && size < SIZE && piece + size <= end;
+    let fits = start != 0 && room < SIZE && piece + room <= end;
     if fits {
-        NEXT.store(piece + size, Relaxed);
+        NEXT.store(piece + room, Relaxed);
+        blocks::add(piece, size, site);
     }
     LOCK.store(false, std::sync::atomic::Ordering::Release);
     if fits { piece } else { 0 }
@@ -125,12 +126,14 @@ fn take(size: usize, alignment: usize) -> usize {
 
 fn allocate(size: usize, alignment: usize, code: usize) -> *mut u8 {
     let alignment = alignment.max(ALIGNMENT);
-    if check::is_running() && !mode::is_guest() {
+    let is_guest = mode::is_guest();
+    if check::is_running() && !is_guest {
         return allocate_aside(size, alignment);
     }
-    let piece = take(size.max(1), alignment) as *mut u8;
+    let site = if is_guest { calls::users(code) } else { code };
+    let piece = take(size, alignment, site) as *mut u8;
     if piece.is_null() {
-        refuse(size, code);
+        refuse(size, site);
     } else {
         // SAFETY: there is room for the header before the piece, and for `size` bytes in it.
         unsafe {
@@ -203,12 +206,27 @@ unsafe fn release(piece: *mut u8, code: usize) {
     // SAFETY: vouched for by the caller.
     unsafe {
         if is_ours(piece as usize) {
-            // Who still uses it should have been in order with this.
-            plain::access_range(piece as usize, size_of(piece).min(WATCHED), true, code);
+            if mode::is_guest() {
+                give_up(piece, code);
+            }
         } else {
             let whole = Layout::from_size_align_unchecked(*header(piece), ALIGNMENT);
             Arena.dealloc(*header(piece).add(1) as *mut u8, whole);
         }
+    }
+}
+
+/// A guest has done with a piece, if it is one.
+fn give_up(piece: *mut u8, code: usize) {
+    let (address, site) = (piece as usize, calls::users(code));
+    match blocks::free(address, site) {
+        Ok(size) => {
+            // Who still uses it should have been in order with this.
+            plain::access_range(address, size, true, code);
+            shadow::forget(address..address + size);
+            blocks::is_freed(address);
+        }
+        Err(bad) => plain::fail(bad, address, plain::FREES, site),
     }
 }
 
@@ -220,21 +238,26 @@ fn or_no_memory(piece: *mut u8) -> *mut c_void {
 }
 
 trampoline::entry! {
-    fn malloc(size: usize) -> *mut c_void as allocate_plain("rsi");
-    fn calloc(count: usize, size: usize) -> *mut c_void as allocate_clear("rdx");
+    fn malloc(size: usize) -> *mut c_void as make("rsi");
+    fn calloc(count: usize, size: usize) -> *mut c_void as make_empty("rdx");
     fn realloc(piece: *mut u8, size: usize) -> *mut c_void as reallocate("rdx");
     fn free(piece: *mut u8) -> () as give_back("rsi");
-    fn posix_memalign(to: *mut *mut c_void, alignment: usize, size: usize) -> c_int
-        as allocate_to("rcx");
-    fn aligned_alloc(alignment: usize, size: usize) -> *mut c_void as allocate_aligned("rdx");
-    fn memalign(alignment: usize, size: usize) -> *mut c_void as allocate_roundly("rdx");
+    fn posix_memalign(to: *mut *mut c_void, alignment: usize, size: usize) -> c_int as align("rcx");
+    fn aligned_alloc(alignment: usize, size: usize) -> *mut c_void as make_aligned("rdx");
+    fn memalign(alignment: usize, size: usize) -> *mut c_void as make_aligned("rdx");
+    fn _Znwm(size: usize) -> *mut c_void as make("rsi");
+    fn _Znam(size: usize) -> *mut c_void as make("rsi");
+    fn _ZdlPv(piece: *mut u8) -> () as give_back("rsi");
+    fn _ZdaPv(piece: *mut u8) -> () as give_back("rsi");
+    fn _ZdlPvm(piece: *mut u8, size: usize) -> () as give_back_sized("rdx");
+    fn _ZdaPvm(piece: *mut u8, size: usize) -> () as give_back_sized("rdx");
 }
 
-extern "C" fn allocate_plain(size: usize, code: usize) -> *mut c_void {
+extern "C" fn make(size: usize, code: usize) -> *mut c_void {
     or_no_memory(allocate(size, ALIGNMENT, code))
 }
 
-extern "C" fn allocate_clear(count: usize, size: usize, code: usize) -> *mut c_void {
+extern "C" fn make_empty(count: usize, size: usize, code: usize) -> *mut c_void {
     let Some(size) = count.checked_mul(size) else {
         return or_no_memory(null_mut());
     };
@@ -247,11 +270,8 @@ extern "C" fn allocate_clear(count: usize, size: usize, code: usize) -> *mut c_v
 }
 
 extern "C" fn reallocate(piece: *mut u8, size: usize, code: usize) -> *mut c_void {
-    if piece.is_null() {
-        return allocate_plain(size, code);
-    }
     let new = allocate(size, ALIGNMENT, code);
-    if !new.is_null() {
+    if !piece.is_null() && !new.is_null() {
         // SAFETY: both pieces are that large, and the program has done with the old one.
         unsafe {
             std::ptr::copy_nonoverlapping(piece, new, size.min(size_of(piece)));
@@ -268,12 +288,11 @@ extern "C" fn give_back(piece: *mut u8, code: usize) {
     }
 }
 
-extern "C" fn allocate_to(
-    to: *mut *mut c_void,
-    alignment: usize,
-    size: usize,
-    code: usize,
-) -> c_int {
+extern "C" fn give_back_sized(piece: *mut u8, _size: usize, code: usize) {
+    give_back(piece, code);
+}
+
+extern "C" fn align(to: *mut *mut c_void, alignment: usize, size: usize, code: usize) -> c_int {
     if !alignment.is_power_of_two() || !alignment.is_multiple_of(std::mem::size_of::<usize>()) {
         return libc::EINVAL;
     }
@@ -286,7 +305,7 @@ extern "C" fn allocate_to(
     0
 }
 
-extern "C" fn allocate_aligned(alignment: usize, size: usize, code: usize) -> *mut c_void {
+extern "C" fn make_aligned(alignment: usize, size: usize, code: usize) -> *mut c_void {
     match alignment.is_power_of_two() {
         true => or_no_memory(allocate(size, alignment, code)),
         false => {
@@ -294,10 +313,6 @@ extern "C" fn allocate_aligned(alignment: usize, size: usize, code: usize) -> *m
             null_mut()
         }
     }
-}
-
-extern "C" fn allocate_roundly(alignment: usize, size: usize, code: usize) -> *mut c_void {
-    or_no_memory(allocate(size, alignment.next_power_of_two(), code))
 }
 
 #[unsafe(no_mangle)]

@@ -15,6 +15,7 @@
 
 mod addresses;
 mod arena;
+mod blocks;
 mod check;
 mod dispatch;
 mod end;
@@ -22,12 +23,19 @@ mod execution;
 mod faults;
 mod futex;
 mod heap;
+mod imports;
+mod interrupts;
+mod io;
 mod mode;
 mod objects;
 mod openmp;
 mod program;
 mod pthread;
+mod queues;
+mod random;
 mod real;
+mod shadow;
+mod signals;
 mod snapshot;
 mod solo;
 mod symbols;
@@ -37,6 +45,7 @@ mod tls;
 mod trampoline;
 mod tsan;
 mod uncontrolled;
+mod unwind;
 mod whereabouts;
 
 #[global_allocator]

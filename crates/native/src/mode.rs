@@ -135,15 +135,16 @@ fn become_guest(guest: usize) {
     GUEST.store(guest, Relaxed);
 }
 
-/// In a signal handler: what was interrupted is not gone on with, and what follows is host code.
-pub(crate) fn interrupt() {
-    GUEST.store(0, Relaxed);
-    set_thread_pointer(host_pointer());
-}
-
 /// Where a guest can be left: its stack pointer when it was entered.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Frame(usize);
+
+impl Frame {
+    /// Where the guest's part of the stack ends.
+    pub(crate) fn stack(self) -> usize {
+        self.0
+    }
+}
 
 /// Runs `function(argument)` as the guest with this thread pointer; how to leave it is in `frame` from
 /// then on.

@@ -16,6 +16,8 @@ pub(crate) struct Known {
     /// Who has it, and how many times over, where the program may ask for that.
     pub(crate) holder: Option<ThreadId>,
     pub(crate) depth: u32,
+    /// Who had it before has ended, and nobody has said yet that all is well.
+    pub(crate) is_suspect: bool,
 }
 
 static OBJECTS: Solo<Table<Known>> = Solo::new(Table::new());
@@ -46,6 +48,7 @@ pub(crate) fn object(
                 kind,
                 holder: None,
                 depth: 0,
+                is_suspect: false,
             };
             objects.insert(address, known).object
         }
@@ -60,18 +63,38 @@ pub(crate) fn call(
     call: Call,
     code: usize,
 ) -> Reply {
-    let operation = |world: &mut World| Operation::Call {
-        object: object(world, address, kind, initial),
-        call,
-    };
     match call {
         // Only the first operation of a function can be one that looks, so the stack is still as it was.
         Call::Mutex(mutex::Call::TryLock)
         | Call::RwLock(rwlock::Call::TryRead | rwlock::Call::TryWrite)
         | Call::Semaphore(semaphore::Call::TryAcquire) => {
+            let operation = operation(address, kind, initial, call);
             running().observe(code, trampoline::top(), operation)
         }
-        _ => running().perform(code, operation),
+        _ => call_without_a_look(address, kind, initial, call, code),
+    }
+}
+
+/// The same for a call that is no look of the program's, whatever it is.
+pub(crate) fn call_without_a_look(
+    address: usize,
+    kind: &'static str,
+    initial: impl FnOnce() -> Object,
+    call: Call,
+    code: usize,
+) -> Reply {
+    running().perform(code, operation(address, kind, initial, call))
+}
+
+fn operation(
+    address: usize,
+    kind: &'static str,
+    initial: impl FnOnce() -> Object,
+    call: Call,
+) -> impl FnOnce(&mut World) -> Operation {
+    move |world| Operation::Call {
+        object: object(world, address, kind, initial),
+        call,
     }
 }
 

@@ -4,6 +4,8 @@ use std::ffi::{c_char, c_int, c_void};
 use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
+use raddle::__private::native::Manner;
+
 use crate::execution::running;
 use crate::real::real;
 use crate::threads;
@@ -78,8 +80,10 @@ unsafe extern "C" fn check_main(
 fn report_status(status: c_int) {
     let returned = threads::with_running(|guest| matches!(guest.end, threads::End::Returned(_)));
     if returned && status != 0 {
-        running().fail(format!("the program ended with status {status}"), None);
+        let message = format!("the program ended with status {status}");
+        running().fail(Manner::Exit, message, None);
     }
+    running().end_program();
     mode::next_epoch();
 }
 

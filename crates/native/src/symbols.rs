@@ -10,7 +10,8 @@ use addr2line::{Loader, demangle_auto};
 use object::{Object, ObjectSymbol, SymbolKind};
 use raddle::Place;
 
-use crate::snapshot;
+use crate::tsan::calls;
+use crate::{blocks, snapshot};
 
 /// What is there is not the user's.
 pub(crate) const SYSTEM: &str = "/usr/";
@@ -98,31 +99,101 @@ fn with_module<R>(address: usize, look: impl FnOnce(&Module, u64) -> Option<R>) 
     look(module, (address - found.base) as u64)
 }
 
-/// Where the call is in the source that returns to this address.
-pub(crate) fn place(code: usize) -> Option<Place> {
-    with_module(code.checked_sub(1)?, |module, address| {
-        let mut frames = module.lines.as_ref()?.find_frames(address).ok()?;
-        let mut found = None;
-        // From the function that was inlined last to the one that the instruction is in.
-        while let Ok(Some(frame)) = frames.next() {
-            let Some(location) = frame.location else {
-                continue;
-            };
-            let file = location.file?;
-            let is_users = !file.starts_with(SYSTEM);
-            if found.is_none() || is_users {
-                found = Some(Place {
-                    file: shorten(file),
-                    line: location.line.unwrap_or(0),
-                    column: location.column.unwrap_or(1),
+/// Where in the source a site is: the call that returns to its address, or the last one on the way there
+/// that is the user's.
+pub(crate) fn place(site: usize) -> Option<Place> {
+    let mut found = None;
+    for code in calls::unfold(site) {
+        match frames(code).into_iter().rfind(|frame| frame.is_users) {
+            Some(frame) => return Some(frame.place),
+            None => found = found.or_else(|| frames(code).into_iter().next_back()),
+        }
+    }
+    found.map(|frame| frame.place)
+}
+
+/// How a thread came to a site: the functions it is in, each with where it called the next, if there is
+/// more than one.
+pub(crate) fn chain(site: usize) -> String {
+    let codes = calls::unfold(site).into_iter();
+    let frames = codes.flat_map(|code| frames(code).into_iter().rev());
+    let frames: Vec<_> = frames
+        .filter(|frame| frame.is_users)
+        .take(LONGEST)
+        .collect();
+    let [first, callers @ ..] = &frames[..] else {
+        return String::new();
+    };
+    let caller =
+        |Frame {
+             function, place, ..
+         }: &Frame| { format!("by {function} at {}:{}", place.file, place.line) };
+    let mut callers: Vec<_> = callers.iter().map(caller).collect();
+    // A recursion is told once.
+    callers.dedup();
+    match callers.is_empty() {
+        true => String::new(),
+        false => format!("in {}, called {}", first.function, callers.join(", ")),
+    }
+}
+
+/// Functions beyond that are not shown.
+const LONGEST: usize = 8;
+
+/// A function that an instruction is in, and where.
+struct Frame {
+    function: String,
+    place: Place,
+    is_users: bool,
+}
+
+/// The functions that a call is in which returns to this address: the one that the instruction is in, and
+/// those that were inlined into it.
+fn frames(code: usize) -> Vec<Frame> {
+    let found = code.checked_sub(1).and_then(|code| {
+        with_module(code, |module, address| {
+            let mut frames = module.lines.as_ref()?.find_frames(address).ok()?;
+            let mut list = Vec::new();
+            // From the function that was inlined last.
+            while let Ok(Some(frame)) = frames.next() {
+                let name = frame
+                    .function
+                    .and_then(|name| Some(name.demangle().ok()?.into_owned()));
+                let Some(location) = frame.location else {
+                    continue;
+                };
+                let file = location.file?;
+                list.push(Frame {
+                    function: short(&name.unwrap_or_else(|| "?".to_owned())),
+                    place: Place {
+                        file: shorten(file),
+                        line: location.line.unwrap_or(0),
+                        column: location.column.unwrap_or(1),
+                    },
+                    is_users: !file.starts_with(SYSTEM),
                 });
             }
-            if is_users {
-                break;
-            }
+            list.reverse();
+            Some(list)
+        })
+    });
+    found.unwrap_or_default()
+}
+
+/// The name of a function without the types of its arguments and of templates.
+fn short(name: &str) -> String {
+    let mut depth = 0;
+    let mut text = String::new();
+    for c in name.chars() {
+        match c {
+            '<' => depth += 1,
+            '>' => depth -= 1,
+            '(' if depth == 0 && !text.is_empty() => break,
+            _ if depth == 0 => text.push(c),
+            _ => {}
         }
-        found
-    })
+    }
+    text
 }
 
 /// The file as seen from the working folder.
@@ -141,6 +212,9 @@ fn symbol(module: &Module, address: u64, kind: SymbolKind) -> Option<(u64, &str)
 
 /// The variable at an address; what is inside one is named after where it begins.
 pub(crate) fn variable(address: usize) -> Option<String> {
+    if let Some(name) = blocks::name(address) {
+        return Some(name);
+    }
     with_module(address, |module, address| {
         let (offset, name) = symbol(module, address, SymbolKind::Data)?;
         Some(match offset {

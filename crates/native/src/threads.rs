@@ -5,11 +5,13 @@ use std::ffi::c_int;
 use raddle_engine::{Operation, ThreadId};
 
 use crate::execution::running;
+use crate::io::opened;
 use crate::mode::{self, Frame};
-use crate::pthread::keys;
+use crate::pthread::{keys, mutex};
+use crate::queues::{self, Place};
 use crate::solo::Solo;
-use crate::tsan::{atomic, plain};
-use crate::{check, objects, tls};
+use crate::tsan::atomic;
+use crate::{check, interrupts, objects, random, shadow, signals, tls, trampoline, unwind};
 
 /// How a thread came to its end.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -29,8 +31,21 @@ pub(crate) struct Guest {
     frame: Frame,
     pub(crate) end: End,
     pub(crate) is_detached: bool,
+    /// Somebody waits or has waited for its end.
+    is_joined: bool,
+    /// Those who wait for its end know that it has come.
+    pub(crate) is_over: bool,
     /// What it has under each key.
     pub(crate) values: Vec<usize>,
+    /// What the program calls it, if anything.
+    pub(crate) name: Vec<u8>,
+}
+
+impl Guest {
+    /// Whether anybody may still wait for its end.
+    pub(crate) fn may_be_joined(&self) -> bool {
+        !self.is_detached && !self.is_joined
+    }
 }
 
 /// By the number of the thread.
@@ -46,13 +61,23 @@ fn guest(pointer: usize) -> Box<Guest> {
         frame: Frame::default(),
         end: End::Not,
         is_detached: false,
+        is_joined: false,
+        is_over: false,
         values: Vec::new(),
+        name: Vec::new(),
     })
 }
 
 /// At the beginning of an execution.
 pub(crate) fn begin() {
     STACKS.get().clear();
+    queues::begin();
+    interrupts::begin();
+    signals::begin();
+    random::begin();
+    opened::begin();
+    mutex::begin();
+    unwind::begin();
     let mut guests = GUESTS.get();
     guests.clear();
     guests.push(guest(mode::host_pointer()));
@@ -71,6 +96,26 @@ pub(crate) fn find(pointer: usize) -> Option<ThreadId> {
     Some(ThreadId::new(index))
 }
 
+/// How many threads there are and have been.
+pub(crate) fn count() -> usize {
+    GUESTS.get().len()
+}
+
+/// How many threads have not come to their end.
+pub(crate) fn alive() -> usize {
+    let guests = GUESTS.get();
+    guests.iter().filter(|guest| guest.end == End::Not).count()
+}
+
+/// No thread has anything under a key any more.
+pub(crate) fn forget_key(key: usize) {
+    for guest in GUESTS.get().iter_mut() {
+        if let Some(value) = guest.values.get_mut(key) {
+            *value = 0;
+        }
+    }
+}
+
 /// Reads or changes what is known of a thread.
 pub(crate) fn with<R>(thread: ThreadId, use_it: impl FnOnce(&mut Guest) -> R) -> R {
     use_it(&mut GUESTS.get()[thread.index()])
@@ -84,19 +129,33 @@ pub(crate) fn run_guest(function: usize, argument: usize) -> usize {
     unsafe { mode::run((function, argument), pointer, frame) }
 }
 
+/// Where the running thread's part of its stack ends: what is above is raddle's.
+pub(crate) fn bottom() -> usize {
+    with_running(|guest| guest.frame.stack())
+}
+
+/// As [`run_guest`], for what the running thread does in between: it goes on where it was.
+pub(crate) fn run_between(function: usize, argument: usize) -> usize {
+    let frame = with_running(|guest| guest.frame);
+    let result = run_guest(function, argument);
+    with_running(|guest| guest.frame = frame);
+    if with_running(|guest| guest.end) == End::Everything {
+        leave(0);
+    }
+    result
+}
+
 /// What a new thread does.
 struct Start {
     function: usize,
     argument: usize,
 }
 
-/// The first function of a new thread, as guest.
-extern "C" fn start(start: &Start) -> usize {
+/// The first function of a new thread, as guest. The program's comes next, with nothing of ours below it
+/// that could not be unwound.
+extern "C" fn prepare(_: usize) -> usize {
     tls::prepare();
-    type Function = extern "C" fn(usize) -> usize;
-    // SAFETY: the program gave such a function to `pthread_create`.
-    let function: Function = unsafe { std::mem::transmute(start.function) };
-    function(start.argument)
+    0
 }
 
 /// Creates a thread of the program; what the program is to call it.
@@ -105,6 +164,7 @@ pub(crate) fn create(function: usize, argument: usize, is_detached: bool, code: 
     let pointer = tls::block(child.index());
     let mut new = guest(pointer);
     new.is_detached = is_detached;
+    interrupts::inherit(child);
     let mut guests = GUESTS.get();
     debug_assert_eq!(guests.len(), child.index());
     guests.push(new);
@@ -112,10 +172,10 @@ pub(crate) fn create(function: usize, argument: usize, is_detached: bool, code: 
 }
 
 /// The whole life of a thread, in host mode.
-fn live(begin: &Start) {
+fn live(start: &Start) {
     forget_stack();
-    let function = start as extern "C" fn(&Start) -> usize as usize;
-    let result = run_guest(function, std::ptr::from_ref(begin) as usize);
+    run_guest(prepare as extern "C" fn(usize) -> usize as usize, 0);
+    let result = run_guest(start.function, start.argument);
     finish(result);
 }
 
@@ -130,7 +190,7 @@ fn forget_stack() {
         return;
     }
     let stack = end - check::STACK..end;
-    plain::forget(stack.clone());
+    shadow::forget(stack.clone());
     atomic::forget(stack.clone());
     objects::forget(stack);
 }
@@ -148,11 +208,43 @@ pub(crate) fn finish(result: usize) {
         run_guest(__call_tls_dtors as unsafe extern "C" fn() as usize, 0);
     }
     keys::run_destructors();
+    mutex::leave_behind();
     with_running(|guest| {
         if guest.end != End::Everything {
             guest.end = End::Returned(result);
         }
     });
+    if interrupts::are_possible() {
+        let place = end_of(running().thread());
+        queues::visit(place, 0);
+        with_running(|guest| guest.is_over = true);
+        queues::wake_all(place, 0);
+    }
+}
+
+/// Where those wait who join a thread, if something may keep them from it.
+fn end_of(thread: ThreadId) -> Place {
+    Place {
+        address: with(thread, |guest| guest.pointer),
+        kind: "end of thread",
+    }
+}
+
+/// Waits for the end of a thread; whether it has come.
+fn wait_for_end(target: ThreadId, code: usize) -> bool {
+    let place = end_of(target);
+    queues::visit(place, code);
+    while !with(target, |guest| guest.is_over) {
+        let bed = queues::bed(place.kind);
+        queues::stay(place, bed);
+        let interrupt = queues::sleep(bed, code);
+        queues::visit(place, code);
+        queues::go(place, bed);
+        if !with(target, |guest| guest.is_over) && !interrupts::act(interrupt, code) {
+            return false;
+        }
+    }
+    true
 }
 
 /// Leaves the running thread's function. Frames between are dropped as they are.
@@ -169,17 +261,28 @@ pub(crate) fn end_everything() -> ! {
     leave(0)
 }
 
+/// Whether a thread has ended.
+pub(crate) fn has_ended(target: ThreadId, code: usize) -> bool {
+    let ask = |_: &mut _| Operation::IsFinished { target };
+    running().observe(code, trampoline::top(), ask).to_answer()
+}
+
 /// Waits for a thread to end; its result.
 pub(crate) fn join(target: ThreadId, code: usize) -> Result<usize, c_int> {
     let native = running();
     if target == native.thread() {
         return Err(libc::EDEADLK);
     }
-    if with(target, |guest| {
-        std::mem::replace(&mut guest.is_detached, true)
-    }) {
+    if !with(target, |guest| guest.may_be_joined()) {
         return Err(libc::EINVAL);
     }
+    if interrupts::are_possible() && !wait_for_end(target, code) {
+        return Ok(0);
+    }
+    if !with(target, |guest| guest.may_be_joined()) {
+        return Err(libc::EINVAL);
+    }
+    with(target, |guest| guest.is_joined = true);
     native.perform(code, |_| Operation::Join { target });
     native.wait_as_long_as(target);
     match with(target, |guest| guest.end) {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use raddle_engine::Operation;
 
 use crate::execution::running;
-use crate::pthread::interpose;
+use crate::pthread::{cancellation_points, interpose};
 
 type Time = *const libc::timespec;
 
@@ -44,7 +44,7 @@ fn timespec(time: Duration) -> libc::timespec {
     }
 }
 
-interpose! {
+cancellation_points! {
     fn sleep(seconds: c_uint) -> c_uint as in_seconds("rsi") code {
         sleep_for(Duration::from_secs(seconds.into()), code);
         0
@@ -72,7 +72,9 @@ interpose! {
         sleep_for(time, code);
         0
     }
+}
 
+interpose! {
     fn clock_gettime(clock: c_int, to: *mut libc::timespec) -> c_int as of_clock("rdx") _code {
         let _ = clock;
         // SAFETY: the program says where it wants the time.

@@ -10,6 +10,14 @@ pub(crate) fn top() -> usize {
     TOP.load(Relaxed)
 }
 
+/// Does something that others may run in, after which the stack of the calling guest begins where it did.
+pub(crate) fn keeping_top<R>(work: impl FnOnce() -> R) -> R {
+    let top = TOP.load(Relaxed);
+    let result = work();
+    TOP.store(top, Relaxed);
+    result
+}
+
 /// Defines functions that the program calls by these names. Each hands its arguments on to the
 /// function behind `as`, together with the address that it will return to, in the register after
 /// theirs: that is where in the program the call is.
@@ -126,7 +134,50 @@ macro_rules! replace {
     };
 }
 
-pub(crate) use {entry, replace, watched};
+/// As [`watched!`], for functions in which a thread may end: if it is to ([`crate::unwind`]), the program is
+/// left where it called.
+macro_rules! departing {
+    ($(fn $name:ident($($argument:ident: $type:ty),*) -> $result:ty as $to:ident($register:literal);)*) => {
+        $(
+            const _: extern "C" fn($($type,)* usize) -> $result = $to;
+
+            #[unsafe(no_mangle)]
+            #[unsafe(naked)]
+            extern "C" fn $name($($argument: $type),*) -> $result {
+                std::arch::naked_asm!(
+                    concat!("mov ", $register, ", [rsp]"),
+                    "push rbx",
+                    "push rbp",
+                    "push r12",
+                    "push r13",
+                    "push r14",
+                    "push r15",
+                    // The same address again, for functions that have no register left for it; and the
+                    // stack is aligned then.
+                    "push [rsp + 48]",
+                    // Only what guests have is of interest; other threads must not disturb it.
+                    "mov rax, fs:[0x10]",
+                    "cmp rax, [rip + {guest}]",
+                    "jne 2f",
+                    "mov [rip + {top}], rsp",
+                    "2:",
+                    "call {to}",
+                    "add rsp, 56",
+                    "cmp byte ptr [rip + {is_asked}], 0",
+                    "jne {unwind}",
+                    "ret",
+                    is_asked = sym $crate::unwind::IS_ASKED,
+                    unwind = sym $crate::unwind::unwind,
+                    guest = sym $crate::mode::GUEST,
+                    top = sym $crate::trampoline::TOP,
+                    to = sym $to,
+                )
+            }
+        )*
+    };
+}
+
+pub(crate) use {departing, entry, replace, watched};
 
 /// In guest mode, first thing in a function behind [`replace!`]: where in the program the call is.
 pub(crate) fn caller() -> usize {

@@ -7,6 +7,7 @@ use raddle_report::Report;
 /// What `raddle-native` is built on.
 pub mod native {
     pub use crate::substrate::native::{Native, Symbols, install};
+    pub use raddle_engine::check::panic::Manner;
 }
 
 use crate::checker::Checker;

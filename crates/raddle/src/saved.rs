@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use raddle_engine::{CheckName, Schedule};
 
+use crate::substrate::native;
+
 /// Tokens up to this length are printed instead of the file's name.
 const MAX_PRINTED: usize = 200;
 /// How names of files with schedules end.
@@ -225,9 +227,20 @@ impl Program {
                 format!("cargo test {test} -- --exact")
             }
             (true, None) => "cargo test".to_owned(),
+            (false, _) if native::is_installed() => native_command(),
             (false, _) => self.name.clone(),
         }
     }
+}
+
+/// How to run a program in C or C++ again: with the same arguments, and as a whole if it was.
+fn native_command() -> String {
+    let is_whole = std::env::var_os("RADDLE_NATIVE").is_some_and(|it| it == "program");
+    let mut words: Vec<_> = std::env::args().map(|it| shell_word(&it)).collect();
+    if is_whole {
+        words.insert(0, "cargo raddle run --".to_owned());
+    }
+    words.join(" ")
 }
 
 /// The text as a shell reads it: in quotes if it has to be.

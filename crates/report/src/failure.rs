@@ -3,6 +3,7 @@
 use std::fmt;
 
 use raddle_engine::check::Finding;
+use raddle_engine::check::panic::Manner;
 use raddle_engine::{Execution, Record, Schedule};
 use serde::{Serialize, Serializer};
 
@@ -45,6 +46,14 @@ pub enum FailureKind {
     UseAfterFree,
     /// A thread did something for which the system ends the process.
     Crash,
+    /// An assertion of a program in C or C++ failed.
+    Assertion,
+    /// A program in C or C++ used memory outside of what it had asked for.
+    OutOfBounds,
+    /// A program in C or C++ ended with a status that is not 0.
+    Exit,
+    /// A program in C or C++ did something that raddle cannot control.
+    Uncontrolled,
 }
 
 impl fmt::Display for FailureKind {
@@ -65,6 +74,10 @@ impl fmt::Display for FailureKind {
             FailureKind::DataRace => "data race",
             FailureKind::UseAfterFree => "use after free",
             FailureKind::Crash => "crash",
+            FailureKind::Assertion => "failed assertion",
+            FailureKind::OutOfBounds => "use outside of a block",
+            FailureKind::Exit => "bad exit status",
+            FailureKind::Uncontrolled => "not controlled",
         })
     }
 }
@@ -177,7 +190,15 @@ impl Failure {
 
 fn kind(finding: &Finding) -> FailureKind {
     match finding {
-        Finding::Panic(_) => FailureKind::Panic,
+        Finding::Panic(panic) => match panic.manner {
+            Manner::Panic => FailureKind::Panic,
+            Manner::Assertion => FailureKind::Assertion,
+            Manner::Crash => FailureKind::Crash,
+            Manner::Memory => FailureKind::UseAfterFree,
+            Manner::Outside => FailureKind::OutOfBounds,
+            Manner::Exit => FailureKind::Exit,
+            Manner::Uncontrolled => FailureKind::Uncontrolled,
+        },
         Finding::Deadlock(_) => FailureKind::Deadlock,
         Finding::LostWakeup { .. } => FailureKind::LostWakeup,
         Finding::Livelock { .. } => FailureKind::Livelock,

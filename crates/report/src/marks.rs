@@ -3,6 +3,7 @@
 use raddle_engine::check::Finding;
 use raddle_engine::check::deadlock::Blocked;
 use raddle_engine::check::lock_order::{LockOrder, Nested};
+use raddle_engine::check::panic::Manner;
 use raddle_engine::memory::races::Access;
 use raddle_engine::{Execution, SiteId, ThreadId};
 
@@ -32,7 +33,15 @@ pub(crate) fn of(
     };
     match finding {
         Finding::Panic(panic) => {
-            let what = format!("{} panics here", trace.title(panic.thread));
+            let does = match panic.manner {
+                Manner::Panic => "panics",
+                Manner::Assertion => "fails an assertion",
+                Manner::Crash => "crashes",
+                Manner::Memory | Manner::Outside => "uses memory that it must not use",
+                Manner::Exit => "ends the program",
+                Manner::Uncontrolled => "does what cannot be controlled",
+            };
+            let what = format!("{} {does} here", trace.title(panic.thread));
             let place = trace.steps.last().and_then(|step| step.place.clone());
             marking.add_place(place, what, true);
         }

@@ -23,12 +23,19 @@ impl Words<'_> {
             };
             return format!("{cell} was made{}", self.by(Some(moment)));
         }
+        let atomically = if access.atomic { " atomically" } else { "" };
         format!(
-            "{} {}s {cell}{}",
+            "{} {}s {cell}{atomically}{}",
             self.trace.title(access.thread),
             verb(access),
             self.at(access.site)
         )
+    }
+
+    /// The calls that led to an access, on a line of their own.
+    fn chain(&self, access: &Access) -> String {
+        let chain = self.names.chain(access.site);
+        chain.map_or(String::new(), |chain| format!("\n  {chain}"))
     }
 
     /// Who did something that is no event, and what it had done just before.
@@ -51,6 +58,13 @@ impl Words<'_> {
             self.access(&race.first, cell),
             self.access(&race.second, cell),
         );
+        let chains = [&race.first, &race.second].map(|access| self.chain(access));
+        let first = format!("{first}{}", chains[0]);
+        let about = self.names.cell_story(race.cell.index());
+        let second_chain = match about {
+            Some(about) => format!("{}\n{cell} is {about}", chains[1]),
+            None => chains[1].clone(),
+        };
         let nested = race.first.thread == race.second.thread;
         match &race.why {
             Why::Overlap if nested => format!(
@@ -64,7 +78,7 @@ impl Words<'_> {
                  help: whatever the two do inside, they must not be there at the same time"
             ),
             Why::TooWeak(link) => format!(
-                "{first}\n{second}, and nothing orders the two\n{}",
+                "{first}\n{second}, and nothing orders the two{second_chain}\n{}",
                 self.too_weak(link)
             ),
             Why::Nothing => {
@@ -73,11 +87,12 @@ impl Words<'_> {
                     "UnsafeCell" => {
                         "; `get` counts as a write, so use `with` where the value is only read"
                     }
+                    _ if race.first.atomic || race.second.atomic => ", or make all accesses atomic",
                     _ => "",
                 };
                 format!(
                     "{first}\n{second}, and nothing orders the two: no lock, join or \
-                     release/acquire pair is between them\n\
+                     release/acquire pair is between them{second_chain}\n\
                      help: let a lock protect the value, or let the one wait for the other{besides}"
                 )
             }

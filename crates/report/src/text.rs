@@ -7,7 +7,7 @@ use raddle_engine::Execution;
 use raddle_engine::check::Finding;
 use raddle_engine::check::deadlock::Blocked;
 use raddle_engine::check::lock_order::{LockOrder, Nested};
-use raddle_engine::check::panic::Panic;
+use raddle_engine::check::panic::{Manner, Panic};
 use raddle_engine::object::{Call, condvar};
 use raddle_engine::{Divergence, Operation, Record, ThreadId};
 use unicode_width::UnicodeWidthStr;
@@ -64,7 +64,15 @@ pub(crate) fn message(
 
 fn panicked(panic: &Panic, trace: &Trace) -> String {
     let thread = trace.title(panic.thread);
-    let mut text = format!("{thread} panicked");
+    let did = match panic.manner {
+        Manner::Panic => "panicked",
+        Manner::Assertion => "failed an assertion",
+        Manner::Crash => "crashed",
+        Manner::Memory | Manner::Outside => "used memory that it must not use",
+        Manner::Exit => "ended the program",
+        Manner::Uncontrolled => "did what cannot be controlled",
+    };
+    let mut text = format!("{thread} {did}");
     if let Some(place) = &panic.place {
         let _ = write!(text, " at {place}");
     }

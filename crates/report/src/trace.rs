@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use raddle_engine::check::held;
 use raddle_engine::check::notified::{self, Notification};
-use raddle_engine::check::panic::Panic;
+use raddle_engine::check::panic::{Manner, Panic};
 use raddle_engine::object::{Call, Object, channel, parker};
 use raddle_engine::{
     Chance, Event, EventId, Execution, Grant, Operation, Ports, Received, SiteId, ThreadId,
@@ -71,6 +71,14 @@ pub trait Names {
     }
     /// What the program's source calls a cell.
     fn cell_variable(&self, _index: usize) -> Option<String> {
+        None
+    }
+    /// What memory a cell is, in words, if there is more to say than its name.
+    fn cell_story(&self, _index: usize) -> Option<String> {
+        None
+    }
+    /// The calls that led to a place, in words, if they are known.
+    fn chain(&self, _site: SiteId) -> Option<String> {
         None
     }
 }
@@ -259,7 +267,15 @@ impl Trace {
         self.cut(panic.after);
         self.steps.push(TraceStep {
             thread: panic.thread.index(),
-            what: "panic".to_owned(),
+            what: match panic.manner {
+                Manner::Panic => "panic",
+                Manner::Assertion => "failed assertion",
+                Manner::Crash => "crash",
+                Manner::Memory | Manner::Outside => "bad access",
+                Manner::Exit => "end of the program",
+                Manner::Uncontrolled => "loss of control",
+            }
+            .to_owned(),
             place,
             waits: false,
             thing: None,

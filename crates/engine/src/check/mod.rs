@@ -98,6 +98,8 @@ pub(crate) fn check(execution: &Execution, ending: &Ending, max_events: usize) -
             panic::unhandled(execution)
                 .map(|panic| Finding::Panic(panic.clone()))
                 .or_else(|| match ending {
+                    // Whoever waits would have been gone by then.
+                    _ if execution.is_over => None,
                     Ending::Livelock => Some(livelock::found(execution)),
                     Ending::Deadlock => Some(deadlock::stuck(execution)),
                     Ending::TooManyEvents => {

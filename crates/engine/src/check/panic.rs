@@ -8,11 +8,13 @@ use crate::event::{Event, Grant, ObjectId, Operation, SiteId, ThreadId};
 use crate::execution::Execution;
 use crate::object::{Call, mutex, once, rwlock};
 
-/// A thread that ended by a panic.
+/// A thread that ended by a panic, or by what is one to a program that is no Rust program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Panic {
     /// The thread that panicked.
     pub thread: ThreadId,
+    /// What it is called where the program was written.
+    pub manner: Manner,
     /// What it said.
     pub message: String,
     /// Where, as `file:line:column`, if it is known.
@@ -21,6 +23,26 @@ pub struct Panic {
     pub after: usize,
     /// The thread that was given the panic by `join`.
     pub joined_by: Option<ThreadId>,
+}
+
+/// How a thread came to an end that it should not have come to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Manner {
+    /// It panicked, as threads of Rust programs do.
+    #[default]
+    Panic,
+    /// It found something that its source says is never so.
+    Assertion,
+    /// It did something for which the system, or its language, ends the process.
+    Crash,
+    /// It used memory that was not its own any more.
+    Memory,
+    /// It used memory outside of what it had asked for.
+    Outside,
+    /// It ended the program, and said by the status that something is wrong.
+    Exit,
+    /// It did something that cannot be controlled.
+    Uncontrolled,
 }
 
 /// The first panic that the program did not deal with, or the one behind it.

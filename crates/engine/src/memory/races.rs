@@ -23,6 +23,8 @@ pub struct Access {
     pub writes: bool,
     /// Whether its memory was only asked for; then the place is that of the thread's last event.
     pub made: bool,
+    /// Whether it is an atomic access, of memory that others access plainly.
+    pub atomic: bool,
     /// Where in the user's source.
     pub site: SiteId,
     /// How many events the execution had by then.
@@ -153,6 +155,24 @@ impl Races {
             None => cell.reads.push(now),
         }
         found
+    }
+
+    /// A new cell that was accessed before anybody told of it; all of that was in order.
+    pub(crate) fn adopt(&mut self, written: Option<Access>, read: Option<Access>) -> CellId {
+        let new = self.add_cell();
+        let cell = &mut self.cells[new.index()];
+        cell.written = written;
+        cell.reads.extend(read);
+        new
+    }
+
+    /// Gives an access of the cell that nothing orders before this one, which is not taken note of.
+    pub(crate) fn unordered(&self, cell: CellId, now: Access, seen: &[u32]) -> Option<Access> {
+        let cell = &self.cells[cell.index()];
+        let reads = if now.writes { &cell.reads[..] } else { &[] };
+        let mut earlier = cell.written.iter().chain(reads);
+        let found = earlier.find(|first| first.thread != now.thread && !first.is_before(seen));
+        found.copied()
     }
 
     /// An access that lasts has begun; gives one that is not over and should be.

@@ -2,9 +2,20 @@
 
 use super::{Ending, State, Step, World};
 use crate::check::memory_error::{MemoryError, Moment};
-use crate::event::{CellId, Event, EventId, LocationId, ObjectId, SiteId, ThreadId};
+use crate::event::{CellId, Event, EventId, LocationId, ObjectId, Operation, SiteId, ThreadId};
 use crate::memory::races::{Access, Conflict, Unseen};
 use crate::memory::views::Views;
+
+/// What a thread did before anybody told of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Past {
+    /// Who did it.
+    pub thread: ThreadId,
+    /// How many events it had had by then.
+    pub index: u32,
+    /// Where.
+    pub site: SiteId,
+}
 
 impl State {
     /// What happens before the next event of a thread, while that is kept.
@@ -19,6 +30,17 @@ impl State {
     /// Names the thread whatever the schedule.
     pub fn fingerprint(&self, thread: ThreadId) -> u64 {
         self.threads[thread.index()].fingerprint
+    }
+}
+
+/// Whether an atomic operation has changed its location.
+fn has_written(event: &Event) -> bool {
+    match event.operation {
+        Operation::Store { .. } => true,
+        Operation::Update { update, .. } => update
+            .apply(event.reply.to_value(), event.outcome & 1)
+            .is_some(),
+        _ => false,
     }
 }
 
@@ -40,6 +62,109 @@ impl World {
     pub fn access_cell(&mut self, thread: ThreadId, cell: CellId, writes: bool, site: SiteId) {
         let now = self.access(thread, writes, site);
         self.check_order(cell, now);
+    }
+
+    /// How many events a thread has had.
+    #[inline]
+    pub fn events_of(&self, thread: ThreadId) -> u32 {
+        self.state.threads[thread.index()].events
+    }
+
+    /// Whether what another thread did, when it had had so many events, comes before what this one does
+    /// now.
+    pub fn has_seen(&mut self, thread: ThreadId, other: ThreadId, index: u32) -> bool {
+        self.keep_order();
+        let seen = self.state.seen(thread).get(other.index());
+        seen.is_some_and(|&seen| seen > index)
+    }
+
+    /// Makes a cell known whose last write, and last read since then, were in order with everything
+    /// that was done to it.
+    pub fn adopt_cell(&mut self, write: Option<Past>, read: Option<Past>) -> CellId {
+        self.state.execution.cells += 1;
+        let access = |past: Past, writes| Access {
+            thread: past.thread,
+            index: past.index,
+            writes,
+            made: false,
+            atomic: false,
+            site: past.site,
+            after: self.after(past),
+        };
+        let written = write.map(|past| access(past, true));
+        let read = read.map(|past| access(past, false));
+        self.state.races.adopt(written, read)
+    }
+
+    /// How many events the execution had when a thread had had so many: nobody else runs between an
+    /// event of a thread and what it does next.
+    fn after(&self, past: Past) -> usize {
+        let is_last =
+            |event: &Event| event.id.thread == past.thread && event.id.index + 1 == past.index;
+        let events = &self.state.execution.events;
+        events.iter().rposition(is_last).map_or(0, |last| last + 1)
+    }
+
+    /// The running thread's last event was an atomic access of the memory of a cell. It is in order with
+    /// all others that are atomic, but must be with those that are not.
+    pub fn check_atomic(&mut self, thread: ThreadId, cell: CellId) {
+        let mut events = self.state.execution.events.iter();
+        let Some(last) = events.rfind(|event| event.id.thread == thread) else {
+            return;
+        };
+        let (writes, site) = (has_written(last), last.site);
+        let mut now = self.access(thread, writes, site);
+        now.index = now.index.saturating_sub(1);
+        now.atomic = true;
+        let seen = self.state.seen(thread);
+        if let Some(first) = self.state.races.unordered(cell, now, seen) {
+            self.add_conflict(cell, first, now, false);
+        }
+    }
+
+    /// The running thread accesses a cell plainly, whose memory is that of some locations.
+    pub fn check_plain(
+        &mut self,
+        thread: ThreadId,
+        cell: CellId,
+        writes: bool,
+        site: SiteId,
+        is_there: impl Fn(LocationId) -> bool,
+    ) {
+        let now = self.access(thread, writes, site);
+        let seen = self.state.seen(thread);
+        let conflicts = |event: &Event| {
+            let is_unseen = seen
+                .get(event.id.thread.index())
+                .is_none_or(|&seen| seen <= event.id.index);
+            let is_other = event.id.thread != thread && is_unseen;
+            let matters = writes || has_written(event);
+            is_other && matters && event.operation.location().is_some_and(&is_there)
+        };
+        let events = &self.state.execution.events;
+        if let Some(at) = events.iter().position(conflicts) {
+            let event = &events[at];
+            let first = Access {
+                thread: event.id.thread,
+                index: event.id.index,
+                writes: has_written(event),
+                made: false,
+                atomic: true,
+                site: event.site,
+                after: at + 1,
+            };
+            self.add_conflict(cell, first, now, false);
+        }
+    }
+
+    /// Whether there are two accesses that nothing orders.
+    pub fn has_conflict(&self) -> bool {
+        self.state.execution.conflict.is_some()
+    }
+
+    /// Whether every access of a cell is to be told.
+    pub fn keeps_accesses(&self) -> bool {
+        self.keeps_accesses
     }
 
     /// The running thread begins to read or write a cell, and may do something else before that is
@@ -112,6 +237,7 @@ impl World {
                 index: last.id.index + 1,
                 writes: true,
                 made: true,
+                atomic: false,
                 site: last.site,
                 after,
             };
@@ -145,17 +271,24 @@ impl World {
     /// An access that happens now.
     #[inline]
     fn access(&mut self, thread: ThreadId, writes: bool, site: SiteId) -> Access {
-        self.has_cells = true;
-        if !self.state.order.is_on() && !self.state.views.is_on() {
-            self.catch_up();
-        }
+        self.keep_order();
         Access {
             thread,
             index: self.state.threads[thread.index()].events,
             writes,
             made: false,
+            atomic: false,
             site,
             after: self.state.execution.events.len(),
+        }
+    }
+
+    /// From now on it is known what happens before what.
+    #[inline]
+    fn keep_order(&mut self) {
+        self.has_cells = true;
+        if !self.state.order.is_on() && !self.state.views.is_on() {
+            self.catch_up();
         }
     }
 

@@ -6,8 +6,8 @@ use std::ffi::{c_int, c_void};
 use super::{condvar, keys, mutex, once, thread};
 use crate::mode::{self, is_guest};
 use crate::real::real;
-use crate::trampoline::watched;
-use crate::{threads, time};
+use crate::time;
+use crate::trampoline::departing;
 
 type Mutex = *mut libc::pthread_mutex_t;
 type Condvar = *mut libc::pthread_cond_t;
@@ -38,7 +38,7 @@ macro_rules! as_posix {
                 result($module::$function($($argument,)* code))
             }
 
-            watched! {
+            departing! {
                 fn $name($($argument: $type),*) -> c_int as $to($register);
             }
         )*
@@ -58,10 +58,9 @@ as_posix! {
     fn thrd_detach(name: usize) as detach("rsi") calls thread::detach;
 }
 
-watched! {
+departing! {
     fn thrd_create(name: *mut usize, function: usize, argument: usize) -> c_int as create("rcx");
     fn thrd_join(name: usize, to: *mut c_int) -> c_int as join("rdx");
-    fn thrd_exit(value: c_int) -> *mut c_void as exit("rsi");
     fn thrd_yield() -> () as yield_now("rdi");
     fn thrd_sleep(time: Time, left: *mut libc::timespec) -> c_int as sleep("rdx");
     fn mtx_init(mutex: Mutex, kind: c_int) -> c_int as init("rdx");
@@ -100,14 +99,6 @@ extern "C" fn join(name: usize, to: *mut c_int, code: usize) -> c_int {
         unsafe { to.write(value as c_int) };
     }
     result(error)
-}
-
-extern "C" fn exit(value: c_int, _code: usize) -> *mut c_void {
-    if !is_guest() {
-        // SAFETY: what the caller wanted.
-        return unsafe { real!(fn thrd_exit(c_int) -> *mut c_void)(value) };
-    }
-    mode::host(|| threads::leave(value as usize))
 }
 
 extern "C" fn yield_now(code: usize) {
@@ -156,4 +147,9 @@ extern "C" fn get(key: u32, code: usize) -> *mut c_void {
 #[unsafe(no_mangle)]
 extern "C" fn tss_create(key: *mut u32, destructor: usize) -> c_int {
     result(keys::pthread_key_create(key, destructor))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn tss_delete(key: u32) {
+    keys::pthread_key_delete(key);
 }

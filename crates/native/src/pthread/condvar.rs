@@ -5,8 +5,10 @@ use std::ffi::{c_int, c_void};
 use raddle_engine::Reply;
 use raddle_engine::object::{self, Object, condvar::Call};
 
-use super::{interpose, mutex};
+use super::{cancellation_points, interpose, mutex};
 use crate::execution::running;
+use crate::interrupts::{self, Interrupt};
+use crate::queues::{self, Place};
 use crate::{objects, time};
 
 type Condvar = *mut libc::pthread_cond_t;
@@ -20,7 +22,48 @@ fn call(condvar: Condvar, call: Call, code: usize) -> Reply {
     objects::call(condvar as usize, KIND, initial, call, code)
 }
 
+fn place(condvar: Condvar) -> Place {
+    Place {
+        address: condvar as usize,
+        kind: KIND,
+    }
+}
+
+/// The same as [`wait_for`], in a program where something may put an end to the wait.
+fn wait_interruptibly(condvar: Condvar, mutex: Mutex, until: Option<Time>, code: usize) -> c_int {
+    let native = running();
+    let place = place(condvar);
+    let timeout = until.is_some() && native.may_time_out();
+    queues::visit(place, code);
+    let bed = queues::bed(KIND);
+    queues::stay(place, bed);
+    let depth = mutex::let_go(mutex, code);
+    // That the time runs out before anything else is always possible, and later is no different.
+    let interrupt = match timeout {
+        true => Interrupt::None,
+        false => queues::sleep(bed, code),
+    };
+    queues::visit(place, code);
+    let was_woken = queues::go(place, bed);
+    let mut goes_on = true;
+    if !was_woken && let Some(until) = until.filter(|_| interrupt == Interrupt::None) {
+        native.pass_time(time::time_left(until));
+    }
+    let lost = mutex::take_again(mutex, depth, code);
+    // Who was notified leaves the request for later; so does who has only to handle a signal.
+    if !was_woken {
+        goes_on = interrupts::act(interrupt, code);
+    }
+    match was_woken || interrupt != Interrupt::None || !goes_on {
+        true => lost,
+        false => libc::ETIMEDOUT,
+    }
+}
+
 fn wait_for(condvar: Condvar, mutex: Mutex, until: Option<Time>, code: usize) -> c_int {
+    if interrupts::are_possible() {
+        return wait_interruptibly(condvar, mutex, until, code);
+    }
     let native = running();
     let timeout = until.is_some() && native.may_time_out();
     let wait = Call::Wait {
@@ -38,8 +81,8 @@ fn wait_for(condvar: Condvar, mutex: Mutex, until: Option<Time>, code: usize) ->
     if let Some(until) = until.filter(|_| timed_out) {
         native.pass_time(time::time_left(until));
     }
-    mutex::take_again(mutex, depth, code);
-    if timed_out { libc::ETIMEDOUT } else { 0 }
+    let lost = mutex::take_again(mutex, depth, code);
+    if timed_out { libc::ETIMEDOUT } else { lost }
 }
 
 interpose! {
@@ -58,6 +101,31 @@ interpose! {
         0
     }
 
+    fn pthread_cond_signal(condvar: Condvar) -> c_int as signal("rsi") code {
+        match interrupts::are_possible() {
+            true => queues::wake_one(place(condvar), code),
+            false => {
+                call(condvar, Call::NotifyOne, code);
+            }
+        }
+        0
+    }
+
+    fn pthread_cond_broadcast(condvar: Condvar) -> c_int as broadcast("rsi") code {
+        match interrupts::are_possible() {
+            true => {
+                queues::visit(place(condvar), code);
+                queues::wake_all(place(condvar), code);
+            }
+            false => {
+                call(condvar, Call::NotifyAll, code);
+            }
+        }
+        0
+    }
+}
+
+cancellation_points! {
     fn pthread_cond_wait(condvar: Condvar, mutex: Mutex) -> c_int as wait("rdx") code {
         wait_for(condvar, mutex, None, code)
     }
@@ -72,15 +140,5 @@ interpose! {
         condvar: Condvar, mutex: Mutex, _clock: c_int, until: Time
     ) -> c_int as clock_wait("r8") code {
         wait_for(condvar, mutex, Some(until), code)
-    }
-
-    fn pthread_cond_signal(condvar: Condvar) -> c_int as signal("rsi") code {
-        call(condvar, Call::NotifyOne, code);
-        0
-    }
-
-    fn pthread_cond_broadcast(condvar: Condvar) -> c_int as broadcast("rsi") code {
-        call(condvar, Call::NotifyAll, code);
-        0
     }
 }

@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use super::interpose;
-use crate::threads;
+use crate::{mode, threads};
 
 const MOST_KEYS: usize = 1024;
 /// How often destructors are run that set values again; as the C library does.
@@ -27,9 +27,22 @@ pub(super) extern "C" fn pthread_key_create(key: *mut u32, destructor: Destructo
             && let Some(known) = DESTRUCTORS.get(*key as usize)
         {
             known.store(destructor, Relaxed);
+            if mode::is_guest() {
+                let key = *key as usize;
+                mode::host(|| threads::forget_key(key));
+            }
         }
         error
     }
+}
+
+#[unsafe(no_mangle)]
+pub(super) extern "C" fn pthread_key_delete(key: u32) -> c_int {
+    if let Some(known) = DESTRUCTORS.get(key as usize) {
+        known.store(0, Relaxed);
+    }
+    // SAFETY: what the caller wanted.
+    unsafe { crate::real::real!(fn pthread_key_delete(u32) -> c_int)(key) }
 }
 
 interpose! {

@@ -1,12 +1,14 @@
 //! POSIX threads and what they synchronise with. Each function becomes an operation if a guest calls
 //! it, and is the C library's own otherwise.
 
+pub(crate) mod about;
 mod barrier;
 mod c11;
+mod cancel;
 mod condvar;
 mod guard;
 pub(crate) mod keys;
-mod mutex;
+pub(crate) mod mutex;
 mod once;
 mod rwlock;
 mod semaphore;
@@ -31,10 +33,42 @@ macro_rules! interpose {
                     };
                 }
                 let $code = $crate::tsan::calls::users($code);
-                $crate::mode::host(move || $body)
+                $crate::mode::host(move || {
+                    $crate::interrupts::scheduling_point($code);
+                    $body
+                })
             }
         )*
     };
 }
 
-pub(crate) use interpose;
+/// As [`interpose!`], for functions that are cancellation points.
+macro_rules! cancellation_points {
+    ($(fn $name:ident($($argument:ident: $type:ty),*) -> $result:ty as $to:ident($register:literal)
+        $code:ident $body:block)*) => {
+        $(
+            $crate::trampoline::departing! {
+                fn $name($($argument: $type),*) -> $result as $to($register);
+            }
+
+            pub(super) extern "C" fn $to($($argument: $type,)* $code: usize) -> $result {
+                if !$crate::mode::is_guest() {
+                    // SAFETY: what the caller wanted.
+                    return unsafe {
+                        $crate::real::real!(fn $name($($type),*) -> $result)($($argument),*)
+                    };
+                }
+                let $code = $crate::tsan::calls::users($code);
+                $crate::mode::host(move || {
+                    $crate::interrupts::scheduling_point($code);
+                    match $crate::interrupts::cancellation_point($code) {
+                        true => $body,
+                        false => Default::default(),
+                    }
+                })
+            }
+        )*
+    };
+}
+
+pub(crate) use {cancellation_points, interpose};

@@ -6,13 +6,16 @@
 
 use std::ffi::{c_int, c_void};
 
-use raddle_engine::Grant;
 use raddle_engine::object::{self, Object, mutex::Call};
+use raddle_engine::{Grant, ThreadId};
 
 use super::interpose;
-use crate::objects;
+use crate::execution::running;
+use crate::solo::Solo;
+use crate::{objects, time};
 
 type Mutex = *mut libc::pthread_mutex_t;
+type Time = *const libc::timespec;
 
 const KIND: &str = "mutex";
 /// Where a mutex has its type, and which bits of it.
@@ -25,14 +28,83 @@ fn type_of(mutex: Mutex) -> c_int {
     field & TYPE
 }
 
+/// A mutex with this bit in its type notices when a thread ends that has it.
+const ROBUST: c_int = 16;
+
+fn is_robust(mutex: Mutex) -> bool {
+    // SAFETY: the program uses a mutex there.
+    let field = unsafe { mutex.cast::<u8>().add(TYPE_FIELD).cast::<c_int>().read() };
+    field & ROBUST != 0
+}
+
+/// Robust mutexes that are taken, and by whom.
+static TAKEN: Solo<Vec<(ThreadId, usize)>> = Solo::new(Vec::new());
+/// Those whose owner ended, whom somebody took since and gave back without saying that all is well.
+static LOST: Solo<Vec<usize>> = Solo::new(Vec::new());
+
+/// At the beginning of an execution.
+pub(crate) fn begin() {
+    TAKEN.get().clear();
+    LOST.get().clear();
+}
+
+/// What comes next at the address is another mutex.
+fn forget(address: usize) {
+    objects::forget(address..address + 1);
+    TAKEN.get().retain(|&(_, taken)| taken != address);
+    LOST.get().retain(|&lost| lost != address);
+}
+
+/// A thread ends: the robust mutexes that it has will tell.
+pub(crate) fn leave_behind() {
+    let thread = running().thread();
+    let is_own = |&(by, _): &(ThreadId, usize)| by == thread;
+    let next = || TAKEN.get().pop_if(|last| is_own(last));
+    TAKEN.get().sort_by_key(is_own);
+    while let Some((_, mutex)) = next() {
+        objects::let_go(mutex);
+        call(mutex as Mutex, Call::Unlock { poison: true }, 0);
+        TAKEN.get().sort_by_key(is_own);
+    }
+}
+
+/// A robust mutex was taken; what to say of it.
+fn took_robust(mutex: Mutex, poisoned: bool, code: usize) -> c_int {
+    let address = mutex as usize;
+    if LOST.get().contains(&address) {
+        call(mutex, Call::Unlock { poison: true }, code);
+        return libc::ENOTRECOVERABLE;
+    }
+    objects::hold(address);
+    TAKEN.get().push((running().thread(), address));
+    objects::with(address, |known| known.is_suspect = poisoned);
+    if poisoned { libc::EOWNERDEAD } else { 0 }
+}
+
+/// A robust mutex is about to be given back.
+fn give_back_robust(address: usize) {
+    TAKEN.get().retain(|&(_, taken)| taken != address);
+    if objects::with(address, |known| known.is_suspect) == Some(true) {
+        LOST.get().push(address);
+    }
+}
+
 fn call(mutex: Mutex, call: Call, code: usize) -> Grant {
     let call = object::Call::Mutex(call);
     let initial = || Object::Mutex(object::mutex::Mutex::default());
     objects::call(mutex as usize, KIND, initial, call, code).to_grant()
 }
 
+/// How long somebody waits for a mutex.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Patience {
+    None,
+    Some,
+    Endless,
+}
+
 /// Takes the mutex, waiting for it or not.
-fn take(mutex: Mutex, waits: bool, code: usize) -> c_int {
+fn take(mutex: Mutex, patience: Patience, code: usize) -> c_int {
     let address = mutex as usize;
     if objects::is_held(address) {
         match type_of(mutex) {
@@ -40,13 +112,17 @@ fn take(mutex: Mutex, waits: bool, code: usize) -> c_int {
                 objects::with(address, |known| known.depth += 1);
                 return 0;
             }
-            libc::PTHREAD_MUTEX_ERRORCHECK if waits => return libc::EDEADLK,
+            libc::PTHREAD_MUTEX_ERRORCHECK if patience != Patience::None => return libc::EDEADLK,
             _ => {}
         }
     }
-    let wanted = if waits { Call::Lock } else { Call::TryLock };
+    let wanted = match patience {
+        Patience::Endless => Call::Lock,
+        Patience::None | Patience::Some => Call::TryLock,
+    };
     match call(mutex, wanted, code) {
         Grant::Refused => libc::EBUSY,
+        Grant::Taken { poisoned } if is_robust(mutex) => took_robust(mutex, poisoned, code),
         Grant::Taken { .. } => {
             objects::hold(address);
             0
@@ -56,7 +132,8 @@ fn take(mutex: Mutex, waits: bool, code: usize) -> c_int {
 
 fn give_back(mutex: Mutex, code: usize) -> c_int {
     let address = mutex as usize;
-    if type_of(mutex) != libc::PTHREAD_MUTEX_NORMAL && !objects::is_held(address) {
+    let is_checked = type_of(mutex) != libc::PTHREAD_MUTEX_NORMAL || is_robust(mutex);
+    if is_checked && !objects::is_held(address) {
         let is_checked = type_of(mutex) != libc::PTHREAD_MUTEX_ADAPTIVE_NP;
         if is_checked {
             return libc::EPERM;
@@ -67,6 +144,9 @@ fn give_back(mutex: Mutex, code: usize) -> c_int {
         known.depth
     });
     if left.is_none_or(|left| left == 0) {
+        if is_robust(mutex) {
+            give_back_robust(address);
+        }
         objects::let_go(address);
         call(mutex, Call::Unlock { poison: false }, code);
     }
@@ -76,21 +156,24 @@ fn give_back(mutex: Mutex, code: usize) -> c_int {
 /// Gives the mutex back, however many times over the running thread has it; how many times that is.
 pub(super) fn let_go(mutex: Mutex, code: usize) -> u32 {
     let depth = objects::with(mutex as usize, |known| known.depth);
+    if is_robust(mutex) {
+        give_back_robust(mutex as usize);
+    }
     objects::let_go(mutex as usize);
     call(mutex, Call::Unlock { poison: false }, code);
     depth.unwrap_or(1)
 }
 
-/// Takes the mutex again, as many times over.
-pub(super) fn take_again(mutex: Mutex, depth: u32, code: usize) {
-    call(mutex, Call::Lock, code);
-    objects::hold(mutex as usize);
+/// Takes the mutex again, as many times over; what is wrong with it, or 0.
+pub(super) fn take_again(mutex: Mutex, depth: u32, code: usize) -> c_int {
+    let error = take(mutex, Patience::Endless, code);
     objects::with(mutex as usize, |known| known.depth = depth);
+    error
 }
 
 interpose! {
     fn pthread_mutex_init(mutex: Mutex, attributes: *const c_void) -> c_int as init("rdx") _code {
-        objects::forget(mutex as usize..mutex as usize + 1);
+        forget(mutex as usize);
         // SAFETY: what the program asked for.
         unsafe {
             crate::real::real!(fn pthread_mutex_init(Mutex, *const c_void) -> c_int)(mutex, attributes)
@@ -98,26 +181,36 @@ interpose! {
     }
 
     fn pthread_mutex_destroy(mutex: Mutex) -> c_int as destroy("rsi") _code {
-        objects::forget(mutex as usize..mutex as usize + 1);
+        forget(mutex as usize);
         0
     }
 
     fn pthread_mutex_lock(mutex: Mutex) -> c_int as lock("rsi") code {
-        take(mutex, true, code)
+        take(mutex, Patience::Endless, code)
     }
 
     fn pthread_mutex_trylock(mutex: Mutex) -> c_int as try_lock("rsi") code {
-        take(mutex, false, code)
+        take(mutex, Patience::None, code)
     }
 
-    fn pthread_mutex_timedlock(mutex: Mutex, _until: *const libc::timespec) -> c_int as timed_lock("rdx") code {
-        in_time(take(mutex, false, code))
+    fn pthread_mutex_timedlock(mutex: Mutex, until: Time) -> c_int as timed_lock("rdx") code {
+        in_time(take(mutex, Patience::Some, code), until)
     }
 
     fn pthread_mutex_clocklock(
-        mutex: Mutex, _clock: c_int, _until: *const libc::timespec
+        mutex: Mutex, _clock: c_int, until: Time
     ) -> c_int as clock_lock("rcx") code {
-        in_time(take(mutex, false, code))
+        in_time(take(mutex, Patience::Some, code), until)
+    }
+
+    fn pthread_mutex_consistent(mutex: Mutex) -> c_int as make_consistent("rsi") code {
+        let address = mutex as usize;
+        let is_suspect = objects::with(address, |known| std::mem::take(&mut known.is_suspect));
+        if !objects::is_held(address) || is_suspect != Some(true) {
+            return libc::EINVAL;
+        }
+        clear(mutex, code);
+        0
     }
 
     fn pthread_mutex_unlock(mutex: Mutex) -> c_int as unlock("rsi") code {
@@ -125,10 +218,24 @@ interpose! {
     }
 }
 
+/// The mutex is as good as new.
+fn clear(mutex: Mutex, code: usize) {
+    let initial = || Object::Mutex(object::mutex::Mutex::default());
+    let call = object::Call::Mutex(Call::ClearPoison);
+    objects::call(mutex as usize, KIND, initial, call, code);
+}
+
 /// What is busy is busy until the time is over.
-pub(super) fn in_time(result: c_int) -> c_int {
+pub(super) fn in_time(result: c_int, until: Time) -> c_int {
+    const SECOND: i64 = 1_000_000_000;
+    // SAFETY: the program says until when.
+    let is_wrong = || !(0..SECOND).contains(unsafe { &(*until).tv_nsec });
     match result {
-        libc::EBUSY => libc::ETIMEDOUT,
+        libc::EBUSY if is_wrong() => libc::EINVAL,
+        libc::EBUSY => {
+            running().pass_time(time::time_left(until));
+            libc::ETIMEDOUT
+        }
         result => result,
     }
 }

@@ -58,14 +58,14 @@ interpose! {
         take(lock, Call::TryRead, code)
     }
 
-    fn pthread_rwlock_timedrdlock(lock: RwLock, _until: Time) -> c_int as timed_read("rdx") code {
-        in_time(take(lock, Call::TryRead, code))
+    fn pthread_rwlock_timedrdlock(lock: RwLock, until: Time) -> c_int as timed_read("rdx") code {
+        in_time(take(lock, Call::TryRead, code), until)
     }
 
     fn pthread_rwlock_clockrdlock(
-        lock: RwLock, _clock: c_int, _until: Time
+        lock: RwLock, _clock: c_int, until: Time
     ) -> c_int as clock_read("rcx") code {
-        in_time(take(lock, Call::TryRead, code))
+        in_time(take(lock, Call::TryRead, code), until)
     }
 
     fn pthread_rwlock_wrlock(lock: RwLock) -> c_int as write("rsi") code {
@@ -79,14 +79,14 @@ interpose! {
         take(lock, Call::TryWrite, code)
     }
 
-    fn pthread_rwlock_timedwrlock(lock: RwLock, _until: Time) -> c_int as timed_write("rdx") code {
-        in_time(take(lock, Call::TryWrite, code))
+    fn pthread_rwlock_timedwrlock(lock: RwLock, until: Time) -> c_int as timed_write("rdx") code {
+        in_time(take(lock, Call::TryWrite, code), until)
     }
 
     fn pthread_rwlock_clockwrlock(
-        lock: RwLock, _clock: c_int, _until: Time
+        lock: RwLock, _clock: c_int, until: Time
     ) -> c_int as clock_write("rcx") code {
-        in_time(take(lock, Call::TryWrite, code))
+        in_time(take(lock, Call::TryWrite, code), until)
     }
 
     fn pthread_rwlock_unlock(lock: RwLock) -> c_int as unlock("rsi") code {

@@ -2,13 +2,16 @@
 
 use std::ffi::{c_int, c_uint};
 
-use raddle_engine::Grant;
 use raddle_engine::object::{self, Object, semaphore::Call};
+use raddle_engine::{Grant, Reply};
 
 use super::interpose;
+use super::mutex::in_time;
+use crate::interrupts::{self, Interrupt};
 use crate::mode::{self, host, is_guest};
-use crate::objects;
-use crate::trampoline::watched;
+use crate::queues::{self, Place};
+use crate::trampoline::{departing, watched};
+use crate::{objects, signals};
 
 type Semaphore = *mut libc::sem_t;
 type Time = *const libc::timespec;
@@ -21,11 +24,28 @@ fn permits(semaphore: Semaphore) -> *mut u32 {
 }
 
 fn call(semaphore: Semaphore, call: Call, code: usize) -> Grant {
+    call_by(semaphore, call, |initial, wanted| {
+        objects::call(semaphore as usize, KIND, initial, wanted, code)
+    })
+}
+
+/// The same for a thread that will wait if it is refused.
+fn ask(semaphore: Semaphore, code: usize) -> Grant {
+    call_by(semaphore, Call::TryAcquire, |initial, wanted| {
+        objects::call_without_a_look(semaphore as usize, KIND, initial, wanted, code)
+    })
+}
+
+fn call_by(
+    semaphore: Semaphore,
+    call: Call,
+    perform: impl FnOnce(&dyn Fn() -> Object, object::Call) -> Reply,
+) -> Grant {
     let permits = permits(semaphore);
     // SAFETY: the program has a semaphore there.
     let initial = || unsafe { Object::Semaphore(object::semaphore::Semaphore::counting(*permits)) };
     let wanted = object::Call::Semaphore(call);
-    let grant = objects::call(semaphore as usize, KIND, initial, wanted, code).to_grant();
+    let grant = perform(&initial, wanted).to_grant();
     // SAFETY: as above.
     unsafe {
         match call {
@@ -38,21 +58,26 @@ fn call(semaphore: Semaphore, call: Call, code: usize) -> Grant {
 }
 
 watched! {
-    fn sem_wait(semaphore: Semaphore) -> c_int as wait("rsi");
     fn sem_trywait(semaphore: Semaphore) -> c_int as try_wait("rsi");
+}
+
+departing! {
+    fn sem_wait(semaphore: Semaphore) -> c_int as wait("rsi");
     fn sem_timedwait(semaphore: Semaphore, until: Time) -> c_int as timed_wait("rdx");
     fn sem_clockwait(semaphore: Semaphore, clock: c_int, until: Time) -> c_int as clock_wait("rcx");
 }
 
 /// Takes a permit if there is one; what to find in `errno` otherwise is said.
-fn take(semaphore: Semaphore, error: c_int, code: usize) -> c_int {
-    match host(|| call(semaphore, Call::TryAcquire, code)) {
-        Grant::Refused => {
-            mode::set_errno(error);
-            -1
-        }
+fn take(semaphore: Semaphore, code: usize, error: impl FnOnce() -> c_int) -> c_int {
+    let error = host(|| match call(semaphore, Call::TryAcquire, code) {
+        Grant::Refused => error(),
         Grant::Taken { .. } => 0,
+    });
+    if error == 0 {
+        return 0;
     }
+    mode::set_errno(error);
+    -1
 }
 
 extern "C" fn wait(semaphore: Semaphore, code: usize) -> c_int {
@@ -60,8 +85,60 @@ extern "C" fn wait(semaphore: Semaphore, code: usize) -> c_int {
         // SAFETY: what the caller wanted.
         return unsafe { crate::real::real!(fn sem_wait(Semaphore) -> c_int)(semaphore) };
     }
-    host(|| call(semaphore, Call::Acquire, code));
-    0
+    match host(|| wait_for(semaphore, code)) {
+        true => 0,
+        false => {
+            mode::set_errno(libc::EINTR);
+            -1
+        }
+    }
+}
+
+/// Takes a permit; whether nothing came between.
+fn wait_for(semaphore: Semaphore, code: usize) -> bool {
+    if !interrupts::are_possible() {
+        call(semaphore, Call::Acquire, code);
+        return true;
+    }
+    interrupts::scheduling_point(code);
+    if !interrupts::cancellation_point(code) {
+        return false;
+    }
+    let is_taken = || ask(semaphore, code) != Grant::Refused;
+    let place = place(semaphore);
+    loop {
+        if is_taken() {
+            return true;
+        }
+        queues::visit(place, code);
+        let bed = queues::bed(KIND);
+        queues::stay(place, bed);
+        // There may be one by now, from somebody who did not find the bed.
+        let is_here = is_taken();
+        let interrupt = match is_here {
+            true => Interrupt::None,
+            false => queues::sleep(bed, code),
+        };
+        queues::visit(place, code);
+        queues::go(place, bed);
+        if is_here {
+            return true;
+        }
+        if interrupt != Interrupt::None {
+            let handled = interrupts::act(interrupt, code);
+            if !handled || !signals::restarts() {
+                return false;
+            }
+        }
+    }
+}
+
+/// Where threads wait for a permit, if something may come between.
+fn place(semaphore: Semaphore) -> Place {
+    Place {
+        address: semaphore as usize,
+        kind: KIND,
+    }
 }
 
 extern "C" fn try_wait(semaphore: Semaphore, code: usize) -> c_int {
@@ -69,7 +146,7 @@ extern "C" fn try_wait(semaphore: Semaphore, code: usize) -> c_int {
         // SAFETY: what the caller wanted.
         return unsafe { crate::real::real!(fn sem_trywait(Semaphore) -> c_int)(semaphore) };
     }
-    take(semaphore, libc::EAGAIN, code)
+    take(semaphore, code, || libc::EAGAIN)
 }
 
 extern "C" fn timed_wait(semaphore: Semaphore, until: Time, code: usize) -> c_int {
@@ -79,7 +156,10 @@ extern "C" fn timed_wait(semaphore: Semaphore, until: Time, code: usize) -> c_in
             crate::real::real!(fn sem_timedwait(Semaphore, Time) -> c_int)(semaphore, until)
         };
     }
-    take(semaphore, libc::ETIMEDOUT, code)
+    match host(|| interrupts::cancellation_point(code)) {
+        true => take(semaphore, code, || in_time(libc::EBUSY, until)),
+        false => 0,
+    }
 }
 
 extern "C" fn clock_wait(semaphore: Semaphore, clock: c_int, until: Time, code: usize) -> c_int {
@@ -91,7 +171,10 @@ extern "C" fn clock_wait(semaphore: Semaphore, clock: c_int, until: Time, code: 
             )
         };
     }
-    take(semaphore, libc::ETIMEDOUT, code)
+    match host(|| interrupts::cancellation_point(code)) {
+        true => take(semaphore, code, || in_time(libc::EBUSY, until)),
+        false => 0,
+    }
 }
 
 interpose! {
@@ -110,6 +193,10 @@ interpose! {
 
     fn sem_post(semaphore: Semaphore) -> c_int as post("rsi") code {
         call(semaphore, Call::Release, code);
+        if interrupts::are_possible() {
+            queues::visit(place(semaphore), code);
+            queues::wake_all(place(semaphore), code);
+        }
         0
     }
 }

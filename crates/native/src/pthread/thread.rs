@@ -1,14 +1,16 @@
 //! Threads.
 
-use std::ffi::{c_int, c_void};
+use std::ffi::c_int;
 
-use raddle_engine::Operation;
+use raddle_engine::{Operation, ThreadId};
 
-use super::interpose;
+use super::mutex::in_time;
+use super::{cancellation_points, interpose};
 use crate::execution::running;
-use crate::{end, threads};
+use crate::threads;
 
 type Attributes = *const libc::pthread_attr_t;
+type Time = *const libc::timespec;
 
 /// Whether the attributes say that nobody will join the thread.
 fn is_detached(attributes: Attributes) -> bool {
@@ -23,7 +25,48 @@ fn is_detached(attributes: Attributes) -> bool {
     state == libc::PTHREAD_CREATE_DETACHED
 }
 
+fn join_with(target: ThreadId, result: *mut usize, code: usize) -> c_int {
+    match threads::join(target, code) {
+        Ok(value) => {
+            if !result.is_null() {
+                // SAFETY: the program says where it wants the result.
+                unsafe { result.write(value) };
+            }
+            0
+        }
+        Err(error) => error,
+    }
+}
+
+/// Joins a thread that has ended.
+fn try_join_with(name: usize, result: *mut usize, code: usize) -> c_int {
+    let Some(target) = threads::find(name) else {
+        return libc::ESRCH;
+    };
+    if target == running().thread() {
+        return libc::EDEADLK;
+    }
+    match threads::has_ended(target, code) {
+        true => join_with(target, result, code),
+        false => libc::EBUSY,
+    }
+}
+
+fn join_in_time(name: usize, result: *mut usize, until: Time, code: usize) -> c_int {
+    if until.is_null() {
+        return match threads::find(name) {
+            Some(target) => join_with(target, result, code),
+            None => libc::ESRCH,
+        };
+    }
+    in_time(try_join_with(name, result, code), until)
+}
+
 interpose! {
+    fn pthread_tryjoin_np(name: usize, result: *mut usize) -> c_int as try_join("rdx") code {
+        try_join_with(name, result, code)
+    }
+
     fn pthread_create(
         name: *mut usize, attributes: Attributes, function: usize, argument: usize
     ) -> c_int as create("r8") code {
@@ -33,37 +76,17 @@ interpose! {
         0
     }
 
-    fn pthread_join(name: usize, result: *mut usize) -> c_int as join("rdx") code {
-        let Some(target) = threads::find(name) else {
-            return libc::ESRCH;
-        };
-        match threads::join(target, code) {
-            Ok(value) => {
-                if !result.is_null() {
-                    // SAFETY: the program says where it wants the result.
-                    unsafe { result.write(value) };
-                }
-                0
-            }
-            Err(error) => error,
-        }
-    }
-
     fn pthread_detach(name: usize) -> c_int as detach("rsi") _code {
         let Some(target) = threads::find(name) else {
             return libc::ESRCH;
         };
-        let was = threads::with(target, |guest| std::mem::replace(&mut guest.is_detached, true));
-        if was { libc::EINVAL } else { 0 }
-    }
-
-    fn pthread_exit(value: usize) -> *mut c_void as exit("rsi") _code {
-        threads::leave(value)
-    }
-
-    fn pthread_cancel(_name: usize) -> c_int as cancel("rsi") code {
-        let place = running().place(code);
-        end::fail("pthread_cancel is not controlled by raddle".to_owned(), place)
+        threads::with(target, |guest| match guest.may_be_joined() {
+            true => {
+                guest.is_detached = true;
+                0
+            }
+            false => libc::EINVAL,
+        })
     }
 
     fn sched_yield() -> c_int as yield_now("rdi") code {
@@ -74,5 +97,26 @@ interpose! {
     fn pthread_yield() -> c_int as yield_too("rdi") code {
         running().perform(code, |_| Operation::Yield);
         0
+    }
+}
+
+cancellation_points! {
+    fn pthread_join(name: usize, result: *mut usize) -> c_int as join("rdx") code {
+        match threads::find(name) {
+            Some(target) => join_with(target, result, code),
+            None => libc::ESRCH,
+        }
+    }
+
+    fn pthread_timedjoin_np(
+        name: usize, result: *mut usize, until: Time
+    ) -> c_int as join_until("rcx") code {
+        join_in_time(name, result, until, code)
+    }
+
+    fn pthread_clockjoin_np(
+        name: usize, result: *mut usize, _clock: c_int, until: Time
+    ) -> c_int as join_by_clock("r8") code {
+        join_in_time(name, result, until, code)
     }
 }

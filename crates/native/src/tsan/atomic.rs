@@ -5,6 +5,7 @@
 //! one does before others know of a variable, and it is a new variable from then on.
 
 use std::ffi::c_int;
+use std::ops::Range;
 use std::sync::atomic::Ordering;
 
 use raddle_engine::{LocationId, Operation, Reply, Update, UpdateKind, World};
@@ -12,15 +13,28 @@ use raddle_engine::{LocationId, Operation, Reply, Update, UpdateKind, World};
 use crate::addresses::Table;
 use crate::execution::running;
 use crate::mode::{host, is_guest};
+use crate::shadow;
 use crate::solo::Solo;
 use crate::trampoline::{self, watched};
+use crate::tsan::calls;
 
 const KIND: &str = "atomic";
 
 static LOCATIONS: Solo<Table<LocationId>> = Solo::new(Table::new());
 
+/// Where each location is, and how large.
+static EXTENTS: Solo<Vec<Range<usize>>> = Solo::new(Vec::new());
+
 pub(crate) fn begin(stamp: u64) {
     LOCATIONS.get().begin(stamp);
+    EXTENTS.get().clear();
+}
+
+/// Whether a location has one of these bytes.
+pub(crate) fn covers(location: LocationId, bytes: Range<usize>) -> bool {
+    let extents = EXTENTS.get();
+    let extent = extents.get(location.index());
+    extent.is_some_and(|extent| extent.start < bytes.end && bytes.start < extent.end)
 }
 
 /// What comes next at these addresses is something else.
@@ -93,6 +107,8 @@ pub(crate) fn perform_by<T: Atom>(
     let reply = perform(&mut |world| {
         let at = known.unwrap_or_else(|| {
             let new = native.add_location(world, KIND, address as usize, memory);
+            let end = address as usize + size_of::<T>();
+            EXTENTS.get().push(address as usize..end);
             *LOCATIONS.get().insert(address as usize, new)
         });
         location = Some(at);
@@ -103,11 +119,20 @@ pub(crate) fn perform_by<T: Atom>(
         let value = T::from_word(native.last_value(location));
         // SAFETY: as above.
         unsafe { address.write_unaligned(value) };
+        shadow::access_atomically(address as usize, size_of::<T>());
     }
     reply
 }
 
+/// In guest mode: a fault, if there is nothing at the address, is the guest's. The site of the operation.
+fn entered<T: Atom>(address: *mut T, code: usize) -> usize {
+    // SAFETY: the program wants to use the variable there.
+    unsafe { address.read_volatile() };
+    calls::users(code)
+}
+
 fn load<T: Atom>(address: *mut T, order: c_int, code: usize) -> T {
+    let code = entered(address, code);
     host(|| {
         let ordering = of_load(ordering(order));
         let reply = perform(address, code, |location| Operation::Load {
@@ -128,6 +153,7 @@ pub(crate) fn store<T: Atom>(address: *mut T, value: T, order: c_int, code: usiz
 }
 
 fn update<T: Atom>(address: *mut T, kind: UpdateKind, order: c_int, code: usize) -> T {
+    let code = entered(address, code);
     host(|| {
         let ordering = ordering(order);
         let reply = perform(address, code, |location| Operation::Update {
@@ -151,6 +177,7 @@ fn compare_exchange<T: Atom>(
     weak: bool,
     code: usize,
 ) -> (T, bool) {
+    let code = entered(address, code);
     host(|| {
         let native = running();
         let weak = weak && native.may_fail_spuriously();
@@ -230,7 +257,10 @@ macro_rules! atomics {
 
             extern "C" fn store(address: *mut $type, value: $type, order: c_int, code: usize) {
                 match is_guest() {
-                    true => host(|| super::store(address, value, order, code)),
+                    true => {
+                        let code = entered(address, code);
+                        host(|| super::store(address, value, order, code))
+                    }
                     false => real(address).store(value, Ordering::SeqCst),
                 }
             }

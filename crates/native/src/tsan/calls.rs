@@ -1,21 +1,34 @@
 //! Which functions of the program each thread is in.
 //!
-//! Every function says when it is entered, and from where it was called. That is how an operation in a
-//! library that was not compiled for this, such as C++'s own, gets a place in the program: the last call
-//! out of code that was.
+//! Every function says when it is entered, and from where it was called. So an operation has a *chain* of
+//! calls that led to it, and one in a library that was not compiled for this, such as C++'s own, gets a
+//! place in the program: the last call out of code that was.
+//!
+//! A chain is a small number, the same in every execution. In a *site* it stands above the address of the
+//! instruction, which has no more than 48 bits.
 
 use std::cell::Cell;
 use std::ffi::{CStr, c_int, c_void};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use crate::{snapshot, symbols};
+use crate::addresses::Table;
+use crate::solo::Solo;
+use crate::{mode, snapshot, symbols};
 
 /// Calls beyond that are not written down.
 const DEEPEST: usize = 256;
+/// So many bits of a site are the address of an instruction.
+const CODE_BITS: u32 = 48;
+/// How far up a stack to look for the address of a call.
+const LOOK_AT: usize = 512;
 
 struct Calls {
     depth: Cell<usize>,
+    /// So many of the chains below are right.
+    known: Cell<usize>,
     from: [Cell<usize>; DEEPEST],
+    chains: [Cell<u16>; DEEPEST],
 }
 
 // A guest's own, because guest code runs with the guest's thread-local storage.
@@ -23,33 +36,165 @@ thread_local! {
     static CALLS: Calls = const {
         Calls {
             depth: Cell::new(0),
+            known: Cell::new(0),
             from: [const { Cell::new(0) }; DEEPEST],
+            chains: [const { Cell::new(0) }; DEEPEST],
         }
     };
 }
 
+/// Every chain that was ever seen: the one before its last call, and where that was.
+struct Chains {
+    calls: Vec<(u16, usize)>,
+    numbers: Table<u16>,
+}
+
+static CHAINS: Solo<Chains> = Solo::new(Chains {
+    calls: Vec::new(),
+    numbers: Table::new(),
+});
+
+impl Chains {
+    fn longer(&mut self, chain: u16, call: usize) -> u16 {
+        if self.calls.is_empty() {
+            self.numbers.begin(1);
+            self.calls.push((0, 0));
+        }
+        let key = join(call, chain);
+        if let Some(&mut number) = self.numbers.get(key) {
+            return number;
+        }
+        let Ok(number) = u16::try_from(self.calls.len()) else {
+            return 0;
+        };
+        self.calls.push((chain, call));
+        *self.numbers.insert(key, number)
+    }
+}
+
+fn join(code: usize, chain: u16) -> usize {
+    code & ((1 << CODE_BITS) - 1) | usize::from(chain) << CODE_BITS
+}
+
+/// The instruction of a site, and those that called the functions it is in, the last one first.
+pub(crate) fn unfold(site: usize) -> Vec<usize> {
+    let mut codes = vec![site & ((1 << CODE_BITS) - 1)];
+    let chains = CHAINS.get();
+    let mut chain = site >> CODE_BITS;
+    while chain != 0
+        && let Some(&(before, call)) = chains.calls.get(chain)
+    {
+        codes.push(call);
+        chain = before.into();
+    }
+    codes
+}
+
+impl Calls {
+    /// The chain that led to the function at this depth.
+    fn chain(&self, depth: usize) -> u16 {
+        let mut chain = match self.known.get().min(depth) {
+            0 => 0,
+            known => self.chains[known - 1].get(),
+        };
+        if self.known.get() < depth
+            && let Some(mut chains) = CHAINS.try_get()
+        {
+            for index in self.known.get()..depth {
+                chain = chains.longer(chain, self.from[index].get());
+                self.chains[index].set(chain);
+            }
+            self.known.set(depth);
+        }
+        chain
+    }
+
+    fn depth(&self) -> usize {
+        self.depth.get().min(DEEPEST)
+    }
+}
+
 /// Where the code of the system's libraries is.
 static FOREIGN: OnceLock<Vec<std::ops::Range<usize>>> = OnceLock::new();
+/// And that of the program and what else it was loaded with.
+static OWN: OnceLock<Vec<std::ops::Range<usize>>> = OnceLock::new();
 
 /// At the beginning of an execution, in its first thread.
 pub(crate) fn begin() {
-    FOREIGN.get_or_init(foreign);
-    CALLS.with(|calls| calls.depth.set(0));
+    FOREIGN.get_or_init(|| ranges(true));
+    OWN.get_or_init(|| ranges(false));
+    CALLS.with(|calls| {
+        calls.depth.set(0);
+        calls.known.set(0);
+    });
 }
 
-/// In guest mode: the instruction itself if it is the user's, or the last one that was.
+fn is_foreign(code: usize) -> bool {
+    let foreign = FOREIGN.get().map_or(&[][..], Vec::as_slice);
+    foreign.iter().any(|range| range.contains(&code))
+}
+
+/// How often any function was entered or left.
+static CHANGES: AtomicU64 = AtomicU64::new(1);
+/// The chain of the running thread, since when, and in which epoch.
+static LAST: Solo<(u64, u64, u16)> = Solo::new((0, 0, 0));
+
+/// In guest mode: the site of an instruction of code that was compiled for this.
+#[inline]
+pub(crate) fn site(code: usize) -> usize {
+    let now = (CHANGES.load(Relaxed), mode::epoch());
+    let mut last = LAST.get();
+    if (last.0, last.1) != now {
+        let chain = CALLS.with(|calls| calls.chain(calls.depth()));
+        *last = (now.0, now.1, chain);
+    }
+    join(code, last.2)
+}
+
+/// In guest mode: the site of the instruction if it is the user's, or of the last one that was.
 #[inline]
 pub(crate) fn users(code: usize) -> usize {
-    let foreign = FOREIGN.get().map_or(&[][..], Vec::as_slice);
-    if foreign.iter().all(|range| !range.contains(&code)) {
-        return code;
-    }
     CALLS.with(|calls| {
-        let depth = calls.depth.get().min(DEEPEST);
-        let from = calls.from[..depth].iter().rev().map(Cell::get);
-        let mut from = from.filter(|code| foreign.iter().all(|range| !range.contains(code)));
-        from.next().unwrap_or(code)
+        let depth = calls.depth();
+        if !is_foreign(code) {
+            return join(code, calls.chain(depth));
+        }
+        let last = (0..depth)
+            .rev()
+            .find(|&index| !is_foreign(calls.from[index].get()));
+        match last {
+            Some(index) => join(calls.from[index].get(), calls.chain(index)),
+            None => code,
+        }
     })
+}
+
+/// In guest mode: the site of an instruction that was interrupted, with the stack as it was. If it is in a
+/// function of the system's, the call of that, which has left its address on the stack.
+pub(crate) fn interrupted(code: usize, stack: usize) -> usize {
+    // Sites are those of calls, which return to the next instruction.
+    let after = code.wrapping_add(1);
+    let is_own = |code: usize| {
+        let own = OWN.get().map_or(&[][..], Vec::as_slice);
+        own.iter().any(|range| range.contains(&code))
+    };
+    if is_own(code) {
+        return users(after);
+    }
+    let end = crate::execution::running().end_of_stack();
+    let words = (stack.next_multiple_of(8)..end).step_by(8).take(LOOK_AT);
+    // SAFETY: that is the guest's stack.
+    let mut found = words.map(|at| unsafe { (at as *const usize).read() });
+    let call = found.find(|&word| is_own(word) && is_own(word - 5) && follows_call(word));
+    users(call.unwrap_or(after))
+}
+
+/// Whether the instruction before this address may be a call.
+fn follows_call(code: usize) -> bool {
+    // SAFETY: code of the program can be read.
+    let before: [u8; 5] = unsafe { ((code - 5) as *const [u8; 5]).read_unaligned() };
+    // A direct call, or one of the forms of an indirect one.
+    before[0] == 0xe8 || (0..4).any(|at| before[at] == 0xff && before[at + 1] & 0x38 == 0x10)
 }
 
 #[unsafe(no_mangle)]
@@ -58,38 +203,55 @@ extern "C" fn __tsan_func_entry(caller: usize) {
         let depth = calls.depth.get();
         if let Some(from) = calls.from.get(depth) {
             from.set(caller);
+            calls.known.set(calls.known.get().min(depth));
         }
         calls.depth.set(depth + 1);
     });
+    change();
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn __tsan_func_exit() {
     CALLS.with(|calls| calls.depth.set(calls.depth.get().saturating_sub(1)));
+    change();
 }
 
-fn foreign() -> Vec<std::ops::Range<usize>> {
+#[inline]
+fn change() {
+    CHANGES.store(CHANGES.load(Relaxed).wrapping_add(1), Relaxed);
+}
+
+/// Where there is code: that of the system's libraries, or all other but this library's.
+fn ranges(foreign: bool) -> Vec<std::ops::Range<usize>> {
+    struct Found {
+        foreign: bool,
+        list: Vec<std::ops::Range<usize>>,
+    }
     unsafe extern "C" fn add(info: *mut libc::dl_phdr_info, _: usize, to: *mut c_void) -> c_int {
-        type List = Vec<std::ops::Range<usize>>;
         // SAFETY: the loader describes a module and knows its name, and `to` is the list.
-        let (info, name, list) = unsafe {
+        let (info, name, found) = unsafe {
             let info = &*info;
             let name = CStr::from_ptr(info.dlpi_name);
-            (info, name.to_string_lossy(), &mut *to.cast::<List>())
+            (info, name.to_string_lossy(), &mut *to.cast::<Found>())
         };
-        if !name.starts_with(symbols::SYSTEM) && !name.starts_with("/lib") {
+        let is_foreign = name.starts_with(symbols::SYSTEM) || name.starts_with("/lib");
+        let is_ours = snapshot::is_inside(info, ranges as *const () as usize);
+        if is_foreign != found.foreign || is_ours {
             return 0;
         }
         for header in snapshot::headers(info) {
             if header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_X != 0 {
                 let start = (info.dlpi_addr + header.p_vaddr) as usize;
-                list.push(start..start + header.p_memsz as usize);
+                found.list.push(start..start + header.p_memsz as usize);
             }
         }
         0
     }
-    let mut list = Vec::new();
+    let mut found = Found {
+        foreign,
+        list: Vec::new(),
+    };
     // SAFETY: the function matches, and the list outlives the call.
-    unsafe { libc::dl_iterate_phdr(Some(add), (&raw mut list).cast()) };
-    list
+    unsafe { libc::dl_iterate_phdr(Some(add), (&raw mut found).cast()) };
+    found.list
 }

@@ -1,132 +1,18 @@
 //! Plain accesses of memory: they are no operations, but must be in order with each other.
 //!
-//! Memory is known by pieces of words, each a cell of the engine's. At first a piece is what an access
-//! covers; when another access covers only a part of it, the piece is split, and both parts have the
-//! same past. So two threads that use different bytes of a word never meet.
+//! Two threads that use different bytes of a word never meet. What a signal handler does while it
+//! interrupts this is not seen.
 //!
-//! What a signal handler does while it interrupts this is not seen.
-//!
-//! These functions stay in guest mode, which is cheap: nothing here may use thread-local storage or
-//! let others run. A second access of the same kind, with nothing in between that others could notice,
-//! is told by a small table before anything else happens.
+//! These functions stay in guest mode, which is cheap: nothing here may let others run. What is known of
+//! memory is in `shadow.rs`.
 
-use raddle_engine::CellId;
+use raddle::__private::native::Manner;
 
-use crate::addresses::Table;
-use crate::execution::running;
-use crate::mode::{epoch, is_guest};
-use crate::solo::Solo;
+use crate::blocks::{self, Bad};
+use crate::mode::is_guest;
 use crate::trampoline::entry;
-
-const WORD: usize = 8;
-const KIND: &str = "memory";
-
-/// The pieces of a word: which bytes, and the cell. They have no byte in common.
-#[derive(Clone, Copy, Default)]
-struct Word {
-    pieces: [Option<(u8, CellId)>; WORD],
-}
-
-static WORDS: Solo<Table<Word>> = Solo::new(Table::new());
-
-/// What was accessed lately.
-#[derive(Clone, Copy)]
-struct Recent {
-    word: usize,
-    epoch: u64,
-    read: u8,
-    written: u8,
-}
-
-const RECENT: usize = 1024;
-static LATELY: Solo<[Recent; RECENT]> = Solo::new(
-    [Recent {
-        word: 0,
-        epoch: 0,
-        read: 0,
-        written: 0,
-    }; RECENT],
-);
-
-pub(crate) fn begin(stamp: u64) {
-    WORDS.get().begin(stamp);
-}
-
-/// What comes next at these addresses is something else.
-pub(crate) fn forget(range: std::ops::Range<usize>) {
-    WORDS.get().forget(range);
-}
-
-/// The running thread accesses some bytes of one word.
-#[inline]
-fn access_word(word: usize, bytes: u8, writes: bool, code: usize) {
-    let Some(mut lately) = LATELY.try_get() else {
-        return;
-    };
-    let recent = &mut lately[word / WORD % RECENT];
-    let now = epoch();
-    if recent.word != word || recent.epoch != now {
-        *recent = Recent {
-            word,
-            epoch: now,
-            read: 0,
-            written: 0,
-        };
-    }
-    let covered = match writes {
-        true => recent.written,
-        false => recent.read | recent.written,
-    };
-    if bytes & !covered == 0 {
-        return;
-    }
-    match writes {
-        true => recent.written |= bytes,
-        false => recent.read |= bytes,
-    }
-    access_pieces(word, bytes, writes, code);
-}
-
-fn access_pieces(address: usize, bytes: u8, writes: bool, code: usize) {
-    let native = running();
-    let here = 0u8;
-    if writes && !native.is_on_stack(&raw const here as usize, address) {
-        native.forget_looks();
-    }
-    let mut words = WORDS.get();
-    let word = match words.get(address) {
-        Some(word) => word,
-        None => words.insert(address, Word::default()),
-    };
-    let mut left = bytes;
-    for index in 0..WORD {
-        let Some((piece, cell)) = word.pieces[index] else {
-            if left != 0 {
-                let cell = native.add_cell(KIND, address + left.trailing_zeros() as usize);
-                word.pieces[index] = Some((left, cell));
-                native.access(cell, writes, code);
-            }
-            return;
-        };
-        let common = piece & left;
-        if common == 0 {
-            continue;
-        }
-        left &= !common;
-        let rest = piece & !common;
-        if rest != 0 {
-            let address = address + rest.trailing_zeros() as usize;
-            let other = native.split_cell(KIND, address, cell);
-            word.pieces[index] = Some((common, cell));
-            let free = word.pieces.iter_mut().find(|piece| piece.is_none());
-            *free.expect("raddle: a word has eight bytes") = Some((rest, other));
-        }
-        native.access(cell, writes, code);
-        if left == 0 {
-            return;
-        }
-    }
-}
+use crate::tsan::calls;
+use crate::{end, shadow};
 
 /// The running thread accesses so many bytes.
 #[inline]
@@ -134,19 +20,36 @@ pub(crate) fn access_range(address: usize, size: usize, writes: bool, code: usiz
     if size == 0 || !is_guest() {
         return;
     }
-    let end = address.saturating_add(size);
-    let mut word = address & !(WORD - 1);
-    while word < end {
-        let mut bytes = u8::MAX;
-        if word < address {
-            bytes &= u8::MAX << (address - word);
-        }
-        if end - word < WORD {
-            bytes &= u8::MAX >> (WORD - (end - word));
-        }
-        access_word(word, bytes, writes, code);
-        word += WORD;
+    if let Some(bad) = shadow::access(address, size, writes, code) {
+        let what = if writes { "writes" } else { "reads" };
+        fail(bad, address, what, calls::users(code));
     }
+}
+
+/// What is done to a block that is given back.
+pub(crate) const FREES: &str = "frees";
+
+/// In guest mode: ends the running thread, which did something to memory that is not its own.
+#[cold]
+pub(crate) fn fail(bad: Bad, address: usize, what: &str, site: usize) -> ! {
+    end::diverge(|| {
+        let memory = blocks::describe(address).unwrap_or_else(|| "memory of nobody".to_owned());
+        let memory = match what {
+            FREES => memory.trim_start_matches("the beginning of "),
+            _ => &memory,
+        };
+        let (manner, help) = match bad {
+            Bad::Freed => (
+                Manner::Memory,
+                "whoever frees it must know that nobody will use it any more",
+            ),
+            Bad::Outside => (
+                Manner::Outside,
+                "the block is smaller than that, or there is none",
+            ),
+        };
+        end::fail_in(manner, format!("it {what} {memory}\nhelp: {help}"), site)
+    })
 }
 
 /// The functions for accesses of each size.
@@ -204,5 +107,5 @@ extern "C" fn write_range(address: usize, size: usize, code: usize) {
 extern "C" fn update_vptr(address: usize, new: usize, code: usize) {
     // SAFETY: the program is about to write there.
     let old = unsafe { (address as *const usize).read() };
-    access_range(address, WORD, old != new, code);
+    access_range(address, size_of::<usize>(), old != new, code);
 }

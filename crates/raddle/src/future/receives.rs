@@ -58,6 +58,12 @@ fn is_told(kind: FailureKind) -> bool {
     matches!(
         kind,
         FailureKind::Panic
+            | FailureKind::Assertion
+            | FailureKind::Crash
+            | FailureKind::Exit
+            | FailureKind::Uncontrolled
+            | FailureKind::OutOfBounds
+            | FailureKind::UseAfterFree
             | FailureKind::Deadlock
             | FailureKind::LostWakeup
             | FailureKind::Livelock

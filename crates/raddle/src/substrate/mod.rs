@@ -447,6 +447,14 @@ impl Names for Context {
     fn cell_variable(&self, index: usize) -> Option<String> {
         self.cells.borrow().variable_of(index)
     }
+
+    fn cell_story(&self, index: usize) -> Option<String> {
+        self.cells.borrow().story_of(index)
+    }
+
+    fn chain(&self, site: SiteId) -> Option<String> {
+        self.sites.borrow().places().chain(site)
+    }
 }
 
 fn place(location: &'static Location<'static>) -> Place {

@@ -10,10 +10,10 @@ use std::panic::Location;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use raddle_engine::check::panic::Panic;
+use raddle_engine::check::panic::{Manner, Panic};
 use raddle_engine::object::Object;
 use raddle_engine::{
-    CellId, LocationId, ObjectId, Operation, Reply, SiteId, Step, ThreadId, World,
+    CellId, LocationId, ObjectId, Operation, Past, Reply, SiteId, Step, ThreadId, World,
 };
 use raddle_report::Place;
 
@@ -30,6 +30,10 @@ pub struct Symbols {
     /// In a signal handler, with what the kernel gives it: where in the program the interrupted thread
     /// is, as the address that a call there would return to; or 0.
     pub interrupted: fn(*mut std::ffi::c_void) -> usize,
+    /// The calls that led to an instruction, in words, if there are any.
+    pub chain: fn(usize) -> Option<String>,
+    /// What memory is at an address, in words, if there is more to say than its name.
+    pub memory: fn(usize) -> Option<String>,
 }
 
 static SYMBOLS: OnceLock<Symbols> = OnceLock::new();
@@ -58,6 +62,14 @@ pub(super) fn variable_at(address: usize) -> Option<String> {
 pub(crate) fn find_interrupted(context: *mut std::ffi::c_void) -> usize {
     let symbols = SYMBOLS.get();
     symbols.map_or(0, |symbols| (symbols.interrupted)(context))
+}
+
+pub(super) fn chain_to(code: usize) -> Option<String> {
+    SYMBOLS.get().and_then(|symbols| (symbols.chain)(code))
+}
+
+pub(super) fn memory_at(address: usize) -> Option<String> {
+    SYMBOLS.get().and_then(|symbols| (symbols.memory)(address))
 }
 
 /// Stands for the place where a thing was made, of which nobody knows that.
@@ -133,6 +145,11 @@ impl Native<'_> {
     /// Where the thread's stack ends, as far as it is the program's.
     pub fn end_of_stack(self) -> usize {
         self.0.end_of_stack(self.thread()) as usize
+    }
+
+    /// The same for any thread.
+    pub fn end_of_stack_of(self, thread: ThreadId) -> usize {
+        self.0.end_of_stack(thread) as usize
     }
 
     #[inline(always)]
@@ -225,6 +242,66 @@ impl Native<'_> {
         self.0.with_world(access);
     }
 
+    /// How many events the thread has had.
+    pub fn events(self) -> u32 {
+        let thread = self.0.thread.get();
+        self.0.with_world(|world| world.events_of(thread))
+    }
+
+    /// Whether what another thread did after so many events comes before what this one does now.
+    pub fn has_seen(self, other: ThreadId, index: u32) -> bool {
+        let thread = self.0.thread.get();
+        self.0
+            .with_world(|world| world.has_seen(thread, other, index))
+    }
+
+    /// Makes a piece of memory known, with its last write and the last read since then: who, after how
+    /// many events, and where.
+    pub fn adopt_cell(
+        self,
+        kind: &'static str,
+        address: usize,
+        [write, read]: [Option<(ThreadId, u32, usize)>; 2],
+    ) -> CellId {
+        self.0.cells.borrow_mut().add_at(address, made(kind));
+        let past = |(thread, index, code)| Past {
+            thread,
+            index,
+            site: self.site(code),
+        };
+        let (write, read) = (write.map(past), read.map(past));
+        self.0.with_world(|world| world.adopt_cell(write, read))
+    }
+
+    /// The thread's last operation was an atomic one on a piece of memory.
+    pub fn check_atomic(self, cell: CellId) {
+        let thread = self.0.thread.get();
+        self.0.with_world(|world| world.check_atomic(thread, cell));
+    }
+
+    /// The thread accesses a piece of memory plainly in which these locations are.
+    pub fn check_plain(
+        self,
+        cell: CellId,
+        writes: bool,
+        code: usize,
+        is_there: impl Fn(LocationId) -> bool,
+    ) {
+        let (thread, site) = (self.0.thread.get(), self.site(code));
+        self.0
+            .with_world(|world| world.check_plain(thread, cell, writes, site, is_there));
+    }
+
+    /// Whether there are two accesses that nothing orders.
+    pub fn has_conflict(self) -> bool {
+        self.0.with_world(|world| world.has_conflict())
+    }
+
+    /// Whether every access is to be told, for those who want to see more than what is wrong.
+    pub fn keeps_accesses(self) -> bool {
+        self.0.with_world(|world| world.keeps_accesses())
+    }
+
     /// The last value that was written to a location.
     #[inline]
     pub fn last_value(self, location: LocationId) -> u64 {
@@ -233,18 +310,32 @@ impl Native<'_> {
     }
 
     /// The program found out that something is wrong. The thread must end then.
-    pub fn fail(self, message: String, place: Option<String>) {
+    pub fn fail(self, manner: Manner, message: String, place: Option<String>) {
         let thread = self.0.thread.get();
         self.0.with_world(|world| {
             let after = world.state().execution().events.len();
             world.add_panic(Panic {
                 thread,
+                manner,
                 message,
                 place,
                 after,
                 joined_by: None,
             });
         });
+    }
+
+    /// What stories call a thread.
+    pub fn title(self, thread: ThreadId) -> String {
+        let exploration = self.0.exploration.borrow();
+        let execution = exploration.execution();
+        let name = execution.threads[thread.index()].name.clone();
+        name.unwrap_or_else(|| execution.path(thread).to_string())
+    }
+
+    /// The program is over, whatever its other threads do.
+    pub fn end_program(self) {
+        self.0.with_world(World::end_program);
     }
 
     /// Where an instruction comes from, as text.

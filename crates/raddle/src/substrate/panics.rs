@@ -12,7 +12,7 @@ use std::panic::PanicHookInfo;
 use std::sync::Once;
 
 use raddle_engine::ThreadId;
-use raddle_engine::check::panic::Panic;
+use raddle_engine::check::panic::{Manner, Panic};
 
 use super::{Abandoned, Context, current};
 use crate::alloc;
@@ -74,6 +74,7 @@ impl Noted {
                  `raddle::thread::panicking()`";
         Panic {
             thread: self.thread,
+            manner: Manner::Panic,
             message: text,
             place: panics.first().and_then(|noted| noted.place.clone()),
             after: panics.first().map_or(self.after, |noted| noted.after),
@@ -131,6 +132,7 @@ impl Context {
             let events = world.state().execution().events.len();
             world.add_panic(Panic {
                 thread,
+                manner: Manner::Panic,
                 message,
                 after: noted.as_ref().map_or(events, |noted| noted.after),
                 place: noted.and_then(|noted| noted.place),

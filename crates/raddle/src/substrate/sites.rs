@@ -96,6 +96,14 @@ impl Places {
         }
     }
 
+    /// The calls that led to a place, of a program that is known by its addresses.
+    pub(crate) fn chain(&self, site: SiteId) -> Option<String> {
+        match self.lock().get(site.index())? {
+            Known::Code(code) => native::chain_to(*code),
+            _ => None,
+        }
+    }
+
     /// A place as files have it.
     pub(crate) fn to_text(&self, site: SiteId) -> Option<String> {
         let list = self.lock();
@@ -158,7 +166,7 @@ impl Sites {
     /// The site of an instruction.
     #[inline]
     pub(crate) fn intern_code(&mut self, code: usize) -> SiteId {
-        let slot = code % RECENT;
+        let slot = (code ^ code >> 48) % RECENT;
         match self.recent_code[slot] {
             Some((recent, id)) if recent == code => id,
             _ => {

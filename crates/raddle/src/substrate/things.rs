@@ -95,6 +95,12 @@ impl Things {
         crate::variable::name(made.kind, made.place)
     }
 
+    /// What memory it is, of a program that is known by its addresses.
+    pub(super) fn story_of(&self, index: usize) -> Option<String> {
+        let (made, address) = self.list.get(index)?;
+        native::is_native(made).then(|| native::memory_at(*address))?
+    }
+
     /// What to call it otherwise, and where it was made.
     pub(super) fn name(&self, index: usize) -> (&'static str, Option<Place>) {
         match self.list.get(index) {

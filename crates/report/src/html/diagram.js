@@ -5,6 +5,8 @@ const ROW = 30;
 const GUTTER = 54;
 const NARROWEST = 160;
 const SPARE = 10;
+// Steps after which their thread does nothing more.
+const ENDS = ["panic", "failed assertion", "crash", "bad access", "end of the program"];
 
 class Diagram {
   constructor(name, label, select) {
@@ -117,7 +119,7 @@ class Diagram {
     const place = critical ? critical.indexOf(index) : -1;
     const classes = ["step"];
     if (step.waits) classes.push("waits");
-    if (step.what === "panic") classes.push("ends");
+    if (ENDS.includes(step.what)) classes.push("ends");
     if (differs && differs.has(index)) classes.push("differs");
     if (place >= 0) classes.push("critical");
     if (marked && step.place && marked.has(goalPlace(step.place))) classes.push("marked");

@@ -78,7 +78,7 @@ fn a_thread_that_nobody_unparks_waits_for_ever() {
         let message = &report.failures[0].message;
         assert_eq!(
             message.lines().last().unwrap(),
-            "sleepy waits at tests/tests/park.rs:75 for an unpark"
+            "sleepy waits at tests/tests/types/park.rs:75 for an unpark"
         );
     }
 }

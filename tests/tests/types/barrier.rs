@@ -124,7 +124,7 @@ fn a_group_that_is_never_complete_is_a_deadlock() {
     let lines: Vec<_> = failure.message.lines().collect();
     for (line, thread) in lines[1..].iter().zip(["main.1", "main.2"]) {
         assert!(
-            line.starts_with(&format!("{thread} waits at tests/tests/barrier.rs:")),
+            line.starts_with(&format!("{thread} waits at tests/tests/types/barrier.rs:")),
             "{line}"
         );
         assert!(line.ends_with(" for Barrier `barrier`"), "{line}");

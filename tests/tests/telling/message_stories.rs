@@ -74,8 +74,8 @@ fn a_receive_that_nobody_sends_to() {
         "\
 deadlock after 1 execution (exhaustive)
 
-  main waits at tests/tests/message_stories.rs:18 for asker to end
-  asker waits at tests/tests/message_stories.rs:14 for a message from Port `answers`
+  main waits at tests/tests/telling/message_stories.rs:18 for asker to end
+  asker waits at tests/tests/telling/message_stories.rs:14 for a message from Port `answers`
 
    step │ main                                    │ asker
       1 │ spawn asker :16                         │
@@ -84,8 +84,8 @@ deadlock after 1 execution (exhaustive)
       4 │ ⏳ join asker :18                       │
       5 │                                         │ ⏳ receive from answers :14
 
-  questions was made at tests/tests/message_stories.rs:10
-  answers was made at tests/tests/message_stories.rs:10
+  questions was made at tests/tests/telling/message_stories.rs:10
+  answers was made at tests/tests/telling/message_stories.rs:10
 
   replay: RADDLE_REPLAY=[main: begin, spawn asker; asker: begin, send Port#1; main: receive Port#1] cargo \
          test it -- --exact
@@ -100,8 +100,8 @@ fn a_selection_and_a_send_without_another_side() {
         "\
 deadlock after 1 execution (exhaustive)
 
-  main waits at tests/tests/message_stories.rs:26 for a message from Port `left` or Port `right`
-  main.1 waits at tests/tests/message_stories.rs:25 for its message to be received from Port
+  main waits at tests/tests/telling/message_stories.rs:26 for a message from Port `left` or Port `right`
+  main.1 waits at tests/tests/telling/message_stories.rs:25 for its message to be received from Port
 
    step │ main                              │ main.1
       1 │ spawn main.1 :25                  │
@@ -109,9 +109,9 @@ deadlock after 1 execution (exhaustive)
       3 │ ⏳ receive from left or right :26 │
       4 │                                   │ ⏳ deliver to Port :25
 
-  left was made at tests/tests/message_stories.rs:22
-  right was made at tests/tests/message_stories.rs:22
-  Port was made at tests/tests/message_stories.rs:24
+  left was made at tests/tests/telling/message_stories.rs:22
+  right was made at tests/tests/telling/message_stories.rs:22
+  Port was made at tests/tests/telling/message_stories.rs:24
 
   replay: RADDLE_REPLAY=[main: begin, spawn main.1; main.1: begin, send Port#3] cargo test it -- --exact
 "
@@ -125,7 +125,7 @@ fn a_panic_because_a_sender_is_still_there() {
         "\
 panic after 1 execution (exhaustive)
 
-  main panicked at tests/tests/message_stories.rs:39:5:
+  main panicked at tests/tests/telling/message_stories.rs:39:5:
   assertion `left == right` failed
     left: Err(Empty)
    right: Err(Disconnected)
@@ -141,10 +141,10 @@ panic after 1 execution (exhaustive)
       8 │ look for Sender#2: there :39                │
       9 │ panic :39                                   │
 
-  Sender#1 was made at tests/tests/message_stories.rs:34
-  Receiver was made at tests/tests/message_stories.rs:34
-  Sender#2 was made at tests/tests/message_stories.rs:35
-  Channel was made at tests/tests/message_stories.rs:34
+  Sender#1 was made at tests/tests/telling/message_stories.rs:34
+  Receiver was made at tests/tests/telling/message_stories.rs:34
+  Sender#2 was made at tests/tests/telling/message_stories.rs:35
+  Channel was made at tests/tests/telling/message_stories.rs:34
 
   why:    fails when main tries to receive from Channel (:39) before main.1 drops Sender#2 (:35), not the \
          other way round
@@ -162,8 +162,8 @@ fn a_deadlock_because_nobody_receives() {
         "\
 deadlock after 1 execution (exhaustive)
 
-  main waits at tests/tests/message_stories.rs:48 for room in Channel
-  main.1 waits at tests/tests/message_stories.rs:46 for room in Channel
+  main waits at tests/tests/telling/message_stories.rs:48 for room in Channel
+  main.1 waits at tests/tests/telling/message_stories.rs:46 for room in Channel
 
    step │ main                        │ main.1
       1 │ clone sender of Channel :45 │
@@ -172,7 +172,7 @@ deadlock after 1 execution (exhaustive)
       4 │ ⏳ send to Channel :48      │
       5 │                             │ ⏳ send to Channel :46
 
-  Channel was made at tests/tests/message_stories.rs:44
+  Channel was made at tests/tests/telling/message_stories.rs:44
 
   replay: RADDLE_REPLAY=[main: begin, clone Channel, spawn main.1, send Channel; main.1: begin] cargo test \
          it -- --exact
@@ -187,8 +187,8 @@ fn a_deadlock_because_nobody_comes() {
         "\
 deadlock after 1 execution (exhaustive)
 
-  main waits at tests/tests/message_stories.rs:58 for its message to be received from Channel#2
-  main.1 waits at tests/tests/message_stories.rs:55 for a message from Channel#1
+  main waits at tests/tests/telling/message_stories.rs:58 for its message to be received from Channel#2
+  main.1 waits at tests/tests/telling/message_stories.rs:55 for a message from Channel#1
 
    step │ main                          │ main.1
       1 │ clone sender of Channel#1 :54 │
@@ -199,8 +199,8 @@ deadlock after 1 execution (exhaustive)
       6 │ ⏳ deliver to Channel#2 :58   │
       7 │                               │ ⏳ receive from Channel#1 :55
 
-  Channel#1 was made at tests/tests/message_stories.rs:53
-  Channel#2 was made at tests/tests/message_stories.rs:57
+  Channel#1 was made at tests/tests/telling/message_stories.rs:53
+  Channel#2 was made at tests/tests/telling/message_stories.rs:57
 
   replay: RADDLE_REPLAY=[main: begin, clone Channel#1, spawn main.1, hang-up Channel#1, send Channel#2; \
          main.1: begin, receive Channel#1] cargo test it -- --exact

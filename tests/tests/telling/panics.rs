@@ -84,9 +84,9 @@ fn a_poisoned_lock_is_not_the_cause() {
     let mut messages: Vec<_> = report.failures.iter().map(|one| &*one.message).collect();
     messages.sort();
     // Main comes first, or it does not.
-    let cause = "first panicked at tests/tests/panics.rs:19:9:\nthe cause";
+    let cause = "first panicked at tests/tests/telling/panics.rs:19:9:\nthe cause";
     let in_turn = format!(
-        "{cause}\nand main panicked in turn at tests/tests/panics.rs:21:18, because Mutex `lock` is \
+        "{cause}\nand main panicked in turn at tests/tests/telling/panics.rs:21:18, because Mutex `lock` is \
          poisoned"
     );
     assert_eq!(messages, [cause, &in_turn]);
@@ -97,19 +97,19 @@ fn a_panic_that_was_dealt_with_may_still_be_the_cause() {
     says(
         joins_and_forgets,
         &[
-            "first panicked at tests/tests/panics.rs:30:9:",
+            "first panicked at tests/tests/telling/panics.rs:30:9:",
             "the cause",
-            "and main panicked in turn at tests/tests/panics.rs:33:18, because Mutex `lock` is poisoned",
+            "and main panicked in turn at tests/tests/telling/panics.rs:33:18, because Mutex `lock` is poisoned",
         ],
     );
     says(
         poisons_in_turn,
         &[
-            "first panicked at tests/tests/panics.rs:42:9:",
+            "first panicked at tests/tests/telling/panics.rs:42:9:",
             "the cause",
-            "and second panicked in turn at tests/tests/panics.rs:48:29, because Mutex `locks.0` is \
+            "and second panicked in turn at tests/tests/telling/panics.rs:48:29, because Mutex `locks.0` is \
              poisoned",
-            "and main panicked in turn at tests/tests/panics.rs:51:25, because Mutex `locks.1` is poisoned",
+            "and main panicked in turn at tests/tests/telling/panics.rs:51:25, because Mutex `locks.1` is poisoned",
         ],
     );
 }
@@ -119,9 +119,9 @@ fn a_thread_that_ignored_a_panic_says_what_else_is_wrong() {
     says(
         does_not_mind,
         &[
-            "first panicked at tests/tests/panics.rs:60:9:",
+            "first panicked at tests/tests/telling/panics.rs:60:9:",
             "dealt with",
-            "and main, which joined it, panicked in turn at tests/tests/panics.rs:63:5:",
+            "and main, which joined it, panicked in turn at tests/tests/telling/panics.rs:63:5:",
             "assertion `left == right` failed",
             "  left: 0",
             " right: 1",

@@ -250,10 +250,10 @@ fn threads_that_wait_for_each_other_are_a_deadlock_whoever_has_ended() {
         cycle_without_main,
         FailureKind::Deadlock,
         &[
-            "left holds Mutex `locks.0` (since tests/tests/stuck.rs:23), waits at \
-             tests/tests/stuck.rs:24 for Mutex `locks.1`, held by right",
-            "right holds Mutex `locks.1` (since tests/tests/stuck.rs:27), waits at \
-             tests/tests/stuck.rs:28 for Mutex `locks.0`, held by left",
+            "left holds Mutex `locks.0` (since tests/tests/telling/stuck.rs:23), waits at \
+             tests/tests/telling/stuck.rs:24 for Mutex `locks.1`, held by right",
+            "right holds Mutex `locks.1` (since tests/tests/telling/stuck.rs:27), waits at \
+             tests/tests/telling/stuck.rs:28 for Mutex `locks.0`, held by left",
         ],
     );
 }
@@ -264,8 +264,8 @@ fn threads_that_wait_for_each_other_beside_one_that_goes_on() {
         cycle_beside_a_loop,
         FailureKind::Deadlock,
         &[
-            "main holds Mutex `lock` (since tests/tests/stuck.rs:39), waits at \
-             tests/tests/stuck.rs:40 for Mutex `lock`, which it holds itself",
+            "main holds Mutex `lock` (since tests/tests/telling/stuck.rs:39), waits at \
+             tests/tests/telling/stuck.rs:40 for Mutex `lock`, which it holds itself",
             "spinner goes on without end beside them",
         ],
     );
@@ -277,7 +277,7 @@ fn a_thread_that_waits_when_the_body_has_ended() {
         worker_without_work,
         FailureKind::ThreadOutlives,
         &[
-            "worker waits at tests/tests/stuck.rs:47 for a message from Channel",
+            "worker waits at tests/tests/telling/stuck.rs:47 for a message from Channel",
             "the body of the check has ended, and nobody is left to give it what it waits for",
             "help: join it, or tell it to stop, before the body ends",
         ],
@@ -286,8 +286,8 @@ fn a_thread_that_waits_when_the_body_has_ended() {
         workers_without_work,
         FailureKind::ThreadOutlives,
         &[
-            "one waits at tests/tests/stuck.rs:56 for Condvar, which nobody notifies any more",
-            "two waits at tests/tests/stuck.rs:56 for Condvar, which nobody notifies any more",
+            "one waits at tests/tests/telling/stuck.rs:56 for Condvar, which nobody notifies any more",
+            "two waits at tests/tests/telling/stuck.rs:56 for Condvar, which nobody notifies any more",
             "the body of the check has ended, and nobody is left to give them what they wait for",
             "help: join them, or tell them to stop, before the body ends",
         ],
@@ -300,9 +300,9 @@ fn a_notification_before_the_lock_was_taken() {
         waits_without_looking,
         FailureKind::LostWakeup,
         &[
-            "waiter waits at tests/tests/stuck.rs:67 for Condvar, which nobody notifies any more",
-            "main notified Condvar at tests/tests/stuck.rs:70, before waiter waited",
-            "main waits at tests/tests/stuck.rs:71 for waiter to end",
+            "waiter waits at tests/tests/telling/stuck.rs:67 for Condvar, which nobody notifies any more",
+            "main notified Condvar at tests/tests/telling/stuck.rs:70, before waiter waited",
+            "main waits at tests/tests/telling/stuck.rs:71 for waiter to end",
             "help: under the lock, look whether there is anything to wait for, and only then wait",
         ],
     );
@@ -314,10 +314,10 @@ fn a_notification_between_the_look_and_the_wait() {
         changes_without_the_lock,
         FailureKind::LostWakeup,
         &[
-            "waiter waits at tests/tests/stuck.rs:82 for Condvar, which nobody notifies any more",
-            "main notified Condvar at tests/tests/stuck.rs:86, while waiter had Mutex, taken at \
-             tests/tests/stuck.rs:80, and had not begun to wait",
-            "main waits at tests/tests/stuck.rs:87 for waiter to end",
+            "waiter waits at tests/tests/telling/stuck.rs:82 for Condvar, which nobody notifies any more",
+            "main notified Condvar at tests/tests/telling/stuck.rs:86, while waiter had Mutex, taken at \
+             tests/tests/telling/stuck.rs:80, and had not begun to wait",
+            "main waits at tests/tests/telling/stuck.rs:87 for waiter to end",
             "help: change what waiter waits for under Mutex, and notify after that",
         ],
     );
@@ -329,9 +329,9 @@ fn a_signal_before_anybody_waited() {
         signals_nobody,
         FailureKind::LostWakeup,
         &[
-            "waiter waits at tests/tests/stuck.rs:97 for Monitor `monitor`",
-            "main signalled Monitor `monitor` at tests/tests/stuck.rs:101, before waiter waited",
-            "main waits at tests/tests/stuck.rs:103 for waiter to end",
+            "waiter waits at tests/tests/telling/stuck.rs:97 for Monitor `monitor`",
+            "main signalled Monitor `monitor` at tests/tests/telling/stuck.rs:101, before waiter waited",
+            "main waits at tests/tests/telling/stuck.rs:103 for waiter to end",
             "help: under the lock, look whether there is anything to wait for, and only then wait",
         ],
     );
@@ -343,8 +343,8 @@ fn two_tokens_that_were_one() {
         unparked_twice,
         FailureKind::LostWakeup,
         &[
-            "main waits at tests/tests/stuck.rs:114 for an unpark",
-            "helper unparked main at tests/tests/stuck.rs:111, when an earlier unpark had not been \
+            "main waits at tests/tests/telling/stuck.rs:114 for an unpark",
+            "helper unparked main at tests/tests/telling/stuck.rs:111, when an earlier unpark had not been \
              used up",
             "help: two unparks before a park count as one: look whether there is anything to do \
              before parking again",
@@ -358,8 +358,8 @@ fn a_notification_that_nobody_needed_is_not_lost() {
         too_few_items,
         FailureKind::Deadlock,
         &[
-            "main waits at tests/tests/stuck.rs:131 for first to end",
-            "first waits at tests/tests/stuck.rs:124 for Condvar, which nobody notifies any more",
+            "main waits at tests/tests/telling/stuck.rs:131 for first to end",
+            "first waits at tests/tests/telling/stuck.rs:124 for Condvar, which nobody notifies any more",
         ],
     );
 }
@@ -370,8 +370,8 @@ fn a_wait_for_more_notifications_than_there_are_is_a_deadlock() {
         waits_for_more_than_is_sent,
         FailureKind::Deadlock,
         &[
-            "main waits at tests/tests/stuck.rs:149 for main.1 to end",
-            "main.1 waits at tests/tests/stuck.rs:154 for Condvar `changed`, which nobody notifies \
+            "main waits at tests/tests/telling/stuck.rs:149 for main.1 to end",
+            "main.1 waits at tests/tests/telling/stuck.rs:154 for Condvar `changed`, which nobody notifies \
              any more",
         ],
     );
@@ -383,8 +383,8 @@ fn a_notification_of_another_condvar_is_not_lost() {
         notifies_the_other_one,
         FailureKind::Deadlock,
         &[
-            "main waits at tests/tests/stuck.rs:165 for main.1 to end",
-            "main.1 waits at tests/tests/stuck.rs:166 for Condvar `filled`, which nobody notifies \
+            "main waits at tests/tests/telling/stuck.rs:165 for main.1 to end",
+            "main.1 waits at tests/tests/telling/stuck.rs:166 for Condvar `filled`, which nobody notifies \
              any more",
         ],
     );
@@ -396,8 +396,8 @@ fn a_notification_of_what_the_waiter_has_seen_is_not_lost() {
         one_is_not_enough,
         FailureKind::Deadlock,
         &[
-            "main waits at tests/tests/stuck.rs:175 for main.1 to end",
-            "main.1 waits at tests/tests/stuck.rs:178 for Condvar `changed`, which nobody notifies \
+            "main waits at tests/tests/telling/stuck.rs:175 for main.1 to end",
+            "main.1 waits at tests/tests/telling/stuck.rs:178 for Condvar `changed`, which nobody notifies \
              any more",
         ],
     );
@@ -409,11 +409,11 @@ fn a_notification_before_the_change() {
         notifies_too_early,
         FailureKind::LostWakeup,
         &[
-            "main.1 waits at tests/tests/stuck.rs:191 for Condvar `changed`, which nobody notifies \
+            "main.1 waits at tests/tests/telling/stuck.rs:191 for Condvar `changed`, which nobody notifies \
              any more",
-            "main notified Condvar `changed` at tests/tests/stuck.rs:193, before main.1 waited, and \
-             main took Mutex `ready` at tests/tests/stuck.rs:194 after that",
-            "main waits at tests/tests/stuck.rs:188 for main.1 to end",
+            "main notified Condvar `changed` at tests/tests/telling/stuck.rs:193, before main.1 waited, and \
+             main took Mutex `ready` at tests/tests/telling/stuck.rs:194 after that",
+            "main waits at tests/tests/telling/stuck.rs:188 for main.1 to end",
             "help: notify when what main.1 waits for has been changed, not before",
         ],
     );
@@ -425,9 +425,9 @@ fn a_value_that_could_not_be_made() {
         lazily_never,
         FailureKind::Panic,
         &[
-            "reader panicked at tests/tests/stuck.rs:200:66:",
+            "reader panicked at tests/tests/telling/stuck.rs:200:66:",
             "called `Result::unwrap()` on an `Err` value: ParseIntError { kind: InvalidDigit }",
-            "and main panicked in turn at tests/tests/stuck.rs:203, because LazyLock `LIMIT` is \
+            "and main panicked in turn at tests/tests/telling/stuck.rs:203, because LazyLock `LIMIT` is \
              poisoned",
         ],
     );
@@ -435,17 +435,17 @@ fn a_value_that_could_not_be_made() {
         once_and_never_again,
         FailureKind::Panic,
         &[
-            "first panicked at tests/tests/stuck.rs:210:28:",
+            "first panicked at tests/tests/telling/stuck.rs:210:28:",
             "cannot be done",
-            "and main panicked in turn at tests/tests/stuck.rs:213, because Once `once` is poisoned",
+            "and main panicked in turn at tests/tests/telling/stuck.rs:213, because Once `once` is poisoned",
         ],
     );
     says(
         lazy_circle,
         FailureKind::Deadlock,
         &[
-            "main holds LazyLock `FIRST` (since tests/tests/stuck.rs:220) and LazyLock `SECOND` (since \
-             tests/tests/stuck.rs:218), waits at tests/tests/stuck.rs:219 for LazyLock `FIRST`, \
+            "main holds LazyLock `FIRST` (since tests/tests/telling/stuck.rs:220) and LazyLock `SECOND` (since \
+             tests/tests/telling/stuck.rs:218), waits at tests/tests/telling/stuck.rs:219 for LazyLock `FIRST`, \
              which it holds itself",
         ],
     );
@@ -457,9 +457,9 @@ fn a_loop_that_waits_for_nobody_is_a_livelock() {
         waits_in_a_loop,
         FailureKind::Livelock,
         &[
-            "main does without end: load turn = 0 at tests/tests/stuck.rs:142, which nobody has \
+            "main does without end: load turn = 0 at tests/tests/telling/stuck.rs:142, which nobody has \
              changed",
-            "waiter does without end: load turn = 0 at tests/tests/stuck.rs:138, which nobody has \
+            "waiter does without end: load turn = 0 at tests/tests/telling/stuck.rs:138, which nobody has \
              changed",
             "help: nobody is left who could change that; whoever should must do so, or the loop \
              must end for another reason",
@@ -479,7 +479,7 @@ fn a_loop_that_changes_something_is_shown_when_it_is_too_long() {
     });
     let message = format!(
         "one execution has more than 60 events\n\
-         main does again and again: fetch-add rounds at tests/tests/stuck.rs:{line}\n{HELP}"
+         main does again and again: fetch-add rounds at tests/tests/telling/stuck.rs:{line}\n{HELP}"
     );
     assert_eq!(report.failures[0].message, message);
 }

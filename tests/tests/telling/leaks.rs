@@ -61,11 +61,10 @@ fn what_is_left_in_a_port_is_a_warning() {
     };
     assert_eq!(warning.kind, FailureKind::Leak);
     let facts = "Port `port` has 2 messages that nobody received, the first sent by producer at \
-                 tests/tests/leaks.rs:16";
+                 tests/tests/telling/leaks.rs:16";
     assert_eq!(warning.message, format!("{facts}\n{HELP}"));
     let report = run(Level::Warn, sends_to_itself);
-    let facts =
-        "Port `port` has a message that nobody received, sent by main at tests/tests/leaks.rs:25";
+    let facts = "Port `port` has a message that nobody received, sent by main at tests/tests/telling/leaks.rs:25";
     assert_eq!(report.warnings[0].message, format!("{facts}\n{HELP}"));
 }
 

@@ -107,7 +107,9 @@ fn message(program: fn()) -> String {
         let same = (again.failures[0].kind, &again.failures[0].message);
         assert_eq!(same, (failure.kind, &failure.message), "{}", again);
     }
-    failure.message.replace("tests/tests/livelock.rs", "")
+    failure
+        .message
+        .replace("tests/tests/telling/livelock.rs", "")
 }
 
 const HELP: &str = "help: nobody is left who could change that; whoever should must do so, or the \

@@ -171,7 +171,7 @@ fn a_reader_that_wants_to_write_waits_for_itself() {
     assert_eq!((failure.kind, report.classes()), (FailureKind::Deadlock, 1));
     let message = &failure.message;
     assert!(
-        message.starts_with("main holds RwLock `lock` (since tests/tests/rwlock.rs:"),
+        message.starts_with("main holds RwLock `lock` (since tests/tests/types/rwlock.rs:"),
         "{message}"
     );
     assert!(
@@ -293,7 +293,7 @@ fn what_is_locked_outside_is_not_shared_with_a_check() {
         for failure in &report.failures {
             let message = &failure.message;
             assert!(
-                message.contains("raddle: the RwLock made at tests/tests/rwlock.rs:"),
+                message.contains("raddle: the RwLock made at tests/tests/types/rwlock.rs:"),
                 "{message}"
             );
             assert!(

@@ -179,7 +179,7 @@ fn a_panic_nobody_looked_at_is_a_failure() {
     let (kind, message) = first_failure(&report);
     assert_eq!(kind, FailureKind::Panic);
     assert!(
-        message.starts_with("worker panicked at tests/tests/unwinding.rs:"),
+        message.starts_with("worker panicked at tests/tests/types/unwinding.rs:"),
         "{message}"
     );
     assert!(message.ends_with(":\nunseen"), "{message}");

@@ -162,7 +162,9 @@ fn both_lines_are_named_and_the_pair_that_is_too_weak() {
         lines,
         [first, first + 5, first + 4, first + 1, first + 1, first + 1]
     );
-    let message = failure.message.replace("tests/tests/race_stories.rs:", ":");
+    let message = failure
+        .message
+        .replace("tests/tests/telling/race_stories.rs:", ":");
     let (store, load) = (first + 1, first + 4);
     assert_eq!(
         message,

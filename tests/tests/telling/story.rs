@@ -85,7 +85,7 @@ fn a_lost_update() {
         "\
 panic after 2 executions (exhaustive)
 
-  main panicked at tests/tests/story.rs:19:5:
+  main panicked at tests/tests/telling/story.rs:19:5:
   assertion `left == right` failed: an update was lost
     left: 1
    right: 2
@@ -100,7 +100,7 @@ panic after 2 executions (exhaustive)
       7 │ load counter = 1 :19   │
       8 │ panic :19              │
 
-  counter was made at tests/tests/story.rs:10
+  counter was made at tests/tests/telling/story.rs:10
 
   why:    fails when main.1 loads counter (:13) before main stores to counter (:17), not the other way round
   replay: RADDLE_REPLAY=[main: begin, spawn main.1, load AtomicU32; main.1: begin, load \
@@ -117,9 +117,9 @@ fn a_deadlock() {
         "\
 deadlock after 2 executions (exhaustive)
 
-  alice holds Mutex `forks[0]` (since tests/tests/story.rs:27), waits at tests/tests/story.rs:28 for Mutex `forks[1]`, held by bob
-  bob holds Mutex `forks[1]` (since tests/tests/story.rs:27), waits at tests/tests/story.rs:28 for Mutex `forks[0]`, held by alice
-  main waits at tests/tests/story.rs:34 for alice to end
+  alice holds Mutex `forks[0]` (since tests/tests/telling/story.rs:27), waits at tests/tests/telling/story.rs:28 for Mutex `forks[1]`, held by bob
+  bob holds Mutex `forks[1]` (since tests/tests/telling/story.rs:27), waits at tests/tests/telling/story.rs:28 for Mutex `forks[0]`, held by alice
+  main waits at tests/tests/telling/story.rs:34 for alice to end
 
    step │ main              │ alice                │ bob
       1 │ spawn alice :30   │                      │
@@ -130,8 +130,8 @@ deadlock after 2 executions (exhaustive)
       6 │                   │ ⏳ lock forks[1] :28 │
       7 │                   │                      │ ⏳ lock forks[0] :28
 
-  forks[0] was made at tests/tests/story.rs:23
-  forks[1] was made at tests/tests/story.rs:23
+  forks[0] was made at tests/tests/telling/story.rs:23
+  forks[1] was made at tests/tests/telling/story.rs:23
 
   why:    fails when bob locks forks[1] (:27) before alice does (:28), not the other way round
   replay: RADDLE_REPLAY=[main: begin, spawn alice, spawn bob; alice: begin, lock Mutex#1; bob: \
@@ -147,14 +147,14 @@ fn a_thread_that_waits_for_itself() {
         "\
 deadlock after 1 execution (exhaustive)
 
-  main holds Mutex `lock` (since tests/tests/story.rs:47), waits at tests/tests/story.rs:49 for Mutex `lock`, which it holds itself
+  main holds Mutex `lock` (since tests/tests/telling/story.rs:47), waits at tests/tests/telling/story.rs:49 for Mutex `lock`, which it holds itself
 
    step │ main
       1 │ lock lock :47
       2 │ try-lock lock fails :48
       3 │ ⏳ lock lock :49
 
-  lock was made at tests/tests/story.rs:46
+  lock was made at tests/tests/telling/story.rs:46
 
   replay: RADDLE_REPLAY=[main: begin, lock Mutex, try-lock Mutex] cargo test it -- --exact
 "

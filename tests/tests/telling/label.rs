@@ -50,9 +50,9 @@ fn a_deadlock() {
         "\
 deadlock after 2 executions (exhaustive)
 
-  alice holds fork[0] (since tests/tests/label.rs:20), waits at tests/tests/label.rs:21 for fork[1], held by bob
-  bob holds fork[1] (since tests/tests/label.rs:20), waits at tests/tests/label.rs:21 for fork[0], held by alice
-  main waits at tests/tests/label.rs:27 for alice to end
+  alice holds fork[0] (since tests/tests/telling/label.rs:20), waits at tests/tests/telling/label.rs:21 for fork[1], held by bob
+  bob holds fork[1] (since tests/tests/telling/label.rs:20), waits at tests/tests/telling/label.rs:21 for fork[0], held by alice
+  main waits at tests/tests/telling/label.rs:27 for alice to end
 
    step │ main              │ alice               │ bob
       1 │ spawn alice :23   │                     │
@@ -63,8 +63,8 @@ deadlock after 2 executions (exhaustive)
       6 │                   │ ⏳ lock fork[1] :21 │
       7 │                   │                     │ ⏳ lock fork[0] :21
 
-  fork[0] was made at tests/tests/label.rs:13
-  fork[1] was made at tests/tests/label.rs:13
+  fork[0] was made at tests/tests/telling/label.rs:13
+  fork[1] was made at tests/tests/telling/label.rs:13
 
   why:    fails when bob locks fork[1] (:20) before alice does (:21), not the other way round
   replay: RADDLE_REPLAY=[main: begin, spawn alice, spawn bob; alice: begin, lock fork[0]; bob: \
@@ -81,7 +81,7 @@ fn values_are_shown_as_without_a_name_and_what_has_none_keeps_its_variable() {
         "fetch-add done: 2: 0 to 1 :36",
         "load other = 0 :37",
         "load ready flag = true :38",
-        "ready flag was made at tests/tests/label.rs:32",
+        "ready flag was made at tests/tests/telling/label.rs:32",
     ] {
         assert!(story.contains(line), "{line}\nis not in\n{story}");
     }
@@ -212,7 +212,7 @@ fn everything_can_have_a_name_and_names_change_nothing_else() {
     }
     let places = steps().filter_map(|step| step.place.as_ref());
     for place in places {
-        assert_eq!(place.file, "tests/tests/label.rs");
+        assert_eq!(place.file, "tests/tests/telling/label.rs");
     }
     // Outside a check, names are for nobody.
     everything();

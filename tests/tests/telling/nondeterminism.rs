@@ -81,8 +81,8 @@ fn both_operations_and_both_lines_are_shown() {
         changes_its_mind,
         &[
             "after 4 events, main does something else than in an earlier run",
-            "then: load at tests/tests/nondeterminism.rs:18",
-            "now: store value at tests/tests/nondeterminism.rs:20",
+            "then: load at tests/tests/telling/nondeterminism.rs:18",
+            "now: store value at tests/tests/telling/nondeterminism.rs:20",
         ],
         "",
     );
@@ -90,8 +90,8 @@ fn both_operations_and_both_lines_are_shown() {
         counts_its_runs,
         &[
             "after 4 events, main does something else than in an earlier run",
-            "then: store at tests/tests/nondeterminism.rs:30",
-            "now: store value at tests/tests/nondeterminism.rs:30, another one or with another \
+            "then: store at tests/tests/telling/nondeterminism.rs:30",
+            "now: store value at tests/tests/telling/nondeterminism.rs:30, another one or with another \
              value",
         ],
         "",
@@ -100,8 +100,8 @@ fn both_operations_and_both_lines_are_shown() {
         ends_early,
         &[
             "after 3 events, lazy does something else than in an earlier run",
-            "then: load at tests/tests/nondeterminism.rs:40",
-            "now: end at tests/tests/nondeterminism.rs:40",
+            "then: load at tests/tests/telling/nondeterminism.rs:40",
+            "now: end at tests/tests/telling/nondeterminism.rs:40",
         ],
         "",
     );
@@ -113,8 +113,8 @@ fn the_last_handle_of_an_arc_is_the_first_suspect() {
         drops_a_sender,
         &[
             "after 4 events, main does something else than in an earlier run",
-            "then: load at tests/tests/nondeterminism.rs:55",
-            "now: drop Sender at tests/tests/nondeterminism.rs:50",
+            "then: load at tests/tests/telling/nondeterminism.rs:55",
+            "now: drop Sender at tests/tests/telling/nondeterminism.rs:50",
         ],
         "a value was dropped at another time: when it is in a plain `Arc`, raddle does not see who \
          drops the last handle; if the destructor does something that other threads notice, use \

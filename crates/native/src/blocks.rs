@@ -1,0 +1,197 @@
+//! What the program has asked for on the heap, and what became of it.
+//!
+//! No memory is used twice in one execution, so whoever uses a block that was freed is found out. So is
+//! who uses what lies between two blocks.
+
+use std::cell::UnsafeCell;
+
+use raddle_engine::ThreadId;
+
+use crate::{execution, heap, mode, symbols};
+
+/// A piece of the heap.
+#[derive(Clone, Copy)]
+struct Block {
+    start: usize,
+    size: usize,
+    /// Where it was asked for, and by whom; nobody before a check begins.
+    made: (usize, Option<ThreadId>),
+    freed: Option<(usize, ThreadId)>,
+    /// Whether nobody must use it any more.
+    is_gone: bool,
+}
+
+/// What is wrong with an access of the heap.
+#[derive(Clone, Copy)]
+pub(crate) enum Bad {
+    /// What was there was freed.
+    Freed,
+    /// There is no such piece.
+    Outside,
+}
+
+struct Blocks {
+    /// In the order of their addresses.
+    list: Vec<Block>,
+    /// Those that were freed in this execution.
+    freed: Vec<usize>,
+}
+
+struct Shared(UnsafeCell<Blocks>);
+
+// SAFETY: blocks are added under the heap's lock; everything else is done by the one OS thread that runs a
+// check, whose program adds no blocks meanwhile.
+unsafe impl Sync for Shared {}
+
+static BLOCKS: Shared = Shared(UnsafeCell::new(Blocks {
+    list: Vec::new(),
+    freed: Vec::new(),
+}));
+
+fn with<R>(use_them: impl FnOnce(&mut Blocks) -> R) -> R {
+    // SAFETY: as said above, and `use_them` is never code that comes here again.
+    use_them(unsafe { &mut *BLOCKS.0.get() })
+}
+
+fn runner() -> Option<ThreadId> {
+    mode::is_guest().then(|| execution::running().thread())
+}
+
+/// A new block, under the heap's lock.
+pub(crate) fn add(start: usize, size: usize, site: usize) {
+    let made = (site, runner());
+    with(|blocks| {
+        blocks.list.push(Block {
+            start,
+            size,
+            made,
+            freed: None,
+            is_gone: false,
+        });
+    });
+}
+
+/// An execution begins: what was freed is there again, and nothing from this address on.
+pub(crate) fn reset(next: usize) {
+    with(|blocks| {
+        let left = blocks.list.partition_point(|block| block.start < next);
+        blocks.list.truncate(left);
+        for index in blocks.freed.drain(..) {
+            if let Some(block) = blocks.list.get_mut(index) {
+                (block.freed, block.is_gone) = (None, false);
+            }
+        }
+    });
+}
+
+impl Blocks {
+    /// The last block that begins at the address or before it.
+    fn before(&self, address: usize) -> Option<usize> {
+        let after = self.list.partition_point(|block| block.start <= address);
+        after.checked_sub(1)
+    }
+}
+
+/// The running thread frees a block, at a site; how large it is.
+pub(crate) fn free(address: usize, site: usize) -> Result<usize, Bad> {
+    let thread = execution::running().thread();
+    with(|blocks| {
+        let index = blocks.before(address).ok_or(Bad::Outside)?;
+        let block = &mut blocks.list[index];
+        if block.start != address {
+            return Err(Bad::Outside);
+        }
+        if block.freed.is_some() {
+            return Err(Bad::Freed);
+        }
+        block.freed = Some((site, thread));
+        blocks.freed.push(index);
+        Ok(block.size)
+    })
+}
+
+/// From now on nobody must use it.
+pub(crate) fn is_freed(address: usize) {
+    with(|blocks| {
+        if let Some(index) = blocks.before(address) {
+            blocks.list[index].is_gone = true;
+        }
+    });
+}
+
+/// What is wrong with the use of so many bytes.
+pub(crate) fn check(address: usize, size: usize) -> Option<Bad> {
+    if !heap::is_ours(address) {
+        return None;
+    }
+    with(|blocks| {
+        let Some(index) = blocks.before(address) else {
+            return Some(Bad::Outside);
+        };
+        let block = &blocks.list[index];
+        match address + size <= block.start + block.size {
+            true => block.is_gone.then_some(Bad::Freed),
+            false => Some(Bad::Outside),
+        }
+    })
+}
+
+/// The block that an address is in, or just behind, and how far from its beginning.
+fn find(address: usize) -> Option<(Block, usize)> {
+    if !heap::is_ours(address) {
+        return None;
+    }
+    with(|blocks| {
+        let block = blocks.list[blocks.before(address)?];
+        Some((block, address - block.start))
+    })
+}
+
+/// A short name for what is at an address.
+pub(crate) fn name(address: usize) -> Option<String> {
+    let (block, offset) = find(address)?;
+    let place = symbols::place(block.made.0)?;
+    let file = place.file.rsplit('/').next().unwrap_or_default();
+    let at = if offset == 0 {
+        String::new()
+    } else {
+        format!("+{offset}")
+    };
+    Some(format!("block of {file}:{}{at}", place.line))
+}
+
+fn bytes(count: usize) -> String {
+    format!("{count} byte{}", if count == 1 { "" } else { "s" })
+}
+
+/// What is at an address, in words.
+pub(crate) fn describe(address: usize) -> Option<String> {
+    let (block, offset) = find(address)?;
+    let at = |site: usize| {
+        let place = symbols::place(site);
+        place.map_or(String::new(), |place| {
+            format!(" at {}:{}", place.file, place.line)
+        })
+    };
+    let by = |thread: Option<ThreadId>| {
+        let name = thread.map(|thread| execution::running().title(thread));
+        name.map_or(String::new(), |name| format!(" by {name}"))
+    };
+    let mut text = match offset {
+        _ if offset == block.size => "just behind the end of".to_owned(),
+        _ if offset > block.size => format!("{} behind the end of", bytes(offset - block.size)),
+        0 => "the beginning of".to_owned(),
+        _ => format!("at offset {offset} of"),
+    };
+    let (made, maker) = block.made;
+    text += &format!(
+        " a block of {}, made{}{}",
+        bytes(block.size),
+        at(made),
+        by(maker)
+    );
+    if let Some((site, thread)) = block.freed {
+        text += &format!(", freed{}{}", at(site), by(Some(thread)));
+    }
+    Some(text)
+}

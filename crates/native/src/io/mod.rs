@@ -1,0 +1,259 @@
+//! Reading and writing: what would block in the kernel blocks the thread, and others run.
+//!
+//! What threads of the program can pass data through to each other (pipes, sockets, counters of events) is
+//! a place with a queue ([`queues`]). To use it is to come there; then the kernel is asked whether it would
+//! block. If so, the thread waits until somebody else has been there. So nobody asks again and again, what
+//! is read depends on what was written as far as the engine can tell, and if nobody is left who could
+//! write, that is a deadlock.
+//!
+//! For what comes from elsewhere (terminals, other processes), everybody really waits.
+
+mod calls;
+pub(crate) mod opened;
+mod polling;
+
+use std::collections::BTreeMap;
+use std::ffi::c_int;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use crate::interrupts::{self, Interrupt};
+use crate::queues::{self, Place};
+use crate::{imports, signals, threads};
+
+/// What a descriptor is of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Something that threads of the program may talk to each other through.
+    Inside(Place),
+    /// A file, where the order of uses matters and nobody waits.
+    File(Place),
+    /// Anything else.
+    Outside,
+}
+
+/// Numbers that stand for addresses.
+const FIRST: usize = 1 << 60;
+const EVERYTHING: Place = Place {
+    address: FIRST,
+    kind: "descriptors",
+};
+const SOCKETS: Place = Place {
+    address: FIRST + 16,
+    kind: "sockets",
+};
+const EVENTS: Place = Place {
+    address: FIRST + 32,
+    kind: "events",
+};
+
+/// Functions that wait for several descriptors at once.
+const POLLERS: &[&str] = &[
+    "poll",
+    "ppoll",
+    "__poll_chk",
+    "__ppoll_chk",
+    "select",
+    "pselect",
+    "epoll_wait",
+    "epoll_pwait",
+];
+
+/// Whether the program waits for several descriptors at once. All of them are one place then, so that a
+/// look at several is one step.
+fn is_one_place() -> bool {
+    static IS_ONE: OnceLock<bool> = OnceLock::new();
+    *IS_ONE.get_or_init(|| imports::any(POLLERS))
+}
+
+fn status(descriptor: c_int) -> Option<libc::stat> {
+    // SAFETY: all-zero is a valid value, and the pointer is to one.
+    unsafe {
+        let mut status: libc::stat = std::mem::zeroed();
+        (libc::fstat(descriptor, &mut status) == 0).then_some(status)
+    }
+}
+
+/// What a descriptor is of.
+pub(crate) fn kind(descriptor: c_int) -> Kind {
+    let Some(status) = status(descriptor) else {
+        return Kind::Outside;
+    };
+    let number = status.st_ino as usize;
+    let own = |kind| Place {
+        address: FIRST + (number + 8) * 16,
+        kind,
+    };
+    let place = match status.st_mode & libc::S_IFMT {
+        libc::S_IFREG => return Kind::File(own("file")),
+        libc::S_IFIFO if opened::is_own(&status) => own("pipe"),
+        libc::S_IFSOCK if opened::is_own(&status) => SOCKETS,
+        0 if opened::is_own(&status) && !opened::is_timer(descriptor) => EVENTS,
+        _ => return Kind::Outside,
+    };
+    match opened::is_shared() {
+        true => Kind::Outside,
+        false if is_one_place() => Kind::Inside(EVERYTHING),
+        false => Kind::Inside(place),
+    }
+}
+
+/// Which way data goes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Way {
+    In,
+    Out,
+}
+
+/// Whether the descriptor can be used now without waiting.
+fn is_ready(descriptor: c_int, way: Way) -> bool {
+    let events = match way {
+        Way::In => libc::POLLIN,
+        Way::Out => libc::POLLOUT,
+    };
+    let mut asked = libc::pollfd {
+        fd: descriptor,
+        events,
+        revents: 0,
+    };
+    // SAFETY: one value, which the pointer is to.
+    unsafe { libc::poll(&mut asked, 1, patience(descriptor)) > 0 }
+}
+
+/// How long something may take that is already on its way, in milliseconds.
+fn patience(descriptor: c_int) -> c_int {
+    let mut domain: c_int = 0;
+    let mut size = size_of::<c_int>() as libc::socklen_t;
+    let to = (&raw mut domain).cast();
+    // SAFETY: asks for a value of that size.
+    let error =
+        unsafe { libc::getsockopt(descriptor, libc::SOL_SOCKET, libc::SO_DOMAIN, to, &mut size) };
+    match error == 0 && domain != libc::AF_UNIX {
+        true => 2,
+        false => 0,
+    }
+}
+
+fn is_nonblocking(descriptor: c_int) -> bool {
+    // SAFETY: asks about a descriptor.
+    let flags = unsafe { libc::fcntl(descriptor, libc::F_GETFL) };
+    flags != -1 && flags & libc::O_NONBLOCK != 0
+}
+
+/// What a thread waits for, in words. There are few, and they are used in every execution.
+fn wish(descriptor: c_int, way: Way) -> &'static str {
+    static WISHES: Mutex<BTreeMap<(c_int, Way), &'static str>> = Mutex::new(BTreeMap::new());
+    let mut wishes = WISHES.lock().unwrap_or_else(PoisonError::into_inner);
+    wishes.entry((descriptor, way)).or_insert_with(|| {
+        let text = match way {
+            Way::In => format!("data from descriptor {descriptor}"),
+            Way::Out => format!("room in descriptor {descriptor}"),
+        };
+        text.leak()
+    })
+}
+
+/// Uses a descriptor: waits as long as the kernel would, and then does it. Nothing, if the thread was
+/// cancelled or a signal came between. `at_once` says that the caller does not want to wait.
+pub(crate) fn operate<R>(
+    descriptor: c_int,
+    way: Way,
+    at_once: bool,
+    code: usize,
+    mut operation: impl FnMut() -> Result<R, c_int>,
+) -> Result<R, c_int> {
+    let place = match kind(descriptor) {
+        Kind::Outside => return operation(),
+        Kind::File(place) => {
+            queues::visit(place, code);
+            return operation();
+        }
+        Kind::Inside(place) => place,
+    };
+    if at_once || is_nonblocking(descriptor) {
+        queues::watch(place, code);
+        if !is_ready(descriptor, way) {
+            return operation();
+        }
+        queues::visit(place, code);
+        let result = operation();
+        queues::wake_all(place, code);
+        return result;
+    }
+    loop {
+        queues::visit(place, code);
+        if is_ready(descriptor, way) || is_alone(place) {
+            let result = operation();
+            queues::wake_all(place, code);
+            return result;
+        }
+        wait(place, wish(descriptor, way), code)?;
+    }
+}
+
+/// Whether only somebody outside can put an end to a wait.
+fn is_alone(place: Place) -> bool {
+    place == SOCKETS && threads::alive() < 2
+}
+
+/// The running thread has just come to the place, and waits until another does.
+pub(crate) fn wait(place: Place, wish: &'static str, code: usize) -> Result<(), c_int> {
+    let bed = queues::bed(wish);
+    queues::stay(place, bed);
+    let interrupt = queues::sleep(bed, code);
+    if interrupt == Interrupt::None {
+        return Ok(());
+    }
+    queues::visit(place, code);
+    queues::go(place, bed);
+    let goes_on = interrupts::act(interrupt, code);
+    match goes_on && signals::restarts() {
+        true => Ok(()),
+        false => Err(libc::EINTR),
+    }
+}
+
+/// What the kernel said, as a result.
+pub(crate) fn outcome(result: isize) -> Result<isize, c_int> {
+    match result {
+        -1 => Err(std::io::Error::last_os_error().raw_os_error().unwrap_or(0)),
+        result => Ok(result),
+    }
+}
+
+/// Defines functions that are cancellation points and end with a number, or -1 and an error.
+macro_rules! system_calls {
+    ($(fn $name:ident($($argument:ident: $type:ty),*) -> $result:ty as $to:ident($register:literal)
+        $code:ident $body:block)*) => {
+        $(
+            $crate::trampoline::departing! {
+                fn $name($($argument: $type),*) -> $result as $to($register);
+            }
+
+            extern "C" fn $to($($argument: $type,)* $code: usize) -> $result {
+                if !$crate::mode::is_guest() {
+                    // SAFETY: what the caller wanted.
+                    return unsafe {
+                        $crate::real::real!(fn $name($($type),*) -> $result)($($argument),*)
+                    };
+                }
+                let $code = $crate::tsan::calls::users($code);
+                let result: Result<isize, std::ffi::c_int> = $crate::mode::host(move || {
+                    $crate::interrupts::scheduling_point($code);
+                    match $crate::interrupts::cancellation_point($code) {
+                        true => $body,
+                        false => Ok(0),
+                    }
+                });
+                match result {
+                    Ok(result) => result as $result,
+                    Err(error) => {
+                        $crate::mode::set_errno(error);
+                        -1
+                    }
+                }
+            }
+        )*
+    };
+}
+
+pub(crate) use system_calls;

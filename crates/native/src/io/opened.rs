@@ -1,0 +1,275 @@
+//! Descriptors that the program has opened in the running execution. They are closed when the next one
+//! begins.
+
+use std::ffi::{c_char, c_int, c_uint, c_void};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+
+use super::{Kind, outcome, status, system_calls};
+use crate::{mode, queues};
+
+/// A file of the system: its device and number there.
+type Identity = (u64, u64);
+
+fn identity(status: &libc::stat) -> Identity {
+    (status.st_dev, status.st_ino)
+}
+
+/// What the program has opened while a check runs, and may have closed.
+static OPENED: Mutex<Vec<(c_int, Identity)>> = Mutex::new(Vec::new());
+/// What both ends of are the program's, from before the check too.
+static OWN: Mutex<Vec<Identity>> = Mutex::new(Vec::new());
+/// Whether there are other processes that have them too.
+static IS_SHARED: AtomicBool = AtomicBool::new(false);
+
+fn lock<T>(list: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    list.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// At the beginning of an execution: what is left of the last one is closed.
+pub(crate) fn begin() {
+    IS_SHARED.store(false, Relaxed);
+    for (descriptor, before) in lock(&OPENED).drain(..) {
+        // Its number may be another's by now.
+        if status(descriptor).is_some_and(|now| identity(&now) == before) {
+            // SAFETY: nobody uses it any more.
+            unsafe { libc::close(descriptor) };
+        }
+    }
+}
+
+/// The program has this open now.
+fn add(descriptor: c_int) {
+    let Some(status) = status(descriptor) else {
+        return;
+    };
+    lock(&OPENED).push((descriptor, identity(&status)));
+}
+
+/// The program has this open now, and so it has the other end.
+fn add_own(descriptor: c_int) {
+    if let Some(status) = status(descriptor) {
+        let mut own = lock(&OWN);
+        if !own.contains(&identity(&status)) {
+            own.push(identity(&status));
+        }
+    }
+}
+
+/// Timers, which look like other things to the system and are nobody's business.
+static TIMERS: Mutex<Vec<c_int>> = Mutex::new(Vec::new());
+
+pub(super) fn is_timer(descriptor: c_int) -> bool {
+    lock(&TIMERS).contains(&descriptor)
+}
+
+/// Whether the program has both ends.
+pub(super) fn is_own(status: &libc::stat) -> bool {
+    lock(&OWN).contains(&identity(status))
+}
+
+/// Whether other processes have what the program has.
+pub(super) fn is_shared() -> bool {
+    IS_SHARED.load(Relaxed)
+}
+
+/// From now on they do.
+pub(crate) fn share() {
+    IS_SHARED.store(true, Relaxed);
+}
+
+/// Defines functions that open a descriptor; `own` if only the program has what is behind it.
+macro_rules! opening {
+    ($($own:ident fn $name:ident($($argument:ident: $type:ty),*) as $to:ident($register:literal);)*) => {
+        $(
+            crate::trampoline::watched! {
+                fn $name($($argument: $type),*) -> c_int as $to($register);
+            }
+
+            extern "C" fn $to($($argument: $type,)* _code: usize) -> c_int {
+                let real = crate::real::real!(fn $name($($type),*) -> c_int);
+                // SAFETY: what the caller wanted.
+                let descriptor = unsafe { real($($argument),*) };
+                if descriptor >= 0 {
+                    noted(descriptor, stringify!($own) == "own", stringify!($own) == "timer");
+                }
+                descriptor
+            }
+        )*
+    };
+}
+
+/// A descriptor was opened, by whomever.
+fn noted(descriptor: c_int, is_own: bool, is_timer: bool) {
+    let note = || {
+        if is_own {
+            add_own(descriptor);
+        }
+        lock(&TIMERS).retain(|&timer| timer != descriptor);
+        if is_timer {
+            lock(&TIMERS).push(descriptor);
+        }
+    };
+    match mode::is_guest() {
+        true => mode::host(|| {
+            note();
+            add(descriptor);
+        }),
+        false => note(),
+    }
+}
+
+type Text = *const c_char;
+type Address = *const libc::sockaddr;
+
+opening! {
+    own fn socket(domain: c_int, kind: c_int, protocol: c_int) as socket_opened("rcx");
+    own fn eventfd(value: c_uint, flags: c_int) as counter_opened("rdx");
+    timer fn timerfd_create(clock: c_int, flags: c_int) as timer_opened("rdx");
+    own fn epoll_create(size: c_int) as set_opened("rsi");
+    own fn epoll_create1(flags: c_int) as set_opened_too("rsi");
+    other fn open(path: Text, flags: c_int, mode: c_uint) as file_opened("rcx");
+    other fn open64(path: Text, flags: c_int, mode: c_uint) as file_opened_64("rcx");
+    other fn openat(at: c_int, path: Text, flags: c_int, mode: c_uint) as file_opened_at("r8");
+    other fn openat64(at: c_int, path: Text, flags: c_int, mode: c_uint) as file_opened_at_64("r8");
+    other fn creat(path: Text, mode: c_uint) as file_made("rdx");
+    other fn mkstemp(path: *mut c_char) as file_made_up("rsi");
+    other fn memfd_create(name: Text, flags: c_uint) as memory_opened("rdx");
+    other fn dup(descriptor: c_int) as again("rsi");
+    other fn dup2(descriptor: c_int, number: c_int) as again_as("rdx");
+    other fn dup3(descriptor: c_int, number: c_int, flags: c_int) as again_as_too("rcx");
+}
+
+/// Defines functions that open two descriptors, ends of the same.
+macro_rules! opening_two {
+    ($(fn $name:ident($($argument:ident: $type:ty),*) as $to:ident($register:literal) $both:ident;)*) => {
+        $(
+            crate::trampoline::watched! {
+                fn $name($($argument: $type),*) -> c_int as $to($register);
+            }
+
+            extern "C" fn $to($($argument: $type,)* _code: usize) -> c_int {
+                let real = crate::real::real!(fn $name($($type),*) -> c_int);
+                // SAFETY: what the caller wanted, and where it gets the two.
+                unsafe {
+                    let error = real($($argument),*);
+                    if error == 0 {
+                        noted(*$both, true, false);
+                        noted(*$both.add(1), true, false);
+                    }
+                    error
+                }
+            }
+        )*
+    };
+}
+
+opening_two! {
+    fn pipe(both: *mut c_int) as pipe_opened("rsi") both;
+    fn pipe2(both: *mut c_int, flags: c_int) as pipe_opened_too("rdx") both;
+    fn socketpair(
+        domain: c_int, kind: c_int, protocol: c_int, both: *mut c_int
+    ) as sockets_opened("r8") both;
+}
+
+/// Defines functions that open a stream.
+macro_rules! opening_stream {
+    ($(fn $name:ident($($argument:ident: $type:ty),*) as $to:ident($register:literal);)*) => {
+        $(
+            crate::trampoline::watched! {
+                fn $name($($argument: $type),*) -> *mut libc::FILE as $to($register);
+            }
+
+            extern "C" fn $to($($argument: $type,)* _code: usize) -> *mut libc::FILE {
+                let real = crate::real::real!(fn $name($($type),*) -> *mut libc::FILE);
+                // SAFETY: what the caller wanted; and a stream that was just opened.
+                unsafe {
+                    let stream = real($($argument),*);
+                    if !stream.is_null() {
+                        noted(libc::fileno(stream), false, false);
+                    }
+                    stream
+                }
+            }
+        )*
+    };
+}
+
+opening_stream! {
+    fn fopen(path: Text, mode: Text) as stream_opened("rdx");
+    fn fopen64(path: Text, mode: Text) as stream_opened_64("rdx");
+    fn tmpfile() as stream_made_up("rdi");
+}
+
+/// Takes the next connection, once there is one.
+fn take_connection(
+    listener: c_int,
+    code: usize,
+    mut real: impl FnMut() -> c_int,
+) -> Result<isize, c_int> {
+    let connection = super::operate(listener, super::Way::In, false, code, || {
+        outcome(real() as isize)
+    })?;
+    add_own(connection as c_int);
+    add(connection as c_int);
+    Ok(connection)
+}
+
+system_calls! {
+    fn accept(
+        listener: c_int, from: *mut c_void, size: *mut c_void
+    ) -> c_int as connection_opened("rcx") code {
+        let real = crate::real::real!(fn accept(c_int, *mut c_void, *mut c_void) -> c_int);
+        // SAFETY: what the caller wanted.
+        take_connection(listener, code, || unsafe { real(listener, from, size) })
+    }
+
+    fn accept4(
+        listener: c_int, from: *mut c_void, size: *mut c_void, flags: c_int
+    ) -> c_int as connection_opened_too("r8") code {
+        let real = crate::real::real!(fn accept4(c_int, *mut c_void, *mut c_void, c_int) -> c_int);
+        // SAFETY: what the caller wanted.
+        take_connection(listener, code, || unsafe { real(listener, from, size, flags) })
+    }
+
+    fn connect(socket: c_int, to: Address, size: c_uint) -> c_int as connected("rcx") code {
+        let real = crate::real::real!(fn connect(c_int, Address, c_uint) -> c_int);
+        // SAFETY: what the caller wanted.
+        changed(socket, code, || unsafe { real(socket, to, size) })
+    }
+
+    fn listen(socket: c_int, most: c_int) -> c_int as listening("rdx") code {
+        let real = crate::real::real!(fn listen(c_int, c_int) -> c_int);
+        // SAFETY: what the caller wanted.
+        changed(socket, code, || unsafe { real(socket, most) })
+    }
+
+    fn shutdown(socket: c_int, how: c_int) -> c_int as shut("rdx") code {
+        let real = crate::real::real!(fn shutdown(c_int, c_int) -> c_int);
+        // SAFETY: what the caller wanted.
+        changed(socket, code, || unsafe { real(socket, how) })
+    }
+
+    fn close(descriptor: c_int) -> c_int as closed("rsi") code {
+        let real = crate::real::real!(fn close(c_int) -> c_int);
+        // SAFETY: what the caller wanted.
+        changed(descriptor, code, || unsafe { real(descriptor) })
+    }
+}
+
+/// Does something that others who wait for the descriptor may notice.
+fn changed(
+    descriptor: c_int,
+    code: usize,
+    mut real: impl FnMut() -> c_int,
+) -> Result<isize, c_int> {
+    match super::kind(descriptor) {
+        Kind::Inside(place) => {
+            queues::visit(place, code);
+            let result = outcome(real() as isize);
+            queues::wake_all(place, code);
+            result
+        }
+        Kind::File(_) | Kind::Outside => outcome(real() as isize),
+    }
+}

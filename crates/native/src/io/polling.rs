@@ -1,0 +1,177 @@
+//! Waiting for several descriptors at once.
+//!
+//! In a program that does so, all descriptors are one place: to look at several of them is one step. A wait
+//! with a time limit looks once: that the limit passes before anything happens is always possible, and what
+//! happens in time comes before.
+
+use std::ffi::{c_int, c_void};
+use std::time::Duration;
+
+use super::{EVERYTHING, Kind, kind, outcome, system_calls, wait};
+use crate::execution::running;
+use crate::queues;
+use crate::real::real;
+use crate::time;
+
+type Asked = *mut libc::pollfd;
+type Set = *mut libc::fd_set;
+type Time = *const libc::timespec;
+
+const WISH: &str = "any of several descriptors";
+
+/// How long somebody wants to wait.
+#[derive(Clone, Copy)]
+enum Limit {
+    None,
+    Some(Duration),
+}
+
+impl Limit {
+    fn milliseconds(time: c_int) -> Self {
+        match u64::try_from(time) {
+            Ok(time) => Limit::Some(Duration::from_millis(time)),
+            Err(_) => Limit::None,
+        }
+    }
+
+    fn time(time: Time) -> Self {
+        match time.is_null() {
+            true => Limit::None,
+            false => Limit::Some(time::duration(time)),
+        }
+    }
+}
+
+/// Looks, and waits until there is something to see or the time is over.
+fn watch(
+    limit: Limit,
+    code: usize,
+    mut look: impl FnMut() -> Result<isize, c_int>,
+) -> Result<isize, c_int> {
+    loop {
+        match limit {
+            Limit::None => queues::visit(EVERYTHING, code),
+            Limit::Some(_) => queues::watch(EVERYTHING, code),
+        }
+        match (look()?, limit) {
+            (0, Limit::Some(time)) => {
+                running().pass_time(time);
+                return Ok(0);
+            }
+            (0, Limit::None) => wait(EVERYTHING, WISH, code)?,
+            (seen, _) => return Ok(seen),
+        }
+    }
+}
+
+fn is_inside(descriptor: c_int) -> bool {
+    matches!(kind(descriptor), Kind::Inside(_))
+}
+
+fn poll_with(asked: Asked, count: usize, limit: Limit, code: usize) -> Result<isize, c_int> {
+    let poll = real!(fn poll(Asked, usize, c_int) -> c_int);
+    // SAFETY: the program asks about so many.
+    let all = match count {
+        0 => &[],
+        _ => unsafe { std::slice::from_raw_parts(asked, count) },
+    };
+    if all.iter().any(|one| is_inside(one.fd)) || count == 0 {
+        // SAFETY: as above.
+        return watch(limit, code, || {
+            outcome(unsafe { poll(asked, count, 0) } as isize)
+        });
+    }
+    let time = match limit {
+        Limit::None => -1,
+        Limit::Some(time) => time.as_millis() as c_int,
+    };
+    // SAFETY: what the caller wanted.
+    outcome(unsafe { poll(asked, count, time) } as isize)
+}
+
+/// The sets of `select`, which are questions before and answers after.
+fn select_with(count: c_int, sets: [Set; 3], limit: Limit, code: usize) -> Result<isize, c_int> {
+    let select = real!(fn select(c_int, Set, Set, Set, *mut libc::timeval) -> c_int);
+    // SAFETY: the program has sets there, or none.
+    let asked = sets.map(|set| (!set.is_null()).then(|| unsafe { set.read() }));
+    watch(limit, code, || {
+        let mut nothing = libc::timeval {
+            tv_sec: 0,
+            tv_usec: 0,
+        };
+        for (set, asked) in sets.iter().zip(asked) {
+            if let Some(asked) = asked {
+                // SAFETY: as above.
+                unsafe { set.write(asked) };
+            }
+        }
+        // SAFETY: what the caller wanted, without waiting.
+        outcome(unsafe { select(count, sets[0], sets[1], sets[2], &mut nothing) } as isize)
+    })
+}
+
+system_calls! {
+    fn poll(asked: Asked, count: usize, time: c_int) -> c_int as on_poll("rcx") code {
+        poll_with(asked, count, Limit::milliseconds(time), code)
+    }
+
+    fn ppoll(asked: Asked, count: usize, time: Time, _mask: *const c_void) -> c_int
+        as on_ppoll("r8") code {
+        poll_with(asked, count, Limit::time(time), code)
+    }
+
+    fn select(count: c_int, read: Set, write: Set, other: Set, time: *mut libc::timeval) -> c_int
+        as on_select("r9") code {
+        let limit = match time.is_null() {
+            true => Limit::None,
+            // SAFETY: the program says how long.
+            false => unsafe {
+                let seconds = Duration::from_secs((*time).tv_sec.max(0) as u64);
+                Limit::Some(seconds + Duration::from_micros((*time).tv_usec.max(0) as u64))
+            },
+        };
+        select_with(count, [read, write, other], limit, code)
+    }
+
+    fn pselect(
+        count: c_int, read: Set, write: Set, other: Set, time: Time, _mask: *const c_void
+    ) -> c_int as on_pselect("rax") code {
+        select_with(count, [read, write, other], Limit::time(time), code)
+    }
+
+    fn epoll_wait(set: c_int, events: *mut c_void, most: c_int, time: c_int) -> c_int
+        as on_epoll("r8") code {
+        epoll_with(set, events, most, time, code)
+    }
+
+    fn epoll_pwait(
+        set: c_int, events: *mut c_void, most: c_int, time: c_int, _mask: *const c_void
+    ) -> c_int as on_epoll_too("r9") code {
+        epoll_with(set, events, most, time, code)
+    }
+
+    fn epoll_ctl(set: c_int, what: c_int, descriptor: c_int, event: *mut c_void) -> c_int
+        as on_change("r8") code {
+        let change = real!(fn epoll_ctl(c_int, c_int, c_int, *mut c_void) -> c_int);
+        queues::visit(EVERYTHING, code);
+        // SAFETY: what the caller wanted.
+        let result = outcome(unsafe { change(set, what, descriptor, event) } as isize);
+        queues::wake_all(EVERYTHING, code);
+        result
+    }
+}
+
+fn epoll_with(
+    set: c_int,
+    events: *mut c_void,
+    most: c_int,
+    time: c_int,
+    code: usize,
+) -> Result<isize, c_int> {
+    let look = real!(fn epoll_wait(c_int, *mut c_void, c_int, c_int) -> c_int);
+    let limit = Limit::milliseconds(time);
+    // SAFETY: what the caller wanted, without waiting.
+    watch(limit, code, || {
+        outcome(unsafe { look(set, events, most, 0) } as isize)
+    })
+}

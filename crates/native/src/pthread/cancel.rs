@@ -1,0 +1,116 @@
+//! How threads end themselves and each other before their function returns.
+//!
+//! A thread that is cancelled ends at the next function that is a cancellation point by POSIX. That is so
+//! with asynchronous cancellation too, which may be as late as that.
+
+use std::ffi::c_int;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use super::{cancellation_points, interpose};
+use crate::interrupts::{self, CANCEL};
+use crate::trampoline::departing;
+use crate::unwind::{self, Handler};
+use crate::{mode, threads};
+
+const ENABLE: c_int = 0;
+const DISABLE: c_int = 1;
+
+/// Which threads asked for asynchronous cancellation; only for those who ask. By the number of the thread.
+static ASYNCHRONOUS: AtomicU32 = AtomicU32::new(0);
+
+interpose! {
+    fn pthread_cancel(name: usize) -> c_int as cancel("rsi") code {
+        let Some(target) = threads::find(name) else {
+            return libc::ESRCH;
+        };
+        interrupts::request(target, CANCEL, code);
+        0
+    }
+
+    fn pthread_setcancelstate(state: c_int, old: *mut c_int) -> c_int as set_state("rdx") _code {
+        let before = match state {
+            ENABLE => interrupts::mask(|masked| masked & !CANCEL),
+            DISABLE => interrupts::mask(|masked| masked | CANCEL),
+            _ => return libc::EINVAL,
+        };
+        if !old.is_null() {
+            let before = if before & CANCEL == 0 { ENABLE } else { DISABLE };
+            // SAFETY: the program says where it wants to know.
+            unsafe { old.write(before) };
+        }
+        0
+    }
+
+    fn pthread_setcanceltype(wanted: c_int, old: *mut c_int) -> c_int as set_type("rdx") _code {
+        if wanted & !1 != 0 {
+            return libc::EINVAL;
+        }
+        let bit = 1u32 << (crate::execution::running().thread().index() % 32);
+        let before = match wanted {
+            0 => ASYNCHRONOUS.fetch_and(!bit, Relaxed),
+            _ => ASYNCHRONOUS.fetch_or(bit, Relaxed),
+        };
+        if !old.is_null() {
+            // SAFETY: the program says where it wants to know.
+            unsafe { old.write(c_int::from(before & bit != 0)) };
+        }
+        0
+    }
+
+    fn __pthread_register_cancel(handler: *mut Handler) -> () as register("rsi") _code {
+        unwind::register(handler);
+    }
+
+    fn __pthread_unregister_cancel(handler: *mut Handler) -> () as unregister("rsi") _code {
+        unwind::unregister(handler);
+    }
+
+    fn __pthread_register_cancel_defer(handler: *mut Handler) -> () as register_defer("rsi") _code {
+        unwind::register(handler);
+    }
+
+    fn __pthread_unregister_cancel_restore(
+        handler: *mut Handler
+    ) -> () as unregister_restore("rsi") _code {
+        unwind::unregister(handler);
+    }
+}
+
+cancellation_points! {
+    fn pthread_testcancel() -> () as test("rdi") _code {}
+}
+
+departing! {
+    fn pthread_exit(value: usize) -> () as exit("rsi");
+    fn thrd_exit(value: c_int) -> () as exit_c11("rsi");
+    fn __pthread_unwind_next(handler: *mut Handler) -> () as go_on("rsi");
+}
+
+extern "C" fn exit(value: usize, _code: usize) {
+    if !mode::is_guest() {
+        // SAFETY: what the caller wanted.
+        unsafe { crate::real::real!(fn pthread_exit(usize) -> ())(value) };
+        return;
+    }
+    mode::host(|| {
+        interrupts::mask(|masked| masked | CANCEL);
+        unwind::ask(value);
+    });
+}
+
+extern "C" fn exit_c11(value: c_int, code: usize) {
+    exit(value as usize, code);
+}
+
+/// A handler has done its work, and the thread is still to end.
+extern "C" fn go_on(handler: *mut Handler, _code: usize) {
+    if !mode::is_guest() {
+        // SAFETY: what the caller wanted.
+        unsafe { crate::real::real!(fn __pthread_unwind_next(*mut Handler) -> ())(handler) };
+        return;
+    }
+    mode::host(|| {
+        unwind::unregister(handler);
+        unwind::again();
+    });
+}

@@ -1,0 +1,397 @@
+//! What is known of the plain accesses of every piece of memory, before the engine knows.
+//!
+//! Most memory is used by one thread at a time, in order. For that it is enough to remember the last write
+//! and the last read since then, as FastTrack does (Flanagan and Freund, PLDI 2009): who, after how many
+//! of its events, and where. Only what does not fit becomes a cell of the engine's, which is given what
+//! was remembered: two reads that nothing orders, and races. So the engine finds what it would find if it
+//! had been told of every access.
+//!
+//! A *granule* is a word of memory, or half of one that was accessed by halves, and so on down to bytes.
+//! Granules of a page are side by side, and are empty if their stamp is not that of the execution.
+
+use std::collections::BTreeMap;
+
+use raddle_engine::{CellId, LocationId, ThreadId};
+
+use crate::blocks::{self, Bad};
+use crate::execution::running;
+use crate::mode;
+use crate::solo::Solo;
+use crate::tsan::{atomic, calls};
+
+pub(crate) const WORD: usize = 8;
+const KIND: &str = "memory";
+const PAGE: usize = 4096;
+const RECENT: usize = 256;
+const CHUNK: usize = 1024;
+const NOBODY: u16 = u16::MAX;
+
+/// What is known of a granule.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// All that was done to it is in order.
+    Ordered,
+    /// Its halves are granules, side by side from this one on.
+    Split(*mut Granule),
+    /// A cell of the engine's.
+    Cell(CellId),
+}
+
+#[derive(Clone, Copy)]
+struct Last {
+    thread: u16,
+    index: u32,
+    site: usize,
+}
+
+const NEVER: Last = Last {
+    thread: NOBODY,
+    index: 0,
+    site: 0,
+};
+
+#[derive(Clone, Copy)]
+struct Granule {
+    stamp: u32,
+    state: State,
+    /// Whether it is accessed atomically as well.
+    is_atomic: bool,
+    write: Last,
+    /// Since then.
+    read: Last,
+}
+
+const EMPTY: Granule = Granule {
+    stamp: 0,
+    state: State::Ordered,
+    is_atomic: false,
+    write: NEVER,
+    read: NEVER,
+};
+
+/// The running thread, as long as nobody else runs.
+struct Now {
+    epoch: u64,
+    thread: u16,
+    index: u32,
+    end_of_stack: usize,
+    has_forgotten: bool,
+}
+
+struct Shadow {
+    stamp: u32,
+    /// Whether the engine is to be told of everything.
+    tells_all: bool,
+    now: Now,
+    recent: [(usize, *mut Granule); RECENT],
+    pages: BTreeMap<usize, Box<[Granule]>>,
+    /// Granules for halves, which never move, and how many of them are in use.
+    halves: Vec<Box<[Granule]>>,
+    used: usize,
+}
+
+// SAFETY: the pointers are into pages that the shadow has and keeps.
+unsafe impl Send for Shadow {}
+
+static SHADOW: Solo<Shadow> = Solo::new(Shadow {
+    stamp: 0,
+    tells_all: false,
+    now: Now {
+        epoch: 0,
+        thread: 0,
+        index: 0,
+        end_of_stack: 0,
+        has_forgotten: false,
+    },
+    recent: [(usize::MAX, std::ptr::null_mut()); RECENT],
+    pages: BTreeMap::new(),
+    halves: Vec::new(),
+    used: 0,
+});
+
+/// At the beginning of an execution.
+pub(crate) fn begin() {
+    let mut shadow = SHADOW.get();
+    shadow.stamp = shadow.stamp.wrapping_add(1).max(1);
+    shadow.used = 0;
+    shadow.tells_all = running().keeps_accesses() || std::env::var_os("RADDLE_SHADOW").is_some();
+}
+
+/// What comes next at these addresses is something else.
+pub(crate) fn forget(range: std::ops::Range<usize>) {
+    let mut shadow = SHADOW.get();
+    let first = range.start / PAGE;
+    let last = range.end.saturating_sub(1) / PAGE;
+    for (page, granules) in shadow.pages.range_mut(first..=last) {
+        for (index, granule) in granules.iter_mut().enumerate() {
+            let start = page * PAGE + index * WORD;
+            if start + WORD > range.start && start < range.end {
+                granule.stamp = 0;
+            }
+        }
+    }
+}
+
+/// An access of the running thread.
+#[derive(Clone, Copy)]
+struct Access {
+    start: usize,
+    end: usize,
+    writes: bool,
+    code: usize,
+}
+
+/// In guest mode: the running thread accesses so many bytes plainly; what is wrong with that.
+#[inline]
+pub(crate) fn access(address: usize, size: usize, writes: bool, code: usize) -> Option<Bad> {
+    let mut shadow = SHADOW.try_get()?;
+    let shadow = &mut *shadow;
+    shadow.look_at_now();
+    let end = address.saturating_add(size);
+    let access = Access {
+        start: address,
+        end,
+        writes,
+        code,
+    };
+    if writes
+        && !shadow.now.has_forgotten
+        && !(&raw const end as usize..shadow.now.end_of_stack).contains(&address)
+    {
+        running().forget_looks();
+        shadow.now.has_forgotten = true;
+    }
+    let mut word = address & !(WORD - 1);
+    while word < end {
+        let granule = shadow.granule(word);
+        if let Some(bad) = shadow.touch(granule, word, WORD, access) {
+            return Some(bad);
+        }
+        word += WORD;
+    }
+    None
+}
+
+/// In host mode: the running thread's last operation was an atomic one on so many bytes.
+pub(crate) fn access_atomically(address: usize, size: usize) {
+    let mut shadow = SHADOW.get();
+    shadow.look_at_now();
+    let mut word = address & !(WORD - 1);
+    while word < address + size {
+        let granule = shadow.granule(word);
+        shadow.touch_atomically(granule, word, WORD, address..address + size);
+        word += WORD;
+    }
+}
+
+impl Shadow {
+    #[inline]
+    fn look_at_now(&mut self) {
+        let epoch = mode::epoch();
+        if self.now.epoch != epoch {
+            let native = running();
+            self.now = Now {
+                epoch,
+                thread: native.thread().index() as u16,
+                index: native.events(),
+                end_of_stack: native.end_of_stack(),
+                has_forgotten: false,
+            };
+        }
+    }
+
+    /// The granule of a word.
+    #[inline]
+    fn granule(&mut self, word: usize) -> *mut Granule {
+        let page = word / PAGE;
+        let (recent, granules) = self.recent[page % RECENT];
+        let granules = match recent == page {
+            true => granules,
+            false => self.page(page),
+        };
+        granules.wrapping_add(word % PAGE / WORD)
+    }
+
+    #[cold]
+    fn page(&mut self, page: usize) -> *mut Granule {
+        let empty = || vec![EMPTY; PAGE / WORD].into_boxed_slice();
+        let granules = self.pages.entry(page).or_insert_with(empty).as_mut_ptr();
+        self.recent[page % RECENT] = (page, granules);
+        granules
+    }
+
+    /// The granule as it is in this execution.
+    ///
+    /// Granules never move and are the shadow's own; references to them end before others are made.
+    #[inline]
+    fn get<'a>(&self, granule: *mut Granule) -> &'a mut Granule {
+        // SAFETY: as said above; every pointer is to a granule in `pages` or `halves`.
+        let granule = unsafe { &mut *granule };
+        if granule.stamp != self.stamp {
+            *granule = EMPTY;
+            granule.stamp = self.stamp;
+        }
+        granule
+    }
+
+    /// An access of a granule, or of a part of it.
+    #[inline]
+    fn touch(
+        &mut self,
+        granule: *mut Granule,
+        start: usize,
+        size: usize,
+        access: Access,
+    ) -> Option<Bad> {
+        let is_whole = access.start <= start && start + size <= access.end;
+        if is_whole && !matches!(self.get(granule).state, State::Split(_)) {
+            return self.touch_leaf(granule, start, size, access);
+        }
+        let halves = self.split(granule, start, size);
+        let size = size / 2;
+        for (half, start) in [(halves, start), (halves.wrapping_add(1), start + size)] {
+            if access.start < start + size
+                && start < access.end
+                && let Some(bad) = self.touch(half, start, size, access)
+            {
+                return Some(bad);
+            }
+        }
+        None
+    }
+
+    /// The halves of a granule, which have the same past.
+    fn split(&mut self, granule: *mut Granule, start: usize, size: usize) -> *mut Granule {
+        let whole = *self.get(granule);
+        if let State::Split(halves) = whole.state {
+            return halves;
+        }
+        if self.used / CHUNK == self.halves.len() {
+            self.halves.push(vec![EMPTY; CHUNK].into_boxed_slice());
+        }
+        let halves = &raw mut self.halves[self.used / CHUNK][self.used % CHUNK];
+        self.used += 2;
+        let mut other = whole;
+        if let State::Cell(cell) = whole.state {
+            other.state = State::Cell(running().split_cell(KIND, start + size / 2, cell));
+        }
+        // SAFETY: chunks have an even number of granules, and nobody uses these two.
+        unsafe {
+            halves.write(whole);
+            halves.add(1).write(other);
+        }
+        self.get(granule).state = State::Split(halves);
+        halves
+    }
+
+    /// An access of a granule that has no halves.
+    #[inline]
+    fn touch_leaf(
+        &mut self,
+        granule: *mut Granule,
+        start: usize,
+        size: usize,
+        access: Access,
+    ) -> Option<Bad> {
+        let Now { thread, index, .. } = self.now;
+        let known = self.get(granule);
+        let is_now = |last: Last| last.thread == thread && last.index == index;
+        if is_now(known.write) || !access.writes && is_now(known.read) {
+            return None;
+        }
+        if known.write.thread == NOBODY
+            && known.read.thread == NOBODY
+            && let Some(bad) = blocks::check(start, size)
+        {
+            return Some(bad);
+        }
+        let now = Last {
+            thread,
+            index,
+            site: calls::site(access.code),
+        };
+        let can_see = |last: Last| last.thread == thread || last.thread == NOBODY || has_seen(last);
+        let fits = known.state == State::Ordered
+            && !known.is_atomic
+            && !self.tells_all
+            && can_see(known.write)
+            && can_see(known.read);
+        if !fits {
+            self.tell(granule, start, size, access.writes, now.site);
+        }
+        match access.writes {
+            true => (known.write, known.read) = (now, NEVER),
+            false => known.read = now,
+        }
+        None
+    }
+
+    /// The cell of a granule.
+    #[cold]
+    fn cell(&mut self, granule: *mut Granule, start: usize) -> CellId {
+        let known = self.get(granule);
+        if let State::Cell(cell) = known.state {
+            return cell;
+        }
+        let past = |last: Last| {
+            let thread = ThreadId::new(last.thread.into());
+            (last.thread != NOBODY).then_some((thread, last.index, last.site))
+        };
+        let last = [past(known.write), past(known.read)];
+        let cell = running().adopt_cell(KIND, start, last);
+        known.state = State::Cell(cell);
+        cell
+    }
+
+    /// Tells the engine of an access.
+    #[cold]
+    fn tell(
+        &mut self,
+        granule: *mut Granule,
+        start: usize,
+        size: usize,
+        writes: bool,
+        site: usize,
+    ) {
+        let cell = self.cell(granule, start);
+        running().access(cell, writes, site);
+        if self.get(granule).is_atomic {
+            let is_there = |location: LocationId| atomic::covers(location, start..start + size);
+            running().check_plain(cell, writes, site, is_there);
+        }
+    }
+
+    /// The running thread's last operation was an atomic one on these bytes.
+    fn touch_atomically(
+        &mut self,
+        granule: *mut Granule,
+        start: usize,
+        size: usize,
+        bytes: std::ops::Range<usize>,
+    ) {
+        let is_whole = bytes.start <= start && start + size <= bytes.end;
+        if !is_whole || matches!(self.get(granule).state, State::Split(_)) {
+            let halves = self.split(granule, start, size);
+            let size = size / 2;
+            for (half, start) in [(halves, start), (halves.wrapping_add(1), start + size)] {
+                if bytes.start < start + size && start < bytes.end {
+                    self.touch_atomically(half, start, size, bytes.clone());
+                }
+            }
+            return;
+        }
+        let known = self.get(granule);
+        known.is_atomic = true;
+        let thread = self.now.thread;
+        let is_new = |last: Last| last.thread != thread && last.thread != NOBODY && !has_seen(last);
+        if is_new(known.write) || is_new(known.read) || matches!(known.state, State::Cell(_)) {
+            let cell = self.cell(granule, start);
+            running().check_atomic(cell);
+        }
+    }
+}
+
+#[cold]
+fn has_seen(last: Last) -> bool {
+    running().has_seen(ThreadId::new(last.thread.into()), last.index)
+}

@@ -1,0 +1,138 @@
+//! C and C++ programs that do more than start threads and lock mutexes: they cancel, fork, read and write,
+//! send signals. The programs are in `tests/native/`.
+#![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
+
+#[allow(dead_code, reason = "others use the rest")]
+#[path = "../native/support.rs"]
+mod support;
+
+use std::path::Path;
+
+use support::{build, build_with, run};
+
+const EXHAUSTIVE: (&str, &str) = ("RADDLE_STRATEGY", "exhaustive");
+const ENUMERATE: (&str, &str) = ("RADDLE_STRATEGY", "enumerate");
+
+/// How many classes there are; the search finds as many as there are among all schedules.
+#[track_caller]
+fn compared(program: &Path, name: &str) -> u64 {
+    let [search, every] =
+        [EXHAUSTIVE, ENUMERATE].map(|how| run(program, &[name], &[how]).exits(0).all_classes());
+    assert_eq!(search, every, "{name}");
+    search
+}
+
+/// How many classes there are, for a program with too many schedules to compare.
+#[track_caller]
+fn searched(program: &Path, name: &str) -> u64 {
+    run(program, &[name], &[EXHAUSTIVE]).exits(0).all_classes()
+}
+
+#[test]
+fn the_rarer_parts_of_posix_do_what_it_says() {
+    let program = build("posix.c", "posix");
+    for (name, classes) in [
+        ("exits", 1),
+        ("lost", 1),
+        // Woken up spuriously or not.
+        ("limits", 2),
+        // It has ended when first asked, or in time, or later.
+        ("joins", 3),
+        ("attributes", 1),
+        ("protocols", 1),
+    ] {
+        assert_eq!(compared(&program, name), classes, "{name}");
+    }
+    // Three that take a lock, in any order.
+    assert_eq!(searched(&program, "robusts"), 6);
+    run(&program, &["keys"], &[EXHAUSTIVE]).exits(0);
+}
+
+#[test]
+fn threads_are_cancelled_where_they_may_be() {
+    let program = build("cancel.c", "cancel");
+    for name in ["points", "disabled", "waits"] {
+        assert!(compared(&program, name) > 1, "{name}");
+    }
+    for name in ["passes-on", "permits", "joins"] {
+        assert!(searched(&program, name) > 1, "{name}");
+    }
+    let forgetful = build_with("cancel.c", "forgetful", &["-DBUG"]);
+    run(&forgetful, &["waits"], &[EXHAUSTIVE])
+        .exits(1)
+        .says("main waits at tests/native/cancel.c:100 for mutex `mutex`, held by main.1");
+}
+
+#[test]
+fn threads_that_leave_run_destructors() {
+    let program = build("leaving.cpp", "leaving");
+    assert!(searched(&program, "exits") >= 1);
+    assert!(searched(&program, "cancels") > 1);
+    run(&program, &["swallowed"], &[])
+        .exits(1)
+        .says("a thread that was to end caught that as an exception, and went on");
+}
+
+#[test]
+fn random_numbers_are_the_same_in_every_execution() {
+    let program = build("leaving.cpp", "random");
+    let numbers = [(); 2].map(|()| {
+        let finished = run(&program, &["random"], &[("RADDLE_STRATEGY", "random")]);
+        let lines = finished.exits(0).text.lines().map(str::to_owned);
+        let drawn: Vec<_> = lines.filter(|line| line.starts_with("drawn ")).collect();
+        assert!(drawn.len() > 1 && drawn.iter().all(|line| *line == drawn[0]));
+        drawn[0].clone()
+    });
+    assert_eq!(numbers[0], numbers[1]);
+}
+
+#[test]
+fn who_would_block_in_the_kernel_waits_and_others_run() {
+    let program = build("pipes.c", "pipes");
+    // The reader comes first and waits, or it does not.
+    assert_eq!(compared(&program, "pipes"), 2);
+    // It is there or not.
+    assert_eq!(compared(&program, "nonblocking"), 2);
+    // However often it looks.
+    assert_eq!(compared(&program, "until"), 2);
+    for name in ["closing", "sockets", "events"] {
+        assert!(compared(&program, name) > 2, "{name}");
+    }
+    assert!(searched(&program, "servers") > 2);
+    let some = [
+        ("RADDLE_STRATEGY", "random"),
+        ("RADDLE_MAX_EXECUTIONS", "50"),
+    ];
+    run(&program, &["large"], &some).exits(0);
+}
+
+#[test]
+fn who_waits_for_what_nobody_writes_is_told() {
+    let program = build("pipes.c", "unwritten");
+    run(&program, &["nobody"], &[EXHAUSTIVE])
+        .exits(1)
+        .says("deadlock after ")
+        .says("main.1 waits at tests/native/pipes.c:29 for data from descriptor ");
+    run(&program, &["both"], &[EXHAUSTIVE])
+        .exits(1)
+        .says("main.1 waits at tests/native/pipes.c:231 for data from descriptor ")
+        .says("main.2 waits at tests/native/pipes.c:239 for data from descriptor ");
+    let found = run(&program, &["mixed"], &[EXHAUSTIVE]);
+    found.exits(1).says("assertion failed: letter == ");
+    run(&program, &["mixed"], &[("RADDLE_REPLAY", found.schedule())])
+        .exits(1)
+        .says("assertion failed: letter == ");
+}
+
+#[test]
+fn several_descriptors_are_waited_for_at_once() {
+    let program = build("polling.c", "polling");
+    // The time is over first, or not.
+    assert_eq!(compared(&program, "limits"), 2);
+    let (polls, selects) = (compared(&program, "polls"), compared(&program, "selects"));
+    assert_eq!(polls, selects);
+    assert!(searched(&program, "epolls") > polls);
+    run(&program, &["nobody"], &[EXHAUSTIVE])
+        .exits(1)
+        .says("main.1 waits at tests/native/polling.c:39 for any of several descriptors");
+}

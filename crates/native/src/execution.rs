@@ -4,9 +4,7 @@ use raddle::__private::native::Native;
 
 use crate::solo::Solo;
 use crate::tsan::{atomic, calls};
-use crate::{
-    dispatch, faults, mode, objects, openmp, restart, shadow, substrate, threads, tls,
-};
+use crate::{dispatch, faults, mode, objects, openmp, restart, shadow, substrate, threads, tls};
 
 static RUNNING: Solo<Option<Native<'static>>> = Solo::new(None);
 

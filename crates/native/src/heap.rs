@@ -214,9 +214,9 @@ unsafe fn release(piece: *mut u8, code: usize) {
     // SAFETY: vouched for by the caller.
     unsafe {
         if is_ours(piece as usize) {
-            PIECES.store(PIECES.load(Relaxed) - 1, Relaxed);
-            if mode::is_guest() {
-                give_up(piece, code);
+            match mode::is_guest() {
+                true => give_up(piece, code),
+                false => PIECES.store(pieces().saturating_sub(1), Relaxed),
             }
         } else {
             let whole = Layout::from_size_align_unchecked(*header(piece), ALIGNMENT);
@@ -230,6 +230,7 @@ fn give_up(piece: *mut u8, code: usize) {
     let (address, site) = (piece as usize, calls::users(code));
     match blocks::free(address, site) {
         Ok(size) => {
+            PIECES.store(pieces().saturating_sub(1), Relaxed);
             // Who still uses it should have been in order with this.
             plain::access_range(address, size, true, code);
             shadow::forget(address..address + size);

@@ -16,35 +16,36 @@ static union {
 } memory;
 static atomic_int flag;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static uint32_t programs[2][LENGTH_OF_THREAD];
-static volatile uint64_t sink;
+static struct step {
+    uint32_t what, at;
+} programs[2][LENGTH_OF_THREAD];
+static _Thread_local volatile uint64_t sink;
 
-static void step(uint32_t draw)
+static void do_step(uint32_t what, uint32_t at)
 {
-    uint32_t at = draw >> 8;
-    switch (draw % 20) {
-    case 0: case 1: sink = memory.bytes[at % BYTES]; break;
-    case 2: memory.bytes[at % BYTES] = 1; break;
-    case 3: case 4: sink = memory.halves[at % (BYTES / 2)]; break;
-    case 5: memory.halves[at % (BYTES / 2)] = 1; break;
-    case 6: case 7: sink = memory.words[at % (BYTES / 4)]; break;
-    case 8: memory.words[at % (BYTES / 4)] = 1; break;
-    case 9: case 10: sink = memory.doubles[at % (BYTES / 8)]; break;
-    case 11: memory.doubles[at % (BYTES / 8)] = 1; break;
-    case 12: sink = __atomic_load_n(&memory.words[at % (BYTES / 4)], __ATOMIC_RELAXED); break;
-    case 13: __atomic_store_n(&memory.words[at % (BYTES / 4)], 2, __ATOMIC_RELAXED); break;
-    case 14: __atomic_fetch_add(&memory.doubles[at % (BYTES / 8)], 1, __ATOMIC_RELAXED); break;
+    switch (what) {
+    case 0: case 1: sink = memory.bytes[at]; break;
+    case 2: memory.bytes[at] = 1; break;
+    case 3: case 4: sink = memory.halves[at / 2]; break;
+    case 5: memory.halves[at / 2] = 1; break;
+    case 6: case 7: sink = memory.words[at / 4]; break;
+    case 8: memory.words[at / 4] = 1; break;
+    case 9: case 10: sink = memory.doubles[at / 8]; break;
+    case 11: memory.doubles[at / 8] = 1; break;
+    case 12: sink = __atomic_load_n(&memory.words[at / 4], __ATOMIC_RELAXED); break;
+    case 13: __atomic_store_n(&memory.words[at / 4], 2, __ATOMIC_RELAXED); break;
+    case 14: __atomic_fetch_add(&memory.doubles[at / 8], 1, __ATOMIC_RELAXED); break;
     case 15: atomic_store_explicit(&flag, 1, memory_order_release); break;
     case 16: sink = atomic_load_explicit(&flag, memory_order_acquire); break;
     case 17: pthread_mutex_lock(&mutex); pthread_mutex_unlock(&mutex); break;
-    default: pthread_mutex_lock(&mutex); memory.bytes[at % BYTES]++; pthread_mutex_unlock(&mutex); break;
+    default: pthread_mutex_lock(&mutex); memory.bytes[at]++; pthread_mutex_unlock(&mutex); break;
     }
 }
 
 static void *run(void *program)
 {
     for (int i = 0; i < LENGTH_OF_THREAD; i++)
-        step(((uint32_t *)program)[i]);
+        do_step(((struct step *)program)[i].what, ((struct step *)program)[i].at);
     return NULL;
 }
 
@@ -61,12 +62,18 @@ static void test(void *unused)
 
 int main(int count, char **arguments)
 {
-    uint32_t state = 2463534242u + 97 * (uint32_t)(count > 1 ? atoi(arguments[1]) : 0);
+    uint32_t seed = (uint32_t)(count > 1 ? atoi(arguments[1]) : 0), state = 2463534242u + 97 * seed;
     for (int i = 0; i < 2 * LENGTH_OF_THREAD; i++) {
+        uint32_t thread = (uint32_t)i / LENGTH_OF_THREAD;
         state ^= state << 13;
         state ^= state >> 17;
         state ^= state << 5;
-        programs[i / LENGTH_OF_THREAD][i % LENGTH_OF_THREAD] = state;
+        /* In most programs each thread has bytes of its own, but for one step of the second. */
+        int strays = seed % 3 == 0 || (seed % 3 == 1 && i == LENGTH_OF_THREAD + 4);
+        programs[thread][i % LENGTH_OF_THREAD] = (struct step){
+            .what = (state >> 4) % 20,
+            .at = strays ? (state >> 16) % BYTES : thread * 8 + (state >> 16) % 8,
+        };
     }
     return raddle_check(test, NULL);
 }

@@ -258,12 +258,18 @@ impl Native<'_> {
         self.0.with_world(|world| world.split_cell(cell))
     }
 
-    /// The thread reads or writes a piece of memory.
+    /// The thread reads or writes a piece of memory. Whether that is a race.
     #[inline]
-    pub fn access(self, cell: CellId, writes: bool, code: usize) {
+    pub fn access(self, cell: CellId, writes: bool, code: usize) -> bool {
         let (thread, site) = (self.0.thread.get(), self.site(code));
         let access = |world: &mut World| world.access_cell(thread, cell, writes, site);
-        self.0.with_world(access);
+        self.0.with_world(access)
+    }
+
+    /// The last store to a location has written this value, which nobody knew before.
+    pub fn settle_store(self, location: LocationId, value: u64) {
+        let settle = |world: &mut World| world.settle_store(location, value);
+        self.0.with_world(settle);
     }
 
     /// How many events the thread has had.
@@ -297,28 +303,23 @@ impl Native<'_> {
         self.0.with_world(|world| world.adopt_cell(write, read))
     }
 
-    /// The thread's last operation was an atomic one on a piece of memory.
-    pub fn check_atomic(self, cell: CellId) {
+    /// The thread's last operation was an atomic one on a piece of memory. Whether that is a race.
+    pub fn check_atomic(self, cell: CellId) -> bool {
         let thread = self.0.thread.get();
-        self.0.with_world(|world| world.check_atomic(thread, cell));
+        self.0.with_world(|world| world.check_atomic(thread, cell))
     }
 
-    /// The thread accesses a piece of memory plainly in which these locations are.
+    /// The thread accesses a piece of memory plainly in which these locations are. Whether that is a race.
     pub fn check_plain(
         self,
         cell: CellId,
         writes: bool,
         code: usize,
         is_there: impl Fn(LocationId) -> bool,
-    ) {
+    ) -> bool {
         let (thread, site) = (self.0.thread.get(), self.site(code));
         self.0
-            .with_world(|world| world.check_plain(thread, cell, writes, site, is_there));
-    }
-
-    /// Whether there are two accesses that nothing orders.
-    pub fn has_conflict(self) -> bool {
-        self.0.with_world(|world| world.has_conflict())
+            .with_world(|world| world.check_plain(thread, cell, writes, site, is_there))
     }
 
     /// Whether every access is to be told, for those who want to see more than what is wrong.

@@ -76,13 +76,24 @@ static void block(void)
     pthread_join(thread, NULL);
 }
 
+static char *volatile eaten;
+
 static void eat(void)
 {
-    size_t eaten = 0;
-    while (malloc(1ul << 30))
-        eaten++;
-    assert(eaten < 16);
-    abort();
+    /* More than there can be is not there. */
+    assert(!malloc(1ul << 47));
+    for (;;)
+        *(eaten = malloc(1ul << 20)) = 1;
+}
+
+/* Every byte is written down by raddle. */
+static void touch(void)
+{
+    for (;;) {
+        char *bytes = eaten = malloc(1ul << 20);
+        for (size_t i = 0; i < 1ul << 20; i += 8)
+            bytes[i] = 1;
+    }
 }
 
 static void *use(void *piece)
@@ -106,6 +117,7 @@ static const struct {
 } tests[] = {
     {"crash", crash}, {"overflow", overflow}, {"hang", hang},
     {"block", block}, {"eat", eat},           {"use-and-free", use_and_free},
+    {"touch", touch},
 };
 
 static void test(void *number)

@@ -257,3 +257,208 @@ fn every_function_of_thread_sanitizer_is_there_or_said_not_to_be() {
         assert!(ours.contains(name) || is_told(name), "{name}");
     }
 }
+
+#[test]
+fn system_calls_that_code_makes_itself_are_seen() {
+    let inline = compile("gcc", "inline.c", "inline", &[]);
+    let by_name = compile("gcc", "inline.c", "by-name", &["-DBY_NAME"]);
+    assert_eq!(classes(&inline, "locked"), classes(&by_name, "locked"));
+    let strategy = ("RADDLE_STRATEGY", "enumerate");
+    let every = run(&inline, &["locked"], &[strategy]);
+    assert_eq!(every.exits(0).all_classes(), classes(&inline, "locked"));
+    run(&inline, &["forgotten"], &[EXHAUSTIVE])
+        .exits(1)
+        .says("deadlock after ")
+        .says("main.1 waits at tests/native/inline.c:22 for futex `lock");
+    run(&inline, &["others"], &[]).exits(0);
+}
+
+#[test]
+fn threads_that_nobody_controls_are_told() {
+    let program = compile("gcc", "inline.c", "uncontrolled", &[]);
+    for (name, line) in [("clone", 93), ("clone3", 22)] {
+        run(&program, &[name], &[])
+            .exits(1)
+            .says(&format!("main panicked at tests/native/inline.c:{line}:"))
+            .says("the program starts a thread by clone, which raddle does not control");
+    }
+    run(&program, &["others", "early"], &[])
+        .exits(0)
+        .says("raddle: a thread was started before the check and cannot be controlled: `early`\n");
+    assert!(
+        !run(&program, &["others"], &[])
+            .text
+            .contains("cannot be controlled")
+    );
+}
+
+#[test]
+fn what_hangs_is_told_with_its_place() {
+    let program = compile("gcc", "bad.c", "hangs", &[]);
+    let soon = ("RADDLE_WATCHDOG", "1s");
+    for (name, lines) in [("hang", 51..=53), ("block", 66..=66)] {
+        let finished = run(&program, &[name], &[soon]);
+        finished
+            .exits(2)
+            .says("main.1 has not come to a scheduling point for 1s");
+        let line = finished.text.split("it is at tests/native/bad.c:").nth(1);
+        let line = line.and_then(|rest| rest.split(' ').next()?.parse().ok());
+        assert!(
+            line.is_some_and(|line| lines.contains(&line)),
+            "{}",
+            finished.text
+        );
+    }
+}
+
+#[test]
+fn what_eats_memory_is_told() {
+    let program = compile("gcc", "bad.c", "eats", &[]);
+    run(&program, &["eat"], &[])
+        .exits(1)
+        .says("main panicked at tests/native/bad.c:86:")
+        .says(
+            "the program has more than 1024 MiB from malloc; help: RADDLE_HEAP raises the limit\n",
+        );
+    run(&program, &["eat"], &[("RADDLE_HEAP", "64M")])
+        .exits(1)
+        .says("more than 64 MiB from malloc");
+    run(&program, &["use-and-free"], &[("RADDLE_HEAP", "much")])
+        .exits(1)
+        .says("raddle: RADDLE_HEAP: `much` is not a size");
+    // The machine has less than raddle wants.
+    let limited = format!("ulimit -v 5000000; exec {} touch", program.display());
+    run(
+        Path::new("sh"),
+        &["-c", &limited],
+        &[("RADDLE_HEAP", "4G"), ("RADDLE_WATCHDOG", "0s")],
+    )
+    .exits(2)
+    .says("raddle: there is no memory left to write down what the program does\n");
+}
+
+#[test]
+fn what_cannot_be_checked_is_said_before_it_runs() {
+    let folder = support::folder("refused");
+    let path = |name: &str| folder.join(name).to_str().unwrap().to_owned();
+    let build = |name: &str, flags: &[&str]| {
+        support::gcc(&[&["tests/native/program.c", "-o", &path(name)], flags].concat());
+        path(name)
+    };
+    let refused = |program: &str, text: &str| {
+        support::command(&["run", "--", program])
+            .exits(2)
+            .says(text);
+    };
+    refused(&build("plain", &[]), "was not compiled for this");
+    refused(&build("alone", &["-static"]), "is linked statically");
+    refused(
+        &build("alone-anywhere", &["-static-pie"]),
+        "is linked statically",
+    );
+    refused("tests/native/program.c", "is not a program for Linux");
+    refused("./there-is-no-such-program", "cannot run");
+    refused("tests", "cannot run");
+    // A script, however it is named.
+    std::fs::write(path("script"), "#!/bin/sh\nexec ./program\n").unwrap();
+    refused(&path("script"), "is a script");
+    // As much of a program of 32 bits as is looked at.
+    std::fs::write(
+        path("narrow"),
+        b"\x7fELF\x01\x01\x01\0\0\0\0\0\0\0\0\0\x02\0\x03\0",
+    )
+    .unwrap();
+    refused(&path("narrow"), "is a program of 32 bits");
+    // clang links the whole runtime.
+    let finished = Command::new("clang")
+        .args([
+            "-fsanitize=thread",
+            "tests/native/program.c",
+            "-o",
+            &path("whole"),
+        ])
+        .current_dir(support::workspace())
+        .status();
+    assert!(finished.unwrap().success());
+    refused(&path("whole"), "has ThreadSanitizer's own runtime inside");
+}
+
+#[test]
+fn a_program_with_the_rights_of_another_is_not_checked() {
+    // Only root can make one.
+    let program = compile("gcc", "program.c", "rights", &[]);
+    let owned = std::os::unix::fs::chown(&program, Some(65534), None);
+    if owned.is_err() {
+        return;
+    }
+    let rights = std::os::unix::fs::PermissionsExt::from_mode(0o4755);
+    std::fs::set_permissions(&program, rights).unwrap();
+    support::command(&["run", "--", program.to_str().unwrap()])
+        .exits(2)
+        .says("runs with the rights of another user");
+}
+
+#[test]
+fn a_stripped_program_is_checked_without_lines() {
+    let program = compile("gcc", "program.c", "stripped", &["-s"]);
+    let program = program.to_str().unwrap();
+    support::command(&["run", "--strategy", "exhaustive", "--", program, "strict"])
+        .exits(1)
+        .says("has no debug information")
+        .says("the program ended with status 3\n");
+}
+
+#[test]
+fn a_program_that_clang_has_built_for_thread_sanitizer_may_need_no_other_build() {
+    let program = support::folder("shared").join("program");
+    let program = program.to_str().unwrap();
+    let flags = [
+        "-g",
+        "-fsanitize=thread",
+        "-shared-libsan",
+        "tests/native/program.c",
+        "-o",
+        program,
+    ];
+    let built = Command::new("clang")
+        .args(flags)
+        .current_dir(support::workspace())
+        .status();
+    assert!(built.unwrap().success());
+    support::command(&["run", "--strategy", "exhaustive", "--", program, "strict"])
+        .exits(1)
+        .says("the program ended with status 3\n");
+}
+
+/// What processes run this program.
+fn processes(program: &Path) -> Vec<String> {
+    let all = std::fs::read_dir("/proc").unwrap().flatten();
+    let ours = all.filter(|process| {
+        std::fs::read_link(process.path().join("exe")).is_ok_and(|file| file == program)
+    });
+    ours.map(|process| process.file_name().to_string_lossy().into_owned())
+        .collect()
+}
+
+#[test]
+fn nothing_is_left_when_the_command_is_killed() {
+    let program = compile("gcc", "endless.c", "killed", &[]);
+    let mut command = Command::new(support::LIBRARY.with_file_name("cargo-raddle"));
+    command
+        .args(["raddle", "run", "--strategy", "random", "--"])
+        .arg(&program);
+    command
+        .env("RADDLE_MAX_EXECUTIONS", "1000000000")
+        .env("RADDLE_MAX_TIME", "1h");
+    let mut running = command.spawn().unwrap();
+    while processes(&program).is_empty() {
+        assert!(running.try_wait().unwrap().is_none());
+        std::thread::yield_now();
+    }
+    running.kill().unwrap();
+    running.wait().unwrap();
+    // The kernel does it, in its own time.
+    while !processes(&program).is_empty() {
+        std::thread::yield_now();
+    }
+}

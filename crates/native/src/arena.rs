@@ -7,7 +7,7 @@
 use std::alloc::{GlobalAlloc, Layout};
 use std::ops::Range;
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use crate::lock::Lock;
 use crate::restart::shared;
@@ -88,6 +88,49 @@ pub(crate) fn map_for_program(size: usize) -> *mut u8 {
     }
 }
 
+/// How much raddle has.
+static HELD: AtomicUsize = AtomicUsize::new(0);
+
+/// As [`map`], for raddle's own needs. Without memory raddle cannot even tell a story, so it says so and
+/// ends the process.
+fn map_own(size: usize) -> *mut u8 {
+    let held = HELD.fetch_add(size, Ordering::Relaxed) + size;
+    let memory = match held <= most() {
+        true => map(size),
+        false => null_mut(),
+    };
+    if memory.is_null() {
+        const WORDS: &[u8] =
+            b"raddle: there is no memory left to write down what the program does\n  \
+            help: let the check use less memory, or run fewer executions (RADDLE_MAX_EXECUTIONS)\n";
+        // SAFETY: writes a text, and ends the process without asking anybody.
+        unsafe {
+            libc::write(libc::STDERR_FILENO, WORDS.as_ptr().cast(), WORDS.len());
+            libc::_exit(2);
+        }
+    }
+    memory
+}
+
+/// Half of what the machine has; with more, others would suffer.
+fn most() -> usize {
+    static MOST: AtomicUsize = AtomicUsize::new(0);
+    let mut most = MOST.load(Ordering::Relaxed);
+    if most == 0 {
+        // SAFETY: asks the C library.
+        let (pages, size) = unsafe {
+            (
+                libc::sysconf(libc::_SC_PHYS_PAGES),
+                libc::sysconf(libc::_SC_PAGESIZE),
+            )
+        };
+        let all = usize::try_from(pages.saturating_mul(size)).unwrap_or(0);
+        most = if all == 0 { usize::MAX } else { all / 2 };
+        MOST.store(most, Ordering::Relaxed);
+    }
+    most
+}
+
 fn class(layout: Layout) -> u32 {
     let size = layout.size().max(layout.align()).max(1 << SMALLEST);
     size.next_power_of_two().trailing_zeros()
@@ -119,10 +162,7 @@ impl Pieces {
         let size = 1usize << class;
         let start = self.next.next_multiple_of(size);
         if start + size > self.end {
-            let chunk = map(CHUNK);
-            if chunk.is_null() {
-                return chunk;
-            }
+            let chunk = map_own(CHUNK);
             self.next = chunk as usize;
             self.end = self.next + CHUNK;
             return self.take(class);
@@ -144,7 +184,7 @@ unsafe impl GlobalAlloc for Arena {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         match class(layout) {
             class @ ..=LARGEST => with_pieces(|pieces| pieces.take(class)),
-            _ => map(layout.size().max(layout.align())),
+            _ => map_own(layout.size().max(layout.align())),
         }
     }
 
@@ -152,8 +192,9 @@ unsafe impl GlobalAlloc for Arena {
         match class(layout) {
             class @ ..=LARGEST => with_pieces(|pieces| pieces.give_back(piece, class)),
             _ => {
-                let start = piece as usize;
-                unmap(start..start + layout.size().max(layout.align()));
+                let (start, size) = (piece as usize, layout.size().max(layout.align()));
+                HELD.fetch_sub(size, Ordering::Relaxed);
+                unmap(start..start + size);
             }
         }
     }

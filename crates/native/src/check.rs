@@ -6,11 +6,13 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use raddle::__private::native::{Symbols, install, on_end};
 use raddle::__private::run_observed;
-use raddle::{Checker, Memory, Report};
+use raddle::{Checker, Failure, FailureKind, Memory, Report};
 
 use crate::trace::Trace;
+use crate::tsan::points;
 use crate::{
-    blocks, dispatch, execution, faults, mode, restart, substrate, symbols, threads, uncontrolled,
+    blocks, dispatch, execution, faults, heap, mode, restart, substrate, symbols, threads,
+    uncontrolled, whereabouts,
 };
 
 /// The stack of each thread of the program; only what is used costs anything.
@@ -37,37 +39,58 @@ pub(crate) fn run(name: &str, stack: usize, body: impl Fn() + Send + Sync) -> Re
         variable: symbols::variable,
         chain: |site| Some(symbols::chain(site)).filter(|chain| !chain.is_empty()),
         memory: blocks::describe,
+        interrupted: whereabouts::interrupted,
     });
+    whereabouts::prepare();
     on_end(restart::end_execution);
     IS_RUNNING.store(true, Relaxed);
+    heap::limit();
+    points::begin_check();
     let pinned = substrate::begin();
-    let memory = std::env::var("RADDLE_MEMORY");
-    let checker = Checker::new()
-        .named(name)
-        .stack_size(STACK)
-        .memory(Memory::Sc);
-    let checker = match &memory {
-        Ok(memory) => checker.memory_named(memory.trim()),
-        Err(_) => checker,
-    };
     let whole = || {
         execution::begin();
         body();
     };
     let report = restart::run(stack, || {
-        let report = match Trace::open() {
-            None => checker.run(whole),
-            Some(mut trace) => {
-                run_observed(checker, whole, &mut |execution| trace.write(execution))
+        let mut trace = Trace::open();
+        let mut races = Vec::new();
+        let mut report = loop {
+            let report = match &mut trace {
+                None => checker(name).run(whole),
+                Some(trace) => {
+                    let write = &mut |execution: &_| trace.write(execution);
+                    run_observed(checker(name), whole, write)
+                }
+            };
+            substrate::end_execution();
+            match points::begin_round() {
+                true => races.extend(report.failures.into_iter().filter(is_race)),
+                false => break report,
             }
         };
-        substrate::end_execution();
+        report.warnings.extend(races);
         report
     });
     dispatch::disarm();
     drop(pinned);
+    threads::end();
     IS_RUNNING.store(false, Relaxed);
     report
+}
+
+fn checker(name: &str) -> Checker {
+    let checker = Checker::new()
+        .named(name)
+        .stack_size(STACK)
+        .memory(Memory::Sc);
+    match std::env::var("RADDLE_MEMORY") {
+        Ok(memory) => checker.memory_named(memory.trim()),
+        Err(_) => checker,
+    }
+}
+
+fn is_race(failure: &Failure) -> bool {
+    failure.kind == FailureKind::DataRace
 }
 
 /// Several workers would be several OS threads in one memory.

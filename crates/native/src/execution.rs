@@ -3,7 +3,7 @@
 use raddle::__private::native::Native;
 
 use crate::solo::Solo;
-use crate::tsan::{atomic, calls};
+use crate::tsan::{atomic, calls, points};
 use crate::{dispatch, faults, mode, objects, openmp, restart, shadow, substrate, threads, tls};
 
 static RUNNING: Solo<Option<Native<'static>>> = Solo::new(None);
@@ -11,7 +11,12 @@ static RUNNING: Solo<Option<Native<'static>>> = Solo::new(None);
 /// The running execution, for what its guests do.
 #[inline]
 pub(crate) fn running() -> Native<'static> {
-    RUNNING.get().expect("raddle: a guest outside a check")
+    let native = RUNNING.get().expect("raddle: a guest outside a check");
+    // Whatever is asked for next comes after what the program has stored by itself.
+    if points::is_unsettled() {
+        points::settle(native);
+    }
+    native
 }
 
 /// At the beginning of an execution, in its first thread: everything is as it was when the check
@@ -29,6 +34,7 @@ pub(crate) fn begin() {
     objects::begin(stamp);
     atomic::begin(stamp);
     shadow::begin();
+    points::begin();
     calls::begin();
     threads::begin();
     openmp::begin();

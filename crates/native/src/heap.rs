@@ -13,10 +13,14 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 use crate::arena::{self, Arena};
 use crate::tsan::{calls, plain};
-use crate::{blocks, check, mode, shadow, trampoline};
+use crate::{blocks, check, end, mode, shadow, trampoline};
 
 /// Room for the heap; only what is used costs anything.
 const SIZE: usize = 4 << 30;
+/// So much of it may an execution use, if nobody says otherwise.
+const USUAL_LIMIT: usize = 1 << 30;
+/// How the user says otherwise.
+const LIMIT_NAME: &str = "RADDLE_HEAP";
 /// Before every piece: how large it is, and for pieces of raddle's where they begin.
 const HEADER: usize = 16;
 const ALIGNMENT: usize = 16;
@@ -30,6 +34,8 @@ static NEXT: AtomicUsize = AtomicUsize::new(0);
 static LOCK: AtomicBool = AtomicBool::new(false);
 /// How many pieces are in use.
 static PIECES: AtomicUsize = AtomicUsize::new(0);
+/// How much a check may use, beyond what was used before; 0 outside of checks.
+static LIMIT: AtomicUsize = AtomicUsize::new(0);
 
 /// The part of the heap that is in use.
 pub(crate) fn used() -> std::ops::Range<usize> {
@@ -46,6 +52,48 @@ pub(crate) fn pieces() -> usize {
 pub(crate) fn reset(next: usize) {
     NEXT.store(next, Relaxed);
     blocks::reset(next);
+}
+
+/// At the beginning of a check.
+pub(crate) fn limit() {
+    let limit = match std::env::var(LIMIT_NAME) {
+        Err(_) => USUAL_LIMIT,
+        Ok(text) => parse(&text).unwrap_or_else(|| {
+            eprintln!(
+                "raddle: {LIMIT_NAME}: `{text}` is not a size such as 64M or 2G, of 4G at most"
+            );
+            USUAL_LIMIT
+        }),
+    };
+    LIMIT.store(used().len().saturating_add(limit), Relaxed);
+}
+
+fn parse(text: &str) -> Option<usize> {
+    let text = text.trim();
+    let (digits, unit) = match text.char_indices().next_back()? {
+        (at, 'k' | 'K') => (&text[..at], 1 << 10),
+        (at, 'm' | 'M') => (&text[..at], 1 << 20),
+        (at, 'g' | 'G') => (&text[..at], 1 << 30),
+        _ => (text, 1),
+    };
+    let size = digits.parse::<usize>().ok()?.checked_mul(unit)?;
+    (1..=SIZE).contains(&size).then_some(size)
+}
+
+/// The calling guest has asked for so much at once that there is no room for it. A real system would
+/// not have that much either, or it has gone on for too long.
+fn refuse(size: usize, site: usize) {
+    if size < SIZE && mode::is_guest() {
+        mode::host(|| {
+            let limit = LIMIT.load(Relaxed) >> 20;
+            end::fail_at(
+                &format!(
+                    "the program has more than {limit} MiB from malloc; help: {LIMIT_NAME} raises the limit"
+                ),
+                site,
+            )
+        });
+    }
 }
 
 fn prepare() {
@@ -70,7 +118,11 @@ fn take(size: usize, alignment: usize, site: usize) -> usize {
     let start = START.load(Relaxed);
     let piece = (NEXT.load(Relaxed) + HEADER).next_multiple_of(alignment);
     let room = size.max(1);
-    let fits = start != 0 && room < SIZE && piece + room <= start + SIZE;
+    let end = match LIMIT.load(Relaxed) {
+        0 => start + SIZE,
+        limit => start + limit.min(SIZE),
+    };
+    let fits = start != 0 && room < SIZE && piece + room <= end;
     if fits {
         NEXT.store(piece + room, Relaxed);
         PIECES.store(PIECES.load(Relaxed) + 1, Relaxed);
@@ -88,7 +140,9 @@ fn allocate(size: usize, alignment: usize, code: usize) -> *mut u8 {
     }
     let site = if is_guest { calls::users(code) } else { code };
     let piece = take(size, alignment, site) as *mut u8;
-    if !piece.is_null() {
+    if piece.is_null() {
+        refuse(size, site);
+    } else {
         // SAFETY: there is room for the header before the piece, and for `size` bytes in it.
         unsafe {
             header(piece).write(size);
@@ -200,7 +254,7 @@ trampoline::entry! {
     fn free(piece: *mut u8) -> () as give_back("rsi");
     fn posix_memalign(to: *mut *mut c_void, alignment: usize, size: usize) -> c_int as align("rcx");
     fn aligned_alloc(alignment: usize, size: usize) -> *mut c_void as make_aligned("rdx");
-    fn memalign(alignment: usize, size: usize) -> *mut c_void as make_aligned("rdx");
+    fn memalign(alignment: usize, size: usize) -> *mut c_void as make_roundly("rdx");
     fn _Znwm(size: usize) -> *mut c_void as make("rsi");
     fn _Znam(size: usize) -> *mut c_void as make("rsi");
     fn _ZdlPv(piece: *mut u8) -> () as give_back("rsi");
@@ -269,6 +323,10 @@ extern "C" fn make_aligned(alignment: usize, size: usize, code: usize) -> *mut c
             null_mut()
         }
     }
+}
+
+extern "C" fn make_roundly(alignment: usize, size: usize, code: usize) -> *mut c_void {
+    or_no_memory(allocate(size, alignment.next_power_of_two(), code))
 }
 
 #[unsafe(no_mangle)]

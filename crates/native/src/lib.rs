@@ -19,8 +19,10 @@ mod blocks;
 mod check;
 mod dispatch;
 mod end;
+mod exceptions;
 mod execution;
 mod faults;
+mod fork;
 mod futex;
 mod heap;
 mod imports;
@@ -49,8 +51,10 @@ mod tls;
 mod trace;
 mod trampoline;
 mod tsan;
+mod types;
 mod uncontrolled;
 mod unwind;
+mod whereabouts;
 
 #[global_allocator]
 static MEMORY: arena::Arena = arena::Arena;

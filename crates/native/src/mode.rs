@@ -78,6 +78,11 @@ pub(crate) fn set_errno(error: i32) {
     unsafe { *libc::__errno_location() = error };
 }
 
+/// The running guest is nobody's from now on: this is a process of its own.
+pub(crate) fn release() {
+    GUEST.store(0, Relaxed);
+}
+
 /// Where a guest can be left: its stack pointer when it was entered.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Frame(usize);

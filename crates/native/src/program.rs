@@ -59,10 +59,13 @@ unsafe extern "C" fn check_main(
         place.store(value, Relaxed);
     }
     // Other programs that this one starts are their own business.
-    // SAFETY: there are no other threads yet.
-    unsafe { libc::unsetenv(c"LD_PRELOAD".as_ptr()) };
+    for name in [c"LD_PRELOAD", c"RADDLE_NATIVE"] {
+        // SAFETY: there are no other threads yet.
+        unsafe { libc::unsetenv(name.as_ptr()) };
+    }
     let name = std::env::args().next().unwrap_or_default();
     let name = name.rsplit('/').next().unwrap_or_default().to_owned();
+    end_with_parent();
     hide_output();
     // The strings and pointers of the arguments, and all that is beyond them.
     let report = check::run(&name, arguments as usize, || {
@@ -84,6 +87,21 @@ fn report_status(status: c_int) {
     }
     running().end_program();
     mode::next_epoch();
+}
+
+/// Whoever runs the check may be ended by force, and nothing is to go on then.
+fn end_with_parent() {
+    let parent = std::env::var("RADDLE_PARENT").ok();
+    let Some(parent) = parent.and_then(|parent| parent.parse::<c_int>().ok()) else {
+        return;
+    };
+    // SAFETY: asks for a signal, and for a number.
+    unsafe {
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        if libc::getppid() != parent {
+            libc::_exit(2);
+        }
+    }
 }
 
 /// What the program prints, it would print in every execution.

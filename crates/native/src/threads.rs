@@ -12,7 +12,7 @@ use crate::queues::{self, Place};
 use crate::solo::Solo;
 use crate::tsan::atomic;
 use crate::{
-    check, interrupts, objects, random, shadow, signals, substrate, tls, trampoline, unwind,
+    check, fork, interrupts, objects, random, shadow, signals, substrate, tls, trampoline, unwind,
 };
 
 /// How a thread came to its end.
@@ -35,12 +35,16 @@ pub(crate) struct Guest {
     pub(crate) is_detached: bool,
     /// Somebody waits or has waited for its end.
     is_joined: bool,
+    /// Others may send it signals.
+    pub(crate) is_known: bool,
     /// Those who wait for its end know that it has come.
-    pub(crate) is_over: bool,
+    is_over: bool,
     /// What it has under each key.
     pub(crate) values: Vec<usize>,
     /// What the program calls it, if anything.
     pub(crate) name: Vec<u8>,
+    /// Where it wants to handle signals.
+    pub(crate) signal_stack: Option<libc::stack_t>,
 }
 
 impl Guest {
@@ -64,9 +68,11 @@ fn guest(pointer: usize) -> Box<Guest> {
         end: End::Not,
         is_detached: false,
         is_joined: false,
+        is_known: false,
         is_over: false,
         values: Vec::new(),
         name: Vec::new(),
+        signal_stack: None,
     })
 }
 
@@ -78,11 +84,20 @@ pub(crate) fn begin() {
     signals::begin();
     random::begin();
     opened::begin();
+    fork::begin();
     mutex::begin();
     unwind::begin();
     let mut guests = GUESTS.get();
     guests.clear();
-    guests.push(guest(mode::host_pointer()));
+    let mut first = guest(mode::host_pointer());
+    first.is_known = true;
+    guests.push(first);
+}
+
+/// A check has ended: nothing that the program has started or opened is left.
+pub(crate) fn end() {
+    opened::begin();
+    fork::begin();
 }
 
 /// Reads or changes what is known of the running thread.
@@ -144,6 +159,9 @@ pub(crate) fn run_between(function: usize, argument: usize) -> usize {
     if with_running(|guest| guest.end) == End::Everything {
         leave(0);
     }
+    if let Some(result) = unwind::result() {
+        leave(result);
+    }
     result
 }
 
@@ -170,6 +188,9 @@ pub(crate) fn create(function: usize, argument: usize, is_detached: bool, code: 
     let mut guests = GUESTS.get();
     debug_assert_eq!(guests.len(), child.index());
     guests.push(new);
+    drop(guests);
+    signals::visit(code);
+    with(child, |guest| guest.is_known = true);
     pointer
 }
 
@@ -187,6 +208,18 @@ fn live(start: &Start) {
 
 /// Where the stacks end that were used in this execution.
 static STACKS: Solo<Vec<usize>> = Solo::new(Vec::new());
+
+/// What is on the stack of a thread, by how far that is from where the stack ends.
+pub(crate) fn stack_name(address: usize) -> Option<String> {
+    let native = running();
+    let ends = (0..GUESTS.get().len()).map(|index| native.end_of_stack_of(ThreadId::new(index)));
+    let ends: Vec<usize> = ends.collect();
+    let owner = ends
+        .iter()
+        .position(|&end| (end - check::STACK..end).contains(&address))?;
+    let name = native.title(ThreadId::new(owner));
+    Some(format!("{name}'s stack-{}", ends[owner] - address))
+}
 
 /// The stack is new to the program, but a thread that has ended may have used its memory before.
 fn forget_stack() {
@@ -225,6 +258,8 @@ pub(crate) fn finish(result: usize) {
         queues::visit(place, 0);
         with_running(|guest| guest.is_over = true);
         queues::wake_all(place, 0);
+        signals::visit(0);
+        with_running(|guest| guest.is_known = false);
     }
 }
 

@@ -30,8 +30,8 @@ pub(crate) fn warn() {
             count => format!("{count} threads were"),
         };
         eprintln!(
-            "raddle: {count} started before the check and cannot be controlled: {}\n  note: what they \
-             do has no place in stories, and who waits for them hangs\n  help: start threads inside \
+            "raddle: {count} started before the check and cannot be controlled: {}\n  note: what such \
+             threads do has no place in stories, and who waits for them hangs\n  help: start threads inside \
              the check; if a library starts them when it is loaded, check without it",
             names.join(", ")
         );

@@ -7,11 +7,12 @@ use std::time::Duration;
 use raddle_engine::CheckName;
 use raddle_engine::check::Finding;
 use raddle_engine::check::panic::Panic;
+use raddle_report::Place;
 
 use crate::events;
 use crate::pages::{self, Pages};
 use crate::saved;
-use crate::substrate::Context;
+use crate::substrate::{Context, native};
 
 /// What a story needs to know of its check.
 #[derive(Default)]
@@ -29,14 +30,22 @@ pub(crate) struct LastWords {
 }
 
 impl LastWords {
-    /// Says that a check hangs, and where, if its context can be read.
-    pub(crate) fn of_a_hang(&self, context: Option<&Context>, limit: Duration) {
+    /// Says that a check hangs, and where, if its context can be read. Where the thread is in its code
+    /// may be known, too.
+    pub(crate) fn of_a_hang(
+        &self,
+        context: Option<&Context>,
+        limit: Duration,
+        code: Option<usize>,
+    ) {
         let finding = |context: &Context| Finding::Hang {
             thread: context.thread(),
             limit,
         };
-        let is_told = context.is_some_and(|context| self.tell(context, &finding(context)));
-        if !is_told {
+        let place = code.and_then(native::place_of);
+        let note = place.map(|Place { file, line, .. }| format!("it is at {file}:{line} now"));
+        let tell = |context| self.tell_with(context, &finding(context), note);
+        if !context.is_some_and(tell) {
             let check = self.check.as_ref();
             let test = check.map_or("a check", |check| check.test.as_str());
             say(&format!(
@@ -63,12 +72,17 @@ impl LastWords {
     /// Tells the whole story, with its schedule saved; whether that was possible. It was not if the engine
     /// was interrupted in the middle of something.
     fn tell(&self, context: &Context, finding: &Finding) -> bool {
+        self.tell_with(context, finding, None)
+    }
+
+    fn tell_with(&self, context: &Context, finding: &Finding, note: Option<String>) -> bool {
         let found = catch_unwind(AssertUnwindSafe(|| context.unfinished(finding)));
         let Ok(Some(mut failure)) = found else {
             return false;
         };
         failure.search.clone_from(&self.search);
         failure.schedule.check.clone_from(&self.check);
+        failure.notes.extend(note);
         failure.notes.extend(self.note.clone());
         if self.saves {
             let saved = saved::save(&failure.schedule);

@@ -126,7 +126,9 @@ fn bite(watched: &Watched) {
     // SAFETY: the check's OS thread is held inside a coroutine, where others use the context by shared
     // references only, and never goes on. What it did before is visible here.
     let context = context.and_then(|context| unsafe { context.as_ref() });
-    watched.words.of_a_hang(context, watched.limit);
+    watched
+        .words
+        .of_a_hang(context, watched.limit, hold::place());
     hold::end()
 }
 
@@ -137,8 +139,11 @@ pub(crate) fn end_soon() {
 
 #[cfg(unix)]
 mod hold {
-    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::ffi::c_void;
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
     use std::time::Duration;
+
+    use crate::substrate::native;
 
     /// Ignored by default, and used by hardly anybody.
     const SIGNAL: libc::c_int = libc::SIGURG;
@@ -147,6 +152,12 @@ mod hold {
 
     static HELD: AtomicBool = AtomicBool::new(false);
     static LET_GO: AtomicBool = AtomicBool::new(false);
+    /// Where the held thread is, if anybody can tell.
+    static PLACE: AtomicUsize = AtomicUsize::new(0);
+
+    pub(super) fn place() -> Option<usize> {
+        Some(PLACE.load(Ordering::Relaxed)).filter(|&place| place != 0)
+    }
 
     /// An OS thread.
     pub(super) struct Owner(libc::pthread_t);
@@ -180,17 +191,20 @@ mod hold {
         }
     }
 
-    fn handle(signal: libc::c_int, handler: extern "C" fn(libc::c_int)) {
+    type Handler = extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut c_void);
+
+    fn handle(signal: libc::c_int, handler: Handler) {
         // SAFETY: all-zero is a valid `sigaction`; the handlers do nothing that a handler must not.
         unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();
             action.sa_sigaction = handler as *const () as usize;
-            action.sa_flags = libc::SA_ONSTACK | libc::SA_RESTART;
+            action.sa_flags = libc::SA_ONSTACK | libc::SA_RESTART | libc::SA_SIGINFO;
             libc::sigaction(signal, &action, std::ptr::null_mut());
         }
     }
 
-    extern "C" fn stay(_: libc::c_int) {
+    extern "C" fn stay(_: libc::c_int, _: *mut libc::siginfo_t, context: *mut c_void) {
+        PLACE.store(native::find_interrupted(context), Ordering::Relaxed);
         HELD.store(true, Ordering::Release);
         while !LET_GO.load(Ordering::Relaxed) {
             // SAFETY: waits for nothing, for ten milliseconds.
@@ -199,7 +213,7 @@ mod hold {
         HELD.store(false, Ordering::Relaxed);
     }
 
-    extern "C" fn leave(_: libc::c_int) {
+    extern "C" fn leave(_: libc::c_int, _: *mut libc::siginfo_t, _: *mut c_void) {
         end()
     }
 
@@ -232,6 +246,10 @@ mod hold {
         }
 
         pub(super) fn let_go(&self) {}
+    }
+
+    pub(super) fn place() -> Option<usize> {
+        None
     }
 
     pub(super) fn end_soon() {}

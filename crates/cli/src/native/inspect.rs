@@ -7,8 +7,8 @@ use super::{Problem, Unfit};
 
 /// What every program has that raddle can check.
 const CALLBACK: &[u8] = b"__tsan_";
-/// What only ThreadSanitizer's own runtime says.
-const RUNTIME: &[u8] = b"ThreadSanitizer:DEADLYSIGNAL";
+/// The beginning of names that only a sanitizer's own runtime has.
+const RUNTIME: &[u8] = b"__sanitizer_syscall_pre_impl_";
 /// The table of lines in the debug information.
 const LINES: &[u8] = b".debug_line";
 
@@ -137,7 +137,7 @@ mod tests {
         bytes[0x40] = 3;
         bytes.extend(b"__tsan_init");
         assert_eq!(why(&bytes), None);
-        bytes.extend(b"ThreadSanitizer:DEADLYSIGNAL");
+        bytes.extend(b"__sanitizer_syscall_pre_impl_");
         assert_eq!(why(&bytes), Some(Unfit::HasRuntime));
     }
 

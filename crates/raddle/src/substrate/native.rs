@@ -32,6 +32,9 @@ pub struct Symbols {
     pub chain: fn(usize) -> Option<String>,
     /// What memory is at an address, in words, if there is more to say than its name.
     pub memory: fn(usize) -> Option<String>,
+    /// In a signal handler, with what the kernel gives it: where in the program the interrupted thread
+    /// is, as the address that a call there would return to; or 0.
+    pub interrupted: fn(*mut std::ffi::c_void) -> usize,
 }
 
 static SYMBOLS: OnceLock<Symbols> = OnceLock::new();
@@ -60,7 +63,7 @@ pub(super) fn end() {
     }
 }
 
-pub(super) fn place_of(code: usize) -> Option<Place> {
+pub(crate) fn place_of(code: usize) -> Option<Place> {
     SYMBOLS.get().and_then(|symbols| (symbols.place)(code))
 }
 
@@ -76,6 +79,12 @@ pub(super) fn chain_to(code: usize) -> Option<String> {
 
 pub(super) fn memory_at(address: usize) -> Option<String> {
     SYMBOLS.get().and_then(|symbols| (symbols.memory)(address))
+}
+
+/// In a signal handler: where the program was interrupted, or 0.
+pub(crate) fn find_interrupted(context: *mut std::ffi::c_void) -> usize {
+    let symbols = SYMBOLS.get();
+    symbols.map_or(0, |symbols| (symbols.interrupted)(context))
 }
 
 /// Stands for the place where a thing was made, of which nobody knows that.
@@ -159,9 +168,12 @@ impl Native<'_> {
         self.0.set_end_of_stack(thread, end as *const u8);
     }
 
-    /// The same for any thread.
+    /// The same for another thread; the end of memory if it has none.
     pub fn end_of_stack_of(self, thread: ThreadId) -> usize {
-        self.0.end_of_stack(thread) as usize
+        let slots = self.0.slots.borrow();
+        let slot = slots.get(thread.index());
+        let end = slot.map_or(0, |_| self.0.end_of_stack(thread) as usize);
+        if end == 0 { usize::MAX } else { end }
     }
 
     #[inline(always)]
@@ -246,12 +258,18 @@ impl Native<'_> {
         self.0.with_world(|world| world.split_cell(cell))
     }
 
-    /// The thread reads or writes a piece of memory.
+    /// The thread reads or writes a piece of memory. Whether that is a race.
     #[inline]
-    pub fn access(self, cell: CellId, writes: bool, code: usize) {
+    pub fn access(self, cell: CellId, writes: bool, code: usize) -> bool {
         let (thread, site) = (self.0.thread.get(), self.site(code));
         let access = |world: &mut World| world.access_cell(thread, cell, writes, site);
-        self.0.with_world(access);
+        self.0.with_world(access)
+    }
+
+    /// The last store to a location has written this value, which nobody knew before.
+    pub fn settle_store(self, location: LocationId, value: u64) {
+        let settle = |world: &mut World| world.settle_store(location, value);
+        self.0.with_world(settle);
     }
 
     /// How many events the thread has had.
@@ -285,28 +303,23 @@ impl Native<'_> {
         self.0.with_world(|world| world.adopt_cell(write, read))
     }
 
-    /// The thread's last operation was an atomic one on a piece of memory.
-    pub fn check_atomic(self, cell: CellId) {
+    /// The thread's last operation was an atomic one on a piece of memory. Whether that is a race.
+    pub fn check_atomic(self, cell: CellId) -> bool {
         let thread = self.0.thread.get();
-        self.0.with_world(|world| world.check_atomic(thread, cell));
+        self.0.with_world(|world| world.check_atomic(thread, cell))
     }
 
-    /// The thread accesses a piece of memory plainly in which these locations are.
+    /// The thread accesses a piece of memory plainly in which these locations are. Whether that is a race.
     pub fn check_plain(
         self,
         cell: CellId,
         writes: bool,
         code: usize,
         is_there: impl Fn(LocationId) -> bool,
-    ) {
+    ) -> bool {
         let (thread, site) = (self.0.thread.get(), self.site(code));
         self.0
-            .with_world(|world| world.check_plain(thread, cell, writes, site, is_there));
-    }
-
-    /// Whether there are two accesses that nothing orders.
-    pub fn has_conflict(self) -> bool {
-        self.0.with_world(|world| world.has_conflict())
+            .with_world(|world| world.check_plain(thread, cell, writes, site, is_there))
     }
 
     /// Whether every access is to be told, for those who want to see more than what is wrong.

@@ -1,6 +1,7 @@
 //! What can be typed.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::programs::Program;
@@ -39,7 +40,8 @@ Commands:
        [--strategies NAME,...]             only these strategies of raddle's
   minimise [STORY...]                      how short failures become: preemptions and events
                                            before and after, and the fewest there can be
-  native                                   how fast C programs are checked
+  native [--prototype DIR]                 how fast C and C++ programs are checked, in every mode,
+                                           next to the prototype of the runtime in DIR
 
 Programs: mutex_TxI, racy_TxI (T threads, I increments each), two_locks, and locks_TxL
 (T threads that take L locks one after the other).
@@ -101,7 +103,9 @@ pub(crate) enum Command {
     Minimise {
         stories: Vec<&'static str>,
     },
-    Native,
+    Native {
+        prototype: Option<PathBuf>,
+    },
 }
 
 /// Why the words are not a command.
@@ -116,6 +120,7 @@ pub(crate) enum Problem {
     BadExecutions(Option<String>),
     BadBugs(bugs::BadOption),
     BadEach(Option<String>),
+    NoPrototype,
 }
 
 impl fmt::Display for Problem {
@@ -165,6 +170,7 @@ impl fmt::Display for Problem {
             Problem::BadEach(value) => {
                 write!(f, "--each takes a number of at least 1, {}", given(value))
             }
+            Problem::NoPrototype => write!(f, "--prototype takes the folder that it is in"),
         }
     }
 }
@@ -273,7 +279,13 @@ pub(crate) fn parse(words: &[String]) -> Result<Command, Problem> {
                 Err(problem) => Err(Problem::BadBugs(problem)),
             }
         }
-        ["native", rest @ ..] => nothing_more(rest, "native", Command::Native),
+        ["native", rest @ ..] => {
+            let prototype = match option(rest, "--prototype")? {
+                None => None,
+                Some(folder) => Some(folder.ok_or(Problem::NoPrototype)?.into()),
+            };
+            Ok(Command::Native { prototype })
+        }
         [word, ..] => Err(Problem::UnknownCommand((*word).into())),
     }
 }
@@ -379,7 +391,11 @@ mod tests {
         );
         assert_eq!(parse_line("speed coverage"), Ok(Command::SpeedOfCoverage));
         let stories = |stories| Ok(Command::Minimise { stories });
-        assert_eq!(parse_line("native"), Ok(Command::Native));
+        let native = |prototype| Ok(Command::Native { prototype });
+        assert_eq!(parse_line("native"), native(None));
+        let folder = Some(PathBuf::from("sketch"));
+        assert_eq!(parse_line("native --prototype sketch"), native(folder));
+        assert_eq!(parse_line("native --prototype"), Err(Problem::NoPrototype));
         assert_eq!(parse_line("minimise"), stories(Vec::new()));
         assert_eq!(parse_line("minimise bank"), stories(vec!["bank"]));
         let six = Command::Dining { philosophers: 6 };

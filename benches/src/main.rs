@@ -49,7 +49,7 @@ fn main() -> ExitCode {
             executions,
         }) => memory::run(&programs, executions),
         Ok(Command::Bugs(options)) => bugs::run(&options),
-        Ok(Command::Native) => native::run(),
+        Ok(Command::Native { prototype }) => native::run(prototype.as_deref()),
         Ok(Command::Minimise { stories }) => minimise::run(&stories),
         Err(problem) => {
             eprintln!("error: {problem}; try --help");

@@ -1,31 +1,85 @@
-//! How fast C programs are checked: one of `tests/native`, built with gcc, in a process of its own.
+//! How fast C and C++ programs are checked: those of `tests/native/speed.*`, in processes of their own, in
+//! every mode, and next to the prototype that raddle's way to do it was tried out with.
 //!
-//! Every execution begins by putting the program's memory back, and the whole of it is counted.
+//! Each execution is counted whole, from how it begins anew to its end, with clocks and race detection.
+
+mod prototype;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const EXECUTIONS: u64 = 200_000;
-const ROUNDS: usize = 5;
+pub use prototype::Prototype;
 
-/// Programs of `counts.c`, and how many events an execution has: the first thread begins and ends, each
-/// other is spawned, begins, ends and is joined, and does so many operations.
-const PROGRAMS: [(&str, f64); 3] = [
-    ("load-store-2", 2.0 + 2.0 * (4.0 + 2.0)),
-    ("load-store-3", 2.0 + 3.0 * (4.0 + 2.0)),
-    ("mutex-4", 2.0 + 4.0 * (4.0 + 2.0)),
+const ROUNDS: usize = 5;
+/// So many executions tell how many points one has.
+const COUNTED: u64 = 200;
+
+/// Programs: what they are called, their sources, and which test of it.
+const PROGRAMS: [(&str, &str, &[&str]); 4] = [
+    ("counter", "speed.c", &["counter"]),
+    ("mutex", "speed.c", &["mutex"]),
+    ("philosophers", "speed.c", &["philosophers"]),
+    ("cpp", "speed.cpp", &[]),
 ];
 
-/// Prints executions per second and the time that an event takes.
-pub fn run() {
-    let library = build_library();
-    let program = build_program(&library);
-    for (name, events) in PROGRAMS {
-        let rates = (0..ROUNDS).map(|_| EXECUTIONS as f64 / seconds(&program, name));
-        let best = rates.fold(0.0, f64::max);
-        let point = 1e9 / best / events;
-        println!("native {name} mode=snapshot execs_per_s={best:.0} ns_per_point={point:.0}");
+/// How executions begin anew and where threads run.
+struct Mode {
+    name: &'static str,
+    settings: [(&'static str, &'static str); 2],
+    executions: u64,
+}
+
+const fn mode(
+    name: &'static str,
+    restart: &'static str,
+    substrate: &'static str,
+    executions: u64,
+) -> Mode {
+    Mode {
+        name,
+        settings: [("RADDLE_RESTART", restart), ("RADDLE_SUBSTRATE", substrate)],
+        executions,
     }
+}
+
+const MODES: [Mode; 4] = [
+    mode("loop", "loop", "coroutine", 500_000),
+    mode("snapshot", "snapshot", "coroutine", 100_000),
+    mode("fork", "fork", "coroutine", 2_000),
+    mode("os", "snapshot", "os", 5_000),
+];
+
+/// What NATIVE.md says a point cost in the prototype, if it is not there to be measured.
+const PUBLISHED: f64 = 60.0;
+
+/// Prints executions per second and the time that a point takes.
+pub fn run(prototype: Option<&Path>) {
+    let library = build_library();
+    let prototype = prototype.map(|folder| Prototype::build(folder, &library));
+    for (name, source, arguments) in PROGRAMS {
+        let program = build_program(&library, source);
+        let points = points(&program, arguments);
+        for mode in &MODES {
+            let rates = (0..ROUNDS).map(|_| rate(&program, arguments, mode));
+            let best = rates.fold(0.0, f64::max);
+            let point = 1e9 / best / points;
+            let mode = mode.name;
+            println!("native {name} mode={mode} execs_per_s={best:.0} ns_per_point={point:.0}");
+            if (name, mode) == ("counter", "loop") {
+                compare(prototype.as_ref(), point);
+            }
+        }
+    }
+}
+
+/// The cost of a point next to that of the prototype.
+fn compare(prototype: Option<&Prototype>, point: f64) {
+    let (peer, whose) = match prototype {
+        Some(prototype) => (prototype.point(ROUNDS), "prototype"),
+        None => (PUBLISHED, "published"),
+    };
+    let ratio = point / peer;
+    println!("native counter mode={whose} ns_per_point={peer:.0} ratio={ratio:.1}");
 }
 
 fn workspace() -> &'static Path {
@@ -38,12 +92,16 @@ fn succeed(command: &mut Command) {
     assert!(succeeded, "{command:?}: {status:?}");
 }
 
+fn cargo() -> Command {
+    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
 /// The library, beside this program.
 fn build_library() -> PathBuf {
     let folder = std::env::current_exe().expect("a program has a file");
     let folder = folder.parent().expect("a file is in a folder").to_owned();
     let target = folder.parent().expect("builds are in the target folder");
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let mut cargo = cargo();
     cargo.args([
         "build",
         "--release",
@@ -55,10 +113,14 @@ fn build_library() -> PathBuf {
     target.join("release/libraddle_native.so")
 }
 
-fn build_program(library: &Path) -> PathBuf {
-    let program = library.with_file_name("native-bench");
+fn build_program(library: &Path, source: &str) -> PathBuf {
+    let compiler = match source.ends_with("cpp") {
+        true => "g++",
+        false => "gcc",
+    };
+    let program = library.with_file_name(format!("native-{}", source.replace('.', "-")));
     let object = program.with_extension("o");
-    let mut compile = Command::new("gcc");
+    let mut compile = Command::new(compiler);
     compile.args([
         "-g",
         "-O1",
@@ -66,21 +128,44 @@ fn build_program(library: &Path) -> PathBuf {
         "-Icrates/native/include",
         "-c",
     ]);
-    succeed(compile.arg("tests/native/counts.c").arg("-o").arg(&object));
+    let source = Path::new("tests/native").join(source);
+    succeed(compile.arg(source).arg("-o").arg(&object));
     let folder = library.parent().expect("a file is in a folder");
-    let mut link = Command::new("gcc");
+    let mut link = Command::new(compiler);
     link.arg(&object).arg("-o").arg(&program).arg(library);
     succeed(link.arg(format!("-Wl,-rpath,{}", folder.display())));
     program
 }
 
-/// How long the check took, as it says itself: `(random, 872.2ms)`.
-fn seconds(program: &Path, name: &str) -> f64 {
+fn check(program: &Path, arguments: &[&str], executions: u64) -> Command {
     let mut command = Command::new(program);
-    command.arg(name).env("RADDLE_STRATEGY", "random");
-    command.env("RADDLE_MAX_EXECUTIONS", EXECUTIONS.to_string());
+    command.args(arguments).env("RADDLE_STRATEGY", "random");
+    command.env("RADDLE_MAX_EXECUTIONS", executions.to_string());
     command.env("RADDLE_MAX_TIME", "10m");
-    let output = command.output().expect("the program was just built");
+    command
+}
+
+/// How many points an execution has: all events but that threads begin and end.
+fn points(program: &Path, arguments: &[&str]) -> f64 {
+    let file = program.with_extension("trace");
+    let _ = std::fs::remove_file(&file);
+    succeed(check(program, arguments, COUNTED).env("RADDLE_TRACE", &file));
+    let trace = std::fs::read_to_string(&file).expect("the program has just written it");
+    let (executions, events): (Vec<&str>, Vec<&str>) = trace
+        .lines()
+        .partition(|line| line.starts_with("execution "));
+    let is_point = |line: &&&str| {
+        let operation = line.split(' ').nth(1);
+        !matches!(operation, Some("Begin" | "End"))
+    };
+    events.iter().filter(is_point).count() as f64 / executions.len() as f64
+}
+
+/// Executions per second, from how long the check took as it says itself: `(random, 872.2ms)`.
+fn rate(program: &Path, arguments: &[&str], mode: &Mode) -> f64 {
+    let mut command = check(program, arguments, mode.executions);
+    let output = command.envs(mode.settings).output();
+    let output = output.expect("the program was just built");
     let text = String::from_utf8_lossy(&output.stderr);
     let time = text
         .rsplit_once("(random, ")
@@ -94,5 +179,6 @@ fn seconds(program: &Path, name: &str) -> f64 {
             _ => None,
         }
     });
-    seconds.unwrap_or_else(|| panic!("{text}"))
+    let seconds = seconds.unwrap_or_else(|| panic!("{text}"));
+    mode.executions as f64 / seconds
 }

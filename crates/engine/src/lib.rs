@@ -42,4 +42,4 @@ pub use naming::Naming;
 pub use outlook::{Growth, Outlook, Trend};
 pub use schedule::{CheckName, Schedule, ScheduleError, ThreadPath, TokenError};
 pub use strategy::{Choice, Divergence, Record, Strategy};
-pub use world::{Ending, Past, State, Step, World};
+pub use world::{Ending, Past, State, Step, UNSETTLED, World};

@@ -12,7 +12,7 @@ mod messages;
 mod spin;
 mod weak;
 
-pub use cells::Past;
+pub use cells::{Past, UNSETTLED};
 
 use std::sync::atomic::Ordering;
 

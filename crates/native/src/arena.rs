@@ -5,8 +5,12 @@
 //! mapped by itself. Uses no thread-local storage and no lock of the C library.
 
 use std::alloc::{GlobalAlloc, Layout};
+use std::ops::Range;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use crate::lock::Lock;
+use crate::restart::shared;
 
 /// The smallest and the largest piece that is kept, as powers of two.
 const SMALLEST: u32 = 4;
@@ -30,8 +34,43 @@ static mut PIECES: Pieces = Pieces {
     end: 0,
 };
 
-/// Asks the system for zeroed memory; null if there is none. Pages are only there once they are used.
+/// So many pieces that are mapped can be known.
+const KNOWN: usize = 4096;
+/// What was mapped here: where and how much; nothing if that is 0.
+static MAPPED: Lock<[(usize, usize); KNOWN]> = Lock::new([(0, 0); KNOWN]);
+
+/// What has been mapped for raddle so far.
+pub(crate) fn mapped() -> [(usize, usize); KNOWN] {
+    MAPPED.with(|mapped| *mapped)
+}
+
+/// Asks the system for zeroed memory for raddle; null if there is none.
 pub(crate) fn map(size: usize) -> *mut u8 {
+    if shared::is_used() {
+        return shared::map(size) as *mut u8;
+    }
+    let memory = map_for_program(size);
+    MAPPED.with(|mapped| {
+        if let Some(free) = mapped.iter_mut().find(|free| free.1 == 0) {
+            *free = (memory as usize, size);
+        }
+    });
+    memory
+}
+
+/// Gives back what [`map`] gave.
+pub(crate) fn unmap(range: Range<usize>) {
+    MAPPED.with(|mapped| {
+        let known = mapped.iter_mut().find(|known| known.0 == range.start);
+        known.map(std::mem::take);
+    });
+    // SAFETY: mapped for this, and nobody uses it any more.
+    unsafe { libc::munmap(range.start as *mut _, range.len()) };
+}
+
+/// Asks the system for zeroed memory for the program; null if there is none. Pages are only there once
+/// they are used.
+pub(crate) fn map_for_program(size: usize) -> *mut u8 {
     // SAFETY: asks for new memory.
     let memory = unsafe {
         libc::mmap(
@@ -152,12 +191,11 @@ unsafe impl GlobalAlloc for Arena {
     unsafe fn dealloc(&self, piece: *mut u8, layout: Layout) {
         match class(layout) {
             class @ ..=LARGEST => with_pieces(|pieces| pieces.give_back(piece, class)),
-            // SAFETY: it was mapped with this size.
-            _ => unsafe {
-                let size = layout.size().max(layout.align());
+            _ => {
+                let (start, size) = (piece as usize, layout.size().max(layout.align()));
                 HELD.fetch_sub(size, Ordering::Relaxed);
-                libc::munmap(piece.cast(), size);
-            },
+                unmap(start..start + size);
+            }
         }
     }
 

@@ -4,12 +4,15 @@ use std::arch::naked_asm;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use raddle::__private::native::{Symbols, install};
-use raddle::{Checker, Memory, Report};
+use raddle::__private::native::{Symbols, install, on_end};
+use raddle::__private::run_observed;
+use raddle::{Checker, Failure, FailureKind, Memory, Report};
 
+use crate::trace::Trace;
+use crate::tsan::points;
 use crate::{
-    blocks, dispatch, execution, faults, heap, mode, snapshot, symbols, threads, uncontrolled,
-    whereabouts,
+    blocks, dispatch, execution, faults, heap, mode, restart, substrate, symbols, threads,
+    uncontrolled, whereabouts,
 };
 
 /// The stack of each thread of the program; only what is used costs anything.
@@ -28,35 +31,66 @@ pub(crate) fn run(name: &str, stack: usize, body: impl Fn() + Send + Sync) -> Re
     only_one_worker();
     uncontrolled::warn();
     mode::settle();
+    substrate::choose();
+    restart::choose();
     faults::prepare();
     install(Symbols {
         place: symbols::place,
         variable: symbols::variable,
-        interrupted: whereabouts::interrupted,
         chain: |site| Some(symbols::chain(site)).filter(|chain| !chain.is_empty()),
         memory: blocks::describe,
+        interrupted: whereabouts::interrupted,
     });
     whereabouts::prepare();
+    on_end(restart::end_execution);
     IS_RUNNING.store(true, Relaxed);
     heap::limit();
-    snapshot::begin(stack);
-    let memory = std::env::var("RADDLE_MEMORY");
+    points::begin_check();
+    let pinned = substrate::begin();
+    let whole = || {
+        execution::begin();
+        body();
+    };
+    let report = restart::run(stack, || {
+        let mut trace = Trace::open();
+        let mut races = Vec::new();
+        let mut report = loop {
+            let report = match &mut trace {
+                None => checker(name).run(whole),
+                Some(trace) => {
+                    let write = &mut |execution: &_| trace.write(execution);
+                    run_observed(checker(name), whole, write)
+                }
+            };
+            substrate::end_execution();
+            match points::begin_round() {
+                true => races.extend(report.failures.into_iter().filter(is_race)),
+                false => break report,
+            }
+        };
+        report.warnings.extend(races);
+        report
+    });
+    dispatch::disarm();
+    drop(pinned);
+    threads::end();
+    IS_RUNNING.store(false, Relaxed);
+    report
+}
+
+fn checker(name: &str) -> Checker {
     let checker = Checker::new()
         .named(name)
         .stack_size(STACK)
         .memory(Memory::Sc);
-    let checker = match &memory {
+    match std::env::var("RADDLE_MEMORY") {
         Ok(memory) => checker.memory_named(memory.trim()),
         Err(_) => checker,
-    };
-    let report = checker.run(|| {
-        execution::begin();
-        body();
-    });
-    dispatch::disarm();
-    snapshot::end();
-    IS_RUNNING.store(false, Relaxed);
-    report
+    }
+}
+
+fn is_race(failure: &Failure) -> bool {
+    failure.kind == FailureKind::DataRace
 }
 
 /// Several workers would be several OS threads in one memory.

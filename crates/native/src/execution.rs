@@ -3,15 +3,20 @@
 use raddle::__private::native::Native;
 
 use crate::solo::Solo;
-use crate::tsan::{atomic, calls};
-use crate::{dispatch, faults, mode, objects, openmp, shadow, snapshot, threads, tls};
+use crate::tsan::{atomic, calls, points};
+use crate::{dispatch, faults, mode, objects, openmp, restart, shadow, substrate, threads, tls};
 
 static RUNNING: Solo<Option<Native<'static>>> = Solo::new(None);
 
 /// The running execution, for what its guests do.
 #[inline]
 pub(crate) fn running() -> Native<'static> {
-    RUNNING.get().expect("raddle: a guest outside a check")
+    let native = RUNNING.get().expect("raddle: a guest outside a check");
+    // Whatever is asked for next comes after what the program has stored by itself.
+    if points::is_unsettled() {
+        points::settle(native);
+    }
+    native
 }
 
 /// At the beginning of an execution, in its first thread: everything is as it was when the check
@@ -19,14 +24,17 @@ pub(crate) fn running() -> Native<'static> {
 pub(crate) fn begin() {
     let native = Native::current().expect("raddle: an execution outside a check");
     *RUNNING.get() = Some(native);
-    snapshot::restore();
-    tls::claim_threads();
+    substrate::end_execution();
+    // What the kernel is to know of all executions comes before this, which may be in another process.
     faults::install();
+    restart::begin_execution();
+    tls::claim_threads();
     dispatch::arm();
     let stamp = native.stamp();
     objects::begin(stamp);
     atomic::begin(stamp);
     shadow::begin();
+    points::begin();
     calls::begin();
     threads::begin();
     openmp::begin();

@@ -68,6 +68,14 @@ pub(crate) fn install() {
     });
 }
 
+/// In a child that nobody controls: faults end it.
+pub(crate) fn remove() {
+    for (signal, _) in SIGNALS {
+        // SAFETY: what happens if nobody says otherwise.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
+}
+
 unsafe extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
     type Handler = unsafe extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void);
     if mode::is_guest() {

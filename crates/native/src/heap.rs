@@ -32,6 +32,8 @@ const UNMADE: u8 = 0xa5;
 static START: AtomicUsize = AtomicUsize::new(0);
 static NEXT: AtomicUsize = AtomicUsize::new(0);
 static LOCK: AtomicBool = AtomicBool::new(false);
+/// How many pieces are in use.
+static PIECES: AtomicUsize = AtomicUsize::new(0);
 /// How much a check may use, beyond what was used before; 0 outside of checks.
 static LIMIT: AtomicUsize = AtomicUsize::new(0);
 
@@ -39,6 +41,11 @@ static LIMIT: AtomicUsize = AtomicUsize::new(0);
 pub(crate) fn used() -> std::ops::Range<usize> {
     prepare();
     START.load(Relaxed)..NEXT.load(Relaxed)
+}
+
+/// How many pieces the program has and has not given back.
+pub(crate) fn pieces() -> usize {
+    PIECES.load(Relaxed)
 }
 
 /// Gives back everything from this address on.
@@ -75,7 +82,7 @@ fn parse(text: &str) -> Option<usize> {
 
 /// The calling guest has asked for so much at once that there is no room for it. A real system would
 /// not have that much either, or it has gone on for too long.
-fn refuse(size: usize, code: usize) {
+fn refuse(size: usize, site: usize) {
     if size < SIZE && mode::is_guest() {
         mode::host(|| {
             let limit = LIMIT.load(Relaxed) >> 20;
@@ -83,7 +90,7 @@ fn refuse(size: usize, code: usize) {
                 &format!(
                     "the program has more than {limit} MiB from malloc; help: {LIMIT_NAME} raises the limit"
                 ),
-                code,
+                site,
             )
         });
     }
@@ -91,7 +98,7 @@ fn refuse(size: usize, code: usize) {
 
 fn prepare() {
     if START.load(Relaxed) == 0 {
-        let start = arena::map(SIZE) as usize;
+        let start = arena::map_for_program(SIZE) as usize;
         START.store(start, Relaxed);
         NEXT.store(start, Relaxed);
     }
@@ -118,6 +125,7 @@ fn take(size: usize, alignment: usize, site: usize) -> usize {
     let fits = start != 0 && room < SIZE && piece + room <= end;
     if fits {
         NEXT.store(piece + room, Relaxed);
+        PIECES.store(PIECES.load(Relaxed) + 1, Relaxed);
         blocks::add(piece, size, site);
     }
     LOCK.store(false, std::sync::atomic::Ordering::Release);
@@ -206,8 +214,9 @@ unsafe fn release(piece: *mut u8, code: usize) {
     // SAFETY: vouched for by the caller.
     unsafe {
         if is_ours(piece as usize) {
-            if mode::is_guest() {
-                give_up(piece, code);
+            match mode::is_guest() {
+                true => give_up(piece, code),
+                false => PIECES.store(pieces().saturating_sub(1), Relaxed),
             }
         } else {
             let whole = Layout::from_size_align_unchecked(*header(piece), ALIGNMENT);
@@ -221,6 +230,7 @@ fn give_up(piece: *mut u8, code: usize) {
     let (address, site) = (piece as usize, calls::users(code));
     match blocks::free(address, site) {
         Ok(size) => {
+            PIECES.store(pieces().saturating_sub(1), Relaxed);
             // Who still uses it should have been in order with this.
             plain::access_range(address, size, true, code);
             shadow::forget(address..address + size);
@@ -244,7 +254,7 @@ trampoline::entry! {
     fn free(piece: *mut u8) -> () as give_back("rsi");
     fn posix_memalign(to: *mut *mut c_void, alignment: usize, size: usize) -> c_int as align("rcx");
     fn aligned_alloc(alignment: usize, size: usize) -> *mut c_void as make_aligned("rdx");
-    fn memalign(alignment: usize, size: usize) -> *mut c_void as make_aligned("rdx");
+    fn memalign(alignment: usize, size: usize) -> *mut c_void as make_roundly("rdx");
     fn _Znwm(size: usize) -> *mut c_void as make("rsi");
     fn _Znam(size: usize) -> *mut c_void as make("rsi");
     fn _ZdlPv(piece: *mut u8) -> () as give_back("rsi");
@@ -313,6 +323,10 @@ extern "C" fn make_aligned(alignment: usize, size: usize, code: usize) -> *mut c
             null_mut()
         }
     }
+}
+
+extern "C" fn make_roundly(alignment: usize, size: usize, code: usize) -> *mut c_void {
+    or_no_memory(allocate(size, alignment.next_power_of_two(), code))
 }
 
 #[unsafe(no_mangle)]

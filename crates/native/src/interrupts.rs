@@ -7,8 +7,9 @@
 //!
 //! None of this is done in a program that calls no function which could want something.
 
-use std::sync::OnceLock;
-use std::sync::atomic::Ordering;
+use std::sync::Once;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use raddle_engine::{LocationId, Operation, ThreadId, UpdateKind};
 
@@ -44,33 +45,28 @@ struct Attention {
 
 static THREADS: Solo<Vec<Attention>> = Solo::new(Vec::new());
 
-struct Uses {
-    cancels: bool,
-    signals: bool,
-}
-
-static USES: OnceLock<Uses> = OnceLock::new();
-
-fn uses() -> &'static Uses {
-    USES.get_or_init(|| Uses {
-        cancels: imports::any(&["pthread_cancel"]),
-        signals: imports::any(signals::SENDERS),
-    })
-}
+/// Whether the program calls what cancels threads, and what sends signals.
+static CANCELS: AtomicBool = AtomicBool::new(false);
+static SIGNALS: AtomicBool = AtomicBool::new(false);
 
 /// Whether there may be requests.
 pub(crate) fn are_possible() -> bool {
-    let uses = uses();
-    uses.cancels || uses.signals
+    CANCELS.load(Relaxed) || SIGNALS.load(Relaxed)
 }
 
 /// Whether there may be signals.
+#[inline]
 pub(crate) fn has_signals() -> bool {
-    uses().signals
+    SIGNALS.load(Relaxed)
 }
 
 /// At the beginning of an execution.
 pub(crate) fn begin() {
+    static HAS_LOOKED: Once = Once::new();
+    HAS_LOOKED.call_once(|| {
+        CANCELS.store(imports::any(&["pthread_cancel"]), Relaxed);
+        SIGNALS.store(imports::any(signals::SENDERS), Relaxed);
+    });
     THREADS.get().clear();
 }
 
@@ -88,7 +84,7 @@ const FIRST: usize = 1 << 61;
 fn place(thread: ThreadId) -> Place {
     Place {
         address: FIRST + thread.index() * 16,
-        kind: if uses().signals {
+        kind: if has_signals() {
             "signals"
         } else {
             "cancellation"
@@ -204,7 +200,7 @@ pub(crate) fn act(interrupt: Interrupt, code: usize) -> bool {
 
 /// The running thread is where it may be cancelled; whether it is to go on.
 pub(crate) fn cancellation_point(code: usize) -> bool {
-    if !uses().cancels || masked(running().thread()) & CANCEL != 0 {
+    if !CANCELS.load(Relaxed) || masked(running().thread()) & CANCEL != 0 {
         return true;
     }
     match look(code) & CANCEL {
@@ -223,4 +219,17 @@ pub(crate) fn scheduling_point(code: usize) {
     if masked != u64::MAX && look(code) & !masked != 0 {
         signals::deliver(code);
     }
+}
+
+/// Whether there was a signal for the running thread, which it has handled.
+pub(crate) fn has_handled(code: usize) -> bool {
+    if !has_signals() {
+        return false;
+    }
+    let masked = masked(running().thread()) | CANCEL;
+    let has_any = look(code) & !masked != 0;
+    if has_any {
+        signals::deliver(code);
+    }
+    has_any
 }

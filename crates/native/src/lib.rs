@@ -3,8 +3,8 @@
 //! A program that is compiled with `-fsanitize=thread` calls functions of ThreadSanitizer's runtime
 //! before every access of memory and instead of every atomic operation. This library has those
 //! functions, and takes the place of the C library's threads, locks, clocks and memory. Linked or
-//! preloaded instead of the real runtime, it runs the program's threads one at a time, as coroutines
-//! on one OS thread, and hands what they do to the same engine that checks Rust tests.
+//! preloaded instead of the real runtime, it runs the program's threads one at a time, usually as
+//! coroutines on one OS thread, and hands what they do to the same engine that checks Rust tests.
 //!
 //! The one idea to know is in `mode.rs`: program code and raddle's own code never run with the same
 //! thread-local storage, and every way from one to the other goes through that module.
@@ -19,13 +19,16 @@ mod blocks;
 mod check;
 mod dispatch;
 mod end;
+mod exceptions;
 mod execution;
 mod faults;
+mod fork;
 mod futex;
 mod heap;
 mod imports;
 mod interrupts;
 mod io;
+mod lock;
 mod mode;
 mod objects;
 mod openmp;
@@ -34,16 +37,21 @@ mod pthread;
 mod queues;
 mod random;
 mod real;
+mod restart;
 mod shadow;
 mod signals;
 mod snapshot;
 mod solo;
+mod substrate;
 mod symbols;
+mod system;
 mod threads;
 mod time;
 mod tls;
+mod trace;
 mod trampoline;
 mod tsan;
+mod types;
 mod uncontrolled;
 mod unwind;
 mod whereabouts;

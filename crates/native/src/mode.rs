@@ -1,35 +1,29 @@
-//! Two kinds of code on one OS thread: the program's (*guest*) and raddle's (*host*).
+//! Two kinds of code: the program's (*guest*) and raddle's (*host*).
 //!
 //! Each thread of the program has thread-local storage of its own, which the processor finds through
-//! the thread pointer (the base of `fs`). Host code always runs with the OS thread's own thread
-//! pointer. So host code may use whatever Rust and the C library offer, coroutines are switched only
-//! while the thread pointer is the host's, and the switch itself need not know of it.
+//! the thread pointer (the base of `fs`). Host code always runs with the thread pointer of the OS
+//! thread that runs the check. So host code may use whatever Rust and the C library offer, and
+//! raddle's coroutines are switched only while the thread pointer is the host's.
 //!
 //! * [`run`] lets guest code run until it returns, or [`leave`] is called.
 //! * [`host`] is how guest code, inside a function that took the place of another, gets back.
 //!
-//! `GUEST` is the thread pointer of the guest that runs, and 0 while the host does. An OS thread that
-//! nobody controls has another thread pointer, and [`is_guest`] tells it to mind its own business.
+//! Where guest code runs is a matter of the [substrate](crate::substrate). One of all threads runs at a
+//! time: `GUEST` is the thread pointer of the guest that does, and 0 while the host does. An OS thread
+//! that nobody controls has another thread pointer, and [`is_guest`] tells it to mind its own business.
 
 use std::arch::{asm, naked_asm};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed, compiler_fence};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+
+use crate::substrate::{self, Coroutines, Kind, OsThreads, Substrate};
 
 pub(crate) static GUEST: AtomicUsize = AtomicUsize::new(0);
 static HOST: AtomicUsize = AtomicUsize::new(0);
 /// Changes whenever a guest has been somewhere where others may have run.
 static EPOCH: AtomicU64 = AtomicU64::new(1);
-/// Whether the thread pointer can be changed without a system call.
-static IS_FAST: AtomicBool = AtomicBool::new(false);
-
-/// The kernel lets programs use `wrfsbase`.
-const HWCAP2_FSGSBASE: u64 = 1 << 1;
-const ARCH_SET_FS: usize = 0x1002;
 
 /// The calling OS thread is the one that runs checks.
 pub(crate) fn settle() {
-    // SAFETY: asks the C library.
-    let capabilities = unsafe { libc::getauxval(libc::AT_HWCAP2) };
-    IS_FAST.store(capabilities & HWCAP2_FSGSBASE != 0, Relaxed);
     HOST.store(thread_pointer(), Relaxed);
 }
 
@@ -45,27 +39,6 @@ pub(crate) fn thread_pointer() -> usize {
     // SAFETY: the C library keeps the thread pointer itself there.
     unsafe { asm!("mov {}, fs:[0x10]", out(reg) pointer, options(nostack, preserves_flags)) };
     pointer
-}
-
-#[inline(always)]
-fn set_thread_pointer(pointer: usize) {
-    // SAFETY: the caller has a block of thread-local storage there, and code on both sides of the
-    // change is in different functions, none of which keeps an address in the other's block.
-    unsafe {
-        if IS_FAST.load(Relaxed) {
-            asm!("wrfsbase {}", in(reg) pointer, options(nostack, preserves_flags));
-        } else {
-            asm!(
-                "syscall",
-                inlateout("rax") libc::SYS_arch_prctl => _,
-                in("rdi") ARCH_SET_FS,
-                in("rsi") pointer,
-                lateout("rcx") _,
-                lateout("r11") _,
-                options(nostack),
-            );
-        }
-    }
 }
 
 /// Whether the caller is code of the program that is being checked, on a thread that is controlled.
@@ -88,19 +61,13 @@ pub(crate) fn next_epoch() {
 /// Runs host code on behalf of the guest that calls; other guests may run meanwhile.
 #[inline]
 pub(crate) fn host<R>(work: impl FnOnce() -> R) -> R {
-    let guest = GUEST.load(Relaxed);
-    let shares_errno = guest == host_pointer();
-    let before = if shares_errno { errno() } else { 0 };
-    become_host();
-    let result = apart(work);
-    become_guest(guest);
-    if shares_errno {
-        set_errno(before);
+    match substrate::of(GUEST.load(Relaxed)) {
+        Kind::Coroutines => Coroutines::host(work),
+        Kind::OsThreads => OsThreads::host(work),
     }
-    result
 }
 
-fn errno() -> i32 {
+pub(crate) fn errno() -> i32 {
     // SAFETY: the address is the calling thread's own.
     unsafe { *libc::__errno_location() }
 }
@@ -111,28 +78,9 @@ pub(crate) fn set_errno(error: i32) {
     unsafe { *libc::__errno_location() = error };
 }
 
-/// Never inlined, so that nothing of it happens before the thread pointer is right.
-#[inline(never)]
-fn apart<R>(work: impl FnOnce() -> R) -> R {
-    next_epoch();
-    work()
-}
-
-#[inline(always)]
-fn become_host() {
-    if GUEST.swap(0, Relaxed) != host_pointer() {
-        set_thread_pointer(host_pointer());
-    }
-    compiler_fence(std::sync::atomic::Ordering::SeqCst);
-}
-
-#[inline(always)]
-fn become_guest(guest: usize) {
-    compiler_fence(std::sync::atomic::Ordering::SeqCst);
-    if guest != host_pointer() {
-        set_thread_pointer(guest);
-    }
-    GUEST.store(guest, Relaxed);
+/// The running guest is nobody's from now on: this is a process of its own.
+pub(crate) fn release() {
+    GUEST.store(0, Relaxed);
 }
 
 /// Where a guest can be left: its stack pointer when it was entered.
@@ -140,6 +88,10 @@ fn become_guest(guest: usize) {
 pub(crate) struct Frame(usize);
 
 impl Frame {
+    pub(crate) const fn new() -> Self {
+        Frame(0)
+    }
+
     /// Where the guest's part of the stack ends.
     pub(crate) fn stack(self) -> usize {
         self.0
@@ -159,12 +111,17 @@ pub(crate) unsafe fn run(
     frame: *mut Frame,
 ) -> usize {
     next_epoch();
-    become_guest(thread_pointer);
     // SAFETY: vouched for by the caller.
-    let result = unsafe { call(function, argument, frame) };
-    GUEST.store(0, Relaxed);
-    set_thread_pointer(host_pointer());
-    compiler_fence(std::sync::atomic::Ordering::SeqCst);
+    let before = unsafe { *frame };
+    let result = match substrate::of(thread_pointer) {
+        // SAFETY: vouched for by the caller.
+        Kind::Coroutines => unsafe { Coroutines::run((function, argument), thread_pointer, frame) },
+        // SAFETY: vouched for by the caller.
+        Kind::OsThreads => unsafe { OsThreads::run((function, argument), thread_pointer, frame) },
+    };
+    // A guest may be run on behalf of what it does already.
+    // SAFETY: vouched for by the caller.
+    unsafe { *frame = before };
     result
 }
 
@@ -175,12 +132,20 @@ pub(crate) unsafe fn run(
 /// The frame must be that of the `run` that the calling thread is in, and nothing between there and
 /// here may need to be dropped.
 pub(crate) unsafe fn leave(frame: Frame, result: usize) -> ! {
+    if is_guest() {
+        substrate::leave(result);
+    }
     // SAFETY: vouched for by the caller.
     unsafe { unwind_to(frame.0, result) }
 }
 
+/// Calls `function(argument)`, and says before where on the stack it can be left.
+///
+/// # Safety
+///
+/// As for [`run`].
 #[unsafe(naked)]
-unsafe extern "C" fn call(function: usize, argument: usize, frame: *mut Frame) -> usize {
+pub(crate) unsafe extern "C" fn call(function: usize, argument: usize, frame: *mut Frame) -> usize {
     naked_asm!(
         "push rbp",
         "push rbx",
@@ -204,8 +169,13 @@ unsafe extern "C" fn call(function: usize, argument: usize, frame: *mut Frame) -
     )
 }
 
+/// Goes on where [`call`] returns.
+///
+/// # Safety
+///
+/// As for [`leave`].
 #[unsafe(naked)]
-unsafe extern "C" fn unwind_to(stack: usize, result: usize) -> ! {
+pub(crate) unsafe extern "C" fn unwind_to(stack: usize, result: usize) -> ! {
     naked_asm!(
         "mov rsp, rdi",
         "mov rax, rsi",

@@ -59,8 +59,10 @@ unsafe extern "C" fn check_main(
         place.store(value, Relaxed);
     }
     // Other programs that this one starts are their own business.
-    // SAFETY: there are no other threads yet.
-    unsafe { libc::unsetenv(c"LD_PRELOAD".as_ptr()) };
+    for name in [c"LD_PRELOAD", c"RADDLE_NATIVE"] {
+        // SAFETY: there are no other threads yet.
+        unsafe { libc::unsetenv(name.as_ptr()) };
+    }
     let name = std::env::args().next().unwrap_or_default();
     let name = name.rsplit('/').next().unwrap_or_default().to_owned();
     end_with_parent();

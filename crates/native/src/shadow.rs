@@ -17,13 +17,15 @@ use crate::blocks::{self, Bad};
 use crate::execution::running;
 use crate::mode;
 use crate::solo::Solo;
-use crate::tsan::{atomic, calls};
+use crate::tsan::{atomic, calls, points};
 
 pub(crate) const WORD: usize = 8;
 const KIND: &str = "memory";
 const PAGE: usize = 4096;
 const RECENT: usize = 256;
 const CHUNK: usize = 1024;
+/// So many cells at most are there for those who want to know more than what is wrong.
+const MOST_TOLD: usize = 4096;
 const NOBODY: u16 = u16::MAX;
 
 /// What is known of a granule.
@@ -80,8 +82,10 @@ struct Now {
 
 struct Shadow {
     stamp: u32,
-    /// Whether the engine is to be told of everything.
-    tells_all: bool,
+    /// As long as there are fewer cells than this, the engine is told of everything.
+    most_told: usize,
+    /// How many cells there are.
+    told: usize,
     now: Now,
     recent: [(usize, *mut Granule); RECENT],
     pages: BTreeMap<usize, Box<[Granule]>>,
@@ -95,7 +99,8 @@ unsafe impl Send for Shadow {}
 
 static SHADOW: Solo<Shadow> = Solo::new(Shadow {
     stamp: 0,
-    tells_all: false,
+    most_told: 0,
+    told: 0,
     now: Now {
         epoch: 0,
         thread: 0,
@@ -113,8 +118,13 @@ static SHADOW: Solo<Shadow> = Solo::new(Shadow {
 pub(crate) fn begin() {
     let mut shadow = SHADOW.get();
     shadow.stamp = shadow.stamp.wrapping_add(1).max(1);
-    shadow.used = 0;
-    shadow.tells_all = running().keeps_accesses() || std::env::var_os("RADDLE_SHADOW").is_some();
+    (shadow.used, shadow.told) = (0, 0);
+    let is_off = std::env::var_os("RADDLE_SHADOW").is_some_and(|it| it == "off");
+    shadow.most_told = match (is_off, running().keeps_accesses()) {
+        (true, _) => usize::MAX,
+        (_, true) => MOST_TOLD,
+        _ => 0,
+    };
 }
 
 /// What comes next at these addresses is something else.
@@ -182,6 +192,8 @@ pub(crate) fn access_atomically(address: usize, size: usize) {
         shadow.touch_atomically(granule, word, WORD, address..address + size);
         word += WORD;
     }
+    // Before the host is left, somebody else may run.
+    shadow.now.epoch = 0;
 }
 
 impl Shadow {
@@ -313,7 +325,7 @@ impl Shadow {
         let can_see = |last: Last| last.thread == thread || last.thread == NOBODY || has_seen(last);
         let fits = known.state == State::Ordered
             && !known.is_atomic
-            && !self.tells_all
+            && self.told >= self.most_told
             && can_see(known.write)
             && can_see(known.read);
         if !fits {
@@ -339,6 +351,7 @@ impl Shadow {
         };
         let last = [past(known.write), past(known.read)];
         let cell = running().adopt_cell(KIND, start, last);
+        self.told += 1;
         known.state = State::Cell(cell);
         cell
     }
@@ -354,10 +367,13 @@ impl Shadow {
         site: usize,
     ) {
         let cell = self.cell(granule, start);
-        running().access(cell, writes, site);
+        let mut is_race = running().access(cell, writes, site);
         if self.get(granule).is_atomic {
             let is_there = |location: LocationId| atomic::covers(location, start..start + size);
-            running().check_plain(cell, writes, site, is_there);
+            is_race |= running().check_plain(cell, writes, site, is_there);
+        }
+        if is_race {
+            points::found(start);
         }
     }
 
@@ -386,7 +402,9 @@ impl Shadow {
         let is_new = |last: Last| last.thread != thread && last.thread != NOBODY && !has_seen(last);
         if is_new(known.write) || is_new(known.read) || matches!(known.state, State::Cell(_)) {
             let cell = self.cell(granule, start);
-            running().check_atomic(cell);
+            if running().check_atomic(cell) {
+                points::found(start);
+            }
         }
     }
 }

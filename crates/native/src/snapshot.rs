@@ -42,8 +42,8 @@ pub(crate) fn end() {
     let snapshot = std::mem::replace(&mut *SNAPSHOT.get(), Snapshot::None);
     if let Snapshot::Taken(regions) = snapshot {
         for region in regions {
-            // SAFETY: mapped for this, with this size.
-            unsafe { libc::munmap(region.copy.cast(), region.size) };
+            let copy = region.copy as usize;
+            arena::unmap(copy..copy + region.size.max(1));
         }
     }
 }
@@ -151,7 +151,7 @@ fn without(range: &Range<usize>, part: &Range<usize>) -> [Range<usize>; 2] {
 }
 
 /// What was writable while a module was loaded and is not any more, in whole pages.
-fn sealed(info: &libc::dl_phdr_info) -> Range<usize> {
+pub(crate) fn sealed(info: &libc::dl_phdr_info) -> Range<usize> {
     let found = headers(info)
         .iter()
         .find(|it| it.p_type == libc::PT_GNU_RELRO);

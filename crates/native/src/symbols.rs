@@ -6,12 +6,13 @@ use std::ffi::{CStr, c_int, c_void};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use addr2line::{Loader, demangle_auto};
+use addr2line::{Loader, demangle, gimli};
 use object::{Object, ObjectSymbol, SymbolKind};
 use raddle::Place;
 
 use crate::tsan::calls;
-use crate::{blocks, snapshot};
+use crate::types::Types;
+use crate::{blocks, snapshot, threads};
 
 /// What is there is not the user's.
 pub(crate) const SYSTEM: &str = "/usr/";
@@ -21,6 +22,7 @@ struct Module {
     lines: Option<Loader>,
     /// Name and extent of each variable and function, by address in the file.
     symbols: BTreeMap<u64, (u64, String, SymbolKind)>,
+    types: Option<Types>,
 }
 
 /// By the address where they were loaded.
@@ -64,6 +66,7 @@ impl Module {
         Module {
             lines: Loader::new(file).ok(),
             symbols: read_symbols(file).unwrap_or_default(),
+            types: Types::read(file),
         }
     }
 }
@@ -77,15 +80,28 @@ fn read_symbols(file: &PathBuf) -> Option<BTreeMap<u64, (u64, String, SymbolKind
         .filter(|symbol| symbol.is_definition() && symbol.size() > 0);
     let named = symbols.filter_map(|symbol| {
         let name = symbol.name().ok()?;
-        // Some short names of C's would be names of types in C++.
-        let is_mangled = name.starts_with("_Z") || name.starts_with("_R");
-        let name = match is_mangled {
-            true => demangle_auto(name.into(), None).into_owned(),
-            false => name.to_owned(),
-        };
-        Some((symbol.address(), (symbol.size(), name, symbol.kind())))
+        Some((
+            symbol.address(),
+            (symbol.size(), demangled(name), symbol.kind()),
+        ))
     });
     Some(named.collect())
+}
+
+/// The name as the source has it. Some short names of C's would be names of types in C++, and many names of
+/// C++'s look like those of Rust.
+fn demangled(name: &str) -> String {
+    let language = match name.starts_with("_Z") && !name.contains("17h") {
+        true => gimli::DW_LANG_C_plus_plus,
+        false => gimli::DW_LANG_Rust,
+    };
+    let plain = match name.starts_with("_Z") || name.starts_with("_R") {
+        true => demangle(name, language),
+        // Static variables of functions have a number behind their name.
+        false => name.split_once('.').map(|(name, _)| name.to_owned()),
+    };
+    let plain = plain.unwrap_or_else(|| name.to_owned());
+    plain.replace("(anonymous namespace)::", "")
 }
 
 /// Looks in the module that an address is in, with the address as its file has it.
@@ -97,6 +113,14 @@ fn with_module<R>(address: usize, look: impl FnOnce(&Module, u64) -> Option<R>) 
         .entry(found.base)
         .or_insert_with(|| Module::read(&file));
     look(module, (address - found.base) as u64)
+}
+
+/// An address as its file has it.
+pub(crate) fn offset(address: usize) -> Option<String> {
+    let found = find(address)?;
+    let file = found.file?;
+    let name = file.file_name()?.to_string_lossy();
+    Some(format!("{name}+{:#x}", address - found.base))
 }
 
 /// Where in the source a site is: the call that returns to its address, or the last one on the way there
@@ -184,7 +208,7 @@ fn frames(code: usize) -> Vec<Frame> {
 fn short(name: &str) -> String {
     let mut depth = 0;
     let mut text = String::new();
-    for c in name.chars() {
+    for c in name.replace("(anonymous namespace)::", "").chars() {
         match c {
             '<' => depth += 1,
             '>' => depth -= 1,
@@ -210,16 +234,20 @@ fn symbol(module: &Module, address: u64, kind: SymbolKind) -> Option<(u64, &str)
     (*found == kind && offset < *size).then_some((offset, name))
 }
 
-/// The variable at an address; what is inside one is named after where it begins.
+/// The variable at an address, with the part of it that is there.
 pub(crate) fn variable(address: usize) -> Option<String> {
-    if let Some(name) = blocks::name(address) {
+    if let Some(name) = blocks::name(address).or_else(|| threads::stack_name(address)) {
         return Some(name);
     }
     with_module(address, |module, address| {
         let (offset, name) = symbol(module, address, SymbolKind::Data)?;
-        Some(match offset {
-            0 => name.to_owned(),
-            _ => format!("{name}+{offset}"),
+        let types = module.types.as_ref();
+        let (path, rest) = types
+            .and_then(|types| types.part(address - offset, offset))
+            .unwrap_or((String::new(), offset));
+        Some(match rest {
+            0 => format!("{name}{path}"),
+            _ => format!("{name}{path}+{rest}"),
         })
     })
 }
@@ -228,8 +256,6 @@ pub(crate) fn variable(address: usize) -> Option<String> {
 pub(crate) fn function(address: usize) -> Option<String> {
     with_module(address, |module, address| {
         let (_, name) = symbol(module, address, SymbolKind::Text)?;
-        // Without the types of its arguments.
-        let name = name.rsplit_once('(').map_or(name, |(name, _)| name);
-        Some(name.to_owned())
+        Some(short(name))
     })
 }

@@ -11,7 +11,9 @@ use crate::pthread::{keys, mutex};
 use crate::queues::{self, Place};
 use crate::solo::Solo;
 use crate::tsan::atomic;
-use crate::{check, interrupts, objects, random, shadow, signals, tls, trampoline, unwind};
+use crate::{
+    check, fork, interrupts, objects, random, shadow, signals, substrate, tls, trampoline, unwind,
+};
 
 /// How a thread came to its end.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -33,12 +35,16 @@ pub(crate) struct Guest {
     pub(crate) is_detached: bool,
     /// Somebody waits or has waited for its end.
     is_joined: bool,
+    /// Others may send it signals.
+    pub(crate) is_known: bool,
     /// Those who wait for its end know that it has come.
-    pub(crate) is_over: bool,
+    is_over: bool,
     /// What it has under each key.
     pub(crate) values: Vec<usize>,
     /// What the program calls it, if anything.
     pub(crate) name: Vec<u8>,
+    /// Where it wants to handle signals.
+    pub(crate) signal_stack: Option<libc::stack_t>,
 }
 
 impl Guest {
@@ -62,9 +68,11 @@ fn guest(pointer: usize) -> Box<Guest> {
         end: End::Not,
         is_detached: false,
         is_joined: false,
+        is_known: false,
         is_over: false,
         values: Vec::new(),
         name: Vec::new(),
+        signal_stack: None,
     })
 }
 
@@ -76,11 +84,20 @@ pub(crate) fn begin() {
     signals::begin();
     random::begin();
     opened::begin();
+    fork::begin();
     mutex::begin();
     unwind::begin();
     let mut guests = GUESTS.get();
     guests.clear();
-    guests.push(guest(mode::host_pointer()));
+    let mut first = guest(mode::host_pointer());
+    first.is_known = true;
+    guests.push(first);
+}
+
+/// A check has ended: nothing that the program has started or opened is left.
+pub(crate) fn end() {
+    opened::begin();
+    fork::begin();
 }
 
 /// Reads or changes what is known of the running thread.
@@ -129,9 +146,9 @@ pub(crate) fn run_guest(function: usize, argument: usize) -> usize {
     unsafe { mode::run((function, argument), pointer, frame) }
 }
 
-/// Where the running thread's part of its stack ends: what is above is raddle's.
+/// In guest mode: where the running thread's part of its stack ends. What is above is raddle's.
 pub(crate) fn bottom() -> usize {
-    with_running(|guest| guest.frame.stack())
+    substrate::bottom().unwrap_or_else(|| with_running(|guest| guest.frame.stack()))
 }
 
 /// As [`run_guest`], for what the running thread does in between: it goes on where it was.
@@ -141,6 +158,9 @@ pub(crate) fn run_between(function: usize, argument: usize) -> usize {
     with_running(|guest| guest.frame = frame);
     if with_running(|guest| guest.end) == End::Everything {
         leave(0);
+    }
+    if let Some(result) = unwind::result() {
+        leave(result);
     }
     result
 }
@@ -161,18 +181,25 @@ extern "C" fn prepare(_: usize) -> usize {
 /// Creates a thread of the program; what the program is to call it.
 pub(crate) fn create(function: usize, argument: usize, is_detached: bool, code: usize) -> usize {
     let child = running().spawn(code, move || live(&Start { function, argument }));
-    let pointer = tls::block(child.index());
+    let pointer = substrate::create(child.index());
     let mut new = guest(pointer);
     new.is_detached = is_detached;
     interrupts::inherit(child);
     let mut guests = GUESTS.get();
     debug_assert_eq!(guests.len(), child.index());
     guests.push(new);
+    drop(guests);
+    signals::visit(code);
+    with(child, |guest| guest.is_known = true);
     pointer
 }
 
 /// The whole life of a thread, in host mode.
 fn live(start: &Start) {
+    let pointer = with_running(|guest| guest.pointer);
+    if let Some(end) = substrate::end_of_stack(pointer) {
+        running().move_stack(end);
+    }
     forget_stack();
     run_guest(prepare as extern "C" fn(usize) -> usize as usize, 0);
     let result = run_guest(start.function, start.argument);
@@ -181,6 +208,18 @@ fn live(start: &Start) {
 
 /// Where the stacks end that were used in this execution.
 static STACKS: Solo<Vec<usize>> = Solo::new(Vec::new());
+
+/// What is on the stack of a thread, by how far that is from where the stack ends.
+pub(crate) fn stack_name(address: usize) -> Option<String> {
+    let native = running();
+    let ends = (0..GUESTS.get().len()).map(|index| native.end_of_stack_of(ThreadId::new(index)));
+    let ends: Vec<usize> = ends.collect();
+    let owner = ends
+        .iter()
+        .position(|&end| (end - check::STACK..end).contains(&address))?;
+    let name = native.title(ThreadId::new(owner));
+    Some(format!("{name}'s stack-{}", ends[owner] - address))
+}
 
 /// The stack is new to the program, but a thread that has ended may have used its memory before.
 fn forget_stack() {
@@ -219,6 +258,8 @@ pub(crate) fn finish(result: usize) {
         queues::visit(place, 0);
         with_running(|guest| guest.is_over = true);
         queues::wake_all(place, 0);
+        signals::visit(0);
+        with_running(|guest| guest.is_known = false);
     }
 }
 

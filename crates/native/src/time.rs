@@ -6,6 +6,8 @@ use std::time::Duration;
 use raddle_engine::Operation;
 
 use crate::execution::running;
+use crate::interrupts;
+use crate::io::system_calls;
 use crate::pthread::{cancellation_points, interpose};
 
 type Time = *const libc::timespec;
@@ -17,6 +19,17 @@ pub(crate) fn sleep_for(time: Duration, code: usize) {
     let native = running();
     native.perform(code, |_| Operation::Sleep { time });
     native.pass_time(time);
+}
+
+/// The same for who may be woken by a signal; whether it was not. It has slept for no time then.
+fn sleep_unless(time: Duration, code: usize) -> bool {
+    let native = running();
+    native.perform(code, |_| Operation::Sleep { time });
+    if interrupts::has_handled(code) {
+        return false;
+    }
+    native.pass_time(time);
+    true
 }
 
 fn now() -> Duration {
@@ -46,31 +59,50 @@ fn timespec(time: Duration) -> libc::timespec {
 
 cancellation_points! {
     fn sleep(seconds: c_uint) -> c_uint as in_seconds("rsi") code {
-        sleep_for(Duration::from_secs(seconds.into()), code);
-        0
-    }
-
-    fn usleep(microseconds: c_uint) -> c_int as in_microseconds("rsi") code {
-        sleep_for(Duration::from_micros(microseconds.into()), code);
-        0
-    }
-
-    fn nanosleep(time: Time, left: *mut libc::timespec) -> c_int as in_nanoseconds("rdx") code {
-        let _ = left;
-        sleep_for(duration(time), code);
-        0
+        match sleep_unless(Duration::from_secs(seconds.into()), code) {
+            true => 0,
+            false => seconds,
+        }
     }
 
     fn clock_nanosleep(
         clock: c_int, flags: c_int, time: Time, left: *mut libc::timespec
     ) -> c_int as by_clock("r8") code {
-        let _ = (clock, left);
+        let _ = clock;
         let time = match flags & libc::TIMER_ABSTIME {
             0 => duration(time),
             _ => time_left(time),
         };
-        sleep_for(time, code);
-        0
+        match sleep_unless(time, code) {
+            true => 0,
+            false => {
+                if !left.is_null() && flags & libc::TIMER_ABSTIME == 0 {
+                    // SAFETY: the program says where it wants to know.
+                    unsafe { left.write(timespec(time)) };
+                }
+                libc::EINTR
+            }
+        }
+    }
+}
+
+/// As a result of a function that leaves an error in `errno`.
+fn slept(is_over: bool) -> Result<isize, c_int> {
+    if is_over { Ok(0) } else { Err(libc::EINTR) }
+}
+
+system_calls! {
+    fn usleep(microseconds: c_uint) -> c_int as in_microseconds("rsi") code {
+        slept(sleep_unless(Duration::from_micros(microseconds.into()), code))
+    }
+
+    fn nanosleep(time: Time, left: *mut libc::timespec) -> c_int as in_nanoseconds("rdx") code {
+        let is_over = sleep_unless(duration(time), code);
+        if !is_over && !left.is_null() {
+            // SAFETY: the program says where it wants to know.
+            unsafe { left.write(time.read()) };
+        }
+        slept(is_over)
     }
 }
 
@@ -101,5 +133,32 @@ interpose! {
             unsafe { to.write(now) };
         }
         now
+    }
+
+    fn timespec_get(to: *mut libc::timespec, base: c_int) -> c_int as of_base("rdx") _code {
+        // SAFETY: the program says where it wants the time.
+        unsafe { to.write(timespec(now())) };
+        base
+    }
+
+    fn clock() -> libc::clock_t as of_processor("rdi") _code {
+        // In millionths of a second.
+        running().passed().as_micros() as libc::clock_t
+    }
+
+    fn times(to: *mut libc::tms) -> libc::clock_t as of_process("rsi") _code {
+        // In hundredths of a second.
+        let passed = (running().passed().as_millis() / 10) as libc::clock_t;
+        if !to.is_null() {
+            let times = libc::tms {
+                tms_utime: passed,
+                tms_stime: 0,
+                tms_cutime: 0,
+                tms_cstime: 0,
+            };
+            // SAFETY: the program says where it wants the times.
+            unsafe { to.write(times) };
+        }
+        passed
     }
 }

@@ -11,14 +11,16 @@ use crate::solo::Solo;
 use crate::{mode, snapshot};
 
 /// Fields of the header at the thread pointer, fixed by the ABI for x86-64.
-const SELF: [usize; 2] = [0x00, 0x10];
+pub(crate) const SELF: [usize; 2] = [0x00, 0x10];
 const MULTIPLE_THREADS: usize = 0x18;
-const STACK_GUARD: usize = 0x28;
-const POINTER_GUARD: usize = 0x30;
+pub(crate) const STACK_GUARD: usize = 0x28;
+pub(crate) const POINTER_GUARD: usize = 0x30;
 /// Numbers that no real thread has.
 const FIRST_NUMBER: u32 = 0x4000_0000;
 /// Where the number of a thread is, if the C library does not say.
 const USUAL_NUMBER: usize = 0x2d0;
+
+const ALLOCATE: &CStr = c"_dl_allocate_tls";
 
 /// The variables of one module: where its block begins, before the thread pointer, and its image.
 struct Module {
@@ -70,7 +72,7 @@ fn symbol(name: &CStr) -> *mut c_void {
 }
 
 /// Where in a header the number of its thread is.
-fn number_field() -> usize {
+pub(crate) fn number_field() -> usize {
     let description = symbol(c"_thread_db_pthread_tid").cast::<[u32; 3]>();
     match description.is_null() {
         true => USUAL_NUMBER,
@@ -79,9 +81,14 @@ fn number_field() -> usize {
     }
 }
 
+/// Whether the C library makes blocks for others.
+pub(crate) fn is_known() -> bool {
+    !symbol(ALLOCATE).is_null()
+}
+
 fn allocate(number: u32) -> usize {
     type Allocate = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
-    let allocate = symbol(c"_dl_allocate_tls");
+    let allocate = symbol(ALLOCATE);
     assert!(!allocate.is_null(), "raddle: not a C library that is known");
     // SAFETY: glibc's function with this name. The block is as large as that of a real thread, so its
     // header has these fields.
@@ -126,6 +133,18 @@ fn modules() -> Vec<Module> {
     // SAFETY: the function matches, and the list outlives the call.
     unsafe { libc::dl_iterate_phdr(Some(add), (&raw mut list).cast()) };
     list
+}
+
+/// This library's own variables in the block of the thread that runs the check.
+pub(crate) fn own() -> std::ops::Range<usize> {
+    let own = image_of_own();
+    let modules = modules().into_iter();
+    let found = modules.filter(|module| module.image as usize == own);
+    let mut ranges = found.map(|module| {
+        let start = mode::host_pointer() - module.before;
+        start..start + module.size
+    });
+    ranges.next().unwrap_or(0..0)
 }
 
 /// What the first thread has in its block, but for this library's own variables.

@@ -92,7 +92,9 @@ fn unique(index: usize, all: &[Known<'_>]) -> String {
         let all = all.iter().enumerate();
         all.filter(|(_, other)| other.name() == name)
     };
-    if same().nth(1).is_none() {
+    // What is known by its address is the same memory if it has the same name.
+    let is_by_address = one.is_variable() && one.made.is_none();
+    if is_by_address || same().nth(1).is_none() {
         return name.to_owned();
     }
     let mut same_line = same().filter(|(_, other)| other.line() == one.line());

@@ -40,6 +40,10 @@ Environment (a flag wins over the variable that it sets):
   RADDLE_REMEMBER        set by --remember
   RADDLE_REPORT          set by --report
   RADDLE_REPLAY          set by --replay
+  RADDLE_PLAIN           set by --plain
+  RADDLE_SUBSTRATE       set by --substrate
+  RADDLE_RESTART         set by --restart
+  RADDLE_TRACE           a file that gets every event of every execution, a line each
   OMP_NUM_THREADS        how many threads a team of OpenMP has; 2, if not set
 ";
 
@@ -72,6 +76,18 @@ pub struct RunArguments {
     /// Run one schedule: a token that a failure printed, or a file that has it.
     #[arg(long, value_name = "SCHEDULE")]
     pub replay: Option<OsString>,
+
+    /// Where threads run: `coroutine`, or `os` for OS threads, which are slower.
+    #[arg(long, value_parser = ["coroutine", "os"])]
+    pub substrate: Option<String>,
+
+    /// How executions begin anew: `snapshot` copies memory back, `fork` runs each in a process of its own.
+    #[arg(long, value_parser = ["snapshot", "fork", "loop"])]
+    pub restart: Option<String>,
+
+    /// What plain accesses are: `race`, `promote` or `explore`.
+    #[arg(long, value_name = "WHAT", value_parser = ["race", "promote", "explore"])]
+    pub plain: Option<String>,
 
     /// The program and its arguments.
     #[arg(last = true, required = true, value_name = "PROGRAM")]
@@ -219,6 +235,9 @@ pub fn run(options: RunArguments) -> Result<Verdict, Error> {
     );
     command.envs(options.search.environment()?);
     command.envs(options.replay.map(|schedule| ("RADDLE_REPLAY", schedule)));
+    command.envs(options.plain.map(|it| ("RADDLE_PLAIN", it)));
+    command.envs(options.substrate.map(|it| ("RADDLE_SUBSTRATE", it)));
+    command.envs(options.restart.map(|it| ("RADDLE_RESTART", it)));
     let status = command.status().map_err(|cause| Problem::NotStarted {
         program: program.clone(),
         cause,

@@ -6,6 +6,10 @@ use crate::event::{CellId, Event, EventId, LocationId, ObjectId, Operation, Site
 use crate::memory::races::{Access, Conflict, Unseen};
 use crate::memory::views::Views;
 
+/// The value of a store that the program does by itself, when its turn has come. What it has written is
+/// told afterwards: [`World::settle_store`]. No program is likely to store it.
+pub const UNSETTLED: u64 = u64::from_be_bytes(*b"unsettle");
+
 /// What a thread did before anybody told of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Past {
@@ -57,11 +61,35 @@ impl World {
         self.state.races.split(cell)
     }
 
-    /// The running thread reads or writes a cell, and that is all.
+    /// The running thread reads or writes a cell, and that is all. Whether something is wrong with that.
     #[inline]
-    pub fn access_cell(&mut self, thread: ThreadId, cell: CellId, writes: bool, site: SiteId) {
+    pub fn access_cell(
+        &mut self,
+        thread: ThreadId,
+        cell: CellId,
+        writes: bool,
+        site: SiteId,
+    ) -> bool {
         let now = self.access(thread, writes, site);
-        self.check_order(cell, now);
+        self.check_order(cell, now)
+    }
+
+    /// The last store to a location has written this value, which nobody knew before.
+    pub fn settle_store(&mut self, location: LocationId, written: u64) {
+        let execution = &mut self.state.execution;
+        execution.locations[location.index()].value = written;
+        let stores = execution.events.iter_mut().rev();
+        let mut values = stores.filter_map(|event| match &mut event.operation {
+            Operation::Store {
+                location: here,
+                value,
+                ..
+            } if *here == location => Some(value),
+            _ => None,
+        });
+        if let Some(value) = values.next() {
+            *value = written;
+        }
     }
 
     /// How many events a thread has had.
@@ -106,23 +134,26 @@ impl World {
     }
 
     /// The running thread's last event was an atomic access of the memory of a cell. It is in order with
-    /// all others that are atomic, but must be with those that are not.
-    pub fn check_atomic(&mut self, thread: ThreadId, cell: CellId) {
+    /// all others that are atomic, but must be with those that are not. Whether it is not.
+    pub fn check_atomic(&mut self, thread: ThreadId, cell: CellId) -> bool {
         let mut events = self.state.execution.events.iter();
         let Some(last) = events.rfind(|event| event.id.thread == thread) else {
-            return;
+            return false;
         };
         let (writes, site) = (has_written(last), last.site);
         let mut now = self.access(thread, writes, site);
         now.index = now.index.saturating_sub(1);
         now.atomic = true;
         let seen = self.state.seen(thread);
-        if let Some(first) = self.state.races.unordered(cell, now, seen) {
+        let found = self.state.races.unordered(cell, now, seen);
+        if let Some(first) = found {
             self.add_conflict(cell, first, now, false);
         }
+        found.is_some()
     }
 
-    /// The running thread accesses a cell plainly, whose memory is that of some locations.
+    /// The running thread accesses a cell plainly, whose memory is that of some locations. Whether that
+    /// is out of order.
     pub fn check_plain(
         &mut self,
         thread: ThreadId,
@@ -130,7 +161,7 @@ impl World {
         writes: bool,
         site: SiteId,
         is_there: impl Fn(LocationId) -> bool,
-    ) {
+    ) -> bool {
         let now = self.access(thread, writes, site);
         let seen = self.state.seen(thread);
         let conflicts = |event: &Event| {
@@ -142,7 +173,8 @@ impl World {
             is_other && matters && event.operation.location().is_some_and(&is_there)
         };
         let events = &self.state.execution.events;
-        if let Some(at) = events.iter().position(conflicts) {
+        let found = events.iter().position(conflicts);
+        if let Some(at) = found {
             let event = &events[at];
             let first = Access {
                 thread: event.id.thread,
@@ -155,11 +187,7 @@ impl World {
             };
             self.add_conflict(cell, first, now, false);
         }
-    }
-
-    /// Whether there are two accesses that nothing orders.
-    pub fn has_conflict(&self) -> bool {
-        self.state.execution.conflict.is_some()
+        found.is_some()
     }
 
     /// Whether every access of a cell is to be told.
@@ -304,8 +332,9 @@ impl World {
         self.keeps_accesses = keep;
     }
 
+    /// Whether something is wrong with an access.
     #[inline]
-    fn check_order(&mut self, cell: CellId, now: Access) {
+    fn check_order(&mut self, cell: CellId, now: Access) -> bool {
         if self.keeps_accesses {
             self.state.execution.accesses.push((cell, now));
         }
@@ -319,9 +348,11 @@ impl World {
             true => views.seen(now.thread),
             false => order.seen(now.thread),
         };
-        if let Some(first) = races.access(cell, now, seen) {
+        let found = races.access(cell, now, seen);
+        if let Some(first) = found {
             self.add_conflict(cell, first, now, false);
         }
+        found.is_some()
     }
 
     /// The first is the one to look at: what comes later may follow from it.

@@ -4,6 +4,7 @@ use std::ffi::{c_int, c_uint, c_void};
 
 use super::{Kind, Way, kind, operate, outcome, system_calls};
 use crate::real::real;
+use crate::signals;
 
 type Bytes = *mut c_void;
 type Pieces = *const libc::iovec;
@@ -63,7 +64,11 @@ system_calls! {
     fn write(descriptor: c_int, from: Bytes, size: usize) -> isize as on_write("rcx") code {
         let write = real!(fn write(c_int, Bytes, usize) -> isize);
         // SAFETY: what the caller wanted.
-        write_all(descriptor, from, size, code, |from, size| unsafe { write(descriptor, from, size) })
+        let result = write_all(descriptor, from, size, code, |from, size| unsafe { write(descriptor, from, size) });
+        if result == Err(libc::EPIPE) {
+            signals::raise(libc::SIGPIPE, code);
+        }
+        result
     }
 
     fn writev(descriptor: c_int, from: Pieces, count: c_int) -> isize as on_writev("rcx") code {

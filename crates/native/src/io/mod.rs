@@ -230,7 +230,7 @@ macro_rules! system_calls {
             }
 
             extern "C" fn $to($($argument: $type,)* $code: usize) -> $result {
-                if !$crate::mode::is_guest() {
+                if !$crate::mode::is_guest() || $crate::tsan::calls::is_ours($code) {
                     // SAFETY: what the caller wanted.
                     return unsafe {
                         $crate::real::real!(fn $name($($type),*) -> $result)($($argument),*)

@@ -12,6 +12,7 @@ use raddle_engine::{LocationId, Operation, Reply, Update, UpdateKind, World};
 
 use crate::addresses::Table;
 use crate::execution::running;
+use crate::interrupts;
 use crate::mode::{host, is_guest};
 use crate::shadow;
 use crate::solo::Solo;
@@ -85,10 +86,25 @@ fn perform<T: Atom>(
     code: usize,
     operation: impl FnOnce(LocationId) -> Operation,
 ) -> Reply {
+    interrupts::scheduling_point(code);
     let top = trampoline::top();
     perform_by(address, operation, |operation| {
         running().observe(code, top, operation)
     })
+}
+
+/// The variable at an address, if it still has the value that it should have.
+pub(crate) fn known(address: usize, memory: u64) -> Option<LocationId> {
+    let known = LOCATIONS.get().get(address).copied();
+    known.filter(|&location| running().last_value(location) == memory)
+}
+
+/// A new variable.
+pub(crate) fn add(world: &mut World, extent: Range<usize>, memory: u64) -> LocationId {
+    let new = running().add_location(world, KIND, extent.start, memory);
+    LOCATIONS.get().insert(extent.start, new);
+    EXTENTS.get().push(extent);
+    new
 }
 
 /// The same, however it came.
@@ -100,16 +116,13 @@ pub(crate) fn perform_by<T: Atom>(
     let native = running();
     // SAFETY: the program wants to use the variable there.
     let memory = unsafe { address.read_unaligned() }.to_word();
-    let known = LOCATIONS.get().get(address as usize).copied();
-    let known = known.filter(|&location| native.last_value(location) == memory);
+    let known = known(address as usize, memory);
     let mut location = known;
     let mut operation = Some(operation);
     let reply = perform(&mut |world| {
         let at = known.unwrap_or_else(|| {
-            let new = native.add_location(world, KIND, address as usize, memory);
             let end = address as usize + size_of::<T>();
-            EXTENTS.get().push(address as usize..end);
-            *LOCATIONS.get().insert(address as usize, new)
+            add(world, address as usize..end, memory)
         });
         location = Some(at);
         let operation = operation.take().expect("raddle: an operation is done once");

@@ -5,5 +5,6 @@ pub(crate) mod calls;
 mod copies;
 mod other;
 pub(crate) mod plain;
+pub(crate) mod points;
 mod rest;
 mod wide;

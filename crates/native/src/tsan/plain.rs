@@ -11,13 +11,13 @@ use raddle::__private::native::Manner;
 use crate::blocks::{self, Bad};
 use crate::mode::is_guest;
 use crate::trampoline::entry;
-use crate::tsan::calls;
+use crate::tsan::{calls, points};
 use crate::{end, shadow};
 
 /// The running thread accesses so many bytes.
 #[inline]
 pub(crate) fn access_range(address: usize, size: usize, writes: bool, code: usize) {
-    if size == 0 || !is_guest() {
+    if size == 0 || !is_guest() || points::perform(address, size, writes, code) {
         return;
     }
     if let Some(bad) = shadow::access(address, size, writes, code) {

@@ -11,7 +11,7 @@ use super::abandon::AfterStop;
 use super::clock::Clock;
 use super::home::Home;
 use super::overflow::{self, Guard};
-use super::{CURRENT, Context};
+use super::{CURRENT, Context, native};
 use crate::alloc;
 use crate::identity::Identity;
 use crate::last_words::LastWords;
@@ -73,6 +73,7 @@ pub(crate) fn run_execution(
     // is borrowed for longer than that by the caller's loop.
     unsafe { context.add_coroutine(ThreadId::MAIN, place, None, body) };
     context.drive();
+    native::end();
     true
 }
 
@@ -268,6 +269,11 @@ impl Context {
     #[inline]
     pub(super) fn end_of_stack(&self, thread: ThreadId) -> *const u8 {
         self.slots.borrow()[thread.index()].end_of_stack
+    }
+
+    /// The user's part of the thread's stack is elsewhere.
+    pub(super) fn set_end_of_stack(&self, thread: ThreadId, end: *const u8) {
+        self.slots.borrow_mut()[thread.index()].end_of_stack = end;
     }
 
     /// The name the program gave the calling thread.

@@ -19,6 +19,7 @@ use raddle_report::Place;
 
 use super::things::Made;
 use super::{Context, current};
+use crate::last_words::LastWords;
 
 /// How to find out what addresses are called.
 #[derive(Clone, Copy)]
@@ -27,13 +28,13 @@ pub struct Symbols {
     pub place: fn(usize) -> Option<Place>,
     /// The variable at an address.
     pub variable: fn(usize) -> Option<String>,
-    /// In a signal handler, with what the kernel gives it: where in the program the interrupted thread
-    /// is, as the address that a call there would return to; or 0.
-    pub interrupted: fn(*mut std::ffi::c_void) -> usize,
     /// The calls that led to an instruction, in words, if there are any.
     pub chain: fn(usize) -> Option<String>,
     /// What memory is at an address, in words, if there is more to say than its name.
     pub memory: fn(usize) -> Option<String>,
+    /// In a signal handler, with what the kernel gives it: where in the program the interrupted thread
+    /// is, as the address that a call there would return to; or 0.
+    pub interrupted: fn(*mut std::ffi::c_void) -> usize,
 }
 
 static SYMBOLS: OnceLock<Symbols> = OnceLock::new();
@@ -48,6 +49,20 @@ pub(crate) fn is_installed() -> bool {
     SYMBOLS.get().is_some()
 }
 
+static ENDS: OnceLock<fn()> = OnceLock::new();
+
+/// From now on this is called whenever an execution is over, before anything is made of it.
+pub fn on_end(ends: fn()) {
+    let _ = ENDS.set(ends);
+}
+
+/// An execution is over.
+pub(super) fn end() {
+    if let Some(ends) = ENDS.get() {
+        ends();
+    }
+}
+
 pub(crate) fn place_of(code: usize) -> Option<Place> {
     SYMBOLS.get().and_then(|symbols| (symbols.place)(code))
 }
@@ -58,18 +73,18 @@ pub(super) fn variable_at(address: usize) -> Option<String> {
         .and_then(|symbols| (symbols.variable)(address))
 }
 
-/// In a signal handler: where the program was interrupted, or 0.
-pub(crate) fn find_interrupted(context: *mut std::ffi::c_void) -> usize {
-    let symbols = SYMBOLS.get();
-    symbols.map_or(0, |symbols| (symbols.interrupted)(context))
-}
-
 pub(super) fn chain_to(code: usize) -> Option<String> {
     SYMBOLS.get().and_then(|symbols| (symbols.chain)(code))
 }
 
 pub(super) fn memory_at(address: usize) -> Option<String> {
     SYMBOLS.get().and_then(|symbols| (symbols.memory)(address))
+}
+
+/// In a signal handler: where the program was interrupted, or 0.
+pub(crate) fn find_interrupted(context: *mut std::ffi::c_void) -> usize {
+    let symbols = SYMBOLS.get();
+    symbols.map_or(0, |symbols| (symbols.interrupted)(context))
 }
 
 /// Stands for the place where a thing was made, of which nobody knows that.
@@ -147,9 +162,18 @@ impl Native<'_> {
         self.0.end_of_stack(self.thread()) as usize
     }
 
-    /// The same for any thread.
+    /// The thread's code runs on another stack, which ends there.
+    pub fn move_stack(self, end: usize) {
+        let thread = self.thread();
+        self.0.set_end_of_stack(thread, end as *const u8);
+    }
+
+    /// The same for another thread; the end of memory if it has none.
     pub fn end_of_stack_of(self, thread: ThreadId) -> usize {
-        self.0.end_of_stack(thread) as usize
+        let slots = self.0.slots.borrow();
+        let slot = slots.get(thread.index());
+        let end = slot.map_or(0, |_| self.0.end_of_stack(thread) as usize);
+        if end == 0 { usize::MAX } else { end }
     }
 
     #[inline(always)]
@@ -234,12 +258,18 @@ impl Native<'_> {
         self.0.with_world(|world| world.split_cell(cell))
     }
 
-    /// The thread reads or writes a piece of memory.
+    /// The thread reads or writes a piece of memory. Whether that is a race.
     #[inline]
-    pub fn access(self, cell: CellId, writes: bool, code: usize) {
+    pub fn access(self, cell: CellId, writes: bool, code: usize) -> bool {
         let (thread, site) = (self.0.thread.get(), self.site(code));
         let access = |world: &mut World| world.access_cell(thread, cell, writes, site);
-        self.0.with_world(access);
+        self.0.with_world(access)
+    }
+
+    /// The last store to a location has written this value, which nobody knew before.
+    pub fn settle_store(self, location: LocationId, value: u64) {
+        let settle = |world: &mut World| world.settle_store(location, value);
+        self.0.with_world(settle);
     }
 
     /// How many events the thread has had.
@@ -273,28 +303,23 @@ impl Native<'_> {
         self.0.with_world(|world| world.adopt_cell(write, read))
     }
 
-    /// The thread's last operation was an atomic one on a piece of memory.
-    pub fn check_atomic(self, cell: CellId) {
+    /// The thread's last operation was an atomic one on a piece of memory. Whether that is a race.
+    pub fn check_atomic(self, cell: CellId) -> bool {
         let thread = self.0.thread.get();
-        self.0.with_world(|world| world.check_atomic(thread, cell));
+        self.0.with_world(|world| world.check_atomic(thread, cell))
     }
 
-    /// The thread accesses a piece of memory plainly in which these locations are.
+    /// The thread accesses a piece of memory plainly in which these locations are. Whether that is a race.
     pub fn check_plain(
         self,
         cell: CellId,
         writes: bool,
         code: usize,
         is_there: impl Fn(LocationId) -> bool,
-    ) {
+    ) -> bool {
         let (thread, site) = (self.0.thread.get(), self.site(code));
         self.0
-            .with_world(|world| world.check_plain(thread, cell, writes, site, is_there));
-    }
-
-    /// Whether there are two accesses that nothing orders.
-    pub fn has_conflict(self) -> bool {
-        self.0.with_world(|world| world.has_conflict())
+            .with_world(|world| world.check_plain(thread, cell, writes, site, is_there))
     }
 
     /// Whether every access is to be told, for those who want to see more than what is wrong.
@@ -323,6 +348,32 @@ impl Native<'_> {
                 joined_by: None,
             });
         });
+    }
+
+    /// Tells the story of the running execution, whose process is about to end: something is wrong with
+    /// the thread that runs.
+    pub fn tell_last(self, message: String) {
+        let context = self.0;
+        let after = context
+            .try_exploration()
+            .map_or(0, |exploration| exploration.execution().events.len());
+        let panic = Panic {
+            thread: context.thread.get(),
+            manner: Manner::Crash,
+            message,
+            place: None,
+            after,
+            joined_by: None,
+        };
+        match context.last_words() {
+            Some(words) => words.of_a_panic(context, &panic),
+            None => LastWords::default().of_a_panic(context, &panic),
+        }
+    }
+
+    /// The instruction that a site is.
+    pub fn code(self, site: SiteId) -> Option<usize> {
+        self.0.places().code(site)
     }
 
     /// What stories call a thread.

@@ -96,6 +96,14 @@ impl Places {
         }
     }
 
+    /// The instruction that a site is, of a program that is known by its addresses.
+    pub(crate) fn code(&self, site: SiteId) -> Option<usize> {
+        match self.lock().get(site.index())? {
+            Known::Code(code) => Some(*code),
+            Known::Here(_) | Known::Read(_) => None,
+        }
+    }
+
     /// The calls that led to a place, of a program that is known by its addresses.
     pub(crate) fn chain(&self, site: SiteId) -> Option<String> {
         match self.lock().get(site.index())? {

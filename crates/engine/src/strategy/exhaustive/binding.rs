@@ -9,6 +9,7 @@ use super::graph::{Graph, Kind, Machine};
 use crate::event::{EventId, LocationId, ObjectId, Operation, PortListId, Ports, ThreadId};
 use crate::strategy::{Choice, Divergence, Record};
 use crate::world::State;
+use crate::world::UNSETTLED;
 
 #[derive(Debug, Default)]
 pub(super) struct Binding {
@@ -320,7 +321,9 @@ impl Binding {
         let thread = self.to_world(event.thread);
         let reads = |here: LocationId, location: LocationId, binding: &Self| {
             let value = state.value_of(here, binding.back(graph, event, location));
-            graph.value(location, node.source) == value
+            // What the program stores by itself is not known when the graph is made.
+            let expected = graph.value(location, node.source);
+            expected == value || expected == UNSETTLED
         };
         match (node.kind, *state.pending(thread)) {
             (Kind::Begin, Operation::Begin) | (Kind::End { .. }, Operation::End) => true,

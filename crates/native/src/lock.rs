@@ -1,0 +1,33 @@
+//! A lock for what any OS thread may use, without the C library and without thread-local storage.
+
+use std::cell::UnsafeCell;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A value that one has at a time. Who waits for it turns in circles.
+pub(crate) struct Lock<T> {
+    is_taken: AtomicBool,
+    value: UnsafeCell<T>,
+}
+
+// SAFETY: only who has the lock gets at the value.
+unsafe impl<T: Send> Sync for Lock<T> {}
+
+impl<T> Lock<T> {
+    pub(crate) const fn new(value: T) -> Self {
+        Lock {
+            is_taken: AtomicBool::new(false),
+            value: UnsafeCell::new(value),
+        }
+    }
+
+    /// Uses the value. Nothing in `use_it` may want it too.
+    pub(crate) fn with<R>(&self, use_it: impl FnOnce(&mut T) -> R) -> R {
+        while self.is_taken.swap(true, Ordering::Acquire) {
+            std::hint::spin_loop();
+        }
+        // SAFETY: the lock is held.
+        let result = use_it(unsafe { &mut *self.value.get() });
+        self.is_taken.store(false, Ordering::Release);
+        result
+    }
+}

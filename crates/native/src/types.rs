@@ -1,0 +1,214 @@
+//! The types of the program's variables, from its debug information: which field or element of a variable
+//! an address is.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use addr2line::gimli::{
+    self, AttributeValue, DebuggingInformationEntry, Dwarf, EndianSlice, LittleEndian, Operation,
+    Unit, UnitOffset,
+};
+use object::{Object, ObjectSection};
+
+type Reader = EndianSlice<'static, LittleEndian>;
+type Entry<'a> = DebuggingInformationEntry<'a, 'a, Reader>;
+
+/// What is inside is not the user's.
+const OPAQUE: [&str; 6] = ["pthread_", "sem_t", "mtx_t", "cnd_t", "once_flag", "__"];
+
+/// The types of the variables of a file.
+pub(crate) struct Types {
+    units: Vec<Unit<Reader>>,
+    dwarf: Dwarf<Reader>,
+    /// By the address in the file.
+    variables: BTreeMap<u64, (usize, UnitOffset)>,
+}
+
+impl Types {
+    pub(crate) fn read(file: &Path) -> Option<Self> {
+        // A story may be told at any time from now on.
+        let data: &'static [u8] = std::fs::read(file).ok()?.leak();
+        let object = object::File::parse(data).ok()?;
+        let load = |id: gimli::SectionId| -> Result<Reader, gimli::Error> {
+            let section = object.section_by_name(id.name());
+            let data = section.and_then(|section| section.data().ok());
+            Ok(EndianSlice::new(data.unwrap_or_default(), LittleEndian))
+        };
+        let mut types = Types {
+            units: Vec::new(),
+            dwarf: Dwarf::load(load).ok()?,
+            variables: BTreeMap::new(),
+        };
+        let mut headers = types.dwarf.units();
+        while let Ok(Some(header)) = headers.next() {
+            if let Ok(unit) = types.dwarf.unit(header) {
+                let number = types.units.len();
+                let _ = add_variables(&unit, number, &mut types.variables);
+                types.units.push(unit);
+            }
+        }
+        Some(types)
+    }
+
+    /// The part of the variable at an address that is so far from its beginning, and how far that is from
+    /// the beginning of the part.
+    pub(crate) fn part(&self, variable: u64, offset: u64) -> Option<(String, u64)> {
+        let &(unit, of) = self.variables.get(&variable)?;
+        let mut path = String::new();
+        let rest = self.walk(&self.units[unit], of, offset, &mut path)?;
+        Some((path, rest))
+    }
+
+    fn name(&self, unit: &Unit<Reader>, entry: &Entry<'_>) -> Option<String> {
+        let value = entry.attr_value(gimli::DW_AT_name).ok()??;
+        let text = self.dwarf.attr_string(unit, value).ok()?;
+        Some(String::from_utf8_lossy(text.slice()).into_owned())
+    }
+
+    /// Goes down into a type as long as it has parts with names.
+    fn walk(
+        &self,
+        unit: &Unit<Reader>,
+        of: UnitOffset,
+        offset: u64,
+        path: &mut String,
+    ) -> Option<u64> {
+        let entry = unit.entry(of).ok()?;
+        let name = self.name(unit, &entry).unwrap_or_default();
+        if OPAQUE.iter().any(|opaque| name.starts_with(opaque)) {
+            return Some(offset);
+        }
+        match entry.tag() {
+            gimli::DW_TAG_typedef
+            | gimli::DW_TAG_const_type
+            | gimli::DW_TAG_volatile_type
+            | gimli::DW_TAG_atomic_type => self.walk(unit, type_of(&entry)?, offset, path),
+            gimli::DW_TAG_array_type => {
+                let element = type_of(&entry)?;
+                let size = size(unit, element)?;
+                let mut left = offset / size;
+                let lengths = lengths(unit, of);
+                // All but the first say how many of the next there are in one of theirs.
+                for (number, _) in lengths.iter().enumerate() {
+                    let inner: u64 = lengths[number + 1..].iter().product();
+                    *path += &format!("[{}]", left / inner.max(1));
+                    left %= inner.max(1);
+                }
+                self.walk(unit, element, offset % size, path)
+            }
+            gimli::DW_TAG_structure_type | gimli::DW_TAG_class_type => {
+                let found = self.member(unit, of, offset);
+                let Some((name, member, start)) = found else {
+                    return Some(offset);
+                };
+                match name {
+                    Some(name) if name.starts_with('_') => return Some(offset - start),
+                    Some(name) => *path += &format!(".{name}"),
+                    // What it inherits.
+                    None => {}
+                }
+                self.walk(unit, member, offset - start, path)
+            }
+            _ => Some(offset),
+        }
+    }
+
+    /// The member of a structure that has a byte: its name, its type and where it begins.
+    fn member(
+        &self,
+        unit: &Unit<Reader>,
+        of: UnitOffset,
+        offset: u64,
+    ) -> Option<(Option<String>, UnitOffset, u64)> {
+        let mut tree = unit.entries_tree(Some(of)).ok()?;
+        let mut children = tree.root().ok()?.children();
+        while let Ok(Some(child)) = children.next() {
+            let entry = child.entry();
+            let start = number(entry, gimli::DW_AT_data_member_location);
+            let (Some(start), Some(of)) = (start, type_of(entry)) else {
+                continue;
+            };
+            let size = size(unit, of).unwrap_or(0);
+            if start <= offset && offset < start + size {
+                return Some((self.name(unit, entry), of, start));
+            }
+        }
+        None
+    }
+}
+
+fn add_variables(
+    unit: &Unit<Reader>,
+    number: usize,
+    to: &mut BTreeMap<u64, (usize, UnitOffset)>,
+) -> Result<(), gimli::Error> {
+    let mut entries = unit.entries();
+    while let Some((_, entry)) = entries.next_dfs()? {
+        if entry.tag() != gimli::DW_TAG_variable {
+            continue;
+        }
+        let Some(AttributeValue::Exprloc(place)) = entry.attr_value(gimli::DW_AT_location)? else {
+            continue;
+        };
+        let first = place.operations(unit.encoding()).next()?;
+        let Some(Operation::Address { address }) = first else {
+            continue;
+        };
+        // The type may be where the variable was declared.
+        let declared = match entry.attr_value(gimli::DW_AT_specification)? {
+            Some(AttributeValue::UnitRef(declared)) => type_of(&unit.entry(declared)?),
+            _ => None,
+        };
+        if let Some(of) = type_of(entry).or(declared) {
+            to.insert(address, (number, of));
+        }
+    }
+    Ok(())
+}
+
+fn type_of(entry: &Entry<'_>) -> Option<UnitOffset> {
+    match entry.attr_value(gimli::DW_AT_type).ok()?? {
+        AttributeValue::UnitRef(of) => Some(of),
+        _ => None,
+    }
+}
+
+fn number(entry: &Entry<'_>, name: gimli::DwAt) -> Option<u64> {
+    entry.attr_value(name).ok()??.udata_value()
+}
+
+/// How large values of a type are.
+fn size(unit: &Unit<Reader>, of: UnitOffset) -> Option<u64> {
+    let entry = unit.entry(of).ok()?;
+    if let Some(size) = number(&entry, gimli::DW_AT_byte_size) {
+        return Some(size.max(1));
+    }
+    match entry.tag() {
+        gimli::DW_TAG_array_type => {
+            let count: u64 = lengths(unit, of).iter().product();
+            Some(count.max(1) * size(unit, type_of(&entry)?)?)
+        }
+        gimli::DW_TAG_pointer_type | gimli::DW_TAG_reference_type => Some(8),
+        _ => size(unit, type_of(&entry)?),
+    }
+}
+
+/// How many elements an array has, in each of its dimensions.
+fn lengths(unit: &Unit<Reader>, of: UnitOffset) -> Vec<u64> {
+    let mut found = Vec::new();
+    let Ok(mut tree) = unit.entries_tree(Some(of)) else {
+        return found;
+    };
+    let Ok(root) = tree.root() else {
+        return found;
+    };
+    let mut children = root.children();
+    while let Ok(Some(child)) = children.next() {
+        if child.entry().tag() == gimli::DW_TAG_subrange_type {
+            let count = number(child.entry(), gimli::DW_AT_count);
+            let last = number(child.entry(), gimli::DW_AT_upper_bound);
+            found.push(count.or(last.map(|last| last + 1)).unwrap_or(0));
+        }
+    }
+    found
+}

@@ -1,0 +1,244 @@
+//! C and C++ programs on both substrates and with every way to begin an execution anew: what happens is
+//! the same, event for event.
+#![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
+
+#[path = "../native/support.rs"]
+#[allow(dead_code, reason = "other tests use the rest")]
+mod support;
+
+use std::path::Path;
+
+use support::{Finished, build, run};
+
+const EXHAUSTIVE: (&str, &str) = ("RADDLE_STRATEGY", "exhaustive");
+const OS: (&str, &str) = ("RADDLE_SUBSTRATE", "os");
+const COROUTINE: (&str, &str) = ("RADDLE_SUBSTRATE", "coroutine");
+/// With the same seed.
+const RANDOM: [(&str, &str); 3] = [
+    ("RADDLE_STRATEGY", "random"),
+    ("RADDLE_SEED", "7"),
+    ("RADDLE_MAX_EXECUTIONS", "25"),
+];
+
+/// Every program here and what it can be asked for, with how it ends.
+const PROGRAMS: [(&str, &[&str], i32); 10] = [
+    (
+        "primitives.c",
+        &[
+            "threads",
+            "mutexes",
+            "condvars",
+            "rwlocks",
+            "timed_condvars",
+            "spins",
+            "barriers",
+            "onces",
+            "keys",
+            "semaphores",
+            "clocks",
+            "memory",
+        ],
+        0,
+    ),
+    (
+        "counts.c",
+        &[
+            "load-store-3",
+            "mutex-4",
+            "semaphore-3",
+            "message-passing",
+            "philosophers",
+        ],
+        0,
+    ),
+    ("c11.c", &[""], 0),
+    ("bytes.c", &[""], 0),
+    ("lost_update.c", &[""], 1),
+    ("deadlock.c", &[""], 1),
+    ("race.c", &[""], 1),
+    (
+        "waiting.c",
+        &["spin", "yield", "exchange", "trylock", "count"],
+        0,
+    ),
+    (
+        "cpp.cpp",
+        &[
+            "threads",
+            "condvars",
+            "timed",
+            "statics",
+            "locals",
+            "pointers",
+            "shared_locks",
+            "exceptions",
+        ],
+        0,
+    ),
+    (
+        "cpp20.cpp",
+        &["waiting", "semaphores", "latches", "barriers"],
+        0,
+    ),
+];
+
+/// Runs a program and reads what it did.
+#[track_caller]
+fn traced(program: &Path, argument: &str, settings: &[(&str, &str)], code: i32) -> String {
+    let file = program.with_extension(format!("{argument}.trace"));
+    let _ = std::fs::remove_file(&file);
+    let trace = ("RADDLE_TRACE", file.to_str().unwrap());
+    let settings = [&RANDOM[..], settings, &[trace]].concat();
+    run(program, &[argument], &settings).exits(code);
+    let text = std::fs::read_to_string(file).unwrap();
+    // It begins with the first thread, and the instructions of the program have their places.
+    assert!(text.starts_with("execution 1\n0.0 Begin "), "{text}");
+    assert!(text.contains(" at exe+0x"), "{text}");
+    text
+}
+
+#[test]
+fn the_same_seed_does_the_same_on_both_substrates() {
+    for (source, arguments, code) in PROGRAMS {
+        let program = build(source, &format!("substrates-{source}"));
+        for argument in arguments {
+            let first = traced(&program, argument, &[COROUTINE], code);
+            for substrate in [COROUTINE, COROUTINE, OS, OS, OS] {
+                let again = traced(&program, argument, &[substrate], code);
+                assert!(first == again, "{source} {argument} {substrate:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn os_threads_have_the_same_classes() {
+    let program = build("counts.c", "os-counts");
+    let all = |name: &str| {
+        let finished = run(&program, &[name], &[EXHAUSTIVE, OS]);
+        finished.exits(0).all_classes()
+    };
+    // Of n threads that take a lock or add to a counter, any order is possible: n!.
+    assert_eq!(all("mutex-3"), 6);
+    assert_eq!(all("fetch-add-3"), 6);
+    // Both see the other's store, or one does.
+    assert_eq!(all("store-buffering"), 3);
+}
+
+#[test]
+fn os_threads_tell_what_programs_must_not_do() {
+    let program = build("bad.c", "os-bad");
+    run(&program, &["overflow"], &[OS])
+        .exits(1)
+        .says("thread main.1 used more stack than it has");
+    let soon = ("RADDLE_WATCHDOG", "1s");
+    run(&program, &["hang"], &[OS, soon])
+        .exits(2)
+        .says("main.1 has not come to a scheduling point for 1s");
+    run(&program, &["use-and-free"], &[OS])
+        .exits(1)
+        .says("data race after 1 execution");
+}
+
+fn is_warned(finished: &Finished, reason: &str) {
+    finished.says(&format!(
+        "raddle: threads are run as OS threads, which is slower, because coroutines would not work here: \
+         {reason}\n"
+    ));
+}
+
+#[test]
+fn where_coroutines_would_not_work_threads_are_os_threads() {
+    let program = build("counts.c", "self-test");
+    let fails = ("RADDLE_SELF_TEST", "fail");
+    let finished = run(&program, &["mutex-3"], &[EXHAUSTIVE, fails]);
+    is_warned(&finished, "RADDLE_SELF_TEST says so");
+    assert_eq!(finished.exits(0).all_classes(), 6);
+    // Nothing is said where nothing is wrong, or nobody has asked.
+    for settings in [&[EXHAUSTIVE][..], &[EXHAUSTIVE, fails, OS]] {
+        let finished = run(&program, &["mutex-3"], settings);
+        assert!(!finished.text.contains("OS threads"), "{}", finished.text);
+        assert_eq!(finished.exits(0).all_classes(), 6);
+    }
+    run(&program, &["mutex-3"], &[("RADDLE_SUBSTRATE", "fibers")])
+        .exits(2)
+        .says("raddle: RADDLE_SUBSTRATE: `fibers` is neither `coroutine` nor `os`\n");
+}
+
+const FORK: (&str, &str) = ("RADDLE_RESTART", "fork");
+const LOOP: (&str, &str) = ("RADDLE_RESTART", "loop");
+
+#[test]
+fn processes_of_their_own_do_the_same() {
+    for (source, arguments, code) in PROGRAMS {
+        let program = build(source, &format!("forked-{source}"));
+        for argument in arguments {
+            let snapshot = traced(&program, argument, &[], code);
+            let forked = traced(&program, argument, &[FORK], code);
+            assert!(snapshot == forked, "{source} {argument}");
+        }
+    }
+    let program = build("counts.c", "forked-os");
+    let [snapshot, forked] = [&[][..], &[FORK, OS]].map(|it| traced(&program, "mutex-4", it, 0));
+    assert!(snapshot == forked);
+}
+
+#[test]
+fn processes_of_their_own_begin_with_what_the_kernel_had() {
+    let program = build("kernel.c", "kernel");
+    // Whose addition is first.
+    for name in ["map", "open", "nothing"] {
+        let finished = run(&program, &[name], &[EXHAUSTIVE, FORK]);
+        assert_eq!(finished.exits(0).all_classes(), 2, "{name}");
+    }
+    // Without them the page is there already in the second execution, and nobody need wonder why.
+    run(&program, &["map"], &[EXHAUSTIVE])
+        .exits(1)
+        .says("raddle: the program maps memory by itself, which is not undone")
+        .says("nondeterminism after 2 executions");
+}
+
+#[test]
+fn the_end_of_a_process_is_told_with_its_schedule() {
+    let program = build("kernel.c", "ended");
+    for (name, how) in [
+        ("kill", "was ended by signal 9"),
+        ("leave", "ended with status 3"),
+    ] {
+        let lost = run(&program, &[name], &[EXHAUSTIVE, FORK]);
+        lost.exits(1)
+            .says(&format!("main panicked:\n  its process {how}, after "))
+            .says("fetch-add counter: 1 to 2");
+        let replay = ("RADDLE_REPLAY", lost.schedule());
+        run(&program, &[name], &[replay, FORK])
+            .exits(1)
+            .says(&format!("its process {how}, after 0 executions"));
+    }
+    let program = build("bad.c", "forked-bad");
+    run(&program, &["overflow"], &[FORK])
+        .exits(1)
+        .says("thread main.1 used more stack than it has");
+    run(&program, &["hang"], &[FORK, ("RADDLE_WATCHDOG", "1s")])
+        .exits(2)
+        .says("main.1 has not come to a scheduling point for 1s");
+}
+
+#[test]
+fn what_cleans_up_after_itself_needs_nothing_to_be_put_back() {
+    let program = build("tidy.c", "tidy");
+    let all = |settings: &[(&str, &str)]| run(&program, &[], settings).exits(0).all_classes();
+    // Either load comes before or after the other's store: both first, or one after the other.
+    let classes = all(&[EXHAUSTIVE]);
+    assert_eq!(classes, all(&[("RADDLE_STRATEGY", "enumerate"), LOOP]));
+    assert_eq!(classes, all(&[EXHAUSTIVE, LOOP]));
+    assert_eq!(classes, all(&[EXHAUSTIVE, LOOP, OS]));
+    assert_eq!(classes, all(&[EXHAUSTIVE, FORK]));
+    // What is left behind is found by the next execution.
+    run(&program, &["remember"], &[EXHAUSTIVE]).exits(0);
+    run(&program, &["remember"], &[EXHAUSTIVE, LOOP])
+        .exits(1)
+        .says("nondeterminism after 2 executions");
+    run(&program, &[], &[("RADDLE_RESTART", "exec")])
+        .exits(2)
+        .says("raddle: RADDLE_RESTART: `exec` is none of `snapshot`, `fork` and `loop`\n");
+}

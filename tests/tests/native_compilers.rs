@@ -462,3 +462,86 @@ fn nothing_is_left_when_the_command_is_killed() {
         std::thread::yield_now();
     }
 }
+
+/// Runs make in a folder, with this `cargo raddle`.
+fn make(folder: &Path, command: &Path, arguments: &[&str]) -> (Option<i32>, String) {
+    let raddle = format!("{} raddle", command.display());
+    let mut make = Command::new("make");
+    make.arg(format!("CC={raddle} cc"))
+        .arg(format!("RADDLE={raddle}"));
+    make.args(arguments)
+        .current_dir(folder)
+        .env_remove("MAKEFLAGS");
+    let output = make.output().unwrap();
+    let text = String::from_utf8(output.stderr).unwrap();
+    (output.status.code(), text)
+}
+
+#[test]
+fn the_example_has_a_bug_and_its_fix_has_none() {
+    let folder = support::folder("example");
+    for file in ["Makefile", "queue.c", "queue.h", "sum.c", "test.c"] {
+        let from = support::workspace().join("examples/native").join(file);
+        std::fs::copy(from, folder.join(file)).unwrap();
+    }
+    let command = support::LIBRARY.with_file_name("cargo-raddle");
+    make(&folder, &command, &["clean"]);
+    let (code, text) = make(&folder, &command, &["check"]);
+    assert_eq!(code, Some(2), "{text}");
+    assert!(
+        text.contains("raddle: sum: failed assertion after "),
+        "{text}"
+    );
+    assert!(
+        text.contains(" failed an assertion at queue.c:37:"),
+        "{text}"
+    );
+    make(&folder, &command, &["clean"]);
+    let (code, text) = make(&folder, &command, &["FLAGS=-DFIXED", "check"]);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(
+        text.contains("raddle: sum: every behaviour was run: "),
+        "{text}"
+    );
+    assert!(
+        text.contains("raddle: comes_out_in_order: every behaviour was run: "),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_command_that_was_installed_alone_is_completed_by_one_command() {
+    let folder = support::folder("installed");
+    let command = folder.join("cargo-raddle");
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::copy(support::LIBRARY.with_file_name("cargo-raddle"), &command).unwrap();
+    let program = folder.join("program").to_str().unwrap().to_owned();
+    let compile = ["raddle", "cc", "tests/native/program.c", "-o", &program];
+    run(&command, &compile, &[])
+        .exits(2)
+        .says("there is no ")
+        .says("help: `cargo raddle setup` builds it, once");
+    // A cargo that has built it before.
+    let cargo = folder.join("cargo");
+    let message = format!(
+        r#"{{"reason":"compiler-artifact","filenames":["{}"]}}"#,
+        support::LIBRARY.display()
+    );
+    let script = format!("#!/bin/sh\ntest \"$1 $2\" = 'build --release' && echo '{message}'\n");
+    std::fs::write(&cargo, script).unwrap();
+    let anybody = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&cargo, anybody).unwrap();
+    let cargo = ("CARGO", cargo.to_str().unwrap());
+    run(&command, &["raddle", "setup"], &[cargo])
+        .exits(0)
+        .says("libraddle_native.so is there");
+    run(&command, &compile, &[]).exits(0);
+    run(&command, &["raddle", "run", "--", &program, "strict"], &[])
+        .exits(1)
+        .says("the program ended with status 3\n");
+    // And one that cannot build it.
+    run(&command, &["raddle", "setup"], &[("CARGO", "false")])
+        .exits(2)
+        .says("the library does not build");
+}

@@ -82,6 +82,30 @@ static void swallowed(void *)
     pthread_join(thread, nullptr);
 }
 
+// What throws is begun again by another.
+static std::once_flag once;
+static int begun;
+
+static void throws_once()
+{
+    try {
+        std::call_once(once, [] {
+            if (++begun == 1)
+                throw 7;
+        });
+    } catch (int thrown) {
+        assert(thrown == 7);
+    }
+}
+
+static void once_again(void *)
+{
+    std::thread one(throws_once), other(throws_once);
+    one.join();
+    other.join();
+    assert(begun == 2);
+}
+
 // The same numbers in every execution, so the same memory of them too.
 static unsigned first;
 
@@ -102,5 +126,7 @@ int main(int, char **arguments)
         return raddle_check(cancels, nullptr);
     if (!strcmp(name, "swallowed"))
         return raddle_check(swallowed, nullptr);
+    if (!strcmp(name, "once-again"))
+        return raddle_check(once_again, nullptr);
     return raddle_check(random_numbers, nullptr);
 }

@@ -45,34 +45,32 @@ pub(crate) fn run(name: &str, stack: usize, body: impl Fn() + Send + Sync) -> Re
     on_end(restart::end_execution);
     IS_RUNNING.store(true, Relaxed);
     heap::limit();
+    points::begin_check();
     let pinned = substrate::begin();
     let whole = || {
         execution::begin();
         body();
     };
-    let run_once = || {
-        let checker = checker(name);
-        restart::run(stack, || {
-            let report = match Trace::open() {
-                None => checker.run(whole),
-                Some(mut trace) => {
-                    run_observed(checker, whole, &mut |execution| trace.write(execution))
+    let report = restart::run(stack, || {
+        let mut trace = Trace::open();
+        let mut races = Vec::new();
+        let mut report = loop {
+            let report = match &mut trace {
+                None => checker(name).run(whole),
+                Some(trace) => {
+                    let write = &mut |execution: &_| trace.write(execution);
+                    run_observed(checker(name), whole, write)
                 }
             };
             substrate::end_execution();
-            report
-        })
-    };
-    points::begin_check();
-    let mut races = Vec::new();
-    let mut report = loop {
-        let report = run_once();
-        match points::begin_round() {
-            true => races.extend(report.failures.into_iter().filter(is_race)),
-            false => break report,
-        }
-    };
-    report.warnings.extend(races);
+            match points::begin_round() {
+                true => races.extend(report.failures.into_iter().filter(is_race)),
+                false => break report,
+            }
+        };
+        report.warnings.extend(races);
+        report
+    });
     dispatch::disarm();
     drop(pinned);
     threads::end();

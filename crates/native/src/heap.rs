@@ -11,6 +11,8 @@ use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
+use raddle::__private::native::Manner;
+
 use crate::arena::{self, Arena};
 use crate::tsan::{calls, plain};
 use crate::{blocks, check, end, mode, shadow, trampoline};
@@ -86,12 +88,10 @@ fn refuse(size: usize, site: usize) {
     if size < SIZE && mode::is_guest() {
         mode::host(|| {
             let limit = LIMIT.load(Relaxed) >> 20;
-            end::fail_at(
-                &format!(
-                    "the program has more than {limit} MiB from malloc; help: {LIMIT_NAME} raises the limit"
-                ),
-                site,
-            )
+            let message = format!(
+                "the program has more than {limit} MiB from malloc\nhelp: {LIMIT_NAME} raises the limit"
+            );
+            end::fail_in(Manner::Crash, message, site)
         });
     }
 }
@@ -214,10 +214,10 @@ unsafe fn release(piece: *mut u8, code: usize) {
     // SAFETY: vouched for by the caller.
     unsafe {
         if is_ours(piece as usize) {
-            if mode::is_guest() {
-                give_up(piece, code);
+            match mode::is_guest() {
+                true => give_up(piece, code),
+                false => PIECES.store(pieces().saturating_sub(1), Relaxed),
             }
-            PIECES.store(PIECES.load(Relaxed) - 1, Relaxed);
         } else {
             let whole = Layout::from_size_align_unchecked(*header(piece), ALIGNMENT);
             Arena.dealloc(*header(piece).add(1) as *mut u8, whole);
@@ -230,6 +230,7 @@ fn give_up(piece: *mut u8, code: usize) {
     let (address, site) = (piece as usize, calls::users(code));
     match blocks::free(address, site) {
         Ok(size) => {
+            PIECES.store(pieces().saturating_sub(1), Relaxed);
             // Who still uses it should have been in order with this.
             plain::access_range(address, size, true, code);
             shadow::forget(address..address + size);

@@ -27,7 +27,7 @@ macro_rules! real {
                 Ok(name) => name,
                 Err(_) => unreachable!(),
             };
-        type Real = unsafe extern "C" fn($($argument),*) -> $result;
+        type Real = unsafe extern "C-unwind" fn($($argument),*) -> $result;
         $crate::real::function::<Real>(&FOUND, NAME)
     }};
 }

@@ -10,6 +10,7 @@
 //! Granules of a page are side by side, and are empty if their stamp is not that of the execution.
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use raddle_engine::{CellId, LocationId, ThreadId};
 
@@ -192,7 +193,9 @@ pub(crate) fn begin() {
     let mut shadow = SHADOW.get();
     shadow.stamp = shadow.stamp.wrapping_add(FIRST_STAMP).max(FIRST_STAMP);
     (shadow.used, shadow.told) = (0, 0);
-    let is_off = std::env::var_os("RADDLE_SHADOW").is_some_and(|it| it == "off");
+    static IS_OFF: OnceLock<bool> = OnceLock::new();
+    let is_off =
+        *IS_OFF.get_or_init(|| std::env::var_os("RADDLE_SHADOW").is_some_and(|it| it == "off"));
     shadow.most_told = match (is_off, running().keeps_accesses()) {
         (true, _) => usize::MAX,
         (_, true) => MOST_TOLD,

@@ -1,32 +1,30 @@
-//! System calls, without the C library: some of its functions were replaced, and it keeps their errors
-//! in thread-local storage.
+//! System calls as they are, whatever functions of the C library were replaced.
+//!
+//! They are made by the C library, which is the one place where [`dispatch`](crate::dispatch) does not
+//! see them.
 
-use std::arch::asm;
+use std::ffi::c_long;
 
-/// Makes a system call; what it returns, or an error as a negative number.
+use crate::mode;
+use crate::real::real;
+
+/// Makes a system call; what it returns, or an error as a negative number. The caller's `errno` stays as
+/// it is.
 ///
 /// # Safety
 ///
 /// That of the call.
-#[inline]
-pub(crate) unsafe fn call(number: libc::c_long, arguments: [usize; 6]) -> isize {
+pub(crate) unsafe fn call(number: c_long, arguments: [usize; 6]) -> isize {
     let [first, second, third, fourth, fifth, sixth] = arguments;
-    let result;
+    type Word = usize;
+    let syscall = real!(fn syscall(c_long, Word, Word, Word, Word, Word, Word) -> isize);
+    let before = mode::errno();
     // SAFETY: vouched for by the caller.
-    unsafe {
-        asm!(
-            "syscall",
-            inlateout("rax") number => result,
-            in("rdi") first,
-            in("rsi") second,
-            in("rdx") third,
-            in("r10") fourth,
-            in("r8") fifth,
-            in("r9") sixth,
-            lateout("rcx") _,
-            lateout("r11") _,
-            options(nostack),
-        );
-    }
+    let result = unsafe { syscall(number, first, second, third, fourth, fifth, sixth) };
+    let result = match result {
+        -1 => -(mode::errno() as isize),
+        result => result,
+    };
+    mode::set_errno(before);
     result
 }

@@ -168,6 +168,9 @@ pub(crate) fn run_between(function: usize, argument: usize) -> usize {
     if with_running(|guest| guest.end) == End::Everything {
         leave(0);
     }
+    if let Some(result) = unwind::result() {
+        leave(result);
+    }
     result
 }
 

@@ -45,6 +45,8 @@ struct Exception {
 struct State {
     exception: Exception,
     result: usize,
+    /// It has come to where its code begins.
+    is_out: bool,
     /// The last of the cleanup handlers that C code has registered.
     handler: *mut Handler,
 }
@@ -92,6 +94,7 @@ fn with<R>(use_it: impl FnOnce(&mut State) -> R) -> R {
                 private: [0; 2],
             },
             result: 0,
+            is_out: false,
             handler: std::ptr::null_mut(),
         }));
     }
@@ -102,6 +105,11 @@ fn with<R>(use_it: impl FnOnce(&mut State) -> R) -> R {
 pub(crate) fn ask(result: usize) {
     with(|state| state.result = result);
     IS_ASKED.store(true, Relaxed);
+}
+
+/// The result of the running thread, if it has come to where its code begins.
+pub(crate) fn result() -> Option<usize> {
+    with(|state| state.is_out.then_some(state.result))
 }
 
 /// The same once more, after a handler.
@@ -152,6 +160,7 @@ extern "C" fn stop(
         unsafe { _longjmp(handler.cast(), 1) }
     }
     if is_end || here >= threads::bottom() {
+        with(|state| state.is_out = true);
         threads::leave(result);
     }
     0

@@ -67,7 +67,7 @@ departing! {
     fn mtx_destroy(mutex: Mutex) -> () as destroy("rsi");
     fn cnd_init(condvar: Condvar) -> c_int as init_condvar("rsi");
     fn cnd_destroy(condvar: Condvar) -> () as destroy_condvar("rsi");
-    fn call_once(flag: *mut c_int, function: extern "C" fn()) -> () as do_once("rdx");
+    fn call_once(flag: *mut c_int, function: extern "C-unwind" fn()) -> () as do_once("rdx");
     fn tss_set(key: u32, value: usize) -> c_int as set("rdx");
     fn tss_get(key: u32) -> *mut c_void as get("rsi");
 }
@@ -132,7 +132,7 @@ extern "C" fn destroy_condvar(condvar: Condvar, code: usize) {
     condvar::destroy(condvar, code);
 }
 
-extern "C" fn do_once(flag: *mut c_int, function: extern "C" fn(), code: usize) {
+extern "C" fn do_once(flag: *mut c_int, function: extern "C-unwind" fn(), code: usize) {
     once::do_once(flag, function, code);
 }
 

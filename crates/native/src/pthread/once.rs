@@ -7,7 +7,6 @@ use raddle_engine::{Grant, Reply};
 
 use crate::mode::{host, is_guest};
 use crate::objects;
-use crate::trampoline::entry;
 use crate::tsan::calls;
 
 type Once = *mut c_int;
@@ -29,13 +28,32 @@ fn call(once: Once, call: Call, code: usize) -> Reply {
     objects::call(once as usize, KIND, initial, call, code)
 }
 
-entry! {
-    fn pthread_once(once: Once, function: extern "C" fn()) -> c_int as do_once("rdx");
+/// As [`entry!`](crate::trampoline::entry): goes on at [`do_once`]. What is done may throw an exception or
+/// end the thread, so this is a way that can be unwound.
+#[unsafe(no_mangle)]
+#[unsafe(naked)]
+extern "C-unwind" fn pthread_once(once: Once, function: Function) -> c_int {
+    std::arch::naked_asm!("mov rdx, [rsp]", "jmp {to}", to = sym do_once)
 }
 
-pub(super) extern "C" fn do_once(once: Once, function: extern "C" fn(), code: usize) -> c_int {
+type Function = extern "C-unwind" fn();
+
+/// What is being done; if it is left before it is done, somebody else may begin again.
+struct Doing {
+    once: Once,
+    code: usize,
+    is_done: bool,
+}
+
+impl Drop for Doing {
+    fn drop(&mut self) {
+        let poison = !self.is_done;
+        host(|| call(self.once, Call::Finish { poison }, self.code));
+    }
+}
+
+pub(super) extern "C-unwind" fn do_once(once: Once, function: Function, code: usize) -> c_int {
     if !is_guest() {
-        type Function = extern "C" fn();
         // SAFETY: what the caller wanted.
         return unsafe {
             crate::real::real!(fn pthread_once(Once, Function) -> c_int)(once, function)
@@ -44,8 +62,14 @@ pub(super) extern "C" fn do_once(once: Once, function: extern "C" fn(), code: us
     let code = calls::users(code);
     let begin = Call::Begin { insist: true };
     if host(|| call(once, begin, code)).to_grant() != Grant::Refused {
+        let mut doing = Doing {
+            once,
+            code,
+            is_done: false,
+        };
         function();
-        host(|| call(once, Call::Finish { poison: false }, code));
+        doing.is_done = true;
+        drop(doing);
         // SAFETY: as above. For those who ask the C library later.
         unsafe { once.write(DONE) };
     }

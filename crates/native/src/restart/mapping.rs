@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use super::shared;
 use crate::{check, mode, system};
 
+const PAGE: usize = 4096;
+
 /// Whether the program has been told of.
 static IS_TOLD: AtomicBool = AtomicBool::new(true);
 
@@ -35,6 +37,20 @@ fn result(result: isize) -> isize {
     }
 }
 
+/// Reads so much of a file, which is as good as mapping it where nobody writes.
+fn read(file: c_int, offset: i64, to: usize, size: usize) {
+    let mut done = 0;
+    while done < size {
+        let from = offset as usize + done;
+        let arguments = [file as usize, to + done, size - done, from, 0, 0];
+        // SAFETY: there is room for that much.
+        match unsafe { system::call(libc::SYS_pread64, arguments) } {
+            count @ 1.. => done += count as usize,
+            _ => return,
+        }
+    }
+}
+
 #[unsafe(no_mangle)]
 unsafe extern "C" fn mmap(
     start: *mut c_void,
@@ -45,11 +61,18 @@ unsafe extern "C" fn mmap(
     offset: i64,
 ) -> *mut c_void {
     let is_guest = mode::is_guest();
-    let is_plain =
-        start.is_null() && flags & libc::MAP_ANONYMOUS != 0 && flags & libc::MAP_SHARED == 0;
-    if !is_guest && is_plain && shared::is_used() {
+    let is_file = flags & libc::MAP_ANONYMOUS == 0;
+    // What is only read need not be shared with who writes it.
+    let is_alone = match is_file {
+        true => protection & libc::PROT_WRITE == 0,
+        false => flags & libc::MAP_SHARED == 0,
+    };
+    if !is_guest && start.is_null() && is_alone && shared::is_used() {
         let start = shared::map(size);
-        shared::protect(start..start + size.next_multiple_of(4096), protection);
+        if is_file {
+            read(file, offset, start, size);
+        }
+        shared::protect(start..start + size.next_multiple_of(PAGE), protection);
         return start as *mut c_void;
     }
     if is_guest && flags & libc::MAP_SHARED == 0 {

@@ -122,19 +122,35 @@ impl Calls {
     }
 }
 
-/// Where the code of the system's libraries is.
+/// Who code belongs to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Whose {
+    System,
+    Users,
+    Ours,
+}
+
+/// Where the code of this library is.
+static OURS: OnceLock<Vec<std::ops::Range<usize>>> = OnceLock::new();
+/// Where that of the system's libraries is.
 static FOREIGN: OnceLock<Vec<std::ops::Range<usize>>> = OnceLock::new();
 /// And that of the program and what else it was loaded with.
 static OWN: OnceLock<Vec<std::ops::Range<usize>>> = OnceLock::new();
 
 /// At the beginning of an execution, in its first thread.
 pub(crate) fn begin() {
-    FOREIGN.get_or_init(|| ranges(true));
-    OWN.get_or_init(|| ranges(false));
+    FOREIGN.get_or_init(|| ranges(Whose::System));
+    OWN.get_or_init(|| ranges(Whose::Users));
     CALLS.with(|calls| {
         calls.depth.set(0);
         calls.known.set(0);
     });
+}
+
+/// Whether code is this library's own, which may run in a handler while a guest is interrupted.
+pub(crate) fn is_ours(code: usize) -> bool {
+    let ours = OURS.get_or_init(|| ranges(Whose::Ours));
+    ours.iter().any(|range| range.contains(&code))
 }
 
 fn is_foreign(code: usize) -> bool {
@@ -256,10 +272,10 @@ fn change() {
     CHANGES.store(CHANGES.load(Relaxed).wrapping_add(1), Relaxed);
 }
 
-/// Where there is code: that of the system's libraries, or all other but this library's.
-fn ranges(foreign: bool) -> Vec<std::ops::Range<usize>> {
+/// Where there is code of somebody's.
+fn ranges(whose: Whose) -> Vec<std::ops::Range<usize>> {
     struct Found {
-        foreign: bool,
+        whose: Whose,
         list: Vec<std::ops::Range<usize>>,
     }
     unsafe extern "C" fn add(info: *mut libc::dl_phdr_info, _: usize, to: *mut c_void) -> c_int {
@@ -269,9 +285,13 @@ fn ranges(foreign: bool) -> Vec<std::ops::Range<usize>> {
             let name = CStr::from_ptr(info.dlpi_name);
             (info, name.to_string_lossy(), &mut *to.cast::<Found>())
         };
-        let is_foreign = name.starts_with(symbols::SYSTEM) || name.starts_with("/lib");
-        let is_ours = snapshot::is_inside(info, ranges as *const () as usize);
-        if is_foreign != found.foreign || is_ours {
+        let is_systems = name.starts_with(symbols::SYSTEM) || name.starts_with("/lib");
+        let whose = match snapshot::is_inside(info, ranges as *const () as usize) {
+            true => Whose::Ours,
+            false if is_systems => Whose::System,
+            false => Whose::Users,
+        };
+        if whose != found.whose {
             return 0;
         }
         for header in snapshot::headers(info) {
@@ -283,7 +303,7 @@ fn ranges(foreign: bool) -> Vec<std::ops::Range<usize>> {
         0
     }
     let mut found = Found {
-        foreign,
+        whose,
         list: Vec::new(),
     };
     // SAFETY: the function matches, and the list outlives the call.

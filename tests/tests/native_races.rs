@@ -2,6 +2,7 @@
 #![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 
 #[path = "../native/support.rs"]
+#[allow(dead_code, reason = "other tests use the rest")]
 mod support;
 
 use std::path::Path;

@@ -24,6 +24,7 @@ mod execution;
 mod faults;
 mod fork;
 mod futex;
+mod granule;
 mod heap;
 mod imports;
 mod interrupts;

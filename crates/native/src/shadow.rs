@@ -16,6 +16,7 @@ use raddle_engine::{CellId, LocationId, ThreadId};
 
 use crate::blocks::{self, Bad};
 use crate::execution::running;
+use crate::granule::{ATOMIC, EMPTY, FIRST_STAMP, Granule, Last, NOBODY, ORDERED, STATE, State};
 use crate::mode;
 use crate::solo::Solo;
 use crate::tsan::{atomic, calls, points};
@@ -27,123 +28,6 @@ const RECENT: usize = 256;
 const CHUNK: usize = 1024;
 /// So many cells at most are there for those who want to know more than what is wrong.
 const MOST_TOLD: usize = 4096;
-const NOBODY: u16 = u16::MAX;
-
-/// What is known of a granule.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
-    /// All that was done to it is in order.
-    Ordered,
-    /// Its halves are granules, side by side from the one with this number on.
-    Split(usize),
-    /// A cell of the engine's.
-    Cell(CellId),
-}
-
-#[derive(Clone, Copy)]
-struct Last {
-    thread: u16,
-    index: u32,
-    site: usize,
-}
-
-/// Much memory has many of them, so that they are kept small.
-#[derive(Clone, Copy)]
-struct Granule {
-    write_site: usize,
-    read_site: usize,
-    write_index: u32,
-    read_index: u32,
-    write_thread: u16,
-    read_thread: u16,
-    /// The execution, whether it is accessed atomically as well, and which state it has. What belongs to
-    /// the state is in the place of `write_site`.
-    meta: u32,
-}
-
-const STATE: u32 = 0b11;
-const ORDERED: u32 = 0;
-const SPLIT: u32 = 1;
-const CELL: u32 = 2;
-const ATOMIC: u32 = 0b100;
-const FIRST_STAMP: u32 = 0b1000;
-
-impl Granule {
-    #[inline]
-    fn state(&self) -> State {
-        match self.meta & STATE {
-            ORDERED => State::Ordered,
-            SPLIT => State::Split(self.write_site),
-            _ => State::Cell(CellId::new(self.write_site)),
-        }
-    }
-
-    fn set_state(&mut self, state: State) {
-        let kind = match state {
-            State::Ordered => ORDERED,
-            State::Split(number) => {
-                self.write_site = number;
-                SPLIT
-            }
-            State::Cell(cell) => {
-                self.write_site = cell.index();
-                CELL
-            }
-        };
-        self.meta = self.meta & !STATE | kind;
-    }
-
-    #[inline]
-    fn is_split(&self) -> bool {
-        self.meta & STATE == SPLIT
-    }
-
-    #[inline]
-    fn write(&self) -> Last {
-        Last {
-            thread: self.write_thread,
-            index: self.write_index,
-            site: self.write_site,
-        }
-    }
-
-    /// Since then.
-    #[inline]
-    fn read(&self) -> Last {
-        Last {
-            thread: self.read_thread,
-            index: self.read_index,
-            site: self.read_site,
-        }
-    }
-
-    #[inline]
-    fn set_write(&mut self, last: Last) {
-        self.write_thread = last.thread;
-        self.write_index = last.index;
-        if self.meta & STATE == ORDERED {
-            self.write_site = last.site;
-        }
-        self.read_thread = NOBODY;
-    }
-
-    #[inline]
-    fn set_read(&mut self, last: Last) {
-        self.read_thread = last.thread;
-        self.read_index = last.index;
-        self.read_site = last.site;
-    }
-}
-
-const EMPTY: Granule = Granule {
-    write_site: 0,
-    read_site: 0,
-    write_index: 0,
-    read_index: 0,
-    write_thread: NOBODY,
-    read_thread: NOBODY,
-    meta: 0,
-};
 
 /// The running thread, as long as nobody else runs.
 struct Now {

@@ -7,6 +7,7 @@ use std::ffi::{c_char, c_int, c_void};
 use crate::io::{opened, outcome};
 use crate::mode::{self, host, is_guest};
 use crate::real::real;
+use crate::restart::apart;
 use crate::solo::Solo;
 use crate::trampoline::{departing, watched};
 use crate::{faults, signals, threads};
@@ -105,13 +106,14 @@ fn call_handlers(which: usize) {
 }
 
 fn fork_guest(calls_handlers: bool) -> libc::pid_t {
+    // SAFETY: asks the kernel.
+    let parent = unsafe { libc::getpid() };
     let result = host(|| {
         if calls_handlers {
             call_handlers(0);
         }
         // The C library's own handlers are for its own state. Those of the program have just run.
-        // SAFETY: there is one OS thread that matters, and this is it.
-        let child = unsafe { real!(fn _Fork() -> libc::pid_t)() };
+        let child = apart::fork();
         match child {
             0 => return Ok(0),
             -1 => return outcome(-1),
@@ -125,7 +127,7 @@ fn fork_guest(calls_handlers: bool) -> libc::pid_t {
     });
     match result {
         Ok(0) => {
-            be_free();
+            be_free(parent);
             if calls_handlers {
                 call_handlers_freely();
             }
@@ -140,8 +142,9 @@ fn fork_guest(calls_handlers: bool) -> libc::pid_t {
 }
 
 /// In the child: nothing of raddle's is to happen any more.
-fn be_free() {
+fn be_free(parent: libc::pid_t) {
     mode::release();
+    apart::end_with(parent);
     faults::remove();
     signals::hand_over();
     for name in [c"LD_PRELOAD", c"RADDLE_NATIVE"] {

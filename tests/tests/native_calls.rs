@@ -22,10 +22,18 @@ fn compared(program: &Path, name: &str) -> u64 {
     search
 }
 
-/// How many classes there are, for a program with too many schedules to compare.
+/// How many classes there are, for a program with too many schedules to compare: as many if its threads are
+/// OS threads.
 #[track_caller]
 fn searched(program: &Path, name: &str) -> u64 {
-    run(program, &[name], &[EXHAUSTIVE]).exits(0).all_classes()
+    let [here, there] = ["coroutine", "os"].map(|substrate| {
+        let substrate = ("RADDLE_SUBSTRATE", substrate);
+        run(program, &[name], &[EXHAUSTIVE, substrate])
+            .exits(0)
+            .all_classes()
+    });
+    assert_eq!(here, there, "{name}");
+    here
 }
 
 #[test]

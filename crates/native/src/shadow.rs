@@ -10,6 +10,7 @@
 //! Granules of a page are side by side, and are empty if their stamp is not that of the execution.
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use raddle_engine::{CellId, LocationId, ThreadId};
 
@@ -33,8 +34,8 @@ const NOBODY: u16 = u16::MAX;
 enum State {
     /// All that was done to it is in order.
     Ordered,
-    /// Its halves are granules, side by side from this one on.
-    Split(*mut Granule),
+    /// Its halves are granules, side by side from the one with this number on.
+    Split(u32),
     /// A cell of the engine's.
     Cell(CellId),
 }
@@ -46,29 +47,67 @@ struct Last {
     site: usize,
 }
 
-const NEVER: Last = Last {
-    thread: NOBODY,
-    index: 0,
-    site: 0,
-};
-
+/// Much memory has many of them, so that they are kept small.
 #[derive(Clone, Copy)]
 struct Granule {
+    write_site: usize,
+    read_site: usize,
+    write_index: u32,
+    read_index: u32,
+    write_thread: u16,
+    read_thread: u16,
     stamp: u32,
     state: State,
     /// Whether it is accessed atomically as well.
     is_atomic: bool,
-    write: Last,
+}
+
+impl Granule {
+    #[inline]
+    fn write(&self) -> Last {
+        Last {
+            thread: self.write_thread,
+            index: self.write_index,
+            site: self.write_site,
+        }
+    }
+
     /// Since then.
-    read: Last,
+    #[inline]
+    fn read(&self) -> Last {
+        Last {
+            thread: self.read_thread,
+            index: self.read_index,
+            site: self.read_site,
+        }
+    }
+
+    #[inline]
+    fn set_write(&mut self, last: Last) {
+        self.write_thread = last.thread;
+        self.write_index = last.index;
+        self.write_site = last.site;
+        self.read_thread = NOBODY;
+    }
+
+    #[inline]
+    fn set_read(&mut self, last: Last) {
+        self.read_thread = last.thread;
+        self.read_index = last.index;
+        self.read_site = last.site;
+    }
 }
 
 const EMPTY: Granule = Granule {
     stamp: 0,
     state: State::Ordered,
     is_atomic: false,
-    write: NEVER,
-    read: NEVER,
+    write_site: 0,
+    read_site: 0,
+    write_index: 0,
+    read_index: 0,
+    write_thread: NOBODY,
+    read_thread: NOBODY,
 };
 
 /// The running thread, as long as nobody else runs.
@@ -119,7 +158,9 @@ pub(crate) fn begin() {
     let mut shadow = SHADOW.get();
     shadow.stamp = shadow.stamp.wrapping_add(1).max(1);
     (shadow.used, shadow.told) = (0, 0);
-    let is_off = std::env::var_os("RADDLE_SHADOW").is_some_and(|it| it == "off");
+    static IS_OFF: OnceLock<bool> = OnceLock::new();
+    let is_off =
+        *IS_OFF.get_or_init(|| std::env::var_os("RADDLE_SHADOW").is_some_and(|it| it == "off"));
     shadow.most_told = match (is_off, running().keeps_accesses()) {
         (true, _) => usize::MAX,
         (_, true) => MOST_TOLD,
@@ -240,8 +281,10 @@ impl Shadow {
         // SAFETY: as said above; every pointer is to a granule in `pages` or `halves`.
         let granule = unsafe { &mut *granule };
         if granule.stamp != self.stamp {
-            *granule = EMPTY;
             granule.stamp = self.stamp;
+            granule.state = State::Ordered;
+            granule.is_atomic = false;
+            (granule.write_thread, granule.read_thread) = (NOBODY, NOBODY);
         }
         granule
     }
@@ -275,13 +318,14 @@ impl Shadow {
     /// The halves of a granule, which have the same past.
     fn split(&mut self, granule: *mut Granule, start: usize, size: usize) -> *mut Granule {
         let whole = *self.get(granule);
-        if let State::Split(halves) = whole.state {
-            return halves;
+        if let State::Split(number) = whole.state {
+            return self.half(number as usize);
         }
         if self.used / CHUNK == self.halves.len() {
             self.halves.push(vec![EMPTY; CHUNK].into_boxed_slice());
         }
-        let halves = &raw mut self.halves[self.used / CHUNK][self.used % CHUNK];
+        let number = self.used;
+        let halves = self.half(number);
         self.used += 2;
         let mut other = whole;
         if let State::Cell(cell) = whole.state {
@@ -292,8 +336,13 @@ impl Shadow {
             halves.write(whole);
             halves.add(1).write(other);
         }
-        self.get(granule).state = State::Split(halves);
+        self.get(granule).state = State::Split(number as u32);
         halves
+    }
+
+    #[inline]
+    fn half(&mut self, number: usize) -> *mut Granule {
+        &raw mut self.halves[number / CHUNK][number % CHUNK]
     }
 
     /// An access of a granule that has no halves.
@@ -308,11 +357,11 @@ impl Shadow {
         let Now { thread, index, .. } = self.now;
         let known = self.get(granule);
         let is_now = |last: Last| last.thread == thread && last.index == index;
-        if is_now(known.write) || !access.writes && is_now(known.read) {
+        if is_now(known.write()) || !access.writes && is_now(known.read()) {
             return None;
         }
-        if known.write.thread == NOBODY
-            && known.read.thread == NOBODY
+        if known.write_thread == NOBODY
+            && known.read_thread == NOBODY
             && let Some(bad) = blocks::check(start, size)
         {
             return Some(bad);
@@ -326,14 +375,14 @@ impl Shadow {
         let fits = known.state == State::Ordered
             && !known.is_atomic
             && self.told >= self.most_told
-            && can_see(known.write)
-            && can_see(known.read);
+            && can_see(known.write())
+            && can_see(known.read());
         if !fits {
             self.tell(granule, start, size, access.writes, now.site);
         }
         match access.writes {
-            true => (known.write, known.read) = (now, NEVER),
-            false => known.read = now,
+            true => known.set_write(now),
+            false => known.set_read(now),
         }
         None
     }
@@ -349,7 +398,7 @@ impl Shadow {
             let thread = ThreadId::new(last.thread.into());
             (last.thread != NOBODY).then_some((thread, last.index, last.site))
         };
-        let last = [past(known.write), past(known.read)];
+        let last = [past(known.write()), past(known.read())];
         let cell = running().adopt_cell(KIND, start, last);
         self.told += 1;
         known.state = State::Cell(cell);
@@ -400,7 +449,7 @@ impl Shadow {
         known.is_atomic = true;
         let thread = self.now.thread;
         let is_new = |last: Last| last.thread != thread && last.thread != NOBODY && !has_seen(last);
-        if is_new(known.write) || is_new(known.read) || matches!(known.state, State::Cell(_)) {
+        if is_new(known.write()) || is_new(known.read()) || matches!(known.state, State::Cell(_)) {
             let cell = self.cell(granule, start);
             if running().check_atomic(cell) {
                 points::found(start);

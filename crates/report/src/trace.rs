@@ -77,6 +77,10 @@ pub trait Names {
     fn cell_story(&self, _index: usize) -> Option<String> {
         None
     }
+    /// Whether the program is one in C or C++.
+    fn is_native(&self) -> bool {
+        false
+    }
     /// The calls that led to a place, in words, if they are known.
     fn chain(&self, _site: SiteId) -> Option<String> {
         None

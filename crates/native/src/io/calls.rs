@@ -55,6 +55,15 @@ system_calls! {
         operate(descriptor, Way::In, false, code, || outcome(unsafe { read(descriptor, to, size) }))
     }
 
+    fn __read_chk(descriptor: c_int, to: Bytes, size: usize, room: usize) -> isize
+        as on_checked_read("r8") code {
+        let read = real!(fn __read_chk(c_int, Bytes, usize, usize) -> isize);
+        operate(descriptor, Way::In, false, code, || {
+            // SAFETY: what the caller wanted.
+            outcome(unsafe { read(descriptor, to, size, room) })
+        })
+    }
+
     fn readv(descriptor: c_int, to: Pieces, count: c_int) -> isize as on_readv("rcx") code {
         let read = real!(fn readv(c_int, Pieces, c_int) -> isize);
         // SAFETY: what the caller wanted.
@@ -82,6 +91,15 @@ system_calls! {
         operate(socket, Way::In, is_at_once(flags), code, || {
             // SAFETY: what the caller wanted.
             outcome(unsafe { receive(socket, to, size, flags) })
+        })
+    }
+
+    fn __recv_chk(socket: c_int, to: Bytes, size: usize, room: usize, flags: c_int) -> isize
+        as on_checked_recv("r9") code {
+        let receive = real!(fn __recv_chk(c_int, Bytes, usize, usize, c_int) -> isize);
+        operate(socket, Way::In, is_at_once(flags), code, || {
+            // SAFETY: what the caller wanted.
+            outcome(unsafe { receive(socket, to, size, room, flags) })
         })
     }
 

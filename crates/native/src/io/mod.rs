@@ -51,7 +51,6 @@ const POLLERS: &[&str] = &[
     "poll",
     "ppoll",
     "__poll_chk",
-    "__ppoll_chk",
     "select",
     "pselect",
     "epoll_wait",
@@ -84,7 +83,8 @@ pub(crate) fn kind(descriptor: c_int) -> Kind {
         kind,
     };
     let place = match status.st_mode & libc::S_IFMT {
-        libc::S_IFREG => return Kind::File(own("file")),
+        // Where standard output goes makes no difference to the program.
+        libc::S_IFREG if descriptor > libc::STDERR_FILENO => return Kind::File(own("file")),
         libc::S_IFIFO if opened::is_own(&status) => own("pipe"),
         libc::S_IFSOCK if opened::is_own(&status) => SOCKETS,
         0 if opened::is_own(&status) && !opened::is_timer(descriptor) => EVENTS,

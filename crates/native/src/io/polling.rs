@@ -115,6 +115,11 @@ system_calls! {
         poll_with(asked, count, Limit::milliseconds(time), code)
     }
 
+    fn __poll_chk(asked: Asked, count: usize, time: c_int, _room: usize) -> c_int
+        as on_checked_poll("r8") code {
+        poll_with(asked, count, Limit::milliseconds(time), code)
+    }
+
     fn ppoll(asked: Asked, count: usize, time: Time, _mask: *const c_void) -> c_int
         as on_ppoll("r8") code {
         poll_with(asked, count, Limit::time(time), code)

@@ -14,7 +14,7 @@ const EXHAUSTIVE: (&str, &str) = ("RADDLE_STRATEGY", "exhaustive");
 const OS: (&str, &str) = ("RADDLE_SUBSTRATE", "os");
 const COROUTINE: (&str, &str) = ("RADDLE_SUBSTRATE", "coroutine");
 /// With the same seed.
-const RANDOM: [(&str, &str); 3] = [
+const RANDOM: [(&str, &str); 4] = [
     ("RADDLE_STRATEGY", "random"),
     ("RADDLE_SEED", "7"),
     ("RADDLE_MAX_EXECUTIONS", "25"),
@@ -22,7 +22,7 @@ const RANDOM: [(&str, &str); 3] = [
 
 /// Every program here whose values are the same wherever it is loaded, with flags for the compiler and what
 /// it can be asked for.
-const PROGRAMS: [(&str, &[&str], &[&str]); 20] = [
+const PROGRAMS: [(&str, &[&str], &[&str]); 21] = [
     (
         "primitives.c",
         &[],
@@ -54,6 +54,11 @@ const PROGRAMS: [(&str, &[&str], &[&str]); 20] = [
             "protocols",
             "robusts",
         ],
+    ),
+    (
+        "signals.c",
+        &[],
+        &["raised", "sent", "interrupted", "broken", "locked"],
     ),
     (
         "cancel.c",
@@ -288,6 +293,10 @@ fn processes_of_their_own_begin_with_what_the_kernel_had() {
         let finished = run(&program, &[name], &[EXHAUSTIVE, FORK]);
         assert_eq!(finished.exits(0).all_classes(), 2, "{name}");
     }
+    let forks = build("processes.c", "forked-processes");
+    run(&forks, &["forks"], &[FORK])
+        .exits(1)
+        .says("a program that forks cannot be checked with RADDLE_RESTART=fork");
     // Without them the page is there already in the second execution, and nobody need wonder why.
     run(&program, &["map"], &[EXHAUSTIVE])
         .exits(1)

@@ -35,7 +35,7 @@ enum State {
     /// All that was done to it is in order.
     Ordered,
     /// Its halves are granules, side by side from the one with this number on.
-    Split(u32),
+    Split(usize),
     /// A cell of the engine's.
     Cell(CellId),
 }
@@ -56,13 +56,48 @@ struct Granule {
     read_index: u32,
     write_thread: u16,
     read_thread: u16,
-    stamp: u32,
-    state: State,
-    /// Whether it is accessed atomically as well.
-    is_atomic: bool,
+    /// The execution, whether it is accessed atomically as well, and which state it has. What belongs to
+    /// the state is in the place of `write_site`.
+    meta: u32,
 }
 
+const STATE: u32 = 0b11;
+const ORDERED: u32 = 0;
+const SPLIT: u32 = 1;
+const CELL: u32 = 2;
+const ATOMIC: u32 = 0b100;
+const FIRST_STAMP: u32 = 0b1000;
+
 impl Granule {
+    #[inline]
+    fn state(&self) -> State {
+        match self.meta & STATE {
+            ORDERED => State::Ordered,
+            SPLIT => State::Split(self.write_site),
+            _ => State::Cell(CellId::new(self.write_site)),
+        }
+    }
+
+    fn set_state(&mut self, state: State) {
+        let kind = match state {
+            State::Ordered => ORDERED,
+            State::Split(number) => {
+                self.write_site = number;
+                SPLIT
+            }
+            State::Cell(cell) => {
+                self.write_site = cell.index();
+                CELL
+            }
+        };
+        self.meta = self.meta & !STATE | kind;
+    }
+
+    #[inline]
+    fn is_split(&self) -> bool {
+        self.meta & STATE == SPLIT
+    }
+
     #[inline]
     fn write(&self) -> Last {
         Last {
@@ -86,7 +121,9 @@ impl Granule {
     fn set_write(&mut self, last: Last) {
         self.write_thread = last.thread;
         self.write_index = last.index;
-        self.write_site = last.site;
+        if self.meta & STATE == ORDERED {
+            self.write_site = last.site;
+        }
         self.read_thread = NOBODY;
     }
 
@@ -99,15 +136,13 @@ impl Granule {
 }
 
 const EMPTY: Granule = Granule {
-    stamp: 0,
-    state: State::Ordered,
-    is_atomic: false,
     write_site: 0,
     read_site: 0,
     write_index: 0,
     read_index: 0,
     write_thread: NOBODY,
     read_thread: NOBODY,
+    meta: 0,
 };
 
 /// The running thread, as long as nobody else runs.
@@ -156,7 +191,7 @@ static SHADOW: Solo<Shadow> = Solo::new(Shadow {
 /// At the beginning of an execution.
 pub(crate) fn begin() {
     let mut shadow = SHADOW.get();
-    shadow.stamp = shadow.stamp.wrapping_add(1).max(1);
+    shadow.stamp = shadow.stamp.wrapping_add(FIRST_STAMP).max(FIRST_STAMP);
     (shadow.used, shadow.told) = (0, 0);
     static IS_OFF: OnceLock<bool> = OnceLock::new();
     let is_off =
@@ -177,7 +212,7 @@ pub(crate) fn forget(range: std::ops::Range<usize>) {
         for (index, granule) in granules.iter_mut().enumerate() {
             let start = page * PAGE + index * WORD;
             if start + WORD > range.start && start < range.end {
-                granule.stamp = 0;
+                granule.meta = 0;
             }
         }
     }
@@ -280,10 +315,8 @@ impl Shadow {
     fn get<'a>(&self, granule: *mut Granule) -> &'a mut Granule {
         // SAFETY: as said above; every pointer is to a granule in `pages` or `halves`.
         let granule = unsafe { &mut *granule };
-        if granule.stamp != self.stamp {
-            granule.stamp = self.stamp;
-            granule.state = State::Ordered;
-            granule.is_atomic = false;
+        if granule.meta & !(STATE | ATOMIC) != self.stamp {
+            granule.meta = self.stamp;
             (granule.write_thread, granule.read_thread) = (NOBODY, NOBODY);
         }
         granule
@@ -299,7 +332,7 @@ impl Shadow {
         access: Access,
     ) -> Option<Bad> {
         let is_whole = access.start <= start && start + size <= access.end;
-        if is_whole && !matches!(self.get(granule).state, State::Split(_)) {
+        if is_whole && !self.get(granule).is_split() {
             return self.touch_leaf(granule, start, size, access);
         }
         let halves = self.split(granule, start, size);
@@ -318,8 +351,8 @@ impl Shadow {
     /// The halves of a granule, which have the same past.
     fn split(&mut self, granule: *mut Granule, start: usize, size: usize) -> *mut Granule {
         let whole = *self.get(granule);
-        if let State::Split(number) = whole.state {
-            return self.half(number as usize);
+        if let State::Split(number) = whole.state() {
+            return self.half(number);
         }
         if self.used / CHUNK == self.halves.len() {
             self.halves.push(vec![EMPTY; CHUNK].into_boxed_slice());
@@ -328,15 +361,19 @@ impl Shadow {
         let halves = self.half(number);
         self.used += 2;
         let mut other = whole;
-        if let State::Cell(cell) = whole.state {
-            other.state = State::Cell(running().split_cell(KIND, start + size / 2, cell));
+        if let State::Cell(cell) = whole.state() {
+            other.set_state(State::Cell(running().split_cell(
+                KIND,
+                start + size / 2,
+                cell,
+            )));
         }
         // SAFETY: chunks have an even number of granules, and nobody uses these two.
         unsafe {
             halves.write(whole);
             halves.add(1).write(other);
         }
-        self.get(granule).state = State::Split(number as u32);
+        self.get(granule).set_state(State::Split(number));
         halves
     }
 
@@ -372,8 +409,7 @@ impl Shadow {
             site: calls::site(access.code),
         };
         let can_see = |last: Last| last.thread == thread || last.thread == NOBODY || has_seen(last);
-        let fits = known.state == State::Ordered
-            && !known.is_atomic
+        let fits = known.meta & (STATE | ATOMIC) == ORDERED
             && self.told >= self.most_told
             && can_see(known.write())
             && can_see(known.read());
@@ -391,7 +427,7 @@ impl Shadow {
     #[cold]
     fn cell(&mut self, granule: *mut Granule, start: usize) -> CellId {
         let known = self.get(granule);
-        if let State::Cell(cell) = known.state {
+        if let State::Cell(cell) = known.state() {
             return cell;
         }
         let past = |last: Last| {
@@ -401,7 +437,7 @@ impl Shadow {
         let last = [past(known.write()), past(known.read())];
         let cell = running().adopt_cell(KIND, start, last);
         self.told += 1;
-        known.state = State::Cell(cell);
+        known.set_state(State::Cell(cell));
         cell
     }
 
@@ -417,7 +453,7 @@ impl Shadow {
     ) {
         let cell = self.cell(granule, start);
         let mut is_race = running().access(cell, writes, site);
-        if self.get(granule).is_atomic {
+        if self.get(granule).meta & ATOMIC != 0 {
             let is_there = |location: LocationId| atomic::covers(location, start..start + size);
             is_race |= running().check_plain(cell, writes, site, is_there);
         }
@@ -435,7 +471,7 @@ impl Shadow {
         bytes: std::ops::Range<usize>,
     ) {
         let is_whole = bytes.start <= start && start + size <= bytes.end;
-        if !is_whole || matches!(self.get(granule).state, State::Split(_)) {
+        if !is_whole || self.get(granule).is_split() {
             let halves = self.split(granule, start, size);
             let size = size / 2;
             for (half, start) in [(halves, start), (halves.wrapping_add(1), start + size)] {
@@ -446,10 +482,11 @@ impl Shadow {
             return;
         }
         let known = self.get(granule);
-        known.is_atomic = true;
+        known.meta |= ATOMIC;
         let thread = self.now.thread;
         let is_new = |last: Last| last.thread != thread && last.thread != NOBODY && !has_seen(last);
-        if is_new(known.write()) || is_new(known.read()) || matches!(known.state, State::Cell(_)) {
+        if is_new(known.write()) || is_new(known.read()) || matches!(known.state(), State::Cell(_))
+        {
             let cell = self.cell(granule, start);
             if running().check_atomic(cell) {
                 points::found(start);

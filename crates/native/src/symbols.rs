@@ -88,6 +88,16 @@ fn read_symbols(file: &PathBuf) -> Option<BTreeMap<u64, (u64, String, SymbolKind
     Some(named.collect())
 }
 
+/// The part of a name that is in the source.
+fn before_dot(name: &str) -> Option<String> {
+    // Critical sections of OpenMP; one need not have a name.
+    if let Some(section) = name.strip_prefix(".gomp_critical_user_") {
+        let section = section.split('.').next().filter(|it| !it.is_empty());
+        return Some(section.unwrap_or("unnamed").to_owned());
+    }
+    name.split_once('.').map(|(name, _)| name.to_owned())
+}
+
 /// The name as the source has it. Some short names of C's would be names of types in C++, and many names of
 /// C++'s look like those of Rust.
 fn demangled(name: &str) -> String {
@@ -98,7 +108,7 @@ fn demangled(name: &str) -> String {
     let plain = match name.starts_with("_Z") || name.starts_with("_R") {
         true => demangle(name, language),
         // Static variables of functions have a number behind their name.
-        false => name.split_once('.').map(|(name, _)| name.to_owned()),
+        false => before_dot(name),
     };
     let plain = plain.unwrap_or_else(|| name.to_owned());
     plain.replace("(anonymous namespace)::", "")

@@ -8,22 +8,24 @@ mod support;
 
 use std::path::Path;
 
-use support::{Finished, build, run};
+use support::{Finished, build, build_with, run};
 
 const EXHAUSTIVE: (&str, &str) = ("RADDLE_STRATEGY", "exhaustive");
 const OS: (&str, &str) = ("RADDLE_SUBSTRATE", "os");
 const COROUTINE: (&str, &str) = ("RADDLE_SUBSTRATE", "coroutine");
 /// With the same seed.
-const RANDOM: [(&str, &str); 3] = [
+const RANDOM: [(&str, &str); 4] = [
     ("RADDLE_STRATEGY", "random"),
     ("RADDLE_SEED", "7"),
     ("RADDLE_MAX_EXECUTIONS", "25"),
 ];
 
-/// Every program here and what it can be asked for, with how it ends.
-const PROGRAMS: [(&str, &[&str], i32); 10] = [
+/// Every program here whose values are the same wherever it is loaded, with flags for the compiler and what
+/// it can be asked for.
+const PROGRAMS: [(&str, &[&str], &[&str]); 21] = [
     (
         "primitives.c",
+        &[],
         &[
             "threads",
             "mutexes",
@@ -38,10 +40,89 @@ const PROGRAMS: [(&str, &[&str], i32); 10] = [
             "clocks",
             "memory",
         ],
-        0,
+    ),
+    (
+        "posix.c",
+        &[],
+        &[
+            "attributes",
+            "exits",
+            "joins",
+            "keys",
+            "limits",
+            "lost",
+            "protocols",
+            "robusts",
+        ],
+    ),
+    (
+        "signals.c",
+        &[],
+        &["raised", "sent", "interrupted", "broken", "locked"],
+    ),
+    (
+        "cancel.c",
+        &[],
+        &[
+            "disabled",
+            "joins",
+            "passes-on",
+            "permits",
+            "points",
+            "waits",
+        ],
+    ),
+    (
+        "pipes.c",
+        &[],
+        &[
+            "closing",
+            "events",
+            "large",
+            "mixed",
+            "nobody",
+            "nonblocking",
+            "pipes",
+            "servers",
+            "sockets",
+            "until",
+        ],
+    ),
+    (
+        "polling.c",
+        &[],
+        &["epolls", "limits", "nobody", "polls", "selects"],
+    ),
+    (
+        "wide.c",
+        &["-mcx16"],
+        &[
+            "compare-exchange",
+            "exchange",
+            "fetch-add",
+            "load-and-store",
+        ],
+    ),
+    (
+        "openmp.c",
+        &["-fopenmp"],
+        &[
+            "atomic",
+            "barrier",
+            "chunks",
+            "critical",
+            "dynamic",
+            "locks",
+            "order",
+            "reduction",
+            "single",
+            "tasks",
+            "teams",
+        ],
     ),
     (
         "counts.c",
+        &[],
         &[
             "load-store-3",
             "mutex-4",
@@ -49,20 +130,39 @@ const PROGRAMS: [(&str, &[&str], i32); 10] = [
             "message-passing",
             "philosophers",
         ],
-        0,
     ),
-    ("c11.c", &[""], 0),
-    ("bytes.c", &[""], 0),
-    ("lost_update.c", &[""], 1),
-    ("deadlock.c", &[""], 1),
-    ("race.c", &[""], 1),
+    ("c11.c", &[], &[""]),
+    ("bytes.c", &[], &[""]),
+    ("lost_update.c", &[], &[""]),
+    ("deadlock.c", &[], &[""]),
+    ("race.c", &[], &[""]),
     (
         "waiting.c",
+        &[],
         &["spin", "yield", "exchange", "trylock", "count"],
-        0,
+    ),
+    ("inline.c", &[], &["forgotten", "locked", "others"]),
+    (
+        "endings.c",
+        &[],
+        &["abort", "exit", "fpe", "freed", "overflow", "segv", "well"],
+    ),
+    (
+        "bugs.c",
+        &[],
+        &[
+            "check-then-act",
+            "flags",
+            "if-not-while",
+            "lost-wakeup",
+            "rendezvous",
+            "transfers",
+            "upgrade",
+        ],
     ),
     (
         "cpp.cpp",
+        &[],
         &[
             "threads",
             "condvars",
@@ -72,39 +172,41 @@ const PROGRAMS: [(&str, &[&str], i32); 10] = [
             "pointers",
             "shared_locks",
             "exceptions",
+            "uncaught",
         ],
-        0,
     ),
     (
         "cpp20.cpp",
+        &[],
         &["waiting", "semaphores", "latches", "barriers"],
-        0,
     ),
+    ("leaving.cpp", &[], &["exits", "cancels", "swallowed"]),
 ];
 
-/// Runs a program and reads what it did.
+/// Runs a program; how it ended and what it did.
 #[track_caller]
-fn traced(program: &Path, argument: &str, settings: &[(&str, &str)], code: i32) -> String {
+fn traced(program: &Path, argument: &str, settings: &[(&str, &str)]) -> (Option<i32>, String) {
     let file = program.with_extension(format!("{argument}.trace"));
     let _ = std::fs::remove_file(&file);
     let trace = ("RADDLE_TRACE", file.to_str().unwrap());
     let settings = [&RANDOM[..], settings, &[trace]].concat();
-    run(program, &[argument], &settings).exits(code);
+    let finished = run(program, &[argument], &settings);
     let text = std::fs::read_to_string(file).unwrap();
     // It begins with the first thread, and the instructions of the program have their places.
-    assert!(text.starts_with("execution 1\n0.0 Begin "), "{text}");
+    let begin = "execution 1\n0.0 Begin ";
+    assert!(text.starts_with(begin), "{text}{}", finished.text);
     assert!(text.contains(" at exe+0x"), "{text}");
-    text
+    (finished.code, text)
 }
 
 #[test]
 fn the_same_seed_does_the_same_on_both_substrates() {
-    for (source, arguments, code) in PROGRAMS {
-        let program = build(source, &format!("substrates-{source}"));
+    for (source, flags, arguments) in PROGRAMS {
+        let program = build_with(source, &format!("substrates-{source}"), flags);
         for argument in arguments {
-            let first = traced(&program, argument, &[COROUTINE], code);
+            let first = traced(&program, argument, &[COROUTINE]);
             for substrate in [COROUTINE, COROUTINE, OS, OS, OS] {
-                let again = traced(&program, argument, &[substrate], code);
+                let again = traced(&program, argument, &[substrate]);
                 assert!(first == again, "{source} {argument} {substrate:?}");
             }
         }
@@ -130,7 +232,7 @@ fn os_threads_tell_what_programs_must_not_do() {
     let program = build("bad.c", "os-bad");
     run(&program, &["overflow"], &[OS])
         .exits(1)
-        .says("thread main.1 used more stack than it has");
+        .says("it used more than the 8 MB of stack that it has");
     let soon = ("RADDLE_WATCHDOG", "1s");
     run(&program, &["hang"], &[OS, soon])
         .exits(2)
@@ -170,16 +272,16 @@ const LOOP: (&str, &str) = ("RADDLE_RESTART", "loop");
 
 #[test]
 fn processes_of_their_own_do_the_same() {
-    for (source, arguments, code) in PROGRAMS {
-        let program = build(source, &format!("forked-{source}"));
+    for (source, flags, arguments) in PROGRAMS {
+        let program = build_with(source, &format!("forked-{source}"), flags);
         for argument in arguments {
-            let snapshot = traced(&program, argument, &[], code);
-            let forked = traced(&program, argument, &[FORK], code);
+            let snapshot = traced(&program, argument, &[]);
+            let forked = traced(&program, argument, &[FORK]);
             assert!(snapshot == forked, "{source} {argument}");
         }
     }
     let program = build("counts.c", "forked-os");
-    let [snapshot, forked] = [&[][..], &[FORK, OS]].map(|it| traced(&program, "mutex-4", it, 0));
+    let [snapshot, forked] = [&[][..], &[FORK, OS]].map(|it| traced(&program, "mutex-4", it));
     assert!(snapshot == forked);
 }
 
@@ -191,6 +293,12 @@ fn processes_of_their_own_begin_with_what_the_kernel_had() {
         let finished = run(&program, &[name], &[EXHAUSTIVE, FORK]);
         assert_eq!(finished.exits(0).all_classes(), 2, "{name}");
     }
+    let forks = build("processes.c", "forked-processes");
+    let finished = run(&forks, &["forks-aside"], &[EXHAUSTIVE, FORK]);
+    assert_eq!(finished.exits(0).all_classes(), 2);
+    run(&forks, &["forks-aside"], &[FORK, OS])
+        .exits(1)
+        .says("a program that forks cannot be checked with RADDLE_RESTART=fork");
     // Without them the page is there already in the second execution, and nobody need wonder why.
     run(&program, &["map"], &[EXHAUSTIVE])
         .exits(1)
@@ -207,7 +315,7 @@ fn the_end_of_a_process_is_told_with_its_schedule() {
     ] {
         let lost = run(&program, &[name], &[EXHAUSTIVE, FORK]);
         lost.exits(1)
-            .says(&format!("main panicked:\n  its process {how}, after "))
+            .says(&format!("main crashed:\n  its process {how}, after "))
             .says("fetch-add counter: 1 to 2");
         let replay = ("RADDLE_REPLAY", lost.schedule());
         run(&program, &[name], &[replay, FORK])
@@ -217,7 +325,7 @@ fn the_end_of_a_process_is_told_with_its_schedule() {
     let program = build("bad.c", "forked-bad");
     run(&program, &["overflow"], &[FORK])
         .exits(1)
-        .says("thread main.1 used more stack than it has");
+        .says("it used more than the 8 MB of stack that it has");
     run(&program, &["hang"], &[FORK, ("RADDLE_WATCHDOG", "1s")])
         .exits(2)
         .says("main.1 has not come to a scheduling point for 1s");

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use crate::lock::Lock;
 use crate::restart::shared;
+use crate::system;
 
 /// The smallest and the largest piece that is kept, as powers of two.
 const SMALLEST: u32 = 4;
@@ -71,20 +72,15 @@ pub(crate) fn unmap(range: Range<usize>) {
 /// Asks the system for zeroed memory for the program; null if there is none. Pages are only there once
 /// they are used.
 pub(crate) fn map_for_program(size: usize) -> *mut u8 {
+    let protection = libc::PROT_READ | libc::PROT_WRITE;
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    let no_file = usize::MAX;
+    let arguments = [0, size, protection as usize, flags as usize, no_file, 0];
+    // Not by `mmap`, which would take it for the program's wish if a guest runs.
     // SAFETY: asks for new memory.
-    let memory = unsafe {
-        libc::mmap(
-            null_mut(),
-            size,
-            libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
-            -1,
-            0,
-        )
-    };
-    match memory {
-        libc::MAP_FAILED => null_mut(),
-        memory => memory.cast(),
+    match unsafe { system::call(libc::SYS_mmap, arguments) } {
+        ..0 => null_mut(),
+        memory => memory as *mut u8,
     }
 }
 

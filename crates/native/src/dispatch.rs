@@ -12,7 +12,7 @@
 use std::ffi::{CStr, c_int, c_long, c_void};
 use std::ops::Range;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicI32, AtomicU8, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering::Relaxed};
 
 use crate::real::real;
 use crate::tsan::calls;
@@ -28,7 +28,7 @@ static SELECTOR: AtomicU8 = AtomicU8::new(1);
 const SYSTEM_CALL: [u8; 2] = [0x0f, 0x05];
 
 /// The thread that is armed.
-static ARMED: AtomicI32 = AtomicI32::new(0);
+static ARMED: AtomicUsize = AtomicUsize::new(0);
 
 /// What is loaded.
 #[derive(Default)]
@@ -47,8 +47,7 @@ pub(crate) fn arm() {
     if !loaded.has_calls {
         return;
     }
-    // SAFETY: asks for a number.
-    let thread = unsafe { libc::gettid() };
+    let thread = mode::thread_pointer();
     if ARMED.swap(thread, Relaxed) == thread {
         return;
     }
@@ -60,6 +59,11 @@ pub(crate) fn arm() {
              wait by such calls are not controlled\n  help: use Linux 5.11 or later"
         );
     }
+}
+
+/// The calling process is new.
+pub(crate) fn forget() {
+    ARMED.store(0, Relaxed);
 }
 
 /// The check is over.

@@ -4,7 +4,9 @@ use raddle::__private::native::Native;
 
 use crate::solo::Solo;
 use crate::tsan::{atomic, calls, points};
-use crate::{dispatch, faults, mode, objects, openmp, restart, shadow, substrate, threads, tls};
+use crate::{
+    dispatch, faults, mode, objects, openmp, restart, shadow, signals, substrate, threads, tls,
+};
 
 static RUNNING: Solo<Option<Native<'static>>> = Solo::new(None);
 
@@ -27,6 +29,7 @@ pub(crate) fn begin() {
     substrate::end_execution();
     // What the kernel is to know of all executions comes before this, which may be in another process.
     faults::install();
+    signals::install();
     restart::begin_execution();
     tls::claim_threads();
     dispatch::arm();

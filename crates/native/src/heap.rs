@@ -11,6 +11,8 @@ use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
+use raddle::__private::native::Manner;
+
 use crate::arena::{self, Arena};
 use crate::tsan::{calls, plain};
 use crate::{blocks, check, end, mode, shadow, trampoline};
@@ -86,12 +88,10 @@ fn refuse(size: usize, site: usize) {
     if size < SIZE && mode::is_guest() {
         mode::host(|| {
             let limit = LIMIT.load(Relaxed) >> 20;
-            end::fail_at(
-                &format!(
-                    "the program has more than {limit} MiB from malloc; help: {LIMIT_NAME} raises the limit"
-                ),
-                site,
-            )
+            let message = format!(
+                "the program has more than {limit} MiB from malloc\nhelp: {LIMIT_NAME} raises the limit"
+            );
+            end::fail_in(Manner::Crash, message, site)
         });
     }
 }

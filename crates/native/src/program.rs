@@ -4,7 +4,7 @@ use std::ffi::{c_char, c_int, c_void};
 use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use raddle::__private::native::Manner;
+use raddle::__private::native::{Manner, check_whole};
 
 use crate::execution::running;
 use crate::real::real;
@@ -65,6 +65,7 @@ unsafe extern "C" fn check_main(
     }
     let name = std::env::args().next().unwrap_or_default();
     let name = name.rsplit('/').next().unwrap_or_default().to_owned();
+    check_whole();
     end_with_parent();
     hide_output();
     // The strings and pointers of the arguments, and all that is beyond them.

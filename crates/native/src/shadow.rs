@@ -10,6 +10,7 @@
 //! Granules of a page are side by side, and are empty if their stamp is not that of the execution.
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use raddle_engine::{CellId, LocationId, ThreadId};
 
@@ -33,8 +34,8 @@ const NOBODY: u16 = u16::MAX;
 enum State {
     /// All that was done to it is in order.
     Ordered,
-    /// Its halves are granules, side by side from this one on.
-    Split(*mut Granule),
+    /// Its halves are granules, side by side from the one with this number on.
+    Split(usize),
     /// A cell of the engine's.
     Cell(CellId),
 }
@@ -46,29 +47,102 @@ struct Last {
     site: usize,
 }
 
-const NEVER: Last = Last {
-    thread: NOBODY,
-    index: 0,
-    site: 0,
-};
-
+/// Much memory has many of them, so that they are kept small.
 #[derive(Clone, Copy)]
 struct Granule {
-    stamp: u32,
-    state: State,
-    /// Whether it is accessed atomically as well.
-    is_atomic: bool,
-    write: Last,
+    write_site: usize,
+    read_site: usize,
+    write_index: u32,
+    read_index: u32,
+    write_thread: u16,
+    read_thread: u16,
+    /// The execution, whether it is accessed atomically as well, and which state it has. What belongs to
+    /// the state is in the place of `write_site`.
+    meta: u32,
+}
+
+const STATE: u32 = 0b11;
+const ORDERED: u32 = 0;
+const SPLIT: u32 = 1;
+const CELL: u32 = 2;
+const ATOMIC: u32 = 0b100;
+const FIRST_STAMP: u32 = 0b1000;
+
+impl Granule {
+    #[inline]
+    fn state(&self) -> State {
+        match self.meta & STATE {
+            ORDERED => State::Ordered,
+            SPLIT => State::Split(self.write_site),
+            _ => State::Cell(CellId::new(self.write_site)),
+        }
+    }
+
+    fn set_state(&mut self, state: State) {
+        let kind = match state {
+            State::Ordered => ORDERED,
+            State::Split(number) => {
+                self.write_site = number;
+                SPLIT
+            }
+            State::Cell(cell) => {
+                self.write_site = cell.index();
+                CELL
+            }
+        };
+        self.meta = self.meta & !STATE | kind;
+    }
+
+    #[inline]
+    fn is_split(&self) -> bool {
+        self.meta & STATE == SPLIT
+    }
+
+    #[inline]
+    fn write(&self) -> Last {
+        Last {
+            thread: self.write_thread,
+            index: self.write_index,
+            site: self.write_site,
+        }
+    }
+
     /// Since then.
-    read: Last,
+    #[inline]
+    fn read(&self) -> Last {
+        Last {
+            thread: self.read_thread,
+            index: self.read_index,
+            site: self.read_site,
+        }
+    }
+
+    #[inline]
+    fn set_write(&mut self, last: Last) {
+        self.write_thread = last.thread;
+        self.write_index = last.index;
+        if self.meta & STATE == ORDERED {
+            self.write_site = last.site;
+        }
+        self.read_thread = NOBODY;
+    }
+
+    #[inline]
+    fn set_read(&mut self, last: Last) {
+        self.read_thread = last.thread;
+        self.read_index = last.index;
+        self.read_site = last.site;
+    }
 }
 
 const EMPTY: Granule = Granule {
-    stamp: 0,
-    state: State::Ordered,
-    is_atomic: false,
-    write: NEVER,
-    read: NEVER,
+    write_site: 0,
+    read_site: 0,
+    write_index: 0,
+    read_index: 0,
+    write_thread: NOBODY,
+    read_thread: NOBODY,
+    meta: 0,
 };
 
 /// The running thread, as long as nobody else runs.
@@ -117,9 +191,11 @@ static SHADOW: Solo<Shadow> = Solo::new(Shadow {
 /// At the beginning of an execution.
 pub(crate) fn begin() {
     let mut shadow = SHADOW.get();
-    shadow.stamp = shadow.stamp.wrapping_add(1).max(1);
+    shadow.stamp = shadow.stamp.wrapping_add(FIRST_STAMP).max(FIRST_STAMP);
     (shadow.used, shadow.told) = (0, 0);
-    let is_off = std::env::var_os("RADDLE_SHADOW").is_some_and(|it| it == "off");
+    static IS_OFF: OnceLock<bool> = OnceLock::new();
+    let is_off =
+        *IS_OFF.get_or_init(|| std::env::var_os("RADDLE_SHADOW").is_some_and(|it| it == "off"));
     shadow.most_told = match (is_off, running().keeps_accesses()) {
         (true, _) => usize::MAX,
         (_, true) => MOST_TOLD,
@@ -136,7 +212,7 @@ pub(crate) fn forget(range: std::ops::Range<usize>) {
         for (index, granule) in granules.iter_mut().enumerate() {
             let start = page * PAGE + index * WORD;
             if start + WORD > range.start && start < range.end {
-                granule.stamp = 0;
+                granule.meta = 0;
             }
         }
     }
@@ -239,9 +315,9 @@ impl Shadow {
     fn get<'a>(&self, granule: *mut Granule) -> &'a mut Granule {
         // SAFETY: as said above; every pointer is to a granule in `pages` or `halves`.
         let granule = unsafe { &mut *granule };
-        if granule.stamp != self.stamp {
-            *granule = EMPTY;
-            granule.stamp = self.stamp;
+        if granule.meta & !(STATE | ATOMIC) != self.stamp {
+            granule.meta = self.stamp;
+            (granule.write_thread, granule.read_thread) = (NOBODY, NOBODY);
         }
         granule
     }
@@ -256,7 +332,7 @@ impl Shadow {
         access: Access,
     ) -> Option<Bad> {
         let is_whole = access.start <= start && start + size <= access.end;
-        if is_whole && !matches!(self.get(granule).state, State::Split(_)) {
+        if is_whole && !self.get(granule).is_split() {
             return self.touch_leaf(granule, start, size, access);
         }
         let halves = self.split(granule, start, size);
@@ -275,25 +351,35 @@ impl Shadow {
     /// The halves of a granule, which have the same past.
     fn split(&mut self, granule: *mut Granule, start: usize, size: usize) -> *mut Granule {
         let whole = *self.get(granule);
-        if let State::Split(halves) = whole.state {
-            return halves;
+        if let State::Split(number) = whole.state() {
+            return self.half(number);
         }
         if self.used / CHUNK == self.halves.len() {
             self.halves.push(vec![EMPTY; CHUNK].into_boxed_slice());
         }
-        let halves = &raw mut self.halves[self.used / CHUNK][self.used % CHUNK];
+        let number = self.used;
+        let halves = self.half(number);
         self.used += 2;
         let mut other = whole;
-        if let State::Cell(cell) = whole.state {
-            other.state = State::Cell(running().split_cell(KIND, start + size / 2, cell));
+        if let State::Cell(cell) = whole.state() {
+            other.set_state(State::Cell(running().split_cell(
+                KIND,
+                start + size / 2,
+                cell,
+            )));
         }
         // SAFETY: chunks have an even number of granules, and nobody uses these two.
         unsafe {
             halves.write(whole);
             halves.add(1).write(other);
         }
-        self.get(granule).state = State::Split(halves);
+        self.get(granule).set_state(State::Split(number));
         halves
+    }
+
+    #[inline]
+    fn half(&mut self, number: usize) -> *mut Granule {
+        &raw mut self.halves[number / CHUNK][number % CHUNK]
     }
 
     /// An access of a granule that has no halves.
@@ -308,11 +394,11 @@ impl Shadow {
         let Now { thread, index, .. } = self.now;
         let known = self.get(granule);
         let is_now = |last: Last| last.thread == thread && last.index == index;
-        if is_now(known.write) || !access.writes && is_now(known.read) {
+        if is_now(known.write()) || !access.writes && is_now(known.read()) {
             return None;
         }
-        if known.write.thread == NOBODY
-            && known.read.thread == NOBODY
+        if known.write_thread == NOBODY
+            && known.read_thread == NOBODY
             && let Some(bad) = blocks::check(start, size)
         {
             return Some(bad);
@@ -323,17 +409,16 @@ impl Shadow {
             site: calls::site(access.code),
         };
         let can_see = |last: Last| last.thread == thread || last.thread == NOBODY || has_seen(last);
-        let fits = known.state == State::Ordered
-            && !known.is_atomic
+        let fits = known.meta & (STATE | ATOMIC) == ORDERED
             && self.told >= self.most_told
-            && can_see(known.write)
-            && can_see(known.read);
+            && can_see(known.write())
+            && can_see(known.read());
         if !fits {
             self.tell(granule, start, size, access.writes, now.site);
         }
         match access.writes {
-            true => (known.write, known.read) = (now, NEVER),
-            false => known.read = now,
+            true => known.set_write(now),
+            false => known.set_read(now),
         }
         None
     }
@@ -342,17 +427,17 @@ impl Shadow {
     #[cold]
     fn cell(&mut self, granule: *mut Granule, start: usize) -> CellId {
         let known = self.get(granule);
-        if let State::Cell(cell) = known.state {
+        if let State::Cell(cell) = known.state() {
             return cell;
         }
         let past = |last: Last| {
             let thread = ThreadId::new(last.thread.into());
             (last.thread != NOBODY).then_some((thread, last.index, last.site))
         };
-        let last = [past(known.write), past(known.read)];
+        let last = [past(known.write()), past(known.read())];
         let cell = running().adopt_cell(KIND, start, last);
         self.told += 1;
-        known.state = State::Cell(cell);
+        known.set_state(State::Cell(cell));
         cell
     }
 
@@ -368,7 +453,7 @@ impl Shadow {
     ) {
         let cell = self.cell(granule, start);
         let mut is_race = running().access(cell, writes, site);
-        if self.get(granule).is_atomic {
+        if self.get(granule).meta & ATOMIC != 0 {
             let is_there = |location: LocationId| atomic::covers(location, start..start + size);
             is_race |= running().check_plain(cell, writes, site, is_there);
         }
@@ -386,7 +471,7 @@ impl Shadow {
         bytes: std::ops::Range<usize>,
     ) {
         let is_whole = bytes.start <= start && start + size <= bytes.end;
-        if !is_whole || matches!(self.get(granule).state, State::Split(_)) {
+        if !is_whole || self.get(granule).is_split() {
             let halves = self.split(granule, start, size);
             let size = size / 2;
             for (half, start) in [(halves, start), (halves.wrapping_add(1), start + size)] {
@@ -397,10 +482,11 @@ impl Shadow {
             return;
         }
         let known = self.get(granule);
-        known.is_atomic = true;
+        known.meta |= ATOMIC;
         let thread = self.now.thread;
         let is_new = |last: Last| last.thread != thread && last.thread != NOBODY && !has_seen(last);
-        if is_new(known.write) || is_new(known.read) || matches!(known.state, State::Cell(_)) {
+        if is_new(known.write()) || is_new(known.read()) || matches!(known.state(), State::Cell(_))
+        {
             let cell = self.cell(granule, start);
             if running().check_atomic(cell) {
                 points::found(start);

@@ -6,6 +6,7 @@
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr::null_mut;
+use std::sync::OnceLock;
 
 use crate::solo::Solo;
 use crate::{mode, snapshot};
@@ -197,9 +198,10 @@ pub(crate) fn prepare() {
 /// Tells code that looks for it that the process has several threads, although it has none that the C
 /// library knows of; otherwise counters of shared pointers are not atomic.
 pub(crate) fn claim_threads() {
-    let single = symbol(c"__libc_single_threaded").cast::<c_char>();
-    if !single.is_null() {
+    static FOUND: OnceLock<usize> = OnceLock::new();
+    let single = *FOUND.get_or_init(|| symbol(c"__libc_single_threaded") as usize);
+    if single != 0 {
         // SAFETY: a variable of the C library of that type.
-        unsafe { single.write(0) };
+        unsafe { (single as *mut c_char).write(0) };
     }
 }

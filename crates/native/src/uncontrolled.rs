@@ -55,7 +55,7 @@ pub(crate) fn refuse(number: c_long, flags: usize, code: usize) -> Option<Result
 
 fn fail(code: usize) -> ! {
     end::fail_at(
-        "the program starts a thread by clone, which raddle does not control; help: use pthread_create",
+        "the program starts a thread by clone\nhelp: use pthread_create",
         code,
     )
 }

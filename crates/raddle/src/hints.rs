@@ -14,7 +14,7 @@ use raddle_report::Names;
 
 use crate::checker::Checker;
 use crate::minimise::Signature;
-use crate::substrate::{Context, run_execution};
+use crate::substrate::{Context, native, run_execution};
 
 /// So much is tried, and so long.
 const MAX_TRIALS: usize = 120;
@@ -183,6 +183,15 @@ fn helps(
     None
 }
 
+/// An ordering as the program's language calls it.
+fn called(ordering: Ordering) -> String {
+    let name = format!("{ordering:?}");
+    match native::is_installed() {
+        true => raddle_report::ordering_in_c(&name),
+        false => name,
+    }
+}
+
 fn in_words(names: &Context, change: &Change, classes: u64) -> String {
     let at = |weak: &Weak| {
         let place = names.place(weak.site);
@@ -191,11 +200,8 @@ fn in_words(names: &Context, change: &Change, classes: u64) -> String {
     let parts: Vec<String> = change
         .iter()
         .map(|(weak, ordering)| {
-            format!(
-                "`{ordering:?}` instead of `{:?}`{}",
-                weak.ordering,
-                at(weak)
-            )
+            let [new, old] = [*ordering, weak.ordering].map(called);
+            format!("`{new}` instead of `{old}`{}", at(weak))
         })
         .collect();
     let all = match classes {

@@ -235,12 +235,11 @@ impl Program {
 
 /// How to run a program in C or C++ again: with the same arguments, and as a whole if it was.
 fn native_command() -> String {
-    let is_whole = std::env::var_os("RADDLE_NATIVE").is_some_and(|it| it == "program");
     // What says which operations there are.
     let settings = ["RADDLE_MEMORY", "RADDLE_PLAIN"].into_iter();
     let settings = settings.filter_map(|name| Some((name, std::env::var(name).ok()?)));
     let settings = settings.map(|(name, value)| format!("{name}={}", shell_word(&value)));
-    let run = is_whole.then(|| "cargo raddle run --".to_owned());
+    let run = native::is_whole().then(|| "cargo raddle run --".to_owned());
     let program = std::env::args().map(|it| shell_word(&it));
     let words: Vec<_> = settings.chain(run).chain(program).collect();
     words.join(" ")

@@ -41,6 +41,7 @@ pub use estimate::{Estimate, Unseen};
 pub use failure::{Failure, FailureKind};
 pub use insight::{CriticalPair, Mark, Minimised, Receive, Source, Told, Wait};
 pub use json::to_json;
+pub use memory::ordering_in_c;
 pub use number::{grouped, rounded};
 pub use report::{Completeness, Guarantee, Report, Search};
 pub use std_trace::StdTrace;

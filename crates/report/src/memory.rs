@@ -118,7 +118,8 @@ impl Words<'_> {
                 "the {} that published it{} was {}, {needed} would pass it on",
                 noun(end),
                 self.at(end.site),
-                ordering(end)
+                self.called(&ordering(end)),
+                needed = self.called(needed),
             )
         };
         let deaf = |end: &End, needed: &str| {
@@ -126,7 +127,8 @@ impl Words<'_> {
                 "the {} that saw it{} was {}, {needed} would take it over",
                 noun(end),
                 self.at(end.site),
-                ordering(end)
+                self.called(&ordering(end)),
+                needed = self.called(needed),
             )
         };
         let help = match (write.is_weak, read.is_weak) {
@@ -135,6 +137,14 @@ impl Words<'_> {
             (false, _) => deaf(read, "Acquire"),
         };
         format!("{told}\nhelp: {help}")
+    }
+
+    /// An ordering as the program's language calls it.
+    fn called(&self, ordering: &str) -> String {
+        match self.names.is_native() {
+            true => ordering_in_c(ordering),
+            false => ordering.to_owned(),
+        }
     }
 
     pub(crate) fn memory_error(&self, error: &MemoryError) -> String {
@@ -165,13 +175,28 @@ impl Words<'_> {
     }
 
     pub(crate) fn crashed(&self, thread: ThreadId) -> String {
+        let besides = match self.names.is_native() {
+            true => "",
+            false => {
+                "; `raddle::alloc::Quarantine` makes such a use a failure that names both sides"
+            }
+        };
         format!(
             "{} used an address that is not there: the process ends\n\
-             help: look for a pointer to something that was freed or never made; \
-             `raddle::alloc::Quarantine` makes such a use a failure that names both sides",
+             help: look for a pointer to something that was freed or never made{besides}",
             self.trace.title(thread)
         )
     }
+}
+
+/// What C calls an ordering of Rust's.
+pub fn ordering_in_c(ordering: &str) -> String {
+    let name = match ordering {
+        "AcqRel" => "acq_rel".to_owned(),
+        "SeqCst" => "seq_cst".to_owned(),
+        other => other.to_lowercase(),
+    };
+    format!("memory_order_{name}")
 }
 
 fn noun(end: &End) -> &'static str {

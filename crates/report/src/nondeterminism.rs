@@ -5,6 +5,12 @@ use raddle_engine::{Divergence, Operation};
 use crate::stuck::Words;
 use crate::text::counted;
 
+const IN_RUST: &str = "time, randomness, the order of a hash map, locks that raddle does not see, and state \
+     kept from one execution to the next, such as the contents of a lock made outside the check";
+const IN_C: &str = "the processor's own clock, memory that was never written, files and other processes, memory \
+     that the program maps by itself, and libraries that keep something from one execution to the next";
+
+/// What else may be the reason.
 const LAST_ARC: &str = "a value was dropped at another time: when it is in a plain `Arc`, raddle does not see who \
      drops the last handle; if the destructor does something that other threads notice, use \
      `raddle::sync::TrackedArc`. If that is not it, ";
@@ -41,16 +47,16 @@ impl Words<'_> {
             }
         };
         let events = counted(*after as u64, "event", "events");
+        let is_native = self.names.is_native();
         let dropped = pending.as_ref().is_some_and(is_drop) || is_drop_label(expected);
         format!(
             "after {events}, {title} does something else than in an earlier run\n\
              then: {expected}{}\n\
              now: {now}\n\
-             help: {}the program must depend on nothing but its schedule: look for time, \
-             randomness, the order of a hash map, locks that raddle does not see, and state kept \
-             from one execution to the next, such as the contents of a lock made outside the check",
+             help: {}the program must depend on nothing but its schedule: look for {}",
             at(expected_at),
-            if dropped { LAST_ARC } else { "" },
+            if dropped && !is_native { LAST_ARC } else { "" },
+            if is_native { IN_C } else { IN_RUST },
         )
     }
 }

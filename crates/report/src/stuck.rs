@@ -131,12 +131,20 @@ impl Words<'_> {
                 "\nthe execution is over, and its threads are being unwound: a destructor hangs"
             }
         };
+        let help = match self.names.is_native() {
+            true => {
+                "look for a loop without end that uses no atomic variable, and for a call that waits \
+                 in the kernel. If it only takes so long, raise the limit with RADDLE_WATCHDOG"
+            }
+            false => {
+                "look for a lock of std's, or of a crate that does not use raddle, that is taken \
+                 twice or that another thread has; for a loop that waits and calls nothing that \
+                 raddle controls; for a sleep or a read of std's. If it only takes so long, raise \
+                 the limit with `watchdog` or RADDLE_WATCHDOG"
+            }
+        };
         format!(
-            "{} has not come to a scheduling point for {limit:?}{}{dropped}\n\
-             help: look for a lock of std's, or of a crate that does not use raddle, that is taken \
-             twice or that another thread has; for a loop that waits and calls nothing that raddle \
-             controls; for a sleep or a read of std's. If it only takes so long, raise the limit \
-             with `watchdog` or RADDLE_WATCHDOG",
+            "{} has not come to a scheduling point for {limit:?}{}{dropped}\nhelp: {help}",
             self.trace.title(thread),
             last.unwrap_or_default(),
         )
@@ -177,8 +185,13 @@ impl Words<'_> {
                 }
             };
         }
-        text + "\n\
-             help: if it must be so long, raise the limit with `max_events`; a loop that waits for \
-             another thread never ends when that thread is not given a turn"
+        let raise = match self.names.is_native() {
+            true => "if it must be so long, check a smaller case",
+            false => "if it must be so long, raise the limit with `max_events`",
+        };
+        text + &format!(
+            "\nhelp: {raise}; a loop that waits for another thread never ends when that thread is \
+             not given a turn"
+        )
     }
 }

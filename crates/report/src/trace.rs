@@ -77,6 +77,10 @@ pub trait Names {
     fn cell_story(&self, _index: usize) -> Option<String> {
         None
     }
+    /// Whether the program is one in C or C++.
+    fn is_native(&self) -> bool {
+        false
+    }
     /// The calls that led to a place, in words, if they are known.
     fn chain(&self, _site: SiteId) -> Option<String> {
         None
@@ -390,8 +394,24 @@ impl Things {
         matches!(self.values.kind(index), "Sender" | "Receiver")
     }
 
+    /// What using a location is called that is no variable but stands for something of the system's, such
+    /// as a pipe; its values mean nothing.
+    fn use_of(&self, operation: &Operation) -> Option<String> {
+        let index = operation.location()?.index();
+        let kind = self.values.kind(index);
+        let is_place = kind != "atomic" && kind.starts_with(|first: char| first.is_lowercase());
+        let verb = match operation {
+            Operation::Load { .. } => "look at",
+            _ => "use",
+        };
+        is_place.then(|| format!("{verb} {}", self.locations[index]))
+    }
+
     pub(crate) fn describe(&self, event: &Event, execution: &Execution) -> String {
         let show = |index: usize, value: u64| self.values.show(index, value);
+        if let Some(what) = self.use_of(&event.operation) {
+            return what;
+        }
         let read = event.reply.to_value();
         match event.operation {
             Operation::Load { location, .. } if self.is_end(location.index()) => {
@@ -495,6 +515,9 @@ impl Things {
     }
 
     pub(crate) fn describe_pending(&self, operation: &Operation, execution: &Execution) -> String {
+        if let Some(what) = self.use_of(operation) {
+            return what;
+        }
         let label = operation.label();
         match operation {
             Operation::Join { target } | Operation::IsFinished { target } => {

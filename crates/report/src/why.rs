@@ -121,6 +121,8 @@ fn in_words(text: &str) -> String {
         "drop" => "drops",
         "upgrade" => "upgrades",
         "clone" => "clones",
+        "use" => "uses",
+        "look" => "looks",
         "swap" | "compare-exchange" => "updates",
         word if word.starts_with("fetch-") => "updates",
         _ => return format!("does `{text}`"),

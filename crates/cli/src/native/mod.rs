@@ -77,6 +77,11 @@ pub struct RunArguments {
     #[arg(long, value_name = "SCHEDULE")]
     pub replay: Option<OsString>,
 
+    /// What plain accesses that race are: `race` for failures; choices with `promote`, once they were
+    /// found, or `explore`, from the start.
+    #[arg(long, value_name = "WHAT", value_parser = ["race", "promote", "explore"])]
+    pub plain: Option<String>,
+
     /// Where threads run: `coroutine`, or `os` for OS threads, which are slower.
     #[arg(long, value_parser = ["coroutine", "os"])]
     pub substrate: Option<String>,
@@ -84,10 +89,6 @@ pub struct RunArguments {
     /// How executions begin anew: `snapshot` copies memory back, `fork` runs each in a process of its own.
     #[arg(long, value_parser = ["snapshot", "fork", "loop"])]
     pub restart: Option<String>,
-
-    /// What plain accesses are: `race`, `promote` or `explore`.
-    #[arg(long, value_name = "WHAT", value_parser = ["race", "promote", "explore"])]
-    pub plain: Option<String>,
 
     /// The program and its arguments.
     #[arg(last = true, required = true, value_name = "PROGRAM")]

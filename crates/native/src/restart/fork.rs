@@ -18,7 +18,7 @@ use super::shared;
 use crate::execution::running;
 use crate::mode::{self, Frame};
 use crate::real::real;
-use crate::{substrate, system, tls};
+use crate::{dispatch, substrate, system, tls};
 
 /// For raddle's own code; what a check needs.
 const STACK: usize = 16 << 20;
@@ -109,6 +109,7 @@ pub(super) fn split() {
     // SAFETY: the stack is large, and nobody uses it. Only the child comes back, with a copy of it.
     unsafe { call_on(PARENTS_STACK.load(Relaxed), fork, null_mut()) };
     IN_CHILD.store(true, Relaxed);
+    dispatch::forget();
 }
 
 /// Returns in the child. The parent stays, on its own stack: this one is the child's from now on.

@@ -31,6 +31,11 @@ fn kind() -> Kind {
     [Kind::Snapshot, Kind::Fork, Kind::Loop][usize::from(KIND.load(Relaxed))]
 }
 
+/// Whether executions have processes of their own.
+pub(crate) fn is_fork() -> bool {
+    kind() == Kind::Fork
+}
+
 /// Does what the environment says.
 pub(crate) fn choose() {
     let wanted = std::env::var(VARIABLE).unwrap_or_default();
@@ -84,7 +89,7 @@ pub(crate) fn begin_execution() {
 
 /// An execution is over, and nothing more of the program runs in it.
 pub(crate) fn end_execution() {
-    if kind() == Kind::Fork {
+    if is_fork() {
         fork::join();
     }
 }

@@ -85,6 +85,10 @@ pub(crate) fn begin() {
     *process = NEW;
     process.actions = *BEFORE.get();
     alarms::begin();
+}
+
+/// What the kernel is to know.
+pub(crate) fn install() {
     static IS_IGNORED: Once = Once::new();
     // The kernel is not to send this one: who writes to nobody is told so, and then gets it from here.
     IS_IGNORED.call_once(|| {

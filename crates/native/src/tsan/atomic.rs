@@ -138,9 +138,9 @@ pub(crate) fn perform_by<T: Atom>(
 }
 
 /// In guest mode: a fault, if there is nothing at the address, is the guest's. The site of the operation.
-fn entered<T: Atom>(address: *mut T, code: usize) -> usize {
+pub(super) fn entered<T: Atom>(address: *mut T, code: usize) -> usize {
     // SAFETY: the program wants to use the variable there.
-    unsafe { address.read_volatile() };
+    unsafe { address.cast::<u8>().read_volatile() };
     calls::users(code)
 }
 

@@ -107,7 +107,7 @@ pub(crate) fn perform(address: usize, size: usize, writes: bool, code: usize) ->
 
 #[cold]
 fn perform_wanted(address: usize, size: usize, writes: bool, code: usize) -> bool {
-    let is_one = matches!(size, 1 | 2 | 4 | 8) && address % size == 0;
+    let is_one = matches!(size, 1 | 2 | 4 | 8) && address.is_multiple_of(size);
     if !is_one || !is_point(address) {
         return false;
     }

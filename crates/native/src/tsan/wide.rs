@@ -15,8 +15,9 @@ use std::sync::atomic::Ordering;
 
 use raddle_engine::{LocationId, Operation, Update, UpdateKind};
 
-use super::atomic::{Atom, of_load, of_store, ordering, perform_by};
+use super::atomic::{Atom, entered, of_load, of_store, ordering, perform_by};
 use crate::execution::running;
+use crate::interrupts;
 use crate::mode::{self, host, is_guest};
 use crate::solo::Solo;
 use crate::trampoline::{self, watched};
@@ -91,6 +92,7 @@ fn perform(
     code: usize,
     operation: impl FnOnce(LocationId) -> Operation,
 ) -> u128 {
+    interrupts::scheduling_point(code);
     let reply = perform_by(address, operation, |operation| {
         running().observe(code, top, operation)
     });
@@ -147,6 +149,7 @@ extern "C" fn load(address: Address, order: c_int, code: usize) -> Halves {
     if !is_guest() {
         return compare_exchange_for_real(address, 0, 0).into();
     }
+    let code = entered(address, code);
     let ordering = of_load(ordering(order));
     let top = trampoline::top();
     let load = |location| Operation::Load { location, ordering };
@@ -159,9 +162,11 @@ extern "C" fn store(address: Address, low: u64, high: u64, order: c_int, code: u
         update_for_real(address, |_| value);
         return;
     }
+    let code = entered(address, code);
     let ordering = of_store(ordering(order));
     let top = trampoline::top();
     host(|| {
+        interrupts::scheduling_point(code);
         let value = value.to_word();
         perform_by(
             address,
@@ -180,6 +185,7 @@ extern "C" fn exchange(address: Address, low: u64, high: u64, order: c_int, code
     if !is_guest() {
         return update_for_real(address, |_| value).into();
     }
+    let code = entered(address, code);
     let ordering = ordering(order);
     let top = trampoline::top();
     let found = host(|| {
@@ -200,6 +206,7 @@ fn change(address: Address, order: c_int, code: usize, change: impl Fn(u128) -> 
     if !is_guest() {
         return update_for_real(address, change);
     }
+    let code = entered(address, code);
     let order = ordering(order);
     let top = trampoline::top();
     host(|| {
@@ -228,6 +235,7 @@ fn compare(
         let found = compare_exchange_for_real(address, values.0, values.1);
         return (found, found == values.0);
     }
+    let code = entered(address, code);
     let orders = (ordering(order), of_load(ordering(failure)));
     let top = trampoline::top();
     host(|| compare_exchange(address, values, orders, weak, (top, code)))

@@ -452,6 +452,10 @@ impl Names for Context {
         self.cells.borrow().story_of(index)
     }
 
+    fn is_native(&self) -> bool {
+        native::is_installed()
+    }
+
     fn chain(&self, site: SiteId) -> Option<String> {
         self.sites.borrow().places().chain(site)
     }

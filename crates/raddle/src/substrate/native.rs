@@ -8,6 +8,7 @@
 
 use std::panic::Location;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use raddle_engine::check::panic::{Manner, Panic};
@@ -42,6 +43,18 @@ static SYMBOLS: OnceLock<Symbols> = OnceLock::new();
 /// From now on all checks of the process are of a program that is known by its addresses.
 pub fn install(symbols: Symbols) {
     let _ = SYMBOLS.set(symbols);
+}
+
+static IS_WHOLE: AtomicBool = AtomicBool::new(false);
+
+/// From now on checks are of the whole program, as `cargo raddle run` wants it.
+pub fn check_whole() {
+    IS_WHOLE.store(true, Ordering::Relaxed);
+}
+
+/// Whether [`check_whole`] was called.
+pub(crate) fn is_whole() -> bool {
+    IS_WHOLE.load(Ordering::Relaxed)
 }
 
 /// Whether [`install`] was called.

@@ -1,4 +1,5 @@
 //! Builds the programs beside this file with the C and C++ compilers, and runs them.
+#![allow(dead_code, reason = "each test uses a part of it")]
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

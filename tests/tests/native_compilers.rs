@@ -2,7 +2,6 @@
 #![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 
 #[path = "../native/support.rs"]
-#[expect(dead_code, reason = "shared with the other tests of programs")]
 mod support;
 
 use std::collections::BTreeSet;
@@ -190,14 +189,33 @@ fn openmp_is_controlled() {
                 .exits(1)
                 .says(&format!("raddle: test: {kind} after 1 execution (replay)"));
         }
-        run(&wrong, &["order"], &[EXHAUSTIVE])
-            .says("holds critical section `.gomp_critical_user_first");
+        run(&wrong, &["order"], &[EXHAUSTIVE]).says("holds critical section `first` (since");
         run(&right, &["depend"], &[])
             .exits(1)
             .says(" not controlled by raddle\n");
         // Without a check, the library of the compiler runs it.
         let finished = run(&right, &["dynamic", "unchecked"], &[]);
         assert_eq!((finished.code, finished.text.as_str()), (Some(0), ""));
+    }
+}
+
+#[test]
+fn openmp_and_system_calls_are_the_same_wherever_threads_run() {
+    let program = compile("gcc", "openmp.c", "openmp-modes", &["-fopenmp"]);
+    let inline = compile("gcc", "inline.c", "inline-modes", &[]);
+    let once = classes(&inline, "locked");
+    for mode in [("RADDLE_SUBSTRATE", "os"), ("RADDLE_RESTART", "fork")] {
+        for (name, classes) in [
+            ("dynamic", 16),
+            ("ordered", 32),
+            ("groups", 2),
+            ("locks", 4),
+        ] {
+            let finished = run(&program, &[name], &[EXHAUSTIVE, mode]);
+            assert_eq!(finished.exits(0).all_classes(), classes, "{mode:?} {name}");
+        }
+        let finished = run(&inline, &["locked"], &[EXHAUSTIVE, mode]);
+        assert_eq!(finished.exits(0).all_classes(), once, "{mode:?}");
     }
 }
 

@@ -147,7 +147,10 @@ fn look() -> Loaded {
             (info, name, &mut *to.cast::<Loaded>())
         };
         let name = name.rsplit('/').next().unwrap_or_default();
-        let is_systems = name.starts_with("ld-linux") || name.starts_with("linux-vdso");
+        // Guests do not run the last two, but `openmp`.
+        let is_systems = ["ld-linux", "linux-vdso", "libgomp.", "libomp."]
+            .iter()
+            .any(|start| name.starts_with(start));
         if is_systems || snapshot::is_inside(info, &raw const SELECTOR as usize) {
             return 0;
         }

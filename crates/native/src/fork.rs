@@ -11,8 +11,7 @@ use crate::restart::apart;
 use crate::solo::Solo;
 use crate::substrate::{self, Kind};
 use crate::trampoline::{departing, watched};
-use crate::tsan::calls;
-use crate::{end, faults, restart, signals, threads};
+use crate::{faults, signals, threads};
 
 /// What to call before, and after in the parent and in the child; 0 for nothing.
 type Handlers = [usize; 3];
@@ -75,12 +74,12 @@ extern "C" fn on_register(
     unsafe { register(prepare, parent, child, module) }
 }
 
-extern "C" fn on_fork(code: usize) -> libc::pid_t {
+extern "C" fn on_fork(_code: usize) -> libc::pid_t {
     if !is_guest() {
         // SAFETY: what the caller wanted.
         return unsafe { real!(fn fork() -> libc::pid_t)() };
     }
-    fork_guest(true, calls::users(code))
+    fork_guest(true)
 }
 
 /// The child of a guest has its own memory: what it may do then is what it may do after `fork`.
@@ -88,12 +87,12 @@ extern "C" fn on_vfork(code: usize) -> libc::pid_t {
     on_fork(code)
 }
 
-extern "C" fn on_bare_fork(code: usize) -> libc::pid_t {
+extern "C" fn on_bare_fork(_code: usize) -> libc::pid_t {
     if !is_guest() {
         // SAFETY: what the caller wanted.
         return unsafe { real!(fn _Fork() -> libc::pid_t)() };
     }
-    fork_guest(false, calls::users(code))
+    fork_guest(false)
 }
 
 /// Calls one of each of the handlers; those for before, in the order in which they came last.
@@ -107,26 +106,18 @@ fn call_handlers(which: usize) {
     }
 }
 
-fn fork_guest(calls_handlers: bool, code: usize) -> libc::pid_t {
+fn fork_guest(calls_handlers: bool) -> libc::pid_t {
     // SAFETY: asks the kernel.
     let parent = unsafe { libc::getpid() };
-    let is_os_thread = substrate::of(mode::thread_pointer()) == Kind::OsThreads;
-    if is_os_thread && restart::is_fork() {
-        host(|| {
-            end::fail_at(
-                "a program that forks cannot be checked with RADDLE_RESTART=fork on OS threads",
-                code,
-            )
-        });
-    }
     if calls_handlers {
         host(|| call_handlers(0));
     }
-    // The C library's own handlers are for its own state. Those of the program have just run.
+    // The C library's own handlers are for its own state. Those of the program have just run. The child has
+    // the OS thread that matters: the host's, or the guest's own.
     let fork = || outcome(apart::fork() as isize);
-    let result = match is_os_thread {
-        false => host(fork),
-        true => fork(),
+    let result = match substrate::of(mode::thread_pointer()) {
+        Kind::Coroutines => host(fork),
+        Kind::OsThreads => fork(),
     };
     if let Ok(child @ 1..) = result {
         host(|| {

@@ -88,6 +88,16 @@ fn read_symbols(file: &PathBuf) -> Option<BTreeMap<u64, (u64, String, SymbolKind
     Some(named.collect())
 }
 
+/// The part of a name that is in the source.
+fn before_dot(name: &str) -> Option<String> {
+    // Critical sections of OpenMP; one need not have a name.
+    if let Some(section) = name.strip_prefix(".gomp_critical_user_") {
+        let section = section.split('.').next().filter(|it| !it.is_empty());
+        return Some(section.unwrap_or("unnamed").to_owned());
+    }
+    name.split_once('.').map(|(name, _)| name.to_owned())
+}
+
 /// The name as the source has it. Some short names of C's would be names of types in C++, and many names of
 /// C++'s look like those of Rust.
 fn demangled(name: &str) -> String {
@@ -98,7 +108,7 @@ fn demangled(name: &str) -> String {
     let plain = match name.starts_with("_Z") || name.starts_with("_R") {
         true => demangle(name, language),
         // Static variables of functions have a number behind their name.
-        false => name.split_once('.').map(|(name, _)| name.to_owned()),
+        false => before_dot(name),
     };
     let plain = plain.unwrap_or_else(|| name.to_owned());
     plain.replace("(anonymous namespace)::", "")
@@ -250,6 +260,42 @@ pub(crate) fn variable(address: usize) -> Option<String> {
             _ => format!("{name}{path}+{rest}"),
         })
     })
+}
+
+/// How far up a stack to look for where a function returns to.
+const LOOK_AT: usize = 512;
+
+/// The local variable at an address on a stack, and the function that it is in. Its frame ends where it
+/// returns to, which was left there by the call; but other words look like that, so it is only believed if
+/// the function has a variable there. Who was called by raddle was called as `first`.
+pub(crate) fn local(address: usize, end: usize, first: usize) -> Option<String> {
+    let slots = (address.next_multiple_of(8)..end).step_by(8).take(LOOK_AT);
+    slots.into_iter().find_map(|slot| {
+        // SAFETY: that is a stack of the program's, below where it ends.
+        let code = unsafe { (slot as *const usize).read() };
+        let function = match calls::callee(code) {
+            Some(function) => function,
+            None if is_ours(code) => first,
+            None => return None,
+        };
+        let frame = slot + size_of::<usize>();
+        with_module(function, |module, function| {
+            let offset = address as i64 - frame as i64;
+            let (inside, owner) = symbol(module, function, SymbolKind::Text)?;
+            let (name, rest) = module.types.as_ref()?.local(function - inside, offset)?;
+            let rest = if rest == 0 {
+                String::new()
+            } else {
+                format!("+{rest}")
+            };
+            Some(format!("{name}{rest} in {}", short(owner)))
+        })
+    })
+}
+
+fn is_ours(code: usize) -> bool {
+    let ours = find(local as *const () as usize).map(|found| found.base);
+    ours.is_some() && find(code).map(|found| found.base) == ours
 }
 
 /// The function at an address.

@@ -126,7 +126,7 @@ pub fn set_up() -> Result<Verdict, Error> {
 
 /// The library among what cargo says that it has built.
 fn artifact(messages: &str) -> Option<PathBuf> {
-    let messages = messages.lines().filter_map(|line| {
+    let mut messages = messages.lines().filter_map(|line| {
         let message: serde_json::Value = serde_json::from_str(line).ok()?;
         let files = message["filenames"].as_array()?.iter();
         let mut files = files.filter_map(|file| file.as_str());
@@ -134,7 +134,7 @@ fn artifact(messages: &str) -> Option<PathBuf> {
             .find(|file| file.ends_with(LIBRARY))
             .map(PathBuf::from)
     });
-    messages.last()
+    messages.next_back()
 }
 
 #[cfg(test)]

@@ -215,7 +215,6 @@ macro_rules! loops {
                 use super::*;
 
                 /// The part of the running thread: the first, or a single one.
-                #[expect(clippy::too_many_arguments, reason = "clang's")]
                 extern "C" fn fixed(
                     _place: Place, _number: Number, kind: c_int, is_last: *mut c_int,
                     lower: *mut $type, upper: *mut $type, stride: *mut $signed, step: $signed,

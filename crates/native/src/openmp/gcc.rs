@@ -46,7 +46,6 @@ extern "C" fn run_loop(number: usize, arguments: *const usize) {
     run(number, arguments);
 }
 
-#[expect(clippy::too_many_arguments, reason = "gcc's")]
 extern "C" fn parallel_loop(
     function: usize,
     data: usize,
@@ -233,7 +232,6 @@ const UNKNOWN: c_uint = 1 << 3 | 1 << 9 | 1 << 13;
 /// A task that has no tasks of its own is done at once.
 const FINAL: c_uint = 1 << 1;
 
-#[expect(clippy::too_many_arguments, reason = "gcc's")]
 extern "C" fn task(
     function: Function,
     data: *const c_void,

@@ -50,6 +50,23 @@ static void forks(void)
     assert(value == 2);
 }
 
+/* A thread that is not the first. */
+static void *fork_and_wait(void *unused)
+{
+    int status;
+    pid_t child = fork();
+    if (child == 0)
+        _exit(7);
+    assert(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 7);
+    return unused;
+}
+
+static void forks_aside(void)
+{
+    void *(*const functions[])(void *) = {fork_and_wait, add, add};
+    run_all(functions, 3);
+}
+
 static void before(void)
 {
     strcat(order, "b");
@@ -132,7 +149,7 @@ static void clocks(void)
 #include "table.h"
 
 static const struct test tests[] = {
-    {"forks", forks}, {"handlers", handlers}, {"programs", programs}, {"left", left}, {"clocks", clocks},
+    {"forks", forks}, {"forks-aside", forks_aside}, {"handlers", handlers}, {"programs", programs}, {"left", left}, {"clocks", clocks},
 };
 
 MAIN(tests)

@@ -185,6 +185,7 @@ fn other_processes_are_left_alone() {
     let program = build("processes.c", "processes");
     // Two that add.
     assert_eq!(searched(&program, "forks"), 2);
+    assert_eq!(searched(&program, "forks-aside"), 2);
     assert_eq!(searched(&program, "left"), 2);
     assert_eq!(searched(&program, "programs"), 1);
     for restart in ["snapshot", "fork"] {

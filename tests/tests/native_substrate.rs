@@ -293,9 +293,10 @@ fn processes_of_their_own_begin_with_what_the_kernel_had() {
         assert_eq!(finished.exits(0).all_classes(), 2, "{name}");
     }
     let forks = build("processes.c", "forked-processes");
-    run(&forks, &["forks"], &[FORK])
-        .exits(1)
-        .says("a program that forks cannot be checked with RADDLE_RESTART=fork");
+    for substrate in [COROUTINE, OS] {
+        let finished = run(&forks, &["forks-aside"], &[EXHAUSTIVE, FORK, substrate]);
+        assert_eq!(finished.exits(0).all_classes(), 2);
+    }
     // Without them the page is there already in the second execution, and nobody need wonder why.
     run(&program, &["map"], &[EXHAUSTIVE])
         .exits(1)

@@ -70,14 +70,14 @@ fn is_inside(descriptor: c_int) -> bool {
 
 fn poll_with(asked: Asked, count: usize, limit: Limit, code: usize) -> Result<isize, c_int> {
     let poll = real!(fn poll(Asked, usize, c_int) -> c_int);
-    // SAFETY: the program asks about so many.
     let all = match count {
         0 => &[],
+        // SAFETY: the program asks about so many.
         _ => unsafe { std::slice::from_raw_parts(asked, count) },
     };
     if all.iter().any(|one| is_inside(one.fd)) || count == 0 {
-        // SAFETY: as above.
         return watch(limit, code, || {
+            // SAFETY: as above.
             outcome(unsafe { poll(asked, count, 0) } as isize)
         });
     }
@@ -175,8 +175,8 @@ fn epoll_with(
 ) -> Result<isize, c_int> {
     let look = real!(fn epoll_wait(c_int, *mut c_void, c_int, c_int) -> c_int);
     let limit = Limit::milliseconds(time);
-    // SAFETY: what the caller wanted, without waiting.
     watch(limit, code, || {
+        // SAFETY: what the caller wanted, without waiting.
         outcome(unsafe { look(set, events, most, 0) } as isize)
     })
 }

@@ -8,6 +8,8 @@ mod prototype;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::measure;
+
 pub use prototype::Prototype;
 
 const ROUNDS: usize = 5;
@@ -161,24 +163,14 @@ fn points(program: &Path, arguments: &[&str]) -> f64 {
     events.iter().filter(is_point).count() as f64 / executions.len() as f64
 }
 
-/// Executions per second, from how long the check took as it says itself: `(random, 872.2ms)`.
+/// Executions per second of processor time, of the program and all that it forks.
 fn rate(program: &Path, arguments: &[&str], mode: &Mode) -> f64 {
     let mut command = check(program, arguments, mode.executions);
+    let before = measure::processor_time_of_children();
     let output = command.envs(mode.settings).output();
     let output = output.expect("the program was just built");
+    let time = measure::processor_time_of_children() - before;
     let text = String::from_utf8_lossy(&output.stderr);
-    let time = text
-        .rsplit_once("(random, ")
-        .and_then(|(_, time)| time.split_once(')'));
-    let seconds = time.and_then(|(time, _)| {
-        let end = time.find(|c: char| c.is_alphabetic())?;
-        let number: f64 = time[..end].parse().ok()?;
-        match &time[end..] {
-            "s" => Some(number),
-            "ms" => Some(number / 1e3),
-            _ => None,
-        }
-    });
-    let seconds = seconds.unwrap_or_else(|| panic!("{text}"));
-    mode.executions as f64 / seconds
+    assert!(output.status.success(), "{text}");
+    mode.executions as f64 / time.as_secs_f64()
 }

@@ -40,7 +40,7 @@ static void test(void *unused)
     pthread_create(&thread, NULL, add, NULL);
     int seen = atomic_fetch_add(&counter, 1);
     if (!strcmp(wanted, "kill") && seen)
-        kill(getpid(), SIGKILL);
+        syscall(SYS_kill, getpid(), SIGKILL);
     if (!strcmp(wanted, "leave") && seen)
         syscall(SYS_exit_group, 3);
     pthread_join(thread, NULL);

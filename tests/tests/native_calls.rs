@@ -187,7 +187,39 @@ fn other_processes_are_left_alone() {
     assert_eq!(searched(&program, "forks"), 2);
     assert_eq!(searched(&program, "left"), 2);
     assert_eq!(searched(&program, "programs"), 1);
-    run(&program, &["handlers"], &[EXHAUSTIVE]).exits(0);
+    for restart in ["snapshot", "fork"] {
+        let settings = [EXHAUSTIVE, ("RADDLE_RESTART", restart)];
+        run(&program, &["handlers"], &settings).exits(0);
+        for name in ["forks", "left"] {
+            let finished = run(&program, &[name], &settings);
+            assert_eq!(finished.exits(0).all_classes(), 2, "{name} {restart}");
+        }
+        assert_eq!(running(&program), 0, "{restart}");
+    }
+}
+
+/// How many processes run a program.
+fn running(program: &Path) -> usize {
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let programs = processes.filter_map(|process| process.path().join("exe").read_link().ok());
+    programs.filter(|running| running == program).count()
+}
+
+#[test]
+fn what_an_execution_opens_and_starts_is_gone_with_it() {
+    let program = build("whole.c", "whole");
+    let whole = ("RADDLE_NATIVE", "program");
+    for restart in ["snapshot", "fork"] {
+        let restart = ("RADDLE_RESTART", restart);
+        // The reader waits or does not.
+        let finished = run(&program, &[], &[EXHAUSTIVE, whole, restart]);
+        assert_eq!(finished.exits(0).all_classes(), 2);
+        let many = [
+            ("RADDLE_STRATEGY", "random"),
+            ("RADDLE_MAX_EXECUTIONS", "50"),
+        ];
+        run(&program, &[], &[many[0], many[1], whole, restart]).exits(0);
+    }
 }
 
 #[test]

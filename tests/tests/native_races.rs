@@ -252,6 +252,8 @@ fn fields_and_elements_have_their_names() {
     let program = build("stories.c", "names");
     fails(&program, "aba", "failed assertion").says("store 2 to nodes[0].next stories.c:");
     fails(&program, "circle", "deadlock").says("for mutex `locks[1]`, held by main.2\n");
+    let local = build("stories.cpp", "local-names");
+    fails(&local, "latch-count", "deadlock").says("for futex `latch in latch_count`, which nobody");
 }
 
 fn plain(how: &str) -> [(&str, &str); 2] {

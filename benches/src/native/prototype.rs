@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::{cargo, succeed};
+use crate::measure;
 
-const EXECUTIONS: &str = "500000";
+const EXECUTIONS: u64 = 500_000;
 
 /// The program with ten points, linked with the prototype.
 pub struct Prototype(PathBuf);
@@ -34,32 +35,34 @@ impl Prototype {
         succeed(compile.arg(&object));
         let mut link = Command::new("gcc");
         link.arg(&object).arg("-o").arg(&program).arg(library);
-        // It knows nothing of checks inside programs.
-        link.arg("-Wl,--unresolved-symbols=ignore-all");
+        // It knows nothing of checks inside programs; without arguments there is none.
+        link.arg("-Wl,--defsym=raddle_check=main");
         let path = target.join("release");
         succeed(link.arg(format!("-Wl,-rpath,{}", path.display())));
         Prototype(program)
     }
 
-    /// How many nanoseconds a point takes in its loop, as it says itself:
-    /// `= 1700000 exec/s; points/exec 10.0`.
+    /// How many nanoseconds of processor time a point takes in its loop. It says itself how many there are:
+    /// `points/exec 10.0`.
     pub fn point(&self, rounds: usize) -> f64 {
         let points = (0..rounds).map(|_| {
             let mut command = Command::new(&self.0);
             command.env("CT_SUB", "co").env("CT_MODE", "loop");
-            command.env("CT_STRAT", "random").env("CT_N", EXECUTIONS);
-            let output = command.output().expect("the program was just built");
-            let text = String::from_utf8_lossy(&output.stderr).into_owned();
-            let number = |before: &str, after: &str| {
-                let (_, rest) = text.split_once(before)?;
-                rest.split(after).next()?.trim().parse::<f64>().ok()
-            };
-            let rate = number("s = ", " exec/s");
-            let points = number("points/exec ", " ");
-            match (rate, points) {
-                (Some(rate), Some(points)) => 1e9 / rate / points,
-                _ => panic!("the prototype said:\n{text}"),
-            }
+            command.env("CT_STRAT", "random");
+            let before = measure::processor_time_of_children();
+            let output = command.env("CT_N", EXECUTIONS.to_string()).output();
+            let time = measure::processor_time_of_children() - before;
+            let output = output.expect("the program was just built");
+            let text = String::from_utf8_lossy(&output.stderr);
+            let (_, rest) = text
+                .split_once("points/exec ")
+                .unwrap_or_else(|| panic!("the prototype said:\n{text}"));
+            let points: f64 = rest
+                .split_whitespace()
+                .next()
+                .and_then(|points| points.parse().ok())
+                .unwrap_or_else(|| panic!("the prototype said:\n{text}"));
+            time.as_secs_f64() * 1e9 / EXECUTIONS as f64 / points
         });
         points.fold(f64::INFINITY, f64::min)
     }

@@ -174,7 +174,7 @@ pub(crate) fn describe(address: usize) -> Option<String> {
         })
     };
     let by = |thread: Option<ThreadId>| {
-        let name = thread.map(|thread| execution::running().title(thread));
+        let name = thread.and_then(|thread| Some(execution::if_running()?.title(thread)));
         name.map_or(String::new(), |name| format!(" by {name}"))
     };
     let mut text = match offset {

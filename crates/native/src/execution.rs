@@ -21,6 +21,11 @@ pub(crate) fn running() -> Native<'static> {
     native
 }
 
+/// The same for those who tell stories, also while a guest hangs in the middle of something.
+pub(crate) fn if_running() -> Option<Native<'static>> {
+    *RUNNING.try_get()?
+}
+
 /// At the beginning of an execution, in its first thread: everything is as it was when the check
 /// began, and nothing is known of any address.
 pub(crate) fn begin() {

@@ -7,11 +7,11 @@ use std::ffi::{c_char, c_int, c_void};
 use crate::io::{opened, outcome};
 use crate::mode::{self, host, is_guest};
 use crate::real::real;
+use crate::restart::apart;
 use crate::solo::Solo;
 use crate::substrate::{self, Kind};
 use crate::trampoline::{departing, watched};
-use crate::tsan::calls;
-use crate::{end, faults, restart, signals, threads};
+use crate::{faults, signals, threads};
 
 /// What to call before, and after in the parent and in the child; 0 for nothing.
 type Handlers = [usize; 3];
@@ -74,12 +74,12 @@ extern "C" fn on_register(
     unsafe { register(prepare, parent, child, module) }
 }
 
-extern "C" fn on_fork(code: usize) -> libc::pid_t {
+extern "C" fn on_fork(_code: usize) -> libc::pid_t {
     if !is_guest() {
         // SAFETY: what the caller wanted.
         return unsafe { real!(fn fork() -> libc::pid_t)() };
     }
-    fork_guest(true, calls::users(code))
+    fork_guest(true)
 }
 
 /// The child of a guest has its own memory: what it may do then is what it may do after `fork`.
@@ -87,12 +87,12 @@ extern "C" fn on_vfork(code: usize) -> libc::pid_t {
     on_fork(code)
 }
 
-extern "C" fn on_bare_fork(code: usize) -> libc::pid_t {
+extern "C" fn on_bare_fork(_code: usize) -> libc::pid_t {
     if !is_guest() {
         // SAFETY: what the caller wanted.
         return unsafe { real!(fn _Fork() -> libc::pid_t)() };
     }
-    fork_guest(false, calls::users(code))
+    fork_guest(false)
 }
 
 /// Calls one of each of the handlers; those for before, in the order in which they came last.
@@ -106,21 +106,15 @@ fn call_handlers(which: usize) {
     }
 }
 
-fn fork_guest(calls_handlers: bool, code: usize) -> libc::pid_t {
-    if restart::is_fork() {
-        host(|| {
-            end::fail_at(
-                "a program that forks cannot be checked with RADDLE_RESTART=fork",
-                code,
-            )
-        });
-    }
+fn fork_guest(calls_handlers: bool) -> libc::pid_t {
+    // SAFETY: asks the kernel.
+    let parent = unsafe { libc::getpid() };
     if calls_handlers {
         host(|| call_handlers(0));
     }
-    // The C library's own handlers are for its own state. Those of the program have just run.
-    // SAFETY: there is one OS thread that matters: the host's, or the guest's own.
-    let fork = || outcome(unsafe { real!(fn _Fork() -> libc::pid_t)() } as isize);
+    // The C library's own handlers are for its own state. Those of the program have just run. The child has
+    // the OS thread that matters: the host's, or the guest's own.
+    let fork = || outcome(apart::fork() as isize);
     let result = match substrate::of(mode::thread_pointer()) {
         Kind::Coroutines => host(fork),
         Kind::OsThreads => fork(),
@@ -136,7 +130,7 @@ fn fork_guest(calls_handlers: bool, code: usize) -> libc::pid_t {
     }
     match result {
         Ok(0) => {
-            be_free();
+            be_free(parent);
             if calls_handlers {
                 call_handlers_freely();
             }
@@ -151,8 +145,9 @@ fn fork_guest(calls_handlers: bool, code: usize) -> libc::pid_t {
 }
 
 /// In the child: nothing of raddle's is to happen any more.
-fn be_free() {
+fn be_free(parent: libc::pid_t) {
     mode::release();
+    apart::end_with(parent);
     faults::remove();
     signals::hand_over();
     for name in [c"LD_PRELOAD", c"RADDLE_NATIVE"] {

@@ -17,6 +17,11 @@ type Function = *mut c_void;
 /// The program's own `main` and its arguments.
 static MAIN: [AtomicUsize; 4] = [const { AtomicUsize::new(0) }; 4];
 
+/// The program's own `main`.
+pub(crate) fn main() -> usize {
+    MAIN[0].load(Relaxed)
+}
+
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __libc_start_main(
     main: Main,

@@ -262,6 +262,42 @@ pub(crate) fn variable(address: usize) -> Option<String> {
     })
 }
 
+/// How far up a stack to look for where a function returns to.
+const LOOK_AT: usize = 512;
+
+/// The local variable at an address on a stack, and the function that it is in. Its frame ends where it
+/// returns to, which was left there by the call; but other words look like that, so it is only believed if
+/// the function has a variable there. Who was called by raddle was called as `first`.
+pub(crate) fn local(address: usize, end: usize, first: usize) -> Option<String> {
+    let slots = (address.next_multiple_of(8)..end).step_by(8).take(LOOK_AT);
+    slots.into_iter().find_map(|slot| {
+        // SAFETY: that is a stack of the program's, below where it ends.
+        let code = unsafe { (slot as *const usize).read() };
+        let function = match calls::callee(code) {
+            Some(function) => function,
+            None if is_ours(code) => first,
+            None => return None,
+        };
+        let frame = slot + size_of::<usize>();
+        with_module(function, |module, function| {
+            let offset = address as i64 - frame as i64;
+            let (inside, owner) = symbol(module, function, SymbolKind::Text)?;
+            let (name, rest) = module.types.as_ref()?.local(function - inside, offset)?;
+            let rest = if rest == 0 {
+                String::new()
+            } else {
+                format!("+{rest}")
+            };
+            Some(format!("{name}{rest} in {}", short(owner)))
+        })
+    })
+}
+
+fn is_ours(code: usize) -> bool {
+    let ours = find(local as *const () as usize).map(|found| found.base);
+    ours.is_some() && find(code).map(|found| found.base) == ours
+}
+
 /// The function at an address.
 pub(crate) fn function(address: usize) -> Option<String> {
     with_module(address, |module, address| {

@@ -4,15 +4,16 @@ use std::ffi::c_int;
 
 use raddle_engine::{Operation, ThreadId};
 
-use crate::execution::running;
+use crate::execution::{if_running, running};
 use crate::io::opened;
 use crate::mode::{self, Frame};
 use crate::pthread::{keys, mutex};
 use crate::queues::{self, Place};
 use crate::solo::Solo;
-use crate::tsan::atomic;
+use crate::tsan::{atomic, calls};
 use crate::{
-    check, fork, interrupts, objects, random, shadow, signals, substrate, tls, trampoline, unwind,
+    check, fork, interrupts, objects, program, random, shadow, signals, substrate, symbols, tls,
+    trampoline, unwind,
 };
 
 /// How a thread came to its end.
@@ -31,6 +32,8 @@ pub(crate) struct Guest {
     /// Its thread pointer, which is what the program calls it.
     pub(crate) pointer: usize,
     frame: Frame,
+    /// The last function of the program's that raddle has called in it.
+    function: usize,
     pub(crate) end: End,
     pub(crate) is_detached: bool,
     /// Somebody waits or has waited for its end.
@@ -65,6 +68,7 @@ fn guest(pointer: usize) -> Box<Guest> {
     Box::new(Guest {
         pointer,
         frame: Frame::default(),
+        function: 0,
         end: End::Not,
         is_detached: false,
         is_joined: false,
@@ -140,7 +144,12 @@ pub(crate) fn with<R>(thread: ThreadId, use_it: impl FnOnce(&mut Guest) -> R) ->
 
 /// The running thread, in host mode, lets the program run.
 pub(crate) fn run_guest(function: usize, argument: usize) -> usize {
-    let (pointer, frame) = with_running(|guest| (guest.pointer, &raw mut guest.frame));
+    let (pointer, frame) = with_running(|guest| {
+        if calls::is_own(function) {
+            guest.function = function;
+        }
+        (guest.pointer, &raw mut guest.frame)
+    });
     // SAFETY: the program's function with its argument. The frame is in a box that is there as long as
     // the execution, and nobody else uses it.
     unsafe { mode::run((function, argument), pointer, frame) }
@@ -211,12 +220,25 @@ static STACKS: Solo<Vec<usize>> = Solo::new(Vec::new());
 
 /// What is on the stack of a thread, by how far that is from where the stack ends.
 pub(crate) fn stack_name(address: usize) -> Option<String> {
-    let native = running();
-    let ends = (0..GUESTS.get().len()).map(|index| native.end_of_stack_of(ThreadId::new(index)));
+    let native = if_running()?;
+    let functions: Vec<_> = GUESTS
+        .try_get()?
+        .iter()
+        .map(|guest| guest.function)
+        .collect();
+    let threads = (0..functions.len()).map(ThreadId::new);
+    let ends = threads.map(|thread| native.end_of_stack_of(thread));
     let ends: Vec<usize> = ends.collect();
     let owner = ends
         .iter()
         .position(|&end| (end - check::STACK..end).contains(&address))?;
+    let function = match functions[owner] {
+        0 => program::main(),
+        function => function,
+    };
+    if let Some(name) = symbols::local(address, ends[owner], function) {
+        return Some(name);
+    }
     let name = native.title(ThreadId::new(owner));
     Some(format!("{name}'s stack-{}", ends[owner] - address))
 }

@@ -22,6 +22,15 @@ pub(crate) struct Types {
     dwarf: Dwarf<Reader>,
     /// By the address in the file.
     variables: BTreeMap<u64, (usize, UnitOffset)>,
+    /// Local variables, by the address of their function: how far from the end of its frame they are.
+    locals: BTreeMap<u64, Vec<Local>>,
+}
+
+struct Local {
+    offset: i64,
+    name: String,
+    unit: usize,
+    of: UnitOffset,
 }
 
 impl Types {
@@ -38,12 +47,14 @@ impl Types {
             units: Vec::new(),
             dwarf: Dwarf::load(load).ok()?,
             variables: BTreeMap::new(),
+            locals: BTreeMap::new(),
         };
         let mut headers = types.dwarf.units();
         while let Ok(Some(header)) = headers.next() {
             if let Ok(unit) = types.dwarf.unit(header) {
                 let number = types.units.len();
                 let _ = add_variables(&unit, number, &mut types.variables);
+                let _ = types.add_locals(&unit, number);
                 types.units.push(unit);
             }
         }
@@ -57,6 +68,70 @@ impl Types {
         let mut path = String::new();
         let rest = self.walk(&self.units[unit], of, offset, &mut path)?;
         Some((path, rest))
+    }
+
+    /// The local variable of a function that is so far from the end of its frame, with the part of it that
+    /// is there, and how far it is from the beginning of that.
+    pub(crate) fn local(&self, function: u64, offset: i64) -> Option<(String, u64)> {
+        let locals = self.locals.get(&function)?.iter();
+        locals.into_iter().find_map(|local| {
+            let unit = &self.units[local.unit];
+            let inside = u64::try_from(offset - local.offset).ok()?;
+            if inside >= size(unit, local.of)? {
+                return None;
+            }
+            let mut name = local.name.clone();
+            let rest = self.walk(unit, local.of, inside, &mut name)?;
+            Some((name, rest))
+        })
+    }
+
+    /// Only of functions whose frames are known by their end, as compilers have it that optimise.
+    fn add_locals(&mut self, unit: &Unit<Reader>, number: usize) -> Result<(), gimli::Error> {
+        let mut entries = unit.entries();
+        let (mut depth, mut function) = (0, None);
+        while let Some((change, entry)) = entries.next_dfs()? {
+            depth += change;
+            if entry.tag() == gimli::DW_TAG_subprogram {
+                function = match entry.attr_value(gimli::DW_AT_low_pc)? {
+                    Some(AttributeValue::Addr(start)) => Some((start, depth)),
+                    _ => None,
+                };
+            } else if function.is_some_and(|(_, outer)| depth <= outer) {
+                function = None;
+            }
+            let is_variable = matches!(
+                entry.tag(),
+                gimli::DW_TAG_variable | gimli::DW_TAG_formal_parameter
+            );
+            let (Some((start, _)), true) = (function, is_variable) else {
+                continue;
+            };
+            let Some(AttributeValue::Exprloc(place)) = entry.attr_value(gimli::DW_AT_location)?
+            else {
+                continue;
+            };
+            let first = place.operations(unit.encoding()).next()?;
+            let Some(Operation::FrameOffset { offset }) = first else {
+                continue;
+            };
+            // An inlined function's variables say what they are elsewhere.
+            let origin = match entry.attr_value(gimli::DW_AT_abstract_origin)? {
+                Some(AttributeValue::UnitRef(origin)) => Some(unit.entry(origin)?),
+                _ => None,
+            };
+            let known = origin.as_ref().unwrap_or(entry);
+            if let (Some(name), Some(of)) = (self.name(unit, known), type_of(known)) {
+                let local = Local {
+                    offset,
+                    name,
+                    unit: number,
+                    of,
+                };
+                self.locals.entry(start).or_default().push(local);
+            }
+        }
+        Ok(())
     }
 
     fn name(&self, unit: &Unit<Reader>, entry: &Entry<'_>) -> Option<String> {

@@ -210,7 +210,7 @@ pub(crate) fn failure(failure: &Failure, paint: Paint, f: &mut fmt::Formatter<'_
         .trace
         .things
         .iter()
-        .filter(|(name, _)| used(name))
+        .filter(|(name, place)| place.is_some() && used(name))
         .peekable();
     if things.peek().is_some() {
         writeln!(f)?;

@@ -71,7 +71,7 @@ struct Task<F, R> {
     result: MaybeUninit<R>,
 }
 
-type Runner = unsafe extern "C" fn(*mut u8);
+pub(super) type Runner = unsafe extern "C" fn(*mut u8);
 
 fn runner<F: FnOnce() -> R, R>(_: &Task<F, R>) -> Runner {
     run_task::<F, R>
@@ -89,7 +89,7 @@ unsafe extern "C" fn run_task<F: FnOnce() -> R, R>(task: *mut u8) {
 
 /// Calls a function on another stack.
 #[unsafe(naked)]
-unsafe extern "C" fn call_on(stack: usize, function: Runner, argument: *mut u8) {
+pub(super) unsafe extern "C" fn call_on(stack: usize, function: Runner, argument: *mut u8) {
     naked_asm!(
         "push rbp",
         "mov rbp, rsp",

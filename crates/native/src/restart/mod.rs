@@ -6,6 +6,7 @@
 //!   a process is as it was: memory that the program maps by itself, open files, handlers of signals.
 //! * [`Kind::Loop`]: nothing is put back; for functions that clean up after themselves.
 
+pub(crate) mod apart;
 mod fork;
 mod heap_mark;
 pub(crate) mod mapping;

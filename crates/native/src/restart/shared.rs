@@ -151,6 +151,46 @@ pub(super) fn share_everything() {
     NEXT.store(start, Relaxed);
 }
 
+/// Makes everything of raddle's this process's own, with what is in it. The caller is not on a stack of
+/// raddle's, and nobody writes to the memory meanwhile.
+pub(super) fn own_everything() {
+    let start = START.load(Relaxed);
+    for (start, size) in arena::mapped() {
+        if size > 0 {
+            own(start..start + size, start + size);
+        }
+    }
+    let variables = variables();
+    own(start..start + SIZE, NEXT.load(Relaxed));
+    own(variables.clone(), variables.end);
+}
+
+/// Makes memory this process's own, with what is in it before `used`.
+fn own(range: Range<usize>, used: usize) {
+    const CHUNK: usize = 64;
+    let copy = map_own(range.len());
+    let mut is_there = [0u8; CHUNK];
+    for chunk in (range.start..used).step_by(CHUNK * PAGE) {
+        let size = (used - chunk).min(CHUNK * PAGE);
+        // SAFETY: there is room for as many pages as are asked about.
+        let error = unsafe { libc::mincore(chunk as *mut c_void, size, is_there.as_mut_ptr()) };
+        for (index, is_there) in is_there.iter().enumerate() {
+            let page = chunk + index * PAGE;
+            if page < chunk + size && (error != 0 || is_there & 1 != 0) {
+                // Some pages are there to be kept from.
+                change(page, PAGE, libc::PROT_READ | libc::PROT_WRITE);
+                let to = (copy + (page - range.start)) as *mut u8;
+                // SAFETY: the copy is as large.
+                unsafe { std::ptr::copy_nonoverlapping(page as *const u8, to, PAGE) };
+            }
+        }
+    }
+    let flags = (libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED) as usize;
+    let arguments = [copy, range.len(), range.len(), flags, range.start, 0];
+    // SAFETY: the copy takes the place of what it is a copy of.
+    unsafe { system::call(libc::SYS_mremap, arguments) };
+}
+
 /// Makes memory shared, with what is in it. Nobody may write to it meanwhile.
 fn share(range: Range<usize>) {
     let copy = ask(range.len(), libc::MAP_SHARED);

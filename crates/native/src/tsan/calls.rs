@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::addresses::Table;
 use crate::solo::Solo;
+use crate::trampoline::entry;
 use crate::{mode, snapshot, symbols};
 
 /// Calls beyond that are not written down.
@@ -28,6 +29,8 @@ struct Calls {
     /// So many of the chains below are right.
     known: Cell<usize>,
     from: [Cell<usize>; DEEPEST],
+    /// An instruction of each function that was entered.
+    into: [Cell<usize>; DEEPEST],
     chains: [Cell<u16>; DEEPEST],
 }
 
@@ -38,14 +41,16 @@ thread_local! {
             depth: Cell::new(0),
             known: Cell::new(0),
             from: [const { Cell::new(0) }; DEEPEST],
+            into: [const { Cell::new(0) }; DEEPEST],
             chains: [const { Cell::new(0) }; DEEPEST],
         }
     };
 }
 
-/// Every chain that was ever seen: the one before its last call, and where that was.
+/// Every chain that was ever seen: the one before its last call, where that was, and an instruction of the
+/// function that was called.
 struct Chains {
-    calls: Vec<(u16, usize)>,
+    calls: Vec<(u16, usize, usize)>,
     numbers: Table<u16>,
 }
 
@@ -55,10 +60,10 @@ static CHAINS: Solo<Chains> = Solo::new(Chains {
 });
 
 impl Chains {
-    fn longer(&mut self, chain: u16, call: usize) -> u16 {
+    fn longer(&mut self, chain: u16, call: usize, callee: usize) -> u16 {
         if self.calls.is_empty() {
             self.numbers.begin(1);
-            self.calls.push((0, 0));
+            self.calls.push((0, 0, 0));
         }
         let key = join(call, chain);
         if let Some(&mut number) = self.numbers.get(key) {
@@ -67,7 +72,7 @@ impl Chains {
         let Ok(number) = u16::try_from(self.calls.len()) else {
             return 0;
         };
-        self.calls.push((chain, call));
+        self.calls.push((chain, call, callee));
         *self.numbers.insert(key, number)
     }
 }
@@ -79,10 +84,13 @@ fn join(code: usize, chain: u16) -> usize {
 /// The instruction of a site, and those that called the functions it is in, the last one first.
 pub(crate) fn unfold(site: usize) -> Vec<usize> {
     let mut codes = vec![site & ((1 << CODE_BITS) - 1)];
-    let chains = CHAINS.get();
+    // A guest that hangs may be in the middle of making one.
+    let Some(chains) = CHAINS.try_get() else {
+        return codes;
+    };
     let mut chain = site >> CODE_BITS;
     while chain != 0
-        && let Some(&(before, call)) = chains.calls.get(chain)
+        && let Some(&(before, call, _)) = chains.calls.get(chain)
     {
         codes.push(call);
         chain = before.into();
@@ -101,7 +109,7 @@ impl Calls {
             && let Some(mut chains) = CHAINS.try_get()
         {
             for index in self.known.get()..depth {
-                chain = chains.longer(chain, self.from[index].get());
+                chain = chains.longer(chain, self.from[index].get(), self.into[index].get());
                 self.chains[index].set(chain);
             }
             self.known.set(depth);
@@ -195,10 +203,6 @@ pub(crate) fn interrupted(code: usize, stack: usize) -> usize {
 /// In guest mode: the site of a call, or of the last one of the user's if it is in a function of the
 /// system's.
 pub(crate) fn called(code: usize, stack: usize) -> usize {
-    let is_own = |code: usize| {
-        let own = OWN.get().map_or(&[][..], Vec::as_slice);
-        own.iter().any(|range| range.contains(&code))
-    };
     if is_own(code) {
         return users(code);
     }
@@ -210,6 +214,28 @@ pub(crate) fn called(code: usize, stack: usize) -> usize {
     users(call.unwrap_or(code))
 }
 
+/// Whether it is code of the program.
+pub(crate) fn is_own(code: usize) -> bool {
+    let own = OWN.get().map_or(&[][..], Vec::as_slice);
+    own.iter().any(|range| range.contains(&code))
+}
+
+/// An instruction of the function that a call has called which returns to this address, if that is known.
+pub(crate) fn callee(code: usize) -> Option<usize> {
+    if !is_own(code) || !is_own(code - 5) {
+        return None;
+    }
+    // SAFETY: code of the program can be read.
+    let call: [u8; 5] = unsafe { ((code - 5) as *const [u8; 5]).read_unaligned() };
+    let [0xe8, distance @ ..] = call else {
+        // Perhaps somebody has come there by this call.
+        let chains = CHAINS.try_get()?;
+        let mut calls = chains.calls.iter().filter(|(_, call, _)| *call == code);
+        return calls.next().map(|&(_, _, callee)| callee);
+    };
+    Some(code.wrapping_add_signed(i32::from_le_bytes(distance) as isize))
+}
+
 /// Whether the instruction before this address may be a call.
 fn follows_call(code: usize) -> bool {
     // SAFETY: code of the program can be read.
@@ -218,12 +244,16 @@ fn follows_call(code: usize) -> bool {
     before[0] == 0xe8 || (0..4).any(|at| before[at] == 0xff && before[at + 1] & 0x38 == 0x10)
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn __tsan_func_entry(caller: usize) {
+entry! {
+    fn __tsan_func_entry(caller: usize) -> () as enter("rsi");
+}
+
+extern "C" fn enter(caller: usize, code: usize) {
     CALLS.with(|calls| {
         let depth = calls.depth.get();
         if let Some(from) = calls.from.get(depth) {
             from.set(caller);
+            calls.into[depth].set(code);
             calls.known.set(calls.known.get().min(depth));
         }
         calls.depth.set(depth + 1);

@@ -6,11 +6,11 @@ use std::ffi::{c_int, c_void};
 
 use super::team::{self, Region, with_member, with_state};
 use super::work::{self, Schedule, Values};
-use super::{caller, runtime, tasks};
+use super::{caller, runtime};
 use crate::mode::host;
 
-type Place = *const c_void;
-type Number = c_int;
+pub(super) type Place = *const c_void;
+pub(super) type Number = c_int;
 
 /// Calls a region's function: the number of the thread, twice, then the region's arguments.
 extern "C" fn run(number: usize, arguments: *const usize) {
@@ -320,69 +320,6 @@ extern "C" fn ordered(_place: Place, _number: Number) {
     host(|| work::wait_for_turn(code));
 }
 
-/// What clang knows of a task; its own variables come after that.
-#[repr(C)]
-struct Task {
-    shared: *mut c_void,
-    function: extern "C" fn(Number, *mut Task) -> c_int,
-}
-
-extern "C" fn allocate_task(
-    _place: Place,
-    _number: Number,
-    _flags: c_int,
-    size: usize,
-    shared: usize,
-    function: extern "C" fn(Number, *mut Task) -> c_int,
-) -> *mut Task {
-    const ALIGNMENT: usize = 16;
-    let size = size.next_multiple_of(ALIGNMENT);
-    // SAFETY: memory of the program's, with room for both.
-    unsafe {
-        let task = libc::calloc(1, size + shared).cast::<Task>();
-        (*task).shared = task.cast::<u8>().add(size).cast();
-        (*task).function = function;
-        task
-    }
-}
-
-/// The function of a thread that does a task.
-extern "C" fn do_task(task: *mut Task) -> usize {
-    let number = host(team::number);
-    // SAFETY: made by `allocate_task`.
-    unsafe { ((*task).function)(number, task) };
-    0
-}
-
-extern "C" fn task(_place: Place, _number: Number, task: *mut Task) -> c_int {
-    let code = caller();
-    match host(tasks::are_done_at_once) {
-        true => {
-            do_task(task);
-        }
-        false => {
-            let function = do_task as extern "C" fn(*mut Task) -> usize as usize;
-            host(|| tasks::spawn(function, task as usize, code));
-        }
-    }
-    0
-}
-
-extern "C" fn wait_for_tasks(_place: Place, _number: Number) -> c_int {
-    let code = caller();
-    host(|| tasks::wait_for_children(code));
-    0
-}
-
-extern "C" fn start_group(_place: Place, _number: Number) {
-    host(tasks::begin_group);
-}
-
-extern "C" fn end_group(_place: Place, _number: Number) {
-    let code = caller();
-    host(|| tasks::end_group(code));
-}
-
 runtime! {
     fn __kmpc_fork_call as fork;
     fn __kmpc_push_num_threads as push_size;
@@ -410,12 +347,4 @@ runtime! {
     fn __kmpc_for_static_fini as nothing;
     fn __kmpc_ordered as ordered;
     fn __kmpc_end_ordered as nothing;
-    fn __kmpc_omp_task_alloc as allocate_task;
-    fn __kmpc_omp_task as task;
-    fn __kmpc_omp_task_begin_if0 as nothing;
-    fn __kmpc_omp_task_complete_if0 as nothing;
-    fn __kmpc_omp_taskwait as wait_for_tasks;
-    fn __kmpc_omp_taskyield as nothing;
-    fn __kmpc_taskgroup as start_group;
-    fn __kmpc_end_taskgroup as end_group;
 }

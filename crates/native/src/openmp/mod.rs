@@ -12,6 +12,7 @@
 
 mod calls;
 mod clang;
+mod clang_tasks;
 mod gcc;
 mod refused;
 mod tasks;

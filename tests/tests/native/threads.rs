@@ -1,16 +1,9 @@
 //! C and C++ programs under control: the programs of `tests/native/`, built with the system's compilers.
-#![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 
-#[path = "../native/support.rs"]
-mod support;
-
+use crate::support::{self, ENUMERATE, EXHAUSTIVE, build, run};
 use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use raddle::sync::{Arc, Mutex, Semaphore};
 use raddle::{Checker, Memory, Strategy, thread};
-use support::{build, run};
-
-const EXHAUSTIVE: (&str, &str) = ("RADDLE_STRATEGY", "exhaustive");
-const ENUMERATE: (&str, &str) = ("RADDLE_STRATEGY", "enumerate");
 
 /// What the search finds in the library for the same program.
 fn classes(body: impl Fn() + Send + Sync) -> u64 {

@@ -1,15 +1,8 @@
 //! C and C++ programs that go wrong: how they end, how they use memory, and bugs as they are in the wild.
-#![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
-
-#[path = "../native/support.rs"]
-#[allow(dead_code, reason = "other tests use the rest")]
-mod support;
 
 use std::path::Path;
 
-use support::{Finished, build, build_with, run};
-
-const EXHAUSTIVE: (&str, &str) = ("RADDLE_STRATEGY", "exhaustive");
+use crate::support::{EXHAUSTIVE, Finished, build, build_with, run};
 
 /// What is wrong, in the first line of its story.
 fn message(finished: &Finished) -> &str {

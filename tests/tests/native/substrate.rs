@@ -1,16 +1,10 @@
 //! C and C++ programs on both substrates and with every way to begin an execution anew: what happens is
 //! the same, event for event.
-#![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
-
-#[path = "../native/support.rs"]
-#[allow(dead_code, reason = "other tests use the rest")]
-mod support;
 
 use std::path::Path;
 
-use support::{Finished, build, build_with, run};
+use crate::support::{EXHAUSTIVE, Finished, build, build_with, run};
 
-const EXHAUSTIVE: (&str, &str) = ("RADDLE_STRATEGY", "exhaustive");
 const OS: (&str, &str) = ("RADDLE_SUBSTRATE", "os");
 const COROUTINE: (&str, &str) = ("RADDLE_SUBSTRATE", "coroutine");
 /// With the same seed.

@@ -1,9 +1,11 @@
-//! Builds the programs beside this file with the C and C++ compilers, and runs them.
-#![allow(dead_code, reason = "each test uses a part of it")]
+//! Builds the programs of `tests/native/` with the C and C++ compilers, and runs them.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::LazyLock;
+
+pub const EXHAUSTIVE: (&str, &str) = ("RADDLE_STRATEGY", "exhaustive");
+pub const ENUMERATE: (&str, &str) = ("RADDLE_STRATEGY", "enumerate");
 
 /// Where the workspace is.
 pub fn workspace() -> &'static Path {

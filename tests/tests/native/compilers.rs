@@ -1,16 +1,10 @@
 //! Programs of both compilers, with OpenMP and wide atomics, and what cannot be checked.
-#![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
-
-#[path = "../native/support.rs"]
-mod support;
 
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
-use support::{COMPILERS, compile, run};
-
-const EXHAUSTIVE: (&str, &str) = ("RADDLE_STRATEGY", "exhaustive");
+use crate::support::{self, COMPILERS, EXHAUSTIVE, compile, run};
 
 fn classes(program: &Path, name: &str) -> u64 {
     run(program, &[name], &[EXHAUSTIVE]).exits(0).all_classes()

@@ -1,17 +1,9 @@
 //! C and C++ programs that do more than start threads and lock mutexes: they cancel, fork, read and write,
 //! send signals. The programs are in `tests/native/`.
-#![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
-
-#[allow(dead_code, reason = "others use the rest")]
-#[path = "../native/support.rs"]
-mod support;
 
 use std::path::Path;
 
-use support::{build, build_with, run};
-
-const EXHAUSTIVE: (&str, &str) = ("RADDLE_STRATEGY", "exhaustive");
-const ENUMERATE: (&str, &str) = ("RADDLE_STRATEGY", "enumerate");
+use crate::support::{ENUMERATE, EXHAUSTIVE, build, build_with, run};
 
 /// How many classes there are; the search finds as many as there are among all schedules.
 #[track_caller]

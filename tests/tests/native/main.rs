@@ -1,0 +1,10 @@
+//! C and C++ programs under control: the programs of `tests/native/`, built with the system's compilers.
+#![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
+
+mod support;
+
+mod calls;
+mod compilers;
+mod races;
+mod substrate;
+mod threads;

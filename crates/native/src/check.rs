@@ -28,11 +28,11 @@ pub(crate) fn is_running() -> bool {
 /// Runs a check. Each execution begins with everything as it is now, and `body` is its first thread,
 /// in host mode; `stack` is from where on the caller's stack belongs to the program.
 pub(crate) fn run(name: &str, stack: usize, body: impl Fn() + Send + Sync) -> Report {
-    only_one_worker();
     uncontrolled::warn();
     mode::settle();
     substrate::choose();
     restart::choose();
+    limit_workers();
     faults::prepare();
     install(Symbols {
         place: symbols::place,
@@ -93,11 +93,17 @@ fn is_race(failure: &Failure) -> bool {
     failure.kind == FailureKind::DataRace
 }
 
-/// Several workers would be several OS threads in one memory.
-fn only_one_worker() {
+/// Several workers are several processes, each a copy of this one.
+fn limit_workers() {
     const WORKERS: &str = "RADDLE_WORKERS";
+    let why = match () {
+        () if substrate::is_os() => "RADDLE_SUBSTRATE=os",
+        () if restart::is_fork() => "RADDLE_RESTART=fork",
+        () if std::env::var_os("RADDLE_TRACE").is_some() => "RADDLE_TRACE",
+        () => return,
+    };
     if std::env::var_os(WORKERS).is_some_and(|workers| workers != "1") {
-        eprintln!("raddle: {WORKERS}: a program in C or C++ is checked by one worker");
+        eprintln!("raddle: {WORKERS}: there is one worker with {why}");
         // SAFETY: no other thread of ours runs yet, and the program's wait for this one.
         unsafe { std::env::remove_var(WORKERS) };
     }

@@ -5,7 +5,7 @@ use std::panic::Location;
 use std::path::{Path, PathBuf};
 
 use raddle_engine::{CheckName, Schedule};
-use raddle_report::{Failure, FailureKind};
+use raddle_report::{Failure, FailureKind, Report};
 
 use crate::checker::Checker;
 use crate::diary::Diary;
@@ -107,6 +107,18 @@ pub(crate) fn replay(
     body: &(dyn Fn() + Sync),
     place: &'static Location<'static>,
 ) -> Option<Failure> {
+    let report = run_again(checker, schedule, words, body, place);
+    report.failures.into_iter().next()
+}
+
+/// The same; all that is said of it.
+pub(crate) fn run_again(
+    checker: &Checker,
+    schedule: Schedule,
+    words: LastWords,
+    body: &(dyn Fn() + Sync),
+    place: &'static Location<'static>,
+) -> Report {
     let replay = Checker {
         strategy: Strategy::Replay(schedule),
         max_executions: None,
@@ -114,8 +126,7 @@ pub(crate) fn replay(
         keep_going: false,
         ..checker.clone()
     };
-    let report = run::run_saying(&replay, None, words, body, place, None);
-    report.failures.into_iter().next()
+    run::run_saying(&replay, None, words, body, place, None)
 }
 
 /// What is known of this check.

@@ -54,6 +54,8 @@ mod pages;
 mod phases;
 mod plain;
 pub mod port;
+#[cfg(all(feature = "check", target_os = "linux"))]
+mod processes;
 #[cfg(feature = "check")]
 mod resume;
 #[cfg(feature = "check")]

@@ -83,6 +83,21 @@ impl Drop for Watch {
     }
 }
 
+/// Does something that the watchdog must not be in the middle of anything for.
+#[cfg(target_os = "linux")]
+pub(crate) fn hold_while<R>(work: impl FnOnce() -> R) -> R {
+    let _kennel = KENNEL.lock().unwrap_or_else(PoisonError::into_inner);
+    work()
+}
+
+/// In a process that was just forked: what was watched is in the parent, and so is the watchdog.
+#[cfg(target_os = "linux")]
+pub(crate) fn begin_anew() {
+    let mut kennel = KENNEL.lock().unwrap_or_else(PoisonError::into_inner);
+    kennel.watched.clear();
+    kennel.has_thread = false;
+}
+
 /// The life of the watchdog.
 fn guard() {
     let mut kennel = KENNEL.lock().unwrap_or_else(PoisonError::into_inner);

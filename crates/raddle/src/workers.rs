@@ -18,7 +18,9 @@ use crate::crew::{Crew, End};
 use crate::diary::Diary;
 use crate::last_words::LastWords;
 use crate::phases::{self, Budget, Helpers, Phase};
-use crate::substrate::Context;
+#[cfg(target_os = "linux")]
+use crate::processes;
+use crate::substrate::{Context, native};
 use crate::watchdog;
 use crate::worker::{MAX_FAILURES, Seat, Worker};
 
@@ -62,6 +64,11 @@ pub(crate) fn explore<'a>(
         Helpers::Nobody => 1,
         Helpers::Share | Helpers::Sample | Helpers::Guide => job.checker.workers,
     };
+    #[cfg(target_os = "linux")]
+    if native::is_installed() && size > 1 && helpers == Helpers::Share {
+        return (processes::explore(worker, job, phase), None);
+    }
+    let size = if native::is_installed() { 1 } else { size };
     let saving = saving.filter(|_| helpers == Helpers::Share);
     if size == 1 && saving.is_none() {
         let over = worker.explore(job.body, job.place, &phase.budget, name);

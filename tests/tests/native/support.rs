@@ -41,8 +41,25 @@ pub fn command_with(arguments: &[&str], settings: &[(&str, &str)]) -> Finished {
     run(&program, &[&["raddle"], arguments].concat(), settings)
 }
 
+/// Whether there is a clang. Without it, what is about clang is left out; where `RADDLE_CLANG_REQUIRED` is set,
+/// it must be there.
+pub fn has_clang() -> bool {
+    static FOUND: LazyLock<bool> = LazyLock::new(|| {
+        let found = Command::new("clang").arg("--version").output().is_ok();
+        let is_required = std::env::var_os("RADDLE_CLANG_REQUIRED").is_some();
+        assert!(found || !is_required, "there is no clang");
+        found
+    });
+    *FOUND
+}
+
 /// The compilers for C that programs are built with.
-pub const COMPILERS: [&str; 2] = ["gcc", "clang"];
+pub fn compilers() -> Vec<&'static str> {
+    match has_clang() {
+        true => vec!["gcc", "clang"],
+        false => vec!["gcc"],
+    }
+}
 
 /// Compiles `tests/native/NAME` by `cargo raddle cc` or `c++`; the program.
 pub fn compile(compiler: &str, name: &str, test: &str, flags: &[&str]) -> PathBuf {

@@ -413,3 +413,42 @@ fn bugs_are_found_and_replayed_and_their_twins_are_right() {
         assert!(run(&right, &[name], &[EXHAUSTIVE]).exits(0).all_classes() > 0);
     }
 }
+
+#[test]
+fn several_workers_are_as_many_processes_and_count_as_one_does() {
+    let program = build("orders.c", "orders");
+    let workers = |number| ("RADDLE_WORKERS", number);
+    for number in ["1", "2", "3"] {
+        let finished = run(&program, &[], &[EXHAUSTIVE, workers(number)]);
+        // Six threads come in any order: 6!.
+        assert_eq!(finished.exits(0).all_classes(), 720, "{number}");
+    }
+    // Wherever the order is that goes wrong, it is found, told and replayed as by one worker.
+    for wrong in ["543210", "254130", "012345", "340512"] {
+        let alone = run(&program, &[wrong], &[EXHAUSTIVE]);
+        let found = run(&program, &[wrong], &[EXHAUSTIVE, workers("3")]);
+        let story = |text: &str| {
+            let (_, story) = text.split_once("(exhaustive)\n").expect("there is a story");
+            story.split("\n  replay: ").next().map(str::to_owned)
+        };
+        alone.exits(1).says("raddle: test: failed assertion after ");
+        assert_eq!(story(&found.exits(1).text), story(&alone.text), "{wrong}");
+        run(&program, &[wrong], &[("RADDLE_REPLAY", found.schedule())])
+            .exits(1)
+            .says("raddle: test: failed assertion after 1 execution (replay)");
+    }
+    // The rest of a budget is shared.
+    let some = ("RADDLE_MAX_EXECUTIONS", "500");
+    run(&program, &[], &[EXHAUSTIVE, workers("3"), some])
+        .exits(0)
+        .says("not every behaviour was run: 500 classes in 500 runs");
+    // Where there can be one worker only, that is said.
+    let os = ("RADDLE_SUBSTRATE", "os");
+    run(
+        &program,
+        &["none"],
+        &[os, workers("2"), ("RADDLE_MAX_EXECUTIONS", "20")],
+    )
+    .exits(0)
+    .says("raddle: RADDLE_WORKERS: there is one worker with RADDLE_SUBSTRATE=os\n");
+}

@@ -8,8 +8,7 @@ use raddle::__private::native::{Manner, check_whole};
 
 use crate::execution::running;
 use crate::real::real;
-use crate::threads;
-use crate::{check, mode};
+use crate::{check, mode, symbols, threads};
 
 type Main = unsafe extern "C" fn(c_int, *mut *mut c_char, *mut *mut c_char) -> c_int;
 type Function = *mut c_void;
@@ -82,6 +81,34 @@ unsafe extern "C" fn check_main(
     let passed = check::tell(&name, &report);
     // SAFETY: the program itself has done nothing that needs to be brought to an end.
     unsafe { libc::_exit(c_int::from(!passed)) }
+}
+
+/// Whether `main` is what is checked.
+pub(crate) fn is_checked() -> bool {
+    MAIN[2].load(Relaxed) != 0
+}
+
+/// The program begins once more, with every execution in a process of its own; nothing has come of the check
+/// so far. `main` must be what is checked. Returns if that cannot be done.
+pub(crate) fn begin_anew_with_forks() {
+    let Some(library) = symbols::file(main as *const () as usize) else {
+        return;
+    };
+    let arguments = MAIN[2].load(Relaxed) as *const *const c_char;
+    // SAFETY: no other thread of ours looks at the environment, and the program's wait for this one. The
+    // arguments are those that the system gave the program.
+    unsafe {
+        std::env::set_var("LD_PRELOAD", library);
+        std::env::set_var("RADDLE_NATIVE", "program");
+        std::env::set_var("RADDLE_RESTART", "fork");
+        real!(fn execv(*const c_char, *const *const c_char) -> c_int)(
+            c"/proc/self/exe".as_ptr(),
+            arguments,
+        );
+        for name in [c"LD_PRELOAD", c"RADDLE_NATIVE", c"RADDLE_RESTART"] {
+            libc::unsetenv(name.as_ptr());
+        }
+    }
 }
 
 /// A program that does not end well says so by its status.

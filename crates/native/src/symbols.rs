@@ -125,6 +125,11 @@ fn with_module<R>(address: usize, look: impl FnOnce(&Module, u64) -> Option<R>) 
     look(module, (address - found.base) as u64)
 }
 
+/// The file of the module that an address is in.
+pub(crate) fn file(address: usize) -> Option<PathBuf> {
+    find(address)?.file
+}
+
 /// An address as its file has it.
 pub(crate) fn offset(address: usize) -> Option<String> {
     let found = find(address)?;

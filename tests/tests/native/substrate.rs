@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::support::{EXHAUSTIVE, Finished, build, build_with, run};
+use crate::support::{self, EXHAUSTIVE, Finished, build, build_with, run};
 
 const OS: (&str, &str) = ("RADDLE_SUBSTRATE", "os");
 const COROUTINE: (&str, &str) = ("RADDLE_SUBSTRATE", "coroutine");
@@ -296,6 +296,19 @@ fn processes_of_their_own_begin_with_what_the_kernel_had() {
         .exits(1)
         .says("raddle: the program maps memory by itself, which is not undone")
         .says("nondeterminism after 2 executions");
+    // A whole program that nobody has said anything about is begun once more, with them.
+    let whole = build("mapped.c", "mapped");
+    let whole = whole.to_str().unwrap();
+    let words = ["run", "--strategy", "exhaustive"];
+    let finished = support::command(&[&words[..], &["--", whole, "twice"]].concat());
+    finished
+        .exits(0)
+        .says("maps memory by itself, so every execution is run in a process of its own");
+    assert_eq!(finished.all_classes(), 2);
+    let asked = ["--restart", "snapshot", "--", whole, "twice"];
+    support::command(&[&words[..], &asked].concat())
+        .exits(1)
+        .says("which is not undone when an execution begins anew");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use super::shared;
-use crate::{check, mode, system};
+use crate::{check, mode, program, system};
 
 const PAGE: usize = 4096;
 
@@ -20,6 +20,13 @@ pub(super) fn watch() {
 /// The program has done something that a snapshot does not undo.
 pub(crate) fn notice(what: &str) {
     if check::is_running() && !IS_TOLD.swap(true, Relaxed) {
+        if !super::is_chosen() && program::is_checked() {
+            eprintln!(
+                "raddle: the program {what}, so every execution is run in a process of its own, which takes \
+                 longer; with RADDLE_RESTART=snapshot it is not"
+            );
+            program::begin_anew_with_forks();
+        }
         eprintln!(
             "raddle: the program {what}, which is not undone when an execution begins anew; \
              RADDLE_RESTART=fork undoes it"

@@ -36,6 +36,11 @@ pub(crate) fn is_fork() -> bool {
     kind() == Kind::Fork
 }
 
+/// Whether somebody has said which.
+fn is_chosen() -> bool {
+    std::env::var_os(VARIABLE).is_some()
+}
+
 /// Does what the environment says.
 pub(crate) fn choose() {
     let wanted = std::env::var(VARIABLE).unwrap_or_default();

@@ -7,6 +7,9 @@ use std::sync::LazyLock;
 pub const EXHAUSTIVE: (&str, &str) = ("RADDLE_STRATEGY", "exhaustive");
 pub const ENUMERATE: (&str, &str) = ("RADDLE_STRATEGY", "enumerate");
 
+/// What tests build is there.
+const PROGRAMS: &str = "native-programs";
+
 /// Where the workspace is.
 pub fn workspace() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
@@ -20,7 +23,7 @@ fn builds() -> PathBuf {
 
 /// A folder for what a test builds.
 pub fn folder(test: &str) -> PathBuf {
-    let folder = builds().join("native-programs").join(test);
+    let folder = builds().join(PROGRAMS).join(test);
     std::fs::create_dir_all(&folder).unwrap();
     folder
 }
@@ -161,6 +164,10 @@ pub fn run(program: &Path, arguments: &[&str], settings: &[(&str, &str)]) -> Fin
         if name.to_string_lossy().starts_with("RADDLE_") {
             command.env_remove(name);
         }
+    }
+    // Several tests have programs of the same name.
+    if program.starts_with(builds().join(PROGRAMS)) {
+        command.env("RADDLE_DIR", program.with_file_name("raddle"));
     }
     command.envs(settings.iter().copied());
     let Output { status, stderr, .. } = command.output().unwrap();

@@ -100,6 +100,7 @@ fn limit_workers() {
         () if substrate::is_os() => "RADDLE_SUBSTRATE=os",
         () if restart::is_fork() => "RADDLE_RESTART=fork",
         () if std::env::var_os("RADDLE_TRACE").is_some() => "RADDLE_TRACE",
+        () if std::env::var_os("RADDLE_RESUME").is_some() => "RADDLE_RESUME",
         () => return,
     };
     if std::env::var_os(WORKERS).is_some_and(|workers| workers != "1") {

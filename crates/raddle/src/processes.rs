@@ -19,6 +19,7 @@ use crate::known;
 use crate::last_words::LastWords;
 use crate::pages::Pages;
 use crate::phases::{self, Budget, Phase};
+use crate::settings::Strategy;
 use crate::substrate::Context;
 use crate::watchdog;
 use crate::worker::{self, Worker};
@@ -26,6 +27,13 @@ use crate::workers::Job;
 
 /// So many executions for each worker are run before anything is shared.
 const ALONE: u64 = 64;
+
+/// Whether what is left can be split between processes: it is all in the search, and nothing that was run is
+/// compared with what others have run.
+pub(crate) fn can_share(worker: &Worker<'_, '_>) -> bool {
+    let compares = |exploration: &mut Exploration| exploration.compares_classes();
+    worker.checker.strategy == Strategy::Exhaustive && !worker.context.with_exploration(compares)
+}
 
 /// Runs an exhaustive phase; whether the whole check is over.
 pub(crate) fn explore<'a>(worker: &mut Worker<'a, '_>, job: Job<'a>, phase: &Phase) -> bool {

@@ -65,7 +65,7 @@ pub(crate) fn explore<'a>(
         Helpers::Share | Helpers::Sample | Helpers::Guide => job.checker.workers,
     };
     #[cfg(target_os = "linux")]
-    if native::is_installed() && size > 1 && helpers == Helpers::Share {
+    if native::is_installed() && size > 1 && processes::can_share(worker) {
         return (processes::explore(worker, job, phase), None);
     }
     let size = if native::is_installed() { 1 } else { size };

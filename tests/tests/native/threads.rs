@@ -451,4 +451,11 @@ fn several_workers_are_as_many_processes_and_count_as_one_does() {
     )
     .exits(0)
     .says("raddle: RADDLE_WORKERS: there is one worker with RADDLE_SUBSTRATE=os\n");
+    let resumed = ("RADDLE_RESUME", "1");
+    run(&program, &[], &[EXHAUSTIVE, resumed, workers("2")])
+        .exits(0)
+        .says("raddle: RADDLE_WORKERS: there is one worker with RADDLE_RESUME\n");
+    // What is drawn at random is compared, and so run by one.
+    let finished = run(&program, &[], &[workers("3")]);
+    assert_eq!(finished.exits(0).all_classes(), 720);
 }

@@ -81,7 +81,7 @@ pub struct Search {
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
 
-    /// How many OS threads run the executions of one check.
+    /// How many workers run the executions of one check: OS threads, or processes for C and C++.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024))]
     pub workers: Option<u64>,
 

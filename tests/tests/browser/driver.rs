@@ -271,11 +271,14 @@ impl Page<'_> {
         }
     }
 
-    /// Clicks in the middle of an element with the mouse.
+    /// Clicks in the middle of an element with the mouse, once it is in sight and everything that its
+    /// coming into sight has led to is drawn.
     pub fn click(&mut self, selector: &str) {
         let middle = self.evaluate(&format!(
-            "(() => {{ const it = document.querySelector({selector:?}); \
-             it.scrollIntoView({{ block: 'center' }}); const box = it.getBoundingClientRect(); \
+            "(async () => {{ const it = () => document.querySelector({selector:?}); \
+             const drawn = () => new Promise((go) => requestAnimationFrame(() => setTimeout(go))); \
+             it().scrollIntoView({{ block: 'center' }}); await drawn(); await drawn(); \
+             const box = it().getBoundingClientRect(); \
              return [box.x + box.width / 2, box.y + box.height / 2]; }})()"
         ));
         for kind in ["mousePressed", "mouseReleased"] {

@@ -16,6 +16,7 @@ use crate::execution::running;
 use crate::mode::{self, host, is_guest};
 use crate::objects;
 use crate::real::real;
+use crate::rust;
 use crate::time;
 use crate::trampoline;
 use crate::tsan::{atomic, calls};
@@ -51,7 +52,12 @@ fn look(word: *mut u32, code: usize) -> u32 {
 }
 
 /// Waits while the word is as expected; an error, or 0.
-fn wait(word: *mut u32, expected: u32, until: Option<std::time::Duration>, code: usize) -> c_int {
+pub(crate) fn wait(
+    word: *mut u32,
+    expected: u32,
+    until: Option<std::time::Duration>,
+    code: usize,
+) -> c_int {
     let native = running();
     let wait = Call::Wait {
         spurious: false,
@@ -82,7 +88,10 @@ fn wait(word: *mut u32, expected: u32, until: Option<std::time::Duration>, code:
 }
 
 /// Wakes so many at most; how many that are.
-fn wake(word: *mut u32, most: u32, code: usize) -> u32 {
+pub(crate) fn wake(word: *mut u32, most: u32, code: usize) -> u32 {
+    if rust::wake(word, code) {
+        return 1;
+    }
     let waiters = count(word, |waiters| *waiters);
     let woken = waiters.min(most);
     match most >= waiters && most > 1 {

@@ -14,6 +14,7 @@ use crate::addresses::Table;
 use crate::execution::running;
 use crate::interrupts;
 use crate::mode::{host, is_guest};
+use crate::rust::{self, Access};
 use crate::shadow;
 use crate::solo::Solo;
 use crate::trampoline::{self, watched};
@@ -145,6 +146,9 @@ pub(super) fn entered<T: Atom>(address: *mut T, code: usize) -> usize {
 }
 
 fn load<T: Atom>(address: *mut T, order: c_int, code: usize) -> T {
+    if let Some(value) = rust::perform(address as usize, T::BITS, Access::Load, code) {
+        return T::from_word(value);
+    }
     let code = entered(address, code);
     host(|| {
         let ordering = of_load(ordering(order));
@@ -166,6 +170,15 @@ pub(crate) fn store<T: Atom>(address: *mut T, value: T, order: c_int, code: usiz
 }
 
 fn update<T: Atom>(address: *mut T, kind: UpdateKind, order: c_int, code: usize) -> T {
+    let access = match kind {
+        UpdateKind::Swap(value) => Access::Swap(value),
+        UpdateKind::Add(value) => Access::Add(value),
+        UpdateKind::Sub(value) => Access::Subtract(value),
+        _ => Access::Other,
+    };
+    if let Some(value) = rust::perform(address as usize, T::BITS, access, code) {
+        return T::from_word(value);
+    }
     let code = entered(address, code);
     host(|| {
         let ordering = ordering(order);
@@ -190,6 +203,10 @@ fn compare_exchange<T: Atom>(
     weak: bool,
     code: usize,
 ) -> (T, bool) {
+    let access = Access::CompareExchange(expected.to_word(), new.to_word());
+    if let Some(value) = rust::perform(address as usize, T::BITS, access, code) {
+        return (T::from_word(value), value == expected.to_word());
+    }
     let code = entered(address, code);
     host(|| {
         let native = running();
@@ -271,6 +288,11 @@ macro_rules! atomics {
             extern "C" fn store(address: *mut $type, value: $type, order: c_int, code: usize) {
                 match is_guest() {
                     true => {
+                        let access = Access::Store(value.into());
+                        let bits = <$type>::BITS as u8;
+                        if rust::perform(address as usize, bits, access, code).is_some() {
+                            return;
+                        }
                         let code = entered(address, code);
                         host(|| super::store(address, value, order, code))
                     }

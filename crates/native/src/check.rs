@@ -8,10 +8,11 @@ use raddle::__private::native::{Symbols, install, on_end};
 use raddle::__private::run_observed;
 use raddle::{Checker, Failure, FailureKind, Memory, Report};
 
+use crate::rust::{regions, sync};
 use crate::trace::Trace;
 use crate::tsan::points;
 use crate::{
-    blocks, dispatch, execution, faults, heap, mode, restart, rust, substrate, symbols, threads,
+    blocks, dispatch, execution, faults, heap, mode, restart, substrate, symbols, threads,
     uncontrolled, whereabouts,
 };
 
@@ -42,7 +43,8 @@ pub(crate) fn run(name: &str, stack: usize, body: impl Fn() + Send + Sync) -> Re
         interrupted: whereabouts::interrupted,
     });
     whereabouts::prepare();
-    rust::prepare();
+    regions::prepare();
+    sync::prepare();
     on_end(restart::end_execution);
     IS_RUNNING.store(true, Relaxed);
     heap::limit();

@@ -16,7 +16,7 @@ use crate::execution::running;
 use crate::mode::{self, host, is_guest};
 use crate::objects;
 use crate::real::real;
-use crate::rust;
+use crate::rust::sync;
 use crate::time;
 use crate::trampoline;
 use crate::tsan::{atomic, calls};
@@ -89,7 +89,7 @@ pub(crate) fn wait(
 
 /// Wakes so many at most; how many that are.
 pub(crate) fn wake(word: *mut u32, most: u32, code: usize) -> u32 {
-    if rust::wake(word, code) {
+    if sync::wake(word, code) {
         return 1;
     }
     let waiters = count(word, |waiters| *waiters);

@@ -1,115 +1,13 @@
-//! Rust's standard library, as far as threads wait for each other in it.
+//! Programs in Rust, as they are: which of their functions are the user's, and what the standard library
+//! does for them.
 //!
-//! Most of it comes compiled, so nobody sees what it does to its words in memory. But what it does is known:
-//! a mutex is locked, a thread parks. So a program that uses `std::sync` has the operations of one that uses
-//! raddle's types, one `lock` for each, and not those of the words behind them.
-//!
-//! * Functions that are called are replaced where they stand ([`entries`], [`patch`]).
-//! * What was inlined into the program's own code is found by its atomic operations: each says where it
-//!   comes from, and the debug information, or the symbols, which function of std's that was ([`sites`]).
-//!   Such an operation is answered so that std goes the short way on: the lock was free.
-//!
-//! Words in memory are what std would have made of them, since others look there. What cannot be found is
-//! left to the model of futexes, in which std waits.
+//! The user's code is compiled for this, and with it all that is generic; the rest of the standard library
+//! is as it came. A reader wants to hear of neither: a thread is spawned, a lock is taken, a message is sent.
+//! So every function is put into a [kind](paths::Kind) by its path, and while a thread is inside one of the
+//! standard library's, what it does there is [quiet](quiet). Where threads wait for each other, it is an operation
+//! ([`sync`]).
 
-mod barrier;
-mod condvar;
-mod entries;
-mod modules;
-mod mutex;
-mod once;
-mod parker;
-mod patch;
-mod path;
-mod rwlock;
-mod sites;
-
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-
-use crate::mode::host;
-use crate::tsan::calls;
-use crate::{interrupts, rust::sites::Role};
-
-pub(crate) use parker::wake;
-
-/// Whether there is any Rust in the program.
-static IS_USED: AtomicBool = AtomicBool::new(false);
-
-/// When a check begins, before anything is remembered of the program's memory.
-pub(crate) fn prepare() {
-    static IS_DONE: AtomicBool = AtomicBool::new(false);
-    if !IS_DONE.swap(true, Relaxed) {
-        sites::prepare();
-        IS_USED.store(modules::read(), Relaxed);
-    }
-}
-
-/// What the program does with an atomic variable.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Access {
-    Load,
-    Store(u64),
-    Swap(u64),
-    Add(u64),
-    Subtract(u64),
-    CompareExchange(u64, u64),
-    Other,
-}
-
-/// In guest mode: does what an atomic operation of std's is there for; what the operation is to find then.
-/// Nothing if it is the program's own.
-#[inline]
-pub(crate) fn perform(address: usize, bits: u8, access: Access, code: usize) -> Option<u64> {
-    match IS_USED.load(Relaxed) {
-        true => perform_role(sites::role(code)?, address, bits, access, code),
-        false => None,
-    }
-}
-
-fn perform_role(role: Role, address: usize, bits: u8, access: Access, code: usize) -> Option<u64> {
-    if bits != u32::BITS as u8 {
-        return quiet(role, address, bits, access);
-    }
-    let code = calls::users(code);
-    let word = address as *mut u32;
-    let value = match (role, access) {
-        (Role::Lock, Access::CompareExchange(..)) => at(code, || mutex::lock(word, code)),
-        (Role::TryLock, Access::CompareExchange(..)) => at(code, || mutex::try_lock(word, code)),
-        (Role::Unlock, Access::Swap(_)) => at(code, || mutex::unlock(word, code)),
-        (Role::Unpark, Access::Swap(_)) if parker::is_understood() => {
-            at(code, || parker::unpark(word, code))
-        }
-        (Role::IsCompleted, Access::Load) => at(code, || once::is_completed(word, code)),
-        (Role::OnceBegins, Access::Load) => once::look()?,
-        (Role::Shared(wanted), _) => rwlock::perform(word, wanted, access, code)?,
-        _ => return None,
-    };
-    Some(value.into())
-}
-
-fn at<R>(code: usize, work: impl FnOnce() -> R) -> R {
-    host(|| {
-        interrupts::scheduling_point(code);
-        work()
-    })
-}
-
-/// What is done under a lock, or is the thread's own, and nobody else needs to know of.
-fn quiet(role: Role, address: usize, bits: u8, access: Access) -> Option<u64> {
-    let (Role::Quiet, Access::Load | Access::Store(_)) = (role, access) else {
-        return None;
-    };
-    // SAFETY: the program wants to use the variable there.
-    unsafe {
-        Some(match (bits, access) {
-            (8, Access::Store(value)) => {
-                mutex::poison();
-                (address as *mut u8).write_volatile(value as u8);
-                0
-            }
-            (8, _) => (address as *const u8).read_volatile().into(),
-            (64, Access::Load) => (address as *const u64).read_volatile(),
-            _ => return None,
-        })
-    }
-}
+pub(crate) mod paths;
+pub(crate) mod quiet;
+pub(crate) mod regions;
+pub(crate) mod sync;

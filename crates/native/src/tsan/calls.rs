@@ -13,6 +13,8 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::addresses::Table;
+use crate::rust::paths::Kind;
+use crate::rust::regions;
 use crate::solo::Solo;
 use crate::trampoline::entry;
 use crate::{mode, snapshot, symbols};
@@ -32,6 +34,9 @@ struct Calls {
     /// An instruction of each function that was entered.
     into: [Cell<usize>; DEEPEST],
     chains: [Cell<u16>; DEEPEST],
+    /// Where in Rust's standard library the thread is, and where it was before each call.
+    region: Cell<Kind>,
+    regions: [Cell<Kind>; DEEPEST],
 }
 
 // A guest's own, because guest code runs with the guest's thread-local storage.
@@ -43,6 +48,8 @@ thread_local! {
             from: [const { Cell::new(0) }; DEEPEST],
             into: [const { Cell::new(0) }; DEEPEST],
             chains: [const { Cell::new(0) }; DEEPEST],
+            region: Cell::new(Kind::User),
+            regions: [const { Cell::new(Kind::User) }; DEEPEST],
         }
     };
 }
@@ -144,7 +151,14 @@ pub(crate) fn begin() {
     CALLS.with(|calls| {
         calls.depth.set(0);
         calls.known.set(0);
+        calls.region.set(Kind::User);
     });
+}
+
+/// In guest mode: where in Rust's standard library the running thread is.
+#[inline]
+pub(crate) fn region() -> Kind {
+    CALLS.with(|calls| calls.region.get())
 }
 
 /// Whether code is this library's own, which may run in a handler while a guest is interrupted.
@@ -153,7 +167,12 @@ pub(crate) fn is_ours(code: usize) -> bool {
     ours.iter().any(|range| range.contains(&code))
 }
 
+/// Whether code is not the user's.
 fn is_foreign(code: usize) -> bool {
+    is_systems(code) || regions::kind(code) != Kind::User
+}
+
+fn is_systems(code: usize) -> bool {
     let foreign = FOREIGN.get().map_or(&[][..], Vec::as_slice);
     foreign.iter().any(|range| range.contains(&code))
 }
@@ -166,6 +185,9 @@ static LAST: Solo<(u64, u64, u16)> = Solo::new((0, 0, 0));
 /// In guest mode: the site of an instruction of code that was compiled for this.
 #[inline]
 pub(crate) fn site(code: usize) -> usize {
+    if regions::kind(code) != Kind::User {
+        return users(code);
+    }
     let now = (CHANGES.load(Relaxed), mode::epoch());
     let mut last = LAST.get();
     if (last.0, last.1) != now {
@@ -263,15 +285,28 @@ extern "C" fn enter(caller: usize, code: usize) {
             from.set(caller);
             calls.into[depth].set(code);
             calls.known.set(calls.known.get().min(depth));
+            calls.regions[depth].set(calls.region.get());
         }
         calls.depth.set(depth + 1);
+        if regions::is_rust() {
+            let kind = regions::kind(code);
+            if !kind.passes() {
+                calls.region.set(kind);
+            }
+        }
     });
     change();
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn __tsan_func_exit() {
-    CALLS.with(|calls| calls.depth.set(calls.depth.get().saturating_sub(1)));
+    CALLS.with(|calls| {
+        let depth = calls.depth.get().saturating_sub(1);
+        calls.depth.set(depth);
+        if let Some(before) = calls.regions.get(depth) {
+            calls.region.set(before.get());
+        }
+    });
     change();
 }
 

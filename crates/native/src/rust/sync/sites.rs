@@ -23,8 +23,8 @@ pub(super) enum Role {
     IsCompleted,
     /// The same before it is done if not.
     OnceBegins,
-    /// What nobody else needs to know of.
-    Quiet,
+    /// A thread panics while it has a lock.
+    Poison,
 }
 
 /// A function, as far as atomic operations are in it.
@@ -122,7 +122,6 @@ fn function(path: &str) -> Function {
         .filter_map(|module| path.strip_prefix(module));
     match names.next() {
         Some(name) => in_std(name),
-        None if path.starts_with("std::panicking::panic_count::") => Function::Is(Role::Quiet),
         None => Function::Other,
     }
 }
@@ -152,8 +151,7 @@ fn in_std(name: &str) -> Function {
         "thread_parking::futex::Parker::unpark" | "thread::Thread::unpark" | "Thread::unpark" => {
             Role::Unpark
         }
-        "Flag::get" => return Function::Atomic,
-        "Flag::guard" | "Flag::done" | "Flag::borrow" => Role::Quiet,
+        "Flag::done" => Role::Poison,
         "once::futex::Once::is_completed"
         | "once::Once::is_completed"
         | "once_lock::OnceLock::initialized"

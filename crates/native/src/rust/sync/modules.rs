@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use addr2line::Loader;
 use object::{Object, ObjectSymbol, SymbolKind};
 
-use super::{entries, path};
+use super::entries;
+use crate::rust::paths;
 use crate::snapshot;
 use crate::solo::Solo;
 use crate::symbols::SYSTEM;
@@ -48,13 +49,19 @@ fn replace_all(module: &Module) -> Option<bool> {
             continue;
         }
         let function = module.base + symbol.address() as usize;
-        if let Some(path) = path::of_symbol(name) {
+        if let Some(path) = path_of(name) {
             functions.insert(function, (path, function, symbol.size() as usize));
         }
     }
     let functions: Vec<_> = functions.into_values().collect();
     entries::replace_all(&functions);
     Some(has_rust)
+}
+
+/// The path of a function, if its symbol is one of Rust's.
+fn path_of(symbol: &str) -> Option<String> {
+    let name = rustc_demangle::try_demangle(symbol).ok()?;
+    Some(paths::path(&format!("{name:#}")))
 }
 
 fn is_rust(symbol: &str) -> bool {
@@ -83,11 +90,11 @@ pub(super) fn functions(code: usize) -> Vec<String> {
             let name = frame
                 .function
                 .and_then(|name| name.raw_name().ok().map(|it| it.into_owned()));
-            list.extend(name.map(|name| path::of_symbol(&name).unwrap_or_default()));
+            list.extend(name.map(|name| path_of(&name).unwrap_or_default()));
         }
     }
     if list.is_empty() {
-        let symbol = lines.find_symbol(address).and_then(path::of_symbol);
+        let symbol = lines.find_symbol(address).and_then(path_of);
         list.push(symbol.unwrap_or_default());
     }
     list

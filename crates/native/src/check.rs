@@ -11,7 +11,7 @@ use raddle::{Checker, Failure, FailureKind, Memory, Report};
 use crate::trace::Trace;
 use crate::tsan::points;
 use crate::{
-    blocks, dispatch, execution, faults, heap, mode, restart, substrate, symbols, threads,
+    blocks, dispatch, execution, faults, heap, mode, panics, restart, substrate, symbols, threads,
     uncontrolled, whereabouts,
 };
 
@@ -42,6 +42,7 @@ pub(crate) fn run(name: &str, stack: usize, body: impl Fn() + Send + Sync) -> Re
         interrupted: whereabouts::interrupted,
     });
     whereabouts::prepare();
+    panics::prepare();
     on_end(restart::end_execution);
     IS_RUNNING.store(true, Relaxed);
     heap::limit();

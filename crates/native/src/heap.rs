@@ -15,7 +15,7 @@ use raddle::__private::native::Manner;
 
 use crate::arena::{self, Arena};
 use crate::tsan::{calls, plain};
-use crate::{blocks, check, end, mode, shadow, trampoline};
+use crate::{blocks, check, end, harness, mode, shadow, trampoline};
 
 /// Room for the heap; only what is used costs anything.
 const SIZE: usize = 4 << 30;
@@ -135,7 +135,7 @@ fn take(size: usize, alignment: usize, site: usize) -> usize {
 fn allocate(size: usize, alignment: usize, code: usize) -> *mut u8 {
     let alignment = alignment.max(ALIGNMENT);
     let is_guest = mode::is_guest();
-    if check::is_running() && !is_guest {
+    if check::is_running() && !is_guest && !harness::is_after() {
         return allocate_aside(size, alignment);
     }
     let site = if is_guest { calls::users(code) } else { code };

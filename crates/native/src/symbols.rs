@@ -130,6 +130,11 @@ pub(crate) fn file(address: usize) -> Option<PathBuf> {
     find(address)?.file
 }
 
+/// Where the module was loaded that an address is in.
+pub(crate) fn base(address: usize) -> Option<usize> {
+    Some(find(address)?.base)
+}
+
 /// An address as its file has it.
 pub(crate) fn offset(address: usize) -> Option<String> {
     let found = find(address)?;

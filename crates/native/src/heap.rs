@@ -171,6 +171,35 @@ unsafe fn clear(piece: *mut u8, size: usize) {
     }
 }
 
+/// In guest mode: memory that the program maps by itself, from the heap, so that it is gone with the execution
+/// and has the same address in each. 0 if there is no room.
+pub(crate) fn map(size: usize, code: usize) -> usize {
+    let piece = take(size.next_multiple_of(PAGE), PAGE, calls::users(code)) as *mut u8;
+    if !piece.is_null() {
+        // SAFETY: there is room for the header before the piece, and for `size` bytes in it.
+        unsafe {
+            header(piece).write(size);
+            erase(piece as usize, size);
+        }
+    }
+    piece as usize
+}
+
+/// Makes memory of the heap empty.
+///
+/// # Safety
+///
+/// Nobody may use it.
+pub(crate) unsafe fn erase(start: usize, size: usize) {
+    // SAFETY: vouched for by the caller.
+    unsafe {
+        match size < LARGE {
+            true => (start as *mut u8).write_bytes(0, size),
+            false => clear(start as *mut u8, size),
+        }
+    }
+}
+
 /// Memory of raddle's.
 fn allocate_aside(size: usize, alignment: usize) -> *mut u8 {
     let Some(whole) = size.checked_add(HEADER + alignment) else {

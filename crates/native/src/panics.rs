@@ -7,8 +7,8 @@
 //! caught. If that is outside of what the thread was started for, the thread has ended by it.
 
 use std::arch::naked_asm;
-use std::collections::BTreeMap;
 use std::ffi::{c_int, c_void};
+use std::ops::Range;
 use std::sync::OnceLock;
 
 use raddle::__private::native::Manner;
@@ -55,8 +55,6 @@ struct Thread {
 
 /// By the number of the thread.
 static THREADS: Solo<Vec<Thread>> = Solo::new(Vec::new());
-/// Whether an address is in a function where threads or tests begin.
-static KNOWN: Solo<BTreeMap<usize, Option<bool>>> = Solo::new(BTreeMap::new());
 
 /// At the beginning of a check: what the unwinder does once is done.
 pub(crate) fn prepare() {
@@ -174,15 +172,19 @@ impl Frames {
 
     /// Where the function of the thread begins, or that of the test; the end of memory if nobody knows.
     fn bottom(&self) -> usize {
+        static BEGINNINGS: OnceLock<Vec<(Range<usize>, bool)>> = OnceLock::new();
+        let beginnings = BEGINNINGS.get_or_init(|| {
+            let functions = symbols::functions(BEGIN).into_iter();
+            functions
+                .map(|(range, name)| (range, name.starts_with(BEGIN_OF_TEST)))
+                .collect()
+        });
         let used = &self.list[..self.count.min(FRAMES)];
-        let mut known = KNOWN.get();
-        let mut begins = |code: usize| {
-            *known.entry(code).or_insert_with(|| {
-                let name = symbols::function(code - 1)?;
-                name.contains(BEGIN).then(|| name.starts_with(BEGIN_OF_TEST))
-            })
-        };
-        let found = used.iter().filter_map(|&(frame, code)| Some((begins(code)?, frame)));
+        let found = used.iter().filter_map(|&(frame, code)| {
+            let mut beginnings = beginnings.iter();
+            let (_, is_test) = beginnings.find(|(range, _)| range.contains(&(code - 1)))?;
+            Some((*is_test, frame))
+        });
         // That of a test is inside of that of its thread.
         found.max().map_or(usize::MAX, |(_, frame)| frame)
     }

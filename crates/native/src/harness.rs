@@ -123,7 +123,11 @@ fn first_frame(end: usize) -> usize {
     // As if `begin` had been called by nobody.
     let start = end - (REGISTERS + 2) * size_of::<usize>();
     // SAFETY: the stack is new, and large enough; it is zeroed.
-    unsafe { (start as *mut usize).add(REGISTERS).write(begin as *const () as usize) };
+    unsafe {
+        (start as *mut usize)
+            .add(REGISTERS)
+            .write(begin as *const () as usize)
+    };
     start
 }
 
@@ -154,7 +158,12 @@ fn stop(why: Stop) -> ! {
 }
 
 /// `main` starts a thread; what `pthread_create` returns if that is the test's.
-pub(crate) fn create(name: *mut usize, function: usize, argument: usize, code: usize) -> Option<c_int> {
+pub(crate) fn create(
+    name: *mut usize,
+    function: usize,
+    argument: usize,
+    code: usize,
+) -> Option<c_int> {
     if state() != State::Before {
         return None;
     }

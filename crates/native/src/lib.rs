@@ -42,6 +42,7 @@ mod queues;
 mod random;
 mod real;
 mod restart;
+mod rust;
 mod shadow;
 mod signals;
 mod snapshot;

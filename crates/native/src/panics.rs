@@ -257,7 +257,9 @@ pub(crate) fn judge(status: c_int) {
     if native.has_unhandled_panic() {
         return;
     }
-    let printed = with(native.thread(), |thread| std::mem::take(&mut thread.printed));
+    let printed = with(native.thread(), |thread| {
+        std::mem::take(&mut thread.printed)
+    });
     let message = reason(&String::from_utf8_lossy(&printed), &output::said());
     native.fail(Manner::Assertion, message, None);
 }

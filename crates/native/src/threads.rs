@@ -9,11 +9,12 @@ use crate::io::opened;
 use crate::mode::{self, Frame};
 use crate::pthread::{keys, mutex};
 use crate::queues::{self, Place};
+use crate::rust::quiet;
 use crate::solo::Solo;
 use crate::tsan::{atomic, calls};
 use crate::{
-    check, fork, harness, interrupts, objects, panics, program, random, shadow, signals, substrate, symbols, tls,
-    trampoline, unwind,
+    check, fork, harness, interrupts, objects, panics, program, random, shadow, signals, substrate,
+    symbols, tls, trampoline, unwind,
 };
 
 /// How a thread came to its end.
@@ -262,6 +263,7 @@ fn forget_stack() {
     let stack = end - check::STACK..end;
     shadow::forget(stack.clone());
     atomic::forget(stack.clone());
+    quiet::forget(stack.clone());
     objects::forget(stack);
 }
 

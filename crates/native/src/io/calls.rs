@@ -50,7 +50,8 @@ fn is_hidden(descriptor: c_int, pieces: &[libc::iovec]) -> bool {
         return false;
     }
     // SAFETY: the caller has these bytes.
-    let bytes = |it: &libc::iovec| unsafe { std::slice::from_raw_parts(it.iov_base.cast(), it.iov_len) };
+    let bytes =
+        |it: &libc::iovec| unsafe { std::slice::from_raw_parts(it.iov_base.cast(), it.iov_len) };
     let bytes: Vec<&[u8]> = pieces.iter().map(bytes).collect();
     output::prints(descriptor, &bytes.concat())
 }

@@ -6,8 +6,8 @@ use raddle_engine::object::{self, Object, once::Call};
 use raddle_engine::{Grant, Reply};
 
 use crate::mode::{host, is_guest};
-use crate::{objects, panics};
 use crate::tsan::calls;
+use crate::{objects, panics};
 
 type Once = *mut c_int;
 

@@ -6,6 +6,31 @@
 //! So every function is put into a [kind](paths::Kind) by its path, and while a thread is inside one of the
 //! standard library's, what it does there is [quiet](quiet).
 
+pub(crate) mod channels;
 pub(crate) mod paths;
 pub(crate) mod quiet;
 pub(crate) mod regions;
+pub(crate) mod threads;
+
+use paths::Kind;
+
+/// In guest mode: a function of a kind was entered that is more than its callers' business.
+#[cold]
+pub(crate) fn enter(kind: Kind) {
+    match kind {
+        Kind::MakeBounded | Kind::MakeSlot => channels::enter(kind),
+        Kind::Scope | Kind::ScopedSpawn | Kind::Spawn => threads::enter(kind),
+        _ => {}
+    }
+}
+
+/// In guest mode: the running thread has come into the standard library, and is about to use a word of memory
+/// for the first time. What it has come for is done now.
+#[cold]
+pub(crate) fn touch(address: usize, code: usize) {
+    match regions::here() {
+        Kind::IsFinished => threads::look(address, code),
+        Kind::Spawn | Kind::ScopedSpawn | Kind::Scope => {}
+        _ => channels::touch(address, code),
+    }
+}

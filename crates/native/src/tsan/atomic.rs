@@ -14,7 +14,7 @@ use crate::addresses::Table;
 use crate::execution::running;
 use crate::interrupts;
 use crate::mode::{host, is_guest};
-use crate::rust::{quiet, regions};
+use crate::rust::{self, quiet, regions};
 use crate::shadow;
 use crate::solo::Solo;
 use crate::trampoline::{self, watched};
@@ -236,6 +236,14 @@ fn manner(bits: u8) -> Manner {
     }
 }
 
+/// In guest mode: an operation that nobody wants to hear of may be the first of something else.
+#[inline]
+fn touch(address: usize, code: usize) {
+    if calls::is_armed() {
+        rust::touch(address, code);
+    }
+}
+
 /// The functions for atomics of one width.
 macro_rules! atomics {
     ($module:ident, $type:ident, $atomic:ident, $load:ident, $store:ident, $exchange:ident,
@@ -287,6 +295,7 @@ macro_rules! atomics {
                 match manner(<$type as Atom>::BITS) {
                     Manner::Told => super::load(address, order, code),
                     Manner::Quiet => {
+                        touch(address as usize, code);
                         quiet::load(address as usize, order, code);
                         real(address).load(Ordering::SeqCst)
                     }
@@ -301,6 +310,7 @@ macro_rules! atomics {
                         host(|| super::store(address, value, order, code))
                     }
                     Manner::Quiet => {
+                        touch(address as usize, code);
                         real(address).store(value, Ordering::SeqCst);
                         quiet::store(address as usize, order);
                     }
@@ -314,6 +324,7 @@ macro_rules! atomics {
                 match manner(<$type as Atom>::BITS) {
                     Manner::Told => update(address, UpdateKind::Swap(value.into()), order, code),
                     Manner::Quiet => {
+                        touch(address as usize, code);
                         quiet::update(address as usize, order);
                         real(address).swap(value, Ordering::SeqCst)
                     }
@@ -328,6 +339,9 @@ macro_rules! atomics {
                 let manner = manner(<$type as Atom>::BITS);
                 if manner == Manner::Told {
                     return compare_exchange(address, values, orders, weak, code);
+                }
+                if manner == Manner::Quiet {
+                    touch(address as usize, code);
                 }
                 let (expected, new) = values;
                 let order = Ordering::SeqCst;
@@ -385,6 +399,7 @@ macro_rules! atomics {
                     match manner(<$type as Atom>::BITS) {
                         Manner::Told => update(address, UpdateKind::$kind(value.into()), order, code),
                         Manner::Quiet => {
+                            touch(address as usize, code);
                             quiet::update(address as usize, order);
                             real(address).$plain(value, Ordering::SeqCst)
                         }

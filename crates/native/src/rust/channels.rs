@@ -11,7 +11,7 @@
 use raddle_engine::object::channel::{self, Answer, Call};
 use raddle_engine::object::port::Port;
 use raddle_engine::object::{self, Object};
-use raddle_engine::{LocationId, ObjectId, Operation, Ports, Received, Update, UpdateKind, World};
+use raddle_engine::{LocationId, ObjectId, Operation, Ports, Received, World};
 use std::sync::atomic::Ordering;
 
 use super::paths::Kind;
@@ -32,9 +32,11 @@ struct Channel {
     /// Whether the receiver is gone, and whether the only sender is.
     receiver: Option<LocationId>,
     sender: Option<LocationId>,
-    /// How many senders are gone, if there is more than one and somebody looks.
-    gone: Option<LocationId>,
+    /// Whether one of several is, if somebody looks.
+    any_sender: Option<LocationId>,
+    /// How many senders there were, and how many of them are gone.
     senders: u64,
+    gone: u64,
     /// What the senders had done and seen when they sent.
     sent: Vec<u32>,
     /// It was found that there is no message and no sender any more.
@@ -102,8 +104,9 @@ fn add(start: usize, size: usize) {
         object: None,
         receiver: None,
         sender: None,
-        gone: None,
+        any_sender: None,
         senders: 1,
+        gone: 0,
         sent: Vec::new(),
         is_disconnected: false,
     });
@@ -265,7 +268,7 @@ impl Caller {
             let known = match end {
                 "Receiver" => channel.receiver,
                 "Sender" => channel.sender,
-                _ => channel.gone,
+                _ => channel.any_sender,
             };
             (known, channel.block.start)
         });
@@ -275,7 +278,7 @@ impl Caller {
                 let place = match end {
                     "Receiver" => &mut channel.receiver,
                     "Sender" => &mut channel.sender,
-                    _ => &mut channel.gone,
+                    _ => &mut channel.any_sender,
                 };
                 *place = Some(location);
             });
@@ -362,7 +365,10 @@ impl Caller {
         }
         let is_over = match with(self.channel, |channel| channel.senders) {
             1 => self.looks_gone("Sender") == 1,
-            _ => self.looks_gone("Senders") == with(self.channel, |channel| channel.senders),
+            _ => {
+                self.looks_gone("Senders");
+                with(self.channel, |channel| channel.gone == channel.senders)
+            }
         };
         if !is_over {
             return false;
@@ -380,24 +386,15 @@ impl Caller {
             port: self.object(world),
             location: match has_clones {
                 false => self.presence(world, "Sender"),
-                // Nobody looks at one of several.
+                // Who looks wants to know of all of them, and in which order they go.
+                true if regions::has_looks() => self.presence(world, "Senders"),
                 true => {
                     let address = with(self.channel, |channel| channel.block.start);
                     running().add_location(world, "Sender", address, 0)
                 }
             },
         });
-        if has_clones && regions::has_looks() {
-            running().perform(self.site, |world| Operation::Update {
-                location: self.presence(world, "Senders"),
-                ordering: Ordering::SeqCst,
-                failure: Ordering::SeqCst,
-                update: Update {
-                    kind: UpdateKind::Add(1),
-                    bits: 64,
-                },
-            });
-        }
+        with(self.channel, |channel| channel.gone += 1);
     }
 
     fn receive_bounded(self, bound: usize, has_deadline: bool) {

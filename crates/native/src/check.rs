@@ -8,7 +8,7 @@ use raddle::__private::native::{Symbols, install, on_end};
 use raddle::__private::run_observed;
 use raddle::{Checker, Failure, FailureKind, Memory, Report};
 
-use crate::rust::regions;
+use crate::rust::{regions, sync};
 use crate::trace::Trace;
 use crate::tsan::points;
 use crate::{
@@ -44,6 +44,7 @@ pub(crate) fn run(name: &str, stack: usize, body: impl Fn() + Send + Sync) -> Re
     });
     whereabouts::prepare();
     regions::prepare();
+    sync::prepare();
     on_end(restart::end_execution);
     IS_RUNNING.store(true, Relaxed);
     heap::limit();

@@ -27,12 +27,13 @@ pub(crate) fn enter(kind: Kind) {
 }
 
 /// In guest mode: the running thread has come into the standard library, and is about to use a word of memory
-/// for the first time. What it has come for is done now.
+/// for the first time. What it has come for is done now; what it is to find there, if that is known.
 #[cold]
-pub(crate) fn touch(address: usize, code: usize) {
+pub(crate) fn touch(address: usize, code: usize) -> Option<u64> {
     match regions::here() {
-        Kind::IsFinished => threads::look(address, code),
+        Kind::IsFinished => return threads::look(address, code),
         Kind::Spawn | Kind::ScopedSpawn | Kind::Scope => {}
         _ => channels::touch(address, code),
     }
+    None
 }

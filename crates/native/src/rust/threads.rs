@@ -115,16 +115,22 @@ pub(crate) fn end_scope(code: usize) {
     });
 }
 
-/// In guest mode: the running thread looks whether another has ended, at a count that is one less then.
-pub(crate) fn look(address: usize, code: usize) {
-    let found = {
+/// In guest mode: the running thread looks whether another has ended, at the count of those who know its
+/// result; what it is to find there.
+pub(crate) fn look(address: usize, code: usize) -> Option<u64> {
+    const ONLY_THE_OTHER: u64 = 1;
+    const BOTH: u64 = 2;
+    let target = {
         let all = THREADS.get();
         let mut packets = all.packets.iter();
         let found = packets.find(|(packet, _)| packet.contains(&address));
-        found.map(|&(_, thread)| thread)
+        found.map(|&(_, thread)| thread)?
     };
-    let Some(target) = found else { return };
     calls::disarm();
     let (site, top) = (calls::users(code), trampoline::top());
-    host(|| running().observe(site, top, |_| Operation::IsFinished { target }));
+    let ask = |_: &mut _| Operation::IsFinished { target };
+    match host(|| running().observe(site, top, ask).to_answer()) {
+        true => Some(ONLY_THE_OTHER),
+        false => Some(BOTH),
+    }
 }

@@ -255,11 +255,13 @@ fn access(kind: UpdateKind) -> Access {
     }
 }
 
-/// In guest mode: an operation that nobody wants to hear of may be the first of something else.
+/// In guest mode: an operation that nobody wants to hear of may be the first of something else, which may
+/// know what a load is to find.
 #[inline]
-fn touch(address: usize, code: usize) {
-    if calls::is_armed() {
-        rust::touch(address, code);
+fn touch(address: usize, code: usize) -> Option<u64> {
+    match calls::is_armed() {
+        true => rust::touch(address, code),
+        false => None,
     }
 }
 
@@ -315,7 +317,9 @@ macro_rules! atomics {
                     Manner::Done(found) => found as $type,
                     Manner::Told => super::load(address, order, code),
                     Manner::Quiet => {
-                        touch(address as usize, code);
+                        if let Some(found) = touch(address as usize, code) {
+                            return found as $type;
+                        }
                         quiet::load(address as usize, order, code);
                         real(address).load(Ordering::SeqCst)
                     }
@@ -366,7 +370,9 @@ macro_rules! atomics {
                     Manner::Told => {
                         return compare_exchange(address, values, orders, weak, code);
                     }
-                    Manner::Quiet => touch(address as usize, code),
+                    Manner::Quiet => {
+                        touch(address as usize, code);
+                    }
                     Manner::Real => {}
                 }
                 let order = Ordering::SeqCst;

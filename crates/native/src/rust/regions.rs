@@ -26,6 +26,8 @@ struct Code {
     range: Range<usize>,
     /// The kind of the function that begins last in each piece of code.
     kinds: Vec<u8>,
+    /// The user's functions, in the order of their addresses.
+    users: Vec<Range<usize>>,
 }
 
 impl Code {
@@ -58,6 +60,15 @@ pub(crate) fn kind(code: usize) -> Kind {
         }
     }
     Kind::User
+}
+
+/// The function of the user's that has an address, if it is one of Rust.
+pub(crate) fn users_function(code: usize) -> Option<Range<usize>> {
+    let mut files = CODE.get()?.iter();
+    let users = &files.find(|file| file.range.contains(&code))?.users;
+    let after = users.partition_point(|function| function.start <= code);
+    let function = users[after.checked_sub(1)?].clone();
+    function.contains(&code).then_some(function)
 }
 
 /// In guest mode: where the running thread is.
@@ -114,6 +125,7 @@ fn read(file: &File) -> Vec<Code> {
         .map(|range| Code {
             range: range.clone(),
             kinds: vec![Kind::User as u8; range.len() / ALIGNMENT + 2],
+            users: Vec::new(),
         })
         .collect();
     for symbol in object.symbols() {
@@ -133,6 +145,12 @@ fn read(file: &File) -> Vec<Code> {
         if let Some(kinds) = code.kinds.get_mut(pieces) {
             kinds.fill(kind as u8);
         }
+        if kind == Kind::User {
+            code.users.push(start..last + 1);
+        }
+    }
+    for code in &mut all {
+        code.users.sort_by_key(|function| function.start);
     }
     if is_rust { all } else { Vec::new() }
 }

@@ -24,7 +24,7 @@ const DEEPEST: usize = 256;
 /// So many bits of a site are the address of an instruction.
 const CODE_BITS: u32 = 48;
 /// How far up a stack to look for the address of a call.
-const LOOK_AT: usize = 512;
+const LOOK_AT: usize = 2048;
 
 struct Calls {
     depth: Cell<usize>,
@@ -205,6 +205,13 @@ pub(crate) fn users(code: usize) -> usize {
         if !is_foreign(code) {
             return join(code, calls.chain(depth));
         }
+        // What is not the user's may have been called from here without anybody saying so.
+        if let Some(index) = depth.checked_sub(1)
+            && let Some(function) = regions::users_function(calls.into[index].get())
+            && let Some(call) = called_by(&function)
+        {
+            return join(call, calls.chain(depth));
+        }
         let last = (0..depth)
             .rev()
             .find(|&index| !is_foreign(calls.from[index].get()));
@@ -221,6 +228,18 @@ pub(crate) fn caller(above: usize) -> Option<usize> {
         let index = calls.depth().checked_sub(above + 1)?;
         Some(calls.from[index].get())
     })
+}
+
+/// In guest mode: where a function goes on that is on the stack, and has called something else.
+#[cold]
+fn called_by(function: &std::ops::Range<usize>) -> Option<usize> {
+    let here = 0u8;
+    let start = (&raw const here as usize).next_multiple_of(8);
+    let end = crate::execution::running().end_of_stack();
+    let words = (start..end).step_by(8).take(LOOK_AT);
+    // SAFETY: that is the guest's stack.
+    let mut found = words.map(|at| unsafe { (at as *const usize).read() });
+    found.find(|&word| function.contains(&(word.wrapping_sub(1))) && follows_call(word))
 }
 
 /// In guest mode: the site of an instruction that was interrupted, with the stack as it was. If it is in a

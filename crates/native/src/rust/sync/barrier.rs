@@ -1,6 +1,6 @@
 //! Barriers.
 
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 use iced_x86::{Mnemonic, OpKind, Register};
 use raddle_engine::Operation;
@@ -16,6 +16,16 @@ const KIND: &str = "barrier";
 
 /// Where a barrier has the number of threads that meet there.
 static SIZE_FIELD: AtomicUsize = AtomicUsize::new(0);
+
+/// The function that asks who leads, as it is in symbols and in debug information.
+pub(super) const QUESTION: &str = "BarrierWaitResult9is_leader";
+/// Whether it may be called.
+static IS_ASKED: AtomicBool = AtomicBool::new(true);
+
+/// There is nobody in the program who asks.
+pub(super) fn nobody_asks() {
+    IS_ASKED.store(false, Relaxed);
+}
 
 /// Finds out where the number is: of the words that `Barrier::wait` uses it is the one that it only reads.
 /// Whether that is known now.
@@ -44,7 +54,7 @@ pub(super) fn understand(function: usize, size: usize) -> bool {
     false
 }
 
-/// `Barrier::wait`: whether the thread leads those that met.
+/// `Barrier::wait`: whether the thread leads those that met, if anybody wants to know.
 pub(super) extern "C-unwind" fn wait(barrier: usize, code: usize) -> bool {
     let code = calls::users(code);
     let field = (barrier + SIZE_FIELD.load(Relaxed)) as *const usize;
@@ -66,6 +76,7 @@ pub(super) extern "C-unwind" fn wait(barrier: usize, code: usize) -> bool {
             member,
             round,
         });
+        let leads = leads.filter(|_| IS_ASKED.load(Relaxed));
         leads.is_some_and(|leads| native.perform(code, |_| leads).to_answer())
     })
 }

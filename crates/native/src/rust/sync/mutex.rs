@@ -126,7 +126,11 @@ fn wait_for(word: Word, code: usize) {
         if seen.to_value() as u32 == UNLOCKED {
             return;
         }
-        futex::wait(word, CONTENDED, None, code);
+        let place = futex::Place {
+            site: code,
+            is_seen: true,
+        };
+        futex::wait(word, CONTENDED, None, place);
     }
 }
 

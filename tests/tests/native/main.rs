@@ -6,5 +6,6 @@ mod support;
 mod calls;
 mod compilers;
 mod races;
+mod rust_std;
 mod substrate;
 mod threads;

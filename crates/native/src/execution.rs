@@ -2,7 +2,7 @@
 
 use raddle::__private::native::Native;
 
-use crate::rust::quiet;
+use crate::rust::{quiet, sync};
 use crate::solo::Solo;
 use crate::tsan::{atomic, calls, points};
 use crate::{
@@ -43,6 +43,7 @@ pub(crate) fn begin() {
     objects::begin(stamp);
     atomic::begin(stamp);
     quiet::begin(stamp);
+    sync::begin();
     shadow::begin();
     points::begin();
     calls::begin();

@@ -222,6 +222,14 @@ pub(crate) fn users(code: usize) -> usize {
     })
 }
 
+/// In guest mode: an instruction of the function that the running thread has last entered.
+pub(crate) fn entered() -> Option<usize> {
+    CALLS.with(|calls| {
+        let index = calls.depth().checked_sub(1)?;
+        Some(calls.into[index].get())
+    })
+}
+
 /// In guest mode: where the function was called that many functions above the running one, if that is known.
 pub(crate) fn caller(above: usize) -> Option<usize> {
     CALLS.with(|calls| {

@@ -46,6 +46,12 @@ pub(crate) fn prepare() {
     }
 }
 
+/// At the beginning of an execution.
+pub(crate) fn begin() {
+    barrier::begin();
+    mutex::begin();
+}
+
 /// What the program does with an atomic variable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Access {

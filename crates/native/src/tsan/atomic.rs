@@ -240,7 +240,7 @@ fn manner<T: Atom>(address: *mut T, access: Access, code: usize) -> Manner {
     }
     match sync::perform(address as usize, T::BITS, access, code) {
         Some(found) => Manner::Done(found),
-        None if regions::is_quiet(T::BITS) => Manner::Quiet,
+        None if sync::is_quiet(T::BITS, code) => Manner::Quiet,
         None => Manner::Told,
     }
 }

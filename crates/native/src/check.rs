@@ -8,6 +8,7 @@ use raddle::__private::native::{Symbols, install, on_end};
 use raddle::__private::run_observed;
 use raddle::{Checker, Failure, FailureKind, Memory, Report};
 
+use crate::io::inherited;
 use crate::trace::Trace;
 use crate::tsan::points;
 use crate::{
@@ -34,6 +35,7 @@ pub(crate) fn run(name: &str, stack: usize, body: impl Fn() + Send + Sync) -> Re
     restart::choose();
     limit_workers();
     faults::prepare();
+    inherited::remember();
     install(Symbols {
         place: symbols::place,
         variable: symbols::variable,
@@ -74,6 +76,7 @@ pub(crate) fn run(name: &str, stack: usize, body: impl Fn() + Send + Sync) -> Re
     dispatch::disarm();
     drop(pinned);
     threads::end();
+    inherited::forget();
     IS_RUNNING.store(false, Relaxed);
     report
 }

@@ -35,6 +35,7 @@ pages! {
     primitives = "primitives.md"
     reference = "reference.md"
     frontier = "frontier.md"
+    dependencies = "dependencies.md"
     architecture = "architecture.md"
 }
 

@@ -12,7 +12,9 @@ use crate::error::Error;
 use crate::help::{
     COMPLETIONS_HELP, COVERAGE_HELP, EXIT_CODES, REPLAY_HELP, REPORT_HELP, TEST_HELP,
 };
-use crate::native::{COMPILER_HELP, CompilerArguments, RUN_HELP, RunArguments, SETUP_HELP};
+use crate::native::{
+    COMPILER_HELP, CompilerArguments, Manner, RUN_HELP, RunArguments, SETUP_HELP, SetupArguments,
+};
 
 /// Check concurrent code under many schedules.
 #[derive(Debug, Parser)]
@@ -36,7 +38,7 @@ pub enum Command {
     /// Show what tests remember of their runs: what was covered, and what was not.
     #[command(after_help = format!("{COVERAGE_HELP}\n{EXIT_CODES}"))]
     Coverage(CoverageArguments),
-    /// Check `main` of a program in C or C++.
+    /// Check `main` of a program in C or C++, or of a Rust crate.
     #[command(after_help = format!("{RUN_HELP}\n{EXIT_CODES}"))]
     Run(RunArguments),
     /// Compile C for `cargo raddle run` and `raddle_check`.
@@ -45,9 +47,9 @@ pub enum Command {
     /// Compile C++ for `cargo raddle run` and `raddle_check`.
     #[command(name = "c++", after_help = format!("{COMPILER_HELP}\n{EXIT_CODES}"))]
     Cxx(CompilerArguments),
-    /// Build the library for programs in C and C++, and put it beside this program.
+    /// Build the library for programs that do not know of raddle, and put it beside this program.
     #[command(after_help = format!("{SETUP_HELP}\n{EXIT_CODES}"))]
-    Setup,
+    Setup(SetupArguments),
     /// Print completions for a shell.
     #[command(after_help = format!("{COMPLETIONS_HELP}\n{EXIT_CODES}"))]
     Completions(CompletionsArguments),
@@ -81,6 +83,10 @@ pub struct Search {
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
 
+    /// How values of atomics are seen: `sc` in one order, `rc11` as the memory model of Rust and C allows.
+    #[arg(long, value_name = "MODEL", value_parser = ["sc", "rc11"])]
+    pub memory: Option<String>,
+
     /// How many workers run the executions of one check: OS threads, or processes for C and C++.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024))]
     pub workers: Option<u64>,
@@ -112,6 +118,7 @@ impl Search {
             ("RADDLE_STRATEGY", text(self.strategy.clone())),
             ("RADDLE_MAX_EXECUTIONS", number(self.max_executions)),
             ("RADDLE_SEED", number(self.seed)),
+            ("RADDLE_MEMORY", text(self.memory.clone())),
             ("RADDLE_WORKERS", number(self.workers)),
             ("RADDLE_RESUME", self.resume.then(|| "1".into())),
             ("RADDLE_REMEMBER", self.remember.then(|| "1".into())),
@@ -134,8 +141,15 @@ pub struct TestArguments {
     /// Run only tests whose name contains this.
     pub filter: Option<String>,
 
+    /// Check all tests as they are, with the types of std: nothing in the crate needs to know of raddle.
+    #[arg(long)]
+    pub native: bool,
+
     #[command(flatten)]
     pub search: Search,
+
+    #[command(flatten)]
+    pub manner: Manner,
 
     /// How many tests run at once; as many as there are cores, if not given.
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024))]
@@ -178,6 +192,10 @@ pub struct ReplayArguments {
     /// The full name of the test, as `cargo test` prints it.
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     pub test: String,
+
+    /// The test was checked by `cargo raddle test --native`.
+    #[arg(long)]
+    pub native: bool,
 
     /// A token, the text of a schedule, or a file that has it; without it, the file
     /// `target/raddle/BINARY/TEST.schedule`, with `.` for each `::` of the name.
@@ -277,17 +295,20 @@ mod tests {
     #[test]
     fn every_flag_of_test_is_read() {
         let line = "cargo-raddle test counter --budget 30s --strategy pct --max-executions 9 \
-                    --seed 7 --workers 3 --resume --remember --jobs 2 --report pages --junit j.xml \
+                    --seed 7 --memory rc11 --workers 3 --resume --remember --jobs 2 --report pages --junit j.xml \
                     --message-format json -p one --package two -- --release -- --nocapture";
         assert_eq!(
             parse_test(line),
             TestArguments {
                 filter: Some("counter".to_owned()),
+                native: false,
+                manner: Manner::default(),
                 search: Search {
                     budget: Some("30s".parse().expect("a budget")),
                     strategy: Some("pct".to_owned()),
                     max_executions: Some(9),
                     seed: Some(7),
+                    memory: Some("rc11".to_owned()),
                     workers: Some(3),
                     resume: true,
                     remember: true,
@@ -303,6 +324,18 @@ mod tests {
                     .to_vec(),
             }
         );
+    }
+
+    #[test]
+    fn native_tests_and_programs_are_run_in_the_same_manner() {
+        let flags = "--plain explore --substrate os --restart fork";
+        let test = parse_test(&format!("cargo-raddle test --native {flags}"));
+        assert!(test.native);
+        match parse(&format!("cargo-raddle run --bin queue {flags} -- 3")) {
+            Ok(Command::Run(options)) => assert_eq!(options.manner, test.manner),
+            other => panic!("not a run: {other:?}"),
+        }
+        assert_ne!(test.manner, Manner::default());
     }
 
     #[test]
@@ -337,6 +370,7 @@ mod tests {
                         options,
                         ReplayArguments {
                             test: "a::b".to_owned(),
+                            native: false,
                             schedule,
                             graphviz: None,
                             std_trace: None,

@@ -8,9 +8,12 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::error::Error;
+use crate::native::Control;
 
 /// What is in every program that raddle checks, and hardly in any other.
 const SIGN: &[u8] = b"RADDLE_EVENTS";
+/// What is in every program with tests whose `main` is the compiler's.
+const HARNESS: &[u8] = b"test_main_static";
 
 /// A binary with tests.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,6 +26,8 @@ pub struct Binary {
     pub path: PathBuf,
     /// What cargo says of the target, for those who want to know more.
     pub target: Value,
+    /// Who runs it, if it does not know of raddle.
+    pub control: Option<Control>,
 }
 
 /// One test.
@@ -46,13 +51,38 @@ impl Binary {
             manifest: text(&message["manifest_path"]).into(),
             path: path.into(),
             target: message["target"].clone(),
+            control: None,
         })
     }
 
     /// Whether raddle is part of it.
     pub fn uses_raddle(&self) -> bool {
+        self.contains(SIGN)
+    }
+
+    /// Whether it has tests that can be run one by one; otherwise it is one test as a whole.
+    fn has_harness(&self) -> bool {
+        self.control.is_none() || self.contains(HARNESS)
+    }
+
+    fn contains(&self, sign: &[u8]) -> bool {
         let content = fs::read(&self.path).unwrap_or_default();
-        content.windows(SIGN.len()).any(|window| window == SIGN)
+        content.windows(sign.len()).any(|window| window == sign)
+    }
+
+    /// A command that runs one of its tests.
+    pub fn run_test(&self, test: &str) -> Command {
+        let mut command = self.command();
+        let has_harness = self.has_harness();
+        if has_harness {
+            // A test that is named is wanted, ignored or not; skipping it would look like a pass.
+            command.args([test, "--exact", "--include-ignored", "--nocapture"]);
+        }
+        if let Some(control) = &self.control {
+            control.put_on(&mut command, has_harness);
+            command.args(has_harness.then_some("--test-threads=1"));
+        }
+        command
     }
 
     /// A command that runs it as cargo would.
@@ -84,6 +114,10 @@ impl Binary {
         filter: Option<&str>,
         arguments: &[OsString],
     ) -> Result<Vec<String>, Error> {
+        if !self.has_harness() {
+            let is_wanted = filter.is_none_or(|filter| self.name.contains(filter));
+            return Ok(is_wanted.then(|| self.name.clone()).into_iter().collect());
+        }
         let asks = |flag: &str| arguments.iter().any(|argument| argument == flag);
         let all = self.list(filter, arguments)?;
         if asks("--ignored") || asks("--include-ignored") {

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::binaries::Binary;
 use crate::error::Error;
+use crate::native::Build;
 
 /// What `cargo test` exits with when a test failed.
 const TEST_FAILURE: i32 = 101;
@@ -32,6 +33,8 @@ pub struct Workspace {
 /// The cargo to run.
 pub struct Cargo {
     program: OsString,
+    /// What builds are told besides.
+    build: Build,
 }
 
 impl Cargo {
@@ -39,6 +42,15 @@ impl Cargo {
     pub fn from_environment() -> Self {
         Self {
             program: env::var_os("CARGO").unwrap_or_else(|| "cargo".into()),
+            build: Build::default(),
+        }
+    }
+
+    /// The same cargo, told more when it builds.
+    pub fn building(&self, build: Build) -> Self {
+        Self {
+            program: self.program.clone(),
+            build,
         }
     }
 
@@ -60,14 +72,45 @@ impl Cargo {
         arguments: &[OsString],
         as_json: bool,
     ) -> Result<Vec<Binary>, Error> {
+        let mut build = self.command(["test", "--no-run"]);
+        build.args(arguments);
+        let mut binaries = Vec::new();
+        self.build(&mut build, as_json, |message| {
+            binaries.extend(Binary::of_message(&message));
+        })?;
+        Ok(binaries)
+    }
+
+    /// Builds programs; those that have this name and kind (`bin` or `example`), or all.
+    pub fn build_programs(&self, arguments: &[OsString]) -> Result<Vec<PathBuf>, Error> {
+        let mut build = self.command(["build"]);
+        build.args(arguments);
+        let mut programs = Vec::new();
+        self.build(&mut build, false, |message| {
+            let is_built = message["reason"] == "compiler-artifact";
+            let path = message["executable"].as_str().filter(|_| is_built);
+            programs.extend(path.map(PathBuf::from));
+        })?;
+        Ok(programs)
+    }
+
+    /// Has cargo build something, and passes on what it says of it.
+    fn build(
+        &self,
+        build: &mut Command,
+        as_json: bool,
+        mut hear: impl FnMut(Value),
+    ) -> Result<(), Error> {
         let format = match as_json {
             true => "json",
             false => "json-render-diagnostics",
         };
-        let mut build = self.command(["test", "--no-run", "--message-format", format]);
-        build.args(arguments).stdout(Stdio::piped());
+        build.args(["--message-format", format]);
+        build.args(&self.build.arguments);
+        let environment = self.build.environment.iter();
+        build.envs(environment.map(|(name, value)| (name, value)));
+        build.stdout(Stdio::piped());
         let mut child = build.spawn().map_err(|cause| self.not_started(cause))?;
-        let mut binaries = Vec::new();
         for line in child
             .stdout
             .take()
@@ -81,11 +124,11 @@ impl Cargo {
             if as_json && message["reason"] == "compiler-message" {
                 println!("{line}");
             }
-            binaries.extend(Binary::of_message(&message));
+            hear(message);
         }
         let status = child.wait().map_err(|cause| self.not_started(cause))?;
         match status.success() {
-            true => Ok(binaries),
+            true => Ok(()),
             false => Err(Error::BuildFailed),
         }
     }
@@ -146,6 +189,15 @@ impl Cargo {
         let target = directory("target_directory")?;
         let root = directory("workspace_root").unwrap_or_default();
         Ok(Workspace { root, target })
+    }
+
+    /// What cargo's configuration says of this, if it says anything and lets itself be asked.
+    pub fn config(&self, key: &str) -> Option<Value> {
+        let arguments = ["config", "get", key, "--format", "json-value"];
+        let mut command = self.command(["-Zunstable-options"]);
+        command.args(arguments).env("RUSTC_BOOTSTRAP", "1");
+        let output = command.output().ok()?;
+        serde_json::from_slice(&output.stdout).ok()
     }
 
     fn command<const N: usize>(&self, arguments: [&str; N]) -> Command {

@@ -25,6 +25,8 @@ pub enum Error {
     BinaryDoesNotList { name: String, output: String },
     /// No test binary has raddle in it.
     NothingUsesRaddle,
+    /// Doc tests are programs that only `rustdoc` builds.
+    DocTestsAreNotNative,
     /// No test has this in its name.
     NoTestMatches { filter: String },
     /// A file could not be written.
@@ -96,6 +98,10 @@ impl fmt::Display for Error {
                  help: add raddle with the feature `check` to `[dev-dependencies]`, write \
                  `#[raddle::test]` above a test, and use `raddle::sync` and `raddle::thread` in the \
                  code; `cargo test` runs other tests",
+            ),
+            Self::DocTestsAreNotNative => formatter.write_str(
+                "doc tests cannot be checked with --native\n  \
+                 help: move the code to a test; `cargo test --doc` runs them as they are",
             ),
             Self::NoTestMatches { filter } => write!(
                 formatter,

@@ -46,10 +46,10 @@ fn main() -> ExitCode {
         Command::Replay(options) => replay::run(&cargo, options),
         Command::Report(options) => report::run(&options),
         Command::Coverage(options) => coverage::run(&cargo, options),
-        Command::Run(options) => native::run(options),
+        Command::Run(options) => native::run(&cargo, options),
         Command::Cc(options) => native::cc(options),
         Command::Cxx(options) => native::cxx(options),
-        Command::Setup => native::set_up(),
+        Command::Setup(options) => native::set_up(&options),
         Command::Completions(options) => completions::run(options),
     };
     match verdict {

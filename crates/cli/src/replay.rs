@@ -6,9 +6,11 @@ use std::fs;
 use std::path::{self, Path, PathBuf};
 
 use crate::arguments::ReplayArguments;
+use crate::binaries::Binary;
 use crate::cargo::{Cargo, Verdict};
 use crate::error::Error;
 use crate::export::Recording;
+use crate::native;
 use crate::near::near_names;
 
 /// How the text of a schedule starts.
@@ -21,19 +23,24 @@ const FOLDER_VARIABLE: &str = "RADDLE_DIR";
 pub fn run(cargo: &Cargo, options: ReplayArguments) -> Result<Verdict, Error> {
     let ReplayArguments {
         test,
+        native,
         schedule,
         graphviz,
         std_trace,
     } = options;
     let given = schedule.map(given_schedule).transpose()?;
-    cargo.build_tests(&[])?;
-    require_test(cargo, &test)?;
+    let binary = match native {
+        true => Some(native_binary(cargo, &test)?),
+        false => {
+            cargo.build_tests(&[])?;
+            require(&test, &cargo.test_names()?)?;
+            None
+        }
+    };
     let schedule = match given {
         Some(schedule) => schedule,
         None => saved_schedule(cargo, &test)?,
     };
-    // A test that is named is wanted, ignored or not; skipping it would look like a pass.
-    let arguments = [&test, "--", "--exact", "--include-ignored", "--nocapture"];
     let mut environment = vec![("RADDLE_REPLAY", schedule)];
     let recording = match graphviz.is_some() || std_trace.is_some() {
         true => Some(Recording::new(&cargo.target_directory()?.join("raddle"))?),
@@ -43,7 +50,17 @@ pub fn run(cargo: &Cargo, options: ReplayArguments) -> Result<Verdict, Error> {
         .as_ref()
         .map(|it| it.file().as_os_str().to_owned());
     environment.extend(events.map(|file| ("RADDLE_EVENTS", file)));
-    let verdict = cargo.run_tests(&arguments.map(OsString::from), &environment)?;
+    let verdict = match binary {
+        Some(binary) => {
+            environment.extend(native::folder(&cargo.target_directory()?));
+            native::replay(&binary, &test, &environment)?
+        }
+        None => {
+            // A test that is named is wanted, ignored or not; skipping it would look like a pass.
+            let arguments = [&test, "--", "--exact", "--include-ignored", "--nocapture"];
+            cargo.run_tests(&arguments.map(OsString::from), &environment)?
+        }
+    };
     if let Some(recording) = recording {
         recording.export(graphviz.as_deref(), std_trace.as_deref())?;
     }
@@ -106,14 +123,30 @@ fn saved_files(folder: &Path, file: &str) -> Vec<PathBuf> {
     found
 }
 
-/// `cargo test` is content with a filter that matches nothing; a replay of nothing is a mistake.
-fn require_test(cargo: &Cargo, test: &str) -> Result<(), Error> {
-    let names = cargo.test_names()?;
-    if names.iter().any(|name| name == test) {
-        return Ok(());
+/// The binary with a test that does not know of raddle.
+fn native_binary(cargo: &Cargo, test: &str) -> Result<Binary, Error> {
+    let mut names = Vec::new();
+    for binary in native::build_tests(cargo, &[], false)? {
+        let own = binary.tests(None, &["--include-ignored".into()])?;
+        if own.iter().any(|name| name == test) {
+            return Ok(binary);
+        }
+        names.extend(own);
     }
-    Err(Error::NoSuchTest {
+    Err(no_such_test(test, &names))
+}
+
+/// `cargo test` is content with a filter that matches nothing; a replay of nothing is a mistake.
+fn require(test: &str, names: &[String]) -> Result<(), Error> {
+    match names.iter().any(|name| name == test) {
+        true => Ok(()),
+        false => Err(no_such_test(test, names)),
+    }
+}
+
+fn no_such_test(test: &str, names: &[String]) -> Error {
+    Error::NoSuchTest {
         name: test.to_owned(),
-        near: near_names(test, &names),
-    })
+        near: near_names(test, names),
+    }
 }

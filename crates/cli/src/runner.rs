@@ -97,9 +97,8 @@ impl Runner<'_> {
         let output = File::create(self.file(index, "output"))?;
         let events = self.file(index, "events");
         let mut told_of = Follow::new(&events)?;
-        let mut command = self.binaries[test.binary].command();
+        let mut command = self.binaries[test.binary].run_test(&test.name);
         command
-            .args([&test.name, "--exact", "--include-ignored", "--nocapture"])
             .envs(self.environment.iter().map(|(name, value)| (name, value)))
             .env("RADDLE_EVENTS", &events)
             .stdin(Stdio::null())

@@ -14,13 +14,16 @@ use crate::error::Error;
 use crate::outcome::{self, Outcome, Told};
 use crate::runner::{Message, Runner};
 use crate::show::{self, Name, Show};
-use crate::{interrupts, junit};
+use crate::{interrupts, junit, native};
 
 /// Builds and runs the tests that were asked for.
 pub fn run(cargo: &Cargo, options: TestArguments) -> Result<Verdict, Error> {
-    let environment = environment(&options)?;
+    let mut environment = environment(&options)?;
     let (for_cargo, for_tests) = options.split();
     if for_cargo.iter().any(|argument| argument == "--doc") {
+        if options.native {
+            return Err(Error::DocTestsAreNotNative);
+        }
         // Only cargo knows how to run these.
         let arguments = options.for_cargo.clone();
         return cargo.run_tests(&arguments, &environment);
@@ -32,9 +35,15 @@ pub fn run(cargo: &Cargo, options: TestArguments) -> Result<Verdict, Error> {
         .map(OsString::from);
     let arguments: Vec<_> = packages.chain(for_cargo.iter().cloned()).collect();
     let wants_messages = options.message_format == Some(MessageFormat::Json);
-    let built = cargo.build_binaries(&arguments, wants_messages)?;
     let workspace = cargo.workspace()?;
-    let (binaries, tests) = find(built, options.filter.as_deref(), for_tests)?;
+    let binaries = match options.native {
+        true => {
+            environment.extend(native::folder(&workspace.target));
+            native::build_tests(cargo, &arguments, wants_messages)?
+        }
+        false => with_raddle(cargo.build_binaries(&arguments, wants_messages)?)?,
+    };
+    let (binaries, tests) = find(binaries, options.filter.as_deref(), for_tests)?;
     let mut run = Run {
         binaries: &binaries,
         tests: &tests,
@@ -71,16 +80,21 @@ pub fn run(cargo: &Cargo, options: TestArguments) -> Result<Verdict, Error> {
     verdict(&outcomes)
 }
 
-/// The binaries that use raddle, and their tests.
+/// The binaries that use raddle.
+fn with_raddle(built: Vec<Binary>) -> Result<Vec<Binary>, Error> {
+    let binaries: Vec<_> = built.into_iter().filter(Binary::uses_raddle).collect();
+    match binaries.is_empty() {
+        true => Err(Error::NothingUsesRaddle),
+        false => Ok(binaries),
+    }
+}
+
+/// The binaries and their tests.
 fn find(
-    built: Vec<Binary>,
+    binaries: Vec<Binary>,
     filter: Option<&str>,
     for_tests: &[OsString],
 ) -> Result<(Vec<Binary>, Vec<Test>), Error> {
-    let binaries: Vec<_> = built.into_iter().filter(Binary::uses_raddle).collect();
-    if binaries.is_empty() {
-        return Err(Error::NothingUsesRaddle);
-    }
     let mut tests = Vec::new();
     for (index, binary) in binaries.iter().enumerate() {
         match binary.tests(filter, for_tests) {
@@ -253,6 +267,7 @@ fn verdict(outcomes: &[Outcome]) -> Result<Verdict, Error> {
 /// What the flags are to the tests.
 fn environment(options: &TestArguments) -> Result<Vec<(&'static str, OsString)>, Error> {
     let mut settings = options.search.environment()?;
+    settings.extend(options.manner.environment());
     // How far tests are is ours to say.
     settings.push(("RADDLE_LOG", "off".into()));
     Ok(settings)

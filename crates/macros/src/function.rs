@@ -5,7 +5,7 @@
 
 use proc_macro2::Group;
 use syn::parse::{Parse, ParseStream};
-use syn::{Attribute, Signature, Token, Visibility, token};
+use syn::{Attribute, Safety, Signature, Token, Visibility, token};
 
 use crate::faults::Faults;
 
@@ -77,11 +77,13 @@ impl TestFunction {
             &self.signature.asyncness,
             "a raddle test cannot be `async`: remove the keyword and run the future in the body",
         );
-        faults.add_if_present(
-            &self.signature.unsafety,
-            "a raddle test cannot be `unsafe`: remove the keyword and use an `unsafe` block in the \
-             body",
-        );
+        if let Safety::Unsafe(keyword) = &self.signature.safety {
+            faults.add(
+                keyword,
+                "a raddle test cannot be `unsafe`: remove the keyword and use an `unsafe` block in \
+                 the body",
+            );
+        }
         faults.add_if_present(
             &self.signature.abi,
             "a raddle test cannot be `extern`: remove the keyword",

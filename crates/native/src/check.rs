@@ -9,6 +9,7 @@ use raddle::__private::run_observed;
 use raddle::{Checker, Failure, FailureKind, Memory, Report};
 
 use crate::io::inherited;
+use crate::rust::{regions, sync};
 use crate::trace::Trace;
 use crate::tsan::points;
 use crate::{
@@ -44,6 +45,8 @@ pub(crate) fn run(name: &str, stack: usize, body: impl Fn() + Send + Sync) -> Re
         interrupted: whereabouts::interrupted,
     });
     whereabouts::prepare();
+    regions::prepare();
+    sync::prepare();
     on_end(restart::end_execution);
     IS_RUNNING.store(true, Relaxed);
     heap::limit();

@@ -107,7 +107,9 @@ unsafe extern "C" fn on_system_call(_: c_int, _: *mut libc::siginfo_t, context: 
     let modelled = match mode::is_guest() {
         true => {
             trampoline::TOP.store(top, Relaxed);
-            futex::model(number, arguments, calls::users(code))
+            let site = calls::users(code);
+            let is_seen = true;
+            futex::model(number, arguments, futex::Place { site, is_seen })
         }
         false => None,
     };

@@ -2,6 +2,7 @@
 
 use raddle::__private::native::Native;
 
+use crate::rust::quiet;
 use crate::solo::Solo;
 use crate::tsan::{atomic, calls, points};
 use crate::{
@@ -41,6 +42,7 @@ pub(crate) fn begin() {
     let stamp = native.stamp();
     objects::begin(stamp);
     atomic::begin(stamp);
+    quiet::begin(stamp);
     shadow::begin();
     points::begin();
     calls::begin();

@@ -16,6 +16,9 @@ use crate::execution::running;
 use crate::mode::{self, host, is_guest};
 use crate::objects;
 use crate::real::real;
+use crate::rust::paths::Kind;
+use crate::rust::regions;
+use crate::rust::sync;
 use crate::time;
 use crate::trampoline;
 use crate::tsan::{atomic, calls};
@@ -41,6 +44,13 @@ fn leave(waiters: &mut u32) -> u32 {
     *waiters
 }
 
+/// Where a system call is, and whether it is in code that says what it does to memory.
+#[derive(Clone, Copy)]
+pub(crate) struct Place {
+    pub(crate) site: usize,
+    pub(crate) is_seen: bool,
+}
+
 /// What the word is. Whoever looks after a wait goes on to use what the word protects, perhaps in code
 /// that nobody sees, so it comes after what led to the word.
 fn look(word: *mut u32, code: usize) -> u32 {
@@ -50,9 +60,25 @@ fn look(word: *mut u32, code: usize) -> u32 {
     seen.to_value() as u32
 }
 
+/// The same where the word is changed by code that nobody sees: only memory knows.
+fn look_at_memory(word: *mut u32) -> u32 {
+    // SAFETY: the program has a word there.
+    unsafe { word.read_volatile() }
+}
+
 /// Waits while the word is as expected; an error, or 0.
-fn wait(word: *mut u32, expected: u32, until: Option<std::time::Duration>, code: usize) -> c_int {
+pub(crate) fn wait(
+    word: *mut u32,
+    expected: u32,
+    until: Option<std::time::Duration>,
+    call_at: Place,
+) -> c_int {
     let native = running();
+    let code = call_at.site;
+    let look = |word, code| match call_at.is_seen {
+        true => look(word, code),
+        false => look_at_memory(word),
+    };
     let wait = Call::Wait {
         spurious: false,
         looked: true,
@@ -82,7 +108,10 @@ fn wait(word: *mut u32, expected: u32, until: Option<std::time::Duration>, code:
 }
 
 /// Wakes so many at most; how many that are.
-fn wake(word: *mut u32, most: u32, code: usize) -> u32 {
+pub(crate) fn wake(word: *mut u32, most: u32, code: usize) -> u32 {
+    if sync::wake(word, code) {
+        return 1;
+    }
     let waiters = count(word, |waiters| *waiters);
     let woken = waiters.min(most);
     match most >= waiters && most > 1 {
@@ -145,7 +174,11 @@ extern "C" fn system_call(
     }
     // SAFETY: the stack of the calling guest begins with the address that it goes on at.
     let code = unsafe { (trampoline::top() as *const usize).read() };
-    match model(number, arguments, calls::users(code)) {
+    let place = Place {
+        site: calls::users(code),
+        is_seen: regions::kind(code) == Kind::User,
+    };
+    match model(number, arguments, place) {
         None => real(number, arguments),
         Some(Ok(result)) => result,
         Some(Err(error)) => {
@@ -159,16 +192,18 @@ extern "C" fn system_call(
 pub(crate) fn model(
     number: c_long,
     arguments: [usize; 6],
-    code: usize,
+    place: Place,
 ) -> Option<Result<c_long, c_int>> {
     match number {
-        libc::SYS_futex => futex(arguments, code),
-        libc::SYS_clone | libc::SYS_clone3 => uncontrolled::refuse(number, arguments[0], code),
+        libc::SYS_futex => futex(arguments, place),
+        libc::SYS_clone | libc::SYS_clone3 => {
+            uncontrolled::refuse(number, arguments[0], place.site)
+        }
         _ => None,
     }
 }
 
-fn futex(arguments: [usize; 6], code: usize) -> Option<Result<c_long, c_int>> {
+fn futex(arguments: [usize; 6], place: Place) -> Option<Result<c_long, c_int>> {
     let [word, operation, value, time, ..] = arguments;
     let wanted = operation as c_int & OPERATION;
     let is_known = matches!(
@@ -181,13 +216,13 @@ fn futex(arguments: [usize; 6], code: usize) -> Option<Result<c_long, c_int>> {
     let (word, value) = (word as *mut u32, value as u32);
     let time = time as *const libc::timespec;
     Some(host(|| match wanted {
-        libc::FUTEX_WAKE | libc::FUTEX_WAKE_BITSET => Ok(wake(word, value, code).into()),
+        libc::FUTEX_WAKE | libc::FUTEX_WAKE_BITSET => Ok(wake(word, value, place.site).into()),
         _ => {
             let until = (!time.is_null()).then(|| match wanted {
                 libc::FUTEX_WAIT => time::duration(time),
                 _ => time::time_left(time),
             });
-            match wait(word, value, until, code) {
+            match wait(word, value, until, place) {
                 0 => Ok(0),
                 error => Err(error),
             }

@@ -15,6 +15,7 @@ use raddle_engine::{LocationId, Operation, ThreadId, UpdateKind};
 
 use crate::execution::running;
 use crate::queues::{self, Bed, Place};
+use crate::rust::regions;
 use crate::solo::Solo;
 use crate::trampoline::keeping_top;
 use crate::{imports, signals, unwind};
@@ -65,7 +66,10 @@ pub(crate) fn begin() {
     static HAS_LOOKED: Once = Once::new();
     HAS_LOOKED.call_once(|| {
         CANCELS.store(imports::any(&["pthread_cancel"]), Relaxed);
-        SIGNALS.store(imports::any(signals::SENDERS), Relaxed);
+        // Rust's standard library can end children, whether or not anybody wants that.
+        let is_sent = |name: &&&str| !(regions::is_rust() && **name == "kill");
+        let senders: Vec<&str> = signals::SENDERS.iter().filter(is_sent).copied().collect();
+        SIGNALS.store(imports::any(&senders), Relaxed);
     });
     THREADS.get().clear();
 }

@@ -39,6 +39,7 @@ mod queues;
 mod random;
 mod real;
 mod restart;
+mod rust;
 mod shadow;
 mod signals;
 mod snapshot;

@@ -37,7 +37,7 @@ unsafe extern "C" fn __libc_start_main(
             Main, c_int, *mut *mut c_char, Function, Function, Function, *mut c_void
         ) -> c_int
     );
-    let is_wanted = std::env::var_os("RADDLE_NATIVE").is_some_and(|it| it == "program");
+    let is_wanted = std::env::var_os("RADDLE_NATIVE").is_some_and(|it| it == "program" || it == "test");
     let main = if is_wanted { check_main } else { main };
     // SAFETY: what the program's first instructions asked for, with another `main`.
     unsafe { start(main, count, arguments, init, fini, loader_fini, stack_end) }

@@ -209,7 +209,7 @@ fn frames(code: usize) -> Vec<Frame> {
                         line: location.line.unwrap_or(0),
                         column: location.column.unwrap_or(1),
                     },
-                    is_users: !file.starts_with(SYSTEM),
+                    is_users: !file.starts_with(SYSTEM) && !is_rusts(file),
                 });
             }
             list.reverse();
@@ -217,6 +217,11 @@ fn frames(code: usize) -> Vec<Frame> {
         })
     });
     found.unwrap_or_default()
+}
+
+/// Whether a file is one of Rust's standard library: as it came, or as it was installed to be built here.
+fn is_rusts(file: &str) -> bool {
+    file.starts_with("/rustc/") || file.contains("/rustlib/src/rust/")
 }
 
 /// The name of a function without the types of its arguments and of templates.

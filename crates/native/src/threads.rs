@@ -9,6 +9,7 @@ use crate::io::opened;
 use crate::mode::{self, Frame};
 use crate::pthread::{keys, mutex};
 use crate::queues::{self, Place};
+use crate::rust::quiet;
 use crate::solo::Solo;
 use crate::tsan::{atomic, calls};
 use crate::{
@@ -253,6 +254,7 @@ fn forget_stack() {
     let stack = end - check::STACK..end;
     shadow::forget(stack.clone());
     atomic::forget(stack.clone());
+    quiet::forget(stack.clone());
     objects::forget(stack);
 }
 

@@ -1,12 +1,14 @@
-//! `cargo raddle run`, `cc`, `c++` and `setup`: programs in C and C++, checked by `libraddle_native.so`.
+//! `cargo raddle run`, `cc`, `c++` and `setup`, and `test --native`: programs that do not know of raddle,
+//! checked by `libraddle_native.so`.
 
 mod compiler;
 mod inspect;
 mod library;
+mod problem;
+mod rust;
 
 use std::env;
 use std::ffi::{OsStr, OsString};
-use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
@@ -14,23 +16,28 @@ use std::process::{Command, ExitStatus};
 use clap::Args;
 
 use crate::arguments::Search;
-use crate::cargo::Verdict;
+use crate::binaries::Binary;
+use crate::cargo::{Cargo, Verdict};
 use crate::error::Error;
 
 pub use compiler::{CompilerArguments, cc, cxx};
-pub use library::set_up;
+pub use problem::{Problem, Unfit};
+pub use rust::{Build, Choice, Control, build_tests};
 
 pub const RUN_HELP: &str = "\
 Examples:
-  cargo raddle run -- ./queue                     main() under many schedules
+  cargo raddle run                                the program of the Rust crate here
+  cargo raddle run --bin queue -- 3 items         one of its programs, with arguments
+  cargo raddle run -- ./queue                     any program, such as one in C
   cargo raddle run --strategy exhaustive -- ./queue 3 items
   cargo raddle run --replay r1.OAECaXQDAQ -- ./queue
 
-The program must be built with `cargo raddle cc`, `cargo raddle c++` or `-fsanitize=thread`.
+A program that is not built here must have been built with `cargo raddle cc`, `cargo raddle c++` or
+`-fsanitize=thread`.
 
 Environment (a flag wins over the variable that it sets):
   RADDLE_LIBRARY         the libraddle_native.so to use, if not the one beside cargo-raddle
-  RADDLE_MEMORY          rc11 for weak memory; sc, if not set
+  RADDLE_MEMORY          set by --memory
   RADDLE_MAX_TIME        set by --budget
   RADDLE_STRATEGY        set by --strategy
   RADDLE_MAX_EXECUTIONS  set by --max-executions
@@ -62,21 +69,25 @@ Environment:
 
 pub const SETUP_HELP: &str = "\
 Examples:
-  cargo raddle setup    once, after `cargo install`; it takes a few minutes
+  cargo raddle setup        once, after `cargo install`; it takes a few minutes
+  cargo raddle setup --std  a standard library for `cargo raddle test --native` that is seen into; once for
+                            each version of the compiler, needs `rustup component add rust-src`
 
 Environment:
   CARGO  the cargo to run; cargo sets it
+  RUSTC  the compiler to build a standard library for, if not rustc
 ";
 
-#[derive(Args, Debug, PartialEq)]
-pub struct RunArguments {
-    #[command(flatten)]
-    pub search: Search,
+#[derive(Args, Debug, Default, PartialEq)]
+pub struct SetupArguments {
+    /// Build a standard library of Rust in which raddle sees everything.
+    #[arg(long)]
+    pub std: bool,
+}
 
-    /// Run one schedule: a token that a failure printed, or a file that has it.
-    #[arg(long, value_name = "SCHEDULE")]
-    pub replay: Option<OsString>,
-
+/// How programs that do not know of raddle are run.
+#[derive(Args, Debug, Default, PartialEq)]
+pub struct Manner {
     /// What plain accesses that race are: `race` for failures; choices with `promote`, once they were
     /// found, or `explore`, from the start.
     #[arg(long, value_name = "WHAT", value_parser = ["race", "promote", "explore"])]
@@ -89,158 +100,85 @@ pub struct RunArguments {
     /// How executions begin anew: `snapshot` copies memory back, `fork` runs each in a process of its own.
     #[arg(long, value_parser = ["snapshot", "fork", "loop"])]
     pub restart: Option<String>,
+}
 
-    /// The program and its arguments.
-    #[arg(last = true, required = true, value_name = "PROGRAM")]
+impl Manner {
+    /// What the flags are to the library.
+    pub fn environment(&self) -> Vec<(&'static str, OsString)> {
+        let settings = [
+            ("RADDLE_PLAIN", &self.plain),
+            ("RADDLE_SUBSTRATE", &self.substrate),
+            ("RADDLE_RESTART", &self.restart),
+        ];
+        let given = settings.into_iter();
+        given
+            .filter_map(|(name, value)| Some((name, value.as_ref()?.into())))
+            .collect()
+    }
+}
+
+#[derive(Args, Debug, PartialEq)]
+pub struct RunArguments {
+    #[command(flatten)]
+    pub search: Search,
+
+    /// Run one schedule: a token that a failure printed, or a file that has it.
+    #[arg(long, value_name = "SCHEDULE")]
+    pub replay: Option<OsString>,
+
+    #[command(flatten)]
+    pub manner: Manner,
+
+    #[command(flatten)]
+    pub choice: Choice,
+
+    /// A program and its arguments; or the arguments of the crate's program, if that is chosen by a flag.
+    #[arg(last = true, value_name = "PROGRAM")]
     pub program: Vec<OsString>,
 }
 
-/// Why a program cannot be checked.
-#[derive(Debug)]
-pub enum Problem {
-    /// Not on this system.
-    WrongSystem,
-    /// The library is not there.
-    NoLibrary { looked: PathBuf },
-    /// Nor is what it is built from.
-    NoSources { looked: PathBuf },
-    /// It does not build.
-    NotBuilt { status: ExitStatus },
-    /// A program or compiler could not be started.
-    NotStarted { program: OsString, cause: io::Error },
-    /// The program is of a kind that cannot be checked.
-    Unfit { program: PathBuf, why: Unfit },
-    /// A file could not be written.
-    CannotWrite { path: PathBuf, cause: io::Error },
-    /// Neither passed nor failed.
-    Ended { status: ExitStatus },
-}
-
-/// Kinds of programs that cannot be checked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unfit {
-    /// Text that another program reads.
-    Script,
-    /// No program at all, or for another system.
-    NoProgram,
-    /// For processors of 32 bits.
-    Narrow,
-    /// For another processor.
-    Foreign,
-    /// The loader has no part in it.
-    Static,
-    /// The loader does not let others come in.
-    Privileged,
-    /// It was not compiled for this.
-    NotInstrumented,
-    /// It brings ThreadSanitizer's own runtime.
-    HasRuntime,
-}
-
-impl fmt::Display for Unfit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Script => {
-                "is a script\n  help: name the program that it runs, not the script"
-            }
-            Self::NoProgram => {
-                "is not a program for Linux\n  help: name the file that the linker has made"
-            }
-            Self::Narrow => {
-                "is a program of 32 bits, and raddle checks those of 64\n  help: build it without `-m32`"
-            }
-            Self::Foreign => {
-                "is a program for another processor\n  help: raddle checks programs for x86-64"
-            }
-            Self::Static => {
-                "is linked statically, or is a library, so that nothing can be put in its way\n  \
-                 help: link it without `-static` and `-static-pie`; programs in Go are always so"
-            }
-            Self::Privileged => {
-                "runs with the rights of another user, so the loader lets nothing be put in its way\n  \
-                 help: check a copy of it, which has no such rights"
-            }
-            Self::NotInstrumented => {
-                "was not compiled for this: raddle would not see what its threads do\n  \
-                 help: compile it with `cargo raddle cc` or `c++`, or with `-fsanitize=thread`"
-            }
-            Self::HasRuntime => {
-                "has ThreadSanitizer's own runtime inside, as clang links it\n  \
-                 help: build it with `RADDLE_CC=clang cargo raddle cc`, or add `-shared-libsan`"
-            }
-        })
-    }
-}
-
-impl fmt::Display for Problem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::WrongSystem => f.write_str(
-                "programs in C and C++ can be checked on x86-64 Linux with glibc only\n  \
-                 help: tests in Rust can be checked here, with `cargo raddle test`",
-            ),
-            Self::NoLibrary { looked } => write!(
-                f,
-                "there is no {}\n  help: `cargo raddle setup` builds it, once; or say where it is with \
-                 RADDLE_LIBRARY",
-                looked.display(),
-            ),
-            Self::NoSources { looked } => write!(
-                f,
-                "there is no {}: cargo-raddle was built from sources that are gone\n  \
-                 help: install it again, or build raddle-native elsewhere and say where the library is \
-                 with RADDLE_LIBRARY",
-                looked.display(),
-            ),
-            Self::NotBuilt { status } => write!(
-                f,
-                "the library does not build: {status}\n  help: cargo's messages are above",
-            ),
-            Self::NotStarted { program, cause } => {
-                write!(f, "cannot run `{}`: {cause}", program.display())
-            }
-            Self::Unfit { program, why } => write!(f, "{} {why}", program.display()),
-            Self::CannotWrite { path, cause } => {
-                write!(f, "cannot write {}: {cause}", path.display())
-            }
-            Self::Ended { status } => write!(
-                f,
-                "the program did not finish: {status}\n  help: what was printed last is above",
-            ),
-        }
-    }
-}
-
-impl From<Problem> for Error {
-    fn from(problem: Problem) -> Self {
-        Error::Native { problem }
-    }
-}
-
 /// Checks `main` of a program.
-pub fn run(options: RunArguments) -> Result<Verdict, Error> {
-    let library = library::find()?;
-    let [program, arguments @ ..] = options.program.as_slice() else {
-        unreachable!("clap asks for a program");
+pub fn run(cargo: &Cargo, options: RunArguments) -> Result<Verdict, Error> {
+    let control = Control::find()?;
+    let (path, arguments) = match options.program.as_slice() {
+        [program, arguments @ ..] if !options.choice.is_made() => (find(program)?, arguments),
+        arguments => (
+            rust::build_program(cargo, &control, &options.choice)?,
+            arguments,
+        ),
     };
-    let path = find(program)?;
     inspect::inspect(&path)?;
     let mut command = Command::new(&path);
     command.args(arguments);
-    command.env("RADDLE_NATIVE", "program");
-    command.env("RADDLE_PARENT", std::process::id().to_string());
-    command.env("LD_PRELOAD", &library);
-    command.env(
-        "LD_LIBRARY_PATH",
-        with_first("LD_LIBRARY_PATH", &library::swap(&library)?),
-    );
+    control.put_on(&mut command, false);
     command.envs(options.search.environment()?);
     command.envs(options.replay.map(|schedule| ("RADDLE_REPLAY", schedule)));
-    command.envs(options.plain.map(|it| ("RADDLE_PLAIN", it)));
-    command.envs(options.substrate.map(|it| ("RADDLE_SUBSTRATE", it)));
-    command.envs(options.restart.map(|it| ("RADDLE_RESTART", it)));
+    command.envs(options.manner.environment());
+    finish(&mut command)
+}
+
+/// Runs one of the tests of a binary, with these settings.
+pub fn replay(
+    binary: &Binary,
+    test: &str,
+    environment: &[(&str, OsString)],
+) -> Result<Verdict, Error> {
+    let mut command = binary.run_test(test);
+    command.envs(environment.iter().map(|(name, value)| (name, value)));
+    finish(&mut command)
+}
+
+/// The same place for schedules as for tests that know of raddle, unless the user has named another.
+pub fn folder(target: &Path) -> Option<(&'static str, OsString)> {
+    const NAME: &str = "RADDLE_DIR";
+    let is_given = env::var_os(NAME).is_some_and(|folder| !folder.is_empty());
+    (!is_given).then(|| (NAME, target.join("raddle").into_os_string()))
+}
+
+/// Runs a command under control to its end.
+fn finish(command: &mut Command) -> Result<Verdict, Error> {
     let status = command.status().map_err(|cause| Problem::NotStarted {
-        program: program.clone(),
+        program: command.get_program().to_owned(),
         cause,
     })?;
     match status.code() {
@@ -250,6 +188,14 @@ pub fn run(options: RunArguments) -> Result<Verdict, Error> {
         None if ended_by(status, Signal::SIGSEGV) => Ok(Verdict::Findings),
         None if ended_by(status, Signal::SIGINT) => Ok(Verdict::Interrupted),
         _ => Err(Problem::Ended { status }.into()),
+    }
+}
+
+/// Builds what programs need that do not know of raddle.
+pub fn set_up(options: &SetupArguments) -> Result<Verdict, Error> {
+    match options.std {
+        true => rust::sysroot::set_up(),
+        false => library::set_up(),
     }
 }
 
@@ -273,10 +219,10 @@ fn ended_by(_status: ExitStatus, _signal: Signal) -> bool {
     false
 }
 
-/// The folders of a variable, after this one.
-fn with_first(variable: &str, folder: &Path) -> OsString {
+/// Folders, after this one.
+fn with_first(others: Option<OsString>, folder: &Path) -> OsString {
     let mut folders = folder.as_os_str().to_owned();
-    if let Some(others) = env::var_os(variable).filter(|others| !others.is_empty()) {
+    if let Some(others) = others.filter(|others| !others.is_empty()) {
         folders.push(":");
         folders.push(others);
     }

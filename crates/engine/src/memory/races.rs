@@ -171,8 +171,41 @@ impl Races {
         let cell = &self.cells[cell.index()];
         let reads = if now.writes { &cell.reads[..] } else { &[] };
         let mut earlier = cell.written.iter().chain(reads);
-        let found = earlier.find(|first| first.thread != now.thread && !first.is_before(seen));
+        let found = earlier.find(|first| {
+            first.thread != now.thread
+                && !first.is_before(seen)
+                && !granted(&self.grants, first, seen, now)
+        });
         found.copied()
+    }
+
+    /// Whether a grant orders an access before this one.
+    pub(crate) fn is_granted(&self, first: &Access, now: Access, seen: &[u32]) -> bool {
+        granted(&self.grants, first, seen, now)
+    }
+
+    /// Adds to a clock of a thread what it was granted.
+    pub(crate) fn add_granted(&self, thread: ThreadId, clock: &mut [u32]) {
+        for grant in &self.grants {
+            if grant.is_seen(thread, clock) {
+                join(clock, &grant.clock);
+            }
+        }
+    }
+
+    /// What the clock counts comes before what a thread does from now on.
+    pub(crate) fn grant_clock(&mut self, to: ThreadId, index: u32, clock: &[u32]) {
+        // What a thread was granted without an event in between is one grant.
+        let last = self.grants.iter_mut().rev();
+        let mut same = last.take_while(|grant| grant.to == to && grant.index == index);
+        match same.next() {
+            Some(grant) if grant.clock.len() == clock.len() => join(&mut grant.clock, clock),
+            _ => self.grants.push(Grant {
+                to,
+                index,
+                clock: clock.to_vec(),
+            }),
+        }
     }
 
     /// An access that lasts has begun; gives one that is not over and should be.

@@ -48,6 +48,19 @@ fn has_written(event: &Event) -> bool {
     }
 }
 
+/// An atomic operation as an access.
+fn atomic(event: &Event) -> Access {
+    Access {
+        thread: event.id.thread,
+        index: event.id.index,
+        writes: has_written(event),
+        made: false,
+        atomic: true,
+        site: event.site,
+        after: 0,
+    }
+}
+
 impl World {
     /// Makes a cell known.
     pub fn add_cell(&mut self) -> CellId {
@@ -104,6 +117,29 @@ impl World {
         self.keep_order();
         let seen = self.state.seen(thread).get(other.index());
         seen.is_some_and(|&seen| seen > index)
+    }
+
+    /// What a thread passes on that lets others go on in a way that is no event: everything that it has
+    /// done and seen so far, as counts of events by thread.
+    pub fn pass_on(&mut self, thread: ThreadId, clock: &mut Vec<u32>) {
+        self.keep_order();
+        clock.clear();
+        clock.extend_from_slice(self.state.seen(thread));
+        clock[thread.index()] = self.state.threads[thread.index()].events + 1;
+        self.state.races.add_granted(thread, clock);
+    }
+
+    /// What was passed on comes before what a thread does from now on.
+    pub fn take_on(&mut self, thread: ThreadId, clock: &[u32]) {
+        self.keep_order();
+        let seen = self.state.seen(thread);
+        let is_new = clock.iter().enumerate().any(|(other, &count)| {
+            other != thread.index() && seen.get(other).is_none_or(|&seen| seen < count)
+        });
+        if is_new {
+            let index = self.state.threads[thread.index()].events;
+            self.state.races.grant_clock(thread, index, clock);
+        }
     }
 
     /// Makes a cell known whose last write, and last read since then, were in order with everything
@@ -170,21 +206,16 @@ impl World {
                 .is_none_or(|&seen| seen <= event.id.index);
             let is_other = event.id.thread != thread && is_unseen;
             let matters = writes || has_written(event);
-            is_other && matters && event.operation.location().is_some_and(&is_there)
+            is_other
+                && matters
+                && event.operation.location().is_some_and(&is_there)
+                && !self.state.races.is_granted(&atomic(event), now, seen)
         };
         let events = &self.state.execution.events;
         let found = events.iter().position(conflicts);
         if let Some(at) = found {
-            let event = &events[at];
-            let first = Access {
-                thread: event.id.thread,
-                index: event.id.index,
-                writes: has_written(event),
-                made: false,
-                atomic: true,
-                site: event.site,
-                after: at + 1,
-            };
+            let mut first = atomic(&events[at]);
+            first.after = at + 1;
             self.add_conflict(cell, first, now, false);
         }
         found.is_some()

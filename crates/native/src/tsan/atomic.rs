@@ -14,6 +14,8 @@ use crate::addresses::Table;
 use crate::execution::running;
 use crate::interrupts;
 use crate::mode::{host, is_guest};
+use crate::rust::sync::{self, Access};
+use crate::rust::{quiet, regions};
 use crate::shadow;
 use crate::solo::Solo;
 use crate::trampoline::{self, watched};
@@ -51,7 +53,7 @@ pub(crate) trait Atom: Copy {
 }
 
 /// An ordering as C numbers them.
-pub(super) fn ordering(order: c_int) -> Ordering {
+pub(crate) fn ordering(order: c_int) -> Ordering {
     match order & 0x7fff {
         0 => Ordering::Relaxed,
         1 | 2 => Ordering::Acquire,
@@ -62,7 +64,7 @@ pub(super) fn ordering(order: c_int) -> Ordering {
 }
 
 /// The part of an ordering that a load can have.
-pub(super) fn of_load(ordering: Ordering) -> Ordering {
+pub(crate) fn of_load(ordering: Ordering) -> Ordering {
     match ordering {
         Ordering::Release => Ordering::Relaxed,
         Ordering::AcqRel => Ordering::Acquire,
@@ -71,7 +73,7 @@ pub(super) fn of_load(ordering: Ordering) -> Ordering {
 }
 
 /// The part of an ordering that a store can have.
-pub(super) fn of_store(ordering: Ordering) -> Ordering {
+pub(crate) fn of_store(ordering: Ordering) -> Ordering {
     match ordering {
         Ordering::Acquire => Ordering::Relaxed,
         Ordering::AcqRel => Ordering::Release,
@@ -214,6 +216,42 @@ fn compare_exchange<T: Atom>(
     })
 }
 
+/// How an operation is done.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Manner {
+    /// The engine is told.
+    Told,
+    /// Nobody wants to hear of it.
+    Quiet,
+    /// It is done, as part of something else, and has found this.
+    Done(u64),
+    /// By code that nobody controls.
+    Real,
+}
+
+/// How the caller does an operation.
+#[inline]
+fn manner<T: Atom>(address: *mut T, access: Access, code: usize) -> Manner {
+    if !is_guest() {
+        return Manner::Real;
+    }
+    match sync::perform(address as usize, T::BITS, access, code) {
+        Some(found) => Manner::Done(found),
+        None if regions::is_quiet(T::BITS) => Manner::Quiet,
+        None => Manner::Told,
+    }
+}
+
+/// What an update is to those who only want to know what is done.
+fn access(kind: UpdateKind) -> Access {
+    match kind {
+        UpdateKind::Swap(value) => Access::Swap(value),
+        UpdateKind::Add(value) => Access::Add(value),
+        UpdateKind::Sub(value) => Access::Subtract(value),
+        _ => Access::Other,
+    }
+}
+
 /// The functions for atomics of one width.
 macro_rules! atomics {
     ($module:ident, $type:ident, $atomic:ident, $load:ident, $store:ident, $exchange:ident,
@@ -262,28 +300,43 @@ macro_rules! atomics {
             }
 
             extern "C" fn load(address: *mut $type, order: c_int, code: usize) -> $type {
-                match is_guest() {
-                    true => super::load(address, order, code),
-                    false => real(address).load(Ordering::SeqCst),
+                match manner(address, Access::Load, code) {
+                    Manner::Done(found) => found as $type,
+                    Manner::Told => super::load(address, order, code),
+                    Manner::Quiet => {
+                        quiet::load(address as usize, order, code);
+                        real(address).load(Ordering::SeqCst)
+                    }
+                    Manner::Real => real(address).load(Ordering::SeqCst),
                 }
             }
 
             extern "C" fn store(address: *mut $type, value: $type, order: c_int, code: usize) {
-                match is_guest() {
-                    true => {
+                match manner(address, Access::Store(value.into()), code) {
+                    Manner::Done(_) => {}
+                    Manner::Told => {
                         let code = entered(address, code);
                         host(|| super::store(address, value, order, code))
                     }
-                    false => real(address).store(value, Ordering::SeqCst),
+                    Manner::Quiet => {
+                        real(address).store(value, Ordering::SeqCst);
+                        quiet::store(address as usize, order);
+                    }
+                    Manner::Real => real(address).store(value, Ordering::SeqCst),
                 }
             }
 
             extern "C" fn exchange(
                 address: *mut $type, value: $type, order: c_int, code: usize
             ) -> $type {
-                match is_guest() {
-                    true => update(address, UpdateKind::Swap(value.into()), order, code),
-                    false => real(address).swap(value, Ordering::SeqCst),
+                match manner(address, Access::Swap(value.into()), code) {
+                    Manner::Done(found) => found as $type,
+                    Manner::Told => update(address, UpdateKind::Swap(value.into()), order, code),
+                    Manner::Quiet => {
+                        quiet::update(address as usize, order);
+                        real(address).swap(value, Ordering::SeqCst)
+                    }
+                    Manner::Real => real(address).swap(value, Ordering::SeqCst),
                 }
             }
 
@@ -291,12 +344,24 @@ macro_rules! atomics {
                 address: *mut $type, values: ($type, $type), orders: (c_int, c_int), weak: bool,
                 code: usize,
             ) -> ($type, bool) {
-                if is_guest() {
-                    return compare_exchange(address, values, orders, weak, code);
-                }
                 let (expected, new) = values;
+                let access = Access::CompareExchange(expected.into(), new.into());
+                let manner = manner(address, access, code);
+                match manner {
+                    Manner::Done(found) => return (found as $type, found == expected.into()),
+                    Manner::Told => {
+                        return compare_exchange(address, values, orders, weak, code);
+                    }
+                    _ => {}
+                }
                 let order = Ordering::SeqCst;
-                match real(address).compare_exchange(expected, new, order, order) {
+                let found = real(address).compare_exchange(expected, new, order, order);
+                match (manner, found) {
+                    (Manner::Quiet, Ok(_)) => quiet::update(address as usize, orders.0),
+                    (Manner::Quiet, Err(_)) => quiet::fail(address as usize, orders.1),
+                    _ => {}
+                }
+                match found {
                     Ok(found) => (found, true),
                     Err(found) => (found, false),
                 }
@@ -341,9 +406,15 @@ macro_rules! atomics {
                 extern "C" fn $inner(
                     address: *mut $type, value: $type, order: c_int, code: usize
                 ) -> $type {
-                    match is_guest() {
-                        true => update(address, UpdateKind::$kind(value.into()), order, code),
-                        false => real(address).$plain(value, Ordering::SeqCst),
+                    let kind = UpdateKind::$kind(value.into());
+                    match manner(address, super::access(kind), code) {
+                        Manner::Done(found) => found as $type,
+                        Manner::Told => update(address, kind, order, code),
+                        Manner::Quiet => {
+                            quiet::update(address as usize, order);
+                            real(address).$plain(value, Ordering::SeqCst)
+                        }
+                        Manner::Real => real(address).$plain(value, Ordering::SeqCst),
                     }
                 }
             )*
@@ -405,9 +476,14 @@ watched! {
 
 extern "C" fn fence(order: c_int, code: usize) {
     let ordering = ordering(order);
-    if is_guest() && ordering != Ordering::Relaxed {
-        host(|| running().observe(code, trampoline::top(), |_| Operation::Fence { ordering }));
+    if !is_guest() || ordering == Ordering::Relaxed {
+        return;
     }
+    if regions::is_quiet(0) {
+        return quiet::fence(order);
+    }
+    let code = calls::users(code);
+    host(|| running().observe(code, trampoline::top(), |_| Operation::Fence { ordering }));
 }
 
 /// Nothing interrupts a thread here.

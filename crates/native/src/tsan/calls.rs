@@ -13,6 +13,8 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::addresses::Table;
+use crate::rust::paths::Kind;
+use crate::rust::regions;
 use crate::solo::Solo;
 use crate::trampoline::entry;
 use crate::{mode, snapshot, symbols};
@@ -22,7 +24,7 @@ const DEEPEST: usize = 256;
 /// So many bits of a site are the address of an instruction.
 const CODE_BITS: u32 = 48;
 /// How far up a stack to look for the address of a call.
-const LOOK_AT: usize = 512;
+const LOOK_AT: usize = 2048;
 
 struct Calls {
     depth: Cell<usize>,
@@ -32,6 +34,9 @@ struct Calls {
     /// An instruction of each function that was entered.
     into: [Cell<usize>; DEEPEST],
     chains: [Cell<u16>; DEEPEST],
+    /// Where in Rust's standard library the thread is, and where it was before each call.
+    region: Cell<Kind>,
+    regions: [Cell<Kind>; DEEPEST],
 }
 
 // A guest's own, because guest code runs with the guest's thread-local storage.
@@ -43,6 +48,8 @@ thread_local! {
             from: [const { Cell::new(0) }; DEEPEST],
             into: [const { Cell::new(0) }; DEEPEST],
             chains: [const { Cell::new(0) }; DEEPEST],
+            region: Cell::new(Kind::User),
+            regions: [const { Cell::new(Kind::User) }; DEEPEST],
         }
     };
 }
@@ -144,7 +151,14 @@ pub(crate) fn begin() {
     CALLS.with(|calls| {
         calls.depth.set(0);
         calls.known.set(0);
+        calls.region.set(Kind::User);
     });
+}
+
+/// In guest mode: where in Rust's standard library the running thread is.
+#[inline]
+pub(crate) fn region() -> Kind {
+    CALLS.with(|calls| calls.region.get())
 }
 
 /// Whether code is this library's own, which may run in a handler while a guest is interrupted.
@@ -153,7 +167,12 @@ pub(crate) fn is_ours(code: usize) -> bool {
     ours.iter().any(|range| range.contains(&code))
 }
 
+/// Whether code is not the user's.
 fn is_foreign(code: usize) -> bool {
+    is_systems(code) || regions::kind(code) != Kind::User
+}
+
+fn is_systems(code: usize) -> bool {
     let foreign = FOREIGN.get().map_or(&[][..], Vec::as_slice);
     foreign.iter().any(|range| range.contains(&code))
 }
@@ -166,6 +185,9 @@ static LAST: Solo<(u64, u64, u16)> = Solo::new((0, 0, 0));
 /// In guest mode: the site of an instruction of code that was compiled for this.
 #[inline]
 pub(crate) fn site(code: usize) -> usize {
+    if regions::kind(code) != Kind::User {
+        return users(code);
+    }
     let now = (CHANGES.load(Relaxed), mode::epoch());
     let mut last = LAST.get();
     if (last.0, last.1) != now {
@@ -183,6 +205,13 @@ pub(crate) fn users(code: usize) -> usize {
         if !is_foreign(code) {
             return join(code, calls.chain(depth));
         }
+        // What is not the user's may have been called from here without anybody saying so.
+        if let Some(index) = depth.checked_sub(1)
+            && let Some(function) = regions::users_function(calls.into[index].get())
+            && let Some(call) = called_by(&function)
+        {
+            return join(call, calls.chain(depth));
+        }
         let last = (0..depth)
             .rev()
             .find(|&index| !is_foreign(calls.from[index].get()));
@@ -190,6 +219,26 @@ pub(crate) fn users(code: usize) -> usize {
             Some(index) => join(calls.from[index].get(), calls.chain(index)),
             None => code,
         }
+    })
+}
+
+/// In guest mode: where a function goes on that is on the stack, and has called something else.
+#[cold]
+fn called_by(function: &std::ops::Range<usize>) -> Option<usize> {
+    let here = 0u8;
+    let start = (&raw const here as usize).next_multiple_of(8);
+    let end = crate::execution::running().end_of_stack();
+    let words = (start..end).step_by(8).take(LOOK_AT);
+    // SAFETY: that is the guest's stack.
+    let mut found = words.map(|at| unsafe { (at as *const usize).read() });
+    found.find(|&word| function.contains(&(word.wrapping_sub(1))) && follows_call(word))
+}
+
+/// In guest mode: where the function was called that many functions above the running one, if that is known.
+pub(crate) fn caller(above: usize) -> Option<usize> {
+    CALLS.with(|calls| {
+        let index = calls.depth().checked_sub(above + 1)?;
+        Some(calls.from[index].get())
     })
 }
 
@@ -255,15 +304,28 @@ extern "C" fn enter(caller: usize, code: usize) {
             from.set(caller);
             calls.into[depth].set(code);
             calls.known.set(calls.known.get().min(depth));
+            calls.regions[depth].set(calls.region.get());
         }
         calls.depth.set(depth + 1);
+        if regions::is_rust() {
+            let kind = regions::kind(code);
+            if !kind.passes() {
+                calls.region.set(kind);
+            }
+        }
     });
     change();
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn __tsan_func_exit() {
-    CALLS.with(|calls| calls.depth.set(calls.depth.get().saturating_sub(1)));
+    CALLS.with(|calls| {
+        let depth = calls.depth.get().saturating_sub(1);
+        calls.depth.set(depth);
+        if let Some(before) = calls.regions.get(depth) {
+            calls.region.set(before.get());
+        }
+    });
     change();
 }
 

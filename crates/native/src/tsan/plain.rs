@@ -10,6 +10,7 @@ use raddle::__private::native::Manner;
 
 use crate::blocks::{self, Bad};
 use crate::mode::is_guest;
+use crate::rust::regions;
 use crate::trampoline::entry;
 use crate::tsan::{calls, points};
 use crate::{end, shadow};
@@ -17,7 +18,11 @@ use crate::{end, shadow};
 /// The running thread accesses so many bytes.
 #[inline]
 pub(crate) fn access_range(address: usize, size: usize, writes: bool, code: usize) {
-    if size == 0 || !is_guest() || points::perform(address, size, writes, code) {
+    if size == 0
+        || !is_guest()
+        || regions::is_inside()
+        || points::perform(address, size, writes, code)
+    {
         return;
     }
     if let Some(bad) = shadow::access(address, size, writes, code) {

@@ -298,6 +298,23 @@ impl Native<'_> {
             .with_world(|world| world.has_seen(thread, other, index))
     }
 
+    /// What the thread passes on to others in a way that is no event.
+    pub fn pass_on(self, clock: &mut Vec<u32>) {
+        let thread = self.0.thread.get();
+        self.0.with_world(|world| world.pass_on(thread, clock));
+    }
+
+    /// What was passed on comes before what the thread does from now on.
+    pub fn take_on(self, clock: &[u32]) {
+        let thread = self.0.thread.get();
+        self.0.with_world(|world| world.take_on(thread, clock));
+    }
+
+    /// What stories call the thread.
+    pub fn name_thread(self, thread: ThreadId, name: String) {
+        self.0.with_world(|world| world.name_thread(thread, name));
+    }
+
     /// Makes a piece of memory known, with its last write and the last read since then: who, after how
     /// many events, and where.
     pub fn adopt_cell(

@@ -1,0 +1,207 @@
+//! Functions of a Rust program by their paths: whose they are, and what to make of what they do.
+
+/// What a function is to a reader of stories.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(crate) enum Kind {
+    /// The user's, or of a library that the program depends on.
+    User,
+    /// Does what its caller wants with its caller's values: collections, iterators, cells, atomics.
+    Passes,
+    /// Counts in atomics of its own, which nobody wants to hear of.
+    Counts,
+    /// Wraps a lock, which is known by its word of 32 bits; what else it does atomically says nothing.
+    Locks,
+    /// The standard library's own business.
+    Inside,
+    /// Waits for the threads of a scope.
+    Scope,
+    /// Starts a thread in a scope.
+    ScopedSpawn,
+    /// Asks whether a thread has ended.
+    IsFinished,
+}
+
+impl Kind {
+    /// All of them, by number.
+    const ALL: [Kind; 8] = [
+        Kind::User,
+        Kind::Passes,
+        Kind::Counts,
+        Kind::Locks,
+        Kind::Inside,
+        Kind::Scope,
+        Kind::ScopedSpawn,
+        Kind::IsFinished,
+    ];
+
+    pub(crate) fn of_number(number: u8) -> Kind {
+        Kind::ALL[usize::from(number)]
+    }
+
+    /// Whether who is inside such a function does what its caller does.
+    pub(crate) fn passes(self) -> bool {
+        self == Kind::Passes
+    }
+}
+
+/// Crates that the standard library has inside.
+const INNER: [&str; 9] = [
+    "gimli",
+    "addr2line",
+    "miniz_oxide",
+    "rustc_demangle",
+    "panic_unwind",
+    "panic_abort",
+    "std_detect",
+    "unwind",
+    "compiler_builtins",
+];
+
+/// The first rule whose path begins a function's is the one that holds.
+const RULES: &[(&str, Kind)] = &[
+    ("core::", Kind::Passes),
+    ("hashbrown::", Kind::Passes),
+    ("alloc::sync::", Kind::Counts),
+    ("alloc::", Kind::Passes),
+    ("std::thread::local::", Kind::Passes),
+    ("std::thread::scoped::scope", Kind::Scope),
+    ("std::thread::scoped::Scope::spawn", Kind::ScopedSpawn),
+    (
+        "std::thread::builder::Builder::spawn_scoped",
+        Kind::ScopedSpawn,
+    ),
+    (
+        "std::thread::lifecycle::JoinInner::is_finished",
+        Kind::IsFinished,
+    ),
+    ("std::thread::", Kind::Inside),
+    ("std::sync::poison::Flag::", Kind::Inside),
+    ("std::sync::poison::", Kind::Locks),
+    ("std::sync::nonpoison::", Kind::Locks),
+    ("std::sync::once", Kind::Locks),
+    ("std::sync::lazy_lock::", Kind::Locks),
+    ("std::sync::barrier::", Kind::Locks),
+    ("std::sync::reentrant_lock::", Kind::Inside),
+    ("std::sync::", Kind::Inside),
+    ("std::sys::sync::", Kind::Locks),
+    ("std::sys::", Kind::Inside),
+    ("std::rt::", Kind::Inside),
+    ("std::panicking::", Kind::Counts),
+    ("std::io::", Kind::Counts),
+    ("std::fs::", Kind::Counts),
+    ("std::net::", Kind::Counts),
+    ("std::process::", Kind::Counts),
+    ("std::env::", Kind::Counts),
+    ("std::time::", Kind::Counts),
+    ("std::backtrace", Kind::Inside),
+    ("std::", Kind::Passes),
+    ("test::", Kind::Inside),
+    ("proc_macro::", Kind::Inside),
+];
+
+/// The kind of a function with this name, demangled.
+pub(crate) fn kind(name: &str) -> Kind {
+    let path = path(name);
+    let first = path.split("::").next().unwrap_or_default();
+    if INNER.contains(&first) {
+        return Kind::Inside;
+    }
+    let rule = RULES.iter().find(|(start, _)| path.starts_with(start));
+    rule.map_or(Kind::User, |&(_, kind)| kind)
+}
+
+/// The path of a function without what it is generic over. Of a method, that of its type; if the type is
+/// anything or nobody's, that of the trait.
+pub(crate) fn path(name: &str) -> String {
+    let mut path = String::new();
+    let mut rest = name;
+    // Hashes of crates come with some versions of names.
+    while let Some(c) = rest.chars().next() {
+        match c {
+            '<' if path.is_empty() => {
+                let (inside, after) = bracket(rest);
+                path = of_type(inside);
+                rest = after;
+            }
+            '<' => {
+                let (inside, after) = bracket(rest);
+                // `<impl Trait for Type>` says which type a method of a module is of.
+                let own = inside.strip_prefix("impl ").map(|own| {
+                    let own = own.rsplit_once(" for ").map_or(own, |(_, own)| own);
+                    head(own)
+                });
+                match own {
+                    Some(own) if is_somebodys(&own) => path = own,
+                    _ => path.truncate(path.trim_end_matches("::").len()),
+                }
+                rest = after;
+            }
+            '[' => rest = rest.split_once(']').map_or("", |(_, after)| after),
+            ' ' if !path.is_empty() => break,
+            _ => {
+                path.push(c);
+                rest = &rest[c.len_utf8()..];
+            }
+        }
+    }
+    path
+}
+
+/// What is in the brackets that a text begins with, and what comes after them.
+fn bracket(text: &str) -> (&str, &str) {
+    let mut depth = 0;
+    let mut before = ' ';
+    for (at, c) in text.char_indices() {
+        match c {
+            '<' => depth += 1,
+            '>' if before != '-' => depth -= 1,
+            _ => {}
+        }
+        before = c;
+        if depth == 0 {
+            return (&text[1..at], &text[at + 1..]);
+        }
+    }
+    (text.get(1..).unwrap_or_default(), "")
+}
+
+/// The path of `Type` or `Type as Trait`.
+fn of_type(text: &str) -> String {
+    let mut depth = 0;
+    let mut split = None;
+    for (at, c) in text.char_indices() {
+        match c {
+            '<' | '(' | '[' => depth += 1,
+            '>' | ')' | ']' => depth -= 1,
+            ' ' if depth == 0 && text[at..].starts_with(" as ") => {
+                split = Some(at);
+                break;
+            }
+            _ => {}
+        }
+    }
+    let Some(at) = split else {
+        return head(text);
+    };
+    let (own, of_trait) = (head(&text[..at]), path(&text[at + 4..]));
+    match is_somebodys(&own) {
+        true => own,
+        false => of_trait,
+    }
+}
+
+/// The path of a type, without references to it.
+fn head(text: &str) -> String {
+    let text = text.trim_start_matches(['&', '*', '(', '[', ' ']);
+    let prefixes = ["mut ", "const ", "dyn ", "impl "];
+    match prefixes.iter().find_map(|it| text.strip_prefix(it)) {
+        Some(rest) => head(rest),
+        None => path(text),
+    }
+}
+
+/// Whether it is the path of something in a crate, and no primitive type or parameter.
+fn is_somebodys(path: &str) -> bool {
+    path.contains("::")
+}

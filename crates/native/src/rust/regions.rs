@@ -1,0 +1,193 @@
+//! Where in the standard library a thread is.
+//!
+//! The kinds of all functions are looked up once, from the symbols of the program's files, and kept for
+//! every few bytes of code, so that to enter a function costs a look into a table. A thread has the kind of
+//! the last function it has entered that does more than pass on what its caller wants; so a closure of the
+//! user's that the standard library calls is the user's code again.
+
+use std::ffi::{CStr, c_int, c_void};
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+use addr2line::{demangle, gimli};
+use object::{Object, ObjectSymbol, SymbolKind};
+
+use super::paths::{self, Kind};
+use crate::snapshot;
+use crate::symbols::SYSTEM;
+use crate::tsan::calls;
+
+/// Functions begin at multiples of it.
+const ALIGNMENT: usize = 16;
+
+/// The code of one file.
+struct Code {
+    range: Range<usize>,
+    /// The kind of the function that begins last in each piece of code.
+    kinds: Vec<u8>,
+    /// The user's functions, in the order of their addresses.
+    users: Vec<Range<usize>>,
+}
+
+impl Code {
+    /// The piece that an address is in.
+    fn piece(&self, address: usize) -> usize {
+        address / ALIGNMENT - self.range.start / ALIGNMENT
+    }
+}
+
+static CODE: OnceLock<Vec<Code>> = OnceLock::new();
+
+/// At the beginning of a check.
+pub(crate) fn prepare() {
+    CODE.get_or_init(|| files().iter().flat_map(read).collect());
+}
+
+/// Whether there is any code of Rust's.
+#[inline]
+pub(crate) fn is_rust() -> bool {
+    CODE.get().is_some_and(|code| !code.is_empty())
+}
+
+/// The kind of the function that an address is in, which a call inside of it returns to.
+#[inline]
+pub(crate) fn kind(code: usize) -> Kind {
+    let files = CODE.get().map_or(&[][..], Vec::as_slice);
+    for file in files {
+        if file.range.contains(&(code - 1)) {
+            return Kind::of_number(file.kinds[file.piece(code - 1)]);
+        }
+    }
+    Kind::User
+}
+
+/// The function of the user's that has an address, if it is one of Rust.
+pub(crate) fn users_function(code: usize) -> Option<Range<usize>> {
+    let mut files = CODE.get()?.iter();
+    let users = &files.find(|file| file.range.contains(&code))?.users;
+    let after = users.partition_point(|function| function.start <= code);
+    let function = users[after.checked_sub(1)?].clone();
+    function.contains(&code).then_some(function)
+}
+
+/// In guest mode: where the running thread is.
+#[inline]
+pub(crate) fn here() -> Kind {
+    calls::region()
+}
+
+/// Whether what the running thread does atomically to a word of so many bits is nobody's business.
+#[inline]
+pub(crate) fn is_quiet(bits: u8) -> bool {
+    match here() {
+        Kind::User | Kind::Passes => false,
+        Kind::Locks => bits != u32::BITS as u8,
+        _ => true,
+    }
+}
+
+/// Whether the running thread uses memory of the standard library's own.
+#[inline]
+pub(crate) fn is_inside() -> bool {
+    matches!(
+        here(),
+        Kind::Inside | Kind::Scope | Kind::ScopedSpawn | Kind::IsFinished
+    )
+}
+
+/// A file of the program's, and where it was loaded.
+struct File {
+    base: usize,
+    path: PathBuf,
+    /// Its code, in memory.
+    code: Vec<Range<usize>>,
+}
+
+/// The kinds of the functions of a file; nothing if none is of Rust's standard library.
+fn read(file: &File) -> Vec<Code> {
+    let Ok(data) = std::fs::read(&file.path) else {
+        return Vec::new();
+    };
+    let Ok(object) = object::File::parse(&*data) else {
+        return Vec::new();
+    };
+    let mut is_rust = false;
+    let mut all: Vec<Code> = file
+        .code
+        .iter()
+        .map(|range| Code {
+            range: range.clone(),
+            kinds: vec![Kind::User as u8; range.len() / ALIGNMENT + 2],
+            users: Vec::new(),
+        })
+        .collect();
+    for symbol in object.symbols() {
+        if symbol.kind() != SymbolKind::Text || symbol.size() == 0 {
+            continue;
+        }
+        let Some(kind) = symbol.name().ok().and_then(kind_of) else {
+            continue;
+        };
+        is_rust |= kind != Kind::User;
+        let start = file.base + symbol.address() as usize;
+        let Some(code) = all.iter_mut().find(|code| code.range.contains(&start)) else {
+            continue;
+        };
+        let last = start + symbol.size() as usize - 1;
+        let pieces = code.piece(start)..=code.piece(last);
+        if let Some(kinds) = code.kinds.get_mut(pieces) {
+            kinds.fill(kind as u8);
+        }
+        if kind == Kind::User {
+            code.users.push(start..last + 1);
+        }
+    }
+    for code in &mut all {
+        code.users.sort_by_key(|function| function.start);
+    }
+    if is_rust { all } else { Vec::new() }
+}
+
+/// The kind of a function by its mangled name, if it is one of Rust's.
+fn kind_of(name: &str) -> Option<Kind> {
+    let is_rust = name.starts_with("_R") || name.starts_with("_ZN") && name.contains("17h");
+    let plain = is_rust.then(|| demangle(name, gimli::DW_LANG_Rust))??;
+    Some(paths::kind(&plain))
+}
+
+/// The program and its own libraries.
+fn files() -> Vec<File> {
+    unsafe extern "C" fn add(info: *mut libc::dl_phdr_info, _: usize, to: *mut c_void) -> c_int {
+        // SAFETY: the loader describes a module and knows its name, and `to` is the list.
+        let (info, name, list) = unsafe {
+            let info = &*info;
+            let name = CStr::from_ptr(info.dlpi_name).to_string_lossy();
+            (info, name, &mut *to.cast::<Vec<File>>())
+        };
+        let is_ours = snapshot::is_inside(info, &raw const CODE as usize);
+        if is_ours || name.starts_with(SYSTEM) || name.starts_with("/lib") {
+            return 0;
+        }
+        let base = info.dlpi_addr as usize;
+        let headers = snapshot::headers(info).iter();
+        let code = headers.filter(|it| it.p_type == libc::PT_LOAD && it.p_flags & libc::PF_X != 0);
+        let code = code.map(|it| {
+            let start = base + it.p_vaddr as usize;
+            start..start + it.p_memsz as usize
+        });
+        list.push(File {
+            base,
+            path: match name.is_empty() {
+                true => "/proc/self/exe".into(),
+                false => name.as_ref().into(),
+            },
+            code: code.collect(),
+        });
+        0
+    }
+    let mut list = Vec::new();
+    // SAFETY: the function matches, and the list outlives the call.
+    unsafe { libc::dl_iterate_phdr(Some(add), (&raw mut list).cast()) };
+    list
+}

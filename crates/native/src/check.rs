@@ -13,7 +13,7 @@ use crate::rust::{regions, sync};
 use crate::trace::Trace;
 use crate::tsan::points;
 use crate::{
-    blocks, dispatch, execution, faults, heap, mode, restart, substrate, symbols, threads,
+    blocks, dispatch, execution, faults, heap, mode, panics, restart, substrate, symbols, threads,
     uncontrolled, whereabouts,
 };
 
@@ -45,6 +45,7 @@ pub(crate) fn run(name: &str, stack: usize, body: impl Fn() + Send + Sync) -> Re
         interrupted: whereabouts::interrupted,
     });
     whereabouts::prepare();
+    panics::prepare();
     regions::prepare();
     sync::prepare();
     on_end(restart::end_execution);

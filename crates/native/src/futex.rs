@@ -18,6 +18,7 @@ use crate::objects;
 use crate::real::real;
 use crate::rust::paths::Kind;
 use crate::rust::regions;
+use crate::rust::sync;
 use crate::time;
 use crate::trampoline;
 use crate::tsan::{atomic, calls};
@@ -66,7 +67,7 @@ fn look_at_memory(word: *mut u32) -> u32 {
 }
 
 /// Waits while the word is as expected; an error, or 0.
-fn wait(
+pub(crate) fn wait(
     word: *mut u32,
     expected: u32,
     until: Option<std::time::Duration>,
@@ -107,7 +108,10 @@ fn wait(
 }
 
 /// Wakes so many at most; how many that are.
-fn wake(word: *mut u32, most: u32, code: usize) -> u32 {
+pub(crate) fn wake(word: *mut u32, most: u32, code: usize) -> u32 {
+    if sync::wake(word, code) {
+        return 1;
+    }
     let waiters = count(word, |waiters| *waiters);
     let woken = waiters.min(most);
     match most >= waiters && most > 1 {

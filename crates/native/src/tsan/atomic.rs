@@ -14,6 +14,7 @@ use crate::addresses::Table;
 use crate::execution::running;
 use crate::interrupts;
 use crate::mode::{host, is_guest};
+use crate::rust::sync::{self, Access};
 use crate::rust::{quiet, regions};
 use crate::shadow;
 use crate::solo::Solo;
@@ -222,17 +223,32 @@ enum Manner {
     Told,
     /// Nobody wants to hear of it.
     Quiet,
+    /// It is done, as part of something else, and has found this.
+    Done(u64),
     /// By code that nobody controls.
     Real,
 }
 
-/// How the caller does operations on so many bits.
+/// How the caller does an operation.
 #[inline]
-fn manner(bits: u8) -> Manner {
-    match is_guest() {
-        true if regions::is_quiet(bits) => Manner::Quiet,
-        true => Manner::Told,
-        false => Manner::Real,
+fn manner<T: Atom>(address: *mut T, access: Access, code: usize) -> Manner {
+    if !is_guest() {
+        return Manner::Real;
+    }
+    match sync::perform(address as usize, T::BITS, access, code) {
+        Some(found) => Manner::Done(found),
+        None if regions::is_quiet(T::BITS) => Manner::Quiet,
+        None => Manner::Told,
+    }
+}
+
+/// What an update is to those who only want to know what is done.
+fn access(kind: UpdateKind) -> Access {
+    match kind {
+        UpdateKind::Swap(value) => Access::Swap(value),
+        UpdateKind::Add(value) => Access::Add(value),
+        UpdateKind::Sub(value) => Access::Subtract(value),
+        _ => Access::Other,
     }
 }
 
@@ -284,7 +300,8 @@ macro_rules! atomics {
             }
 
             extern "C" fn load(address: *mut $type, order: c_int, code: usize) -> $type {
-                match manner(<$type as Atom>::BITS) {
+                match manner(address, Access::Load, code) {
+                    Manner::Done(found) => found as $type,
                     Manner::Told => super::load(address, order, code),
                     Manner::Quiet => {
                         quiet::load(address as usize, order, code);
@@ -295,7 +312,8 @@ macro_rules! atomics {
             }
 
             extern "C" fn store(address: *mut $type, value: $type, order: c_int, code: usize) {
-                match manner(<$type as Atom>::BITS) {
+                match manner(address, Access::Store(value.into()), code) {
+                    Manner::Done(_) => {}
                     Manner::Told => {
                         let code = entered(address, code);
                         host(|| super::store(address, value, order, code))
@@ -311,7 +329,8 @@ macro_rules! atomics {
             extern "C" fn exchange(
                 address: *mut $type, value: $type, order: c_int, code: usize
             ) -> $type {
-                match manner(<$type as Atom>::BITS) {
+                match manner(address, Access::Swap(value.into()), code) {
+                    Manner::Done(found) => found as $type,
                     Manner::Told => update(address, UpdateKind::Swap(value.into()), order, code),
                     Manner::Quiet => {
                         quiet::update(address as usize, order);
@@ -325,11 +344,16 @@ macro_rules! atomics {
                 address: *mut $type, values: ($type, $type), orders: (c_int, c_int), weak: bool,
                 code: usize,
             ) -> ($type, bool) {
-                let manner = manner(<$type as Atom>::BITS);
-                if manner == Manner::Told {
-                    return compare_exchange(address, values, orders, weak, code);
-                }
                 let (expected, new) = values;
+                let access = Access::CompareExchange(expected.into(), new.into());
+                let manner = manner(address, access, code);
+                match manner {
+                    Manner::Done(found) => return (found as $type, found == expected.into()),
+                    Manner::Told => {
+                        return compare_exchange(address, values, orders, weak, code);
+                    }
+                    _ => {}
+                }
                 let order = Ordering::SeqCst;
                 let found = real(address).compare_exchange(expected, new, order, order);
                 match (manner, found) {
@@ -382,8 +406,10 @@ macro_rules! atomics {
                 extern "C" fn $inner(
                     address: *mut $type, value: $type, order: c_int, code: usize
                 ) -> $type {
-                    match manner(<$type as Atom>::BITS) {
-                        Manner::Told => update(address, UpdateKind::$kind(value.into()), order, code),
+                    let kind = UpdateKind::$kind(value.into());
+                    match manner(address, super::access(kind), code) {
+                        Manner::Done(found) => found as $type,
+                        Manner::Told => update(address, kind, order, code),
                         Manner::Quiet => {
                             quiet::update(address as usize, order);
                             real(address).$plain(value, Ordering::SeqCst)

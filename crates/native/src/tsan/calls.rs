@@ -234,6 +234,14 @@ fn called_by(function: &std::ops::Range<usize>) -> Option<usize> {
     found.find(|&word| function.contains(&(word.wrapping_sub(1))) && follows_call(word))
 }
 
+/// In guest mode: where the function was called that many functions above the running one, if that is known.
+pub(crate) fn caller(above: usize) -> Option<usize> {
+    CALLS.with(|calls| {
+        let index = calls.depth().checked_sub(above + 1)?;
+        Some(calls.from[index].get())
+    })
+}
+
 /// In guest mode: the site of an instruction that was interrupted, with the stack as it was. If it is in a
 /// function of the system's, the call of that, which has left its address on the stack.
 pub(crate) fn interrupted(code: usize, stack: usize) -> usize {

@@ -1,0 +1,171 @@
+//! The functions of std's that are replaced.
+
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use super::{barrier, condvar, mutex, once, parker, patch};
+
+/// Defines what takes the place of functions: for guests the function behind `as`, with the address that it
+/// will return to in the register after its arguments, and for others the function as it was.
+macro_rules! stand_ins {
+    ($(fn $enter:ident for $original:ident as $to:path, $register:literal;)*) => {
+        $(
+            /// The function as it was, if it was replaced.
+            pub(super) static $original: AtomicUsize = AtomicUsize::new(0);
+
+            #[unsafe(naked)]
+            extern "C" fn $enter() {
+                std::arch::naked_asm!(
+                    "mov rax, fs:[0x10]",
+                    "cmp rax, [rip + {guest}]",
+                    "jne 2f",
+                    concat!("mov ", $register, ", [rsp]"),
+                    "jmp {to}",
+                    "2:",
+                    "jmp [rip + {original}]",
+                    guest = sym crate::mode::GUEST,
+                    original = sym $original,
+                    to = sym $to,
+                )
+            }
+        )*
+    };
+}
+
+/// The same for functions that a loop may call while it waits, as in
+/// [`watched!`](crate::trampoline::watched).
+macro_rules! watched_stand_ins {
+    ($(fn $enter:ident for $original:ident as $to:path, $register:literal;)*) => {
+        $(
+            static $original: AtomicUsize = AtomicUsize::new(0);
+
+            #[unsafe(naked)]
+            extern "C" fn $enter() {
+                std::arch::naked_asm!(
+                    "mov rax, fs:[0x10]",
+                    "cmp rax, [rip + {guest}]",
+                    "jne 2f",
+                    concat!("mov ", $register, ", [rsp]"),
+                    "push rbx",
+                    "push rbp",
+                    "push r12",
+                    "push r13",
+                    "push r14",
+                    "push r15",
+                    // The stack is aligned then.
+                    "push 0",
+                    "mov [rip + {top}], rsp",
+                    "call {to}",
+                    "add rsp, 56",
+                    "ret",
+                    "2:",
+                    "jmp [rip + {original}]",
+                    guest = sym crate::mode::GUEST,
+                    top = sym crate::trampoline::TOP,
+                    original = sym $original,
+                    to = sym $to,
+                )
+            }
+        )*
+    };
+}
+
+stand_ins! {
+    fn enter_lock_contended for LOCK_CONTENDED as mutex::lock_contended, "rsi";
+    fn enter_wait for CONDVAR_WAIT as condvar::wait, "rdx";
+    fn enter_wait_timeout for CONDVAR_WAIT_TIMEOUT as condvar::wait_timeout, "r8";
+    fn enter_notify_one for NOTIFY_ONE as condvar::notify_one, "rsi";
+    fn enter_notify_all for NOTIFY_ALL as condvar::notify_all, "rsi";
+    fn enter_once for ONCE_CALL as once::do_once, "r9";
+    fn enter_once_wait for ONCE_WAIT as once::wait, "rdx";
+    fn enter_once_wait_force for ONCE_WAIT_FORCE as once::wait_force, "rdx";
+    fn enter_barrier_wait for BARRIER_WAIT as barrier::wait, "rsi";
+}
+
+watched_stand_ins! {
+    fn enter_park for PARK as parker::park, "rsi";
+    fn enter_park_timeout for PARK_TIMEOUT as parker::park_timeout, "rcx";
+    fn enter_park_self for PARK_SELF as parker::park_self, "rdi";
+    fn enter_park_self_timeout for PARK_SELF_TIMEOUT as parker::park_self_timeout, "rdx";
+}
+
+/// `std::thread::current`, which is not replaced, but called.
+pub(super) static CURRENT: AtomicUsize = AtomicUsize::new(0);
+
+/// A function of the program's: its path, where it is, and how large.
+pub(super) type Found = (String, usize, usize);
+
+/// Replaces those functions of a file that are known.
+pub(super) fn replace_all(functions: &[Found]) {
+    let current = functions.iter().find(|(path, ..)| {
+        matches!(
+            &**path,
+            "std::thread::current::current" | "std::thread::current"
+        )
+    });
+    if let Some(&(_, function, _)) = current {
+        CURRENT.store(function, Relaxed);
+        understand_parking(functions);
+    }
+    for (path, function, size) in functions {
+        replace(path, *function, *size);
+    }
+}
+
+fn understand_parking(functions: &[Found]) {
+    let mut parks = functions.iter().filter(|(path, ..)| {
+        let path = path.strip_prefix("std::thread::");
+        path.is_some_and(|path| matches!(path, "thread::Thread::park" | "functions::park" | "park"))
+    });
+    parks.any(|&(_, function, size)| parker::understand(function, size));
+}
+
+fn replace(path: &str, function: usize, size: usize) {
+    let Some((enter, original)) = stand_in(path) else {
+        return;
+    };
+    let is_park = std::ptr::eq(original, &PARK)
+        || std::ptr::eq(original, &PARK_TIMEOUT)
+        || std::ptr::eq(original, &PARK_SELF)
+        || std::ptr::eq(original, &PARK_SELF_TIMEOUT);
+    if original.load(Relaxed) != 0
+        || is_park && !parker::is_understood()
+        || std::ptr::eq(original, &BARRIER_WAIT) && !barrier::understand(function, size)
+    {
+        return;
+    }
+    // SAFETY: the program has a function of std's there, which nobody is in: no thread of the check has begun,
+    // and others that wait in one have left its first instructions behind.
+    if let Some(moved) = unsafe { patch::replace(function, size, enter as usize) } {
+        original.store(moved, Relaxed);
+    }
+}
+
+type StandIn = (extern "C" fn(), &'static AtomicUsize);
+
+fn stand_in(path: &str) -> Option<StandIn> {
+    let name = path.strip_prefix("std::")?;
+    Some(match name {
+        "sys::sync::mutex::futex::Mutex::lock_contended" => (enter_lock_contended, &LOCK_CONTENDED),
+        "sys::sync::condvar::futex::Condvar::wait" => (enter_wait, &CONDVAR_WAIT),
+        "sys::sync::condvar::futex::Condvar::wait_timeout" => {
+            (enter_wait_timeout, &CONDVAR_WAIT_TIMEOUT)
+        }
+        "sync::poison::condvar::Condvar::notify_one"
+        | "sync::nonpoison::condvar::Condvar::notify_one"
+        | "sync::condvar::Condvar::notify_one" => (enter_notify_one, &NOTIFY_ONE),
+        "sync::poison::condvar::Condvar::notify_all"
+        | "sync::nonpoison::condvar::Condvar::notify_all"
+        | "sync::condvar::Condvar::notify_all" => (enter_notify_all, &NOTIFY_ALL),
+        "sys::sync::once::futex::Once::call" => (enter_once, &ONCE_CALL),
+        "sync::once::Once::wait" => (enter_once_wait, &ONCE_WAIT),
+        "sync::once::Once::wait_force" => (enter_once_wait_force, &ONCE_WAIT_FORCE),
+        "sync::barrier::Barrier::wait" => (enter_barrier_wait, &BARRIER_WAIT),
+        "thread::thread::Thread::park" => (enter_park, &PARK),
+        "thread::thread::Thread::park_timeout" => (enter_park_timeout, &PARK_TIMEOUT),
+        "thread::functions::park" | "thread::park" => (enter_park_self, &PARK_SELF),
+        "thread::functions::park_timeout" | "thread::park_timeout" => {
+            (enter_park_self_timeout, &PARK_SELF_TIMEOUT)
+        }
+        _ => return None,
+    })
+}

@@ -1,0 +1,103 @@
+//! Rust's standard library, as far as threads wait for each other in it.
+//!
+//! Most of it comes compiled, so nobody sees what it does to its words in memory. But what it does is known:
+//! a mutex is locked, a thread parks. So a program that uses `std::sync` has the operations of one that uses
+//! raddle's types, one `lock` for each, and not those of the words behind them.
+//!
+//! * Functions that are called are replaced where they stand ([`entries`], [`patch`]).
+//! * What was inlined into the program's own code is found by its atomic operations: each says where it
+//!   comes from, and the debug information, or the symbols, which function of std's that was ([`sites`]).
+//!   Such an operation is answered so that std goes the short way on: the lock was free.
+//!
+//! Words in memory are what std would have made of them, since others look there. What cannot be found is
+//! left to the model of futexes, in which std waits.
+
+mod barrier;
+mod condvar;
+mod entries;
+mod modules;
+mod mutex;
+mod once;
+mod parker;
+mod patch;
+mod rwlock;
+mod sites;
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use sites::Role;
+
+use crate::interrupts;
+use crate::mode::host;
+use crate::tsan::calls;
+
+pub(crate) use parker::wake;
+
+/// Whether there is any Rust in the program.
+static IS_USED: AtomicBool = AtomicBool::new(false);
+
+/// When a check begins, before anything is remembered of the program's memory.
+pub(crate) fn prepare() {
+    static IS_DONE: AtomicBool = AtomicBool::new(false);
+    if !IS_DONE.swap(true, Relaxed) {
+        sites::prepare();
+        IS_USED.store(modules::read(), Relaxed);
+    }
+}
+
+/// What the program does with an atomic variable.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Access {
+    Load,
+    Store(u64),
+    Swap(u64),
+    Add(u64),
+    Subtract(u64),
+    CompareExchange(u64, u64),
+    Other,
+}
+
+/// In guest mode: does what an atomic operation of std's is there for; what the operation is to find then.
+/// Nothing if it is the program's own.
+#[inline]
+pub(crate) fn perform(address: usize, bits: u8, access: Access, code: usize) -> Option<u64> {
+    if !IS_USED.load(Relaxed) {
+        return None;
+    }
+    match bits {
+        32 => perform_role(sites::role(code)?, address, access, code),
+        8 if matches!(access, Access::Store(_)) => {
+            // That somebody panics under the lock becomes known when it is given back.
+            if sites::role(code)? == Role::Poison {
+                mutex::poison();
+            }
+            None
+        }
+        _ => None,
+    }
+}
+
+fn perform_role(role: Role, address: usize, access: Access, code: usize) -> Option<u64> {
+    let code = calls::users(code);
+    let word = address as *mut u32;
+    let value = match (role, access) {
+        (Role::Lock, Access::CompareExchange(..)) => at(code, || mutex::lock(word, code)),
+        (Role::TryLock, Access::CompareExchange(..)) => at(code, || mutex::try_lock(word, code)),
+        (Role::Unlock, Access::Swap(_)) => at(code, || mutex::unlock(word, code)),
+        (Role::Unpark, Access::Swap(_)) if parker::is_understood() => {
+            at(code, || parker::unpark(word, code))
+        }
+        (Role::IsCompleted, Access::Load) => at(code, || once::is_completed(word, code)),
+        (Role::OnceBegins, Access::Load) => once::look()?,
+        (Role::Shared(wanted), _) => rwlock::perform(word, wanted, access, code)?,
+        _ => return None,
+    };
+    Some(value.into())
+}
+
+fn at<R>(code: usize, work: impl FnOnce() -> R) -> R {
+    host(|| {
+        interrupts::scheduling_point(code);
+        work()
+    })
+}

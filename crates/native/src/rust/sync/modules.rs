@@ -1,0 +1,137 @@
+//! The files that the program was loaded from: which functions of std's they have, and which function an
+//! instruction comes from.
+
+use std::collections::BTreeMap;
+use std::ffi::{CStr, c_int, c_void};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use addr2line::Loader;
+use object::{Object, ObjectSymbol, SymbolKind};
+
+use super::entries;
+use crate::rust::paths;
+use crate::snapshot;
+use crate::solo::Solo;
+use crate::symbols::SYSTEM;
+
+/// A file of the program's.
+struct Module {
+    base: usize,
+    code: Range<usize>,
+    file: PathBuf,
+}
+
+/// Those with Rust in them, and how to find lines.
+static MODULES: Solo<Vec<(Module, Option<Loader>)>> = Solo::new(Vec::new());
+
+/// Reads all files, and replaces what is to be replaced; whether there is any Rust.
+pub(super) fn read() -> bool {
+    for module in loaded() {
+        if replace_all(&module).unwrap_or(false) {
+            let lines = Loader::new(&module.file).ok();
+            MODULES.get().push((module, lines));
+        }
+    }
+    !MODULES.get().is_empty()
+}
+
+/// Replaces functions of std's in a file; whether it has any Rust.
+fn replace_all(module: &Module) -> Option<bool> {
+    let data = std::fs::read(&module.file).ok()?;
+    let object = object::File::parse(&*data).ok()?;
+    let mut has_rust = false;
+    let mut functions = BTreeMap::new();
+    for symbol in object.symbols().chain(object.dynamic_symbols()) {
+        let Ok(name) = symbol.name() else { continue };
+        has_rust |= is_rust(name);
+        if !may_be_replaced(name) || symbol.kind() != SymbolKind::Text || !symbol.is_definition() {
+            continue;
+        }
+        let function = module.base + symbol.address() as usize;
+        if let Some(path) = path_of(name) {
+            functions.insert(function, (path, function, symbol.size() as usize));
+        }
+    }
+    let functions: Vec<_> = functions.into_values().collect();
+    entries::replace_all(&functions);
+    Some(has_rust)
+}
+
+/// The path of a function, if its symbol is one of Rust's.
+fn path_of(symbol: &str) -> Option<String> {
+    let name = rustc_demangle::try_demangle(symbol).ok()?;
+    Some(paths::path(&format!("{name:#}")))
+}
+
+fn is_rust(symbol: &str) -> bool {
+    symbol.contains("3std")
+}
+
+/// Most names need not be taken apart.
+fn may_be_replaced(symbol: &str) -> bool {
+    is_rust(symbol) && (symbol.contains("4sync") || symbol.contains("6thread"))
+}
+
+/// The functions that a call is in which returns to this address, as paths: the one that was inlined last
+/// comes first. Nothing is known of those that have an empty path.
+pub(super) fn functions(code: usize) -> Vec<String> {
+    let modules = MODULES.get();
+    let found = modules
+        .iter()
+        .find(|(module, _)| module.code.contains(&code));
+    let Some((module, Some(lines))) = found else {
+        return vec![String::new()];
+    };
+    let address = (code - 1 - module.base) as u64;
+    let mut list = Vec::new();
+    if let Ok(mut frames) = lines.find_frames(address) {
+        while let Ok(Some(frame)) = frames.next() {
+            let name = frame
+                .function
+                .and_then(|name| name.raw_name().ok().map(|it| it.into_owned()));
+            list.extend(name.map(|name| path_of(&name).unwrap_or_default()));
+        }
+    }
+    if list.is_empty() {
+        let symbol = lines.find_symbol(address).and_then(path_of);
+        list.push(symbol.unwrap_or_default());
+    }
+    list
+}
+
+/// The program and its own libraries.
+fn loaded() -> Vec<Module> {
+    unsafe extern "C" fn add(info: *mut libc::dl_phdr_info, _: usize, to: *mut c_void) -> c_int {
+        // SAFETY: the loader describes a module and knows its name, and `to` is the list.
+        let (info, name, list) = unsafe {
+            let info = &*info;
+            let name = CStr::from_ptr(info.dlpi_name).to_string_lossy();
+            (info, name, &mut *to.cast::<Vec<Module>>())
+        };
+        let is_ours = snapshot::is_inside(info, &raw const MODULES as usize);
+        if is_ours || name.starts_with(SYSTEM) || name.starts_with("/lib") {
+            return 0;
+        }
+        let base = info.dlpi_addr as usize;
+        let is_code = |header: &&libc::Elf64_Phdr| {
+            header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_X != 0
+        };
+        for header in snapshot::headers(info).iter().filter(is_code) {
+            let start = base + header.p_vaddr as usize;
+            list.push(Module {
+                base,
+                code: start..start + header.p_memsz as usize,
+                file: match name.is_empty() {
+                    true => "/proc/self/exe".into(),
+                    false => Path::new(name.as_ref()).to_owned(),
+                },
+            });
+        }
+        0
+    }
+    let mut list: Vec<Module> = Vec::new();
+    // SAFETY: the function matches, and the list outlives the call.
+    unsafe { libc::dl_iterate_phdr(Some(add), (&raw mut list).cast()) };
+    list
+}

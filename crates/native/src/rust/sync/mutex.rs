@@ -1,0 +1,147 @@
+//! Mutexes: a word that says whether somebody has the lock.
+//!
+//! Compiled code of std's takes and gives back its own locks without telling anybody. So what the word says
+//! is asked too: a lock that was taken so is waited for in std's own way.
+
+use raddle_engine::object::{self, Object, mutex::Call};
+use raddle_engine::{Grant, Operation, ThreadId, Update, UpdateKind};
+use std::sync::atomic::Ordering;
+
+use crate::execution::running;
+use crate::mode::host;
+use crate::solo::Solo;
+use crate::tsan::{atomic, calls};
+use crate::{futex, objects};
+
+const KIND: &str = "mutex";
+const UNLOCKED: u32 = 0;
+const LOCKED: u32 = 1;
+/// The same, and somebody waits.
+const CONTENDED: u32 = 2;
+
+type Word = *mut u32;
+
+/// Who has poisoned a lock that it is about to give back.
+static POISONS: Solo<Option<ThreadId>> = Solo::new(None);
+
+fn read(word: Word) -> u32 {
+    // SAFETY: the program has a lock there.
+    unsafe { word.read_volatile() }
+}
+
+fn write(word: Word, value: u32) {
+    // SAFETY: as above.
+    unsafe { word.write_volatile(value) };
+}
+
+/// The running thread has begun to panic while it had the lock that it gives back next.
+pub(super) fn poison() {
+    *POISONS.get() = Some(running().thread());
+}
+
+/// Whether the running thread has poisoned the lock that it gives back.
+pub(super) fn is_poisoned() -> bool {
+    let thread = running().thread();
+    POISONS.get().take_if(|by| *by == thread).is_some()
+}
+
+fn call(word: Word, call: Call, code: usize) -> Grant {
+    let call = object::Call::Mutex(call);
+    let initial = || Object::Mutex(object::mutex::Mutex::default());
+    objects::call(word as usize, KIND, initial, call, code).to_grant()
+}
+
+/// Takes the lock; what a compare-exchange is to find in the word, and so whether it was taken.
+pub(super) fn lock(word: Word, code: usize) -> u32 {
+    take(word, Call::Lock, code)
+}
+
+/// The same without waiting.
+pub(super) fn try_lock(word: Word, code: usize) -> u32 {
+    take(word, Call::TryLock, code)
+}
+
+fn take(word: Word, wanted: Call, code: usize) -> u32 {
+    let address = word as usize;
+    let is_held = objects::with(address, |known| known.holder.is_some()) == Some(true);
+    if is_held && read(word) == UNLOCKED {
+        give(word, code);
+    }
+    match call(word, wanted, code) {
+        Grant::Refused => read(word).max(LOCKED),
+        Grant::Taken { .. } if read(word) != UNLOCKED => {
+            // Somebody has it that nobody has seen take it.
+            give(word, code);
+            read(word)
+        }
+        Grant::Taken { .. } => {
+            objects::hold(address);
+            write(word, LOCKED);
+            UNLOCKED
+        }
+    }
+}
+
+fn give(word: Word, code: usize) {
+    let poison = is_poisoned();
+    objects::let_go(word as usize);
+    call(word, Call::Unlock { poison }, code);
+}
+
+/// Gives the lock back; what was in the word.
+pub(super) fn unlock(word: Word, code: usize) -> u32 {
+    give(word, code);
+    let before = read(word);
+    write(word, UNLOCKED);
+    before
+}
+
+/// In host mode: gives the lock back for a while, and wakes up who waits in std's way.
+pub(super) fn give_back(word: Word, code: usize) {
+    if unlock(word, code) == CONTENDED {
+        futex::wake(word, 1, code);
+    }
+}
+
+/// In host mode: takes the lock, whoever has it.
+pub(super) fn take_again(word: Word, code: usize) {
+    if lock(word, code) != UNLOCKED {
+        wait_for(word, code);
+    }
+}
+
+/// Takes a lock that is not known to be one, in std's way.
+fn wait_for(word: Word, code: usize) {
+    let swap = |location| Operation::Update {
+        location,
+        ordering: Ordering::Acquire,
+        failure: Ordering::Acquire,
+        update: Update {
+            kind: UpdateKind::Swap(CONTENDED.into()),
+            bits: 32,
+        },
+    };
+    loop {
+        let seen = atomic::perform_by(word, swap, |swap| running().perform(code, swap));
+        if seen.to_value() as u32 == UNLOCKED {
+            return;
+        }
+        let place = futex::Place {
+            site: code,
+            is_seen: true,
+        };
+        futex::wait(word, CONTENDED, None, place);
+    }
+}
+
+/// `Mutex::lock_contended`: the short way has failed.
+pub(super) extern "C-unwind" fn lock_contended(word: Word, code: usize) {
+    let code = calls::users(code);
+    host(|| {
+        let is_known = objects::with(word as usize, |known| known.holder.is_some()) == Some(true);
+        match is_known {
+            true => take_again(word, code),
+            false => wait_for(word, code),
+        }
+    });
+}

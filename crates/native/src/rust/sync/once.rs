@@ -1,0 +1,121 @@
+//! Things to be done once.
+//!
+//! What is done is done by std's own function, which also keeps the word in memory, but only one thread at a
+//! time comes that far. That it is done already is found out there too, and not by the look at the word that
+//! comes before.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use raddle_engine::object::{self, Object, once};
+use raddle_engine::{Grant, Operation, Reply};
+
+use super::entries::{ONCE_CALL, ONCE_WAIT};
+use crate::execution::running;
+use crate::mode::host;
+use crate::tsan::calls;
+use crate::{objects, trampoline};
+
+const KIND: &str = "once";
+const COMPLETE: u32 = 0;
+const POISONED: u32 = 2;
+const INCOMPLETE: u32 = 3;
+
+type Word = *mut u32;
+
+fn read(word: Word) -> u32 {
+    // SAFETY: the program has such a word there.
+    unsafe { word.read_volatile() }
+}
+
+fn initial(word: Word) -> Object {
+    Object::Once(match read(word) {
+        COMPLETE => once::Once::Done,
+        POISONED => once::Once::Poisoned,
+        _ => once::Once::New,
+    })
+}
+
+fn call(word: Word, call: once::Call, code: usize) -> Reply {
+    let call = object::Call::Once(call);
+    objects::call(word as usize, KIND, || initial(word), call, code)
+}
+
+/// In host mode: somebody asks whether it is done; what is to be found in the word.
+pub(super) fn is_completed(word: Word, code: usize) -> u32 {
+    let ask = |world: &mut _| Operation::Call {
+        object: objects::object(world, word as usize, KIND, || initial(word)),
+        call: object::Call::Once(once::Call::IsCompleted),
+    };
+    let reply = running().observe(code, trampoline::top(), ask);
+    if reply.to_answer() {
+        COMPLETE
+    } else {
+        INCOMPLETE
+    }
+}
+
+/// What is to be found in the word by who does it if it is not done. Nothing if nobody knows when it begins.
+pub(super) fn look() -> Option<u32> {
+    (ONCE_CALL.load(Relaxed) != 0).then_some(INCOMPLETE)
+}
+
+/// What is being done; it is over, one way or the other, when this is dropped.
+struct Doing {
+    word: Word,
+    code: usize,
+}
+
+impl Drop for Doing {
+    fn drop(&mut self) {
+        let poison = read(self.word) != COMPLETE;
+        host(|| call(self.word, once::Call::Finish { poison }, self.code));
+    }
+}
+
+/// `Once::call`, with the two words of the closure and the place of the caller.
+pub(super) extern "C-unwind" fn do_once(
+    word: Word,
+    insist: bool,
+    closure: usize,
+    table: usize,
+    place: usize,
+    code: usize,
+) {
+    type Call = unsafe extern "C-unwind" fn(Word, bool, usize, usize, usize);
+    let code = calls::users(code);
+    let begin = once::Call::Begin { insist };
+    let poisoned = match host(|| call(word, begin, code)).to_grant() {
+        Grant::Refused => return,
+        Grant::Taken { poisoned } => poisoned,
+    };
+    let doing = (insist || !poisoned).then(|| Doing { word, code });
+    // SAFETY: std's own function, with its arguments.
+    unsafe {
+        let original: Call = std::mem::transmute(ONCE_CALL.load(Relaxed));
+        original(word, insist, closure, table, place);
+    }
+    drop(doing);
+}
+
+/// Waits until it is done; whether it is poisoned instead.
+fn wait_for(word: Word, insist: bool, code: usize) -> bool {
+    let code = calls::users(code);
+    host(|| call(word, once::Call::Wait { insist }, code)).to_answer()
+}
+
+/// `Once::wait`, with the place of the caller.
+pub(super) extern "C-unwind" fn wait(word: Word, place: usize, code: usize) {
+    type Wait = unsafe extern "C-unwind" fn(Word, usize);
+    if wait_for(word, false, code) {
+        // SAFETY: std's own function, which panics.
+        unsafe {
+            let original: Wait = std::mem::transmute(ONCE_WAIT.load(Relaxed));
+            original(word, place);
+        }
+    }
+}
+
+/// `Once::wait_force`.
+pub(super) extern "C-unwind" fn wait_force(word: Word, _place: usize, code: usize) {
+    wait_for(word, true, code);
+}

@@ -1,0 +1,89 @@
+//! Readers-writer locks: a word that counts readers.
+//!
+//! To take one is a look and an exchange, in code of the program's: the look is where the thread waits, and
+//! nobody comes between the two.
+
+use raddle_engine::Grant;
+use raddle_engine::object::{self, Object, rwlock::Call};
+
+use super::{Access, at, mutex};
+use crate::objects;
+
+const KIND: &str = "rwlock";
+const READER: u32 = 1;
+const WRITER: u32 = (1 << 30) - 1;
+
+type Word = *mut u32;
+
+/// What a thread wants of such a lock.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Shared {
+    Read,
+    TryRead,
+    Write,
+    TryWrite,
+    ReadUnlock,
+    WriteUnlock,
+    Downgrade,
+}
+
+fn read(word: Word) -> u32 {
+    // SAFETY: the program has a lock there.
+    unsafe { word.read_volatile() }
+}
+
+/// Changes the word; what was there before.
+fn change(word: Word, to: impl FnOnce(u32) -> u32) -> u32 {
+    let before = read(word);
+    // SAFETY: as above.
+    unsafe { word.write_volatile(to(before)) };
+    before
+}
+
+fn call(word: Word, call: Call, code: usize) -> Grant {
+    let call = object::Call::RwLock(call);
+    let initial = || Object::RwLock(object::rwlock::RwLock::default());
+    at(code, || {
+        objects::call(word as usize, KIND, initial, call, code).to_grant()
+    })
+}
+
+/// In guest mode: what an operation in one of the lock's functions is to find.
+pub(super) fn perform(word: Word, wanted: Shared, access: Access, code: usize) -> Option<u32> {
+    use Shared::*;
+    Some(match (wanted, access) {
+        (Read, Access::Load) => {
+            call(word, Call::Read, code);
+            read(word)
+        }
+        (TryRead, Access::Load) => match call(word, Call::TryRead, code) {
+            Grant::Refused => WRITER,
+            Grant::Taken { .. } => read(word),
+        },
+        (TryWrite, Access::Load) => match call(word, Call::TryWrite, code) {
+            Grant::Refused => read(word).max(READER),
+            Grant::Taken { .. } => read(word),
+        },
+        (Read | TryRead | TryWrite, Access::CompareExchange(_, new)) => {
+            change(word, |_| new as u32)
+        }
+        (Write, Access::CompareExchange(..)) => {
+            call(word, Call::Write, code);
+            change(word, |_| WRITER)
+        }
+        (ReadUnlock, Access::Subtract(_)) => {
+            call(word, Call::ReadUnlock, code);
+            change(word, |before| before - READER)
+        }
+        (WriteUnlock, Access::Subtract(_)) => {
+            let poison = mutex::is_poisoned();
+            call(word, Call::WriteUnlock { poison }, code);
+            change(word, |_| 0)
+        }
+        (Downgrade, Access::Add(_)) => {
+            call(word, Call::Downgrade, code);
+            change(word, |_| READER)
+        }
+        _ => return None,
+    })
+}

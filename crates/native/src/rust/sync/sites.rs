@@ -1,0 +1,169 @@
+//! What atomic operations in the program's code are for.
+//!
+//! An operation is in a function of std's if, of all functions that it is in, that is the first which does
+//! not belong to the atomic types themselves. Functions may be inlined into each other or call each other.
+//! What one instruction is in does not change, so it is found out once.
+
+use super::modules;
+use super::rwlock::Shared;
+use crate::addresses::Table;
+use crate::mode::host;
+use crate::solo::Solo;
+use crate::tsan::calls;
+
+/// What an atomic operation is there for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Role {
+    Lock,
+    TryLock,
+    Unlock,
+    Shared(Shared),
+    Unpark,
+    /// Somebody asks whether something was done once.
+    IsCompleted,
+    /// The same before it is done if not.
+    OnceBegins,
+    /// A thread panics while it has a lock.
+    Poison,
+}
+
+/// A function, as far as atomic operations are in it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Function {
+    /// One of the atomic types.
+    Atomic,
+    Is(Role),
+    /// It looks whether something was done once.
+    Looks,
+    /// It does it if not.
+    Begins,
+    Other,
+}
+
+/// All functions that an instruction is in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Site {
+    /// Only those of atomic types: the caller knows.
+    Atomic,
+    /// Those that look, for whom the caller knows.
+    Looks,
+    Begins,
+    Is(Role),
+    Other,
+}
+
+static SITES: Solo<Table<Site>> = Solo::new(Table::new());
+/// No deeper than that do atomic types call each other.
+const DEEPEST: usize = 8;
+
+pub(super) fn prepare() {
+    SITES.get().begin(1);
+}
+
+/// In guest mode: what the operation is for that returns to this address.
+pub(super) fn role(code: usize) -> Option<Role> {
+    let mut looks = false;
+    let mut next = Some(code);
+    for depth in 0..DEEPEST {
+        match site(next?) {
+            Site::Atomic => {}
+            Site::Looks => looks = true,
+            Site::Begins => return Some(Role::OnceBegins),
+            Site::Is(Role::IsCompleted) | Site::Other if looks => return Some(Role::IsCompleted),
+            Site::Is(role) => return Some(role),
+            Site::Other => return None,
+        }
+        next = calls::caller(depth);
+    }
+    looks.then_some(Role::IsCompleted)
+}
+
+fn site(code: usize) -> Site {
+    let known = SITES.get().get(code).copied();
+    known.unwrap_or_else(|| {
+        let site = host(|| classify(&modules::functions(code)));
+        *SITES.get().insert(code, site)
+    })
+}
+
+fn classify(paths: &[String]) -> Site {
+    let mut looks = false;
+    for path in paths {
+        match function(path) {
+            Function::Atomic => {}
+            Function::Looks => looks = true,
+            Function::Begins => return Site::Begins,
+            Function::Is(role) if !looks => return Site::Is(role),
+            Function::Is(_) | Function::Other if looks => return Site::Is(Role::IsCompleted),
+            Function::Is(_) | Function::Other => return Site::Other,
+        }
+    }
+    match looks {
+        true => Site::Looks,
+        false => Site::Atomic,
+    }
+}
+
+/// Where functions of std's are, whatever its version calls the place.
+const MODULES: [&str; 5] = [
+    "std::sys::sync::",
+    "std::sync::poison::",
+    "std::sync::nonpoison::",
+    "std::sync::",
+    "std::thread::",
+];
+
+fn function(path: &str) -> Function {
+    if path.starts_with("core::sync::atomic::") || path.starts_with("core::intrinsics::") {
+        return Function::Atomic;
+    }
+    let mut names = MODULES
+        .iter()
+        .filter_map(|module| path.strip_prefix(module));
+    match names.next() {
+        Some(name) => in_std(name),
+        None => Function::Other,
+    }
+}
+
+fn in_std(name: &str) -> Function {
+    Function::Is(match name {
+        "mutex::futex::Mutex::lock" | "mutex::Mutex::lock" => Role::Lock,
+        "mutex::futex::Mutex::try_lock" | "mutex::Mutex::try_lock" => Role::TryLock,
+        "mutex::futex::Mutex::unlock" | "mutex::MutexGuard::drop" => Role::Unlock,
+        "rwlock::futex::RwLock::read" | "rwlock::RwLock::read" => Role::Shared(Shared::Read),
+        "rwlock::futex::RwLock::try_read" | "rwlock::RwLock::try_read" => {
+            Role::Shared(Shared::TryRead)
+        }
+        "rwlock::futex::RwLock::write" | "rwlock::RwLock::write" => Role::Shared(Shared::Write),
+        "rwlock::futex::RwLock::try_write" | "rwlock::RwLock::try_write" => {
+            Role::Shared(Shared::TryWrite)
+        }
+        "rwlock::futex::RwLock::read_unlock" | "rwlock::RwLockReadGuard::drop" => {
+            Role::Shared(Shared::ReadUnlock)
+        }
+        "rwlock::futex::RwLock::write_unlock" | "rwlock::RwLockWriteGuard::drop" => {
+            Role::Shared(Shared::WriteUnlock)
+        }
+        "rwlock::futex::RwLock::downgrade" | "rwlock::RwLockWriteGuard::downgrade" => {
+            Role::Shared(Shared::Downgrade)
+        }
+        "thread_parking::futex::Parker::unpark" | "thread::Thread::unpark" | "Thread::unpark" => {
+            Role::Unpark
+        }
+        "Flag::done" => Role::Poison,
+        "once::futex::Once::is_completed"
+        | "once::Once::is_completed"
+        | "once_lock::OnceLock::initialized"
+        | "once_lock::OnceLock::is_initialized"
+        | "once_lock::OnceLock::get" => return Function::Looks,
+        "once::Once::call_once"
+        | "once::Once::call_once_force"
+        | "once_lock::OnceLock::get_or_init"
+        | "once_lock::OnceLock::get_or_try_init"
+        | "once_lock::OnceLock::initialize"
+        | "once_lock::OnceLock::try_insert"
+        | "lazy_lock::LazyLock::force" => return Function::Begins,
+        _ => return Function::Other,
+    })
+}

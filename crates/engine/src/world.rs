@@ -666,6 +666,11 @@ impl World {
         self.state.execution.panics.push(panic);
     }
 
+    /// Forgets all panics: they were to be.
+    pub fn forgive_panics(&mut self) {
+        self.state.execution.panics.clear();
+    }
+
     /// Remembers that the program is over, whatever its other threads do.
     pub fn end_program(&mut self) {
         self.state.execution.is_over = true;

@@ -8,11 +8,12 @@ use raddle::__private::native::{Symbols, install, on_end};
 use raddle::__private::run_observed;
 use raddle::{Checker, Failure, FailureKind, Memory, Report};
 
+use crate::io::inherited;
 use crate::rust::{regions, sync};
 use crate::trace::Trace;
 use crate::tsan::points;
 use crate::{
-    blocks, dispatch, execution, faults, heap, mode, restart, substrate, symbols, threads,
+    blocks, dispatch, execution, faults, heap, mode, panics, restart, substrate, symbols, threads,
     uncontrolled, whereabouts,
 };
 
@@ -35,6 +36,7 @@ pub(crate) fn run(name: &str, stack: usize, body: impl Fn() + Send + Sync) -> Re
     restart::choose();
     limit_workers();
     faults::prepare();
+    inherited::remember();
     install(Symbols {
         place: symbols::place,
         variable: symbols::variable,
@@ -43,6 +45,7 @@ pub(crate) fn run(name: &str, stack: usize, body: impl Fn() + Send + Sync) -> Re
         interrupted: whereabouts::interrupted,
     });
     whereabouts::prepare();
+    panics::prepare();
     regions::prepare();
     sync::prepare();
     on_end(restart::end_execution);
@@ -77,6 +80,7 @@ pub(crate) fn run(name: &str, stack: usize, body: impl Fn() + Send + Sync) -> Re
     dispatch::disarm();
     drop(pinned);
     threads::end();
+    inherited::forget();
     IS_RUNNING.store(false, Relaxed);
     report
 }

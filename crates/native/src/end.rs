@@ -11,7 +11,7 @@ use raddle::__private::native::Manner;
 use crate::execution::running;
 use crate::real::real;
 use crate::tsan::calls;
-use crate::{mode, symbols, threads, trampoline};
+use crate::{harness, mode, symbols, threads, trampoline};
 
 /// The running thread, in host mode, has found something wrong at a site.
 pub(crate) fn fail_in(manner: Manner, message: String, site: usize) -> ! {
@@ -78,6 +78,7 @@ fn end_program(status: c_int, code: usize) -> ! {
 
 extern "C" fn on_exit(status: c_int, code: usize) -> ! {
     if !mode::is_guest() {
+        harness::exit(status);
         // SAFETY: what the caller wanted.
         unsafe { real!(fn exit(c_int) -> !)(status) }
     }
@@ -86,6 +87,7 @@ extern "C" fn on_exit(status: c_int, code: usize) -> ! {
 
 extern "C" fn on_quick_exit(status: c_int, code: usize) -> ! {
     if !mode::is_guest() {
+        harness::exit(status);
         // SAFETY: what the caller wanted.
         unsafe { real!(fn quick_exit(c_int) -> !)(status) }
     }
@@ -94,6 +96,7 @@ extern "C" fn on_quick_exit(status: c_int, code: usize) -> ! {
 
 extern "C" fn on_exit_at_once(status: c_int, code: usize) -> ! {
     if !mode::is_guest() {
+        harness::exit(status);
         // SAFETY: what the caller wanted.
         unsafe { real!(fn _exit(c_int) -> !)(status) }
     }

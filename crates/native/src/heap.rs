@@ -15,7 +15,7 @@ use raddle::__private::native::Manner;
 
 use crate::arena::{self, Arena};
 use crate::tsan::{calls, plain};
-use crate::{blocks, check, end, mode, shadow, trampoline};
+use crate::{blocks, check, end, harness, mode, shadow, trampoline};
 
 /// Room for the heap; only what is used costs anything.
 const SIZE: usize = 4 << 30;
@@ -135,7 +135,7 @@ fn take(size: usize, alignment: usize, site: usize) -> usize {
 fn allocate(size: usize, alignment: usize, code: usize) -> *mut u8 {
     let alignment = alignment.max(ALIGNMENT);
     let is_guest = mode::is_guest();
-    if check::is_running() && !is_guest {
+    if check::is_running() && !is_guest && !harness::is_after() {
         return allocate_aside(size, alignment);
     }
     let site = if is_guest { calls::users(code) } else { code };
@@ -168,6 +168,35 @@ unsafe fn clear(piece: *mut u8, size: usize) {
         piece.write_bytes(0, first - piece as usize);
         libc::madvise(first as *mut c_void, last - first, libc::MADV_DONTNEED);
         (last as *mut u8).write_bytes(0, end - last);
+    }
+}
+
+/// In guest mode: memory that the program maps by itself, from the heap, so that it is gone with the execution
+/// and has the same address in each. 0 if there is no room.
+pub(crate) fn map(size: usize, code: usize) -> usize {
+    let piece = take(size.next_multiple_of(PAGE), PAGE, calls::users(code)) as *mut u8;
+    if !piece.is_null() {
+        // SAFETY: there is room for the header before the piece, and for `size` bytes in it.
+        unsafe {
+            header(piece).write(size);
+            erase(piece as usize, size);
+        }
+    }
+    piece as usize
+}
+
+/// Makes memory of the heap empty.
+///
+/// # Safety
+///
+/// Nobody may use it.
+pub(crate) unsafe fn erase(start: usize, size: usize) {
+    // SAFETY: vouched for by the caller.
+    unsafe {
+        match size < LARGE {
+            true => (start as *mut u8).write_bytes(0, size),
+            false => clear(start as *mut u8, size),
+        }
     }
 }
 

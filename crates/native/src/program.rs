@@ -4,17 +4,21 @@ use std::ffi::{c_char, c_int, c_void};
 use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use raddle::__private::native::{Manner, check_whole};
+use raddle::__private::native::{Manner, check_test, check_whole};
 
 use crate::execution::running;
 use crate::real::real;
-use crate::{check, mode, symbols, threads};
+use crate::{check, harness, mode, symbols, threads};
 
 type Main = unsafe extern "C" fn(c_int, *mut *mut c_char, *mut *mut c_char) -> c_int;
 type Function = *mut c_void;
 
 /// The program's own `main` and its arguments.
 static MAIN: [AtomicUsize; 4] = [const { AtomicUsize::new(0) }; 4];
+
+/// Says what is checked.
+const WANTED: &str = "RADDLE_NATIVE";
+const TEST: &str = "test";
 
 /// The program's own `main`.
 pub(crate) fn main() -> usize {
@@ -37,20 +41,27 @@ unsafe extern "C" fn __libc_start_main(
             Main, c_int, *mut *mut c_char, Function, Function, Function, *mut c_void
         ) -> c_int
     );
-    let is_wanted =
-        std::env::var_os("RADDLE_NATIVE").is_some_and(|it| it == "program" || it == "test");
-    let main = if is_wanted { check_main } else { main };
+    let wanted = std::env::var(WANTED).unwrap_or_default();
+    let main = match wanted.as_str() {
+        "program" | TEST => check_main,
+        _ => main,
+    };
     // SAFETY: what the program's first instructions asked for, with another `main`.
     unsafe { start(main, count, arguments, init, fini, loader_fini, stack_end) }
 }
 
 /// What guests run: `main` with its arguments.
 extern "C" fn call_main(_: usize) -> usize {
+    call() as usize
+}
+
+/// Calls `main` with its arguments.
+pub(crate) fn call() -> c_int {
     let [main, count, arguments, environment] = MAIN.each_ref().map(|it| it.load(Relaxed));
     // SAFETY: these are the program's `main` and what the system gave it.
     unsafe {
         let main: Main = std::mem::transmute(main);
-        main(count as c_int, arguments as *mut _, environment as *mut _) as usize
+        main(count as c_int, arguments as *mut _, environment as *mut _)
     }
 }
 
@@ -63,15 +74,26 @@ unsafe extern "C" fn check_main(
     for (place, value) in MAIN[1..].iter().zip(values) {
         place.store(value, Relaxed);
     }
-    // Other programs that this one starts are their own business.
-    for name in [c"LD_PRELOAD", c"RADDLE_NATIVE"] {
-        // SAFETY: there are no other threads yet.
-        unsafe { libc::unsetenv(name.as_ptr()) };
+    let is_test = std::env::var_os(WANTED).is_some_and(|it| it == TEST);
+    // Other programs that this one starts are their own business. What a panic prints is read, and where it
+    // was is known.
+    // SAFETY: there are no other threads yet.
+    unsafe {
+        for name in [c"LD_PRELOAD", c"RADDLE_NATIVE"] {
+            libc::unsetenv(name.as_ptr());
+        }
+        for name in [c"RUST_BACKTRACE", c"RUST_LIB_BACKTRACE"] {
+            libc::setenv(name.as_ptr(), c"0".as_ptr(), 1);
+        }
     }
     let name = std::env::args().next().unwrap_or_default();
     let name = name.rsplit('/').next().unwrap_or_default().to_owned();
-    check_whole();
     end_with_parent();
+    if is_test {
+        check_test();
+        harness::check();
+    }
+    check_whole();
     hide_output();
     // The strings and pointers of the arguments, and all that is beyond them.
     let report = check::run(&name, arguments as usize, || {
@@ -100,7 +122,7 @@ pub(crate) fn begin_anew_with_forks() {
     // arguments are those that the system gave the program.
     unsafe {
         std::env::set_var("LD_PRELOAD", library);
-        std::env::set_var("RADDLE_NATIVE", "program");
+        std::env::set_var(WANTED, if harness::is_used() { TEST } else { "program" });
         std::env::set_var("RADDLE_RESTART", "fork");
         real!(fn execv(*const c_char, *const *const c_char) -> c_int)(
             c"/proc/self/exe".as_ptr(),
@@ -117,8 +139,15 @@ fn report_status(status: c_int) {
     let returned = threads::with_running(|guest| matches!(guest.end, threads::End::Returned(_)));
     if returned && status != 0 {
         let message = format!("the program ended with status {status}");
-        running().fail(Manner::Exit, message, None);
+        if !running().has_unhandled_panic() {
+            running().fail(Manner::Exit, message, None);
+        }
     }
+    end();
+}
+
+/// The program is over, whatever its other threads do.
+pub(crate) fn end() {
     running().end_program();
     mode::next_epoch();
 }

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_int, c_void};
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
@@ -139,6 +140,11 @@ fn with_module<R>(address: usize, look: impl FnOnce(&Module, u64) -> Option<R>) 
 /// The file of the module that an address is in.
 pub(crate) fn file(address: usize) -> Option<PathBuf> {
     find(address)?.file
+}
+
+/// Where the module was loaded that an address is in.
+pub(crate) fn base(address: usize) -> Option<usize> {
+    Some(find(address)?.base)
 }
 
 /// An address as its file has it.
@@ -323,6 +329,24 @@ pub(crate) fn local(address: usize, end: usize, first: usize) -> Option<String> 
 fn is_ours(code: usize) -> bool {
     let ours = find(local as *const () as usize).map(|found| found.base);
     ours.is_some() && find(code).map(|found| found.base) == ours
+}
+
+/// The functions of the program with this in their names: where they are, and what they are called. Reads
+/// nothing else.
+pub(crate) fn functions(part: &str) -> Vec<(Range<usize>, String)> {
+    let read = || {
+        let data = std::fs::read("/proc/self/exe").ok()?;
+        let object = object::File::parse(&*data).ok()?;
+        let symbols = object.symbols().filter(|it| it.kind() == SymbolKind::Text);
+        let base = base(crate::program::main())? as u64;
+        let found = symbols.filter_map(|symbol| {
+            let name = symbol.name().ok().filter(|name| name.contains(part))?;
+            let start = (base + symbol.address()) as usize;
+            Some((start..start + symbol.size() as usize, demangled(name)))
+        });
+        Some(found.collect())
+    };
+    read().unwrap_or_default()
 }
 
 /// The function at an address.

@@ -13,8 +13,8 @@ use crate::rust::quiet;
 use crate::solo::Solo;
 use crate::tsan::{atomic, calls};
 use crate::{
-    check, fork, interrupts, objects, program, random, shadow, signals, substrate, symbols, tls,
-    trampoline, unwind,
+    check, fork, harness, interrupts, objects, panics, program, random, shadow, signals, substrate,
+    symbols, tls, trampoline, unwind,
 };
 
 /// How a thread came to its end.
@@ -91,10 +91,14 @@ pub(crate) fn begin() {
     opened::begin();
     fork::begin();
     mutex::begin();
+    panics::begin();
     unwind::begin();
     let mut guests = GUESTS.get();
     guests.clear();
-    let mut first = guest(mode::host_pointer());
+    let mut first = guest(match harness::is_used() {
+        true => substrate::create(0),
+        false => mode::host_pointer(),
+    });
     first.is_known = true;
     guests.push(first);
 }
@@ -216,6 +220,11 @@ fn live(start: &Start) {
     finish(result);
 }
 
+/// The same for the first thread of an execution, if it has variables of its own.
+pub(crate) fn live_as_first(function: usize, argument: usize) {
+    live(&Start { function, argument });
+}
+
 /// Where the stacks end that were used in this execution.
 static STACKS: Solo<Vec<usize>> = Solo::new(Vec::new());
 
@@ -272,6 +281,7 @@ pub(crate) fn finish(result: usize) {
     }
     keys::run_destructors();
     mutex::leave_behind();
+    panics::finish();
     with_running(|guest| {
         if guest.end != End::Everything {
             guest.end = End::Returned(result);
@@ -350,6 +360,7 @@ pub(crate) fn join(target: ThreadId, code: usize) -> Result<usize, c_int> {
     with(target, |guest| guest.is_joined = true);
     native.perform(code, |_| Operation::Join { target });
     native.wait_as_long_as(target);
+    native.join_panic(target);
     match with(target, |guest| guest.end) {
         End::Returned(result) => Ok(result),
         End::Everything | End::Not => end_everything(),

@@ -222,6 +222,7 @@ impl Program {
     /// How to run the check again.
     fn run(&self, check: Option<&CheckName>) -> String {
         match (self.is_test, check) {
+            (_, Some(check)) if native::is_test() => native_test(&check.test),
             (true, Some(check)) => {
                 let test = shell_word(&check.test);
                 format!("cargo test {test} -- --exact")
@@ -233,12 +234,23 @@ impl Program {
     }
 }
 
-/// How to run a program in C or C++ again: with the same arguments, and as a whole if it was.
-fn native_command() -> String {
-    // What says which operations there are.
+/// How to run a test again that does not know of raddle.
+fn native_test(test: &str) -> String {
+    let run = format!("cargo raddle test --native {}", shell_word(test));
+    let words: Vec<_> = native_settings().chain([run]).collect();
+    words.join(" ")
+}
+
+/// What says which operations there are.
+fn native_settings() -> impl Iterator<Item = String> {
     let settings = ["RADDLE_MEMORY", "RADDLE_PLAIN"].into_iter();
     let settings = settings.filter_map(|name| Some((name, std::env::var(name).ok()?)));
-    let settings = settings.map(|(name, value)| format!("{name}={}", shell_word(&value)));
+    settings.map(|(name, value)| format!("{name}={}", shell_word(&value)))
+}
+
+/// How to run a program in C or C++ again: with the same arguments, and as a whole if it was.
+fn native_command() -> String {
+    let settings = native_settings();
     let run = native::is_whole().then(|| "cargo raddle run --".to_owned());
     let program = std::env::args().map(|it| shell_word(&it));
     let words: Vec<_> = settings.chain(run).chain(program).collect();

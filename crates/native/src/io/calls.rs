@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_uint, c_void};
 
 use super::{Kind, Way, kind, operate, outcome, system_calls};
 use crate::real::real;
-use crate::signals;
+use crate::{output, signals};
 
 type Bytes = *mut c_void;
 type Pieces = *const libc::iovec;
@@ -44,6 +44,18 @@ fn write_all(
     }
 }
 
+/// Whether what is printed is not for people.
+fn is_hidden(descriptor: c_int, pieces: &[libc::iovec]) -> bool {
+    if descriptor > libc::STDERR_FILENO {
+        return false;
+    }
+    // SAFETY: the caller has these bytes.
+    let bytes =
+        |it: &libc::iovec| unsafe { std::slice::from_raw_parts(it.iov_base.cast(), it.iov_len) };
+    let bytes: Vec<&[u8]> = pieces.iter().map(bytes).collect();
+    output::prints(descriptor, &bytes.concat())
+}
+
 fn is_at_once(flags: c_int) -> bool {
     flags & libc::MSG_DONTWAIT != 0
 }
@@ -72,6 +84,9 @@ system_calls! {
 
     fn write(descriptor: c_int, from: Bytes, size: usize) -> isize as on_write("rcx") code {
         let write = real!(fn write(c_int, Bytes, usize) -> isize);
+        if is_hidden(descriptor, &[libc::iovec { iov_base: from, iov_len: size }]) {
+            return Ok(size as isize);
+        }
         // SAFETY: what the caller wanted.
         let result = write_all(descriptor, from, size, code, |from, size| unsafe { write(descriptor, from, size) });
         if result == Err(libc::EPIPE) {
@@ -82,6 +97,11 @@ system_calls! {
 
     fn writev(descriptor: c_int, from: Pieces, count: c_int) -> isize as on_writev("rcx") code {
         let write = real!(fn writev(c_int, Pieces, c_int) -> isize);
+        // SAFETY: what the caller wants to be written.
+        let pieces = unsafe { std::slice::from_raw_parts(from, count as usize) };
+        if is_hidden(descriptor, pieces) {
+            return Ok(pieces.iter().map(|piece| piece.iov_len as isize).sum());
+        }
         // SAFETY: what the caller wanted.
         operate(descriptor, Way::Out, false, code, || outcome(unsafe { write(descriptor, from, count) }))
     }

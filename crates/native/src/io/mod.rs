@@ -9,6 +9,7 @@
 //! For what comes from elsewhere (terminals, other processes), everybody really waits.
 
 mod calls;
+pub(crate) mod inherited;
 pub(crate) mod opened;
 mod polling;
 

@@ -5,7 +5,7 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
-use super::{Kind, outcome, status, system_calls};
+use super::{Kind, inherited, outcome, status, system_calls};
 use crate::{mode, queues};
 
 /// A file of the system: its device and number there.
@@ -36,6 +36,7 @@ pub(crate) fn begin() {
             unsafe { libc::close(descriptor) };
         }
     }
+    inherited::begin();
 }
 
 /// The program has this open now.
@@ -113,6 +114,7 @@ fn noted(descriptor: c_int, is_own: bool, is_timer: bool) {
     match mode::is_guest() {
         true => mode::host(|| {
             note();
+            inherited::disturb(descriptor);
             add(descriptor);
         }),
         false => note(),
@@ -120,6 +122,7 @@ fn noted(descriptor: c_int, is_own: bool, is_timer: bool) {
 }
 
 type Text = *const c_char;
+type Stream = *mut libc::FILE;
 type Address = *const libc::sockaddr;
 
 opening! {
@@ -199,6 +202,27 @@ opening_stream! {
     fn fopen(path: Text, mode: Text) as stream_opened("rdx");
     fn fopen64(path: Text, mode: Text) as stream_opened_64("rdx");
     fn tmpfile() as stream_made_up("rdi");
+    fn freopen(path: Text, mode: Text, stream: Stream) as stream_reopened("rcx");
+    fn freopen64(path: Text, mode: Text, stream: Stream) as stream_reopened_64("rcx");
+}
+
+crate::trampoline::watched! {
+    fn fclose(stream: Stream) -> c_int as stream_closed("rsi");
+}
+
+extern "C" fn stream_closed(stream: Stream, _code: usize) -> c_int {
+    // SAFETY: what the caller wants, with a stream of the caller's.
+    unsafe {
+        let descriptor = if stream.is_null() {
+            -1
+        } else {
+            libc::fileno(stream)
+        };
+        if mode::is_guest() {
+            mode::host(|| inherited::disturb(descriptor));
+        }
+        crate::real::real!(fn fclose(Stream) -> c_int)(stream)
+    }
 }
 
 /// Takes the next connection, once there is one.
@@ -251,6 +275,7 @@ system_calls! {
     }
 
     fn close(descriptor: c_int) -> c_int as closed("rsi") code {
+        inherited::disturb(descriptor);
         let real = crate::real::real!(fn close(c_int) -> c_int);
         // SAFETY: what the caller wanted.
         changed(descriptor, code, || unsafe { real(descriptor) })

@@ -2,8 +2,8 @@
 
 use std::ffi::{c_int, c_void};
 
-use raddle_engine::Reply;
 use raddle_engine::object::{self, Object, condvar::Call};
+use raddle_engine::{Operation, Reply};
 
 use super::{cancellation_points, interpose, mutex};
 use crate::execution::running;
@@ -39,9 +39,14 @@ fn wait_interruptibly(condvar: Condvar, mutex: Mutex, until: Option<Time>, code:
     queues::stay(place, bed);
     let depth = mutex::let_go(mutex, code);
     // That the time runs out before anything else is always possible, and later is no different.
-    let interrupt = match timeout {
-        true => Interrupt::None,
-        false => queues::sleep(bed, code),
+    let interrupt = match until.filter(|_| timeout) {
+        // Others may well run meanwhile.
+        Some(until) => {
+            let time = time::time_left(until);
+            native.perform(code, |_| Operation::Sleep { time });
+            Interrupt::None
+        }
+        None => queues::sleep(bed, code),
     };
     queues::visit(place, code);
     let was_woken = queues::go(place, bed);

@@ -6,8 +6,8 @@ use raddle_engine::object::{self, Object, once::Call};
 use raddle_engine::{Grant, Reply};
 
 use crate::mode::{host, is_guest};
-use crate::objects;
 use crate::tsan::calls;
+use crate::{objects, panics};
 
 type Once = *mut c_int;
 
@@ -53,7 +53,7 @@ impl Drop for Doing {
 }
 
 pub(super) extern "C-unwind" fn do_once(once: Once, function: Function, code: usize) -> c_int {
-    if !is_guest() {
+    if !is_guest() || panics::is_unwinders(code) {
         // SAFETY: what the caller wanted.
         return unsafe {
             crate::real::real!(fn pthread_once(Once, Function) -> c_int)(once, function)

@@ -7,7 +7,10 @@ use raddle_engine::{Operation, ThreadId};
 use super::mutex::in_time;
 use super::{cancellation_points, interpose};
 use crate::execution::running;
-use crate::threads;
+use crate::real::real;
+use crate::trampoline::{departing, watched};
+use crate::tsan::calls;
+use crate::{harness, interrupts, mode, threads};
 
 type Attributes = *const libc::pthread_attr_t;
 type Time = *const libc::timespec;
@@ -62,21 +65,74 @@ fn join_in_time(name: usize, result: *mut usize, until: Time, code: usize) -> c_
     in_time(try_join_with(name, result, code), until)
 }
 
-interpose! {
-    fn pthread_tryjoin_np(name: usize, result: *mut usize) -> c_int as try_join("rdx") code {
-        try_join_with(name, result, code)
-    }
-
+watched! {
     fn pthread_create(
         name: *mut usize, attributes: Attributes, function: usize, argument: usize
-    ) -> c_int as create("r8") code {
+    ) -> c_int as create("r8");
+}
+
+pub(super) extern "C" fn create(
+    name: *mut usize,
+    attributes: Attributes,
+    function: usize,
+    argument: usize,
+    code: usize,
+) -> c_int {
+    if !mode::is_guest() {
+        type Word = usize;
+        let create = real!(fn pthread_create(*mut Word, Attributes, Word, Word) -> c_int);
+        let test = harness::create(name, function, argument, code);
+        // SAFETY: what the caller wanted.
+        return test.unwrap_or_else(|| unsafe { create(name, attributes, function, argument) });
+    }
+    let code = calls::users(code);
+    mode::host(move || {
+        interrupts::scheduling_point(code);
         let pointer = threads::create(function, argument, is_detached(attributes), code);
         // SAFETY: the program says where it wants the name of the thread.
         unsafe { name.write(pointer) };
         0
-    }
+    })
+}
 
-    fn pthread_detach(name: usize) -> c_int as detach("rsi") _code {
+departing! {
+    fn pthread_join(name: usize, result: *mut usize) -> c_int as join("rdx");
+}
+
+pub(super) extern "C" fn join(name: usize, result: *mut usize, code: usize) -> c_int {
+    if !mode::is_guest() {
+        return match harness::is_test(name) {
+            true => 0,
+            // SAFETY: what the caller wanted.
+            false => unsafe { real!(fn pthread_join(usize, *mut usize) -> c_int)(name, result) },
+        };
+    }
+    let code = calls::users(code);
+    mode::host(move || {
+        interrupts::scheduling_point(code);
+        match threads::find(name) {
+            _ if !interrupts::cancellation_point(code) => 0,
+            Some(target) => join_with(target, result, code),
+            None => libc::ESRCH,
+        }
+    })
+}
+
+watched! {
+    fn pthread_detach(name: usize) -> c_int as detach("rsi");
+}
+
+pub(super) extern "C" fn detach(name: usize, code: usize) -> c_int {
+    if !mode::is_guest() {
+        return match harness::is_test(name) {
+            true => 0,
+            // SAFETY: what the caller wanted.
+            false => unsafe { real!(fn pthread_detach(usize) -> c_int)(name) },
+        };
+    }
+    let code = calls::users(code);
+    mode::host(move || {
+        interrupts::scheduling_point(code);
         let Some(target) = threads::find(name) else {
             return libc::ESRCH;
         };
@@ -87,6 +143,12 @@ interpose! {
             }
             false => libc::EINVAL,
         })
+    })
+}
+
+interpose! {
+    fn pthread_tryjoin_np(name: usize, result: *mut usize) -> c_int as try_join("rdx") code {
+        try_join_with(name, result, code)
     }
 
     fn sched_yield() -> c_int as yield_now("rdi") code {
@@ -101,13 +163,6 @@ interpose! {
 }
 
 cancellation_points! {
-    fn pthread_join(name: usize, result: *mut usize) -> c_int as join("rdx") code {
-        match threads::find(name) {
-            Some(target) => join_with(target, result, code),
-            None => libc::ESRCH,
-        }
-    }
-
     fn pthread_timedjoin_np(
         name: usize, result: *mut usize, until: Time
     ) -> c_int as join_until("rcx") code {

@@ -1,11 +1,13 @@
-//! Memory that is mapped: raddle's own is shared with children where there are any, and what the program
-//! maps by itself is noticed, because a snapshot does not put it back.
+//! Memory that is mapped: raddle's own is shared with children where there are any. What the program maps by
+//! itself would not be put back by a snapshot, so it gets a piece of the heap if it wants empty memory, as
+//! Rust's threads do for their handlers of signals; anything else is noticed.
 
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use super::shared;
-use crate::{check, mode, program, system};
+use crate::real::real;
+use crate::{check, heap, mode, program, system};
 
 const PAGE: usize = 4096;
 
@@ -58,6 +60,30 @@ fn read(file: c_int, offset: i64, to: usize, size: usize) {
     }
 }
 
+/// What is larger is not taken from the heap.
+const LARGEST: usize = 64 << 20;
+
+/// In guest mode: empty memory for this thread's process alone, if that is what the program wants.
+fn map_on_heap(start: usize, size: usize, protection: c_int, flags: c_int) -> Option<usize> {
+    let is_plain = flags & libc::MAP_ANONYMOUS != 0 && flags & libc::MAP_SHARED == 0;
+    let is_fixed = flags & (libc::MAP_FIXED | libc::MAP_FIXED_NOREPLACE) != 0;
+    if !is_plain || size == 0 || size > LARGEST || protection & libc::PROT_EXEC != 0 {
+        return None;
+    }
+    if is_fixed {
+        if !heap::is_ours(start) {
+            return None;
+        }
+        // SAFETY: the program has that memory, and wants it to be empty.
+        unsafe { heap::erase(start, size) };
+        return Some(start);
+    }
+    // The C library's: whoever has called it is looked for.
+    let code = real!(fn mprotect(*mut c_void, usize, c_int) -> c_int) as *const () as usize;
+    let memory = heap::map(size, code);
+    (memory != 0).then_some(memory)
+}
+
 #[unsafe(no_mangle)]
 unsafe extern "C" fn mmap(
     start: *mut c_void,
@@ -81,6 +107,12 @@ unsafe extern "C" fn mmap(
         }
         shared::protect(start..start + size.next_multiple_of(PAGE), protection);
         return start as *mut c_void;
+    }
+    if is_guest
+        && super::is_snapshot()
+        && let Some(memory) = map_on_heap(start as usize, size, protection, flags)
+    {
+        return memory as *mut c_void;
     }
     if is_guest && flags & libc::MAP_SHARED == 0 {
         mode::host(|| notice("maps memory by itself"));
@@ -117,6 +149,10 @@ unsafe extern "C" fn munmap(start: *mut c_void, size: usize) -> c_int {
         shared::unmap(start..start + size);
         return 0;
     }
+    if heap::is_ours(start) {
+        // It is gone with the execution.
+        return 0;
+    }
     // SAFETY: what the caller wanted.
     result(unsafe { system::call(libc::SYS_munmap, [start, size, 0, 0, 0, 0]) }) as c_int
 }
@@ -126,6 +162,14 @@ unsafe extern "C" fn mprotect(start: *mut c_void, size: usize, protection: c_int
     let start = start as usize;
     if shared::contains(start) {
         return result(shared::protect(start..start + size, protection)) as c_int;
+    }
+    let protection = match heap::is_ours(start) {
+        // The heap is used again in the next execution, so everything stays allowed that was.
+        true => protection | libc::PROT_READ | libc::PROT_WRITE,
+        false => protection,
+    };
+    if heap::is_ours(start) && protection & libc::PROT_EXEC == 0 {
+        return 0;
     }
     let arguments = [start, size, protection as usize, 0, 0, 0];
     // SAFETY: what the caller wanted.

@@ -36,6 +36,11 @@ pub(crate) fn is_fork() -> bool {
     kind() == Kind::Fork
 }
 
+/// Whether memory is all that is put back.
+fn is_snapshot() -> bool {
+    kind() == Kind::Snapshot
+}
+
 /// Whether somebody has said which.
 fn is_chosen() -> bool {
     std::env::var_os(VARIABLE).is_some()

@@ -222,6 +222,18 @@ pub(crate) fn users(code: usize) -> usize {
     })
 }
 
+/// In guest mode: where a function goes on that is on the stack, and has called something else.
+#[cold]
+fn called_by(function: &std::ops::Range<usize>) -> Option<usize> {
+    let here = 0u8;
+    let start = (&raw const here as usize).next_multiple_of(8);
+    let end = crate::execution::running().end_of_stack();
+    let words = (start..end).step_by(8).take(LOOK_AT);
+    // SAFETY: that is the guest's stack.
+    let mut found = words.map(|at| unsafe { (at as *const usize).read() });
+    found.find(|&word| function.contains(&(word.wrapping_sub(1))) && follows_call(word))
+}
+
 /// In guest mode: an instruction of the function that the running thread has last entered.
 pub(crate) fn entered() -> Option<usize> {
     CALLS.with(|calls| {
@@ -236,18 +248,6 @@ pub(crate) fn caller(above: usize) -> Option<usize> {
         let index = calls.depth().checked_sub(above + 1)?;
         Some(calls.from[index].get())
     })
-}
-
-/// In guest mode: where a function goes on that is on the stack, and has called something else.
-#[cold]
-fn called_by(function: &std::ops::Range<usize>) -> Option<usize> {
-    let here = 0u8;
-    let start = (&raw const here as usize).next_multiple_of(8);
-    let end = crate::execution::running().end_of_stack();
-    let words = (start..end).step_by(8).take(LOOK_AT);
-    // SAFETY: that is the guest's stack.
-    let mut found = words.map(|at| unsafe { (at as *const usize).read() });
-    found.find(|&word| function.contains(&(word.wrapping_sub(1))) && follows_call(word))
 }
 
 /// In guest mode: the site of an instruction that was interrupted, with the stack as it was. If it is in a

@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use raddle_engine::check::panic::{Manner, Panic};
+use raddle_engine::check::panic::{self, Manner, Panic};
 use raddle_engine::object::Object;
 use raddle_engine::{
     CellId, LocationId, ObjectId, Operation, Past, Reply, SiteId, Step, ThreadId, World,
@@ -43,6 +43,18 @@ static SYMBOLS: OnceLock<Symbols> = OnceLock::new();
 /// From now on all checks of the process are of a program that is known by its addresses.
 pub fn install(symbols: Symbols) {
     let _ = SYMBOLS.set(symbols);
+}
+
+static IS_TEST: AtomicBool = AtomicBool::new(false);
+
+/// From now on checks are of a test that does not know of raddle, as `cargo raddle test --native` wants it.
+pub fn check_test() {
+    IS_TEST.store(true, Ordering::Relaxed);
+}
+
+/// Whether [`check_test`] was called.
+pub(crate) fn is_test() -> bool {
+    IS_TEST.load(Ordering::Relaxed)
 }
 
 static IS_WHOLE: AtomicBool = AtomicBool::new(false);
@@ -378,6 +390,49 @@ impl Native<'_> {
                 joined_by: None,
             });
         });
+    }
+
+    /// How many events there are.
+    pub fn count_events(self) -> usize {
+        self.0.with_exploration(|it| it.execution().events.len())
+    }
+
+    /// The thread, which is at its end, has panicked when there were so many events.
+    pub fn add_panic(self, message: String, place: Option<String>, after: usize) {
+        let panic = Panic {
+            thread: self.0.thread.get(),
+            manner: Manner::Panic,
+            message,
+            place,
+            after,
+            joined_by: None,
+        };
+        self.0.with_world(|world| world.add_panic(panic));
+    }
+
+    /// If `thread` ended by a panic, the one that runs knows.
+    pub fn join_panic(self, thread: ThreadId) {
+        self.0.join_panic(thread);
+    }
+
+    /// Whether the thread ended by a panic.
+    pub fn has_panicked(self) -> bool {
+        let thread = self.0.thread.get();
+        self.0.with_exploration(|it| {
+            let mut panics = it.execution().panics.iter();
+            panics.any(|panic| panic.thread == thread)
+        })
+    }
+
+    /// Whether there was a panic that the program has not dealt with.
+    pub fn has_unhandled_panic(self) -> bool {
+        self.0
+            .with_exploration(|it| panic::unhandled(it.execution()).is_some())
+    }
+
+    /// No panic of this execution is a failure.
+    pub fn forgive_panics(self) {
+        self.0.with_world(World::forgive_panics);
     }
 
     /// Tells the story of the running execution, whose process is about to end: something is wrong with

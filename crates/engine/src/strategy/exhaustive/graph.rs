@@ -15,7 +15,7 @@ use super::reduce::Reductions;
 use crate::event::{EventId, LocationId, ObjectId, Ports, SiteId, ThreadId, Update};
 use crate::memory::Strength;
 use crate::object::passing::Passing;
-use crate::object::{Call, Object};
+use crate::object::{Call, Object, condvar, parker};
 use crate::rng::mix;
 
 #[derive(Clone, Copy, Debug)]
@@ -117,6 +117,19 @@ impl Kind {
         matches!(self, Kind::Send { .. } | Kind::Receive { .. })
     }
 
+    /// Whether the thread gives others a chance: it yields, sleeps, or waits no longer than some time.
+    pub(crate) fn is_pause(&self) -> bool {
+        match self {
+            Kind::Local => true,
+            Kind::Call { call, .. } => matches!(
+                call,
+                Call::Condvar(condvar::Call::Wake { timeout: true })
+                    | Call::Parker(parker::Call::Park { timeout: true })
+            ),
+            _ => false,
+        }
+    }
+
     /// How many ways it can turn out if it reads this value.
     pub(crate) fn outcomes(&self, value: u64) -> u32 {
         match self {
@@ -178,6 +191,8 @@ pub(crate) struct Line {
     /// Where it stands among its siblings, if that is drawn.
     pub(super) key: u64,
     pub(super) live: bool,
+    /// How many of the events are pauses.
+    pub(super) pauses: u32,
     /// Written by the thread's end.
     pub(super) ended: Option<LocationId>,
     /// Several for each event; see `clocks.rs`.
@@ -511,6 +526,7 @@ impl Graph {
     pub(super) fn note(&mut self, id: EventId, kind: Kind) {
         self.memory += u32::from(kind.is_memory());
         self.messages += u32::from(kind.is_message());
+        self.lines[id.thread.index()].pauses += u32::from(kind.is_pause());
         if let Some(location) = kind.reads() {
             self.cell_mut(location).reads.push(id);
         }

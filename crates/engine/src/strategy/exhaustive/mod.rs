@@ -55,6 +55,9 @@ use crate::memory::sc::linearise;
 use crate::memory::{Model, Strength, is_weak};
 use crate::world::{Ending, State};
 
+/// So often a thread may pause before others go first.
+const PATIENCE: u32 = 8;
+
 /// Runs every class of executions exactly once.
 #[derive(Debug, Default)]
 pub struct Exhaustive {
@@ -262,7 +265,8 @@ impl Exhaustive {
 
     /// The first thread, in canonical order, whose pending operation can be inserted: any call
     /// that the graph does not have, whether it can be completed or not, and anything else that
-    /// can be performed.
+    /// can be performed. One that pauses again and again comes after those that have not done so as
+    /// often: it may be waiting for them in a way that nobody recognises, and would never end.
     fn first_to_go_on(&self, state: &State) -> Option<ThreadId> {
         let graph = &self.frames.last().expect("a run has a frame").graph;
         let can_go_on = |&&thread: &&ThreadId| {
@@ -272,7 +276,13 @@ impl Exhaustive {
                 && !state.is_spinning(here)
                 && (state.is_enabled(here) || is_call && !state.has_ended(here))
         };
-        graph.canonical.iter().find(can_go_on).copied()
+        let mut able = graph.canonical.iter().filter(can_go_on).copied();
+        let first = able.next()?;
+        let impatience = |thread: &ThreadId| graph.lines[thread.index()].pauses / PATIENCE;
+        match impatience(&first) {
+            0 => Some(first),
+            _ => std::iter::once(first).chain(able).min_by_key(impatience),
+        }
     }
 
     /// Inserts the pending operation of a thread, which is a call, or that it came to a barrier.

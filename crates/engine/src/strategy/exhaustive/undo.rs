@@ -20,6 +20,7 @@ impl Graph {
             let line = &mut self.lines[id.thread.index()];
             let node = line.nodes.pop().expect("the event is in its line");
             debug_assert_eq!(line.nodes.len(), id.index as usize);
+            line.pauses -= u32::from(node.kind.is_pause());
             self.memory -= u32::from(node.kind.is_memory());
             self.messages -= u32::from(node.kind.is_message());
             match node.kind {
@@ -85,6 +86,10 @@ impl Graph {
                 .count();
             line.nodes.clear();
             line.nodes.extend_from_slice(&from.nodes[..kept]);
+            line.pauses = match from.pauses {
+                0 => 0,
+                _ => line.nodes.iter().map(|it| u32::from(it.kind.is_pause())).sum(),
+            };
             copy(&mut line.sites, &from.sites[..kept.min(from.sites.len())]);
             if keep_clocks {
                 line.clocks.clear();

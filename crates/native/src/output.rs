@@ -1,0 +1,76 @@
+//! What the program prints, which it would print in every execution.
+
+use std::ffi::{c_int, c_void};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering::Relaxed};
+
+use crate::real::real;
+use crate::{harness, panics};
+
+/// Standard output as it was, if it is needed.
+static BEFORE: AtomicI32 = AtomicI32::new(-1);
+/// Whether only panics are left out of what guests print to standard error.
+static IS_SHOWN: AtomicBool = AtomicBool::new(true);
+
+/// For descriptors that are in nobody's way.
+const HIGH: c_int = 500;
+
+/// From now on nobody sees what the program prints, unless there is a single execution, which is worth looking
+/// at. What the `main` of a harness prints is kept for [`said`].
+pub(crate) fn hide() {
+    let is_shown = std::env::var_os("RADDLE_REPLAY").is_some();
+    IS_SHOWN.store(is_shown, Relaxed);
+    // SAFETY: makes descriptors; those that are closed are ours.
+    unsafe {
+        if is_shown {
+            let before = libc::fcntl(libc::STDOUT_FILENO, libc::F_DUPFD_CLOEXEC, HIGH);
+            BEFORE.store(before, Relaxed);
+        }
+        let file = libc::memfd_create(c"output".as_ptr(), 0);
+        if file >= 0 {
+            libc::dup2(file, libc::STDOUT_FILENO);
+            libc::close(file);
+        }
+    }
+}
+
+/// A guest, in host mode, prints something. Whether that is all there is to it.
+pub(crate) fn prints(descriptor: c_int, bytes: &[u8]) -> bool {
+    match descriptor {
+        libc::STDOUT_FILENO if harness::is_used() => {
+            let before = BEFORE.load(Relaxed);
+            if before >= 0 {
+                // SAFETY: the bytes are there.
+                unsafe {
+                    let write = real!(fn write(c_int, *const c_void, usize) -> isize);
+                    write(before, bytes.as_ptr().cast(), bytes.len());
+                }
+            }
+            true
+        }
+        libc::STDERR_FILENO => panics::prints(bytes) || !IS_SHOWN.load(Relaxed),
+        _ => false,
+    }
+}
+
+/// The `main` of a harness is about to say what came of an execution.
+pub(crate) fn listen() {
+    // SAFETY: a file of our own.
+    unsafe { libc::lseek(libc::STDOUT_FILENO, 0, libc::SEEK_SET) };
+}
+
+/// What it has said.
+pub(crate) fn said() -> String {
+    // SAFETY: a file of our own; the bytes are there to be written.
+    let bytes = unsafe {
+        let size = libc::lseek(libc::STDOUT_FILENO, 0, libc::SEEK_CUR);
+        let mut bytes = vec![0u8; usize::try_from(size).unwrap_or(0)];
+        libc::pread(
+            libc::STDOUT_FILENO,
+            bytes.as_mut_ptr().cast(),
+            bytes.len(),
+            0,
+        );
+        bytes
+    };
+    String::from_utf8_lossy(&bytes).into_owned()
+}

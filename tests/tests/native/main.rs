@@ -8,6 +8,8 @@ mod compilers;
 mod races;
 mod rust_crates;
 mod rust_litmus;
+mod rust_regions;
+mod rust_std;
 mod rust_tests;
 mod rust_twins;
 mod substrate;

@@ -16,6 +16,18 @@ type Entry<'a> = DebuggingInformationEntry<'a, 'a, Reader>;
 /// What is inside is not the user's.
 const OPAQUE: [&str; 6] = ["pthread_", "sem_t", "mtx_t", "cnd_t", "once_flag", "__"];
 
+/// How the fields are called that Rust's standard library has inside of its types.
+const INNER: [&str; 8] = [
+    ".v.value",
+    ".v",
+    ".inner.futex",
+    ".inner.state",
+    ".inner.state_and_queued",
+    ".inner.inner",
+    ".once",
+    ".lock",
+];
+
 /// The types of the variables of a file.
 pub(crate) struct Types {
     units: Vec<Unit<Reader>>,
@@ -67,6 +79,7 @@ impl Types {
         let &(unit, of) = self.variables.get(&variable)?;
         let mut path = String::new();
         let rest = self.walk(&self.units[unit], of, offset, &mut path)?;
+        self.leave_std(&self.units[unit], &mut path);
         Some((path, rest))
     }
 
@@ -82,6 +95,7 @@ impl Types {
             }
             let mut name = local.name.clone();
             let rest = self.walk(unit, local.of, inside, &mut name)?;
+            self.leave_std(unit, &mut name);
             Some((name, rest))
         })
     }
@@ -90,11 +104,14 @@ impl Types {
     fn add_locals(&mut self, unit: &Unit<Reader>, number: usize) -> Result<(), gimli::Error> {
         let mut entries = unit.entries();
         let (mut depth, mut function) = (0, None);
+        let is_rust = is_rust(unit);
         while let Some((change, entry)) = entries.next_dfs()? {
             depth += change;
             if entry.tag() == gimli::DW_TAG_subprogram {
                 function = match entry.attr_value(gimli::DW_AT_low_pc)? {
-                    Some(AttributeValue::Addr(start)) => Some((start, depth)),
+                    Some(AttributeValue::Addr(start)) if !is_rust || ends_known(entry, unit) => {
+                        Some((start, depth))
+                    }
                     _ => None,
                 };
             } else if function.is_some_and(|(_, outer)| depth <= outer) {
@@ -132,6 +149,16 @@ impl Types {
             }
         }
         Ok(())
+    }
+
+    /// What is inside of an atomic or a lock of Rust's standard library is called as that is.
+    fn leave_std(&self, unit: &Unit<Reader>, path: &mut String) {
+        if !is_rust(unit) || !path.contains(INNER[1]) {
+            return;
+        }
+        for inner in INNER {
+            path.truncate(path.trim_end_matches(inner).len());
+        }
     }
 
     fn name(&self, unit: &Unit<Reader>, entry: &Entry<'_>) -> Option<String> {
@@ -239,6 +266,25 @@ fn add_variables(
         }
     }
     Ok(())
+}
+
+/// Whether the variables of a function are told by the end of its frame.
+fn ends_known(function: &Entry<'_>, unit: &Unit<Reader>) -> bool {
+    let Ok(Some(AttributeValue::Exprloc(base))) = function.attr_value(gimli::DW_AT_frame_base)
+    else {
+        return false;
+    };
+    let first = base.operations(unit.encoding()).next();
+    matches!(first, Ok(Some(Operation::CallFrameCFA)))
+}
+
+fn is_rust(unit: &Unit<Reader>) -> bool {
+    let language = |entry: &Entry<'_>| entry.attr_value(gimli::DW_AT_language).ok().flatten();
+    let mut entries = unit.entries();
+    let Ok(Some((_, root))) = entries.next_dfs() else {
+        return false;
+    };
+    language(root) == Some(AttributeValue::Language(gimli::DW_LANG_Rust))
 }
 
 fn type_of(entry: &Entry<'_>) -> Option<UnitOffset> {

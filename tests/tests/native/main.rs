@@ -8,5 +8,7 @@ mod calls;
 mod compilers;
 mod harness;
 mod races;
+mod rust_regions;
+mod rust_std;
 mod substrate;
 mod threads;

@@ -150,6 +150,31 @@ pub fn build_for_tsan(name: &str, test: &str) -> (PathBuf, PathBuf) {
     (program, swap)
 }
 
+/// Compiles `tests/native/rust/NAME` with rustc, for a check of std as it came; the program.
+pub fn rust(name: &str, test: &str, flags: &[&str]) -> PathBuf {
+    let program = folder(test).join(name.trim_end_matches(".rs"));
+    let mut rustc = Command::new("rustc");
+    rustc.args(["--edition", "2024", "-g"]);
+    rustc.args([
+        "-Cllvm-args=-force-attribute=sanitize_thread",
+        "-Cllvm-args=-tsan-instrument-read-before-write",
+        "-Cpasses=forceattrs",
+        "-Cpasses=tsan-module",
+        "-Cpasses=function(tsan)",
+    ]);
+    // The library is there when the program runs; it must be found before the C library.
+    rustc.arg("-Clink-arg=-Wl,--unresolved-symbols=ignore-all");
+    rustc.args(flags).arg("-o").arg(&program);
+    rustc.arg(Path::new("tests/native/rust").join(name));
+    succeed(rustc.current_dir(workspace()));
+    program
+}
+
+/// The setting with which such a program is run.
+pub fn preloaded() -> (&'static str, &'static str) {
+    ("LD_PRELOAD", LIBRARY.to_str().unwrap())
+}
+
 /// How a program ended, and what raddle said.
 pub struct Finished {
     pub code: Option<i32>,
@@ -158,6 +183,16 @@ pub struct Finished {
 
 /// Runs a program with these arguments and settings.
 pub fn run(program: &Path, arguments: &[&str], settings: &[(&str, &str)]) -> Finished {
+    finish(&mut prepare(program, arguments, settings))
+}
+
+/// The same with a file of the workspace as its standard input.
+pub fn run_reading(input: &str, program: &Path, settings: &[(&str, &str)]) -> Finished {
+    let input = std::fs::File::open(workspace().join(input)).unwrap();
+    finish(prepare(program, &[], settings).stdin(input))
+}
+
+fn prepare(program: &Path, arguments: &[&str], settings: &[(&str, &str)]) -> Command {
     let mut command = Command::new(program);
     command.args(arguments).current_dir(workspace());
     for (name, _) in std::env::vars_os() {
@@ -170,6 +205,10 @@ pub fn run(program: &Path, arguments: &[&str], settings: &[(&str, &str)]) -> Fin
         command.env("RADDLE_DIR", program.with_file_name("raddle"));
     }
     command.envs(settings.iter().copied());
+    command
+}
+
+fn finish(command: &mut Command) -> Finished {
     let Output { status, stderr, .. } = command.output().unwrap();
     Finished {
         code: status.code(),

@@ -14,6 +14,7 @@ use super::patch;
 use crate::addresses::Table;
 use crate::execution::running;
 use crate::mode::host;
+use crate::rust::channels;
 use crate::solo::Solo;
 use crate::tsan::calls;
 use crate::{interrupts, objects, trampoline};
@@ -103,6 +104,11 @@ pub(crate) fn wake(word: Word, code: usize) -> bool {
 
 fn park_for(word: Word, time: Option<Duration>, code: usize) {
     let native = running();
+    if let Some(time) = time
+        && channels::times_out()
+    {
+        return native.pass_time(time);
+    }
     OWNERS.get().insert(word as usize, native.thread());
     interrupts::scheduling_point(code);
     if native.may_wake_spuriously() {

@@ -11,6 +11,7 @@ use addr2line::{Loader, demangle, gimli};
 use object::{Object, ObjectSymbol, SymbolKind};
 use raddle::Place;
 
+use crate::rust::regions;
 use crate::tsan::calls;
 use crate::types::Types;
 use crate::{blocks, snapshot, threads};
@@ -267,6 +268,11 @@ pub(crate) fn variable(address: usize) -> Option<String> {
     }
     with_module(address, |module, address| {
         let (offset, name) = symbol(module, address, SymbolKind::Data)?;
+        // What a static of Rust's is inside of does not matter.
+        let name = match regions::is_rust() {
+            true => name.rsplit("::").next().unwrap_or(name),
+            false => name,
+        };
         let types = module.types.as_ref();
         let (path, rest) = types
             .and_then(|types| types.part(address - offset, offset))

@@ -8,7 +8,7 @@ use addr2line::gimli::{
     self, AttributeValue, DebuggingInformationEntry, Dwarf, EndianSlice, LittleEndian, Operation,
     Unit, UnitOffset,
 };
-use object::{Object, ObjectSection};
+use object::{Object, ObjectSection, SectionKind};
 
 type Reader = EndianSlice<'static, LittleEndian>;
 type Entry<'a> = DebuggingInformationEntry<'a, 'a, Reader>;
@@ -16,12 +16,32 @@ type Entry<'a> = DebuggingInformationEntry<'a, 'a, Reader>;
 /// What is inside is not the user's.
 const OPAQUE: [&str; 6] = ["pthread_", "sem_t", "mtx_t", "cnd_t", "once_flag", "__"];
 
+/// The same in Rust: who uses a lock or an atomic does not want to know what is inside.
+const OPAQUE_IN_RUST: [&str; 14] = [
+    "Atomic",
+    "Mutex<",
+    "RwLock<",
+    "Condvar",
+    "Once",
+    "LazyLock<",
+    "Barrier",
+    "UnsafeCell<",
+    "Cell<",
+    "RefCell<",
+    "Vec<",
+    "String",
+    "Arc<",
+    "HashMap<",
+];
+
 /// The types of the variables of a file.
 pub(crate) struct Types {
     units: Vec<Unit<Reader>>,
     dwarf: Dwarf<Reader>,
     /// By the address in the file.
     variables: BTreeMap<u64, (usize, UnitOffset)>,
+    /// Code, with where it is in the file.
+    code: Vec<(u64, &'static [u8])>,
     /// Local variables, by the address of their function: how far from the end of its frame they are.
     locals: BTreeMap<u64, Vec<Local>>,
 }
@@ -47,6 +67,7 @@ impl Types {
             units: Vec::new(),
             dwarf: Dwarf::load(load).ok()?,
             variables: BTreeMap::new(),
+            code: code(&object),
             locals: BTreeMap::new(),
         };
         let mut headers = types.dwarf.units();
@@ -94,17 +115,19 @@ impl Types {
             depth += change;
             if entry.tag() == gimli::DW_TAG_subprogram {
                 function = match entry.attr_value(gimli::DW_AT_low_pc)? {
-                    Some(AttributeValue::Addr(start)) => Some((start, depth)),
+                    Some(AttributeValue::Addr(start)) => {
+                        Some((start, depth, self.base(unit, entry, start)?))
+                    }
                     _ => None,
                 };
-            } else if function.is_some_and(|(_, outer)| depth <= outer) {
+            } else if function.is_some_and(|(_, outer, _)| depth <= outer) {
                 function = None;
             }
             let is_variable = matches!(
                 entry.tag(),
                 gimli::DW_TAG_variable | gimli::DW_TAG_formal_parameter
             );
-            let (Some((start, _)), true) = (function, is_variable) else {
+            let (Some((start, _, base)), true) = (function, is_variable) else {
                 continue;
             };
             let Some(AttributeValue::Exprloc(place)) = entry.attr_value(gimli::DW_AT_location)?
@@ -123,7 +146,7 @@ impl Types {
             let known = origin.as_ref().unwrap_or(entry);
             if let (Some(name), Some(of)) = (self.name(unit, known), type_of(known)) {
                 let local = Local {
-                    offset,
+                    offset: offset + base,
                     name,
                     unit: number,
                     of,
@@ -132,6 +155,51 @@ impl Types {
             }
         }
         Ok(())
+    }
+
+    /// How far from the end of a function's frame its variables are counted from. Compilers that do not
+    /// optimise count from where the stack is in the function, which its first instructions say.
+    fn base(
+        &self,
+        unit: &Unit<Reader>,
+        function: &Entry<'_>,
+        start: u64,
+    ) -> Result<i64, gimli::Error> {
+        const RETURN_ADDRESS: i64 = 8;
+        const STACK_POINTER: gimli::Register = gimli::Register(7);
+        let base = function.attr_value(gimli::DW_AT_frame_base)?;
+        let Some(AttributeValue::Exprloc(base)) = base else {
+            return Ok(0);
+        };
+        Ok(match base.operations(unit.encoding()).next()? {
+            Some(Operation::Register { register }) if register == STACK_POINTER => {
+                -RETURN_ADDRESS - self.room(start).unwrap_or(0)
+            }
+            _ => 0,
+        })
+    }
+
+    /// How much room a function makes on the stack first.
+    fn room(&self, start: u64) -> Option<i64> {
+        let mut sections = self.code.iter();
+        let (_, code) = sections.find_map(|&(from, code)| {
+            let at = usize::try_from(start.checked_sub(from)?).ok()?;
+            Some((from, code.get(at..)?))
+        })?;
+        let (mut room, mut rest) = (0, code);
+        loop {
+            rest = match rest {
+                [0x50..=0x57, rest @ ..] | [0x41, 0x50..=0x57, rest @ ..] => {
+                    room += 8;
+                    rest
+                }
+                [0x48, 0x83, 0xec, size, ..] => return Some(room + i64::from(*size as i8)),
+                [0x48, 0x81, 0xec, a, b, c, d, ..] => {
+                    return Some(room + i64::from(i32::from_le_bytes([*a, *b, *c, *d])));
+                }
+                _ => return Some(room),
+            };
+        }
     }
 
     fn name(&self, unit: &Unit<Reader>, entry: &Entry<'_>) -> Option<String> {
@@ -150,7 +218,12 @@ impl Types {
     ) -> Option<u64> {
         let entry = unit.entry(of).ok()?;
         let name = self.name(unit, &entry).unwrap_or_default();
-        if OPAQUE.iter().any(|opaque| name.starts_with(opaque)) {
+        let mut opaque = OPAQUE.iter();
+        let mut opaque_in_rust = OPAQUE_IN_RUST.iter();
+        let is_rust = is_rust(unit);
+        if !is_rust && opaque.any(|opaque| name.starts_with(opaque))
+            || is_rust && opaque_in_rust.any(|opaque| name.starts_with(opaque))
+        {
             return Some(offset);
         }
         match entry.tag() {
@@ -177,6 +250,10 @@ impl Types {
                     return Some(offset);
                 };
                 match name {
+                    // Parts that have only a number.
+                    Some(name) if is_rust && name.starts_with("__") => {
+                        *path += &format!(".{}", name.trim_start_matches('_'));
+                    }
                     Some(name) if name.starts_with('_') => return Some(offset - start),
                     Some(name) => *path += &format!(".{name}"),
                     // What it inherits.
@@ -210,6 +287,28 @@ impl Types {
         }
         None
     }
+}
+
+/// Whether a unit comes from Rust.
+fn is_rust(unit: &Unit<Reader>) -> bool {
+    let mut entries = unit.entries();
+    let Ok(Some((_, root))) = entries.next_dfs() else {
+        return false;
+    };
+    let language = root.attr_value(gimli::DW_AT_language);
+    matches!(
+        language,
+        Ok(Some(AttributeValue::Language(gimli::DW_LANG_Rust)))
+    )
+}
+
+/// The code of a file.
+fn code(object: &object::File<'static>) -> Vec<(u64, &'static [u8])> {
+    let sections = object
+        .sections()
+        .filter(|section| section.kind() == SectionKind::Text);
+    let code = sections.filter_map(|section| Some((section.address(), section.data().ok()?)));
+    code.collect()
 }
 
 fn add_variables(

@@ -213,7 +213,11 @@ crate::trampoline::watched! {
 extern "C" fn stream_closed(stream: Stream, _code: usize) -> c_int {
     // SAFETY: what the caller wants, with a stream of the caller's.
     unsafe {
-        let descriptor = if stream.is_null() { -1 } else { libc::fileno(stream) };
+        let descriptor = if stream.is_null() {
+            -1
+        } else {
+            libc::fileno(stream)
+        };
         if mode::is_guest() {
             mode::host(|| inherited::disturb(descriptor));
         }

@@ -106,6 +106,12 @@ pub(crate) fn is_held(address: usize) -> bool {
     known.is_some_and(|known| known.holder == Some(thread))
 }
 
+/// Whether there is an object at an address.
+pub(crate) fn is_known(address: usize) -> bool {
+    let objects = OBJECTS.try_get();
+    objects.is_some_and(|mut objects| objects.get(address).is_some())
+}
+
 /// Changes what is known of the object at an address.
 pub(crate) fn with<R>(address: usize, change: impl FnOnce(&mut Known) -> R) -> Option<R> {
     OBJECTS.get().get(address).map(change)

@@ -14,7 +14,7 @@ use raddle::Place;
 use crate::rust::regions;
 use crate::tsan::calls;
 use crate::types::Types;
-use crate::{blocks, snapshot, threads};
+use crate::{blocks, heap, objects, snapshot, threads};
 
 /// What is there is not the user's.
 pub(crate) const SYSTEM: &str = "/usr/";
@@ -84,7 +84,7 @@ fn read_symbols(file: &PathBuf) -> Option<BTreeMap<u64, (u64, String, SymbolKind
         let name = symbol.name().ok()?;
         Some((
             symbol.address(),
-            (symbol.size(), demangled(name), symbol.kind()),
+            (symbol.size(), called(name, symbol.kind()), symbol.kind()),
         ))
     });
     Some(named.collect())
@@ -98,6 +98,16 @@ fn before_dot(name: &str) -> Option<String> {
         return Some(section.unwrap_or("unnamed").to_owned());
     }
     name.split_once('.').map(|(name, _)| name.to_owned())
+}
+
+/// What a story calls a symbol. Where a static of Rust's is, its place says.
+fn called(name: &str, kind: SymbolKind) -> String {
+    let is_rust = name.starts_with("_R") || name.starts_with("_ZN") && name.contains("17h");
+    let whole = demangled(name);
+    match whole.rsplit_once("::") {
+        Some((_, last)) if is_rust && kind == SymbolKind::Data => last.to_owned(),
+        _ => whole,
+    }
 }
 
 /// The name as the source has it. Some short names of C's would be names of types in C++, and many names of
@@ -150,7 +160,9 @@ pub(crate) fn offset(address: usize) -> Option<String> {
 pub(crate) fn place(site: usize) -> Option<Place> {
     let mut found = None;
     for code in calls::unfold(site) {
-        match frames(code).into_iter().rfind(|frame| frame.is_users) {
+        // What the compiler has added has no line.
+        let is_known = |frame: &Frame| frame.is_users && frame.place.line > 0;
+        match frames(code).into_iter().rfind(is_known) {
             Some(frame) => return Some(frame.place),
             None => found = found.or_else(|| frames(code).into_iter().next_back()),
         }
@@ -263,16 +275,17 @@ fn symbol(module: &Module, address: u64, kind: SymbolKind) -> Option<(u64, &str)
 
 /// The variable at an address, with the part of it that is there.
 pub(crate) fn variable(address: usize) -> Option<String> {
-    if let Some(name) = blocks::name(address).or_else(|| threads::stack_name(address)) {
+    // Locks of Rust's standard library that have no name are counted, as raddle's are.
+    let is_counted = regions::is_rust() && objects::is_known(address);
+    let block = blocks::name(address).filter(|_| !is_counted);
+    if is_counted && block.is_none() && heap::is_ours(address) {
+        return None;
+    }
+    if let Some(name) = block.or_else(|| threads::stack_name(address)) {
         return Some(name);
     }
     with_module(address, |module, address| {
         let (offset, name) = symbol(module, address, SymbolKind::Data)?;
-        // What a static of Rust's is inside of does not matter.
-        let name = match regions::is_rust() {
-            true => name.rsplit("::").next().unwrap_or(name),
-            false => name,
-        };
         let types = module.types.as_ref();
         let (path, rest) = types
             .and_then(|types| types.part(address - offset, offset))

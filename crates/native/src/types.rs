@@ -16,22 +16,16 @@ type Entry<'a> = DebuggingInformationEntry<'a, 'a, Reader>;
 /// What is inside is not the user's.
 const OPAQUE: [&str; 6] = ["pthread_", "sem_t", "mtx_t", "cnd_t", "once_flag", "__"];
 
-/// The same in Rust: who uses a lock or an atomic does not want to know what is inside.
-const OPAQUE_IN_RUST: [&str; 14] = [
-    "Atomic",
-    "Mutex<",
-    "RwLock<",
-    "Condvar",
-    "Once",
-    "LazyLock<",
-    "Barrier",
-    "UnsafeCell<",
-    "Cell<",
-    "RefCell<",
-    "Vec<",
-    "String",
-    "Arc<",
-    "HashMap<",
+/// How the fields are called that Rust's standard library has inside of its types.
+const INNER: [&str; 8] = [
+    ".v.value",
+    ".v",
+    ".inner.futex",
+    ".inner.state",
+    ".inner.state_and_queued",
+    ".inner.inner",
+    ".once",
+    ".lock",
 ];
 
 /// The types of the variables of a file.
@@ -88,6 +82,7 @@ impl Types {
         let &(unit, of) = self.variables.get(&variable)?;
         let mut path = String::new();
         let rest = self.walk(&self.units[unit], of, offset, &mut path)?;
+        self.leave_std(&self.units[unit], &mut path);
         Some((path, rest))
     }
 
@@ -103,6 +98,7 @@ impl Types {
             }
             let mut name = local.name.clone();
             let rest = self.walk(unit, local.of, inside, &mut name)?;
+            self.leave_std(unit, &mut name);
             Some((name, rest))
         })
     }
@@ -111,12 +107,15 @@ impl Types {
     fn add_locals(&mut self, unit: &Unit<Reader>, number: usize) -> Result<(), gimli::Error> {
         let mut entries = unit.entries();
         let (mut depth, mut function) = (0, None);
+        let is_rust = is_rust(unit);
         while let Some((change, entry)) = entries.next_dfs()? {
             depth += change;
             if entry.tag() == gimli::DW_TAG_subprogram {
                 function = match entry.attr_value(gimli::DW_AT_low_pc)? {
                     Some(AttributeValue::Addr(start)) => {
-                        Some((start, depth, self.base(unit, entry, start)?))
+                        let base = self.base(entry, unit, start);
+                        let base = base.or_else(|| (!is_rust).then_some(0));
+                        base.map(|base| (start, depth, base))
                     }
                     _ => None,
                 };
@@ -157,36 +156,31 @@ impl Types {
         Ok(())
     }
 
-    /// How far from the end of a function's frame its variables are counted from. Compilers that do not
-    /// optimise count from where the stack is in the function, which its first instructions say.
-    fn base(
-        &self,
-        unit: &Unit<Reader>,
-        function: &Entry<'_>,
-        start: u64,
-    ) -> Result<i64, gimli::Error> {
+    /// How far from the end of a function's frame its variables are counted from, if that is known. Compilers
+    /// that do not optimise count from where the stack is, which the first instructions say.
+    fn base(&self, function: &Entry<'_>, unit: &Unit<Reader>, start: u64) -> Option<i64> {
         const RETURN_ADDRESS: i64 = 8;
         const STACK_POINTER: gimli::Register = gimli::Register(7);
-        let base = function.attr_value(gimli::DW_AT_frame_base)?;
-        let Some(AttributeValue::Exprloc(base)) = base else {
-            return Ok(0);
+        let base = function.attr_value(gimli::DW_AT_frame_base).ok()??;
+        let AttributeValue::Exprloc(base) = base else {
+            return None;
         };
-        Ok(match base.operations(unit.encoding()).next()? {
-            Some(Operation::Register { register }) if register == STACK_POINTER => {
-                -RETURN_ADDRESS - self.room(start).unwrap_or(0)
+        match base.operations(unit.encoding()).next().ok()?? {
+            Operation::CallFrameCFA => Some(0),
+            Operation::Register { register } if register == STACK_POINTER => {
+                Some(-RETURN_ADDRESS - self.room(start)?)
             }
-            _ => 0,
-        })
+            _ => None,
+        }
     }
 
     /// How much room a function makes on the stack first.
     fn room(&self, start: u64) -> Option<i64> {
-        let mut sections = self.code.iter();
-        let (_, code) = sections.find_map(|&(from, code)| {
+        let mut rest = self.code.iter().find_map(|&(from, code)| {
             let at = usize::try_from(start.checked_sub(from)?).ok()?;
-            Some((from, code.get(at..)?))
+            code.get(at..)
         })?;
-        let (mut room, mut rest) = (0, code);
+        let mut room = 0;
         loop {
             rest = match rest {
                 [0x50..=0x57, rest @ ..] | [0x41, 0x50..=0x57, rest @ ..] => {
@@ -194,11 +188,22 @@ impl Types {
                     rest
                 }
                 [0x48, 0x83, 0xec, size, ..] => return Some(room + i64::from(*size as i8)),
-                [0x48, 0x81, 0xec, a, b, c, d, ..] => {
-                    return Some(room + i64::from(i32::from_le_bytes([*a, *b, *c, *d])));
+                [0x48, 0x81, 0xec, size @ ..] => {
+                    let size: [u8; 4] = size.get(..4)?.try_into().ok()?;
+                    return Some(room + i64::from(i32::from_le_bytes(size)));
                 }
                 _ => return Some(room),
             };
+        }
+    }
+
+    /// What is inside of an atomic or a lock of Rust's standard library is called as that is.
+    fn leave_std(&self, unit: &Unit<Reader>, path: &mut String) {
+        if !is_rust(unit) || !path.contains(INNER[1]) {
+            return;
+        }
+        for inner in INNER {
+            path.truncate(path.trim_end_matches(inner).len());
         }
     }
 
@@ -218,12 +223,7 @@ impl Types {
     ) -> Option<u64> {
         let entry = unit.entry(of).ok()?;
         let name = self.name(unit, &entry).unwrap_or_default();
-        let mut opaque = OPAQUE.iter();
-        let mut opaque_in_rust = OPAQUE_IN_RUST.iter();
-        let is_rust = is_rust(unit);
-        if !is_rust && opaque.any(|opaque| name.starts_with(opaque))
-            || is_rust && opaque_in_rust.any(|opaque| name.starts_with(opaque))
-        {
+        if OPAQUE.iter().any(|opaque| name.starts_with(opaque)) {
             return Some(offset);
         }
         match entry.tag() {
@@ -250,10 +250,6 @@ impl Types {
                     return Some(offset);
                 };
                 match name {
-                    // Parts that have only a number.
-                    Some(name) if is_rust && name.starts_with("__") => {
-                        *path += &format!(".{}", name.trim_start_matches('_'));
-                    }
                     Some(name) if name.starts_with('_') => return Some(offset - start),
                     Some(name) => *path += &format!(".{name}"),
                     // What it inherits.
@@ -289,28 +285,6 @@ impl Types {
     }
 }
 
-/// Whether a unit comes from Rust.
-fn is_rust(unit: &Unit<Reader>) -> bool {
-    let mut entries = unit.entries();
-    let Ok(Some((_, root))) = entries.next_dfs() else {
-        return false;
-    };
-    let language = root.attr_value(gimli::DW_AT_language);
-    matches!(
-        language,
-        Ok(Some(AttributeValue::Language(gimli::DW_LANG_Rust)))
-    )
-}
-
-/// The code of a file.
-fn code(object: &object::File<'static>) -> Vec<(u64, &'static [u8])> {
-    let sections = object
-        .sections()
-        .filter(|section| section.kind() == SectionKind::Text);
-    let code = sections.filter_map(|section| Some((section.address(), section.data().ok()?)));
-    code.collect()
-}
-
 fn add_variables(
     unit: &Unit<Reader>,
     number: usize,
@@ -338,6 +312,23 @@ fn add_variables(
         }
     }
     Ok(())
+}
+
+/// The code of a file, with where it is.
+fn code(object: &object::File<'static>) -> Vec<(u64, &'static [u8])> {
+    let sections = object.sections();
+    let sections = sections.filter(|section| section.kind() == SectionKind::Text);
+    let code = sections.filter_map(|section| Some((section.address(), section.data().ok()?)));
+    code.collect()
+}
+
+fn is_rust(unit: &Unit<Reader>) -> bool {
+    let language = |entry: &Entry<'_>| entry.attr_value(gimli::DW_AT_language).ok().flatten();
+    let mut entries = unit.entries();
+    let Ok(Some((_, root))) = entries.next_dfs() else {
+        return false;
+    };
+    language(root) == Some(AttributeValue::Language(gimli::DW_LANG_Rust))
 }
 
 fn type_of(entry: &Entry<'_>) -> Option<UnitOffset> {

@@ -7,5 +7,6 @@ mod calls;
 mod compilers;
 mod races;
 mod rust_regions;
+mod rust_std;
 mod substrate;
 mod threads;

@@ -177,7 +177,11 @@ const RULES: &[(&str, Kind)] = &[
 
 /// The kind of a function with this name, demangled.
 pub(crate) fn kind(name: &str) -> Kind {
-    let path = path(name);
+    kind_of(&path(name))
+}
+
+/// The kind of a function with this path.
+pub(crate) fn kind_of(path: &str) -> Kind {
     let first = path.split("::").next().unwrap_or_default();
     if INNER.contains(&first) {
         return Kind::Inside;

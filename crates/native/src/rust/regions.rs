@@ -80,7 +80,13 @@ pub(crate) fn here() -> Kind {
 /// Whether what the running thread does atomically to a word of so many bits is nobody's business.
 #[inline]
 pub(crate) fn is_quiet(bits: u8) -> bool {
-    match here() {
+    is_quiet_in(here(), bits)
+}
+
+/// The same for who is in a function of this kind.
+#[inline]
+pub(crate) fn is_quiet_in(kind: Kind, bits: u8) -> bool {
+    match kind {
         Kind::User | Kind::Passes => false,
         Kind::Locks => bits != u32::BITS as u8,
         _ => true,

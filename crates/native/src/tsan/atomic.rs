@@ -241,7 +241,7 @@ pub(crate) fn manner<T: Atom>(address: *mut T, access: Access, code: usize) -> M
     }
     match sync::perform(address as usize, T::BITS, access, code) {
         Some(found) => Manner::Done(found),
-        None if regions::is_quiet(T::BITS) => Manner::Quiet,
+        None if sync::is_quiet(T::BITS, code) => Manner::Quiet,
         None => Manner::Told,
     }
 }

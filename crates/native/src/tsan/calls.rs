@@ -256,6 +256,22 @@ pub(crate) fn users(code: usize) -> usize {
     })
 }
 
+/// In guest mode: an instruction of the function that the running thread has last entered.
+pub(crate) fn entered() -> Option<usize> {
+    CALLS.with(|calls| {
+        let index = calls.depth().checked_sub(1)?;
+        Some(calls.into[index].get())
+    })
+}
+
+/// In guest mode: where the function was called that many functions above the running one, if that is known.
+pub(crate) fn caller(above: usize) -> Option<usize> {
+    CALLS.with(|calls| {
+        let index = calls.depth().checked_sub(above + 1)?;
+        Some(calls.from[index].get())
+    })
+}
+
 /// In guest mode: where a function goes on that is on the stack, and has called something else.
 #[cold]
 fn called_by(function: &std::ops::Range<usize>) -> Option<usize> {
@@ -266,14 +282,6 @@ fn called_by(function: &std::ops::Range<usize>) -> Option<usize> {
     // SAFETY: that is the guest's stack.
     let mut found = words.map(|at| unsafe { (at as *const usize).read() });
     found.find(|&word| function.contains(&(word.wrapping_sub(1))) && follows_call(word))
-}
-
-/// In guest mode: where the function was called that many functions above the running one, if that is known.
-pub(crate) fn caller(above: usize) -> Option<usize> {
-    CALLS.with(|calls| {
-        let index = calls.depth().checked_sub(above + 1)?;
-        Some(calls.from[index].get())
-    })
 }
 
 /// In guest mode: the site of an instruction that was interrupted, with the stack as it was. If it is in a

@@ -409,14 +409,21 @@ impl Native<'_> {
     }
 
     /// The thread, which is at its end, has panicked when there were so many events.
-    pub fn add_panic(self, message: String, place: Option<String>, after: usize) {
+    /// Another thread may know of it already.
+    pub fn add_panic(
+        self,
+        message: String,
+        place: Option<String>,
+        after: usize,
+        joined_by: Option<ThreadId>,
+    ) {
         let panic = Panic {
             thread: self.0.thread.get(),
             manner: Manner::Panic,
             message,
             place,
             after,
-            joined_by: None,
+            joined_by,
         };
         self.0.with_world(|world| world.add_panic(panic));
     }

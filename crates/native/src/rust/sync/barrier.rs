@@ -1,21 +1,76 @@
 //! Barriers.
 
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering::Relaxed};
 
 use iced_x86::{Mnemonic, OpKind, Register};
-use raddle_engine::Operation;
 use raddle_engine::object::{self, Object};
+use raddle_engine::{ObjectId, Operation};
 
 use super::patch;
 use crate::execution::running;
 use crate::mode::host;
 use crate::objects;
+use crate::solo::Solo;
 use crate::tsan::calls;
 
 const KIND: &str = "barrier";
 
 /// Where a barrier has the number of threads that meet there.
 static SIZE_FIELD: AtomicUsize = AtomicUsize::new(0);
+
+/// The function that asks who leads, as it is in debug information.
+pub(super) const QUESTION: &str = "BarrierWaitResult9is_leader";
+
+/// When it is found out who leads.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+enum Answer {
+    /// Whenever threads have met: the function was inlined somewhere.
+    AtOnce,
+    /// When the function is called.
+    WhenAsked,
+    Never,
+}
+
+static ANSWER: AtomicU8 = AtomicU8::new(Answer::AtOnce as u8);
+
+/// There is nobody in the program who asks.
+pub(super) fn nobody_asks() {
+    ANSWER.store(Answer::Never as u8, Relaxed);
+}
+
+/// Whoever asks calls the function that was replaced.
+pub(super) fn wait_for_question() {
+    ANSWER.store(Answer::WhenAsked as u8, Relaxed);
+}
+
+/// A thread that has met others: where, and how many times they had met before.
+#[derive(Clone, Copy)]
+struct Meeting {
+    barrier: ObjectId,
+    round: u32,
+}
+
+/// The last one of each thread, by its number.
+static LAST: Solo<Vec<Option<Meeting>>> = Solo::new(Vec::new());
+
+/// At the beginning of an execution.
+pub(crate) fn begin() {
+    LAST.get().clear();
+}
+
+/// The running thread asks whether it leads those that it has met.
+fn leads(meeting: Meeting, code: usize) -> bool {
+    let native = running();
+    let member = native.thread();
+    let Meeting { barrier, round } = meeting;
+    let ask = |_: &mut _| Operation::Leads {
+        barrier,
+        member,
+        round,
+    };
+    native.perform(code, ask).to_answer()
+}
 
 /// Finds out where the number is: of the words that `Barrier::wait` uses it is the one that it only reads.
 /// Whether that is known now.
@@ -44,7 +99,7 @@ pub(super) fn understand(function: usize, size: usize) -> bool {
     false
 }
 
-/// `Barrier::wait`: whether the thread leads those that met.
+/// `Barrier::wait`: whether the thread leads those that met, if that is to be found out now.
 pub(super) extern "C-unwind" fn wait(barrier: usize, code: usize) -> bool {
     let code = calls::users(code);
     let field = (barrier + SIZE_FIELD.load(Relaxed)) as *const usize;
@@ -59,13 +114,30 @@ pub(super) extern "C-unwind" fn wait(barrier: usize, code: usize) -> bool {
             object = Some(barrier);
             Operation::Meet { barrier }
         });
-        let member = native.thread();
         let round = reply.to_value() as u32;
-        let leads = object.map(|barrier| Operation::Leads {
-            barrier,
-            member,
-            round,
-        });
-        leads.is_some_and(|leads| native.perform(code, |_| leads).to_answer())
+        let meeting = object.map(|barrier| Meeting { barrier, round });
+        let member = native.thread().index();
+        let mut last = LAST.get();
+        if last.len() <= member {
+            last.resize(member + 1, None);
+        }
+        last[member] = meeting;
+        drop(last);
+        let is_wanted = ANSWER.load(Relaxed) == Answer::AtOnce as u8;
+        is_wanted && meeting.is_some_and(|meeting| leads(meeting, code))
+    })
+}
+
+/// `BarrierWaitResult::is_leader`. The answer is of the last meeting of the thread, unless there was none.
+pub(super) extern "C-unwind" fn is_leader(result: *const bool, code: usize) -> bool {
+    let code = calls::users(code);
+    host(|| {
+        let member = running().thread().index();
+        let last = LAST.get().get(member).copied().flatten();
+        match last {
+            Some(meeting) => leads(meeting, code),
+            // SAFETY: the program has an answer there.
+            None => unsafe { result.read() },
+        }
     })
 }

@@ -78,6 +78,7 @@ stand_ins! {
     fn enter_once for ONCE_CALL as once::do_once, "r9";
     fn enter_once_wait for ONCE_WAIT as once::wait, "rdx";
     fn enter_once_wait_force for ONCE_WAIT_FORCE as once::wait_force, "rdx";
+    fn enter_is_leader for IS_LEADER as barrier::is_leader, "rsi";
     fn enter_barrier_wait for BARRIER_WAIT as barrier::wait, "rsi";
 }
 
@@ -128,8 +129,7 @@ fn replace(path: &str, function: usize, size: usize) {
         || std::ptr::eq(original, &PARK_TIMEOUT)
         || std::ptr::eq(original, &PARK_SELF)
         || std::ptr::eq(original, &PARK_SELF_TIMEOUT);
-    if original.load(Relaxed) != 0
-        || is_park && !parker::is_understood()
+    if is_park && !parker::is_understood()
         || std::ptr::eq(original, &BARRIER_WAIT) && !barrier::understand(function, size)
     {
         return;
@@ -137,7 +137,11 @@ fn replace(path: &str, function: usize, size: usize) {
     // SAFETY: the program has a function of std's there, which nobody is in: no thread of the check has begun,
     // and others that wait in one have left its first instructions behind.
     if let Some(moved) = unsafe { patch::replace(function, size, enter as usize) } {
-        original.store(moved, Relaxed);
+        // There may be several copies, which all do the same.
+        let _ = original.compare_exchange(0, moved, Relaxed, Relaxed);
+        if std::ptr::eq(original, &IS_LEADER) {
+            barrier::wait_for_question();
+        }
     }
 }
 
@@ -161,6 +165,7 @@ fn stand_in(path: &str) -> Option<StandIn> {
         "sync::once::Once::wait" => (enter_once_wait, &ONCE_WAIT),
         "sync::once::Once::wait_force" => (enter_once_wait_force, &ONCE_WAIT_FORCE),
         "sync::barrier::Barrier::wait" => (enter_barrier_wait, &BARRIER_WAIT),
+        "sync::barrier::BarrierWaitResult::is_leader" => (enter_is_leader, &IS_LEADER),
         "thread::thread::Thread::park" => (enter_park, &PARK),
         "thread::thread::Thread::park_timeout" => (enter_park_timeout, &PARK_TIMEOUT),
         "thread::functions::park" | "thread::park" => (enter_park_self, &PARK_SELF),

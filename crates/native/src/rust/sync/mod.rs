@@ -30,6 +30,7 @@ use sites::Role;
 
 use crate::interrupts;
 use crate::mode::host;
+use crate::rust::regions;
 use crate::tsan::calls;
 
 pub(crate) use parker::wake;
@@ -44,6 +45,12 @@ pub(crate) fn prepare() {
         sites::prepare();
         IS_USED.store(modules::read(), Relaxed);
     }
+}
+
+/// At the beginning of an execution.
+pub(crate) fn begin() {
+    barrier::begin();
+    mutex::begin();
 }
 
 /// What the program does with an atomic variable.
@@ -75,6 +82,19 @@ pub(crate) fn perform(address: usize, bits: u8, access: Access, code: usize) -> 
             None
         }
         _ => None,
+    }
+}
+
+/// In guest mode: whether an operation on so many bits is nobody's business, by where it was inlined from or
+/// by where the running thread is.
+#[inline]
+pub(crate) fn is_quiet(bits: u8, code: usize) -> bool {
+    if !IS_USED.load(Relaxed) {
+        return false;
+    }
+    match sites::inlined(code) {
+        Some(kind) => regions::is_quiet_in(kind, bits),
+        None => regions::is_quiet(bits),
     }
 }
 

@@ -9,11 +9,12 @@ use std::path::{Path, PathBuf};
 use addr2line::Loader;
 use object::{Object, ObjectSymbol, SymbolKind};
 
-use super::entries;
+use super::{barrier, entries};
 use crate::rust::paths;
 use crate::snapshot;
 use crate::solo::Solo;
 use crate::symbols::SYSTEM;
+use crate::tsan::calls;
 
 /// A file of the program's.
 struct Module {
@@ -25,6 +26,9 @@ struct Module {
 /// Those with Rust in them, and how to find lines.
 static MODULES: Solo<Vec<(Module, Option<Loader>)>> = Solo::new(Vec::new());
 
+/// Where all functions of these files are.
+static FUNCTIONS: Solo<Vec<Range<usize>>> = Solo::new(Vec::new());
+
 /// Reads all files, and replaces what is to be replaced; whether there is any Rust.
 pub(super) fn read() -> bool {
     for module in loaded() {
@@ -33,6 +37,7 @@ pub(super) fn read() -> bool {
             MODULES.get().push((module, lines));
         }
     }
+    FUNCTIONS.get().sort_by_key(|function| function.start);
     !MODULES.get().is_empty()
 }
 
@@ -45,23 +50,60 @@ fn replace_all(module: &Module) -> Option<bool> {
     for symbol in object.symbols().chain(object.dynamic_symbols()) {
         let Ok(name) = symbol.name() else { continue };
         has_rust |= is_rust(name);
-        if !may_be_replaced(name) || symbol.kind() != SymbolKind::Text || !symbol.is_definition() {
+        if symbol.kind() != SymbolKind::Text || !symbol.is_definition() {
             continue;
         }
         let function = module.base + symbol.address() as usize;
+        FUNCTIONS
+            .get()
+            .push(function..function + symbol.size() as usize);
+        if !may_be_replaced(name) {
+            continue;
+        }
         if let Some(path) = path_of(name) {
             functions.insert(function, (path, function, symbol.size() as usize));
         }
+    }
+    let has_lines = object.section_by_name(".debug_str").is_some();
+    if has_lines && !contains(&data, barrier::QUESTION) {
+        barrier::nobody_asks();
     }
     let functions: Vec<_> = functions.into_values().collect();
     entries::replace_all(&functions);
     Some(has_rust)
 }
 
+/// In guest mode: whether a call that returns to this address is in the function that the running thread has
+/// last entered, as far as functions say so. Those of std that came compiled do not.
+pub(super) fn is_seen(code: usize) -> bool {
+    let functions = FUNCTIONS.get();
+    let find = |address: usize| {
+        let after = functions.partition_point(|function| function.start <= address);
+        let function = functions.get(after.checked_sub(1)?)?;
+        function.contains(&address).then_some(function.start)
+    };
+    let called = find(code - 1);
+    called.is_some() && called == calls::entered().and_then(|entered| find(entered - 1))
+}
+
 /// The path of a function, if its symbol is one of Rust's.
 fn path_of(symbol: &str) -> Option<String> {
     let name = rustc_demangle::try_demangle(symbol).ok()?;
     Some(paths::path(&format!("{name:#}")))
+}
+
+/// Whether a name is somewhere in a file.
+fn contains(data: &[u8], name: &str) -> bool {
+    // SAFETY: both are where they are, and so large.
+    let found = unsafe {
+        libc::memmem(
+            data.as_ptr().cast(),
+            data.len(),
+            name.as_ptr().cast(),
+            name.len(),
+        )
+    };
+    !found.is_null()
 }
 
 fn is_rust(symbol: &str) -> bool {

@@ -24,6 +24,11 @@ type Word = *mut u32;
 /// Who has poisoned a lock that it is about to give back.
 static POISONS: Solo<Option<ThreadId>> = Solo::new(None);
 
+/// At the beginning of an execution.
+pub(super) fn begin() {
+    *POISONS.get() = None;
+}
+
 fn read(word: Word) -> u32 {
     // SAFETY: the program has a lock there.
     unsafe { word.read_volatile() }

@@ -10,6 +10,7 @@ use raddle_engine::object::{self, Object, once};
 use raddle_engine::{Grant, Operation, Reply};
 
 use super::entries::{ONCE_CALL, ONCE_WAIT};
+use super::modules;
 use crate::execution::running;
 use crate::mode::host;
 use crate::tsan::calls;
@@ -82,6 +83,14 @@ pub(super) extern "C-unwind" fn do_once(
     code: usize,
 ) {
     type Call = unsafe extern "C-unwind" fn(Word, bool, usize, usize, usize);
+    if !modules::is_seen(code) {
+        // What std does once for itself is its own business.
+        // SAFETY: std's own function, with its arguments.
+        return unsafe {
+            let original: Call = std::mem::transmute(ONCE_CALL.load(Relaxed));
+            original(word, insist, closure, table, place)
+        };
+    }
     let code = calls::users(code);
     let begin = once::Call::Begin { insist };
     let poisoned = match host(|| call(word, begin, code)).to_grant() {

@@ -72,16 +72,22 @@ fn first_instructions(function: usize, size: usize) -> Option<Vec<Instruction>> 
     let end = (function + JUMP) as u64;
     let count = 1 + all.iter().position(|it| it.next_ip() >= end)?;
     let first = &all[..count];
-    let is_plain = |it: &Instruction| !it.is_invalid() && it.flow_control() == FlowControl::Next;
+    let moved = function as u64 + 1..first[count - 1].next_ip();
+    let returns_here = |it: &Instruction| {
+        it.is_invalid()
+            || matches!(
+                it.flow_control(),
+                FlowControl::Call | FlowControl::IndirectCall
+            )
+    };
     let jumps_back = |it: &Instruction| {
         let is_branch = matches!(
             it.flow_control(),
             FlowControl::ConditionalBranch | FlowControl::UnconditionalBranch
         );
-        is_branch
-            && (function as u64 + 1..first[count - 1].next_ip()).contains(&it.near_branch_target())
+        is_branch && moved.contains(&it.near_branch_target())
     };
-    let can_be = first.iter().all(is_plain) && !all.iter().any(jumps_back);
+    let can_be = !first.iter().any(returns_here) && !all.iter().any(jumps_back);
     can_be.then(|| first.to_vec())
 }
 

@@ -8,6 +8,7 @@ use super::modules;
 use super::rwlock::Shared;
 use crate::addresses::Table;
 use crate::mode::host;
+use crate::rust::paths::{self, Kind};
 use crate::solo::Solo;
 use crate::tsan::calls;
 
@@ -52,7 +53,15 @@ enum Site {
     Other,
 }
 
-static SITES: Solo<Table<Site>> = Solo::new(Table::new());
+/// An instruction: what it is for, and the kind of the function that was inlined there and does more than pass
+/// on what its caller wants, if any was.
+#[derive(Clone, Copy)]
+struct Known {
+    site: Site,
+    inlined: Option<Kind>,
+}
+
+static SITES: Solo<Table<Known>> = Solo::new(Table::new());
 /// No deeper than that do atomic types call each other.
 const DEEPEST: usize = 8;
 
@@ -78,11 +87,31 @@ pub(super) fn role(code: usize) -> Option<Role> {
     looks.then_some(Role::IsCompleted)
 }
 
+/// In guest mode: the kind of the function that was inlined where an operation is which returns to this
+/// address; nothing if the running function tells.
+pub(super) fn inlined(code: usize) -> Option<Kind> {
+    known(code).inlined
+}
+
 fn site(code: usize) -> Site {
+    known(code).site
+}
+
+fn known(code: usize) -> Known {
     let known = SITES.get().get(code).copied();
     known.unwrap_or_else(|| {
-        let site = host(|| classify(&modules::functions(code)));
-        *SITES.get().insert(code, site)
+        let known = host(|| {
+            let functions = modules::functions(code);
+            // The last one is the function itself.
+            let mut kinds = functions[..functions.len() - 1]
+                .iter()
+                .map(|path| paths::kind_of(path));
+            Known {
+                site: classify(&functions),
+                inlined: kinds.find(|kind| *kind != Kind::Passes),
+            }
+        });
+        *SITES.get().insert(code, known)
     })
 }
 

@@ -41,7 +41,8 @@ Commands:
   minimise [STORY...]                      how short failures become: preemptions and events
                                            before and after, and the fewest there can be
   native [--prototype DIR]                 how fast C and C++ programs are checked, in every mode,
-                                           next to the prototype of the runtime in DIR
+                                           next to the prototype of the runtime in DIR; and tests
+                                           of a plain Rust crate, next to shuttle and loom
 
 Programs: mutex_TxI, racy_TxI (T threads, I increments each), two_locks, and locks_TxL
 (T threads that take L locks one after the other).

@@ -79,7 +79,8 @@ fn timed(batch: &mut Batch<'_>, size: u64) -> (u64, Duration) {
     (units, processor_time() - start)
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
+/// The one in the middle.
+pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]
 }

@@ -1,9 +1,12 @@
 //! How fast C and C++ programs are checked: those of `tests/native/speed.*`, in processes of their own, in
 //! every mode, and next to the prototype that raddle's way to do it was tried out with.
 //!
-//! Each execution is counted whole, from how it begins anew to its end, with clocks and race detection.
+//! Each execution is counted whole, from how it begins anew to its end, with clocks and race detection. Then
+//! tests of a Rust crate, next to the checkers that people write such tests for.
 
+mod peers;
 mod prototype;
+mod unit_tests;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -60,7 +63,7 @@ pub fn run(prototype: Option<&Path>) {
     let prototype = prototype.map(|folder| Prototype::build(folder, &library));
     for (name, source, arguments) in PROGRAMS {
         let program = build_program(&library, source);
-        let points = points(&program, arguments);
+        let points = points(&mut check(&program, arguments, COUNTED));
         for mode in &MODES {
             let rates = (0..ROUNDS).map(|_| rate(&program, arguments, mode));
             let best = rates.fold(0.0, f64::max);
@@ -72,6 +75,7 @@ pub fn run(prototype: Option<&Path>) {
             }
         }
     }
+    unit_tests::run(&library);
 }
 
 /// The cost of a point next to that of the prototype.
@@ -147,12 +151,14 @@ fn check(program: &Path, arguments: &[&str], executions: u64) -> Command {
     command
 }
 
-/// How many points an execution has: all events but that threads begin and end.
-fn points(program: &Path, arguments: &[&str]) -> f64 {
-    let file = program.with_extension("trace");
+/// How many points an execution of a check has: all events but that threads begin and end.
+fn points(check: &mut Command) -> f64 {
+    let file = std::env::temp_dir().join(format!("raddle-bench-{}.trace", std::process::id()));
     let _ = std::fs::remove_file(&file);
-    succeed(check(program, arguments, COUNTED).env("RADDLE_TRACE", &file));
+    check.env("RADDLE_MAX_EXECUTIONS", COUNTED.to_string());
+    succeed(check.env("RADDLE_TRACE", &file));
     let trace = std::fs::read_to_string(&file).expect("the program has just written it");
+    let _ = std::fs::remove_file(&file);
     let (executions, events): (Vec<&str>, Vec<&str>) = trace
         .lines()
         .partition(|line| line.starts_with("execution "));
@@ -166,11 +172,15 @@ fn points(program: &Path, arguments: &[&str]) -> f64 {
 /// Executions per second of processor time, of the program and all that it forks.
 fn rate(program: &Path, arguments: &[&str], mode: &Mode) -> f64 {
     let mut command = check(program, arguments, mode.executions);
+    rate_of(command.envs(mode.settings), mode.executions)
+}
+
+/// The same of a check that runs so many.
+fn rate_of(command: &mut Command, executions: u64) -> f64 {
     let before = measure::processor_time_of_children();
-    let output = command.envs(mode.settings).output();
-    let output = output.expect("the program was just built");
+    let output = command.output().expect("the program was just built");
     let time = measure::processor_time_of_children() - before;
     let text = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{text}");
-    mode.executions as f64 / time.as_secs_f64()
+    executions as f64 / time.as_secs_f64()
 }

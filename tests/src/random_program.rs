@@ -231,6 +231,19 @@ impl Program {
         self
     }
 
+    /// The program with threads that yield so often that the search lets others go first.
+    #[must_use]
+    pub fn with_pauses(mut self, rng: &mut Rng) -> Self {
+        for body in self.threads.iter_mut().chain([&mut self.main]) {
+            if rng.bool() {
+                let position = rng.usize(0..=body.len());
+                let pauses = vec![Statement::Yield; rng.usize(7..=17)];
+                body.splice(position..position, pauses);
+            }
+        }
+        self
+    }
+
     /// A check that runs every execution of the program.
     pub fn checker(&self, strategy: Strategy) -> Checker {
         Checker::new()

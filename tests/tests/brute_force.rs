@@ -53,6 +53,20 @@ fn random_programs_have_the_same_classes_as_all_their_schedules() {
 }
 
 #[test]
+fn threads_that_pause_again_and_again_come_later_and_lose_no_class() {
+    let mut rng = Rng::with_seed(setting("RADDLE_TEST_SEED", 6));
+    let mut compared = 0;
+    while compared < setting("RADDLE_TEST_PROGRAMS", 150) {
+        let program = Program::random(&mut rng).with_pauses(&mut rng);
+        let _shown = ShownOnPanic(&program);
+        if let Some(expected) = enumerate(&program, Strategy::EnumeratePrivateFirst) {
+            assert_same(&expected, &search(&program));
+            compared += 1;
+        }
+    }
+}
+
+#[test]
 fn the_order_in_which_threads_are_created_never_changes_a_count() {
     let mut rng = Rng::with_seed(7);
     let mut compared = 0;

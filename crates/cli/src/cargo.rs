@@ -72,21 +72,19 @@ impl Cargo {
         arguments: &[OsString],
         as_json: bool,
     ) -> Result<Vec<Binary>, Error> {
-        let mut build = self.command(["test", "--no-run"]);
-        build.args(arguments);
+        let build = self.command(["test", "--no-run"]);
         let mut binaries = Vec::new();
-        self.build(&mut build, as_json, |message| {
+        self.build(build, arguments, as_json, |message| {
             binaries.extend(Binary::of_message(&message));
         })?;
         Ok(binaries)
     }
 
-    /// Builds programs; those that have this name and kind (`bin` or `example`), or all.
+    /// Builds programs; where they are.
     pub fn build_programs(&self, arguments: &[OsString]) -> Result<Vec<PathBuf>, Error> {
-        let mut build = self.command(["build"]);
-        build.args(arguments);
+        let build = self.command(["build"]);
         let mut programs = Vec::new();
-        self.build(&mut build, false, |message| {
+        self.build(build, arguments, false, |message| {
             let is_built = message["reason"] == "compiler-artifact";
             let path = message["executable"].as_str().filter(|_| is_built);
             programs.extend(path.map(PathBuf::from));
@@ -97,7 +95,8 @@ impl Cargo {
     /// Has cargo build something, and passes on what it says of it.
     fn build(
         &self,
-        build: &mut Command,
+        mut build: Command,
+        arguments: &[OsString],
         as_json: bool,
         mut hear: impl FnMut(Value),
     ) -> Result<(), Error> {
@@ -106,7 +105,7 @@ impl Cargo {
             false => "json-render-diagnostics",
         };
         build.args(["--message-format", format]);
-        build.args(&self.build.arguments);
+        build.args(&self.build.arguments).args(arguments);
         let environment = self.build.environment.iter();
         build.envs(environment.map(|(name, value)| (name, value)));
         build.stdout(Stdio::piped());
@@ -171,19 +170,36 @@ impl Cargo {
         self.workspace().map(|workspace| workspace.target)
     }
 
-    /// Where the workspace is, and where cargo puts what it builds.
-    pub fn workspace(&self) -> Result<Workspace, Error> {
+    /// The program that the package here runs if nobody says which (`default-run`).
+    pub fn default_program(&self) -> Result<Option<String>, Error> {
+        let metadata = self.metadata()?;
+        let folder = env::current_dir().unwrap_or_default();
+        let packages = metadata["packages"].as_array().into_iter().flatten();
+        let mut here = packages.filter(|package| {
+            let manifest = package["manifest_path"].as_str().map(PathBuf::from);
+            let place = manifest.as_deref().and_then(|path| path.parent());
+            place.is_some_and(|place| folder.starts_with(place))
+        });
+        let found = here.find_map(|package| package["default_run"].as_str().map(str::to_owned));
+        Ok(found)
+    }
+
+    /// What cargo says of the packages here.
+    fn metadata(&self) -> Result<Value, Error> {
         let output = self.output(["metadata", "--no-deps", "--format-version", "1"])?;
         if !output.status.success() {
             return Err(Error::MetadataFailed {
                 output: said(&output),
             });
         }
-        let metadata: Option<Value> = serde_json::from_slice(&output.stdout).ok();
+        serde_json::from_slice(&output.stdout).map_err(|_| Error::MetadataUnreadable)
+    }
+
+    /// Where the workspace is, and where cargo puts what it builds.
+    pub fn workspace(&self) -> Result<Workspace, Error> {
+        let metadata = self.metadata()?;
         let directory = |name: &str| {
-            let value = metadata
-                .as_ref()
-                .and_then(|metadata| metadata[name].as_str());
+            let value = metadata[name].as_str();
             value.map(PathBuf::from).ok_or(Error::MetadataUnreadable)
         };
         let target = directory("target_directory")?;

@@ -35,13 +35,17 @@ pub fn run(cargo: &Cargo, options: TestArguments) -> Result<Verdict, Error> {
         .map(OsString::from);
     let arguments: Vec<_> = packages.chain(for_cargo.iter().cloned()).collect();
     let wants_messages = options.message_format == Some(MessageFormat::Json);
+    let built = match options.native {
+        true => native::build_tests(cargo, &arguments, wants_messages)?,
+        false => cargo.build_binaries(&arguments, wants_messages)?,
+    };
     let workspace = cargo.workspace()?;
     let binaries = match options.native {
         true => {
             environment.extend(native::folder(&workspace.target));
-            native::build_tests(cargo, &arguments, wants_messages)?
+            built
         }
-        false => with_raddle(cargo.build_binaries(&arguments, wants_messages)?)?,
+        false => with_raddle(built)?,
     };
     let (binaries, tests) = find(binaries, options.filter.as_deref(), for_tests)?;
     let mut run = Run {

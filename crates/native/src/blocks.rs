@@ -35,6 +35,8 @@ struct Blocks {
     list: Vec<Block>,
     /// Those that were freed in this execution.
     freed: Vec<usize>,
+    /// The one that was looked for last: often it is the next that is.
+    last: usize,
 }
 
 struct Shared(UnsafeCell<Blocks>);
@@ -46,6 +48,7 @@ unsafe impl Sync for Shared {}
 static BLOCKS: Shared = Shared(UnsafeCell::new(Blocks {
     list: Vec::new(),
     freed: Vec::new(),
+    last: 0,
 }));
 
 fn with<R>(use_them: impl FnOnce(&mut Blocks) -> R) -> R {
@@ -86,9 +89,16 @@ pub(crate) fn reset(next: usize) {
 
 impl Blocks {
     /// The last block that begins at the address or before it.
-    fn before(&self, address: usize) -> Option<usize> {
+    fn before(&mut self, address: usize) -> Option<usize> {
+        if let [block, rest @ ..] = self.list.get(self.last..).unwrap_or_default()
+            && block.start <= address
+            && rest.first().is_none_or(|next| address < next.start)
+        {
+            return Some(self.last);
+        }
         let after = self.list.partition_point(|block| block.start <= address);
-        after.checked_sub(1)
+        self.last = after.checked_sub(1)?;
+        Some(self.last)
     }
 }
 
@@ -142,7 +152,8 @@ fn find(address: usize) -> Option<(Block, usize)> {
         return None;
     }
     with(|blocks| {
-        let block = blocks.list[blocks.before(address)?];
+        let index = blocks.before(address)?;
+        let block = blocks.list[index];
         Some((block, address - block.start))
     })
 }

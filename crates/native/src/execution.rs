@@ -2,7 +2,7 @@
 
 use raddle::__private::native::Native;
 
-use crate::rust::{quiet, sync};
+use crate::rust::{self, channels, quiet, sync};
 use crate::solo::Solo;
 use crate::tsan::{atomic, calls, points};
 use crate::{
@@ -43,6 +43,8 @@ pub(crate) fn begin() {
     objects::begin(stamp);
     atomic::begin(stamp);
     quiet::begin(stamp);
+    channels::begin();
+    rust::threads::begin();
     sync::begin();
     shadow::begin();
     points::begin();

@@ -27,6 +27,7 @@ const SIGNALS: [(c_int, &str); 4] = [
 const RED_ZONE: usize = 128;
 /// A fault so near to where a stack begins is one of a stack that is too small.
 const NEAR: usize = 64 << 10;
+const PAGE: usize = 4096;
 /// Room on such a stack for what comes then, at the cost of what was called last.
 const LAST_ROOM: usize = 256 << 10;
 
@@ -105,6 +106,11 @@ fn divert(signal: c_int, address: usize, context: &mut libc::ucontext_t) {
     let [code, stack] = [libc::REG_RIP, libc::REG_RSP].map(|it| registers[it as usize] as usize);
     let start = running().end_of_stack().wrapping_sub(check::STACK);
     let overflows = address.abs_diff(start) < NEAR && stack.abs_diff(start) < 2 * NEAR;
+    // What is below cannot be read.
+    let stack = match overflows {
+        true => stack.max((start + PAGE) & !(PAGE - 1)),
+        false => stack,
+    };
     let top = match overflows {
         true => start + NEAR + LAST_ROOM,
         false => stack - RED_ZONE,

@@ -17,8 +17,7 @@ use crate::mode::{self, host, is_guest};
 use crate::objects;
 use crate::real::real;
 use crate::rust::paths::Kind;
-use crate::rust::regions;
-use crate::rust::sync;
+use crate::rust::{channels, regions, sync};
 use crate::time;
 use crate::trampoline;
 use crate::tsan::{atomic, calls};
@@ -74,6 +73,12 @@ pub(crate) fn wait(
     call_at: Place,
 ) -> c_int {
     let native = running();
+    if let Some(until) = until
+        && channels::times_out()
+    {
+        native.pass_time(until);
+        return libc::ETIMEDOUT;
+    }
     let code = call_at.site;
     let look = |word, code| match call_at.is_seen {
         true => look(word, code),

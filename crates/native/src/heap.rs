@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use raddle::__private::native::Manner;
 
 use crate::arena::{self, Arena};
+use crate::rust::channels;
 use crate::tsan::{calls, plain};
 use crate::{blocks, check, end, harness, mode, shadow, trampoline};
 
@@ -104,6 +105,11 @@ fn prepare() {
     }
 }
 
+/// Where the next piece will be, or behind that.
+pub(crate) fn end() -> usize {
+    NEXT.load(Relaxed)
+}
+
 pub(crate) fn is_ours(address: usize) -> bool {
     let start = START.load(Relaxed);
     start != 0 && (start..start + SIZE).contains(&address)
@@ -140,6 +146,9 @@ fn allocate(size: usize, alignment: usize, code: usize) -> *mut u8 {
     }
     let site = if is_guest { calls::users(code) } else { code };
     let piece = take(size, alignment, site) as *mut u8;
+    if is_guest {
+        channels::allocated(piece as usize, size);
+    }
     if piece.is_null() {
         refuse(size, site);
     } else {

@@ -10,6 +10,7 @@ use std::arch::naked_asm;
 use std::ffi::{c_int, c_void};
 use std::ops::Range;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use raddle::__private::native::Manner;
 use raddle_engine::ThreadId;
@@ -41,6 +42,8 @@ struct Begun {
     after: usize,
     /// The frame in which the function of the thread, or the test, begins.
     bottom: usize,
+    /// Who knows of it.
+    joined_by: Option<ThreadId>,
 }
 
 /// What is known of a thread.
@@ -55,6 +58,9 @@ struct Thread {
 
 /// By the number of the thread.
 static THREADS: Solo<Vec<Thread>> = Solo::new(Vec::new());
+
+/// Whether the test was to panic, so that no panic of the execution is a failure.
+static IS_FORGIVEN: AtomicBool = AtomicBool::new(false);
 
 /// At the beginning of a check: what the unwinder does once is done.
 pub(crate) fn prepare() {
@@ -79,6 +85,7 @@ pub(crate) fn is_unwinders(code: usize) -> bool {
 /// At the beginning of an execution.
 pub(crate) fn begin() {
     THREADS.get().clear();
+    IS_FORGIVEN.store(false, Relaxed);
 }
 
 fn with<R>(thread: ThreadId, use_it: impl FnOnce(&mut Thread) -> R) -> R {
@@ -138,9 +145,29 @@ extern "C" fn raise(exception: *const u64) {
                 place,
                 after: native.count_events(),
                 bottom,
+                joined_by: None,
             });
         });
+        join_scoped(native.thread());
     });
+}
+
+/// If the running thread panics because threads of its scope did, it knows of that.
+fn join_scoped(joiner: ThreadId) {
+    const SCOPED: &str = "a scoped thread panicked";
+    let mut threads = THREADS.get();
+    let last = threads[joiner.index()].panics.last();
+    if last.is_none_or(|panic| panic.message != SCOPED) {
+        return;
+    }
+    for (index, thread) in threads.iter_mut().enumerate() {
+        let thread_id = ThreadId::new(index);
+        if thread_id != joiner {
+            running().join_panic(thread_id);
+            let untaken = thread.panics.iter_mut();
+            untaken.for_each(|panic| panic.joined_by = panic.joined_by.or(Some(joiner)));
+        }
+    }
 }
 
 /// The last frames that the unwinder has come to: where each is on the stack, and an instruction in it.
@@ -239,8 +266,11 @@ pub(crate) fn finish() {
         let mut panics = std::mem::take(&mut thread.panics).into_iter();
         panics.find(|panic| panic.exception == exception && frame > panic.bottom)
     });
-    if let Some(panic) = ended {
-        native.add_panic(panic.message, panic.place, panic.after);
+    if let Some(panic) = ended
+        && !IS_FORGIVEN.load(Relaxed)
+    {
+        let Begun { message, place, .. } = panic;
+        native.add_panic(message, place, panic.after, panic.joined_by);
     }
 }
 
@@ -251,6 +281,7 @@ pub(crate) fn judge(status: c_int) {
         // It was to panic, and all that has panicked is part of that.
         if native.has_panicked() {
             native.forgive_panics();
+            IS_FORGIVEN.store(true, Relaxed);
         }
         return;
     }

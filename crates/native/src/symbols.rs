@@ -160,7 +160,9 @@ pub(crate) fn offset(address: usize) -> Option<String> {
 pub(crate) fn place(site: usize) -> Option<Place> {
     let mut found = None;
     for code in calls::unfold(site) {
-        match frames(code).into_iter().rfind(|frame| frame.is_users) {
+        // What the compiler has added has no line.
+        let is_known = |frame: &Frame| frame.is_users && frame.place.line > 0;
+        match frames(code).into_iter().rfind(is_known) {
             Some(frame) => return Some(frame.place),
             None => found = found.or_else(|| frames(code).into_iter().next_back()),
         }

@@ -9,7 +9,7 @@ use crate::io::opened;
 use crate::mode::{self, Frame};
 use crate::pthread::{keys, mutex};
 use crate::queues::{self, Place};
-use crate::rust::quiet;
+use crate::rust::{self, quiet};
 use crate::solo::Solo;
 use crate::tsan::{atomic, calls};
 use crate::{
@@ -203,6 +203,7 @@ pub(crate) fn create(function: usize, argument: usize, is_detached: bool, code: 
     debug_assert_eq!(guests.len(), child.index());
     guests.push(new);
     drop(guests);
+    rust::threads::started(child);
     signals::visit(code);
     with(child, |guest| guest.is_known = true);
     pointer
@@ -340,6 +341,20 @@ pub(crate) fn end_everything() -> ! {
 pub(crate) fn has_ended(target: ThreadId, code: usize) -> bool {
     let ask = |_: &mut _| Operation::IsFinished { target };
     running().observe(code, trampoline::top(), ask).to_answer()
+}
+
+/// Waits for the end of a thread that its scope must not outlive, unless that was done.
+pub(crate) fn wait_for(target: ThreadId, code: usize) {
+    if with(target, |guest| {
+        std::mem::replace(&mut guest.is_joined, true)
+    }) {
+        return;
+    }
+    running().perform(code, |_| Operation::Join { target });
+    running().wait_as_long_as(target);
+    if with(target, |guest| guest.end) == End::Everything {
+        end_everything();
+    }
 }
 
 /// Waits for a thread to end; its result.

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::support::{ENUMERATE, EXHAUSTIVE, build, build_with, run};
+use crate::support::{self, ENUMERATE, EXHAUSTIVE, build, build_with, run};
 
 /// How many classes there are; the search finds as many as there are among all schedules.
 #[track_caller]
@@ -212,6 +212,18 @@ fn what_an_execution_opens_and_starts_is_gone_with_it() {
             ("RADDLE_MAX_EXECUTIONS", "50"),
         ];
         run(&program, &[], &[many[0], many[1], whole, restart]).exits(0);
+    }
+}
+
+#[test]
+fn what_the_program_was_started_with_is_there_in_every_execution() {
+    let program = build("inherited.c", "inherited");
+    let whole = ("RADDLE_NATIVE", "program");
+    for restart in ["snapshot", "fork"] {
+        let settings = [EXHAUSTIVE, whole, ("RADDLE_RESTART", restart)];
+        let finished = support::run_reading("tests/native/inherited.c", &program, &settings);
+        // Two orders of two additions.
+        assert_eq!(finished.exits(0).all_classes(), 2, "{restart}");
     }
 }
 

@@ -6,6 +6,7 @@ mod support;
 mod calls;
 mod compilers;
 mod races;
+mod rust_regions;
 mod rust_std;
 mod substrate;
 mod threads;

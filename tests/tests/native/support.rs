@@ -183,6 +183,16 @@ pub struct Finished {
 
 /// Runs a program with these arguments and settings.
 pub fn run(program: &Path, arguments: &[&str], settings: &[(&str, &str)]) -> Finished {
+    finish(&mut prepare(program, arguments, settings))
+}
+
+/// The same with a file of the workspace as its standard input.
+pub fn run_reading(input: &str, program: &Path, settings: &[(&str, &str)]) -> Finished {
+    let input = std::fs::File::open(workspace().join(input)).unwrap();
+    finish(prepare(program, &[], settings).stdin(input))
+}
+
+fn prepare(program: &Path, arguments: &[&str], settings: &[(&str, &str)]) -> Command {
     let mut command = Command::new(program);
     command.args(arguments).current_dir(workspace());
     for (name, _) in std::env::vars_os() {
@@ -195,6 +205,10 @@ pub fn run(program: &Path, arguments: &[&str], settings: &[(&str, &str)]) -> Fin
         command.env("RADDLE_DIR", program.with_file_name("raddle"));
     }
     command.envs(settings.iter().copied());
+    command
+}
+
+fn finish(command: &mut Command) -> Finished {
     let Output { status, stderr, .. } = command.output().unwrap();
     Finished {
         code: status.code(),

@@ -393,6 +393,60 @@ fn sampling_waits_instead_of_looking() {
     assert_eq!(report.executions, 1_000);
 }
 
+/// What a thread sees under a lock is not known to the engine, so that this loop is not found to be one that
+/// waits. It must not run for ever while the other thread could end it.
+#[test]
+fn who_sleeps_between_two_looks_under_a_lock_lets_others_go_first() {
+    let report = Checker::new()
+        .strategy(Strategy::Exhaustive)
+        .max_executions(100)
+        .max_events(1_000)
+        .run(|| {
+            let done = Arc::new(Mutex::new(false));
+            let other = Arc::clone(&done);
+            let setter = thread::spawn(move || *other.lock().unwrap() = true);
+            while !*done.lock().unwrap() {
+                thread::sleep(Duration::from_millis(1));
+            }
+            setter.join().unwrap();
+        });
+    report.assert_ok();
+    assert_eq!(report.executions, 100);
+}
+
+#[test]
+fn how_often_threads_pause_makes_no_difference_to_the_classes() {
+    fn pause(times: usize) {
+        for _ in 0..times {
+            thread::yield_now();
+        }
+    }
+    for (one, other) in [(0, 0), (9, 0), (0, 9), (9, 17), (40, 8)] {
+        let report = Checker::new().strategy(Strategy::Exhaustive).run(|| {
+            let shared = Arc::new((AtomicBool::new(false), AtomicBool::new(false), Mutex::new(0)));
+            let theirs = Arc::clone(&shared);
+            let thread = thread::spawn(move || {
+                pause(one);
+                theirs.0.store(true, SeqCst);
+                pause(one);
+                let seen = theirs.1.load(SeqCst);
+                *theirs.2.lock().unwrap() += 1;
+                seen
+            });
+            pause(other);
+            shared.1.store(true, SeqCst);
+            pause(other);
+            let seen = shared.0.load(SeqCst);
+            *shared.2.lock().unwrap() += 1;
+            assert!(seen | thread.join().unwrap());
+        });
+        report.assert_ok();
+        assert!(report.exhausted);
+        // Three ways to see the flags, two orders of taking the lock.
+        assert_eq!(report.classes(), 6, "{one} {other}");
+    }
+}
+
 #[test]
 fn random_programs_with_loops_have_the_same_classes_as_all_their_schedules() {
     let programs = setting("RADDLE_TEST_PROGRAMS", 100);

@@ -73,12 +73,12 @@ pub fn swap(library: &Path) -> Result<PathBuf, Problem> {
 }
 
 #[cfg(unix)]
-fn symlink(to: &Path, from: &Path) -> io::Result<()> {
+pub fn symlink(to: &Path, from: &Path) -> io::Result<()> {
     std::os::unix::fs::symlink(to, from)
 }
 
 #[cfg(not(unix))]
-fn symlink(_to: &Path, _from: &Path) -> io::Result<()> {
+pub fn symlink(_to: &Path, _from: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 

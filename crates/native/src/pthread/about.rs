@@ -6,6 +6,7 @@ use raddle_engine::ThreadId;
 
 use super::interpose;
 use crate::execution::running;
+use crate::rust::regions;
 use crate::{check, threads};
 
 type Attributes = *mut libc::pthread_attr_t;
@@ -48,6 +49,11 @@ interpose! {
             return libc::ERANGE;
         }
         threads::with(thread, |guest| guest.name = bytes.to_vec());
+        // Who has a name in Rust was given it before it ran.
+        if regions::is_rust() && thread != ThreadId::MAIN {
+            let name = String::from_utf8_lossy(bytes).into_owned();
+            running().name_thread(thread, name);
+        }
         0
     }
 

@@ -7,7 +7,33 @@
 //! standard library's, what it does there is [quiet](quiet). Where threads wait for each other, it is an operation
 //! ([`sync`]).
 
+pub(crate) mod channels;
 pub(crate) mod paths;
 pub(crate) mod quiet;
 pub(crate) mod regions;
 pub(crate) mod sync;
+pub(crate) mod threads;
+
+use paths::Kind;
+
+/// In guest mode: a function of a kind was entered that is more than its callers' business.
+#[cold]
+pub(crate) fn enter(kind: Kind) {
+    match kind {
+        Kind::MakeBounded | Kind::MakeSlot => channels::enter(kind),
+        Kind::Scope | Kind::ScopedSpawn | Kind::Spawn => threads::enter(kind),
+        _ => {}
+    }
+}
+
+/// In guest mode: the running thread has come into the standard library, and is about to use a word of memory
+/// for the first time. What it has come for is done now; what it is to find there, if that is known.
+#[cold]
+pub(crate) fn touch(address: usize, code: usize) -> Option<u64> {
+    match regions::here() {
+        Kind::IsFinished => return threads::look(address, code),
+        Kind::Spawn | Kind::ScopedSpawn | Kind::Scope => {}
+        _ => channels::touch(address, code),
+    }
+    None
+}

@@ -16,32 +16,80 @@ pub(crate) enum Kind {
     Inside,
     /// Waits for the threads of a scope.
     Scope,
-    /// Starts a thread in a scope.
+    /// Starts a thread, or one in a scope.
+    Spawn,
     ScopedSpawn,
     /// Asks whether a thread has ended.
     IsFinished,
+    /// Makes a channel whose senders never wait, one whose senders do, or a slot of its buffer.
+    MakeUnbounded,
+    MakeBounded,
+    MakeSlot,
+    /// Uses a channel.
+    ChannelSend,
+    ChannelTrySend,
+    ChannelReceive,
+    ChannelTryReceive,
+    /// Receives in time.
+    Deadline,
+    /// Waits for the other side of a channel.
+    ChannelWait,
+    SenderClone,
+    SenderDrop,
+    ReceiverDrop,
 }
 
 impl Kind {
     /// All of them, by number.
-    const ALL: [Kind; 8] = [
+    const ALL: [Kind; 21] = [
         Kind::User,
         Kind::Passes,
         Kind::Counts,
         Kind::Locks,
         Kind::Inside,
         Kind::Scope,
+        Kind::Spawn,
         Kind::ScopedSpawn,
         Kind::IsFinished,
+        Kind::MakeUnbounded,
+        Kind::MakeBounded,
+        Kind::MakeSlot,
+        Kind::ChannelSend,
+        Kind::ChannelTrySend,
+        Kind::ChannelReceive,
+        Kind::ChannelTryReceive,
+        Kind::Deadline,
+        Kind::ChannelWait,
+        Kind::SenderClone,
+        Kind::SenderDrop,
+        Kind::ReceiverDrop,
     ];
 
     pub(crate) fn of_number(number: u8) -> Kind {
         Kind::ALL[usize::from(number)]
     }
 
-    /// Whether who is inside such a function does what its caller does.
-    pub(crate) fn passes(self) -> bool {
-        self == Kind::Passes
+    /// Where a thread is that comes from somewhere into such a function.
+    #[inline]
+    pub(crate) fn entered_from(self, before: Kind) -> Kind {
+        match self {
+            Kind::Passes => before,
+            // What the standard library does for itself there, it does in the name of the first.
+            Kind::Inside | Kind::Locks | Kind::Counts if before.is_inside() => before,
+            kind => kind,
+        }
+    }
+
+    /// Whether it is the standard library's own business what is done there.
+    #[inline]
+    pub(crate) fn is_inside(self) -> bool {
+        !matches!(self, Kind::User | Kind::Passes | Kind::Counts | Kind::Locks)
+    }
+
+    /// Whether the first use of memory there is an operation.
+    #[inline]
+    pub(crate) fn is_special(self) -> bool {
+        self.is_inside() && self != Kind::Inside
     }
 }
 
@@ -65,7 +113,10 @@ const RULES: &[(&str, Kind)] = &[
     ("alloc::sync::", Kind::Counts),
     ("alloc::", Kind::Passes),
     ("std::thread::local::", Kind::Passes),
+    ("std::thread::scoped::scope::", Kind::Inside),
     ("std::thread::scoped::scope", Kind::Scope),
+    ("std::thread::lifecycle::spawn_unchecked::", Kind::Inside),
+    ("std::thread::lifecycle::spawn_unchecked", Kind::Spawn),
     ("std::thread::scoped::Scope::spawn", Kind::ScopedSpawn),
     (
         "std::thread::builder::Builder::spawn_scoped",
@@ -76,6 +127,30 @@ const RULES: &[(&str, Kind)] = &[
         Kind::IsFinished,
     ),
     ("std::thread::", Kind::Inside),
+    ("std::sync::mpmc::channel", Kind::MakeUnbounded),
+    ("std::sync::mpmc::sync_channel", Kind::MakeBounded),
+    ("std::sync::mpmc::counter::new", Kind::Passes),
+    (
+        "std::sync::mpmc::counter::Sender::acquire",
+        Kind::SenderClone,
+    ),
+    (
+        "std::sync::mpmc::counter::Sender::release",
+        Kind::SenderDrop,
+    ),
+    (
+        "std::sync::mpmc::counter::Receiver::release",
+        Kind::ReceiverDrop,
+    ),
+    (
+        "std::sync::mpmc::array::Channel::with_capacity::{",
+        Kind::MakeSlot,
+    ),
+    ("std::sync::mpmc::Receiver::recv_deadline", Kind::Deadline),
+    (
+        "std::sync::mpmc::context::Context::wait_until",
+        Kind::ChannelWait,
+    ),
     ("std::sync::poison::Flag::", Kind::Inside),
     ("std::sync::poison::", Kind::Locks),
     ("std::sync::nonpoison::", Kind::Locks),
@@ -111,8 +186,25 @@ pub(crate) fn kind_of(path: &str) -> Kind {
     if INNER.contains(&first) {
         return Kind::Inside;
     }
+    if let Some(kind) = of_channel(&path) {
+        return kind;
+    }
     let rule = RULES.iter().find(|(start, _)| path.starts_with(start));
     rule.map_or(Kind::User, |&(_, kind)| kind)
+}
+
+/// The kind of a method of a channel that has the same name in all flavours.
+fn of_channel(path: &str) -> Option<Kind> {
+    let (_, method) = path
+        .strip_prefix("std::sync::mpmc::")?
+        .split_once("::Channel::")?;
+    match method {
+        "send" => Some(Kind::ChannelSend),
+        "try_send" => Some(Kind::ChannelTrySend),
+        "recv" => Some(Kind::ChannelReceive),
+        "try_recv" => Some(Kind::ChannelTryReceive),
+        _ => None,
+    }
 }
 
 /// The path of a function without what it is generic over. Of a method, that of its type; if the type is

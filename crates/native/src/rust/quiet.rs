@@ -10,6 +10,8 @@ use std::sync::atomic::Ordering;
 
 use raddle_engine::Operation;
 
+use super::paths::Kind;
+use super::{regions, threads};
 use crate::addresses::Table;
 use crate::execution::running;
 use crate::mode::host;
@@ -137,6 +139,12 @@ impl Quiet {
 
 /// In guest mode: the running thread has loaded the atomic at an address, at a place in the program.
 pub(crate) fn load(address: usize, order: c_int, code: usize) {
+    if calls::is_modelled() {
+        return;
+    }
+    if regions::here() == Kind::Scope {
+        threads::end_scope(code);
+    }
     let ordering = atomic::ordering(order);
     let waits = {
         let mut quiet = QUIET.get();
@@ -158,12 +166,18 @@ pub(crate) fn load(address: usize, order: c_int, code: usize) {
 
 /// In guest mode: the same for a store.
 pub(crate) fn store(address: usize, order: c_int) {
+    if calls::is_modelled() {
+        return;
+    }
     let ordering = atomic::of_store(atomic::ordering(order));
     QUIET.get().write(address, ordering, false);
 }
 
 /// In guest mode: the same for an update.
 pub(crate) fn update(address: usize, order: c_int) {
+    if calls::is_modelled() {
+        return;
+    }
     let ordering = atomic::ordering(order);
     let mut quiet = QUIET.get();
     quiet.read(address, ordering);
@@ -172,11 +186,17 @@ pub(crate) fn update(address: usize, order: c_int) {
 
 /// In guest mode: the same for one that found another value.
 pub(crate) fn fail(address: usize, order: c_int) {
+    if calls::is_modelled() {
+        return;
+    }
     QUIET.get().read(address, atomic::ordering(order));
 }
 
 /// In guest mode: a fence.
 pub(crate) fn fence(order: c_int) {
+    if calls::is_modelled() {
+        return;
+    }
     let ordering = atomic::ordering(order);
     let mut quiet = QUIET.get();
     let thread = running().thread().index();

@@ -96,10 +96,15 @@ pub(crate) fn is_quiet_in(kind: Kind, bits: u8) -> bool {
 /// Whether the running thread uses memory of the standard library's own.
 #[inline]
 pub(crate) fn is_inside() -> bool {
-    matches!(
-        here(),
-        Kind::Inside | Kind::Scope | Kind::ScopedSpawn | Kind::IsFinished
-    )
+    here().is_inside()
+}
+
+/// Whether any receiver of the program's looks for messages without waiting for them.
+pub(crate) fn has_looks() -> bool {
+    static HAS: OnceLock<bool> = OnceLock::new();
+    let wanted = [Kind::ChannelTryReceive as u8, Kind::Deadline as u8];
+    let is_wanted = |file: &Code| file.kinds.iter().any(|kind| wanted.contains(kind));
+    *HAS.get_or_init(|| CODE.get().is_some_and(|code| code.iter().any(is_wanted)))
 }
 
 /// A file of the program's, and where it was loaded.

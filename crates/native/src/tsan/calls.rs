@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::addresses::Table;
 use crate::rust::paths::Kind;
-use crate::rust::regions;
+use crate::rust::{self, regions};
 use crate::solo::Solo;
 use crate::trampoline::entry;
 use crate::{mode, snapshot, symbols};
@@ -37,6 +37,11 @@ struct Calls {
     /// Where in Rust's standard library the thread is, and where it was before each call.
     region: Cell<Kind>,
     regions: [Cell<Kind>; DEEPEST],
+    /// Whether the next use of memory there is an operation, and whether it must come in time.
+    is_armed: Cell<bool>,
+    /// Whether that operation was done.
+    is_modelled: Cell<bool>,
+    has_deadline: Cell<bool>,
 }
 
 // A guest's own, because guest code runs with the guest's thread-local storage.
@@ -50,6 +55,9 @@ thread_local! {
             chains: [const { Cell::new(0) }; DEEPEST],
             region: Cell::new(Kind::User),
             regions: [const { Cell::new(Kind::User) }; DEEPEST],
+            is_armed: Cell::new(false),
+            is_modelled: Cell::new(false),
+            has_deadline: Cell::new(false),
         }
     };
 }
@@ -152,6 +160,8 @@ pub(crate) fn begin() {
         calls.depth.set(0);
         calls.known.set(0);
         calls.region.set(Kind::User);
+        calls.is_armed.set(false);
+        calls.has_deadline.set(false);
     });
 }
 
@@ -159,6 +169,30 @@ pub(crate) fn begin() {
 #[inline]
 pub(crate) fn region() -> Kind {
     CALLS.with(|calls| calls.region.get())
+}
+
+/// In guest mode: whether the next use of memory is an operation.
+#[inline]
+pub(crate) fn is_armed() -> bool {
+    CALLS.with(|calls| calls.is_armed.get())
+}
+
+/// In guest mode: the operation is about to be done.
+pub(crate) fn disarm() {
+    CALLS.with(|calls| {
+        calls.is_armed.set(false);
+        calls.is_modelled.set(true);
+    });
+}
+
+/// In guest mode: whether an operation stands for all that is done here.
+pub(crate) fn is_modelled() -> bool {
+    CALLS.with(|calls| calls.is_modelled.get())
+}
+
+/// In guest mode: whether what the running thread waits for must come in time.
+pub(crate) fn has_deadline() -> bool {
+    CALLS.with(|calls| calls.has_deadline.get())
 }
 
 /// Whether code is this library's own, which may run in a handler while a guest is interrupted.
@@ -222,18 +256,6 @@ pub(crate) fn users(code: usize) -> usize {
     })
 }
 
-/// In guest mode: where a function goes on that is on the stack, and has called something else.
-#[cold]
-fn called_by(function: &std::ops::Range<usize>) -> Option<usize> {
-    let here = 0u8;
-    let start = (&raw const here as usize).next_multiple_of(8);
-    let end = crate::execution::running().end_of_stack();
-    let words = (start..end).step_by(8).take(LOOK_AT);
-    // SAFETY: that is the guest's stack.
-    let mut found = words.map(|at| unsafe { (at as *const usize).read() });
-    found.find(|&word| function.contains(&(word.wrapping_sub(1))) && follows_call(word))
-}
-
 /// In guest mode: an instruction of the function that the running thread has last entered.
 pub(crate) fn entered() -> Option<usize> {
     CALLS.with(|calls| {
@@ -248,6 +270,18 @@ pub(crate) fn caller(above: usize) -> Option<usize> {
         let index = calls.depth().checked_sub(above + 1)?;
         Some(calls.from[index].get())
     })
+}
+
+/// In guest mode: where a function goes on that is on the stack, and has called something else.
+#[cold]
+fn called_by(function: &std::ops::Range<usize>) -> Option<usize> {
+    let here = 0u8;
+    let start = (&raw const here as usize).next_multiple_of(8);
+    let end = crate::execution::running().end_of_stack();
+    let words = (start..end).step_by(8).take(LOOK_AT);
+    // SAFETY: that is the guest's stack.
+    let mut found = words.map(|at| unsafe { (at as *const usize).read() });
+    found.find(|&word| function.contains(&(word.wrapping_sub(1))) && follows_call(word))
 }
 
 /// In guest mode: the site of an instruction that was interrupted, with the stack as it was. If it is in a
@@ -317,8 +351,14 @@ extern "C" fn enter(caller: usize, code: usize) {
         calls.depth.set(depth + 1);
         if regions::is_rust() {
             let kind = regions::kind(code);
-            if !kind.passes() {
-                calls.region.set(kind);
+            calls.region.set(kind.entered_from(calls.region.get()));
+            if kind.is_special() {
+                calls.is_armed.set(true);
+                calls.is_modelled.set(false);
+                calls
+                    .has_deadline
+                    .set(calls.has_deadline.get() | (kind == Kind::Deadline));
+                rust::enter(kind);
             }
         }
     });
@@ -331,7 +371,14 @@ extern "C" fn __tsan_func_exit() {
         let depth = calls.depth.get().saturating_sub(1);
         calls.depth.set(depth);
         if let Some(before) = calls.regions.get(depth) {
-            calls.region.set(before.get());
+            let after = calls.region.replace(before.get());
+            if after != before.get() {
+                calls.is_armed.set(false);
+                calls.is_modelled.set(false);
+                calls
+                    .has_deadline
+                    .set(calls.has_deadline.get() && after != Kind::Deadline);
+            }
         }
     });
     change();

@@ -310,6 +310,11 @@ impl Native<'_> {
             .with_world(|world| world.has_seen(thread, other, index))
     }
 
+    /// Looks at the world, or changes what is no event.
+    pub fn with_world<R>(self, use_it: impl FnOnce(&mut World) -> R) -> R {
+        self.0.with_world(use_it)
+    }
+
     /// What the thread passes on to others in a way that is no event.
     pub fn pass_on(self, clock: &mut Vec<u32>) {
         let thread = self.0.thread.get();
@@ -398,14 +403,21 @@ impl Native<'_> {
     }
 
     /// The thread, which is at its end, has panicked when there were so many events.
-    pub fn add_panic(self, message: String, place: Option<String>, after: usize) {
+    /// Another thread may know of it already.
+    pub fn add_panic(
+        self,
+        message: String,
+        place: Option<String>,
+        after: usize,
+        joined_by: Option<ThreadId>,
+    ) {
         let panic = Panic {
             thread: self.0.thread.get(),
             manner: Manner::Panic,
             message,
             place,
             after,
-            joined_by: None,
+            joined_by,
         };
         self.0.with_world(|world| world.add_panic(panic));
     }

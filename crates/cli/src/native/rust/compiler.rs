@@ -9,7 +9,7 @@ use std::env;
 use std::ffi::OsString;
 use std::fs;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use super::flags::{STABLE, UNSTABLE};
@@ -82,6 +82,18 @@ impl Compiler {
     /// The first line of what it says of itself.
     pub fn name(&self) -> &str {
         self.version.lines().next().unwrap_or("rustc")
+    }
+
+    /// Where it has its own libraries.
+    pub fn sysroot(&self) -> Result<PathBuf, Problem> {
+        let output = Command::new(&self.program)
+            .args(["--print", "sysroot"])
+            .output();
+        let output = output.map_err(|cause| Problem::NotStarted {
+            program: self.program.clone(),
+            cause,
+        })?;
+        Ok(String::from_utf8_lossy(&output.stdout).trim_end().into())
     }
 
     /// How it instruments programs. What was found out is kept in the folder.

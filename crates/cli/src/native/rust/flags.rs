@@ -36,14 +36,19 @@ const PLAIN: &str = "RUSTFLAGS";
 /// What raddle wants. The library has the functions that are called; it is named by its path, so that nothing
 /// else that a program needs can be missing unnoticed.
 pub fn ours(recipe: Recipe, control: &Control, sysroot: Option<&Path>) -> Vec<String> {
-    let own = recipe.flags().iter().chain(&WHOLE);
-    let mut flags: Vec<String> = own.map(|&flag| flag.to_owned()).collect();
+    let mut flags = instrumenting(recipe);
     let library = control.folder.join("libtsan.so");
     flags.push(format!("-Clink-arg={}", library.display()));
     if let Some(sysroot) = sysroot {
         flags.push(format!("--sysroot={}", sysroot.display()));
     }
     flags
+}
+
+/// What makes the compiler instrument code.
+pub fn instrumenting(recipe: Recipe) -> Vec<String> {
+    let own = recipe.flags().iter().chain(&WHOLE);
+    own.map(|&flag| flag.to_owned()).collect()
 }
 
 /// The user's flags, if they are in the environment.

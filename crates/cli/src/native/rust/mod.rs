@@ -125,6 +125,11 @@ pub fn build_program(cargo: &Cargo, control: &Control, choice: &Choice) -> Resul
     let arguments = choice.arguments();
     let build = prepare(cargo, control, &arguments)?;
     let mut found = cargo.building(build).build_programs(&arguments)?;
+    if found.len() > 1
+        && let Some(usual) = cargo.default_program()?
+    {
+        found.retain(|path| path.file_name().is_some_and(|name| *name == *usual));
+    }
     match found.len() {
         1 => Ok(found.remove(0)),
         _ => Err(Problem::NoSingleProgram { found }.into()),

@@ -14,6 +14,8 @@ use super::patch;
 use crate::addresses::Table;
 use crate::execution::running;
 use crate::mode::host;
+use crate::rust::channels;
+use crate::rust::threads;
 use crate::solo::Solo;
 use crate::tsan::calls;
 use crate::{interrupts, objects, trampoline};
@@ -62,7 +64,9 @@ fn change(word: Word, to: u32) -> u32 {
 
 fn call(word: Word, call: Call, code: usize, top: usize) -> Reply {
     let owner = OWNERS.get().get(word as usize).copied();
-    let owner = owner.unwrap_or_else(|| running().thread());
+    // Until it parks, whoever has made its handle knows; the first thread's was made before.
+    let owner = owner.or_else(|| threads::whose(word as usize));
+    let owner = owner.unwrap_or(ThreadId::new(0));
     let initial = || Object::Parker(object::parker::Parker::new(owner));
     let operation = |world: &mut _| Operation::Call {
         object: objects::object(world, word as usize, KIND, initial),
@@ -104,6 +108,11 @@ pub(crate) fn wake(word: Word, code: usize) -> bool {
 fn park_for(word: Word, time: Option<Duration>, code: usize) {
     let native = running();
     let top = trampoline::top();
+    if let Some(time) = time
+        && channels::times_out()
+    {
+        return native.pass_time(time);
+    }
     OWNERS.get().insert(word as usize, native.thread());
     interrupts::scheduling_point(code);
     if native.may_wake_spuriously() {

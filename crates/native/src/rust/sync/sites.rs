@@ -108,7 +108,7 @@ fn known(code: usize) -> Known {
                 .map(|path| paths::kind_of(path));
             Known {
                 site: classify(&functions),
-                inlined: kinds.find(|kind| !kind.passes()),
+                inlined: kinds.find(|kind| *kind != Kind::Passes),
             }
         });
         *SITES.get().insert(code, known)

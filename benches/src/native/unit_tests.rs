@@ -1,0 +1,88 @@
+//! How fast tests of a Rust crate are checked that knows nothing of raddle: those of `benches/unit-tests`,
+//! next to the same tests written for shuttle, for loom and for raddle's library, which see what is done with
+//! their own types and nothing else.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::peers::{self, TESTS};
+use super::{ROUNDS, cargo, points, rate_of, succeed, workspace};
+use crate::measure::{geometric_mean, median, take_turns};
+
+const EXECUTIONS: u64 = 20_000;
+/// As `cargo raddle test --native` has the compiler instrument a crate.
+const FLAGS: [&str; 7] = [
+    "-Cllvm-args=-force-attribute=sanitize_thread",
+    "-Cpasses=forceattrs",
+    "-Cpasses=tsan-module",
+    "-Cpasses=function(tsan)",
+    "-Cllvm-args=-tsan-instrument-read-before-write",
+    "-Clink-arg=-Wl,--unresolved-symbols=ignore-all",
+    "-Clink-arg=-rdynamic",
+];
+const TARGET: &str = "x86_64-unknown-linux-gnu";
+
+/// Prints a line for each test, then the means.
+pub(super) fn run(library: &Path) {
+    let binary = build(library);
+    let mut ratios = [Vec::new(), Vec::new()];
+    for test in TESTS {
+        let points = points(&mut check(&binary, library, test));
+        let mut native = Vec::new();
+        let mut others = [const { Vec::new() }; 3];
+        for _ in 0..ROUNDS {
+            native.push(rate_of(&mut check(&binary, library, test), EXECUTIONS));
+            let batches = vec![
+                peers::shuttle::random(test),
+                peers::loom::search(test),
+                peers::library::random(test),
+            ];
+            for (rates, rate) in others.iter_mut().zip(take_turns(1, batches)) {
+                rates.push(rate);
+            }
+        }
+        let native = median(native);
+        let [shuttle, loom, own] = others.map(median);
+        println!(
+            "native rust {test} points={points:.0} execs_per_s={native:.0} shuttle={shuttle:.0} \
+             loom={loom:.0} library={own:.0} x_shuttle={:.1} x_loom={:.1}",
+            native / shuttle,
+            native / loom,
+        );
+        ratios[0].push(native / shuttle);
+        ratios[1].push(native / loom);
+    }
+    let [shuttle, loom] = ratios.map(|ratios| geometric_mean(&ratios));
+    println!("native rust mean x_shuttle={shuttle:.1} x_loom={loom:.1}");
+}
+
+/// Builds the crate's tests; the program that has them.
+fn build(library: &Path) -> PathBuf {
+    let target = library.with_file_name("native-unit-tests");
+    let manifest = workspace().join("benches/unit-tests/Cargo.toml");
+    let mut cargo = cargo();
+    cargo.args(["test", "--no-run", "--quiet", "--target", TARGET]);
+    cargo.arg("--manifest-path").arg(manifest);
+    cargo.arg("--target-dir").arg(&target);
+    succeed(cargo.env("CARGO_ENCODED_RUSTFLAGS", FLAGS.join("\u{1f}")));
+    let programs = target.join(TARGET).join("debug/deps");
+    let found = std::fs::read_dir(&programs).expect("cargo has just built there");
+    let found = found.flatten().map(|entry| entry.path());
+    let is_program = |path: &PathBuf| path.extension().is_none();
+    let newest = found.filter(is_program).max_by_key(|path| {
+        let data = path.metadata().and_then(|data| data.modified());
+        data.expect("cargo has just built it")
+    });
+    newest.expect("the tests were built")
+}
+
+/// Checks one test, as `cargo raddle test --native` does.
+fn check(binary: &Path, library: &Path, test: &str) -> Command {
+    let mut command = super::check(binary, &[], EXECUTIONS);
+    let name = format!("tests::{test}");
+    command.args([&name, "--exact", "--test-threads=1", "--nocapture"]);
+    command
+        .env("RADDLE_NATIVE", "test")
+        .env("LD_PRELOAD", library);
+    command
+}

@@ -1,0 +1,139 @@
+//! Threads as `std::thread` has them: those of a scope, which are waited for at its end, and whether one has
+//! ended.
+//!
+//! The standard library counts what runs in a scope, and looks at a count to see whether a thread has ended.
+//! Both are quiet; the operation that stands for it is done right before.
+
+use std::ops::Range;
+
+use raddle_engine::{Operation, ThreadId};
+
+use super::paths::Kind;
+use crate::execution::running;
+use crate::mode::host;
+use crate::solo::Solo;
+use crate::tsan::calls;
+use crate::{heap, threads, trampoline};
+
+/// A scope that has not come to its end.
+struct Scope {
+    owner: ThreadId,
+    /// Its threads, in the order in which they were started.
+    threads: Vec<ThreadId>,
+}
+
+struct Threads {
+    scopes: Vec<Scope>,
+    /// Who runs in which scope, for threads that start others there.
+    members: Vec<(ThreadId, usize)>,
+    /// By thread: whether what it starts next is in a scope, and where the heap was before.
+    starts: Vec<(bool, usize)>,
+    /// What was asked for on the heap for each thread.
+    packets: Vec<(Range<usize>, ThreadId)>,
+}
+
+static THREADS: Solo<Threads> = Solo::new(Threads {
+    scopes: Vec::new(),
+    members: Vec::new(),
+    starts: Vec::new(),
+    packets: Vec::new(),
+});
+
+/// At the beginning of an execution.
+pub(crate) fn begin() {
+    let mut all = THREADS.get();
+    all.scopes.clear();
+    all.members.clear();
+    all.starts.clear();
+    all.packets.clear();
+}
+
+/// In guest mode: a function of this kind was entered.
+#[cold]
+pub(crate) fn enter(kind: Kind) {
+    let owner = running().thread();
+    let mut all = THREADS.get();
+    if all.starts.len() <= owner.index() {
+        all.starts.resize(owner.index() + 1, (false, 0));
+    }
+    match kind {
+        Kind::Scope => all.scopes.push(Scope {
+            owner,
+            threads: Vec::new(),
+        }),
+        Kind::ScopedSpawn => all.starts[owner.index()].0 = true,
+        Kind::Spawn => all.starts[owner.index()].1 = heap::end(),
+        _ => {}
+    }
+}
+
+/// In host mode: the running thread has started another.
+pub(crate) fn started(child: ThreadId) {
+    let parent = running().thread();
+    let mut all = THREADS.get();
+    let all = &mut *all;
+    let Some(start) = all.starts.get_mut(parent.index()) else {
+        return;
+    };
+    let (is_scoped, from) = std::mem::replace(start, (false, 0));
+    if from != 0 {
+        all.packets.push((from..heap::end(), child));
+    }
+    if !is_scoped {
+        return;
+    }
+    // Its own, or the one that it runs in.
+    let own = all.scopes.iter().rposition(|scope| scope.owner == parent);
+    let mut members = all.members.iter();
+    let member = members.find(|(thread, _)| *thread == parent);
+    if let Some(scope) = own.or(member.map(|&(_, scope)| scope)) {
+        all.scopes[scope].threads.push(child);
+        all.members.push((child, scope));
+    }
+}
+
+/// In guest mode: the running thread looks whether the threads of its scope have ended. So it waits for them,
+/// the last one first.
+pub(crate) fn end_scope(code: usize) {
+    let site = calls::users(code);
+    let owner = running().thread();
+    let ended = |scopes: &mut Vec<Scope>| {
+        let last = scopes.iter().rposition(|scope| scope.owner == owner)?;
+        // Nobody is its owner any more, and others keep their numbers.
+        scopes[last].owner = ThreadId::new(usize::from(u16::MAX));
+        Some(last)
+    };
+    let Some(scope) = ended(&mut THREADS.get().scopes) else {
+        return;
+    };
+    host(|| {
+        loop {
+            let next = THREADS.get().scopes[scope].threads.pop();
+            let Some(target) = next else { break };
+            threads::wait_for(target, site);
+        }
+    });
+}
+
+/// The thread for which an address was asked for on the heap, when it was started.
+pub(crate) fn whose(address: usize) -> Option<ThreadId> {
+    let all = THREADS.get();
+    let mut packets = all.packets.iter();
+    let found = packets.find(|(packet, _)| packet.contains(&address));
+    found.map(|&(_, thread)| thread)
+}
+
+/// In guest mode: the running thread looks whether another has ended, at the count of those who know its
+/// result; what it is to find there.
+pub(crate) fn look(address: usize, code: usize) -> Option<u64> {
+    const ONLY_THE_OTHER: u64 = 1;
+    const BOTH: u64 = 2;
+    let target = whose(address)?;
+    calls::disarm();
+    let (site, top) = (calls::users(code), trampoline::top());
+    let ask = |_: &mut _| Operation::IsFinished { target };
+    match host(|| running().observe(site, top, ask).to_answer()) {
+        true => Some(ONLY_THE_OTHER),
+        false => Some(BOTH),
+    }
+}

@@ -1,0 +1,131 @@
+//! Unmodified Rust programs: what of them is a step of a story, where it is told, and what is quiet.
+
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use raddle::{Checker, Memory, Strategy};
+
+use crate::support::{self, EXHAUSTIVE, Finished, preloaded, run, workspace};
+
+mod world {
+    pub use raddle::sync::{Arc, atomic, mpsc};
+    pub use raddle::thread;
+}
+
+#[path = "../../native/rust/twins.rs"]
+mod twins;
+
+static TWINS: LazyLock<PathBuf> = LazyLock::new(|| program("twins_main.rs"));
+static QUIET: LazyLock<PathBuf> = LazyLock::new(|| program("quiet.rs"));
+static RACES: LazyLock<PathBuf> = LazyLock::new(|| program("races.rs"));
+
+fn program(name: &str) -> PathBuf {
+    support::rust(name, &format!("rust-regions-{name}"), &[])
+}
+
+fn check(program: &Path, which: &str) -> Finished {
+    run(program, &[which], &[preloaded(), EXHAUSTIVE])
+}
+
+/// The line of a source that has this text and no other.
+fn line(source: &str, text: &str) -> usize {
+    let path = workspace().join("tests/native/rust").join(source);
+    let source = std::fs::read_to_string(path).unwrap();
+    let mut found = source.lines().enumerate().filter(|(_, it)| it.contains(text));
+    let (line, _) = found.next().unwrap_or_else(|| panic!("no {text:?}"));
+    assert!(found.next().is_none(), "{text:?} twice");
+    line + 1
+}
+
+#[test]
+fn programs_with_std_have_the_classes_of_programs_with_raddles_types() {
+    let mut different = Vec::new();
+    for &(name, body) in twins::ALL {
+        let checker = Checker::new()
+            .memory(Memory::Sc)
+            .strategy(Strategy::Exhaustive);
+        let report = checker.run(body);
+        report.assert_ok();
+        assert!(report.exhausted, "{name}");
+        let finished = check(&TWINS, name);
+        finished.exits(0);
+        let (library, native) = (report.classes(), finished.all_classes());
+        if library != native {
+            different.push((name, library, native));
+        }
+    }
+    assert_eq!(different, []);
+}
+
+/// Collections, shared pointers, thread-locals, messages, panics: all in order.
+#[test]
+fn what_is_right_has_no_race() {
+    let path = workspace().join("tests/native/rust/quiet.rs");
+    let source = std::fs::read_to_string(path).unwrap();
+    let names = source.lines().filter_map(|line| {
+        let name = line.strip_prefix("    (\"")?.split('"').next()?;
+        Some(name.to_owned())
+    });
+    let names: Vec<String> = names.collect();
+    assert_eq!(names.len(), 24);
+    for name in names {
+        check(&QUIET, &name).exits(0).all_classes();
+    }
+}
+
+/// A race is told at the user's lines, with nothing of the standard library in between.
+#[test]
+fn races_are_told_at_the_users_lines() {
+    for (name, first, second) in [
+        ("static_mut", "COUNT += 1", "COUNT += 2"),
+        ("cell", "*shared.0.get() = 1", "*shared.0.get() = 2"),
+        ("vector", "(*vector.0).push(1)", "(*vector.0).push(2)"),
+        ("raw", "pointer.0.write(5)", "pointer.0.read()"),
+        ("cloned", "(*ours.0.get()) += 1", "(*theirs.0.get()) += 1"),
+    ] {
+        let finished = check(&RACES, name);
+        finished.exits(1).says("data race");
+        for text in [first, second] {
+            finished.says(&format!("at tests/native/rust/races.rs:{}", line("races.rs", text)));
+        }
+        let std_places = ["/rustc/", "rustlib", "library/"];
+        let has_any = std_places.iter().any(|it| finished.text.contains(it));
+        assert!(!has_any, "{}", finished.text);
+    }
+}
+
+/// Every step of a story is at a line of the program, and there are no others.
+#[test]
+fn a_story_has_the_users_steps_at_the_users_lines() {
+    let finished = check(&RACES, "lost_update");
+    finished.exits(1).says("crash");
+    let table = finished.text.lines().filter(|line| line.contains('│'));
+    let steps: Vec<&str> = table.skip(1).collect();
+    // Two spawns, two loads and two stores, two joins, a load and the end.
+    assert_eq!(steps.len(), 10, "{}", finished.text);
+    for (verb, text) in [
+        ("spawn", "thread::spawn(move || {"),
+        ("load", "let v = n.load(SeqCst);"),
+        ("store", "n.store(v + 1, SeqCst);"),
+        ("join", "h.join().unwrap();"),
+    ] {
+        let place = format!(":{}", line("races.rs", text));
+        let found = steps.iter().filter(|step| step.contains(verb) && step.contains(&place));
+        assert_eq!(found.count(), 2, "{verb} {place}: {}", finished.text);
+    }
+}
+
+/// A receiver that waits for ever is told as one of raddle's own.
+#[test]
+fn who_waits_for_a_message_is_told_so() {
+    let finished = check(&RACES, "no_message");
+    let place = format!("tests/native/rust/races.rs:{}", line("races.rs", "receiver.recv()"));
+    finished.exits(1).says("deadlock").says(&place);
+    assert!(!finished.text.contains("futex"), "{}", finished.text);
+}
+
+#[test]
+fn threads_have_the_names_that_they_were_built_with() {
+    let finished = check(&RACES, "named");
+    finished.exits(1).says("worker writes memory").says("COUNT");
+}

@@ -54,7 +54,8 @@ impl Stacks {
                 let base = stack.base().get();
                 made.iter().position(|&made| made == base)
             };
-            self.free.sort_by_cached_key(|stack| std::cmp::Reverse(number(stack)));
+            self.free
+                .sort_by_cached_key(|stack| std::cmp::Reverse(number(stack)));
         }
     }
 }

@@ -9,7 +9,7 @@ use raddle_engine::object::{self, Object, rwlock::Call};
 use super::{Access, at, mutex};
 use crate::objects;
 
-const KIND: &str = "rwlock";
+const KIND: &str = "RwLock";
 const READER: u32 = 1;
 const WRITER: u32 = (1 << 30) - 1;
 

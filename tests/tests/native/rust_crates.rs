@@ -179,16 +179,6 @@ const EXPECTED: &[(&str, &[(&str, Found)])] = &[
         ],
     ),
     (
-        "parallel-sum",
-        &[
-            ("all_is_summed", NothingSoFar),
-            (
-                "all_is_summed_in_two_steps",
-                panic("assert_eq!(pool.install(|| sum(&[1, 2])), 3);"),
-            ),
-        ],
-    ),
-    (
         "phases",
         &[
             ("neighbours_wait_for_each_other", Nothing),
@@ -389,11 +379,12 @@ const EXPECTED: &[(&str, &[(&str, Found)])] = &[
     ),
 ];
 
-/// All tests but those that have twins, run once.
+/// All tests but those that have twins, and rayon's, run once.
 static TESTS: LazyLock<Tests> = LazyLock::new(|| {
     let budget = ["--max-executions", "400"];
-    let all = ["--", "--workspace", "--exclude", "twins"];
-    test(&[&budget[..], &all].concat())
+    let all = ["--", "--workspace"];
+    let but = ["--exclude", "twins", "--exclude", "parallel-sum"];
+    test(&[&budget[..], &all, &but].concat())
 });
 
 /// The lines that a failure marks, without the spaces before and behind them.
@@ -460,6 +451,33 @@ fn each_test_of_each_crate_has_its_failure_or_none() {
     assert_eq!(run, listed);
 }
 
+/// Who has the last handle of rayon's pool drops it, which is no operation: the exhaustive search would take
+/// that for nondeterminism, so this is sampled.
+#[test]
+fn the_threads_of_rayon_are_controlled() {
+    let flags = ["--strategy", "pct", "--max-executions", "300"];
+    let tests = test(&[&flags[..], &["-p", "parallel-sum"]].concat());
+    let find = |name: &str| &tests[&("parallel_sum".to_owned(), format!("tests::{name}"))];
+    let right = find("all_is_summed");
+    assert_eq!(difference("parallel-sum", &NothingSoFar, right), None);
+    assert_eq!(right.finished["executions"], 300);
+    let wrong = find("all_is_summed_in_two_steps");
+    let expected = panic("assert_eq!(pool.install(|| sum(&[1, 2])), 3);");
+    assert_eq!(difference("parallel-sum", &expected, wrong), None);
+}
+
+/// A reader that sees what is written before the odd version, which no order of steps has.
+#[test]
+fn a_fence_is_missed_in_weak_memory_only() {
+    let tests = test(&["--memory", "rc11", "-p", "seqlock"]);
+    let find = |name: &str| &tests[&("seqlock".to_owned(), format!("tests::{name}"))];
+    let right = find("both_are_of_one_version");
+    assert_eq!(difference("seqlock", &Nothing, right), None);
+    let wrong = find("both_are_of_one_version_without_fence");
+    let expected = panic("assert_eq!(one, other, \"half of it is new\");");
+    assert_eq!(difference("seqlock", &expected, wrong), None);
+}
+
 /// At least so many crates, and most of them with a bug.
 #[test]
 fn there_are_many_crates() {
@@ -467,7 +485,7 @@ fn there_are_many_crates() {
     let buggy = EXPECTED
         .iter()
         .filter(|(_, tests)| tests.iter().any(is_failure));
-    assert_eq!((EXPECTED.len(), buggy.count()), (28, 28));
+    assert_eq!((EXPECTED.len(), buggy.count()), (27, 27));
 }
 
 #[test]

@@ -5,8 +5,10 @@
 
 use std::cell::UnsafeCell;
 
+use raddle::__private::native::made_at;
 use raddle_engine::ThreadId;
 
+use crate::rust::regions;
 use crate::{execution, heap, mode, symbols};
 
 /// A piece of the heap.
@@ -163,13 +165,25 @@ pub(crate) fn name(address: usize) -> Option<String> {
     let (block, offset) = find(address)?;
     let place = symbols::place(block.made.0)?;
     let file = place.file.rsplit('/').next().unwrap_or_default();
-    let at = if offset == 0 {
-        String::new()
-    } else {
-        format!("+{offset}")
+    let plus = |offset| match offset {
+        0 => String::new(),
+        offset => format!("+{offset}"),
     };
+    if regions::is_rust()
+        && let Some((name, call)) = made_at(&place)
+    {
+        // Before what is shared are the counts of who shares it.
+        let counts = if call.starts_with("Arc") { COUNTS } else { 0 };
+        let offset = plus(offset.checked_sub(counts).unwrap_or(offset));
+        let name = name.unwrap_or_else(|| format!("{call} of {file}:{}", place.line));
+        return Some(name + &offset);
+    }
+    let at = plus(offset);
     Some(format!("block of {file}:{}{at}", place.line))
 }
+
+/// The size of the counts of an `Arc`.
+const COUNTS: usize = 16;
 
 fn bytes(count: usize) -> String {
     format!("{count} byte{}", if count == 1 { "" } else { "s" })

@@ -8,7 +8,7 @@ use addr2line::gimli::{
     self, AttributeValue, DebuggingInformationEntry, Dwarf, EndianSlice, LittleEndian, Operation,
     Unit, UnitOffset,
 };
-use object::{Object, ObjectSection};
+use object::{Object, ObjectSection, SectionKind};
 
 type Reader = EndianSlice<'static, LittleEndian>;
 type Entry<'a> = DebuggingInformationEntry<'a, 'a, Reader>;
@@ -34,6 +34,8 @@ pub(crate) struct Types {
     dwarf: Dwarf<Reader>,
     /// By the address in the file.
     variables: BTreeMap<u64, (usize, UnitOffset)>,
+    /// Code, with where it is in the file.
+    code: Vec<(u64, &'static [u8])>,
     /// Local variables, by the address of their function: how far from the end of its frame they are.
     locals: BTreeMap<u64, Vec<Local>>,
 }
@@ -59,6 +61,7 @@ impl Types {
             units: Vec::new(),
             dwarf: Dwarf::load(load).ok()?,
             variables: BTreeMap::new(),
+            code: code(&object),
             locals: BTreeMap::new(),
         };
         let mut headers = types.dwarf.units();
@@ -109,19 +112,21 @@ impl Types {
             depth += change;
             if entry.tag() == gimli::DW_TAG_subprogram {
                 function = match entry.attr_value(gimli::DW_AT_low_pc)? {
-                    Some(AttributeValue::Addr(start)) if !is_rust || ends_known(entry, unit) => {
-                        Some((start, depth))
+                    Some(AttributeValue::Addr(start)) => {
+                        let base = self.base(entry, unit, start);
+                        let base = base.or_else(|| (!is_rust).then_some(0));
+                        base.map(|base| (start, depth, base))
                     }
                     _ => None,
                 };
-            } else if function.is_some_and(|(_, outer)| depth <= outer) {
+            } else if function.is_some_and(|(_, outer, _)| depth <= outer) {
                 function = None;
             }
             let is_variable = matches!(
                 entry.tag(),
                 gimli::DW_TAG_variable | gimli::DW_TAG_formal_parameter
             );
-            let (Some((start, _)), true) = (function, is_variable) else {
+            let (Some((start, _, base)), true) = (function, is_variable) else {
                 continue;
             };
             let Some(AttributeValue::Exprloc(place)) = entry.attr_value(gimli::DW_AT_location)?
@@ -140,7 +145,7 @@ impl Types {
             let known = origin.as_ref().unwrap_or(entry);
             if let (Some(name), Some(of)) = (self.name(unit, known), type_of(known)) {
                 let local = Local {
-                    offset,
+                    offset: offset + base,
                     name,
                     unit: number,
                     of,
@@ -149,6 +154,47 @@ impl Types {
             }
         }
         Ok(())
+    }
+
+    /// How far from the end of a function's frame its variables are counted from, if that is known. Compilers
+    /// that do not optimise count from where the stack is, which the first instructions say.
+    fn base(&self, function: &Entry<'_>, unit: &Unit<Reader>, start: u64) -> Option<i64> {
+        const RETURN_ADDRESS: i64 = 8;
+        const STACK_POINTER: gimli::Register = gimli::Register(7);
+        let base = function.attr_value(gimli::DW_AT_frame_base).ok()??;
+        let AttributeValue::Exprloc(base) = base else {
+            return None;
+        };
+        match base.operations(unit.encoding()).next().ok()?? {
+            Operation::CallFrameCFA => Some(0),
+            Operation::Register { register } if register == STACK_POINTER => {
+                Some(-RETURN_ADDRESS - self.room(start)?)
+            }
+            _ => None,
+        }
+    }
+
+    /// How much room a function makes on the stack first.
+    fn room(&self, start: u64) -> Option<i64> {
+        let mut rest = self.code.iter().find_map(|&(from, code)| {
+            let at = usize::try_from(start.checked_sub(from)?).ok()?;
+            code.get(at..)
+        })?;
+        let mut room = 0;
+        loop {
+            rest = match rest {
+                [0x50..=0x57, rest @ ..] | [0x41, 0x50..=0x57, rest @ ..] => {
+                    room += 8;
+                    rest
+                }
+                [0x48, 0x83, 0xec, size, ..] => return Some(room + i64::from(*size as i8)),
+                [0x48, 0x81, 0xec, size @ ..] => {
+                    let size: [u8; 4] = size.get(..4)?.try_into().ok()?;
+                    return Some(room + i64::from(i32::from_le_bytes(size)));
+                }
+                _ => return Some(room),
+            };
+        }
     }
 
     /// What is inside of an atomic or a lock of Rust's standard library is called as that is.
@@ -268,14 +314,12 @@ fn add_variables(
     Ok(())
 }
 
-/// Whether the variables of a function are told by the end of its frame.
-fn ends_known(function: &Entry<'_>, unit: &Unit<Reader>) -> bool {
-    let Ok(Some(AttributeValue::Exprloc(base))) = function.attr_value(gimli::DW_AT_frame_base)
-    else {
-        return false;
-    };
-    let first = base.operations(unit.encoding()).next();
-    matches!(first, Ok(Some(Operation::CallFrameCFA)))
+/// The code of a file, with where it is.
+fn code(object: &object::File<'static>) -> Vec<(u64, &'static [u8])> {
+    let sections = object.sections();
+    let sections = sections.filter(|section| section.kind() == SectionKind::Text);
+    let code = sections.filter_map(|section| Some((section.address(), section.data().ok()?)));
+    code.collect()
 }
 
 fn is_rust(unit: &Unit<Reader>) -> bool {

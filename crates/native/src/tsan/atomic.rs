@@ -167,7 +167,8 @@ pub(crate) fn store<T: Atom>(address: *mut T, value: T, order: c_int, code: usiz
     });
 }
 
-fn update<T: Atom>(address: *mut T, kind: UpdateKind, order: c_int, code: usize) -> T {
+/// In guest mode: an update; what was there before.
+pub(crate) fn update<T: Atom>(address: *mut T, kind: UpdateKind, order: c_int, code: usize) -> T {
     let code = entered(address, code);
     host(|| {
         let ordering = ordering(order);
@@ -184,8 +185,8 @@ fn update<T: Atom>(address: *mut T, kind: UpdateKind, order: c_int, code: usize)
     })
 }
 
-/// What was found, and whether it was exchanged.
-fn compare_exchange<T: Atom>(
+/// In guest mode: what was found, and whether it was exchanged.
+pub(crate) fn compare_exchange<T: Atom>(
     address: *mut T,
     (expected, new): (T, T),
     (order, failure): (c_int, c_int),
@@ -218,7 +219,7 @@ fn compare_exchange<T: Atom>(
 
 /// How an operation is done.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Manner {
+pub(crate) enum Manner {
     /// The engine is told.
     Told,
     /// Nobody wants to hear of it.
@@ -231,7 +232,7 @@ enum Manner {
 
 /// How the caller does an operation.
 #[inline]
-fn manner<T: Atom>(address: *mut T, access: Access, code: usize) -> Manner {
+pub(crate) fn manner<T: Atom>(address: *mut T, access: Access, code: usize) -> Manner {
     if !is_guest() {
         return Manner::Real;
     }

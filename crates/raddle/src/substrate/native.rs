@@ -74,6 +74,12 @@ pub(crate) fn is_installed() -> bool {
     SYMBOLS.get().is_some()
 }
 
+/// What the source of a Rust program says of what a call at this place has made: its name, if it has one, and
+/// the function that was called.
+pub fn made_at(place: &Place) -> Option<(Option<String>, String)> {
+    crate::variable::made_at(&place.file, (place.line, place.column))
+}
+
 static ENDS: OnceLock<fn()> = OnceLock::new();
 
 /// From now on this is called whenever an execution is over, before anything is made of it.

@@ -27,6 +27,21 @@ pub(crate) fn name(kind: &'static str, place: &'static Location<'static>) -> Opt
         .clone()
 }
 
+/// What was made by a call at a place, of which nothing else is known: the name of it, if it has one, and the
+/// path of the function that was called.
+pub(crate) fn made_at(file: &str, place: (u32, u32)) -> Option<(Option<String>, String)> {
+    let source = std::fs::read_to_string(file).ok();
+    let source = source.or_else(|| self::source(file))?;
+    let tokens = tokens::of(&source);
+    let at = tokens.iter().position(|token| token.place == place)?;
+    let path = tokens[at..].iter();
+    let path = path.take_while(|token| token.text == "::" || token.is_name());
+    let path: Vec<&str> = path.map(|token| token.text).collect();
+    let first = path.first()?;
+    let name = binding::name(&tokens, place, first);
+    Some((name, path.concat().trim_end_matches("::").to_owned()))
+}
+
 // The compiler was started in the root of the workspace.
 static FOLDERS: LazyLock<Vec<PathBuf>> = LazyLock::new(folders);
 

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use super::{barrier, condvar, mutex, once, parker, patch};
+use super::{barrier, condvar, mutex, once, parker, patch, untold};
 
 /// Defines what takes the place of functions: for guests the function behind `as`, with the address that it
 /// will return to in the register after its arguments, and for others the function as it was.
@@ -108,6 +108,7 @@ pub(super) fn replace_all(functions: &[Found]) {
         understand_parking(functions);
     }
     for (path, function, size) in functions {
+        untold::replace(path, *function, *size);
         replace(path, *function, *size);
     }
 }

@@ -22,6 +22,7 @@ mod parker;
 mod patch;
 mod rwlock;
 mod sites;
+mod untold;
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 

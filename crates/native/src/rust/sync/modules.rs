@@ -112,7 +112,8 @@ fn is_rust(symbol: &str) -> bool {
 
 /// Most names need not be taken apart.
 fn may_be_replaced(symbol: &str) -> bool {
-    is_rust(symbol) && (symbol.contains("4sync") || symbol.contains("6thread"))
+    let is_atomic = symbol.contains("4core4sync6atomic") || symbol.contains("6atomic6Atomic");
+    is_atomic || is_rust(symbol) && (symbol.contains("4sync") || symbol.contains("6thread"))
 }
 
 /// The functions that a call is in which returns to this address, as paths: the one that was inlined last

@@ -1,0 +1,209 @@
+//! Atomic operations that compilers do not tell of: `fetch_max` and `fetch_min` are left as they are, and a
+//! `compare_exchange_weak` is told like one that never fails for no reason. So the methods of the atomics, as
+//! the user's code calls them, are replaced.
+
+use raddle_engine::{Update, UpdateKind};
+
+use super::{Access, patch};
+use crate::rust::quiet;
+use crate::tsan::atomic::{self, Atom, Manner};
+
+/// An ordering as Rust numbers them, as C does.
+fn order(ordering: u8) -> i32 {
+    match ordering {
+        0 => 0,
+        1 => 3,
+        2 => 2,
+        3 => 4,
+        _ => 5,
+    }
+}
+
+/// What a function gives back that has two words for it.
+#[repr(C)]
+struct Pair {
+    is_error: usize,
+    value: u64,
+}
+
+/// Changes memory at once, where nobody wants to hear of it.
+fn change<T: Atom>(address: *mut T, change: impl Fn(u64) -> Option<u64>) -> u64 {
+    // SAFETY: the program has an atomic there; other threads wait for this one.
+    unsafe {
+        let before = address.read_volatile().to_word();
+        if let Some(new) = change(before) {
+            address.write_volatile(T::from_word(new));
+        }
+        before
+    }
+}
+
+fn update<T: Atom>(address: *mut T, kind: UpdateKind, ordering: u8, code: usize) -> T {
+    let manner = atomic::manner(address, Access::Other, code);
+    if manner == Manner::Told {
+        return atomic::update(address, kind, order(ordering), code);
+    }
+    if manner == Manner::Quiet {
+        quiet::update(address as usize, order(ordering));
+    }
+    let bits = T::BITS;
+    let update = Update { kind, bits };
+    T::from_word(change(address, |before| update.apply(before, 0)))
+}
+
+fn exchange<T: Atom>(address: *mut T, values: (T, T), orderings: (u8, u8), code: usize) -> Pair {
+    let (expected, new) = (values.0.to_word(), values.1.to_word());
+    let orders = (order(orderings.0), order(orderings.1));
+    let manner = atomic::manner(address, Access::CompareExchange(expected, new), code);
+    let (value, is_done) = match manner {
+        Manner::Done(found) => (found, found == expected),
+        Manner::Told => {
+            let (found, is_done) = atomic::compare_exchange(address, values, orders, true, code);
+            (found.to_word(), is_done)
+        }
+        Manner::Quiet | Manner::Real => {
+            let found = change(address, |before| (before == expected).then_some(new));
+            (found, found == expected)
+        }
+    };
+    match (manner, is_done) {
+        (Manner::Quiet, true) => quiet::update(address as usize, orders.0),
+        (Manner::Quiet, false) => quiet::fail(address as usize, orders.1),
+        _ => {}
+    }
+    Pair {
+        is_error: (!is_done).into(),
+        value,
+    }
+}
+
+/// Defines what is jumped to instead of a method: the registers that outlast a call are put on the stack, as
+/// in [`watched!`](crate::trampoline::watched).
+macro_rules! stand_ins {
+    ($(fn $enter:ident as $to:path, $register:literal;)*) => {
+        $(
+            #[unsafe(naked)]
+            extern "C" fn $enter() {
+                std::arch::naked_asm!(
+                    concat!("mov ", $register, ", [rsp]"),
+                    "push rbx",
+                    "push rbp",
+                    "push r12",
+                    "push r13",
+                    "push r14",
+                    "push r15",
+                    // The stack is aligned then.
+                    "push 0",
+                    "mov rax, fs:[0x10]",
+                    "cmp rax, [rip + {guest}]",
+                    "jne 2f",
+                    "mov [rip + {top}], rsp",
+                    "2:",
+                    "call {to}",
+                    "add rsp, 56",
+                    "ret",
+                    guest = sym crate::mode::GUEST,
+                    top = sym crate::trampoline::TOP,
+                    to = sym $to,
+                )
+            }
+        )*
+    };
+}
+
+/// The methods of the atomics of one width.
+macro_rules! methods {
+    ($module:ident, $unsigned:ident, $signed:ident) => {
+        mod $module {
+            use super::*;
+
+            type Word = *mut $unsigned;
+
+            stand_ins! {
+                fn enter_max as max, "rcx";
+                fn enter_min as min, "rcx";
+                fn enter_signed_max as signed_max, "rcx";
+                fn enter_signed_min as signed_min, "rcx";
+                fn enter_exchange as exchange, "r9";
+            }
+
+            extern "C" fn max(word: Word, value: $unsigned, order: u8, code: usize) -> $unsigned {
+                update(word, UpdateKind::Max(value.into()), order, code)
+            }
+
+            extern "C" fn min(word: Word, value: $unsigned, order: u8, code: usize) -> $unsigned {
+                update(word, UpdateKind::Min(value.into()), order, code)
+            }
+
+            extern "C" fn signed_max(
+                word: Word,
+                value: $signed,
+                order: u8,
+                code: usize,
+            ) -> $unsigned {
+                update(word, UpdateKind::SignedMax(value.into()), order, code)
+            }
+
+            extern "C" fn signed_min(
+                word: Word,
+                value: $signed,
+                order: u8,
+                code: usize,
+            ) -> $unsigned {
+                update(word, UpdateKind::SignedMin(value.into()), order, code)
+            }
+
+            extern "C" fn exchange(
+                word: Word,
+                expected: $unsigned,
+                new: $unsigned,
+                success: u8,
+                failure: u8,
+                code: usize,
+            ) -> Pair {
+                super::exchange(word, (expected, new), (success, failure), code)
+            }
+
+            /// What takes the place of a method.
+            pub(super) fn stand_in(method: &str, is_signed: bool) -> Option<extern "C" fn()> {
+                Some(match (method, is_signed) {
+                    ("fetch_max", false) => enter_max,
+                    ("fetch_min", false) => enter_min,
+                    ("fetch_max", true) => enter_signed_max,
+                    ("fetch_min", true) => enter_signed_min,
+                    ("compare_exchange_weak", _) => enter_exchange,
+                    _ => return None,
+                })
+            }
+        }
+    };
+}
+
+methods!(byte, u8, i8);
+methods!(half, u16, i16);
+methods!(word, u32, i32);
+methods!(double, u64, i64);
+
+/// Where atomics are.
+pub(super) const MODULE: &str = "core::sync::atomic::";
+
+/// Replaces a function if it is one of these methods.
+pub(super) fn replace(path: &str, function: usize, size: usize) {
+    let Some(stand_in) = path.strip_prefix(MODULE).and_then(find) else {
+        return;
+    };
+    // SAFETY: the program has such a method there, which nobody is in.
+    unsafe { patch::replace(function, size, stand_in as usize) };
+}
+
+fn find(path: &str) -> Option<extern "C" fn()> {
+    let (of, method) = path.strip_prefix("Atomic")?.split_once("::")?;
+    let is_signed = of.starts_with('I');
+    match of {
+        "Bool" | "U8" | "I8" => byte::stand_in(method, is_signed),
+        "U16" | "I16" => half::stand_in(method, is_signed),
+        "U32" | "I32" => word::stand_in(method, is_signed),
+        "U64" | "I64" | "Usize" | "Isize" | "Ptr" => double::stand_in(method, is_signed),
+        _ => None,
+    }
+}

@@ -28,6 +28,7 @@ pages! {
     between_runs = "between-runs.md"
     messages = "messages.md"
     native = "native.md"
+    native_rust = "native-rust.md"
     adopting = "adopting.md"
     from_loom = "from-loom.md"
     from_shuttle = "from-shuttle.md"

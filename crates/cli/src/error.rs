@@ -97,7 +97,7 @@ impl fmt::Display for Error {
                 "no test here uses raddle\n  \
                  help: add raddle with the feature `check` to `[dev-dependencies]`, write \
                  `#[raddle::test]` above a test, and use `raddle::sync` and `raddle::thread` in the \
-                 code; `cargo test` runs other tests",
+                 code; `cargo raddle test --native` checks tests as they are, on x86-64 Linux",
             ),
             Self::DocTestsAreNotNative => formatter.write_str(
                 "doc tests cannot be checked with --native\n  \

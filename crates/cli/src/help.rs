@@ -13,6 +13,7 @@ Examples:
   cargo raddle test -p queue -- --release         one package, with a flag for `cargo test`
   cargo raddle test -- --lib -- --ignored         flags for `cargo test`, then for the tests
   cargo raddle test --report pages --junit j.xml  pages to look at, results for a build server
+  cargo raddle test --native                      all tests as they are, with std's types
   cargo raddle test --json                        what happens as lines of JSON
   cargo raddle test --message-format json         failures as compiler messages, for editors
 
@@ -24,10 +25,16 @@ Environment (a flag wins over the variable that it sets):
   RADDLE_STRATEGY        set by --strategy
   RADDLE_MAX_EXECUTIONS  set by --max-executions
   RADDLE_SEED            set by --seed
+  RADDLE_MEMORY          set by --memory
   RADDLE_WORKERS         set by --workers
   RADDLE_RESUME          set by --resume
   RADDLE_REMEMBER        set by --remember
   RADDLE_REPORT          set by --report
+  RADDLE_PLAIN           set by --plain
+  RADDLE_SUBSTRATE       set by --substrate
+  RADDLE_RESTART         set by --restart
+  RADDLE_LIBRARY         for --native: the libraddle_native.so to use, if not the one beside cargo-raddle
+  RUSTC                  for --native: the compiler that cargo uses, if not rustc
   CARGO                  the cargo to run; cargo sets it
   NO_COLOR               no colours, if set
 ";
@@ -38,6 +45,7 @@ Examples:
   cargo raddle replay tests::counter counter.schedule       a schedule in a file
   cargo raddle replay tests::counter r1.OAECaXQDAQ          a token that a failure printed
   cargo raddle replay tests::counter 'raddle schedule ...'  the text of a schedule
+  cargo raddle replay --native tests::counter               of a test that does not use raddle
   cargo raddle replay tests::counter --graphviz run.dot     what happened, as a graph for `dot`
   cargo raddle replay tests::counter --std-trace run.std    the same for offline race predictors; what
                                                             its places are is in run.std.places

@@ -1,12 +1,18 @@
-//! C and C++ programs under control: the programs of `tests/native/`, built with the system's compilers.
+//! Programs under control that do not know of raddle: those of `tests/native/`, built with the compilers for C
+//! and C++ of the system, and crates in Rust.
 #![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 
 mod support;
 
 mod calls;
 mod compilers;
+mod harness;
 mod races;
+mod rust_crates;
+mod rust_litmus;
 mod rust_regions;
 mod rust_std;
+mod rust_tests;
+mod rust_twins;
 mod substrate;
 mod threads;

@@ -414,6 +414,28 @@ fn who_sleeps_between_two_looks_under_a_lock_lets_others_go_first() {
     assert_eq!(report.executions, 100);
 }
 
+/// Nor may this one, which changes something in every round, and changes it back.
+#[test]
+fn who_tries_again_and_again_lets_others_go_first_after_a_while() {
+    let report = Checker::new()
+        .strategy(Strategy::Exhaustive)
+        .max_executions(20)
+        .max_events(10_000)
+        .run(|| {
+            let readers = Arc::new(AtomicU32::new(1));
+            let other = Arc::clone(&readers);
+            let writer = thread::spawn(move || {
+                other.fetch_sub(1, SeqCst);
+            });
+            while readers.fetch_add(2, SeqCst) & 1 == 1 {
+                readers.fetch_sub(2, SeqCst);
+            }
+            writer.join().unwrap();
+        });
+    report.assert_ok();
+    assert_eq!(report.executions, 20);
+}
+
 #[test]
 fn how_often_threads_pause_makes_no_difference_to_the_classes() {
     fn pause(times: usize) {

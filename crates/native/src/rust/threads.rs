@@ -115,17 +115,20 @@ pub(crate) fn end_scope(code: usize) {
     });
 }
 
+/// The thread for which an address was asked for on the heap, when it was started.
+pub(crate) fn whose(address: usize) -> Option<ThreadId> {
+    let all = THREADS.get();
+    let mut packets = all.packets.iter();
+    let found = packets.find(|(packet, _)| packet.contains(&address));
+    found.map(|&(_, thread)| thread)
+}
+
 /// In guest mode: the running thread looks whether another has ended, at the count of those who know its
 /// result; what it is to find there.
 pub(crate) fn look(address: usize, code: usize) -> Option<u64> {
     const ONLY_THE_OTHER: u64 = 1;
     const BOTH: u64 = 2;
-    let target = {
-        let all = THREADS.get();
-        let mut packets = all.packets.iter();
-        let found = packets.find(|(packet, _)| packet.contains(&address));
-        found.map(|&(_, thread)| thread)?
-    };
+    let target = whose(address)?;
     calls::disarm();
     let (site, top) = (calls::users(code), trampoline::top());
     let ask = |_: &mut _| Operation::IsFinished { target };

@@ -85,7 +85,10 @@ fn set_thread_pointer(pointer: usize) {
 #[inline(never)]
 fn apart<R>(work: impl FnOnce() -> R) -> R {
     next_epoch();
-    work()
+    let result = work();
+    // Whoever ran last may have ended without a word.
+    next_epoch();
+    result
 }
 
 #[inline(always)]

@@ -166,6 +166,7 @@ extern "C" fn stand_in(task: &Task) -> usize {
                 next_epoch();
                 // SAFETY: the guest asks for it and waits.
                 unsafe { work(data) };
+                next_epoch();
                 order = Order::GoOn;
             }
             Request::Returned(result) => return result,

@@ -16,6 +16,8 @@ use super::Minimiser;
 
 /// So many pairs are turned round.
 const MAX_SWAPS: usize = 400;
+/// In a longer story nobody looks for them, and to look for them here would take too long.
+const MAX_EVENTS: usize = 10_000;
 
 impl Minimiser<'_> {
     /// The pair, and what happens the other way round.
@@ -24,6 +26,9 @@ impl Minimiser<'_> {
         execution: &Execution,
         finding: &Finding,
     ) -> Option<(CriticalPair, Told)> {
+        if execution.events.len() > MAX_EVENTS {
+            return None;
+        }
         let end = finding.after().unwrap_or(usize::MAX);
         let swaps = minimise::swaps(execution).filter(|swap| swap.first < end);
         let mut swaps: Vec<Swap> = swaps.take(MAX_SWAPS).collect();

@@ -93,7 +93,7 @@ pub fn woken_without_reason() {
         if !*guard {
             guard = condition.wait(guard).unwrap();
         }
-        assert!(*guard, "it is ready");
+        assert!(*guard, "too early");
     });
     let (ready, condition) = &*shared;
     *ready.lock().unwrap() = true;
@@ -143,13 +143,13 @@ pub fn both_send_first() {
 
 /// Both read, and want to write before they have stopped reading.
 pub fn upgrade() {
-    let lock = Arc::new(RwLock::new(0));
-    let other = Arc::clone(&lock);
+    let text = Arc::new(RwLock::new(0));
+    let other = Arc::clone(&text);
     let thread = thread::spawn(move || {
         let value = other.read().unwrap();
         *other.write().unwrap() = *value + 1;
     });
-    let value = lock.read().unwrap();
+    let value = text.read().unwrap();
     drop(value);
     thread.join().unwrap();
 }
@@ -200,7 +200,7 @@ pub fn assertion_in_a_thread() {
     let ready = Arc::new(AtomicBool::new(false));
     let other = Arc::clone(&ready);
     let thread = thread::spawn(move || {
-        assert!(other.load(SeqCst), "it is ready");
+        assert!(other.load(SeqCst), "too early");
     });
     ready.store(true, SeqCst);
     thread.join().unwrap();
@@ -208,12 +208,12 @@ pub fn assertion_in_a_thread() {
 
 /// A lock that was free is taken.
 pub fn lock_is_taken() {
-    let lock = Arc::new(Mutex::new(0));
-    let other = Arc::clone(&lock);
+    let value = Arc::new(Mutex::new(0));
+    let other = Arc::clone(&value);
     let thread = thread::spawn(move || {
         *other.lock().unwrap() += 1;
     });
-    *lock.try_lock().expect("the lock is free") += 1;
+    *value.try_lock().expect("nobody has it") += 1;
     thread.join().unwrap();
 }
 

@@ -55,8 +55,9 @@ use crate::memory::sc::linearise;
 use crate::memory::{Model, Strength, is_weak};
 use crate::world::{Ending, State};
 
-/// So often a thread may pause before others go first.
+/// So often a thread may pause before others go first, and so many events it may have.
 const PATIENCE: u32 = 8;
+const LONG_TURN: usize = 1024;
 
 /// Runs every class of executions exactly once.
 #[derive(Debug, Default)]
@@ -265,8 +266,9 @@ impl Exhaustive {
 
     /// The first thread, in canonical order, whose pending operation can be inserted: any call
     /// that the graph does not have, whether it can be completed or not, and anything else that
-    /// can be performed. One that pauses again and again comes after those that have not done so as
-    /// often: it may be waiting for them in a way that nobody recognises, and would never end.
+    /// can be performed. One that pauses again and again, or has very many events, comes after those of
+    /// which that is less true: it may be waiting for them in a way that nobody recognises, and would
+    /// never end.
     fn first_to_go_on(&self, state: &State) -> Option<ThreadId> {
         let graph = &self.frames.last().expect("a run has a frame").graph;
         let can_go_on = |&&thread: &&ThreadId| {
@@ -278,7 +280,10 @@ impl Exhaustive {
         };
         let mut able = graph.canonical.iter().filter(can_go_on).copied();
         let first = able.next()?;
-        let impatience = |thread: &ThreadId| graph.lines[thread.index()].pauses / PATIENCE;
+        let impatience = |thread: &ThreadId| {
+            let line = &graph.lines[thread.index()];
+            line.nodes.len() / LONG_TURN + (line.pauses / PATIENCE) as usize
+        };
         match impatience(&first) {
             0 => Some(first),
             _ => std::iter::once(first).chain(able).min_by_key(impatience),

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering::Relaxed};
 
-use iced_x86::{Mnemonic, OpKind, Register};
+use iced_x86::{FlowControl, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register};
 use raddle_engine::object::{self, Object};
 use raddle_engine::{ObjectId, Operation};
 
@@ -100,8 +100,8 @@ pub(super) fn understand(function: usize, size: usize) -> bool {
 }
 
 /// `Barrier::wait`: whether the thread leads those that met, if that is to be found out now.
-pub(super) extern "C-unwind" fn wait(barrier: usize, code: usize) -> bool {
-    let code = calls::users(code);
+pub(super) extern "C-unwind" fn wait(barrier: usize, called: usize) -> bool {
+    let code = calls::users(called);
     let field = (barrier + SIZE_FIELD.load(Relaxed)) as *const usize;
     // SAFETY: the program has a barrier there.
     let size = unsafe { field.read() };
@@ -123,9 +123,35 @@ pub(super) extern "C-unwind" fn wait(barrier: usize, code: usize) -> bool {
         }
         last[member] = meeting;
         drop(last);
-        let is_wanted = ANSWER.load(Relaxed) == Answer::AtOnce as u8;
+        let is_wanted = ANSWER.load(Relaxed) == Answer::AtOnce as u8 && is_used(called);
         is_wanted && meeting.is_some_and(|meeting| leads(meeting, code))
     })
+}
+
+/// So many instructions after a call are looked at.
+const LOOK_AT: usize = 16;
+/// No instruction is longer.
+const LONGEST: usize = 15;
+
+/// Whether a call that returns to this address has a result which the caller may use.
+fn is_used(code: usize) -> bool {
+    let mut info = InstructionInfoFactory::new();
+    for instruction in patch::instructions(code, LOOK_AT * LONGEST) {
+        let used = info.info(&instruction).used_registers();
+        let mut results = used
+            .iter()
+            .filter(|it| it.register().full_register() == Register::RAX);
+        let is_lost = instruction.flow_control() == FlowControl::Call
+            || instruction.flow_control() == FlowControl::IndirectCall;
+        match results.next() {
+            Some(result) if result.access() == OpAccess::Write => return false,
+            Some(_) => return true,
+            None if is_lost => return false,
+            None if instruction.flow_control() != FlowControl::Next => return true,
+            None => {}
+        }
+    }
+    true
 }
 
 /// `BarrierWaitResult::is_leader`. The answer is of the last meeting of the thread, unless there was none.

@@ -10,6 +10,7 @@ use std::sync::atomic::Ordering;
 use crate::execution::running;
 use crate::mode::host;
 use crate::solo::Solo;
+use crate::trampoline::keeping_top;
 use crate::tsan::{atomic, calls};
 use crate::{futex, objects};
 
@@ -70,7 +71,7 @@ fn take(word: Word, wanted: Call, code: usize) -> u32 {
     let address = word as usize;
     let is_held = objects::with(address, |known| known.holder.is_some()) == Some(true);
     if is_held && read(word) == UNLOCKED {
-        give(word, code);
+        keeping_top(|| give(word, code));
     }
     match call(word, wanted, code) {
         Grant::Refused => read(word).max(LOCKED),

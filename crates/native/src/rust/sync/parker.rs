@@ -15,6 +15,7 @@ use crate::addresses::Table;
 use crate::execution::running;
 use crate::mode::host;
 use crate::rust::channels;
+use crate::rust::threads;
 use crate::solo::Solo;
 use crate::tsan::calls;
 use crate::{interrupts, objects, trampoline};
@@ -61,15 +62,17 @@ fn change(word: Word, to: u32) -> u32 {
     before
 }
 
-fn call(word: Word, call: Call, code: usize) -> Reply {
+fn call(word: Word, call: Call, code: usize, top: usize) -> Reply {
     let owner = OWNERS.get().get(word as usize).copied();
-    let owner = owner.unwrap_or_else(|| running().thread());
+    // Until it parks, whoever has made its handle knows; the first thread's was made before.
+    let owner = owner.or_else(|| threads::whose(word as usize));
+    let owner = owner.unwrap_or(ThreadId::new(0));
     let initial = || Object::Parker(object::parker::Parker::new(owner));
     let operation = |world: &mut _| Operation::Call {
         object: objects::object(world, word as usize, KIND, initial),
         call: object::Call::Parker(call),
     };
-    running().observe(code, trampoline::top(), operation)
+    running().observe(code, top, operation)
 }
 
 /// Whether there is a token that was left in an operation.
@@ -84,7 +87,7 @@ fn set_left(word: Word, is_left: bool) {
 /// In host mode: leaves a token; what is to be found in the word, so that nobody is asked to wake up the
 /// thread.
 pub(super) fn unpark(word: Word, code: usize) -> u32 {
-    call(word, Call::Unpark, code);
+    call(word, Call::Unpark, code, trampoline::top());
     let before = change(word, NOTIFIED);
     set_left(word, true);
     if before == PARKED { EMPTY } else { before }
@@ -96,7 +99,7 @@ pub(crate) fn wake(word: Word, code: usize) -> bool {
         .try_get()
         .is_some_and(|mut it| is_understood() && it.get(word as usize).is_some());
     if is_parker && !is_left(word) {
-        call(word, Call::Unpark, code);
+        call(word, Call::Unpark, code, trampoline::top());
         set_left(word, true);
     }
     is_parker
@@ -104,6 +107,7 @@ pub(crate) fn wake(word: Word, code: usize) -> bool {
 
 fn park_for(word: Word, time: Option<Duration>, code: usize) {
     let native = running();
+    let top = trampoline::top();
     if let Some(time) = time
         && channels::times_out()
     {
@@ -113,20 +117,20 @@ fn park_for(word: Word, time: Option<Duration>, code: usize) {
     interrupts::scheduling_point(code);
     if native.may_wake_spuriously() {
         let what = Chance::SpuriousUnpark;
-        let reply = native.observe(code, trampoline::top(), |_| Operation::Chance { what });
+        let reply = native.observe(code, top, |_| Operation::Chance { what });
         if reply.to_answer() {
             return native.count_spurious_wakeup();
         }
     }
     if read(word) == NOTIFIED && !is_left(word) {
-        call(word, Call::Unpark, code);
+        call(word, Call::Unpark, code, top);
         set_left(word, true);
     }
     if read(word) == EMPTY {
         change(word, PARKED);
     }
     let timeout = time.is_some() && native.may_time_out();
-    let timed_out = call(word, Call::Park { timeout }, code).to_answer();
+    let timed_out = call(word, Call::Park { timeout }, code, top).to_answer();
     change(word, EMPTY);
     set_left(word, false);
     if let Some(time) = time.filter(|_| timed_out) {

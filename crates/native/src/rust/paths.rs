@@ -128,6 +128,14 @@ const RULES: &[(&str, Kind)] = &[
     ),
     ("std::thread::thread::Thread::unpark", Kind::Locks),
     ("std::thread::Thread::unpark", Kind::Locks),
+    (
+        "std::thread::join_handle::JoinHandle::is_finished",
+        Kind::IsFinished,
+    ),
+    (
+        "std::thread::scoped::ScopedJoinHandle::is_finished",
+        Kind::IsFinished,
+    ),
     ("std::thread::", Kind::Inside),
     ("std::sync::mpmc::channel", Kind::MakeUnbounded),
     ("std::sync::mpmc::sync_channel", Kind::MakeBounded),

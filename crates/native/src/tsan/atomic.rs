@@ -106,7 +106,10 @@ pub(crate) fn add(world: &mut World, extent: Range<usize>, memory: u64) -> Locat
     let kind = calls::atomic().unwrap_or(KIND);
     let new = running().add_location(world, kind, extent.start, memory);
     LOCATIONS.get().insert(extent.start, new);
-    EXTENTS.get().push(extent);
+    // Not all locations are variables.
+    let mut extents = EXTENTS.get();
+    extents.resize(new.index(), 0..0);
+    extents.push(extent);
     new
 }
 

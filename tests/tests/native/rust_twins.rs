@@ -54,7 +54,8 @@ impl Things {
     fn number(&mut self, text: &str) -> String {
         let mut order: Vec<usize> = (0..self.names.len()).collect();
         order.sort_by_key(|&thing| std::cmp::Reverse(self.names[thing].len()));
-        let mut numbered = text.to_owned();
+        // The ends of a channel have names of their own in library mode.
+        let mut numbered = text.replace("Receiver", "Channel");
         for thing in order {
             let name = &self.names[thing];
             if numbered.contains(name.as_str()) {
@@ -105,7 +106,9 @@ fn in_common(message: &str) -> String {
             .iter()
             .any(|it| line.starts_with(it))
     };
-    let lines: Vec<&str> = message.lines().filter(is_common).collect();
+    // That others panic because a lock is poisoned is not always told.
+    let is_told = |line: &&str| !line.ends_with("is poisoned");
+    let lines: Vec<&str> = message.lines().filter(is_common).filter(is_told).collect();
     lines.join("\n")
 }
 

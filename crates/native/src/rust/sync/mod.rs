@@ -34,7 +34,7 @@ use crate::rust::paths::Kind;
 use crate::rust::regions;
 use crate::tsan::calls;
 
-pub(crate) use parker::wake;
+pub(crate) use parker::{park, wake};
 
 /// Whether there is any Rust in the program.
 static IS_USED: AtomicBool = AtomicBool::new(false);

@@ -135,6 +135,7 @@ fn wait_for(word: Word, code: usize) {
         let place = futex::Place {
             site: code,
             is_seen: true,
+            called: 0,
         };
         futex::wait(word, CONTENDED, None, place);
     }

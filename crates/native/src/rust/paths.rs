@@ -128,6 +128,14 @@ const RULES: &[(&str, Kind)] = &[
     ),
     ("std::thread::thread::Thread::unpark", Kind::Locks),
     ("std::thread::Thread::unpark", Kind::Locks),
+    (
+        "std::thread::join_handle::JoinHandle::is_finished",
+        Kind::IsFinished,
+    ),
+    (
+        "std::thread::scoped::ScopedJoinHandle::is_finished",
+        Kind::IsFinished,
+    ),
     ("std::thread::", Kind::Inside),
     ("std::sync::mpmc::channel", Kind::MakeUnbounded),
     ("std::sync::mpmc::sync_channel", Kind::MakeBounded),
@@ -197,7 +205,7 @@ pub(crate) fn kind_of(path: &str) -> Kind {
     if INNER.contains(&first) {
         return Kind::Inside;
     }
-    if let Some(kind) = of_channel(&path) {
+    if let Some(kind) = of_channel(path) {
         return kind;
     }
     let rule = RULES.iter().find(|(start, _)| path.starts_with(start));

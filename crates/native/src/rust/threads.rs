@@ -75,7 +75,7 @@ pub(crate) fn started(child: ThreadId) {
     let Some(start) = all.starts.get_mut(parent.index()) else {
         return;
     };
-    let (is_scoped, from) = std::mem::replace(start, (false, 0));
+    let (is_scoped, from) = std::mem::take(start);
     if from != 0 {
         all.packets.push((from..heap::end(), child));
     }

@@ -86,7 +86,7 @@ fn lost_update() {
     let mut threads = Vec::new();
     for _ in 0..2 {
         let n = n.clone();
-        threads.push(thread::spawn(move || {
+        threads.push(thread::spawn(move || { // to add
             let v = n.load(SeqCst);
             n.store(v + 1, SeqCst);
         }));

@@ -104,7 +104,7 @@ fn a_story_has_the_users_steps_at_the_users_lines() {
     // Two spawns, two loads and two stores, two joins, a load and the end.
     assert_eq!(steps.len(), 10, "{}", finished.text);
     for (verb, text) in [
-        ("spawn", "thread::spawn(move || {"),
+        ("spawn", "// to add"),
         ("load", "let v = n.load(SeqCst);"),
         ("store", "n.store(v + 1, SeqCst);"),
         ("join", "h.join().unwrap();"),

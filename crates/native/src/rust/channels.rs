@@ -349,18 +349,22 @@ impl Caller {
     }
 
     /// Whether there is a message.
-    fn poll(self) -> bool {
+    fn poll(self, is_first: bool) -> bool {
         let operation = |world: &mut World| Operation::Receive {
             ports: Ports::One(self.object(world)),
             wait: false,
         };
-        let reply = running().observe(self.site, self.top, operation);
+        // Only the first operation of a call can be one that the program does again and again.
+        let reply = match is_first {
+            true => running().observe(self.site, self.top, operation),
+            false => running().perform(self.site, operation),
+        };
         matches!(reply.to_received(), Received::Message { .. })
     }
 
     /// Receives a message, or finds that there will be none; whether either is so.
     fn try_receive(self) -> bool {
-        if self.poll() {
+        if self.poll(true) {
             return true;
         }
         let is_over = match with(self.channel, |channel| channel.senders) {
@@ -374,7 +378,7 @@ impl Caller {
             return false;
         }
         // The last of them may have sent something before it went.
-        if !self.poll() {
+        if !self.poll(false) {
             with(self.channel, |channel| channel.is_disconnected = true);
         }
         true

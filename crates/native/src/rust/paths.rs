@@ -126,6 +126,16 @@ const RULES: &[(&str, Kind)] = &[
         "std::thread::lifecycle::JoinInner::is_finished",
         Kind::IsFinished,
     ),
+    ("std::thread::thread::Thread::unpark", Kind::Locks),
+    ("std::thread::Thread::unpark", Kind::Locks),
+    (
+        "std::thread::join_handle::JoinHandle::is_finished",
+        Kind::IsFinished,
+    ),
+    (
+        "std::thread::scoped::ScopedJoinHandle::is_finished",
+        Kind::IsFinished,
+    ),
     ("std::thread::", Kind::Inside),
     ("std::sync::mpmc::channel", Kind::MakeUnbounded),
     ("std::sync::mpmc::sync_channel", Kind::MakeBounded),
@@ -160,6 +170,11 @@ const RULES: &[(&str, Kind)] = &[
     ("std::sync::reentrant_lock::", Kind::Inside),
     ("std::sync::", Kind::Inside),
     ("std::sys::sync::", Kind::Locks),
+    // Does nothing but call what the user wants a thread to do, which optimising compilers inline here.
+    (
+        "std::sys::backtrace::__rust_begin_short_backtrace",
+        Kind::User,
+    ),
     ("std::sys::", Kind::Inside),
     ("std::rt::", Kind::Inside),
     ("std::panicking::", Kind::Counts),

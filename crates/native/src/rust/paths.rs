@@ -134,6 +134,8 @@ const RULES: &[(&str, Kind)] = &[
         "std::thread::scoped::ScopedJoinHandle::is_finished",
         Kind::IsFinished,
     ),
+    ("std::thread::thread::Thread::unpark", Kind::Locks),
+    ("std::thread::Thread::unpark", Kind::Locks),
     ("std::thread::", Kind::Inside),
     ("std::sync::mpmc::channel", Kind::MakeUnbounded),
     ("std::sync::mpmc::sync_channel", Kind::MakeBounded),

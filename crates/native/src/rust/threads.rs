@@ -22,12 +22,27 @@ struct Scope {
     threads: Vec<ThreadId>,
 }
 
+/// What is known of a thread before it is started.
+#[derive(Clone, Copy, Default)]
+struct Start {
+    is_scoped: bool,
+    /// Where the heap was.
+    heap: usize,
+    /// What the standard library counts for the scope.
+    count: usize,
+}
+
+/// What the standard library counts for a scope is so large at most.
+const LARGEST_COUNT: usize = 64;
+
 struct Threads {
     scopes: Vec<Scope>,
     /// Who runs in which scope, for threads that start others there.
     members: Vec<(ThreadId, usize)>,
-    /// By thread: whether what it starts next is in a scope, and where the heap was before.
-    starts: Vec<(bool, usize)>,
+    /// By thread: what is known of the thread that it starts next.
+    starts: Vec<Start>,
+    /// Who runs in which scope, by what the standard library counts for it.
+    counted: Vec<(usize, ThreadId)>,
     /// What was asked for on the heap for each thread.
     packets: Vec<(Range<usize>, ThreadId)>,
 }
@@ -36,6 +51,7 @@ static THREADS: Solo<Threads> = Solo::new(Threads {
     scopes: Vec::new(),
     members: Vec::new(),
     starts: Vec::new(),
+    counted: Vec::new(),
     packets: Vec::new(),
 });
 
@@ -45,6 +61,7 @@ pub(crate) fn begin() {
     all.scopes.clear();
     all.members.clear();
     all.starts.clear();
+    all.counted.clear();
     all.packets.clear();
 }
 
@@ -53,18 +70,30 @@ pub(crate) fn begin() {
 pub(crate) fn enter(kind: Kind) {
     let owner = running().thread();
     let mut all = THREADS.get();
-    if all.starts.len() <= owner.index() {
-        all.starts.resize(owner.index() + 1, (false, 0));
-    }
     match kind {
         Kind::Scope => all.scopes.push(Scope {
             owner,
             threads: Vec::new(),
         }),
-        Kind::ScopedSpawn => all.starts[owner.index()].0 = true,
-        Kind::Spawn => all.starts[owner.index()].1 = heap::end(),
+        Kind::ScopedSpawn => all.starts_of(owner).is_scoped = true,
+        Kind::Spawn => all.starts_of(owner).heap = heap::end(),
         _ => {}
     }
+}
+
+impl Threads {
+    fn starts_of(&mut self, thread: ThreadId) -> &mut Start {
+        if self.starts.len() <= thread.index() {
+            self.starts.resize(thread.index() + 1, Start::default());
+        }
+        &mut self.starts[thread.index()]
+    }
+}
+
+/// In guest mode: the running thread starts another in the scope that this is counted for.
+pub(crate) fn count(address: usize) {
+    let owner = running().thread();
+    THREADS.get().starts_of(owner).count = address;
 }
 
 /// In host mode: the running thread has started another.
@@ -72,14 +101,14 @@ pub(crate) fn started(child: ThreadId) {
     let parent = running().thread();
     let mut all = THREADS.get();
     let all = &mut *all;
-    let Some(start) = all.starts.get_mut(parent.index()) else {
-        return;
-    };
-    let (is_scoped, from) = std::mem::replace(start, (false, 0));
-    if from != 0 {
-        all.packets.push((from..heap::end(), child));
+    let start = std::mem::take(all.starts_of(parent));
+    if start.heap != 0 {
+        all.packets.push((start.heap..heap::end(), child));
     }
-    if !is_scoped {
+    if start.count != 0 {
+        return all.counted.push((start.count, child));
+    }
+    if !start.is_scoped {
         return;
     }
     // Its own, or the one that it runs in.
@@ -94,7 +123,7 @@ pub(crate) fn started(child: ThreadId) {
 
 /// In guest mode: the running thread looks whether the threads of its scope have ended. So it waits for them,
 /// the last one first.
-pub(crate) fn end_scope(code: usize) {
+pub(crate) fn end_scope(address: usize, code: usize) {
     let site = calls::users(code);
     let owner = running().thread();
     let ended = |scopes: &mut Vec<Scope>| {
@@ -108,11 +137,21 @@ pub(crate) fn end_scope(code: usize) {
     };
     host(|| {
         loop {
-            let next = THREADS.get().scopes[scope].threads.pop();
+            let next = next_of(scope, address);
             let Some(target) = next else { break };
             threads::wait_for(target, site);
         }
     });
+}
+
+/// The last thread of a scope that nobody has waited for.
+fn next_of(scope: usize, count: usize) -> Option<ThreadId> {
+    let mut all = THREADS.get();
+    let is_here = |&(start, _): &(usize, ThreadId)| (start..start + LARGEST_COUNT).contains(&count);
+    match all.counted.iter().rposition(is_here) {
+        Some(last) => Some(all.counted.remove(last).1),
+        None => all.scopes[scope].threads.pop(),
+    }
 }
 
 /// The thread for which an address was asked for on the heap, when it was started.

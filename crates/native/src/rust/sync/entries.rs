@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use super::{barrier, condvar, mutex, once, parker, patch, untold};
+use crate::rust::threads;
 
 /// Defines what takes the place of functions: for guests the function behind `as`, with the address that it
 /// will return to in the register after its arguments, and for others the function as it was.
@@ -80,6 +81,7 @@ stand_ins! {
     fn enter_once_wait_force for ONCE_WAIT_FORCE as once::wait_force, "rdx";
     fn enter_is_leader for IS_LEADER as barrier::is_leader, "rsi";
     fn enter_barrier_wait for BARRIER_WAIT as barrier::wait, "rsi";
+    fn enter_grow_scope for SCOPE_GROWS as grow_scope, "rsi";
 }
 
 watched_stand_ins! {
@@ -87,6 +89,16 @@ watched_stand_ins! {
     fn enter_park_timeout for PARK_TIMEOUT as parker::park_timeout, "rcx";
     fn enter_park_self for PARK_SELF as parker::park_self, "rdi";
     fn enter_park_self_timeout for PARK_SELF_TIMEOUT as parker::park_self_timeout, "rdx";
+}
+
+/// In guest mode: a scope has one thread more, which is about to be started.
+extern "C" fn grow_scope(count: usize, _code: usize) {
+    threads::count(count);
+    // SAFETY: the function as it was, which takes this.
+    unsafe {
+        let original: extern "C-unwind" fn(usize) = std::mem::transmute(SCOPE_GROWS.load(Relaxed));
+        original(count);
+    }
 }
 
 /// `std::thread::current`, which is not replaced, but called.
@@ -166,6 +178,9 @@ fn stand_in(path: &str) -> Option<StandIn> {
         "sync::once::Once::wait_force" => (enter_once_wait_force, &ONCE_WAIT_FORCE),
         "sync::barrier::Barrier::wait" => (enter_barrier_wait, &BARRIER_WAIT),
         "sync::barrier::BarrierWaitResult::is_leader" => (enter_is_leader, &IS_LEADER),
+        "thread::scoped::ScopeData::increment_num_running_threads" => {
+            (enter_grow_scope, &SCOPE_GROWS)
+        }
         "thread::thread::Thread::park" => (enter_park, &PARK),
         "thread::thread::Thread::park_timeout" => (enter_park_timeout, &PARK_TIMEOUT),
         "thread::functions::park" | "thread::park" => (enter_park_self, &PARK_SELF),

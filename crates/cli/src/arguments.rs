@@ -83,10 +83,6 @@ pub struct Search {
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
 
-    /// How values of atomics are seen: `sc` in one order, `rc11` as the memory model of Rust and C allows.
-    #[arg(long, value_name = "MODEL", value_parser = ["sc", "rc11"])]
-    pub memory: Option<String>,
-
     /// How many workers run the executions of one check: OS threads, or processes for C and C++.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024))]
     pub workers: Option<u64>,
@@ -118,7 +114,6 @@ impl Search {
             ("RADDLE_STRATEGY", text(self.strategy.clone())),
             ("RADDLE_MAX_EXECUTIONS", number(self.max_executions)),
             ("RADDLE_SEED", number(self.seed)),
-            ("RADDLE_MEMORY", text(self.memory.clone())),
             ("RADDLE_WORKERS", number(self.workers)),
             ("RADDLE_RESUME", self.resume.then(|| "1".into())),
             ("RADDLE_REMEMBER", self.remember.then(|| "1".into())),
@@ -295,7 +290,7 @@ mod tests {
     #[test]
     fn every_flag_of_test_is_read() {
         let line = "cargo-raddle test counter --budget 30s --strategy pct --max-executions 9 \
-                    --seed 7 --memory rc11 --workers 3 --resume --remember --jobs 2 --report pages --junit j.xml \
+                    --seed 7 --workers 3 --resume --remember --jobs 2 --report pages --junit j.xml \
                     --message-format json -p one --package two -- --release -- --nocapture";
         assert_eq!(
             parse_test(line),
@@ -308,7 +303,6 @@ mod tests {
                     strategy: Some("pct".to_owned()),
                     max_executions: Some(9),
                     seed: Some(7),
-                    memory: Some("rc11".to_owned()),
                     workers: Some(3),
                     resume: true,
                     remember: true,
@@ -328,7 +322,7 @@ mod tests {
 
     #[test]
     fn native_tests_and_programs_are_run_in_the_same_manner() {
-        let flags = "--plain explore --substrate os --restart fork";
+        let flags = "--memory rc11 --plain explore --substrate os --restart fork";
         let test = parse_test(&format!("cargo-raddle test --native {flags}"));
         assert!(test.native);
         match parse(&format!("cargo-raddle run --bin queue {flags} -- 3")) {

@@ -28,6 +28,8 @@ pub struct Binary {
     pub target: Value,
     /// Who runs it, if it does not know of raddle.
     pub control: Option<Control>,
+    /// Whether it has tests that can be run one by one; otherwise it is one test as a whole.
+    pub has_harness: bool,
 }
 
 /// One test.
@@ -52,6 +54,7 @@ impl Binary {
             path: path.into(),
             target: message["target"].clone(),
             control: None,
+            has_harness: true,
         })
     }
 
@@ -60,9 +63,10 @@ impl Binary {
         self.contains(SIGN)
     }
 
-    /// Whether it has tests that can be run one by one; otherwise it is one test as a whole.
-    fn has_harness(&self) -> bool {
-        self.control.is_none() || self.contains(HARNESS)
+    /// From now on it is run under control.
+    pub fn put_under(&mut self, control: &Control) {
+        self.control = Some(control.clone());
+        self.has_harness = self.contains(HARNESS);
     }
 
     fn contains(&self, sign: &[u8]) -> bool {
@@ -73,14 +77,13 @@ impl Binary {
     /// A command that runs one of its tests.
     pub fn run_test(&self, test: &str) -> Command {
         let mut command = self.command();
-        let has_harness = self.has_harness();
-        if has_harness {
+        if self.has_harness {
             // A test that is named is wanted, ignored or not; skipping it would look like a pass.
             command.args([test, "--exact", "--include-ignored", "--nocapture"]);
         }
         if let Some(control) = &self.control {
-            control.put_on(&mut command, has_harness);
-            command.args(has_harness.then_some("--test-threads=1"));
+            control.put_on(&mut command, self.has_harness);
+            command.args(self.has_harness.then_some("--test-threads=1"));
         }
         command
     }
@@ -114,7 +117,7 @@ impl Binary {
         filter: Option<&str>,
         arguments: &[OsString],
     ) -> Result<Vec<String>, Error> {
-        if !self.has_harness() {
+        if !self.has_harness {
             let is_wanted = filter.is_none_or(|filter| self.name.contains(filter));
             return Ok(is_wanted.then(|| self.name.clone()).into_iter().collect());
         }

@@ -25,6 +25,8 @@ pub enum Error {
     BinaryDoesNotList { name: String, output: String },
     /// No test binary has raddle in it.
     NothingUsesRaddle,
+    /// Flags for programs that do not know of raddle, without the word that tests do not.
+    NeedsNative,
     /// Doc tests are programs that only `rustdoc` builds.
     DocTestsAreNotNative,
     /// No test has this in its name.
@@ -98,6 +100,10 @@ impl fmt::Display for Error {
                  help: add raddle with the feature `check` to `[dev-dependencies]`, write \
                  `#[raddle::test]` above a test, and use `raddle::sync` and `raddle::thread` in the \
                  code; `cargo raddle test --native` checks tests as they are, on x86-64 Linux",
+            ),
+            Self::NeedsNative => formatter.write_str(
+                "--memory, --plain, --substrate and --restart are for programs that do not know of raddle\n  \
+                 help: `cargo raddle test --native` checks tests so",
             ),
             Self::DocTestsAreNotNative => formatter.write_str(
                 "doc tests cannot be checked with --native\n  \

@@ -25,11 +25,11 @@ Environment (a flag wins over the variable that it sets):
   RADDLE_STRATEGY        set by --strategy
   RADDLE_MAX_EXECUTIONS  set by --max-executions
   RADDLE_SEED            set by --seed
-  RADDLE_MEMORY          set by --memory
   RADDLE_WORKERS         set by --workers
   RADDLE_RESUME          set by --resume
   RADDLE_REMEMBER        set by --remember
   RADDLE_REPORT          set by --report
+  RADDLE_MEMORY          set by --memory
   RADDLE_PLAIN           set by --plain
   RADDLE_SUBSTRATE       set by --substrate
   RADDLE_RESTART         set by --restart

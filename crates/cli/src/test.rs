@@ -11,6 +11,7 @@ use crate::binaries::{Binary, Test};
 use crate::cargo::{Cargo, Verdict};
 use crate::diagnostics::Diagnostics;
 use crate::error::Error;
+use crate::native::Manner;
 use crate::outcome::{self, Outcome, Told};
 use crate::runner::{Message, Runner};
 use crate::show::{self, Name, Show};
@@ -18,6 +19,9 @@ use crate::{interrupts, junit, native};
 
 /// Builds and runs the tests that were asked for.
 pub fn run(cargo: &Cargo, options: TestArguments) -> Result<Verdict, Error> {
+    if !options.native && options.manner != Manner::default() {
+        return Err(Error::NeedsNative);
+    }
     let mut environment = environment(&options)?;
     let (for_cargo, for_tests) = options.split();
     if for_cargo.iter().any(|argument| argument == "--doc") {

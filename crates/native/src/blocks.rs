@@ -9,7 +9,7 @@ use raddle::__private::native::made_at;
 use raddle_engine::ThreadId;
 
 use crate::rust::regions;
-use crate::{execution, heap, mode, symbols};
+use crate::{execution, heap, lanes, mode, symbols};
 
 /// A piece of the heap.
 #[derive(Clone, Copy)]
@@ -33,13 +33,16 @@ pub(crate) enum Bad {
 }
 
 struct Blocks {
-    /// In the order of their addresses.
-    list: Vec<Block>,
+    /// In the order of their addresses: the first thread's, and those of each lane.
+    lists: Vec<Vec<Block>>,
     /// Those that were freed in this execution.
-    freed: Vec<usize>,
+    freed: Vec<Position>,
     /// The one that was looked for last: often it is the next that is.
-    last: usize,
+    last: Position,
 }
+
+/// Which list, and where in it.
+type Position = (usize, usize);
 
 struct Shared(UnsafeCell<Blocks>);
 
@@ -48,9 +51,9 @@ struct Shared(UnsafeCell<Blocks>);
 unsafe impl Sync for Shared {}
 
 static BLOCKS: Shared = Shared(UnsafeCell::new(Blocks {
-    list: Vec::new(),
+    lists: Vec::new(),
     freed: Vec::new(),
-    last: 0,
+    last: (0, 0),
 }));
 
 fn with<R>(use_them: impl FnOnce(&mut Blocks) -> R) -> R {
@@ -66,7 +69,11 @@ fn runner() -> Option<ThreadId> {
 pub(crate) fn add(start: usize, size: usize, site: usize) {
     let made = (site, runner());
     with(|blocks| {
-        blocks.list.push(Block {
+        let list = list_at(start);
+        if blocks.lists.len() <= list {
+            blocks.lists.resize(list + 1, Vec::new());
+        }
+        blocks.lists[list].push(Block {
             start,
             size,
             made,
@@ -79,10 +86,14 @@ pub(crate) fn add(start: usize, size: usize, site: usize) {
 /// An execution begins: what was freed is there again, and nothing from this address on.
 pub(crate) fn reset(next: usize) {
     with(|blocks| {
-        let left = blocks.list.partition_point(|block| block.start < next);
-        blocks.list.truncate(left);
-        for index in blocks.freed.drain(..) {
-            if let Some(block) = blocks.list.get_mut(index) {
+        let Some((first, lanes)) = blocks.lists.split_first_mut() else {
+            return;
+        };
+        let left = first.partition_point(|block| block.start < next);
+        first.truncate(left);
+        lanes.iter_mut().for_each(Vec::clear);
+        for (list, index) in blocks.freed.drain(..) {
+            if let Some(block) = blocks.lists[list].get_mut(index) {
                 (block.freed, block.is_gone) = (None, false);
             }
         }
@@ -91,17 +102,30 @@ pub(crate) fn reset(next: usize) {
 
 impl Blocks {
     /// The last block that begins at the address or before it.
-    fn before(&mut self, address: usize) -> Option<usize> {
-        if let [block, rest @ ..] = self.list.get(self.last..).unwrap_or_default()
+    fn before(&mut self, address: usize) -> Option<Position> {
+        let list = list_at(address);
+        let blocks = self.lists.get(list)?;
+        let (last_list, last) = self.last;
+        if last_list == list
+            && let [block, rest @ ..] = blocks.get(last..).unwrap_or_default()
             && block.start <= address
             && rest.first().is_none_or(|next| address < next.start)
         {
             return Some(self.last);
         }
-        let after = self.list.partition_point(|block| block.start <= address);
-        self.last = after.checked_sub(1)?;
+        let after = blocks.partition_point(|block| block.start <= address);
+        self.last = (list, after.checked_sub(1)?);
         Some(self.last)
     }
+
+    fn at(&mut self, (list, index): Position) -> &mut Block {
+        &mut self.lists[list][index]
+    }
+}
+
+/// The list for an address.
+fn list_at(address: usize) -> usize {
+    lanes::at(address).map_or(0, |lane| lane + 1)
 }
 
 /// The running thread frees a block, at a site; how large it is.
@@ -109,7 +133,7 @@ pub(crate) fn free(address: usize, site: usize) -> Result<usize, Bad> {
     let thread = execution::running().thread();
     with(|blocks| {
         let index = blocks.before(address).ok_or(Bad::Outside)?;
-        let block = &mut blocks.list[index];
+        let block = blocks.at(index);
         if block.start != address {
             return Err(Bad::Outside);
         }
@@ -117,8 +141,9 @@ pub(crate) fn free(address: usize, site: usize) -> Result<usize, Bad> {
             return Err(Bad::Freed);
         }
         block.freed = Some((site, thread));
+        let size = block.size;
         blocks.freed.push(index);
-        Ok(block.size)
+        Ok(size)
     })
 }
 
@@ -126,7 +151,7 @@ pub(crate) fn free(address: usize, site: usize) -> Result<usize, Bad> {
 pub(crate) fn is_freed(address: usize) {
     with(|blocks| {
         if let Some(index) = blocks.before(address) {
-            blocks.list[index].is_gone = true;
+            blocks.at(index).is_gone = true;
         }
     });
 }
@@ -140,7 +165,7 @@ pub(crate) fn check(address: usize, size: usize) -> Option<Bad> {
         let Some(index) = blocks.before(address) else {
             return Some(Bad::Outside);
         };
-        let block = &blocks.list[index];
+        let block = blocks.at(index);
         match address + size <= block.start + block.size {
             true => block.is_gone.then_some(Bad::Freed),
             false => Some(Bad::Outside),
@@ -155,7 +180,7 @@ fn find(address: usize) -> Option<(Block, usize)> {
     }
     with(|blocks| {
         let index = blocks.before(address)?;
-        let block = blocks.list[index];
+        let block = *blocks.at(index);
         Some((block, address - block.start))
     })
 }

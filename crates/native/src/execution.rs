@@ -6,7 +6,8 @@ use crate::rust::{self, channels, quiet, sync};
 use crate::solo::Solo;
 use crate::tsan::{atomic, calls, points};
 use crate::{
-    dispatch, faults, mode, objects, openmp, restart, shadow, signals, substrate, threads, tls,
+    dispatch, faults, lanes, mode, objects, openmp, restart, shadow, signals, substrate, threads,
+    tls,
 };
 
 static RUNNING: Solo<Option<Native<'static>>> = Solo::new(None);
@@ -37,6 +38,7 @@ pub(crate) fn begin() {
     faults::install();
     signals::install();
     restart::begin_execution();
+    lanes::forget_threads();
     tls::claim_threads();
     dispatch::arm();
     let stamp = native.stamp();

@@ -1,7 +1,7 @@
 //! The program's heap: `malloc` and its family.
 //!
 //! Within one execution no memory is used twice, and in every execution the same calls have the same
-//! addresses. What is on the heap when a check begins is part of the snapshot; what comes later is
+//! addresses: each thread has a [lane](lanes) of its own, so that the schedule makes no difference. What is on the heap when a check begins is part of the snapshot; what comes later is
 //! gone with the execution. New memory has the same bytes each time, so that nobody depends on what
 //! an earlier execution left there. Calls of raddle's own code, and of threads that nobody controls,
 //! get memory of raddle's while a check runs.
@@ -16,10 +16,10 @@ use raddle::__private::native::Manner;
 use crate::arena::{self, Arena};
 use crate::rust::channels;
 use crate::tsan::{calls, plain};
-use crate::{blocks, check, end, harness, mode, shadow, trampoline};
+use crate::{blocks, check, end, harness, lanes, mode, shadow, trampoline};
 
-/// Room for the heap; only what is used costs anything.
-const SIZE: usize = 4 << 30;
+/// Room for what the first thread asks for; only what is used costs anything.
+pub(crate) const SIZE: usize = 4 << 30;
 /// So much of it may an execution use, if nobody says otherwise.
 const USUAL_LIMIT: usize = 1 << 30;
 /// How the user says otherwise.
@@ -51,9 +51,10 @@ pub(crate) fn pieces() -> usize {
     PIECES.load(Relaxed)
 }
 
-/// Gives back everything from this address on.
+/// Gives back everything from this address on, and all that other threads asked for.
 pub(crate) fn reset(next: usize) {
     NEXT.store(next, Relaxed);
+    lanes::reset();
     blocks::reset(next);
 }
 
@@ -99,20 +100,24 @@ fn refuse(size: usize, site: usize) {
 
 fn prepare() {
     if START.load(Relaxed) == 0 {
-        let start = arena::map_for_program(SIZE) as usize;
+        let mut start = arena::map_for_program(SIZE + lanes::SIZE) as usize;
+        match start {
+            0 => start = arena::map_for_program(SIZE) as usize,
+            _ => lanes::begin_at(start + SIZE),
+        }
         START.store(start, Relaxed);
         NEXT.store(start, Relaxed);
     }
 }
 
-/// Where the next piece will be, or behind that.
+/// Where the next piece of the running thread will be, or behind that.
 pub(crate) fn end() -> usize {
-    NEXT.load(Relaxed)
+    lanes::end().unwrap_or(NEXT.load(Relaxed))
 }
 
 pub(crate) fn is_ours(address: usize) -> bool {
     let start = START.load(Relaxed);
-    start != 0 && (start..start + SIZE).contains(&address)
+    start != 0 && ((start..start + SIZE).contains(&address) || lanes::at(address).is_some())
 }
 
 /// Room for a piece, which is written down with the site that asked for it.
@@ -122,15 +127,24 @@ fn take(size: usize, alignment: usize, site: usize) -> usize {
     }
     prepare();
     let start = START.load(Relaxed);
-    let piece = (NEXT.load(Relaxed) + HEADER).next_multiple_of(alignment);
     let room = size.max(1);
-    let end = match LIMIT.load(Relaxed) {
-        0 => start + SIZE,
-        limit => start + limit.min(SIZE),
+    let limit = match LIMIT.load(Relaxed) {
+        0 => SIZE,
+        limit => limit.min(SIZE),
     };
-    let fits = start != 0 && room < SIZE && piece + room <= end;
+    let used = NEXT.load(Relaxed) - start + lanes::used();
+    let is_allowed = start != 0 && room < SIZE && used + room + alignment + HEADER <= limit;
+    let in_lane = if is_allowed {
+        lanes::take(room, alignment, HEADER)
+    } else {
+        None
+    };
+    let piece = in_lane.unwrap_or((NEXT.load(Relaxed) + HEADER).next_multiple_of(alignment));
+    let fits = is_allowed && (in_lane.is_some() || piece + room <= start + SIZE);
     if fits {
-        NEXT.store(piece + room, Relaxed);
+        if in_lane.is_none() {
+            NEXT.store(piece + room, Relaxed);
+        }
         PIECES.store(PIECES.load(Relaxed) + 1, Relaxed);
         blocks::add(piece, size, site);
     }

@@ -30,6 +30,7 @@ mod heap;
 mod imports;
 mod interrupts;
 mod io;
+mod lanes;
 mod lock;
 mod mode;
 mod objects;

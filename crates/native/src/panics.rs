@@ -135,15 +135,18 @@ extern "C" fn raise(exception: *const u64) {
         with(native.thread(), |thread| {
             let said = read(&thread.printed);
             thread.printed.clear();
-            let (message, place) = match said {
-                Some((message, place)) => (message, Some(place)),
-                None => ("(a panic without a text)".to_owned(), None),
+            let now = native.count_events();
+            let (message, place, after) = match (said, thread.panics.last()) {
+                (Some((message, place)), _) => (message, Some(place), now),
+                // Nothing is printed when a panic that was caught goes on.
+                (None, Some(last)) => (last.message.clone(), last.place.clone(), last.after),
+                (None, None) => ("(a panic without a text)".to_owned(), None, now),
             };
             thread.panics.push(Begun {
                 exception: exception as usize,
                 message,
                 place,
-                after: native.count_events(),
+                after,
                 bottom,
                 joined_by: None,
             });

@@ -93,11 +93,11 @@ pub(crate) fn forget(range: std::ops::Range<usize>) {
     let first = range.start / PAGE;
     let last = range.end.saturating_sub(1) / PAGE;
     for (page, granules) in shadow.pages.range_mut(first..=last) {
-        for (index, granule) in granules.iter_mut().enumerate() {
-            let start = page * PAGE + index * WORD;
-            if start + WORD > range.start && start < range.end {
-                granule.meta = 0;
-            }
+        let start = page * PAGE;
+        let first = range.start.saturating_sub(start) / WORD;
+        let end = (range.end - start).min(PAGE).div_ceil(WORD);
+        for granule in &mut granules[first..end] {
+            granule.meta = 0;
         }
     }
 }

@@ -152,4 +152,10 @@ mod tests {
     fn is_ignored() {
         panic!("was run");
     }
+
+    #[test]
+    fn prints_and_fails() {
+        println!("to standard output");
+        panic!("after that");
+    }
 }

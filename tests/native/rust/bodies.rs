@@ -174,12 +174,13 @@ fn one_notification_for_two() {
 }
 
 fn lost_wake_up() {
-    let shared = Arc::new((Mutex::new(()), Condvar::new()));
+    let shared = Arc::new((Mutex::new(false), Condvar::new()));
     let same = shared.clone();
     both(
         move || {
-            let lock = shared.0.lock().unwrap();
-            drop(shared.1.wait(lock).unwrap());
+            let ready = shared.0.lock().unwrap();
+            assert!(!*ready);
+            drop(shared.1.wait(ready).unwrap());
         },
         move || same.1.notify_one(),
     );

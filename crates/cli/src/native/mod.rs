@@ -88,6 +88,10 @@ pub struct SetupArguments {
 /// How programs that do not know of raddle are run.
 #[derive(Args, Debug, Default, PartialEq)]
 pub struct Manner {
+    /// What atomics may show: `sc`, all in one order; `rc11`, what the memory model of Rust and C allows.
+    #[arg(long, value_name = "MODEL", value_parser = ["sc", "rc11"])]
+    pub memory: Option<String>,
+
     /// What plain accesses that race are: `race` for failures; choices with `promote`, once they were
     /// found, or `explore`, from the start.
     #[arg(long, value_name = "WHAT", value_parser = ["race", "promote", "explore"])]
@@ -106,6 +110,7 @@ impl Manner {
     /// What the flags are to the library.
     pub fn environment(&self) -> Vec<(&'static str, OsString)> {
         let settings = [
+            ("RADDLE_MEMORY", &self.memory),
             ("RADDLE_PLAIN", &self.plain),
             ("RADDLE_SUBSTRATE", &self.substrate),
             ("RADDLE_RESTART", &self.restart),

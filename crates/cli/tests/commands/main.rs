@@ -4,6 +4,7 @@
 
 mod coverage;
 mod general;
+mod native;
 mod replay;
 mod report;
 mod support;

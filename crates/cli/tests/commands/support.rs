@@ -54,6 +54,20 @@ cat "$FAKE_CARGO/$1.output"
 exit "$(cat "$FAKE_CARGO/$1.code")"
 "#;
 
+/// A stand-in for the compiler: it says that it is for the system in `rustc.host`, makes objects with what is
+/// in `rustc.object`, and has its own libraries in `sysroot`.
+const COMPILER: &str = r#"#!/bin/sh
+echo "rustc $*" >> "$FAKE_CARGO/compiled"
+case "$*" in
+    -vV) echo "rustc 1.99.0 (fake)"; echo "host: $(cat "$FAKE_CARGO/rustc.host")"; exit 0 ;;
+    "--print sysroot") echo "$FAKE_CARGO/sysroot"; exit 0 ;;
+esac
+while [ "$1" != "-o" ]; do shift; done
+cp "$FAKE_CARGO/rustc.object" "$2" 2> /dev/null && exit 0
+echo "error: no such pass" >&2
+exit 1
+"#;
+
 static SCRIPT_DIRECTORY: LazyLock<PathBuf> = LazyLock::new(|| {
     let name = format!("fake-cargo-{}", process::id());
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
@@ -63,10 +77,13 @@ static SCRIPT_DIRECTORY: LazyLock<PathBuf> = LazyLock::new(|| {
     }
     fs::create_dir_all(&directory).expect("the test's directory is writable");
     let without_raddle = TESTS.replace("RADDLE_EVENTS", "OTHER");
+    let with_harness = format!("{TESTS}# test_main_static\n");
     for (name, text) in [
         ("cargo", SCRIPT),
         ("tests", TESTS),
         ("other-tests", &without_raddle),
+        ("plain-tests", &with_harness),
+        ("rustc", COMPILER),
     ] {
         let script = directory.join(name);
         fs::write(&script, text).expect("the test's directory is writable");
@@ -190,6 +207,17 @@ impl Workspace {
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("CARGO", SCRIPT_DIRECTORY.join("cargo"))
             .env("FAKE_CARGO", &self.directory);
+        command
+    }
+
+    /// The same for programs that do not know of raddle, with a compiler for this system.
+    pub fn native_command(&self, arguments: &[&str], host: &str) -> Command {
+        self.write("rustc.host", host);
+        let library = self.write("libraddle_native.so", "");
+        let mut command = self.command(arguments);
+        command
+            .env("RUSTC", SCRIPT_DIRECTORY.join("rustc"))
+            .env("RADDLE_LIBRARY", library);
         command
     }
 

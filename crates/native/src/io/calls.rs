@@ -4,7 +4,9 @@ use std::ffi::{c_int, c_uint, c_void};
 
 use super::{Kind, Way, kind, operate, outcome, system_calls};
 use crate::real::real;
-use crate::{output, signals};
+use crate::trampoline::departing;
+use crate::tsan::calls;
+use crate::{harness, interrupts, mode, output, signals};
 
 type Bytes = *mut c_void;
 type Pieces = *const libc::iovec;
@@ -46,18 +48,61 @@ fn write_all(
 
 /// Whether what is printed is not for people.
 fn is_hidden(descriptor: c_int, pieces: &[libc::iovec]) -> bool {
-    if descriptor > libc::STDERR_FILENO {
-        return false;
-    }
-    // SAFETY: the caller has these bytes.
-    let bytes =
-        |it: &libc::iovec| unsafe { std::slice::from_raw_parts(it.iov_base.cast(), it.iov_len) };
-    let bytes: Vec<&[u8]> = pieces.iter().map(bytes).collect();
-    output::prints(descriptor, &bytes.concat())
+    descriptor <= libc::STDERR_FILENO && output::prints(descriptor, &bytes(pieces))
+}
+
+/// What the program wants to be written.
+fn bytes(pieces: &[libc::iovec]) -> Vec<u8> {
+    let piece = |it: &libc::iovec| {
+        // SAFETY: the program has these bytes.
+        unsafe { std::slice::from_raw_parts(it.iov_base.cast::<u8>(), it.iov_len) }
+    };
+    pieces.iter().flat_map(piece).copied().collect()
 }
 
 fn is_at_once(flags: c_int) -> bool {
     flags & libc::MSG_DONTWAIT != 0
+}
+
+departing! {
+    fn write(descriptor: c_int, from: Bytes, size: usize) -> isize as on_write("rcx");
+}
+
+extern "C" fn on_write(descriptor: c_int, from: Bytes, size: usize, code: usize) -> isize {
+    let write = real!(fn write(c_int, Bytes, usize) -> isize);
+    let piece = libc::iovec {
+        iov_base: from,
+        iov_len: size,
+    };
+    if !mode::is_guest() || calls::is_ours(code) {
+        if harness::is_after() && descriptor == libc::STDOUT_FILENO {
+            output::hear(&bytes(&[piece]));
+            return size as isize;
+        }
+        // SAFETY: what the caller wanted.
+        return unsafe { write(descriptor, from, size) };
+    }
+    let code = calls::users(code);
+    let result = mode::host(move || {
+        if is_hidden(descriptor, &[piece]) {
+            return Ok(size as isize);
+        }
+        interrupts::scheduling_point(code);
+        if !interrupts::cancellation_point(code) {
+            return Ok(0);
+        }
+        // SAFETY: what the caller wanted.
+        let write = |from, size| unsafe { write(descriptor, from, size) };
+        let result = write_all(descriptor, from, size, code, write);
+        if result == Err(libc::EPIPE) {
+            signals::raise(libc::SIGPIPE, code);
+        }
+        result
+    });
+    result.unwrap_or_else(|error| {
+        mode::set_errno(error);
+        -1
+    })
 }
 
 system_calls! {
@@ -80,19 +125,6 @@ system_calls! {
         let read = real!(fn readv(c_int, Pieces, c_int) -> isize);
         // SAFETY: what the caller wanted.
         operate(descriptor, Way::In, false, code, || outcome(unsafe { read(descriptor, to, count) }))
-    }
-
-    fn write(descriptor: c_int, from: Bytes, size: usize) -> isize as on_write("rcx") code {
-        let write = real!(fn write(c_int, Bytes, usize) -> isize);
-        if is_hidden(descriptor, &[libc::iovec { iov_base: from, iov_len: size }]) {
-            return Ok(size as isize);
-        }
-        // SAFETY: what the caller wanted.
-        let result = write_all(descriptor, from, size, code, |from, size| unsafe { write(descriptor, from, size) });
-        if result == Err(libc::EPIPE) {
-            signals::raise(libc::SIGPIPE, code);
-        }
-        result
     }
 
     fn writev(descriptor: c_int, from: Pieces, count: c_int) -> isize as on_writev("rcx") code {

@@ -119,6 +119,8 @@ const RULES: &[(&str, Kind)] = &[
         "std::thread::lifecycle::JoinInner::is_finished",
         Kind::IsFinished,
     ),
+    ("std::thread::thread::Thread::unpark", Kind::Locks),
+    ("std::thread::Thread::unpark", Kind::Locks),
     (
         "std::thread::join_handle::JoinHandle::is_finished",
         Kind::IsFinished,
@@ -163,6 +165,11 @@ const RULES: &[(&str, Kind)] = &[
     ("std::sync::reentrant_lock::", Kind::Inside),
     ("std::sync::", Kind::Inside),
     ("std::sys::sync::", Kind::Locks),
+    // Does nothing but call what the user wants a thread to do, which optimising compilers inline here.
+    (
+        "std::sys::backtrace::__rust_begin_short_backtrace",
+        Kind::User,
+    ),
     ("std::sys::", Kind::Inside),
     ("std::rt::", Kind::Inside),
     ("std::panicking::", Kind::Counts),

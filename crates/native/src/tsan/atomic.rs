@@ -236,12 +236,13 @@ pub(crate) fn manner<T: Atom>(address: *mut T, access: Access, code: usize) -> M
     if !is_guest() {
         return Manner::Real;
     }
-    if regions::is_inside() {
+    let region = sync::region(code);
+    if region.is_inside() {
         return Manner::Quiet;
     }
     match sync::perform(address as usize, T::BITS, access, code) {
         Some(found) => Manner::Done(found),
-        None if sync::is_quiet(T::BITS, code) => Manner::Quiet,
+        None if regions::is_quiet_in(region, T::BITS) => Manner::Quiet,
         None => Manner::Told,
     }
 }

@@ -10,7 +10,7 @@ use raddle::__private::native::Manner;
 
 use crate::blocks::{self, Bad};
 use crate::mode::is_guest;
-use crate::rust::regions;
+use crate::rust::{regions, sync};
 use crate::trampoline::entry;
 use crate::tsan::{calls, points};
 use crate::{end, shadow};
@@ -20,7 +20,8 @@ use crate::{end, shadow};
 pub(crate) fn access_range(address: usize, size: usize, writes: bool, code: usize) {
     if size == 0
         || !is_guest()
-        || regions::is_inside()
+        // What the user has there may be inlined.
+        || regions::is_inside() && sync::region(code).is_inside()
         || points::perform(address, size, writes, code)
     {
         return;

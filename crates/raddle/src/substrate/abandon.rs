@@ -269,7 +269,7 @@ impl Context {
             // SAFETY: what such a thread has on its stack has no destructors, and when the execution
             // is over, nobody goes on who could refer to it.
             unsafe { coroutine.force_reset() };
-            self.stacks.borrow_mut().push(coroutine.into_stack());
+            self.stacks.borrow_mut().give_back(coroutine.into_stack());
         }
     }
 

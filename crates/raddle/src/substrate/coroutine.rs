@@ -62,6 +62,7 @@ pub(crate) fn run_execution(
         return false;
     }
     context.stamp.set(context.stamps.borrow_mut().next());
+    context.stacks.borrow_mut().begin();
     context.locations.borrow_mut().clear();
     context.objects.borrow_mut().clear();
     context.cells.borrow_mut().clear();
@@ -126,19 +127,21 @@ impl Context {
         thread: ThreadId,
         body: impl FnOnce(&Context, ThreadId),
     ) -> Guard {
-        let used = self.stacks.borrow_mut().pop();
+        let used = self.stacks.borrow_mut().take();
         if let Some(stack) = &used {
             self.clean_stack(stack);
         }
         let stack = used.unwrap_or_else(|| {
-            DefaultStack::new(self.stack_size).unwrap_or_else(|error| {
+            let made = DefaultStack::new(self.stack_size).unwrap_or_else(|error| {
                 panic!(
                     "raddle: no stack of {} bytes for thread {}: {error}; a smaller `stack_size` \
                      or fewer threads may help",
                     self.stack_size,
                     thread.index()
                 )
-            })
+            });
+            self.stacks.borrow_mut().add(&made);
+            made
         });
         let limit = stack.limit().get();
         let context: *const Context = self;
@@ -235,9 +238,9 @@ impl Context {
         match result {
             CoroutineResult::Yield(()) => {}
             CoroutineResult::Return(Exit::Returned) => {
-                self.stacks
-                    .borrow_mut()
-                    .extend(ended.map(Coroutine::into_stack));
+                if let Some(ended) = ended {
+                    self.stacks.borrow_mut().give_back(ended.into_stack());
+                }
             }
             // What was on the stack was never unwound, and others may still refer to it.
             CoroutineResult::Return(Exit::Overflowed | Exit::Crashed) => std::mem::forget(ended),

@@ -19,6 +19,7 @@ mod parking;
 mod progress;
 mod sites;
 mod spin;
+mod stacks;
 pub(crate) mod statics;
 mod sweep;
 mod things;
@@ -78,7 +79,7 @@ pub(crate) struct Context {
     /// Homes to use again.
     homes: RefCell<Vec<home::Home>>,
     /// Stacks to use again.
-    stacks: RefCell<Vec<corosensei::stack::DefaultStack>>,
+    stacks: RefCell<stacks::Stacks>,
     stack_size: usize,
     modelled: Modelled,
     /// Where virtual time begins.

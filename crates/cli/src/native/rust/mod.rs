@@ -115,7 +115,7 @@ pub fn build_tests(
     let build = prepare(cargo, &control, arguments)?;
     let mut binaries = cargo.building(build).build_binaries(arguments, as_json)?;
     for binary in &mut binaries {
-        binary.control = Some(control.clone());
+        binary.put_under(&control);
     }
     Ok(binaries)
 }

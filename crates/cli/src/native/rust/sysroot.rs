@@ -80,11 +80,11 @@ fn prepare(work: &Path) -> io::Result<()> {
     fs::write(work.join("src/lib.rs"), "")
 }
 
-/// Every function is there as it was written, so that stories tell which it is.
+/// As the standard library that comes with the compiler is built, but for what it calls.
 fn build(compiler: &Compiler, recipe: Recipe, work: &Path) -> Result<(), Error> {
     const SETTINGS: [&str; 4] = [
-        "profile.dev.opt-level=0",
-        "profile.dev.debug=2",
+        "profile.dev.opt-level=3",
+        "profile.dev.debug=1",
         "profile.dev.debug-assertions=false",
         "profile.dev.overflow-checks=false",
     ];

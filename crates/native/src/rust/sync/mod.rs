@@ -30,6 +30,7 @@ use sites::Role;
 
 use crate::interrupts;
 use crate::mode::host;
+use crate::rust::paths::Kind;
 use crate::rust::regions;
 use crate::tsan::calls;
 
@@ -85,16 +86,12 @@ pub(crate) fn perform(address: usize, bits: u8, access: Access, code: usize) -> 
     }
 }
 
-/// In guest mode: whether an operation on so many bits is nobody's business, by where it was inlined from or
-/// by where the running thread is.
+/// In guest mode: where the running thread is, at the instruction before this address.
 #[inline]
-pub(crate) fn is_quiet(bits: u8, code: usize) -> bool {
-    if !IS_USED.load(Relaxed) {
-        return false;
-    }
-    match sites::inlined(code) {
-        Some(kind) => regions::is_quiet_in(kind, bits),
-        None => regions::is_quiet(bits),
+pub(crate) fn region(code: usize) -> Kind {
+    match IS_USED.load(Relaxed) {
+        true => sites::region(code, regions::here()),
+        false => Kind::User,
     }
 }
 

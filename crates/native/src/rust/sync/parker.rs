@@ -144,7 +144,7 @@ fn word(handle: usize) -> Word {
 }
 
 /// `Thread::park`.
-pub(super) extern "C" fn park(thread: *const usize, code: usize) {
+pub(super) extern "C-unwind" fn park(thread: *const usize, code: usize) {
     // SAFETY: a handle of std's is a pointer to what it knows of the thread.
     let handle = unsafe { thread.read() };
     let code = calls::users(code);
@@ -152,7 +152,7 @@ pub(super) extern "C" fn park(thread: *const usize, code: usize) {
 }
 
 /// `Thread::park_timeout`.
-pub(super) extern "C" fn park_timeout(
+pub(super) extern "C-unwind" fn park_timeout(
     thread: *const usize,
     seconds: u64,
     nanoseconds: u32,
@@ -179,14 +179,14 @@ fn current() -> usize {
 }
 
 /// `std::thread::park`.
-pub(super) extern "C" fn park_self(code: usize) {
+pub(super) extern "C-unwind" fn park_self(code: usize) {
     let handle = trampoline::keeping_top(current);
     let code = calls::users(code);
     host(|| park_for(word(handle), None, code));
 }
 
 /// `std::thread::park_timeout`.
-pub(super) extern "C" fn park_self_timeout(seconds: u64, nanoseconds: u32, code: usize) {
+pub(super) extern "C-unwind" fn park_self_timeout(seconds: u64, nanoseconds: u32, code: usize) {
     let handle = trampoline::keeping_top(current);
     let code = calls::users(code);
     let time = Duration::new(seconds, nanoseconds);

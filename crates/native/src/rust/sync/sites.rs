@@ -53,12 +53,11 @@ enum Site {
     Other,
 }
 
-/// An instruction: what it is for, and the kind of the function that was inlined there and does more than pass
-/// on what its caller wants, if any was.
+/// An instruction: what it is for, and the kinds of the functions that were inlined there, the outermost first.
 #[derive(Clone, Copy)]
 struct Known {
     site: Site,
-    inlined: Option<Kind>,
+    inlined: &'static [Kind],
 }
 
 static SITES: Solo<Table<Known>> = Solo::new(Table::new());
@@ -87,10 +86,11 @@ pub(super) fn role(code: usize) -> Option<Role> {
     looks.then_some(Role::IsCompleted)
 }
 
-/// In guest mode: the kind of the function that was inlined where an operation is which returns to this
-/// address; nothing if the running function tells.
-pub(super) fn inlined(code: usize) -> Option<Kind> {
-    known(code).inlined
+/// In guest mode: where a thread is at the instruction before this address, in a function that was entered
+/// so. Others may be inlined there.
+pub(super) fn region(code: usize, entered: Kind) -> Kind {
+    let inlined = known(code).inlined.iter();
+    inlined.fold(entered, |before, kind| kind.entered_from(before))
 }
 
 fn site(code: usize) -> Site {
@@ -103,12 +103,12 @@ fn known(code: usize) -> Known {
         let known = host(|| {
             let functions = modules::functions(code);
             // The last one is the function itself.
-            let mut kinds = functions[..functions.len() - 1]
-                .iter()
-                .map(|path| paths::kind_of(path));
+            let inlined = functions[..functions.len() - 1].iter().rev();
+            let kinds = inlined.map(|path| paths::kind_of(path));
+            let kinds: Vec<Kind> = kinds.filter(|&kind| kind != Kind::Passes).collect();
             Known {
                 site: classify(&functions),
-                inlined: kinds.find(|kind| *kind != Kind::Passes),
+                inlined: kinds.leak(),
             }
         });
         *SITES.get().insert(code, known)

@@ -196,7 +196,7 @@ pub(crate) fn kind_of(path: &str) -> Kind {
     if INNER.contains(&first) {
         return Kind::Inside;
     }
-    if let Some(kind) = of_channel(&path) {
+    if let Some(kind) = of_channel(path) {
         return kind;
     }
     let rule = RULES.iter().find(|(start, _)| path.starts_with(start));

@@ -1,5 +1,6 @@
 //! The threads of the program: who they are, how they begin and end.
 
+use std::collections::BTreeMap;
 use std::ffi::c_int;
 
 use raddle_engine::{Operation, ThreadId};
@@ -192,10 +193,20 @@ extern "C" fn prepare(_: usize) -> usize {
     0
 }
 
+/// The same for the same place in the tree of creations, whatever the schedule, so that addresses of variables
+/// are the same in every execution; 0 is the first thread.
+fn number(thread: ThreadId) -> usize {
+    static NUMBERS: Solo<BTreeMap<u64, usize>> = Solo::new(BTreeMap::new());
+    let name = running().with_world(|world| world.state().fingerprint(thread));
+    let mut numbers = NUMBERS.get();
+    let next = numbers.len() + 1;
+    *numbers.entry(name).or_insert(next)
+}
+
 /// Creates a thread of the program; what the program is to call it.
 pub(crate) fn create(function: usize, argument: usize, is_detached: bool, code: usize) -> usize {
     let child = running().spawn(code, move || live(&Start { function, argument }));
-    let pointer = substrate::create(child.index());
+    let pointer = substrate::create(number(child));
     let mut new = guest(pointer);
     new.is_detached = is_detached;
     interrupts::inherit(child);

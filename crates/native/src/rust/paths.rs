@@ -164,6 +164,10 @@ const RULES: &[(&str, Kind)] = &[
     ("std::sync::barrier::", Kind::Locks),
     ("std::sync::reentrant_lock::", Kind::Inside),
     ("std::sync::", Kind::Inside),
+    (
+        "std::sys::sync::thread_parking::futex::Parker::park",
+        Kind::Inside,
+    ),
     ("std::sys::sync::", Kind::Locks),
     // Does nothing but call what the user wants a thread to do, which optimising compilers inline here.
     (

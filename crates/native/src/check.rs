@@ -43,6 +43,7 @@ pub(crate) fn run(name: &str, stack: usize, body: impl Fn() + Send + Sync) -> Re
         chain: |site| Some(symbols::chain(site)).filter(|chain| !chain.is_empty()),
         memory: blocks::describe,
         interrupted: whereabouts::interrupted,
+        is_rust: regions::is_rust,
     });
     whereabouts::prepare();
     panics::prepare();

@@ -344,3 +344,25 @@ fn head(text: &str) -> String {
 fn is_somebodys(path: &str) -> bool {
     path.contains("::")
 }
+
+/// The atomic type whose function this is, by its whole name.
+pub(crate) fn atomic(name: &str) -> Option<&'static str> {
+    const TYPES: [&str; 12] = [
+        "AtomicBool",
+        "AtomicPtr",
+        "AtomicI8",
+        "AtomicI16",
+        "AtomicI32",
+        "AtomicI64",
+        "AtomicIsize",
+        "AtomicU8",
+        "AtomicU16",
+        "AtomicU32",
+        "AtomicU64",
+        "AtomicUsize",
+    ];
+    let path = path(name);
+    let rest = path.strip_prefix("core::sync::atomic::")?;
+    let end = rest.find(|c: char| !c.is_alphanumeric())?;
+    TYPES.into_iter().find(|&it| it == &rest[..end])
+}

@@ -103,9 +103,13 @@ pub(crate) fn known(address: usize, memory: u64) -> Option<LocationId> {
 
 /// A new variable.
 pub(crate) fn add(world: &mut World, extent: Range<usize>, memory: u64) -> LocationId {
-    let new = running().add_location(world, KIND, extent.start, memory);
+    let kind = calls::atomic().unwrap_or(KIND);
+    let new = running().add_location(world, kind, extent.start, memory);
     LOCATIONS.get().insert(extent.start, new);
-    EXTENTS.get().push(extent);
+    // Not all locations are variables.
+    let mut extents = EXTENTS.get();
+    extents.resize(new.index(), 0..0);
+    extents.push(extent);
     new
 }
 

@@ -264,6 +264,19 @@ pub(crate) fn entered() -> Option<usize> {
     })
 }
 
+/// The type of atomic whose function the running thread is in, in a program in Rust.
+pub(crate) fn atomic() -> Option<&'static str> {
+    /// Its functions call each other.
+    const NEAR: usize = 4;
+    if !regions::is_rust() {
+        return None;
+    }
+    CALLS.with(|calls| {
+        let last = calls.into[..calls.depth()].iter().rev().take(NEAR);
+        last.map(Cell::get).find_map(regions::atomic)
+    })
+}
+
 /// In guest mode: where the function was called that many functions above the running one, if that is known.
 pub(crate) fn caller(above: usize) -> Option<usize> {
     CALLS.with(|calls| {

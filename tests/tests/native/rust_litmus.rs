@@ -60,12 +60,19 @@ fn classes_of(tests: &Tests, module: &str) -> u64 {
 }
 
 fn compare(memory: Memory, name: &str) {
-    let flags = ["--strategy", "exhaustive", "--memory", name, "-p", "twins", "outcomes::"];
+    let flags = [
+        "--strategy",
+        "exhaustive",
+        "--memory",
+        name,
+        "-p",
+        "twins",
+        "outcomes::",
+    ];
     let tests = test(&flags);
     for (program, run) in PROGRAMS {
-        let exhaust = |body: &(dyn Fn() + Send + Sync)| {
-            exhaust_with(Checker::new().memory(memory), body)
-        };
+        let exhaust =
+            |body: &(dyn Fn() + Send + Sync)| exhaust_with(Checker::new().memory(memory), body);
         let (expected, expected_classes) = outcomes(exhaust, run);
         let (classes, seen, asked) = observed(&tests, program);
         assert!(asked.len() >= 3, "{program}: {asked:?}");

@@ -94,7 +94,10 @@ pub fn test(arguments: &[&str]) -> Tests {
 pub fn replay(package: &str, test: &str) -> (Option<i32>, String) {
     let turn = TURN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let mut command = cargo_raddle(&["replay", "--native", test]);
-    let output = command.current_dir(crates().join(package)).output().unwrap();
+    let output = command
+        .current_dir(crates().join(package))
+        .output()
+        .unwrap();
     drop(turn);
     let said = [output.stdout, output.stderr].concat();
     (output.status.code(), String::from_utf8(said).unwrap())

@@ -62,7 +62,9 @@ impl Things {
 fn without_folders(text: &str) -> String {
     let word = |word: &str| match word.find("bugs.rs") {
         Some(at) => {
-            let begin = word.find(|c: char| c.is_alphanumeric() || c == '/').unwrap_or(0);
+            let begin = word
+                .find(|c: char| c.is_alphanumeric() || c == '/')
+                .unwrap_or(0);
             format!("{}{}", &word[..begin.min(at)], &word[at..])
         }
         None => word.to_owned(),

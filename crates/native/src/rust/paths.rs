@@ -16,9 +16,8 @@ pub(crate) enum Kind {
     Inside,
     /// Waits for the threads of a scope.
     Scope,
-    /// Starts a thread, or one in a scope.
+    /// Starts a thread.
     Spawn,
-    ScopedSpawn,
     /// Asks whether a thread has ended.
     IsFinished,
     /// Makes a channel whose senders never wait, one whose senders do, or a slot of its buffer.
@@ -41,7 +40,7 @@ pub(crate) enum Kind {
 
 impl Kind {
     /// All of them, by number.
-    const ALL: [Kind; 21] = [
+    const ALL: [Kind; 20] = [
         Kind::User,
         Kind::Passes,
         Kind::Counts,
@@ -49,7 +48,6 @@ impl Kind {
         Kind::Inside,
         Kind::Scope,
         Kind::Spawn,
-        Kind::ScopedSpawn,
         Kind::IsFinished,
         Kind::MakeUnbounded,
         Kind::MakeBounded,
@@ -117,11 +115,6 @@ const RULES: &[(&str, Kind)] = &[
     ("std::thread::scoped::scope", Kind::Scope),
     ("std::thread::lifecycle::spawn_unchecked::", Kind::Inside),
     ("std::thread::lifecycle::spawn_unchecked", Kind::Spawn),
-    ("std::thread::scoped::Scope::spawn", Kind::ScopedSpawn),
-    (
-        "std::thread::builder::Builder::spawn_scoped",
-        Kind::ScopedSpawn,
-    ),
     (
         "std::thread::lifecycle::JoinInner::is_finished",
         Kind::IsFinished,
@@ -136,6 +129,8 @@ const RULES: &[(&str, Kind)] = &[
         "std::thread::scoped::ScopedJoinHandle::is_finished",
         Kind::IsFinished,
     ),
+    ("std::thread::thread::Thread::unpark", Kind::Locks),
+    ("std::thread::Thread::unpark", Kind::Locks),
     ("std::thread::", Kind::Inside),
     ("std::sync::mpmc::channel", Kind::MakeUnbounded),
     ("std::sync::mpmc::sync_channel", Kind::MakeBounded),
@@ -205,7 +200,7 @@ pub(crate) fn kind_of(path: &str) -> Kind {
     if INNER.contains(&first) {
         return Kind::Inside;
     }
-    if let Some(kind) = of_channel(&path) {
+    if let Some(kind) = of_channel(path) {
         return kind;
     }
     let rule = RULES.iter().find(|(start, _)| path.starts_with(start));

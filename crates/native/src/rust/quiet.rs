@@ -143,7 +143,7 @@ pub(crate) fn load(address: usize, order: c_int, code: usize) {
         return;
     }
     if regions::here() == Kind::Scope {
-        threads::end_scope(code);
+        threads::end_scope(address, code);
     }
     let ordering = atomic::ordering(order);
     let waits = {

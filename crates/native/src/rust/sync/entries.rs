@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use super::{barrier, condvar, mutex, once, parker, patch, untold};
+use crate::rust::threads;
 
 /// Defines what takes the place of functions: for guests the function behind `as`, with the address that it
 /// will return to in the register after its arguments, and for others the function as it was.
@@ -42,6 +43,17 @@ stand_ins! {
     fn enter_once_wait_force for ONCE_WAIT_FORCE as once::wait_force, "rdx";
     fn enter_is_leader for IS_LEADER as barrier::is_leader, "rsi";
     fn enter_barrier_wait for BARRIER_WAIT as barrier::wait, "rsi";
+    fn enter_grow_scope for SCOPE_GROWS as grow_scope, "rsi";
+}
+
+/// In guest mode: a scope has one thread more, which is about to be started.
+extern "C" fn grow_scope(count: usize, _code: usize) {
+    threads::count(count);
+    // SAFETY: the function as it was, which takes this.
+    unsafe {
+        let original: extern "C-unwind" fn(usize) = std::mem::transmute(SCOPE_GROWS.load(Relaxed));
+        original(count);
+    }
 }
 
 /// A function of the program's: its path, where it is, and how large.
@@ -115,6 +127,9 @@ fn stand_in(path: &str) -> Option<StandIn> {
         "sync::once::Once::wait_force" => (enter_once_wait_force, &ONCE_WAIT_FORCE),
         "sync::barrier::Barrier::wait" => (enter_barrier_wait, &BARRIER_WAIT),
         "sync::barrier::BarrierWaitResult::is_leader" => (enter_is_leader, &IS_LEADER),
+        "thread::scoped::ScopeData::increment_num_running_threads" => {
+            (enter_grow_scope, &SCOPE_GROWS)
+        }
         _ => return None,
     })
 }

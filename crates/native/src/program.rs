@@ -8,7 +8,7 @@ use raddle::__private::native::{Manner, check_test, check_whole};
 
 use crate::execution::running;
 use crate::real::real;
-use crate::{check, harness, mode, symbols, threads};
+use crate::{check, harness, imports, mode, symbols, threads};
 
 type Main = unsafe extern "C" fn(c_int, *mut *mut c_char, *mut *mut c_char) -> c_int;
 type Function = *mut c_void;
@@ -95,6 +95,7 @@ unsafe extern "C" fn check_main(
     }
     check_whole();
     hide_output();
+    load_locale();
     // The strings and pointers of the arguments, and all that is beyond them.
     let report = check::run(&name, arguments as usize, || {
         let status = threads::run_guest(call_main as extern "C" fn(usize) -> usize as usize, 0);
@@ -150,6 +151,24 @@ fn report_status(status: c_int) {
 pub(crate) fn end() {
     running().end_program();
     mode::next_epoch();
+}
+
+/// The C library maps the files of a locale when a program first asks for it, which would be in every
+/// execution, and nobody unmaps them. What is there before the first stays.
+fn load_locale() {
+    unsafe extern "C" {
+        fn mblen(text: *const c_char, size: usize) -> c_int;
+    }
+    if !imports::any(&["setlocale", "newlocale", "__newlocale"]) {
+        return;
+    }
+    // SAFETY: texts that end with a zero; the program does not run yet, and finds the locale as it was.
+    unsafe {
+        libc::setlocale(libc::LC_ALL, c"".as_ptr());
+        // How characters are converted comes from another file.
+        mblen(c"a".as_ptr(), 1);
+        libc::setlocale(libc::LC_ALL, c"C".as_ptr());
+    }
 }
 
 /// Whoever runs the check may be ended by force, and nothing is to go on then.

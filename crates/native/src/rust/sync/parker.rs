@@ -113,7 +113,6 @@ pub(crate) fn park(
     Some(0)
 }
 
-<<<<<<< HEAD
 fn wakes_spuriously(code: usize) -> bool {
     let native = running();
     if !native.may_wake_spuriously() {
@@ -125,59 +124,4 @@ fn wakes_spuriously(code: usize) -> bool {
         native.count_spurious_wakeup();
     }
     wakes.to_answer()
-=======
-/// The word of the thread that a handle points to.
-fn word(handle: usize) -> Word {
-    (handle + FIELD.load(Relaxed)) as Word
-}
-
-/// `Thread::park`.
-pub(super) extern "C-unwind" fn park(thread: *const usize, code: usize) {
-    // SAFETY: a handle of std's is a pointer to what it knows of the thread.
-    let handle = unsafe { thread.read() };
-    let code = calls::users(code);
-    host(|| park_for(word(handle), None, code));
-}
-
-/// `Thread::park_timeout`.
-pub(super) extern "C-unwind" fn park_timeout(
-    thread: *const usize,
-    seconds: u64,
-    nanoseconds: u32,
-    code: usize,
-) {
-    // SAFETY: as above.
-    let handle = unsafe { thread.read() };
-    let code = calls::users(code);
-    let time = Duration::new(seconds, nanoseconds);
-    host(|| park_for(word(handle), Some(time), code));
-}
-
-/// In guest mode: a handle of the running thread.
-fn current() -> usize {
-    let current = CURRENT.load(Relaxed);
-    // SAFETY: std's own function, whose result is a pointer that counts; and there is another one.
-    unsafe {
-        let current: extern "C-unwind" fn() -> usize = std::mem::transmute(current);
-        let handle = current();
-        let count = handle as *mut usize;
-        count.write(count.read() - 1);
-        handle
-    }
-}
-
-/// `std::thread::park`.
-pub(super) extern "C-unwind" fn park_self(code: usize) {
-    let handle = trampoline::keeping_top(current);
-    let code = calls::users(code);
-    host(|| park_for(word(handle), None, code));
-}
-
-/// `std::thread::park_timeout`.
-pub(super) extern "C-unwind" fn park_self_timeout(seconds: u64, nanoseconds: u32, code: usize) {
-    let handle = trampoline::keeping_top(current);
-    let code = calls::users(code);
-    let time = Duration::new(seconds, nanoseconds);
-    host(|| park_for(word(handle), Some(time), code));
->>>>>>> 6499f3fedad7802fe67848640598b51ca6f475e2
 }

@@ -105,7 +105,10 @@ pub(crate) fn known(address: usize, memory: u64) -> Option<LocationId> {
 pub(crate) fn add(world: &mut World, extent: Range<usize>, memory: u64) -> LocationId {
     let new = running().add_location(world, KIND, extent.start, memory);
     LOCATIONS.get().insert(extent.start, new);
-    EXTENTS.get().push(extent);
+    let mut extents = EXTENTS.get();
+    // Locations in between are of other things.
+    extents.resize(new.index(), 0..0);
+    extents.push(extent);
     new
 }
 

@@ -9,7 +9,7 @@ use raddle::__private::run_observed;
 use raddle::{Checker, Failure, FailureKind, Memory, Report};
 
 use crate::io::inherited;
-use crate::rust::{regions, sync};
+use crate::rust::{counts, regions, sync};
 use crate::trace::Trace;
 use crate::tsan::points;
 use crate::{
@@ -43,9 +43,11 @@ pub(crate) fn run(name: &str, stack: usize, body: impl Fn() + Send + Sync) -> Re
         chain: |site| Some(symbols::chain(site)).filter(|chain| !chain.is_empty()),
         memory: blocks::describe,
         interrupted: whereabouts::interrupted,
+        is_rust: regions::is_rust,
     });
     whereabouts::prepare();
     panics::prepare();
+    counts::prepare();
     regions::prepare();
     sync::prepare();
     on_end(restart::end_execution);

@@ -112,9 +112,9 @@ pub(crate) fn is_checked() -> bool {
     MAIN[2].load(Relaxed) != 0
 }
 
-/// The program begins once more, with every execution in a process of its own; nothing has come of the check
+/// The program begins once more, with another setting in its environment; nothing has come of the check
 /// so far. `main` must be what is checked. Returns if that cannot be done.
-pub(crate) fn begin_anew_with_forks() {
+pub(crate) fn begin_anew(setting: &str, value: &str) {
     let Some(library) = symbols::file(main as *const () as usize) else {
         return;
     };
@@ -124,13 +124,13 @@ pub(crate) fn begin_anew_with_forks() {
     unsafe {
         std::env::set_var("LD_PRELOAD", library);
         std::env::set_var(WANTED, if harness::is_used() { TEST } else { "program" });
-        std::env::set_var("RADDLE_RESTART", "fork");
+        std::env::set_var(setting, value);
         real!(fn execv(*const c_char, *const *const c_char) -> c_int)(
             c"/proc/self/exe".as_ptr(),
             arguments,
         );
-        for name in [c"LD_PRELOAD", c"RADDLE_NATIVE", c"RADDLE_RESTART"] {
-            libc::unsetenv(name.as_ptr());
+        for name in ["LD_PRELOAD", WANTED, setting] {
+            std::env::remove_var(name);
         }
     }
 }

@@ -386,9 +386,12 @@ pub(crate) fn join(target: ThreadId, code: usize) -> Result<usize, c_int> {
     with(target, |guest| guest.is_joined = true);
     native.perform(code, |_| Operation::Join { target });
     native.wait_as_long_as(target);
-    native.join_panic(target);
     match with(target, |guest| guest.end) {
-        End::Returned(result) => Ok(result),
+        End::Returned(result) => {
+            // A panic of Rust's is the joiner's business then; a crash is nobody's.
+            native.join_panic(target);
+            Ok(result)
+        }
         End::Everything | End::Not => end_everything(),
     }
 }

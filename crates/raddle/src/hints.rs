@@ -186,7 +186,7 @@ fn helps(
 /// An ordering as the program's language calls it.
 fn called(ordering: Ordering) -> String {
     let name = format!("{ordering:?}");
-    match native::is_installed() {
+    match native::is_c() {
         true => raddle_report::ordering_in_c(&name),
         false => name,
     }

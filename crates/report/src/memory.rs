@@ -141,7 +141,7 @@ impl Words<'_> {
 
     /// An ordering as the program's language calls it.
     fn called(&self, ordering: &str) -> String {
-        match self.names.is_native() {
+        match self.names.is_c() {
             true => ordering_in_c(ordering),
             false => ordering.to_owned(),
         }

@@ -77,8 +77,12 @@ pub trait Names {
     fn cell_story(&self, _index: usize) -> Option<String> {
         None
     }
-    /// Whether the program is one in C or C++.
+    /// Whether the program is known by its addresses.
     fn is_native(&self) -> bool {
+        false
+    }
+    /// Whether orderings have the names that C gives them.
+    fn is_c(&self) -> bool {
         false
     }
     /// The calls that led to a place, in words, if they are known.

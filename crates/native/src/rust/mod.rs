@@ -8,6 +8,7 @@
 //! ([`sync`]).
 
 pub(crate) mod channels;
+pub(crate) mod counts;
 pub(crate) mod paths;
 pub(crate) mod quiet;
 pub(crate) mod regions;

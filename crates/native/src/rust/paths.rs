@@ -10,6 +10,9 @@ pub(crate) enum Kind {
     Passes,
     /// Counts in atomics of its own, which nobody wants to hear of.
     Counts,
+    /// Asks for such a count, or gives up the last of what was counted.
+    AsksCount,
+    DropsLast,
     /// Wraps a lock, which is known by its word of 32 bits; what else it does atomically says nothing.
     Locks,
     /// The standard library's own business.
@@ -40,10 +43,12 @@ pub(crate) enum Kind {
 
 impl Kind {
     /// All of them, by number.
-    const ALL: [Kind; 20] = [
+    const ALL: [Kind; 22] = [
         Kind::User,
         Kind::Passes,
         Kind::Counts,
+        Kind::AsksCount,
+        Kind::DropsLast,
         Kind::Locks,
         Kind::Inside,
         Kind::Scope,
@@ -73,7 +78,8 @@ impl Kind {
         match self {
             Kind::Passes => before,
             // What the standard library does for itself there, it does in the name of the first.
-            Kind::Inside | Kind::Locks | Kind::Counts if before.is_inside() => before,
+            kind if kind.is_plain() && before.is_inside() => before,
+            Kind::Counts if before == Kind::AsksCount => before,
             kind => kind,
         }
     }
@@ -81,7 +87,18 @@ impl Kind {
     /// Whether it is the standard library's own business what is done there.
     #[inline]
     pub(crate) fn is_inside(self) -> bool {
-        !matches!(self, Kind::User | Kind::Passes | Kind::Counts | Kind::Locks)
+        !matches!(self, Kind::User | Kind::Passes | Kind::Locks) && !self.is_of_counts()
+    }
+
+    /// Whether it is about counts.
+    #[inline]
+    pub(crate) fn is_of_counts(self) -> bool {
+        matches!(self, Kind::Counts | Kind::AsksCount | Kind::DropsLast)
+    }
+
+    /// Whether it is nothing by itself to who is in the standard library anyway.
+    fn is_plain(self) -> bool {
+        matches!(self, Kind::Inside | Kind::Locks) || self.is_of_counts()
     }
 
     /// Whether the first use of memory there is an operation.
@@ -108,6 +125,18 @@ const INNER: [&str; 9] = [
 const RULES: &[(&str, Kind)] = &[
     ("core::", Kind::Passes),
     ("hashbrown::", Kind::Passes),
+    ("alloc::sync::Arc::strong_count", Kind::AsksCount),
+    ("alloc::sync::Arc::weak_count", Kind::AsksCount),
+    ("alloc::sync::Arc::try_unwrap", Kind::AsksCount),
+    ("alloc::sync::Arc::unwrap_or_clone", Kind::AsksCount),
+    ("alloc::sync::Arc::into_inner", Kind::AsksCount),
+    ("alloc::sync::Arc::get_mut", Kind::AsksCount),
+    ("alloc::sync::Arc::make_mut", Kind::AsksCount),
+    ("alloc::sync::Arc::is_unique", Kind::AsksCount),
+    ("alloc::sync::Weak::upgrade", Kind::AsksCount),
+    ("alloc::sync::Weak::strong_count", Kind::AsksCount),
+    ("alloc::sync::Weak::weak_count", Kind::AsksCount),
+    ("alloc::sync::Arc::drop_slow", Kind::DropsLast),
     ("alloc::sync::", Kind::Counts),
     ("alloc::", Kind::Passes),
     ("std::thread::local::", Kind::Passes),
@@ -314,4 +343,26 @@ fn head(text: &str) -> String {
 /// Whether it is the path of something in a crate, and no primitive type or parameter.
 fn is_somebodys(path: &str) -> bool {
     path.contains("::")
+}
+
+/// The atomic type whose function this is, by its whole name.
+pub(crate) fn atomic(name: &str) -> Option<&'static str> {
+    const TYPES: [&str; 12] = [
+        "AtomicBool",
+        "AtomicPtr",
+        "AtomicI8",
+        "AtomicI16",
+        "AtomicI32",
+        "AtomicI64",
+        "AtomicIsize",
+        "AtomicU8",
+        "AtomicU16",
+        "AtomicU32",
+        "AtomicU64",
+        "AtomicUsize",
+    ];
+    let path = path(name);
+    let rest = path.strip_prefix("core::sync::atomic::")?;
+    let end = rest.find(|c: char| !c.is_alphanumeric())?;
+    TYPES.into_iter().find(|&it| it == &rest[..end])
 }

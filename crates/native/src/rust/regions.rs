@@ -28,6 +28,8 @@ struct Code {
     kinds: Vec<u8>,
     /// The user's functions, in the order of their addresses.
     users: Vec<Range<usize>>,
+    /// The functions of atomics, with the names of their types, in the same order.
+    atomics: Vec<(Range<usize>, &'static str)>,
 }
 
 impl Code {
@@ -69,6 +71,15 @@ pub(crate) fn users_function(code: usize) -> Option<Range<usize>> {
     let after = users.partition_point(|function| function.start <= code);
     let function = users[after.checked_sub(1)?].clone();
     function.contains(&code).then_some(function)
+}
+
+/// The type of atomic whose function has an address, if it is one.
+pub(crate) fn atomic(code: usize) -> Option<&'static str> {
+    let mut files = CODE.get()?.iter();
+    let atomics = &files.find(|file| file.range.contains(&code))?.atomics;
+    let after = atomics.partition_point(|(function, _)| function.start <= code);
+    let (function, name) = &atomics[after.checked_sub(1)?];
+    function.contains(&code).then_some(*name)
 }
 
 /// In guest mode: where the running thread is.
@@ -131,15 +142,17 @@ fn read(file: &File) -> Vec<Code> {
             range: range.clone(),
             kinds: vec![Kind::User as u8; range.len() / ALIGNMENT + 2],
             users: Vec::new(),
+            atomics: Vec::new(),
         })
         .collect();
     for symbol in object.symbols() {
         if symbol.kind() != SymbolKind::Text || symbol.size() == 0 {
             continue;
         }
-        let Some(kind) = symbol.name().ok().and_then(kind_of) else {
+        let Some(name) = symbol.name().ok().and_then(plain_name) else {
             continue;
         };
+        let kind = paths::kind(&name);
         is_rust |= kind != Kind::User;
         let start = file.base + symbol.address() as usize;
         let Some(code) = all.iter_mut().find(|code| code.range.contains(&start)) else {
@@ -153,18 +166,20 @@ fn read(file: &File) -> Vec<Code> {
         if kind == Kind::User {
             code.users.push(start..last + 1);
         }
+        let atomic = paths::atomic(&name).map(|name| (start..last + 1, name));
+        code.atomics.extend(atomic);
     }
     for code in &mut all {
         code.users.sort_by_key(|function| function.start);
+        code.atomics.sort_by_key(|(function, _)| function.start);
     }
     if is_rust { all } else { Vec::new() }
 }
 
-/// The kind of a function by its mangled name, if it is one of Rust's.
-fn kind_of(name: &str) -> Option<Kind> {
+/// What a function with a mangled name is called, if it is one of Rust's.
+fn plain_name(name: &str) -> Option<String> {
     let is_rust = name.starts_with("_R") || name.starts_with("_ZN") && name.contains("17h");
-    let plain = is_rust.then(|| demangle(name, gimli::DW_LANG_Rust))??;
-    Some(paths::kind(&plain))
+    is_rust.then(|| demangle(name, gimli::DW_LANG_Rust))?
 }
 
 /// The program and its own libraries.

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::addresses::Table;
 use crate::rust::paths::Kind;
-use crate::rust::{self, regions};
+use crate::rust::{self, counts, regions};
 use crate::solo::Solo;
 use crate::trampoline::entry;
 use crate::{mode, snapshot, symbols};
@@ -264,6 +264,19 @@ pub(crate) fn entered() -> Option<usize> {
     })
 }
 
+/// The type of atomic whose function the running thread is in, in a program in Rust.
+pub(crate) fn atomic() -> Option<&'static str> {
+    /// Its functions call each other.
+    const NEAR: usize = 4;
+    if !regions::is_rust() {
+        return None;
+    }
+    CALLS.with(|calls| {
+        let last = calls.into[..calls.depth()].iter().rev().take(NEAR);
+        last.map(Cell::get).find_map(regions::atomic)
+    })
+}
+
 /// In guest mode: where the function was called that many functions above the running one, if that is known.
 pub(crate) fn caller(above: usize) -> Option<usize> {
     CALLS.with(|calls| {
@@ -351,7 +364,11 @@ extern "C" fn enter(caller: usize, code: usize) {
         calls.depth.set(depth + 1);
         if regions::is_rust() {
             let kind = regions::kind(code);
-            calls.region.set(kind.entered_from(calls.region.get()));
+            let before = calls.region.get();
+            if before == Kind::DropsLast {
+                counts::destroy(kind);
+            }
+            calls.region.set(kind.entered_from(before));
             if kind.is_special() {
                 calls.is_armed.set(true);
                 calls.is_modelled.set(false);

@@ -457,6 +457,10 @@ impl Names for Context {
         native::is_installed()
     }
 
+    fn is_c(&self) -> bool {
+        native::is_c()
+    }
+
     fn chain(&self, site: SiteId) -> Option<String> {
         self.sites.borrow().places().chain(site)
     }

@@ -36,6 +36,8 @@ pub struct Symbols {
     /// In a signal handler, with what the kernel gives it: where in the program the interrupted thread
     /// is, as the address that a call there would return to; or 0.
     pub interrupted: fn(*mut std::ffi::c_void) -> usize,
+    /// Whether the program is one in Rust.
+    pub is_rust: fn() -> bool,
 }
 
 static SYMBOLS: OnceLock<Symbols> = OnceLock::new();
@@ -43,6 +45,11 @@ static SYMBOLS: OnceLock<Symbols> = OnceLock::new();
 /// From now on all checks of the process are of a program that is known by its addresses.
 pub fn install(symbols: Symbols) {
     let _ = SYMBOLS.set(symbols);
+}
+
+/// Whether the program is one in C or C++.
+pub(crate) fn is_c() -> bool {
+    SYMBOLS.get().is_some_and(|symbols| !(symbols.is_rust)())
 }
 
 static IS_TEST: AtomicBool = AtomicBool::new(false);

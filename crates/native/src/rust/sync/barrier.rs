@@ -13,7 +13,7 @@ use crate::objects;
 use crate::solo::Solo;
 use crate::tsan::calls;
 
-const KIND: &str = "barrier";
+const KIND: &str = "Barrier";
 
 /// Where a barrier has the number of threads that meet there.
 static SIZE_FIELD: AtomicUsize = AtomicUsize::new(0);

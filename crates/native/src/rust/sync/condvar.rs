@@ -11,7 +11,7 @@ use crate::mode::host;
 use crate::objects;
 use crate::tsan::calls;
 
-const KIND: &str = "condvar";
+const KIND: &str = "Condvar";
 
 type Word = *mut u32;
 

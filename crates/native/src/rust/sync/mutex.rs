@@ -14,7 +14,7 @@ use crate::trampoline::keeping_top;
 use crate::tsan::{atomic, calls};
 use crate::{futex, objects};
 
-const KIND: &str = "mutex";
+const KIND: &str = "Mutex";
 const UNLOCKED: u32 = 0;
 const LOCKED: u32 = 1;
 /// The same, and somebody waits.

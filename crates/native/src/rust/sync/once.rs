@@ -16,7 +16,7 @@ use crate::mode::host;
 use crate::tsan::calls;
 use crate::{objects, trampoline};
 
-const KIND: &str = "once";
+const KIND: &str = "Once";
 const COMPLETE: u32 = 0;
 const POISONED: u32 = 2;
 const INCOMPLETE: u32 = 3;

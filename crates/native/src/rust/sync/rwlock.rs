@@ -10,7 +10,7 @@ use super::{Access, at, mutex};
 use crate::mode::host;
 use crate::objects;
 
-const KIND: &str = "rwlock";
+const KIND: &str = "RwLock";
 const READER: u32 = 1;
 const WRITER: u32 = (1 << 30) - 1;
 

@@ -31,6 +31,8 @@ pub struct Outcome {
     /// How its process ended, in words, if not as it should.
     pub ending: Option<String>,
     was_interrupted: bool,
+    /// Names of checks that have begun and not ended.
+    unfinished: Vec<Value>,
 }
 
 /// A failure or a warning.
@@ -84,7 +86,7 @@ impl Outcome {
             story: text("story").unwrap_or_default(),
         };
         match event["event"].as_str() {
-            Some("started") => self.checks += 1,
+            Some("started") => self.start(&event["check"]),
             Some("failure") => self.failures.push(told()),
             Some("warning") => self.warnings.push(told()),
             Some("finished") => {
@@ -92,8 +94,17 @@ impl Outcome {
                 self.advice = text("advice");
                 self.resume = text("resume").or(self.resume.take());
                 self.was_interrupted |= event["interrupted"] == true;
+                self.unfinished.retain(|check| *check != event["check"]);
             }
             _ => {}
+        }
+    }
+
+    /// A check begins, or begins anew.
+    fn start(&mut self, check: &Value) {
+        if !self.unfinished.contains(check) {
+            self.unfinished.push(check.clone());
+            self.checks += 1;
         }
     }
 

@@ -21,6 +21,8 @@ struct Block {
     freed: Option<(usize, ThreadId)>,
     /// Whether nobody must use it any more.
     is_gone: bool,
+    /// Whether the standard library of Rust has made it for itself.
+    is_inside: bool,
 }
 
 /// What is wrong with an access of the heap.
@@ -68,6 +70,7 @@ fn runner() -> Option<ThreadId> {
 /// A new block, under the heap's lock.
 pub(crate) fn add(start: usize, size: usize, site: usize) {
     let made = (site, runner());
+    let is_inside = mode::is_guest() && regions::is_inside();
     with(|blocks| {
         let list = list_at(start);
         if blocks.lists.len() <= list {
@@ -79,6 +82,7 @@ pub(crate) fn add(start: usize, size: usize, site: usize) {
             made,
             freed: None,
             is_gone: false,
+            is_inside,
         });
     });
 }
@@ -183,6 +187,11 @@ fn find(address: usize) -> Option<(Block, usize)> {
         let block = *blocks.at(index);
         Some((block, address - block.start))
     })
+}
+
+/// Whether the standard library of Rust has made it for itself.
+pub(crate) fn is_inside(address: usize) -> bool {
+    find(address).is_some_and(|(block, _)| block.is_inside)
 }
 
 /// A short name for what is at an address.

@@ -9,7 +9,7 @@ use raddle::__private::run_observed;
 use raddle::{Checker, Failure, FailureKind, Memory, Report};
 
 use crate::io::inherited;
-use crate::rust::{regions, sync};
+use crate::rust::{counts, regions, sync};
 use crate::trace::Trace;
 use crate::tsan::points;
 use crate::{
@@ -47,6 +47,7 @@ pub(crate) fn run(name: &str, stack: usize, body: impl Fn() + Send + Sync) -> Re
     });
     whereabouts::prepare();
     panics::prepare();
+    counts::prepare();
     regions::prepare();
     sync::prepare();
     on_end(restart::end_execution);

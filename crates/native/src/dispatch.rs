@@ -109,7 +109,15 @@ unsafe extern "C" fn on_system_call(_: c_int, _: *mut libc::siginfo_t, context: 
             trampoline::TOP.store(top, Relaxed);
             let site = calls::users(code);
             let is_seen = true;
-            futex::model(number, arguments, futex::Place { site, is_seen })
+            futex::model(
+                number,
+                arguments,
+                futex::Place {
+                    site,
+                    is_seen,
+                    called: code,
+                },
+            )
         }
         false => None,
     };

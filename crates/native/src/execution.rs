@@ -2,7 +2,7 @@
 
 use raddle::__private::native::Native;
 
-use crate::rust::{self, channels, quiet, sync};
+use crate::rust::{self, channels, counts, quiet, sync};
 use crate::solo::Solo;
 use crate::tsan::{atomic, calls, points};
 use crate::{
@@ -45,6 +45,7 @@ pub(crate) fn begin() {
     objects::begin(stamp);
     atomic::begin(stamp);
     quiet::begin(stamp);
+    counts::begin(stamp);
     channels::begin();
     rust::threads::begin();
     sync::begin();

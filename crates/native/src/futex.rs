@@ -48,6 +48,8 @@ fn leave(waiters: &mut u32) -> u32 {
 pub(crate) struct Place {
     pub(crate) site: usize,
     pub(crate) is_seen: bool,
+    /// Where it goes on after it.
+    pub(crate) called: usize,
 }
 
 /// What the word is. Whoever looks after a wait goes on to use what the word protects, perhaps in code
@@ -182,6 +184,7 @@ extern "C" fn system_call(
     let place = Place {
         site: calls::users(code),
         is_seen: regions::kind(code) == Kind::User,
+        called: code,
     };
     match model(number, arguments, place) {
         None => real(number, arguments),
@@ -227,7 +230,8 @@ fn futex(arguments: [usize; 6], place: Place) -> Option<Result<c_long, c_int>> {
                 libc::FUTEX_WAIT => time::duration(time),
                 _ => time::time_left(time),
             });
-            match wait(word, value, until, place) {
+            let parked = sync::park(word, value, until, (place.called, place.site));
+            match parked.unwrap_or_else(|| wait(word, value, until, place)) {
                 0 => Ok(0),
                 error => Err(error),
             }

@@ -35,8 +35,8 @@ static STATE: AtomicU8 = AtomicU8::new(State::None as u8);
 static HARNESS: AtomicUsize = AtomicUsize::new(0);
 /// The same of whoever lets it run.
 static HOST: AtomicUsize = AtomicUsize::new(0);
-/// The test's thread: its function, with what argument, and where it was started.
-static TEST: [AtomicUsize; 3] = [const { AtomicUsize::new(0) }; 3];
+/// The test's thread: its function, and with what argument.
+static TEST: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
 
 /// What `main` takes for the name of the test's thread.
 const NAME: usize = 1;
@@ -89,7 +89,7 @@ pub(crate) fn check() -> ! {
 
 /// The first thread of an execution, in host mode.
 fn run_test() {
-    let [function, argument, _] = TEST.each_ref().map(|it| it.load(Relaxed));
+    let [function, argument] = TEST.each_ref().map(|it| it.load(Relaxed));
     threads::live_as_first(function, argument);
     if !threads::with_running(|guest| matches!(guest.end, threads::End::Returned(_))) {
         return;
@@ -158,16 +158,11 @@ fn stop(why: Stop) -> ! {
 }
 
 /// `main` starts a thread; what `pthread_create` returns if that is the test's.
-pub(crate) fn create(
-    name: *mut usize,
-    function: usize,
-    argument: usize,
-    code: usize,
-) -> Option<c_int> {
+pub(crate) fn create(name: *mut usize, function: usize, argument: usize) -> Option<c_int> {
     if state() != State::Before {
         return None;
     }
-    for (place, value) in TEST.iter().zip([function, argument, code]) {
+    for (place, value) in TEST.iter().zip([function, argument]) {
         place.store(value, Relaxed);
     }
     // SAFETY: the caller says where it wants the name. Whoever let `main` go on is there.

@@ -29,7 +29,9 @@ const BEGIN: &str = "__rust_begin_short_backtrace";
 const BEGIN_OF_TEST: &str = "test::__rust_begin_short_backtrace";
 /// How much of what a thread prints is kept.
 const KEPT: usize = 64 << 10;
-/// What std's hook prints before the place of a panic.
+/// What std's hook prints first, in newer versions after an empty line.
+const BEGINS: &[u8] = b"thread '";
+/// What it prints before the place of a panic.
 const PANICKED: &str = " panicked at ";
 
 /// A panic that has begun.
@@ -51,6 +53,8 @@ struct Begun {
 struct Thread {
     /// What it has printed to standard error since its last panic.
     printed: Vec<u8>,
+    /// Whether std's hook prints.
+    is_panicking: bool,
     panics: Vec<Begun>,
     /// The last frame that went on with an exception, and which.
     landed: (usize, usize),
@@ -101,8 +105,9 @@ pub(crate) fn prints(bytes: &[u8]) -> bool {
     with(running().thread(), |thread| {
         let room = KEPT.saturating_sub(thread.printed.len());
         thread.printed.extend(&bytes[..bytes.len().min(room)]);
-        let text = String::from_utf8_lossy(&thread.printed);
-        text.contains("\nthread '") && text.contains(PANICKED)
+        let line = bytes.strip_prefix(b"\n").unwrap_or(bytes);
+        thread.is_panicking |= line.starts_with(BEGINS);
+        thread.is_panicking
     })
 }
 
@@ -133,7 +138,8 @@ extern "C" fn raise(exception: *const u64) {
         let native = running();
         let bottom = frames.bottom();
         with(native.thread(), |thread| {
-            let said = read(&thread.printed);
+            let is_told = std::mem::take(&mut thread.is_panicking);
+            let said = is_told.then(|| read(&thread.printed)).flatten();
             thread.printed.clear();
             let now = native.count_events();
             let (message, place, after) = match (said, thread.panics.last()) {

@@ -8,7 +8,7 @@ use raddle::__private::native::{Manner, check_test, check_whole};
 
 use crate::execution::running;
 use crate::real::real;
-use crate::{check, harness, mode, symbols, threads};
+use crate::{check, harness, imports, mode, symbols, threads};
 
 type Main = unsafe extern "C" fn(c_int, *mut *mut c_char, *mut *mut c_char) -> c_int;
 type Function = *mut c_void;
@@ -95,6 +95,7 @@ unsafe extern "C" fn check_main(
     }
     check_whole();
     hide_output();
+    load_locale();
     // The strings and pointers of the arguments, and all that is beyond them.
     let report = check::run(&name, arguments as usize, || {
         let status = threads::run_guest(call_main as extern "C" fn(usize) -> usize as usize, 0);
@@ -111,9 +112,9 @@ pub(crate) fn is_checked() -> bool {
     MAIN[2].load(Relaxed) != 0
 }
 
-/// The program begins once more, with every execution in a process of its own; nothing has come of the check
+/// The program begins once more, with another setting in its environment; nothing has come of the check
 /// so far. `main` must be what is checked. Returns if that cannot be done.
-pub(crate) fn begin_anew_with_forks() {
+pub(crate) fn begin_anew(setting: &str, value: &str) {
     let Some(library) = symbols::file(main as *const () as usize) else {
         return;
     };
@@ -123,13 +124,13 @@ pub(crate) fn begin_anew_with_forks() {
     unsafe {
         std::env::set_var("LD_PRELOAD", library);
         std::env::set_var(WANTED, if harness::is_used() { TEST } else { "program" });
-        std::env::set_var("RADDLE_RESTART", "fork");
+        std::env::set_var(setting, value);
         real!(fn execv(*const c_char, *const *const c_char) -> c_int)(
             c"/proc/self/exe".as_ptr(),
             arguments,
         );
-        for name in [c"LD_PRELOAD", c"RADDLE_NATIVE", c"RADDLE_RESTART"] {
-            libc::unsetenv(name.as_ptr());
+        for name in ["LD_PRELOAD", WANTED, setting] {
+            std::env::remove_var(name);
         }
     }
 }
@@ -150,6 +151,24 @@ fn report_status(status: c_int) {
 pub(crate) fn end() {
     running().end_program();
     mode::next_epoch();
+}
+
+/// The C library maps the files of a locale when a program first asks for it, which would be in every
+/// execution, and nobody unmaps them. What is there before the first stays.
+fn load_locale() {
+    unsafe extern "C" {
+        fn mblen(text: *const c_char, size: usize) -> c_int;
+    }
+    if !imports::any(&["setlocale", "newlocale", "__newlocale"]) {
+        return;
+    }
+    // SAFETY: texts that end with a zero; the program does not run yet, and finds the locale as it was.
+    unsafe {
+        libc::setlocale(libc::LC_ALL, c"".as_ptr());
+        // How characters are converted comes from another file.
+        mblen(c"a".as_ptr(), 1);
+        libc::setlocale(libc::LC_ALL, c"C".as_ptr());
+    }
 }
 
 /// Whoever runs the check may be ended by force, and nothing is to go on then.

@@ -1,5 +1,6 @@
 //! The threads of the program: who they are, how they begin and end.
 
+use std::collections::BTreeMap;
 use std::ffi::c_int;
 
 use raddle_engine::{Operation, ThreadId};
@@ -192,10 +193,20 @@ extern "C" fn prepare(_: usize) -> usize {
     0
 }
 
+/// The same for the same place in the tree of creations, whatever the schedule, so that addresses of variables
+/// are the same in every execution; 0 is the first thread.
+fn number(thread: ThreadId) -> usize {
+    static NUMBERS: Solo<BTreeMap<u64, usize>> = Solo::new(BTreeMap::new());
+    let name = running().with_world(|world| world.state().fingerprint(thread));
+    let mut numbers = NUMBERS.get();
+    let next = numbers.len() + 1;
+    *numbers.entry(name).or_insert(next)
+}
+
 /// Creates a thread of the program; what the program is to call it.
 pub(crate) fn create(function: usize, argument: usize, is_detached: bool, code: usize) -> usize {
     let child = running().spawn(code, move || live(&Start { function, argument }));
-    let pointer = substrate::create(child.index());
+    let pointer = substrate::create(number(child));
     let mut new = guest(pointer);
     new.is_detached = is_detached;
     interrupts::inherit(child);
@@ -375,9 +386,12 @@ pub(crate) fn join(target: ThreadId, code: usize) -> Result<usize, c_int> {
     with(target, |guest| guest.is_joined = true);
     native.perform(code, |_| Operation::Join { target });
     native.wait_as_long_as(target);
-    native.join_panic(target);
     match with(target, |guest| guest.end) {
-        End::Returned(result) => Ok(result),
+        End::Returned(result) => {
+            // A panic of Rust's is the joiner's business then; a crash is nobody's.
+            native.join_panic(target);
+            Ok(result)
+        }
         End::Everything | End::Not => end_everything(),
     }
 }

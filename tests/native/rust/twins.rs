@@ -20,6 +20,7 @@ pub const ALL: &[(&str, fn())] = &[
     ("scope", scope),
     ("scope_in_scope", scope_in_scope),
     ("scope_of_many", scope_of_many),
+    ("scope_across", scope_across),
     ("is_finished", is_finished),
     ("detached", detached),
     ("panicking", panicking),
@@ -177,6 +178,19 @@ fn scope_of_many() {
         first.join().unwrap();
         n.load(SeqCst);
     });
+}
+
+/// A thread of the outer scope is not waited for at the end of the inner one.
+fn scope_across() {
+    let n = AtomicUsize::new(0);
+    thread::scope(|outer| {
+        thread::scope(|inner| {
+            inner.spawn(|| n.fetch_add(1, SeqCst));
+            outer.spawn(|| n.fetch_add(2, SeqCst));
+        });
+        n.load(SeqCst);
+    });
+    assert_eq!(n.load(SeqCst), 3);
 }
 
 fn is_finished() {

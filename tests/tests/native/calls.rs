@@ -228,6 +228,19 @@ fn what_the_program_was_started_with_is_there_in_every_execution() {
 }
 
 #[test]
+fn files_of_the_locale_are_mapped_once() {
+    let program = build("locale.c", "locale");
+    let settings = [
+        ("LC_ALL", "C.UTF-8"),
+        ("RADDLE_NATIVE", "program"),
+        ("RADDLE_STRATEGY", "random"),
+        ("RADDLE_MAX_EXECUTIONS", "5"),
+        ("RADDLE_RESTART", "snapshot"),
+    ];
+    run(&program, &[], &settings).exits(0);
+}
+
+#[test]
 fn clocks_agree_and_are_the_same_in_every_run() {
     let program = build("processes.c", "clocks");
     let drawn = [(); 2].map(|()| {

@@ -118,6 +118,22 @@ fn tests_pass_and_fail_as_they_do_without_raddle() {
 }
 
 #[test]
+fn wherever_threads_run_and_however_executions_begin_the_same_comes_of_tests() {
+    let outcomes = |told: &BTreeMap<String, Told>| {
+        let outcomes = told
+            .iter()
+            .map(|(name, told)| (name.clone(), told.outcome.clone()));
+        outcomes.collect::<Vec<_>>()
+    };
+    let expected = outcomes(&TOLD);
+    for flags in [["--substrate", "os"], ["--restart", "fork"]] {
+        let arguments = ["test", "--native", "--json", "--strategy", "exhaustive"];
+        let other = command("all", &[&arguments[..], &flags].concat(), &[]);
+        assert_eq!(outcomes(&told(&other)), expected, "{flags:?}");
+    }
+}
+
+#[test]
 fn a_test_without_threads_is_run_once() {
     for test in ["has_no_threads", "returns_ok", "panics_as_it_should"] {
         assert_eq!(TOLD[&format!("tests::{test}")].executions, 1, "{test}");

@@ -308,3 +308,10 @@ fn what_comes_of_a_race_is_found_when_it_is_explored() {
         .exits(1)
         .says("raddle: RADDLE_PLAIN: `nothing` is none of: race, promote, explore");
 }
+
+#[test]
+fn where_variables_are_is_known_whatever_else_there_is() {
+    let program = build("extents.c", "extents");
+    let finished = run(&program, &[], &[EXHAUSTIVE]);
+    assert_eq!(finished.exits(0).all_classes(), 1);
+}

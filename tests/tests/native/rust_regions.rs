@@ -31,7 +31,10 @@ fn check(program: &Path, which: &str) -> Finished {
 fn line(source: &str, text: &str) -> usize {
     let path = workspace().join("tests/native/rust").join(source);
     let source = std::fs::read_to_string(path).unwrap();
-    let mut found = source.lines().enumerate().filter(|(_, it)| it.contains(text));
+    let mut found = source
+        .lines()
+        .enumerate()
+        .filter(|(_, it)| it.contains(text));
     let (line, _) = found.next().unwrap_or_else(|| panic!("no {text:?}"));
     assert!(found.next().is_none(), "{text:?} twice");
     line + 1
@@ -86,7 +89,10 @@ fn races_are_told_at_the_users_lines() {
         let finished = check(&RACES, name);
         finished.exits(1).says("data race");
         for text in [first, second] {
-            finished.says(&format!("at tests/native/rust/races.rs:{}", line("races.rs", text)));
+            finished.says(&format!(
+                "at tests/native/rust/races.rs:{}",
+                line("races.rs", text)
+            ));
         }
         let std_places = ["/rustc/", "rustlib", "library/"];
         let has_any = std_places.iter().any(|it| finished.text.contains(it));
@@ -110,7 +116,9 @@ fn a_story_has_the_users_steps_at_the_users_lines() {
         ("join", "h.join().unwrap();"),
     ] {
         let place = format!(":{}", line("races.rs", text));
-        let found = steps.iter().filter(|step| step.contains(verb) && step.contains(&place));
+        let found = steps
+            .iter()
+            .filter(|step| step.contains(verb) && step.contains(&place));
         assert_eq!(found.count(), 2, "{verb} {place}: {}", finished.text);
     }
 }
@@ -119,7 +127,10 @@ fn a_story_has_the_users_steps_at_the_users_lines() {
 #[test]
 fn who_waits_for_a_message_is_told_so() {
     let finished = check(&RACES, "no_message");
-    let place = format!("tests/native/rust/races.rs:{}", line("races.rs", "receiver.recv()"));
+    let place = format!(
+        "tests/native/rust/races.rs:{}",
+        line("races.rs", "receiver.recv()")
+    );
     finished.exits(1).says("deadlock").says(&place);
     assert!(!finished.text.contains("futex"), "{}", finished.text);
 }

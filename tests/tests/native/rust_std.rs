@@ -93,3 +93,36 @@ fn std_gets_stuck_where_the_library_does() {
         }
     }
 }
+
+#[test]
+fn std_is_the_same_wherever_threads_run_and_however_executions_begin() {
+    let others = [("RADDLE_SUBSTRATE", "os"), ("RADDLE_RESTART", "fork")];
+    for &(name, body) in library::CORRECT.iter().filter(|(name, _)| {
+        ["mutex", "condvar", "rwlock", "once", "barrier", "park"].contains(name)
+    }) {
+        let classes = in_the_library(body).classes();
+        for other in others {
+            let finished = run(&PROGRAMS[0], &[name], &[EXHAUSTIVE, preloaded(), other]);
+            assert_eq!(
+                finished.exits(0).all_classes(),
+                classes,
+                "{name}: {other:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn without_debug_information_the_symbols_are_enough_unless_code_was_optimised() {
+    let plain = rust("sync.rs", "rust-std-plain", &["-Cdebuginfo=0"]);
+    for (name, classes) in [("mutex", 6), ("locks in order", 2), ("park", 2)] {
+        assert_eq!(
+            check(&plain, name).exits(0).all_classes(),
+            classes,
+            "{name}"
+        );
+    }
+    let flags = ["-Copt-level=2", "-Cdebuginfo=0", "-Cstrip=debuginfo"];
+    let optimised = rust("sync.rs", "rust-std-bare", &flags);
+    check(&optimised, "park").says("was optimised and has no debug information");
+}

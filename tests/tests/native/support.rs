@@ -154,7 +154,7 @@ pub fn build_for_tsan(name: &str, test: &str) -> (PathBuf, PathBuf) {
 pub fn rust(name: &str, test: &str, flags: &[&str]) -> PathBuf {
     let program = folder(test).join(name.trim_end_matches(".rs"));
     let mut rustc = Command::new("rustc");
-    rustc.args(["--edition", "2024", "-g"]);
+    rustc.args(["--edition", "2024", "-Cdebuginfo=2"]);
     rustc.args([
         "-Cllvm-args=-force-attribute=sanitize_thread",
         "-Cllvm-args=-tsan-instrument-read-before-write",

@@ -445,7 +445,11 @@ fn how_often_threads_pause_makes_no_difference_to_the_classes() {
     }
     for (one, other) in [(0, 0), (9, 0), (0, 9), (9, 17), (40, 8)] {
         let report = Checker::new().strategy(Strategy::Exhaustive).run(|| {
-            let shared = Arc::new((AtomicBool::new(false), AtomicBool::new(false), Mutex::new(0)));
+            let shared = Arc::new((
+                AtomicBool::new(false),
+                AtomicBool::new(false),
+                Mutex::new(0),
+            ));
             let theirs = Arc::clone(&shared);
             let thread = thread::spawn(move || {
                 pause(one);

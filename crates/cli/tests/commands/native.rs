@@ -45,7 +45,7 @@ fn tests_are_built_for_this_and_each_is_run_under_control() {
 #[test]
 fn a_test_with_a_main_of_its_own_is_run_whole() {
     let workspace = Workspace::new("a_test_with_a_main");
-    workspace.build(&["queue"]);
+    workspace.build_from("other-tests", &["queue"]);
     workspace.write("rustc.object", INSTRUMENTED);
     // Without a name, the script has nothing to say.
     let (_, said) = run(&workspace, &["test", "--native"]);
@@ -54,6 +54,18 @@ fn a_test_with_a_main_of_its_own_is_run_whole() {
     assert!(calls.contains("run  in "), "{calls}");
     assert!(calls.contains("    RADDLE_NATIVE=program\n"), "{calls}");
     assert!(!calls.contains("list"), "{calls}");
+}
+
+#[test]
+fn tests_that_use_raddle_are_left_out() {
+    let workspace = Workspace::new("tests_that_use_raddle");
+    workspace.build(&["one"]);
+    workspace.write("rustc.object", INSTRUMENTED);
+    let (code, said) = run(&workspace, &["test", "--native"]);
+    assert_eq!(code, Some(0));
+    let warning = "warning: the tests of `queue` are left out: they use raddle's own types\n";
+    assert!(said.contains(warning), "{said}");
+    assert!(!workspace.calls().contains("\nrun "));
 }
 
 #[test]

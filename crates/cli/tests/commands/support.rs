@@ -77,7 +77,7 @@ static SCRIPT_DIRECTORY: LazyLock<PathBuf> = LazyLock::new(|| {
     }
     fs::create_dir_all(&directory).expect("the test's directory is writable");
     let without_raddle = TESTS.replace("RADDLE_EVENTS", "OTHER");
-    let with_harness = format!("{TESTS}# test_main_static\n");
+    let with_harness = format!("{without_raddle}# test_main_static\n");
     for (name, text) in [
         ("cargo", SCRIPT),
         ("tests", TESTS),

@@ -81,7 +81,7 @@ pub(super) extern "C" fn create(
     if !mode::is_guest() {
         type Word = usize;
         let create = real!(fn pthread_create(*mut Word, Attributes, Word, Word) -> c_int);
-        let test = harness::create(name, function, argument, code);
+        let test = harness::create(name, function, argument);
         // SAFETY: what the caller wanted.
         return test.unwrap_or_else(|| unsafe { create(name, attributes, function, argument) });
     }

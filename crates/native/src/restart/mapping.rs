@@ -27,7 +27,7 @@ pub(crate) fn notice(what: &str) {
                 "raddle: the program {what}, so every execution is run in a process of its own, which takes \
                  longer; with RADDLE_RESTART=snapshot it is not"
             );
-            program::begin_anew_with_forks();
+            program::begin_anew("RADDLE_RESTART", "fork");
         }
         eprintln!(
             "raddle: the program {what}, which is not undone when an execution begins anew; \

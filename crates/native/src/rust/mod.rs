@@ -8,6 +8,7 @@
 //! ([`sync`]).
 
 pub(crate) mod channels;
+pub(crate) mod counts;
 pub(crate) mod paths;
 pub(crate) mod quiet;
 pub(crate) mod regions;
@@ -21,7 +22,7 @@ use paths::Kind;
 pub(crate) fn enter(kind: Kind) {
     match kind {
         Kind::MakeBounded | Kind::MakeSlot => channels::enter(kind),
-        Kind::Scope | Kind::ScopedSpawn | Kind::Spawn => threads::enter(kind),
+        Kind::Spawn => threads::starts(),
         _ => {}
     }
 }
@@ -32,7 +33,7 @@ pub(crate) fn enter(kind: Kind) {
 pub(crate) fn touch(address: usize, code: usize) -> Option<u64> {
     match regions::here() {
         Kind::IsFinished => return threads::look(address, code),
-        Kind::Spawn | Kind::ScopedSpawn | Kind::Scope => {}
+        Kind::Spawn | Kind::Scope => {}
         _ => channels::touch(address, code),
     }
     None

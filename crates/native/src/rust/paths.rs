@@ -10,15 +10,17 @@ pub(crate) enum Kind {
     Passes,
     /// Counts in atomics of its own, which nobody wants to hear of.
     Counts,
+    /// Asks for such a count, or gives up the last of what was counted.
+    AsksCount,
+    DropsLast,
     /// Wraps a lock, which is known by its word of 32 bits; what else it does atomically says nothing.
     Locks,
     /// The standard library's own business.
     Inside,
     /// Waits for the threads of a scope.
     Scope,
-    /// Starts a thread, or one in a scope.
+    /// Starts a thread.
     Spawn,
-    ScopedSpawn,
     /// Asks whether a thread has ended.
     IsFinished,
     /// Makes a channel whose senders never wait, one whose senders do, or a slot of its buffer.
@@ -41,15 +43,16 @@ pub(crate) enum Kind {
 
 impl Kind {
     /// All of them, by number.
-    const ALL: [Kind; 21] = [
+    const ALL: [Kind; 22] = [
         Kind::User,
         Kind::Passes,
         Kind::Counts,
+        Kind::AsksCount,
+        Kind::DropsLast,
         Kind::Locks,
         Kind::Inside,
         Kind::Scope,
         Kind::Spawn,
-        Kind::ScopedSpawn,
         Kind::IsFinished,
         Kind::MakeUnbounded,
         Kind::MakeBounded,
@@ -75,7 +78,8 @@ impl Kind {
         match self {
             Kind::Passes => before,
             // What the standard library does for itself there, it does in the name of the first.
-            Kind::Inside | Kind::Locks | Kind::Counts if before.is_inside() => before,
+            kind if kind.is_plain() && before.is_inside() => before,
+            Kind::Counts if before == Kind::AsksCount => before,
             kind => kind,
         }
     }
@@ -83,7 +87,18 @@ impl Kind {
     /// Whether it is the standard library's own business what is done there.
     #[inline]
     pub(crate) fn is_inside(self) -> bool {
-        !matches!(self, Kind::User | Kind::Passes | Kind::Counts | Kind::Locks)
+        !matches!(self, Kind::User | Kind::Passes | Kind::Locks) && !self.is_of_counts()
+    }
+
+    /// Whether it is about counts.
+    #[inline]
+    pub(crate) fn is_of_counts(self) -> bool {
+        matches!(self, Kind::Counts | Kind::AsksCount | Kind::DropsLast)
+    }
+
+    /// Whether it is nothing by itself to who is in the standard library anyway.
+    fn is_plain(self) -> bool {
+        matches!(self, Kind::Inside | Kind::Locks) || self.is_of_counts()
     }
 
     /// Whether the first use of memory there is an operation.
@@ -110,6 +125,18 @@ const INNER: [&str; 9] = [
 const RULES: &[(&str, Kind)] = &[
     ("core::", Kind::Passes),
     ("hashbrown::", Kind::Passes),
+    ("alloc::sync::Arc::strong_count", Kind::AsksCount),
+    ("alloc::sync::Arc::weak_count", Kind::AsksCount),
+    ("alloc::sync::Arc::try_unwrap", Kind::AsksCount),
+    ("alloc::sync::Arc::unwrap_or_clone", Kind::AsksCount),
+    ("alloc::sync::Arc::into_inner", Kind::AsksCount),
+    ("alloc::sync::Arc::get_mut", Kind::AsksCount),
+    ("alloc::sync::Arc::make_mut", Kind::AsksCount),
+    ("alloc::sync::Arc::is_unique", Kind::AsksCount),
+    ("alloc::sync::Weak::upgrade", Kind::AsksCount),
+    ("alloc::sync::Weak::strong_count", Kind::AsksCount),
+    ("alloc::sync::Weak::weak_count", Kind::AsksCount),
+    ("alloc::sync::Arc::drop_slow", Kind::DropsLast),
     ("alloc::sync::", Kind::Counts),
     ("alloc::", Kind::Passes),
     ("std::thread::local::", Kind::Passes),
@@ -117,11 +144,6 @@ const RULES: &[(&str, Kind)] = &[
     ("std::thread::scoped::scope", Kind::Scope),
     ("std::thread::lifecycle::spawn_unchecked::", Kind::Inside),
     ("std::thread::lifecycle::spawn_unchecked", Kind::Spawn),
-    ("std::thread::scoped::Scope::spawn", Kind::ScopedSpawn),
-    (
-        "std::thread::builder::Builder::spawn_scoped",
-        Kind::ScopedSpawn,
-    ),
     (
         "std::thread::lifecycle::JoinInner::is_finished",
         Kind::IsFinished,
@@ -136,6 +158,8 @@ const RULES: &[(&str, Kind)] = &[
         "std::thread::scoped::ScopedJoinHandle::is_finished",
         Kind::IsFinished,
     ),
+    ("std::thread::thread::Thread::unpark", Kind::Locks),
+    ("std::thread::Thread::unpark", Kind::Locks),
     ("std::thread::", Kind::Inside),
     ("std::sync::mpmc::channel", Kind::MakeUnbounded),
     ("std::sync::mpmc::sync_channel", Kind::MakeBounded),
@@ -169,6 +193,10 @@ const RULES: &[(&str, Kind)] = &[
     ("std::sync::barrier::", Kind::Locks),
     ("std::sync::reentrant_lock::", Kind::Inside),
     ("std::sync::", Kind::Inside),
+    (
+        "std::sys::sync::thread_parking::futex::Parker::park",
+        Kind::Inside,
+    ),
     ("std::sys::sync::", Kind::Locks),
     // Does nothing but call what the user wants a thread to do, which optimising compilers inline here.
     (
@@ -201,7 +229,7 @@ pub(crate) fn kind_of(path: &str) -> Kind {
     if INNER.contains(&first) {
         return Kind::Inside;
     }
-    if let Some(kind) = of_channel(&path) {
+    if let Some(kind) = of_channel(path) {
         return kind;
     }
     let rule = RULES.iter().find(|(start, _)| path.starts_with(start));

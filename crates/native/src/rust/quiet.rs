@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering;
 use raddle_engine::Operation;
 
 use super::paths::Kind;
-use super::{regions, threads};
+use super::{counts, regions, threads};
 use crate::addresses::Table;
 use crate::execution::running;
 use crate::mode::host;
@@ -143,8 +143,9 @@ pub(crate) fn load(address: usize, order: c_int, code: usize) {
         return;
     }
     if regions::here() == Kind::Scope {
-        threads::end_scope(code);
+        threads::end_scope(address, code);
     }
+    counts::use_count(address, false);
     let ordering = atomic::ordering(order);
     let waits = {
         let mut quiet = QUIET.get();
@@ -178,6 +179,7 @@ pub(crate) fn update(address: usize, order: c_int) {
     if calls::is_modelled() {
         return;
     }
+    counts::use_count(address, true);
     let ordering = atomic::ordering(order);
     let mut quiet = QUIET.get();
     quiet.read(address, ordering);
@@ -189,6 +191,7 @@ pub(crate) fn fail(address: usize, order: c_int) {
     if calls::is_modelled() {
         return;
     }
+    counts::use_count(address, false);
     QUIET.get().read(address, atomic::ordering(order));
 }
 

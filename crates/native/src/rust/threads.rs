@@ -8,63 +8,75 @@ use std::ops::Range;
 
 use raddle_engine::{Operation, ThreadId};
 
-use super::paths::Kind;
 use crate::execution::running;
 use crate::mode::host;
 use crate::solo::Solo;
 use crate::tsan::calls;
 use crate::{heap, threads, trampoline};
 
-/// A scope that has not come to its end.
-struct Scope {
-    owner: ThreadId,
-    /// Its threads, in the order in which they were started.
-    threads: Vec<ThreadId>,
+/// What is known of a thread before it is started.
+#[derive(Clone, Copy, Default)]
+struct Start {
+    /// Where the heap was.
+    heap: usize,
+    /// What the standard library counts for the scope.
+    count: usize,
 }
 
+/// What the standard library counts for a scope is so large at most.
+const LARGEST_COUNT: usize = 64;
+
 struct Threads {
-    scopes: Vec<Scope>,
-    /// Who runs in which scope, for threads that start others there.
-    members: Vec<(ThreadId, usize)>,
-    /// By thread: whether what it starts next is in a scope, and where the heap was before.
-    starts: Vec<(bool, usize)>,
+    /// By thread: what is known of the thread that it starts next.
+    starts: Vec<Start>,
+    /// Who runs in which scope, by what the standard library counts for it.
+    counted: Vec<(usize, ThreadId)>,
     /// What was asked for on the heap for each thread.
     packets: Vec<(Range<usize>, ThreadId)>,
 }
 
 static THREADS: Solo<Threads> = Solo::new(Threads {
-    scopes: Vec::new(),
-    members: Vec::new(),
     starts: Vec::new(),
+    counted: Vec::new(),
     packets: Vec::new(),
 });
 
 /// At the beginning of an execution.
 pub(crate) fn begin() {
     let mut all = THREADS.get();
-    all.scopes.clear();
-    all.members.clear();
     all.starts.clear();
+    all.counted.clear();
     all.packets.clear();
 }
 
-/// In guest mode: a function of this kind was entered.
+/// In guest mode: the running thread is about to start another.
 #[cold]
-pub(crate) fn enter(kind: Kind) {
+pub(crate) fn starts() {
     let owner = running().thread();
-    let mut all = THREADS.get();
-    if all.starts.len() <= owner.index() {
-        all.starts.resize(owner.index() + 1, (false, 0));
+    THREADS.get().starts_of(owner).heap = heap::end();
+}
+
+impl Threads {
+    /// The last thread of a scope that nobody has waited for.
+    fn next_of(&mut self, count: usize) -> Option<ThreadId> {
+        let is_here =
+            |&(start, _): &(usize, ThreadId)| (start..start + LARGEST_COUNT).contains(&count);
+        let last = self.counted.iter().rposition(is_here)?;
+        Some(self.counted.remove(last).1)
     }
-    match kind {
-        Kind::Scope => all.scopes.push(Scope {
-            owner,
-            threads: Vec::new(),
-        }),
-        Kind::ScopedSpawn => all.starts[owner.index()].0 = true,
-        Kind::Spawn => all.starts[owner.index()].1 = heap::end(),
-        _ => {}
+
+    fn starts_of(&mut self, thread: ThreadId) -> &mut Start {
+        if self.starts.len() <= thread.index() {
+            self.starts.resize(thread.index() + 1, Start::default());
+        }
+        &mut self.starts[thread.index()]
     }
+}
+
+/// In guest mode: the running thread starts another in the scope that this is counted for.
+pub(crate) fn count(address: usize) {
+    let owner = running().thread();
+    THREADS.get().starts_of(owner).count = address;
 }
 
 /// In host mode: the running thread has started another.
@@ -72,43 +84,22 @@ pub(crate) fn started(child: ThreadId) {
     let parent = running().thread();
     let mut all = THREADS.get();
     let all = &mut *all;
-    let Some(start) = all.starts.get_mut(parent.index()) else {
-        return;
-    };
-    let (is_scoped, from) = std::mem::replace(start, (false, 0));
-    if from != 0 {
-        all.packets.push((from..heap::end(), child));
+    let start = std::mem::take(all.starts_of(parent));
+    if start.heap != 0 {
+        all.packets.push((start.heap..heap::end(), child));
     }
-    if !is_scoped {
-        return;
-    }
-    // Its own, or the one that it runs in.
-    let own = all.scopes.iter().rposition(|scope| scope.owner == parent);
-    let mut members = all.members.iter();
-    let member = members.find(|(thread, _)| *thread == parent);
-    if let Some(scope) = own.or(member.map(|&(_, scope)| scope)) {
-        all.scopes[scope].threads.push(child);
-        all.members.push((child, scope));
+    if start.count != 0 {
+        all.counted.push((start.count, child));
     }
 }
 
-/// In guest mode: the running thread looks whether the threads of its scope have ended. So it waits for them,
-/// the last one first.
-pub(crate) fn end_scope(code: usize) {
+/// In guest mode: the running thread looks at what is counted for a scope, after what it had to do there. So it
+/// waits for the threads of the scope, the last one first.
+pub(crate) fn end_scope(count: usize, code: usize) {
     let site = calls::users(code);
-    let owner = running().thread();
-    let ended = |scopes: &mut Vec<Scope>| {
-        let last = scopes.iter().rposition(|scope| scope.owner == owner)?;
-        // Nobody is its owner any more, and others keep their numbers.
-        scopes[last].owner = ThreadId::new(usize::from(u16::MAX));
-        Some(last)
-    };
-    let Some(scope) = ended(&mut THREADS.get().scopes) else {
-        return;
-    };
     host(|| {
         loop {
-            let next = THREADS.get().scopes[scope].threads.pop();
+            let next = THREADS.get().next_of(count);
             let Some(target) = next else { break };
             threads::wait_for(target, site);
         }

@@ -15,7 +15,7 @@ use crate::execution::running;
 use crate::interrupts;
 use crate::mode::{host, is_guest};
 use crate::rust::sync::{self, Access};
-use crate::rust::{self, quiet, regions};
+use crate::rust::{self, counts, quiet, regions};
 use crate::shadow;
 use crate::solo::Solo;
 use crate::trampoline::{self, watched};
@@ -174,6 +174,7 @@ pub(crate) fn store<T: Atom>(address: *mut T, value: T, order: c_int, code: usiz
 /// In guest mode: an update; what was there before.
 pub(crate) fn update<T: Atom>(address: *mut T, kind: UpdateKind, order: c_int, code: usize) -> T {
     let code = entered(address, code);
+    let order = counts::ordering(order);
     host(|| {
         let ordering = ordering(order);
         let reply = perform(address, code, |location| Operation::Update {
@@ -198,6 +199,7 @@ pub(crate) fn compare_exchange<T: Atom>(
     code: usize,
 ) -> (T, bool) {
     let code = entered(address, code);
+    let order = counts::ordering(order);
     host(|| {
         let native = running();
         let weak = weak && native.may_fail_spuriously();
@@ -246,8 +248,9 @@ pub(crate) fn manner<T: Atom>(address: *mut T, access: Access, code: usize) -> M
     }
     match sync::perform(address as usize, T::BITS, access, code) {
         Some(found) => Manner::Done(found),
-        None if regions::is_quiet_in(region, T::BITS) => Manner::Quiet,
-        None => Manner::Told,
+        None if !regions::is_quiet_in(region, T::BITS) => Manner::Told,
+        None if counts::is_operation(region, address as usize) => Manner::Told,
+        None => Manner::Quiet,
     }
 }
 

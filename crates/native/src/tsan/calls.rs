@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::addresses::Table;
 use crate::rust::paths::Kind;
-use crate::rust::{self, regions};
+use crate::rust::{self, counts, regions};
 use crate::solo::Solo;
 use crate::trampoline::entry;
 use crate::{mode, snapshot, symbols};
@@ -364,7 +364,11 @@ extern "C" fn enter(caller: usize, code: usize) {
         calls.depth.set(depth + 1);
         if regions::is_rust() {
             let kind = regions::kind(code);
-            calls.region.set(kind.entered_from(calls.region.get()));
+            let before = calls.region.get();
+            if before == Kind::DropsLast {
+                counts::destroy(kind);
+            }
+            calls.region.set(kind.entered_from(before));
             if kind.is_special() {
                 calls.is_armed.set(true);
                 calls.is_modelled.set(false);

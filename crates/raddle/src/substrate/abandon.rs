@@ -255,7 +255,7 @@ impl Context {
         let coroutine = slot.home.take();
         drop(slots);
         if native::is_installed() {
-            self.reuse_stack(coroutine);
+            self.reuse_stack(thread, coroutine);
         } else {
             std::mem::forget(coroutine);
             self.dropped_stacks.update(|count| count + 1);
@@ -264,12 +264,12 @@ impl Context {
     }
 
     /// Nobody unwinds the threads of a program that is no Rust program; their stacks are used again.
-    fn reuse_stack(&self, coroutine: Option<Coroutine>) {
+    fn reuse_stack(&self, thread: ThreadId, coroutine: Option<Coroutine>) {
         if let Some(mut coroutine) = coroutine {
             // SAFETY: what such a thread has on its stack has no destructors, and when the execution
             // is over, nobody goes on who could refer to it.
             unsafe { coroutine.force_reset() };
-            self.stacks.borrow_mut().give_back(coroutine.into_stack());
+            self.give_stack_back(thread, coroutine.into_stack());
         }
     }
 

@@ -62,7 +62,6 @@ pub(crate) fn run_execution(
         return false;
     }
     context.stamp.set(context.stamps.borrow_mut().next());
-    context.stacks.borrow_mut().begin();
     context.locations.borrow_mut().clear();
     context.objects.borrow_mut().clear();
     context.cells.borrow_mut().clear();
@@ -127,21 +126,19 @@ impl Context {
         thread: ThreadId,
         body: impl FnOnce(&Context, ThreadId),
     ) -> Guard {
-        let used = self.stacks.borrow_mut().take();
+        let used = self.take_stack(thread);
         if let Some(stack) = &used {
             self.clean_stack(stack);
         }
         let stack = used.unwrap_or_else(|| {
-            let made = DefaultStack::new(self.stack_size).unwrap_or_else(|error| {
+            DefaultStack::new(self.stack_size).unwrap_or_else(|error| {
                 panic!(
                     "raddle: no stack of {} bytes for thread {}: {error}; a smaller `stack_size` \
                      or fewer threads may help",
                     self.stack_size,
                     thread.index()
                 )
-            });
-            self.stacks.borrow_mut().add(&made);
-            made
+            })
         });
         let limit = stack.limit().get();
         let context: *const Context = self;
@@ -239,7 +236,7 @@ impl Context {
             CoroutineResult::Yield(()) => {}
             CoroutineResult::Return(Exit::Returned) => {
                 if let Some(ended) = ended {
-                    self.stacks.borrow_mut().give_back(ended.into_stack());
+                    self.give_stack_back(thread, ended.into_stack());
                 }
             }
             // What was on the stack was never unwound, and others may still refer to it.

@@ -1,61 +1,51 @@
 //! Stacks, which are used again and again.
 //!
-//! Native programs keep addresses of their stacks in atomics. There the first thread of every execution has the
-//! same stack, and so has the second, whoever ended first in earlier ones; a stack is not used twice in one
-//! execution, unless there are very many.
+//! Native programs keep addresses of their stacks in atomics, so there a thread has the same one in every
+//! execution: that of the thread at its place in the tree of creations, whatever the schedule.
 
-use corosensei::stack::{DefaultStack, Stack};
+use std::collections::BTreeMap;
 
-use super::native;
+use corosensei::stack::DefaultStack;
+use raddle_engine::ThreadId;
 
-/// So many stacks of threads that have ended are left alone.
-const MOST_ENDED: usize = 256;
+use super::{Context, native};
+
+/// So many stacks are kept for threads that come again.
+const MOST_KEPT: usize = 4096;
 
 #[derive(Default)]
 pub(super) struct Stacks {
-    /// The next one to use comes last.
     free: Vec<DefaultStack>,
-    /// Those of threads that have ended in this execution.
-    ended: Vec<DefaultStack>,
-    /// Where all of them end, in the order in which they were made.
-    made: Vec<usize>,
+    /// Those of native programs, by whose they are.
+    kept: BTreeMap<u64, DefaultStack>,
 }
 
-impl Stacks {
-    /// One that was used before.
-    pub(super) fn take(&mut self) -> Option<DefaultStack> {
-        match self.free.pop() {
-            None if self.ended.len() >= MOST_ENDED => self.ended.pop(),
-            free => free,
+impl Context {
+    /// A stack that was used before.
+    #[inline]
+    pub(super) fn take_stack(&self, thread: ThreadId) -> Option<DefaultStack> {
+        let mut stacks = self.stacks.borrow_mut();
+        if !native::is_installed() {
+            return stacks.free.pop();
         }
+        let own = stacks.kept.remove(&self.owner(thread));
+        own.or_else(|| match stacks.kept.len() < MOST_KEPT {
+            true => None,
+            false => stacks.kept.pop_first().map(|(_, stack)| stack),
+        })
     }
 
-    /// A new one is in use.
-    pub(super) fn add(&mut self, stack: &DefaultStack) {
-        if native::is_installed() {
-            self.made.push(stack.base().get());
-        }
-    }
-
-    /// Its thread has ended.
-    pub(super) fn give_back(&mut self, stack: DefaultStack) {
+    /// The thread has done with its stack.
+    #[inline]
+    pub(super) fn give_stack_back(&self, thread: ThreadId, stack: DefaultStack) {
+        let mut stacks = self.stacks.borrow_mut();
         match native::is_installed() {
-            true => self.ended.push(stack),
-            false => self.free.push(stack),
+            true => drop(stacks.kept.insert(self.owner(thread), stack)),
+            false => stacks.free.push(stack),
         }
     }
 
-    /// The next execution begins.
-    pub(super) fn begin(&mut self) {
-        if !self.ended.is_empty() {
-            self.free.append(&mut self.ended);
-            let made = &self.made;
-            let number = |stack: &DefaultStack| {
-                let base = stack.base().get();
-                made.iter().position(|&made| made == base)
-            };
-            self.free
-                .sort_by_cached_key(|stack| std::cmp::Reverse(number(stack)));
-        }
+    fn owner(&self, thread: ThreadId) -> u64 {
+        self.with_world(|world| world.state().fingerprint(thread))
     }
 }

@@ -114,9 +114,18 @@ pub fn build_tests(
     let control = Control::find()?;
     let build = prepare(cargo, &control, arguments)?;
     let mut binaries = cargo.building(build).build_binaries(arguments, as_json)?;
-    for binary in &mut binaries {
-        binary.put_under(&control);
-    }
+    binaries.retain_mut(|binary| {
+        let is_controlled_already = binary.uses_raddle();
+        match is_controlled_already {
+            true => eprintln!(
+                "warning: the tests of `{}` are left out: they use raddle's own types\n  \
+                 help: `cargo raddle test` checks them",
+                binary.name
+            ),
+            false => binary.put_under(&control),
+        }
+        !is_controlled_already
+    });
     Ok(binaries)
 }
 
@@ -142,7 +151,7 @@ pub fn prepare(cargo: &Cargo, control: &Control, arguments: &[OsString]) -> Resu
     require_host(&compiler, arguments)?;
     let folder = cargo.target_directory()?.join("raddle-native");
     let recipe = compiler.recipe(&folder)?;
-    let sysroot = sysroot::find(control, &compiler);
+    let sysroot = sysroot::find_wanted(control, &compiler);
     let flags = flags::ours(recipe, control, sysroot.as_deref());
     let mut build = Build::default();
     let mut add = |word: &str| build.arguments.push(word.into());

@@ -28,8 +28,17 @@ edition = \"2021\"
 [workspace]
 ";
 
-/// Where it is, if it was built for this compiler.
-pub fn find(control: &Control, compiler: &Compiler) -> Option<PathBuf> {
+/// How the user says that it is not to be used.
+const VARIABLE: &str = "RADDLE_STD";
+const PLAIN: &str = "plain";
+
+/// Where it is, if it was built for this compiler and is wanted.
+pub fn find_wanted(control: &Control, compiler: &Compiler) -> Option<PathBuf> {
+    let is_unwanted = std::env::var_os(VARIABLE).is_some_and(|it| it == PLAIN);
+    find(control, compiler).filter(|_| !is_unwanted)
+}
+
+fn find(control: &Control, compiler: &Compiler) -> Option<PathBuf> {
     let folder = folder(control, compiler);
     let built_for = fs::read_to_string(folder.join(COMPLETE)).ok()?;
     (built_for == compiler.version).then_some(folder)

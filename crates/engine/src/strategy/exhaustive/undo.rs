@@ -88,7 +88,11 @@ impl Graph {
             line.nodes.extend_from_slice(&from.nodes[..kept]);
             line.pauses = match from.pauses {
                 0 => 0,
-                _ => line.nodes.iter().map(|it| u32::from(it.kind.is_pause())).sum(),
+                _ => line
+                    .nodes
+                    .iter()
+                    .map(|it| u32::from(it.kind.is_pause()))
+                    .sum(),
             };
             copy(&mut line.sites, &from.sites[..kept.min(from.sites.len())]);
             if keep_clocks {

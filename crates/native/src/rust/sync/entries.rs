@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use super::{barrier, condvar, mutex, once, parker, patch, untold};
+use crate::rust::threads;
 
 /// Defines what takes the place of functions: for guests the function behind `as`, with the address that it
 /// will return to in the register after its arguments, and for others the function as it was.
@@ -31,44 +32,6 @@ macro_rules! stand_ins {
     };
 }
 
-/// The same for functions that a loop may call while it waits, as in
-/// [`watched!`](crate::trampoline::watched).
-macro_rules! watched_stand_ins {
-    ($(fn $enter:ident for $original:ident as $to:path, $register:literal;)*) => {
-        $(
-            static $original: AtomicUsize = AtomicUsize::new(0);
-
-            #[unsafe(naked)]
-            extern "C" fn $enter() {
-                std::arch::naked_asm!(
-                    "mov rax, fs:[0x10]",
-                    "cmp rax, [rip + {guest}]",
-                    "jne 2f",
-                    concat!("mov ", $register, ", [rsp]"),
-                    "push rbx",
-                    "push rbp",
-                    "push r12",
-                    "push r13",
-                    "push r14",
-                    "push r15",
-                    // The stack is aligned then.
-                    "push 0",
-                    "mov [rip + {top}], rsp",
-                    "call {to}",
-                    "add rsp, 56",
-                    "ret",
-                    "2:",
-                    "jmp [rip + {original}]",
-                    guest = sym crate::mode::GUEST,
-                    top = sym crate::trampoline::TOP,
-                    original = sym $original,
-                    to = sym $to,
-                )
-            }
-        )*
-    };
-}
-
 stand_ins! {
     fn enter_lock_contended for LOCK_CONTENDED as mutex::lock_contended, "rsi";
     fn enter_wait for CONDVAR_WAIT as condvar::wait, "rdx";
@@ -80,58 +43,56 @@ stand_ins! {
     fn enter_once_wait_force for ONCE_WAIT_FORCE as once::wait_force, "rdx";
     fn enter_is_leader for IS_LEADER as barrier::is_leader, "rsi";
     fn enter_barrier_wait for BARRIER_WAIT as barrier::wait, "rsi";
+    fn enter_grow_scope for SCOPE_GROWS as grow_scope, "rsi";
 }
 
-watched_stand_ins! {
-    fn enter_park for PARK as parker::park, "rsi";
-    fn enter_park_timeout for PARK_TIMEOUT as parker::park_timeout, "rcx";
-    fn enter_park_self for PARK_SELF as parker::park_self, "rdi";
-    fn enter_park_self_timeout for PARK_SELF_TIMEOUT as parker::park_self_timeout, "rdx";
+/// In guest mode: a scope has one thread more, which is about to be started.
+extern "C" fn grow_scope(count: usize, _code: usize) {
+    threads::count(count);
+    // SAFETY: the function as it was, which takes this.
+    unsafe {
+        let original: extern "C-unwind" fn(usize) = std::mem::transmute(SCOPE_GROWS.load(Relaxed));
+        original(count);
+    }
 }
-
-/// `std::thread::current`, which is not replaced, but called.
-pub(super) static CURRENT: AtomicUsize = AtomicUsize::new(0);
 
 /// A function of the program's: its path, where it is, and how large.
 pub(super) type Found = (String, usize, usize);
 
 /// Replaces those functions of a file that are known.
 pub(super) fn replace_all(functions: &[Found]) {
-    let current = functions.iter().find(|(path, ..)| {
-        matches!(
-            &**path,
-            "std::thread::current::current" | "std::thread::current"
-        )
-    });
-    if let Some(&(_, function, _)) = current {
-        CURRENT.store(function, Relaxed);
-        understand_parking(functions);
-    }
     for (path, function, size) in functions {
         untold::replace(path, *function, *size);
         replace(path, *function, *size);
     }
 }
 
-fn understand_parking(functions: &[Found]) {
-    let mut parks = functions.iter().filter(|(path, ..)| {
-        let path = path.strip_prefix("std::thread::");
-        path.is_some_and(|path| matches!(path, "thread::Thread::park" | "functions::park" | "park"))
-    });
-    parks.any(|&(_, function, size)| parker::understand(function, size));
+/// Whether it is a function that parks.
+fn parks(path: &str) -> bool {
+    let name = path.strip_prefix("std::").unwrap_or_default();
+    matches!(
+        name,
+        "thread::thread::Thread::park"
+            | "thread::thread::Thread::park_timeout"
+            | "thread::Thread::park"
+            | "thread::Thread::park_timeout"
+            | "thread::functions::park"
+            | "thread::functions::park_timeout"
+            | "thread::park"
+            | "thread::park_timeout"
+            | "sys::sync::thread_parking::futex::Parker::park"
+            | "sys::sync::thread_parking::futex::Parker::park_timeout"
+    )
 }
 
 fn replace(path: &str, function: usize, size: usize) {
+    if parks(path) {
+        parker::understand(function, size);
+    }
     let Some((enter, original)) = stand_in(path) else {
         return;
     };
-    let is_park = std::ptr::eq(original, &PARK)
-        || std::ptr::eq(original, &PARK_TIMEOUT)
-        || std::ptr::eq(original, &PARK_SELF)
-        || std::ptr::eq(original, &PARK_SELF_TIMEOUT);
-    if is_park && !parker::is_understood()
-        || std::ptr::eq(original, &BARRIER_WAIT) && !barrier::understand(function, size)
-    {
+    if std::ptr::eq(original, &BARRIER_WAIT) && !barrier::understand(function, size) {
         return;
     }
     // SAFETY: the program has a function of std's there, which nobody is in: no thread of the check has begun,
@@ -166,11 +127,8 @@ fn stand_in(path: &str) -> Option<StandIn> {
         "sync::once::Once::wait_force" => (enter_once_wait_force, &ONCE_WAIT_FORCE),
         "sync::barrier::Barrier::wait" => (enter_barrier_wait, &BARRIER_WAIT),
         "sync::barrier::BarrierWaitResult::is_leader" => (enter_is_leader, &IS_LEADER),
-        "thread::thread::Thread::park" => (enter_park, &PARK),
-        "thread::thread::Thread::park_timeout" => (enter_park_timeout, &PARK_TIMEOUT),
-        "thread::functions::park" | "thread::park" => (enter_park_self, &PARK_SELF),
-        "thread::functions::park_timeout" | "thread::park_timeout" => {
-            (enter_park_self_timeout, &PARK_SELF_TIMEOUT)
+        "thread::scoped::ScopeData::increment_num_running_threads" => {
+            (enter_grow_scope, &SCOPE_GROWS)
         }
         _ => return None,
     })

@@ -34,7 +34,7 @@ use crate::rust::paths::Kind;
 use crate::rust::regions;
 use crate::tsan::calls;
 
-pub(crate) use parker::wake;
+pub(crate) use parker::{park, wake};
 
 /// Whether there is any Rust in the program.
 static IS_USED: AtomicBool = AtomicBool::new(false);
@@ -101,7 +101,9 @@ fn perform_role(role: Role, address: usize, access: Access, code: usize) -> Opti
     let value = match (role, access) {
         (Role::Lock, Access::CompareExchange(..)) => at(code, || mutex::lock(word, code)),
         (Role::TryLock, Access::CompareExchange(..)) => at(code, || mutex::try_lock(word, code)),
-        (Role::Unlock, Access::Swap(_)) => at(code, || mutex::unlock(word, code)),
+        (Role::Unlock, Access::Swap(_)) if mutex::is_held(word) => {
+            at(code, || mutex::unlock(word, code))
+        }
         (Role::Unpark, Access::Swap(_)) if parker::is_understood() => {
             at(code, || parker::unpark(word, code))
         }

@@ -16,6 +16,14 @@ use crate::solo::Solo;
 use crate::symbols::SYSTEM;
 use crate::tsan::calls;
 
+/// Functions that are there unless they were inlined.
+const ATOMIC: &str = "core::sync::atomic::";
+/// What is in every program with std.
+const STD: &str = "library/std/src/";
+const CANNOT_TELL: &str = "the program was optimised and has no debug information, so locks of Rust's standard \
+    library cannot be told from other atomics, and races may be told that are none. Compile it with `-g`, or \
+    without optimising";
+
 /// A file of the program's.
 struct Module {
     base: usize,
@@ -67,6 +75,14 @@ fn replace_all(module: &Module) -> Option<bool> {
     let has_lines = object.section_by_name(".debug_str").is_some();
     if has_lines && !contains(&data, barrier::QUESTION) {
         barrier::nobody_asks();
+    }
+    let has_calls = functions
+        .values()
+        .any(|(path, ..)| path.starts_with(ATOMIC));
+    if !has_lines && !has_calls && (has_rust || contains(&data, STD)) {
+        // To know some of what is done to a lock is worse than to know nothing.
+        eprintln!("raddle: {CANNOT_TELL}");
+        return Some(false);
     }
     let functions: Vec<_> = functions.into_values().collect();
     entries::replace_all(&functions);

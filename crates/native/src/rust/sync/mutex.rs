@@ -69,8 +69,7 @@ pub(super) fn try_lock(word: Word, code: usize) -> u32 {
 
 fn take(word: Word, wanted: Call, code: usize) -> u32 {
     let address = word as usize;
-    let is_held = objects::with(address, |known| known.holder.is_some()) == Some(true);
-    if is_held && read(word) == UNLOCKED {
+    if is_held(word) && read(word) == UNLOCKED {
         keeping_top(|| give(word, code));
     }
     match call(word, wanted, code) {
@@ -92,6 +91,11 @@ fn give(word: Word, code: usize) {
     let poison = is_poisoned();
     objects::let_go(word as usize);
     call(word, Call::Unlock { poison }, code);
+}
+
+/// Whether somebody has the lock that was seen to take it.
+pub(super) fn is_held(word: Word) -> bool {
+    objects::with(word as usize, |known| known.holder.is_some()) == Some(true)
 }
 
 /// Gives the lock back; what was in the word.
@@ -135,6 +139,7 @@ fn wait_for(word: Word, code: usize) {
         let place = futex::Place {
             site: code,
             is_seen: true,
+            called: 0,
         };
         futex::wait(word, CONTENDED, None, place);
     }
@@ -143,11 +148,8 @@ fn wait_for(word: Word, code: usize) {
 /// `Mutex::lock_contended`: the short way has failed.
 pub(super) extern "C-unwind" fn lock_contended(word: Word, code: usize) {
     let code = calls::users(code);
-    host(|| {
-        let is_known = objects::with(word as usize, |known| known.holder.is_some()) == Some(true);
-        match is_known {
-            true => take_again(word, code),
-            false => wait_for(word, code),
-        }
+    host(|| match is_held(word) {
+        true => take_again(word, code),
+        false => wait_for(word, code),
     });
 }

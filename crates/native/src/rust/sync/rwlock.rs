@@ -7,6 +7,7 @@ use raddle_engine::Grant;
 use raddle_engine::object::{self, Object, rwlock::Call};
 
 use super::{Access, at, mutex};
+use crate::mode::host;
 use crate::objects;
 
 const KIND: &str = "RwLock";
@@ -48,39 +49,71 @@ fn call(word: Word, call: Call, code: usize) -> Grant {
     })
 }
 
+/// How many readers have the lock, that were seen to take it.
+fn readers(word: Word, change: impl FnOnce(&mut u32)) -> u32 {
+    let counted = objects::with(word as usize, |known| {
+        change(&mut known.depth);
+        known.depth
+    });
+    counted.unwrap_or(0)
+}
+
+/// Whether somebody writes that was seen to take it.
+fn is_written(word: Word) -> bool {
+    objects::with(word as usize, |known| known.holder.is_some()) == Some(true)
+}
+
+fn hold(word: Word) {
+    host(|| objects::hold(word as usize));
+    // That is no reader.
+    readers(word, |readers| *readers = 0);
+}
+
 /// In guest mode: what an operation in one of the lock's functions is to find.
 pub(super) fn perform(word: Word, wanted: Shared, access: Access, code: usize) -> Option<u32> {
     use Shared::*;
     Some(match (wanted, access) {
         (Read, Access::Load) => {
             call(word, Call::Read, code);
+            readers(word, |readers| *readers += 1);
             read(word)
         }
         (TryRead, Access::Load) => match call(word, Call::TryRead, code) {
             Grant::Refused => WRITER,
-            Grant::Taken { .. } => read(word),
+            Grant::Taken { .. } => {
+                readers(word, |readers| *readers += 1);
+                read(word)
+            }
         },
         (TryWrite, Access::Load) => match call(word, Call::TryWrite, code) {
             Grant::Refused => read(word).max(READER),
-            Grant::Taken { .. } => read(word),
+            Grant::Taken { .. } => {
+                hold(word);
+                read(word)
+            }
         },
         (Read | TryRead | TryWrite, Access::CompareExchange(_, new)) => {
             change(word, |_| new as u32)
         }
         (Write, Access::CompareExchange(..)) => {
             call(word, Call::Write, code);
+            hold(word);
             change(word, |_| WRITER)
         }
-        (ReadUnlock, Access::Subtract(_)) => {
+        (ReadUnlock, Access::Subtract(_)) if readers(word, |_| ()) > 0 => {
+            readers(word, |readers| *readers -= 1);
             call(word, Call::ReadUnlock, code);
             change(word, |before| before - READER)
         }
-        (WriteUnlock, Access::Subtract(_)) => {
+        (WriteUnlock, Access::Subtract(_)) if is_written(word) => {
+            objects::let_go(word as usize);
             let poison = mutex::is_poisoned();
             call(word, Call::WriteUnlock { poison }, code);
             change(word, |_| 0)
         }
-        (Downgrade, Access::Add(_)) => {
+        (Downgrade, Access::Add(_)) if is_written(word) => {
+            objects::let_go(word as usize);
+            readers(word, |readers| *readers = 1);
             call(word, Call::Downgrade, code);
             change(word, |_| READER)
         }

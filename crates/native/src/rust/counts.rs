@@ -1,0 +1,175 @@
+//! Whether it matters in which order threads count the handles of an `Arc`.
+//!
+//! Nearly always nobody can tell, so counts are [quiet](super::quiet). But a program may ask how many handles
+//! there are, or its destructor may do something that others notice, so that it matters who drops the last
+//! one. When two threads do that in no order, the check begins anew, with counts that are operations.
+
+use std::ffi::c_int;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use super::paths::Kind;
+use super::regions;
+use crate::addresses::Table;
+use crate::execution::running;
+use crate::mode::host;
+use crate::solo::Solo;
+use crate::{blocks, program};
+
+/// How the user says that counts are operations.
+const VARIABLE: &str = "RADDLE_ARC";
+const COUNTED: &str = "counted";
+
+static ARE_OPERATIONS: AtomicBool = AtomicBool::new(false);
+
+struct Counts {
+    /// What threads had done that have changed a count, and that have asked for it: numbers of `clocks`.
+    changed: Table<usize>,
+    asked: Table<usize>,
+    clocks: Vec<Vec<u32>>,
+    used: usize,
+    /// The clock of the running thread.
+    own: Vec<u32>,
+    /// Whether the last change of each thread was in no order with others.
+    is_contested: Vec<bool>,
+}
+
+static COUNTS: Solo<Counts> = Solo::new(Counts {
+    changed: Table::new(),
+    asked: Table::new(),
+    clocks: Vec::new(),
+    used: 0,
+    own: Vec::new(),
+    is_contested: Vec::new(),
+});
+
+/// When a check begins.
+pub(crate) fn prepare() {
+    let wanted = std::env::var_os(VARIABLE).is_some_and(|it| it == COUNTED);
+    ARE_OPERATIONS.store(wanted, Relaxed);
+}
+
+fn are_operations() -> bool {
+    ARE_OPERATIONS.load(Relaxed)
+}
+
+/// In guest mode: whether what is done at an address in a function of some kind is an operation like others: it
+/// is about handles of the user's, not of the standard library's own.
+#[inline]
+pub(crate) fn is_operation(kind: Kind, address: usize) -> bool {
+    kind.is_of_counts() && are_operations() && !blocks::is_inside(address)
+}
+
+/// The ordering of such an operation: whoever drops the last handle comes after all others, by a fence that
+/// is no operation.
+pub(crate) fn ordering(order: c_int) -> c_int {
+    const BOTH: c_int = 4;
+    match are_operations() && regions::here().is_of_counts() {
+        true => BOTH,
+        false => order,
+    }
+}
+
+/// At the beginning of an execution.
+pub(crate) fn begin(stamp: u64) {
+    let mut counts = COUNTS.get();
+    counts.changed.begin(stamp);
+    counts.asked.begin(stamp);
+    counts.used = 0;
+    counts.is_contested.clear();
+}
+
+/// Whether a clock has something that another has not.
+fn is_news(clock: &[u32], to: &[u32]) -> bool {
+    let mut all = clock.iter().enumerate();
+    all.any(|(thread, &count)| to.get(thread).copied().unwrap_or(0) < count)
+}
+
+impl Counts {
+    /// Adds the running thread's clock to that of a count; whether others were in no order with it.
+    fn add(&mut self, address: usize, asks: bool) {
+        let table = match asks {
+            true => &mut self.asked,
+            false => &mut self.changed,
+        };
+        let number = match table.get(address) {
+            Some(&mut number) => number,
+            None => {
+                let number = self.used;
+                self.used += 1;
+                match self.clocks.get_mut(number) {
+                    Some(clock) => clock.clear(),
+                    None => self.clocks.push(Vec::new()),
+                }
+                *table.insert(address, number)
+            }
+        };
+        let clock = &mut self.clocks[number];
+        if clock.len() < self.own.len() {
+            clock.resize(self.own.len(), 0);
+        }
+        for (mine, own) in clock.iter_mut().zip(&self.own) {
+            *mine = (*mine).max(*own);
+        }
+    }
+
+    fn is_contested(&mut self, address: usize, asks: bool) -> bool {
+        let table = match asks {
+            true => &mut self.asked,
+            false => &mut self.changed,
+        };
+        let number = table.get(address).copied();
+        number.is_some_and(|number| is_news(&self.clocks[number], &self.own))
+    }
+}
+
+/// In guest mode: the running thread has read a quiet atomic, and perhaps changed it.
+pub(super) fn use_count(address: usize, changes: bool) {
+    let asks = match regions::here() {
+        Kind::AsksCount => true,
+        Kind::Counts | Kind::DropsLast => false,
+        _ => return,
+    };
+    if are_operations() {
+        return;
+    }
+    let thread = running().thread().index();
+    let mut counts = COUNTS.get();
+    let counts = &mut *counts;
+    running().pass_on(&mut counts.own);
+    let is_contested = counts.is_contested(address, false);
+    let matters = asks && is_contested || changes && counts.is_contested(address, true);
+    if changes {
+        counts.add(address, false);
+        if counts.is_contested.len() <= thread {
+            counts.is_contested.resize(thread + 1, false);
+        }
+        counts.is_contested[thread] = is_contested;
+    }
+    if asks {
+        counts.add(address, true);
+    }
+    if matters {
+        begin_anew();
+    }
+}
+
+/// In guest mode: the last handle is dropped, and a function of this kind is entered for that.
+#[cold]
+pub(crate) fn destroy(kind: Kind) {
+    let is_seen = kind == Kind::User || kind.is_special();
+    if is_seen && !are_operations() {
+        let thread = running().thread().index();
+        let is_contested = COUNTS.get().is_contested.get(thread).copied();
+        if is_contested == Some(true) {
+            begin_anew();
+        }
+    }
+}
+
+#[cold]
+fn begin_anew() {
+    if program::is_checked() {
+        host(|| program::begin_anew(VARIABLE, COUNTED));
+    }
+    // It cannot begin anew: what is found is true, but something may be missed.
+}

@@ -28,7 +28,9 @@ fn marked(package: &str, failure: &Value) -> BTreeSet<String> {
     let mut marked = BTreeSet::new();
     for mark in failure["marks"].as_array().unwrap() {
         let place = &mark["place"];
-        if place["file"].as_str().unwrap().ends_with("src/lib.rs") {
+        let file = place["file"].as_str().unwrap();
+        // Others are named by where they are in the registry.
+        if !file.starts_with('/') && file.ends_with("src/lib.rs") {
             let line = place["line"].as_u64().unwrap() as usize;
             marked.insert(lines[line - 1].to_owned());
         }

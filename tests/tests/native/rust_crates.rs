@@ -279,6 +279,33 @@ const EXPECTED: &[(&str, &[(&str, Found)])] = &[
         ],
     ),
     (
+        "shared-handles",
+        &[
+            ("the_last_one_closes", Nothing),
+            (
+                "whoever_works_last_closes",
+                panic("assert_eq!(closed_by_then, 1, \"the other still had it\");"),
+            ),
+            ("one_of_two_gets_the_value", Nothing),
+            (
+                "one_of_two_gets_the_value_by_trying",
+                panic("assert!(mine != theirs, \"both have tried while there were two\");"),
+            ),
+            ("after_joining_there_is_one", Nothing),
+            (
+                "before_joining_there_may_be_one",
+                panic("assert_eq!(Arc::strong_count(&value), 2, \"the other was faster\");"),
+            ),
+            ("two_users_have_a_session", Nothing),
+            (
+                "two_users_have_one_session",
+                panic(
+                    "assert_eq!(closed(&log), 1, \"the first was closed before the second came\");",
+                ),
+            ),
+        ],
+    ),
+    (
         "spin-lock",
         &[
             ("one_after_the_other", NothingSoFar),

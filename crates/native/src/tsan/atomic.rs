@@ -199,6 +199,7 @@ pub(crate) fn compare_exchange<T: Atom>(
     code: usize,
 ) -> (T, bool) {
     let code = entered(address, code);
+    let order = counts::ordering(order);
     host(|| {
         let native = running();
         let weak = weak && native.may_fail_spuriously();

@@ -9,6 +9,7 @@ mod compilers;
 mod harness;
 mod races;
 mod rust_crates;
+mod rust_expected;
 mod rust_litmus;
 mod rust_regions;
 mod rust_std;

@@ -153,7 +153,7 @@ fn in_library_mode(memory: Memory, program: fn()) -> Failure {
 }
 
 /// The programs that fail under a memory model, by name.
-const SC: [(&str, fn()); 15] = [
+const SC: [(&str, fn()); 16] = [
     ("lost_update", bugs::lost_update),
     ("scoped_update", bugs::scoped_update),
     ("opposite_orders", bugs::opposite_orders),
@@ -166,6 +166,7 @@ const SC: [(&str, fn()); 15] = [
     ("upgrade", bugs::upgrade),
     ("set_up_twice", bugs::set_up_twice),
     ("one_too_few", bugs::one_too_few),
+    ("unparked_too_early", bugs::unparked_too_early),
     ("assertion_in_a_thread", bugs::assertion_in_a_thread),
     ("lock_is_taken", bugs::lock_is_taken),
     ("published_too_weakly", bugs::published_too_weakly),

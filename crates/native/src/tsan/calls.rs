@@ -294,7 +294,8 @@ fn called_by(function: &std::ops::Range<usize>) -> Option<usize> {
     let words = (start..end).step_by(8).take(LOOK_AT);
     // SAFETY: that is the guest's stack.
     let mut found = words.map(|at| unsafe { (at as *const usize).read() });
-    found.find(|&word| function.contains(&(word.wrapping_sub(1))) && follows_call(word))
+    // Not where the function ends: nobody returns there, and that is on our own stack.
+    found.find(|&word| function.contains(&word) && follows_call(word))
 }
 
 /// In guest mode: the site of an instruction that was interrupted, with the stack as it was. If it is in a

@@ -28,14 +28,20 @@ edition = \"2021\"
 [workspace]
 ";
 
-/// How the user says that it is not to be used.
+/// How the user says that it is to be used.
 const VARIABLE: &str = "RADDLE_STD";
-const PLAIN: &str = "plain";
+const INSTRUMENTED: &str = "instrumented";
 
 /// Where it is, if it was built for this compiler and is wanted.
 pub fn find_wanted(control: &Control, compiler: &Compiler) -> Option<PathBuf> {
-    let is_unwanted = std::env::var_os(VARIABLE).is_some_and(|it| it == PLAIN);
-    find(control, compiler).filter(|_| !is_unwanted)
+    let is_wanted = std::env::var_os(VARIABLE).is_some_and(|it| it == INSTRUMENTED);
+    let found = find(control, compiler).filter(|_| is_wanted);
+    if is_wanted && found.is_none() {
+        eprintln!(
+            "raddle: {VARIABLE}: `cargo raddle setup --std` builds such a library; there is none yet"
+        );
+    }
+    found
 }
 
 fn find(control: &Control, compiler: &Compiler) -> Option<PathBuf> {
@@ -76,7 +82,7 @@ pub fn set_up() -> Result<Verdict, Error> {
     install(&built, &folder, &sysroot, &compiler).map_err(cannot_write(&folder))?;
     let _ = fs::remove_dir_all(&work);
     eprintln!(
-        "{} is there: `cargo raddle test --native` uses it from now on",
+        "{} is there: `cargo raddle test --native` uses it with RADDLE_STD=instrumented",
         folder.display()
     );
     Ok(Verdict::Passed)

@@ -171,7 +171,7 @@ fn failures_say_what_the_test_and_its_harness_say() {
         ),
         (
             "tests::exits",
-            "main ended the program at src/lib.rs:119:15:\nthe program ended with status 3",
+            "main ended the program at src/lib.rs:120:9:\nthe program ended with status 3",
         ),
         (
             "tests::aborts",

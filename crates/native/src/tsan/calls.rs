@@ -216,13 +216,20 @@ static CHANGES: AtomicU64 = AtomicU64::new(1);
 /// The chain of the running thread, since when, and in which epoch.
 static LAST: Solo<(u64, u64, u16)> = Solo::new((0, 0, 0));
 
+/// The same for the user's call of a function that is not the user's.
+static LAST_CALL: Solo<(u64, u64, usize)> = Solo::new((0, 0, 0));
+
 /// In guest mode: the site of an instruction of code that was compiled for this.
 #[inline]
 pub(crate) fn site(code: usize) -> usize {
-    if regions::kind(code) != Kind::User {
-        return users(code);
-    }
     let now = (CHANGES.load(Relaxed), mode::epoch());
+    if regions::kind(code) != Kind::User {
+        let mut last = LAST_CALL.get();
+        if (last.0, last.1) != now {
+            *last = (now.0, now.1, users(code));
+        }
+        return last.2;
+    }
     let mut last = LAST.get();
     if (last.0, last.1) != now {
         let chain = CALLS.with(|calls| calls.chain(calls.depth()));

@@ -175,7 +175,7 @@ fn failures_say_what_the_test_and_its_harness_say() {
         ),
         (
             "tests::aborts",
-            "main crashed at src/lib.rs:124:16:\nthe program called abort",
+            "main crashed at src/lib.rs:125:9:\nthe program called abort",
         ),
         (
             "tests::overflows",

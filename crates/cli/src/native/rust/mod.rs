@@ -46,6 +46,7 @@ impl Control {
     /// Has a command run under control: each test of its harness, or the whole program.
     pub fn put_on(&self, command: &mut Command, has_harness: bool) {
         const LIBRARIES: &str = "LD_LIBRARY_PATH";
+        fix_addresses();
         let what = if has_harness { "test" } else { "program" };
         let given = command.get_envs().find(|(name, _)| *name == LIBRARIES);
         let given = given.and_then(|(_, value)| value.map(OsString::from));
@@ -56,6 +57,17 @@ impl Control {
         command.env(LIBRARIES, with_first(given, &self.folder));
     }
 }
+
+/// From now on programs that are started have the same addresses each time: some hash them, and what they do
+/// then would differ from run to run, and a schedule not fit any more. Where that is forbidden, it is left so.
+#[cfg(target_os = "linux")]
+fn fix_addresses() {
+    use nix::sys::personality::{self, Persona};
+    let _ = personality::get().and_then(|now| personality::set(now | Persona::ADDR_NO_RANDOMIZE));
+}
+
+#[cfg(not(target_os = "linux"))]
+fn fix_addresses() {}
 
 /// Which program of a crate is meant.
 #[derive(Args, Debug, Default, PartialEq)]

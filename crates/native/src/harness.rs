@@ -12,7 +12,7 @@ use std::ffi::c_int;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering::Relaxed};
 
-use crate::{arena, check, output, panics, program, threads};
+use crate::{arena, check, mode, output, panics, program, threads};
 
 const STACK: usize = 8 << 20;
 const PAGE: usize = 4096;
@@ -54,10 +54,10 @@ pub(crate) fn is_used() -> bool {
     state() != State::None
 }
 
-/// Whether `main` learns what came of an execution. Its memory is the program's then.
+/// Whether the caller is `main`, which learns what came of an execution. Its memory is the program's then.
 #[inline]
 pub(crate) fn is_after() -> bool {
-    STATE.load(Relaxed) == State::After as u8
+    STATE.load(Relaxed) == State::After as u8 && mode::thread_pointer() == mode::host_pointer()
 }
 
 /// What came of a `main`.

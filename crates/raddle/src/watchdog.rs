@@ -34,14 +34,18 @@ struct Kennel {
     watched: Vec<Watched>,
     next_number: u64,
     has_thread: bool,
+    /// Whether the thread is past its own beginning.
+    is_up: bool,
 }
 
 static KENNEL: Mutex<Kennel> = Mutex::new(Kennel {
     watched: Vec::new(),
     next_number: 0,
     has_thread: false,
+    is_up: false,
 });
 static CHANGED: Condvar = Condvar::new();
+static UP: Condvar = Condvar::new();
 
 /// The check is watched while this exists.
 pub(crate) struct Watch(Option<u64>);
@@ -68,6 +72,11 @@ pub(crate) fn watch(context: &Context, limit: Duration, words: &Arc<LastWords>) 
         let thread = std::thread::Builder::new().name("raddle watchdog".to_owned());
         // Without it, a hang is a hang.
         kennel.has_thread = thread.spawn(guard).is_ok();
+        // A thread that begins has locks of the loader's, which a native program must not find taken in what
+        // is remembered of its memory.
+        while kennel.has_thread && !kennel.is_up {
+            kennel = UP.wait(kennel).unwrap_or_else(PoisonError::into_inner);
+        }
     } else if kennel.watched.len() == 1 {
         CHANGED.notify_one();
     }
@@ -96,11 +105,14 @@ pub(crate) fn begin_anew() {
     let mut kennel = KENNEL.lock().unwrap_or_else(PoisonError::into_inner);
     kennel.watched.clear();
     kennel.has_thread = false;
+    kennel.is_up = false;
 }
 
 /// The life of the watchdog.
 fn guard() {
     let mut kennel = KENNEL.lock().unwrap_or_else(PoisonError::into_inner);
+    kennel.is_up = true;
+    UP.notify_all();
     loop {
         let shortest = kennel.watched.iter().map(|watched| watched.limit).min();
         let Some(shortest) = shortest else {

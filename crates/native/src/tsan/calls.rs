@@ -16,7 +16,7 @@ use crate::addresses::Table;
 use crate::rust::paths::Kind;
 use crate::rust::{self, counts, regions};
 use crate::solo::Solo;
-use crate::trampoline::entry;
+use crate::trampoline::{self, entry};
 use crate::{mode, snapshot, symbols};
 
 /// Calls beyond that are not written down.
@@ -312,6 +312,9 @@ pub(crate) fn interrupted(code: usize, stack: usize) -> usize {
     called(code.wrapping_add(1), stack)
 }
 
+/// So much of the stack has this library when it does an atomic operation.
+const NEAR: usize = 2048;
+
 /// In guest mode: the site of a call, or of the last one of the user's if it is in a function of the
 /// system's.
 pub(crate) fn called(code: usize, stack: usize) -> usize {
@@ -319,7 +322,13 @@ pub(crate) fn called(code: usize, stack: usize) -> usize {
         return users(code);
     }
     let end = crate::execution::running().end_of_stack();
-    let words = (stack.next_multiple_of(8)..end).step_by(8).take(LOOK_AT);
+    // In this library's own part of the stack, if that is where it was interrupted, may be what earlier calls
+    // have left there.
+    let start = match trampoline::top() {
+        top if is_ours(code) && (stack..stack + NEAR).contains(&top) => top,
+        _ => stack,
+    };
+    let words = (start.next_multiple_of(8)..end).step_by(8).take(LOOK_AT);
     // SAFETY: that is the guest's stack.
     let mut found = words.map(|at| unsafe { (at as *const usize).read() });
     let call = found.find(|&word| is_own(word) && is_own(word - 5) && follows_call(word));

@@ -45,7 +45,7 @@ pub(super) fn run(library: &Path) {
         let [shuttle, loom, own] = others.map(median);
         println!(
             "native rust {test} points={points:.0} execs_per_s={native:.0} shuttle={shuttle:.0} \
-             loom={loom:.0} library={own:.0} x_shuttle={:.1} x_loom={:.1}",
+             loom={loom:.0} library={own:.0} x_shuttle={:.2} x_loom={:.2}",
             native / shuttle,
             native / loom,
         );
@@ -53,7 +53,7 @@ pub(super) fn run(library: &Path) {
         ratios[1].push(native / loom);
     }
     let [shuttle, loom] = ratios.map(|ratios| geometric_mean(&ratios));
-    println!("native rust mean x_shuttle={shuttle:.1} x_loom={loom:.1}");
+    println!("native rust mean x_shuttle={shuttle:.2} x_loom={loom:.2}");
 }
 
 /// Builds the crate's tests; the program that has them.

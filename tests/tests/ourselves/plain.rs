@@ -74,7 +74,9 @@ fn a_semaphore_lets_in_as_many_as_it_has_permits() {
             steps.add('m');
             semaphore.release();
         }
-        threads.map(|thread| thread.join().unwrap());
+        for thread in threads {
+            thread.join().unwrap();
+        }
         steps.get()
     });
     let possible = [
@@ -97,7 +99,9 @@ fn a_binary_semaphore_is_given_back_once() {
         semaphore.acquire();
         semaphore.acquire();
         steps.add('m');
-        givers.map(|giver| giver.join().unwrap());
+        for giver in givers {
+            giver.join().unwrap();
+        }
         steps.get()
     });
     let possible = ["abm", "amb", "bam", "bma", "mab", "mba"];
@@ -177,7 +181,9 @@ fn ports_pass_every_message_once_and_make_senders_wait() {
                 let message = port.receive();
                 steps.add(message);
             }
-            senders.map(|sender| sender.join().unwrap());
+            for sender in senders {
+                sender.join().unwrap();
+            }
             steps.get()
         })
     };

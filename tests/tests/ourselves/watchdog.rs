@@ -70,7 +70,9 @@ fn who_is_held_does_nothing() {
                 held.fetch_add(1, Relaxed);
             }
         }
-        threads.map(|thread| thread.join().unwrap());
+        for thread in threads {
+            thread.join().unwrap();
+        }
     });
     assert!(held.into_inner() > 0);
 }

@@ -199,14 +199,13 @@ fn three_workers_with_few_preemptions() {
 
 #[test]
 fn a_budget_is_used_up_and_not_more() {
-    let cases: [(u64, &[usize]); 4] = [(1, &[]), (1, &[1]), (2, &[]), (3, &[])];
+    let cases: [(u64, &[usize]); 2] = [(1, &[1]), (2, &[])];
     for (budget, checkpoints) in cases {
         all(|| {
             let (parts, _, end) = limited(Some(budget), 2, PAIR, checkpoints);
             let run: usize = parts.iter().map(|part| part.run.len()).sum();
             assert_eq!(run as u64, budget);
-            // The last execution may be all that was left.
-            assert!(end == Some(End::Budget) || budget == 3, "{end:?}");
+            assert_eq!(end, Some(End::Budget));
         });
     }
 }

@@ -383,7 +383,10 @@ extern "C" fn enter(caller: usize, code: usize) {
             let kind = regions::kind(code);
             let before = calls.region.get();
             if before == Kind::DropsLast {
-                counts::destroy(kind);
+                counts::destroy(kind, depth);
+            }
+            if kind == Kind::DropsLast {
+                counts::drop_last(depth);
             }
             calls.region.set(kind.entered_from(before));
             if kind.is_special() {

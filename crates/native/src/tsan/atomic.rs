@@ -90,9 +90,11 @@ fn perform<T: Atom>(
 ) -> Reply {
     interrupts::scheduling_point(code);
     let top = trampoline::top();
-    perform_by(address, operation, |operation| {
+    let reply = perform_by(address, operation, |operation| {
         running().observe(code, top, operation)
-    })
+    });
+    calls::end_atomic();
+    reply
 }
 
 /// The variable at an address, if it still has the value that it should have.
@@ -147,6 +149,7 @@ pub(crate) fn perform_by<T: Atom>(
 pub(super) fn entered<T: Atom>(address: *mut T, code: usize) -> usize {
     // SAFETY: the program wants to use the variable there.
     unsafe { address.cast::<u8>().read_volatile() };
+    calls::begin_atomic();
     calls::users(code)
 }
 

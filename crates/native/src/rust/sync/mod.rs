@@ -9,6 +9,8 @@
 //!   comes from, and the debug information, or the symbols, which function of std's that was ([`sites`]).
 //!   Such an operation is answered so that std goes the short way on: the lock was free.
 //!
+//! The locks of the crate parking_lot are understood in the same way ([`parking`]).
+//!
 //! Words in memory are what std would have made of them, since others look there. What cannot be found is
 //! left to the model of futexes, in which std waits.
 
@@ -19,6 +21,7 @@ mod modules;
 mod mutex;
 mod once;
 mod parker;
+mod parking;
 mod patch;
 mod rwlock;
 mod sites;
@@ -75,6 +78,13 @@ pub(crate) fn perform(address: usize, bits: u8, access: Access, code: usize) -> 
     }
     match bits {
         32 => perform_role(sites::role(code)?, address, access, code),
+        8 | 64
+            if parking::is_used()
+                && let Some(Role::Parking(wanted)) = sites::role(code) =>
+        {
+            let code = calls::users(code);
+            parking::perform(wanted, (address, bits), access, code)
+        }
         8 if matches!(access, Access::Store(_)) => {
             // That somebody panics under the lock becomes known when it is given back.
             if sites::role(code)? == Role::Poison {

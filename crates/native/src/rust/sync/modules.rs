@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use addr2line::Loader;
 use object::{Object, ObjectSymbol, SymbolKind};
 
-use super::{barrier, entries};
+use super::{barrier, entries, parking};
 use crate::rust::paths;
 use crate::snapshot;
 use crate::solo::Solo;
@@ -86,6 +86,7 @@ fn replace_all(module: &Module) -> Option<bool> {
     }
     let functions: Vec<_> = functions.into_values().collect();
     entries::replace_all(&functions);
+    parking::look(&functions);
     Some(has_rust)
 }
 
@@ -129,7 +130,9 @@ fn is_rust(symbol: &str) -> bool {
 /// Most names need not be taken apart.
 fn may_be_replaced(symbol: &str) -> bool {
     let is_atomic = symbol.contains("4core4sync6atomic") || symbol.contains("6atomic6Atomic");
-    is_atomic || is_rust(symbol) && (symbol.contains("4sync") || symbol.contains("6thread"))
+    is_atomic
+        || parking::may_be(symbol)
+        || is_rust(symbol) && (symbol.contains("4sync") || symbol.contains("6thread"))
 }
 
 /// The functions that a call is in which returns to this address, as paths: the one that was inlined last

@@ -5,6 +5,7 @@
 //! What one instruction is in does not change, so it is found out once.
 
 use super::modules;
+use super::parking::{self, Wanted};
 use super::rwlock::Shared;
 use crate::addresses::Table;
 use crate::mode::host;
@@ -26,6 +27,7 @@ pub(super) enum Role {
     OnceBegins,
     /// A thread panics while it has a lock.
     Poison,
+    Parking(Wanted),
 }
 
 /// A function, as far as atomic operations are in it.
@@ -145,6 +147,14 @@ const MODULES: [&str; 5] = [
 fn function(path: &str) -> Function {
     if path.starts_with("core::sync::atomic::") || path.starts_with("core::intrinsics::") {
         return Function::Atomic;
+    }
+    if parking::is_used() {
+        if parking::is_part(path) {
+            return Function::Atomic;
+        }
+        if let Some(wanted) = parking::wanted(path) {
+            return Function::Is(Role::Parking(wanted));
+        }
     }
     let mut names = MODULES
         .iter()

@@ -34,7 +34,7 @@ Environment (a flag wins over the variable that it sets):
   RADDLE_SUBSTRATE       set by --substrate
   RADDLE_RESTART         set by --restart
   RADDLE_LIBRARY         for --native: the libraddle_native.so to use, if not the one beside cargo-raddle
-  RADDLE_STD             for --native: instrumented, for the library of `cargo raddle setup --std`
+  RADDLE_STD             for --native: plain, instead of the library of `cargo raddle setup --std`
   RUSTC                  for --native: the compiler that cargo uses, if not rustc
   CARGO                  the cargo to run; cargo sets it
   NO_COLOR               no colours, if set

@@ -207,6 +207,13 @@ const RULES: &[(&str, Kind)] = &[
         "std::sys::sync::thread_parking::futex::Parker::park",
         Kind::Inside,
     ),
+    // What is done once is an operation as a whole.
+    ("std::sys::sync::once::futex::Once::call", Kind::Inside),
+    ("std::sys::sync::once::futex::Once::wait", Kind::Inside),
+    (
+        "std::sys::sync::once::futex::CompletionGuard::",
+        Kind::Inside,
+    ),
     ("std::sys::sync::", Kind::Locks),
     // Does nothing but call what the user wants a thread to do, which optimising compilers inline here.
     (

@@ -273,6 +273,7 @@ fn access(kind: UpdateKind) -> Access {
 fn touch(address: usize, code: usize) -> Option<u64> {
     match calls::is_armed() {
         true => rust::touch(address, code),
+        false if sync::is_question(code) => rust::threads::look_inlined(address, code),
         false => None,
     }
 }
@@ -380,6 +381,7 @@ macro_rules! atomics {
                 match manner {
                     Manner::Done(found) => return (found as $type, found == expected.into()),
                     Manner::Told => {
+                        let weak = weak || sync::is_weak(code);
                         return compare_exchange(address, values, orders, weak, code);
                     }
                     Manner::Quiet => {

@@ -37,7 +37,7 @@ use crate::rust::paths::Kind;
 use crate::rust::regions;
 use crate::tsan::calls;
 
-pub(crate) use parker::{park, wake};
+pub(crate) use parker::{park, wake, who_waits};
 
 /// Whether there is any Rust in the program.
 static IS_USED: AtomicBool = AtomicBool::new(false);
@@ -103,6 +103,18 @@ pub(crate) fn region(code: usize) -> Kind {
         true => sites::region(code, regions::here()),
         false => Kind::User,
     }
+}
+
+/// In guest mode: whether a thread asks whether another has ended, in a function that was inlined.
+#[inline]
+pub(crate) fn is_question(code: usize) -> bool {
+    sites::is_question(code, regions::here())
+}
+
+/// In guest mode: whether the program says of an exchange that it may fail for no reason, where only its debug
+/// information has that.
+pub(crate) fn is_weak(code: usize) -> bool {
+    IS_USED.load(Relaxed) && sites::is_weak(code)
 }
 
 fn perform_role(role: Role, address: usize, access: Access, code: usize) -> Option<u64> {

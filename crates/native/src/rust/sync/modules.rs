@@ -130,9 +130,11 @@ fn is_rust(symbol: &str) -> bool {
 /// Most names need not be taken apart.
 fn may_be_replaced(symbol: &str) -> bool {
     let is_atomic = symbol.contains("4core4sync6atomic") || symbol.contains("6atomic6Atomic");
-    is_atomic
-        || parking::may_be(symbol)
-        || is_rust(symbol) && (symbol.contains("4sync") || symbol.contains("6thread"))
+    let is_wanted = || {
+        let names = ["4sync", "6thread", "futex_wait"];
+        names.iter().any(|name| symbol.contains(name))
+    };
+    is_atomic || parking::may_be(symbol) || is_rust(symbol) && is_wanted()
 }
 
 /// The functions that a call is in which returns to this address, as paths: the one that was inlined last

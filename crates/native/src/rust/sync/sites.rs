@@ -4,6 +4,8 @@
 //! not belong to the atomic types themselves. Functions may be inlined into each other or call each other.
 //! What one instruction is in does not change, so it is found out once.
 
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
 use super::modules;
 use super::parking::{self, Wanted};
 use super::rwlock::Shared;
@@ -60,7 +62,12 @@ enum Site {
 struct Known {
     site: Site,
     inlined: &'static [Kind],
+    /// Whether it may fail for no reason.
+    is_weak: bool,
 }
+
+/// Whether there is an instruction where somebody asks whether a thread has ended, in a function that was inlined.
+static HAS_QUESTIONS: AtomicBool = AtomicBool::new(false);
 
 static SITES: Solo<Table<Known>> = Solo::new(Table::new());
 /// No deeper than that do atomic types call each other.
@@ -95,6 +102,22 @@ pub(super) fn region(code: usize, entered: Kind) -> Kind {
     inlined.fold(entered, |before, kind| kind.entered_from(before))
 }
 
+/// In guest mode: whether a thread asks by the operation that returns to this address whether another has ended.
+/// It looks at a count for that.
+#[inline]
+pub(super) fn is_question(code: usize, entered: Kind) -> bool {
+    let asks = |code| known(code).inlined.contains(&Kind::IsFinished);
+    match entered {
+        Kind::AsksCount => calls::caller(0).is_some_and(asks),
+        _ => HAS_QUESTIONS.load(Relaxed) && asks(code),
+    }
+}
+
+/// In guest mode: whether the operation that returns to this address may fail for no reason.
+pub(super) fn is_weak(code: usize) -> bool {
+    known(code).is_weak
+}
+
 fn site(code: usize) -> Site {
     known(code).site
 }
@@ -108,9 +131,16 @@ fn known(code: usize) -> Known {
             let inlined = functions[..functions.len() - 1].iter().rev();
             let kinds = inlined.map(|path| paths::kind_of(path));
             let kinds: Vec<Kind> = kinds.filter(|&kind| kind != Kind::Passes).collect();
+            if kinds.contains(&Kind::IsFinished) {
+                HAS_QUESTIONS.store(true, Relaxed);
+            }
+            let mut own = functions
+                .iter()
+                .take_while(|path| path.starts_with("core::"));
             Known {
                 site: classify(&functions),
                 inlined: kinds.leak(),
+                is_weak: own.any(|path| path.ends_with("compare_exchange_weak")),
             }
         });
         *SITES.get().insert(code, known)

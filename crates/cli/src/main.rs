@@ -23,6 +23,7 @@ mod export;
 mod help;
 mod interrupts;
 mod junit;
+mod leftovers;
 mod native;
 mod near;
 mod outcome;

@@ -23,6 +23,7 @@ mod export;
 mod help;
 mod interrupts;
 mod junit;
+mod manual;
 mod native;
 mod near;
 mod outcome;
@@ -51,6 +52,7 @@ fn main() -> ExitCode {
         Command::Cxx(options) => native::cxx(options),
         Command::Setup(options) => native::set_up(&options),
         Command::Completions(options) => completions::run(options),
+        Command::Manual(options) => manual::run(options),
     };
     match verdict {
         Ok(Verdict::Passed) => ExitCode::SUCCESS,

@@ -14,7 +14,7 @@ pub fn attribute(data: &[u8]) {
     let (Some(arguments), Some(item)) = (tokens(arguments), tokens(item)) else {
         return;
     };
-    let is_rust = syn::parse2::<syn::File>(item.clone()).is_ok();
+    let is_rust = syn::parse2::<syn::Item>(item.clone()).is_ok();
     let expanded = expand_or_report(arguments.clone(), item.clone());
     if is_rust {
         let expanded = syn::parse2::<syn::File>(expanded);

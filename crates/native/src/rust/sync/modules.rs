@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use addr2line::Loader;
 use object::{Object, ObjectSymbol, SymbolKind};
 
-use super::{barrier, entries, parking};
+use super::{barrier, entries, parking, sites};
 use crate::rust::paths;
 use crate::snapshot;
 use crate::solo::Solo;
@@ -18,6 +18,7 @@ use crate::tsan::calls;
 
 /// Functions that are there unless they were inlined.
 const ATOMIC: &str = "core::sync::atomic::";
+const METHODS: &str = "core::sync::atomic::Atomic";
 /// What is in every program with std.
 const STD: &str = "library/std/src/";
 const CANNOT_TELL: &str = "the program was optimised and has no debug information, so locks of Rust's standard \
@@ -85,6 +86,10 @@ fn replace_all(module: &Module) -> Option<bool> {
         return Some(false);
     }
     let functions: Vec<_> = functions.into_values().collect();
+    let is_method = |path: &str| path.starts_with(METHODS);
+    if has_rust && has_lines && !functions.iter().any(|(path, ..)| is_method(path)) {
+        sites::expect_inlined();
+    }
     entries::replace_all(&functions);
     parking::look(&functions);
     Some(has_rust)

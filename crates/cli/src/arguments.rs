@@ -10,7 +10,7 @@ use clap_complete::Shell;
 use crate::budget::Budget;
 use crate::error::Error;
 use crate::help::{
-    COMPLETIONS_HELP, COVERAGE_HELP, EXIT_CODES, REPLAY_HELP, REPORT_HELP, TEST_HELP,
+    COMPLETIONS_HELP, COVERAGE_HELP, EXIT_CODES, MANUAL_HELP, REPLAY_HELP, REPORT_HELP, TEST_HELP,
 };
 use crate::native::{
     COMPILER_HELP, CompilerArguments, Manner, RUN_HELP, RunArguments, SETUP_HELP, SetupArguments,
@@ -53,6 +53,9 @@ pub enum Command {
     /// Print completions for a shell.
     #[command(after_help = format!("{COMPLETIONS_HELP}\n{EXIT_CODES}"))]
     Completions(CompletionsArguments),
+    /// Write manual pages, one for each command.
+    #[command(after_help = format!("{MANUAL_HELP}\n{EXIT_CODES}"))]
+    Manual(ManualArguments),
 }
 
 /// How failures are printed.
@@ -232,6 +235,13 @@ pub struct CompletionsArguments {
 }
 
 #[derive(Args, Debug, PartialEq)]
+pub struct ManualArguments {
+    /// The folder that gets them.
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+}
+
+#[derive(Args, Debug, PartialEq)]
 pub struct CoverageArguments {
     /// Add what these files remember, which are `runs.redb` of other machines or branches.
     #[arg(long, num_args = 1.., value_name = "FILE")]
@@ -404,7 +414,7 @@ mod tests {
             let help = command.render_long_help().to_string();
             let mut parts = vec!["Examples:\n", "Exit code: 0"];
             match command.get_name() {
-                "completions" | "report" => {}
+                "completions" | "manual" | "report" => {}
                 "run" | "cc" | "c++" | "setup" => parts.push("Environment"),
                 _ => parts.extend(["Environment", "  CARGO ", "  NO_COLOR "]),
             }

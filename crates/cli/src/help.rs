@@ -76,6 +76,11 @@ Examples:
   cargo raddle completions fish > ~/.config/fish/completions/cargo-raddle.fish
 ";
 
+pub const MANUAL_HELP: &str = "\
+Examples:
+  cargo raddle manual ~/.local/share/man/man1    then `man cargo-raddle` and `man cargo-raddle-test`
+";
+
 pub const REPORT_HELP: &str = "\
 Examples:
   cargo raddle test --report pages    check, and write a page for each check

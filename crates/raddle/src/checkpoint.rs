@@ -24,6 +24,7 @@ use crate::saved;
 use crate::settings::{Classes, Strategy};
 use crate::substrate::Places;
 pub(crate) use file::Saved;
+pub use file::{read_search, seal};
 
 /// A search that took less is as quickly run again.
 const WORTH_SAVING: Duration = Duration::from_secs(1);

@@ -230,9 +230,17 @@ impl RunsFile {
 
     #[cold]
     fn set_aside(&self, reason: String) -> Problem {
-        let mut aside = self.path.as_os_str().to_owned();
-        aside.push(".unreadable");
-        let aside = PathBuf::from(aside);
+        // What was put aside before stays too.
+        let named = |number: u32| {
+            let mut aside = self.path.as_os_str().to_owned();
+            aside.push(".unreadable");
+            if number > 1 {
+                aside.push(format!("-{number}"));
+            }
+            PathBuf::from(aside)
+        };
+        let mut names = (1..).map(named);
+        let aside = names.find(|aside| !aside.exists()).unwrap_or_default();
         let moved = std::fs::rename(&self.path, &aside).is_ok();
         Problem::SetAside {
             file: self.path.clone(),

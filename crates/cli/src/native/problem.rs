@@ -15,8 +15,6 @@ pub enum Problem {
     WrongSystem,
     /// The library is not there.
     NoLibrary { looked: PathBuf },
-    /// Nor is what it is built from.
-    NoSources { looked: PathBuf },
     /// It does not build.
     NotBuilt { status: ExitStatus },
     /// A program or compiler could not be started.
@@ -108,16 +106,11 @@ impl fmt::Display for Problem {
                  RADDLE_LIBRARY",
                 looked.display(),
             ),
-            Self::NoSources { looked } => write!(
-                f,
-                "there is no {}: cargo-raddle was built from sources that are gone\n  \
-                 help: install it again, or build raddle-native elsewhere and say where the library is \
-                 with RADDLE_LIBRARY",
-                looked.display(),
-            ),
             Self::NotBuilt { status } => write!(
                 f,
-                "the library does not build: {status}\n  help: cargo's messages are above",
+                "the library does not build: {status}\n  help: cargo's messages are above; if they say that \
+                 raddle-native is not found, build it in a checkout and say where the library is with \
+                 RADDLE_LIBRARY",
             ),
             Self::NotStarted { program, cause } => {
                 write!(f, "cannot run `{}`: {cause}", program.display())

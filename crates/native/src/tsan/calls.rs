@@ -34,6 +34,9 @@ struct Calls {
     /// An instruction of each function that was entered.
     into: [Cell<usize>; DEEPEST],
     chains: [Cell<u16>; DEEPEST],
+    /// One more than the last call that the user's code has made, up to each; of so many it is known.
+    users: [Cell<u16>; DEEPEST],
+    known_users: Cell<usize>,
     /// Where in Rust's standard library the thread is, and where it was before each call.
     region: Cell<Kind>,
     regions: [Cell<Kind>; DEEPEST],
@@ -53,6 +56,8 @@ thread_local! {
             from: [const { Cell::new(0) }; DEEPEST],
             into: [const { Cell::new(0) }; DEEPEST],
             chains: [const { Cell::new(0) }; DEEPEST],
+            users: [const { Cell::new(0) }; DEEPEST],
+            known_users: Cell::new(0),
             region: Cell::new(Kind::User),
             regions: [const { Cell::new(Kind::User) }; DEEPEST],
             is_armed: Cell::new(false),
@@ -135,6 +140,24 @@ impl Calls {
     fn depth(&self) -> usize {
         self.depth.get().min(DEEPEST)
     }
+
+    /// The last call that the user's code has made on the way to this depth. What was found out stays right
+    /// until functions are left and others entered.
+    fn users_call(&self, depth: usize) -> Option<usize> {
+        let first = self.known_users.get().min(depth);
+        let mut last = match first {
+            0 => 0,
+            known => self.users[known - 1].get(),
+        };
+        for index in first..depth {
+            if !is_foreign(self.from[index].get()) {
+                last = index as u16 + 1;
+            }
+            self.users[index].set(last);
+        }
+        self.known_users.set(self.known_users.get().max(depth));
+        usize::from(last).checked_sub(1)
+    }
 }
 
 /// Who code belongs to.
@@ -159,6 +182,7 @@ pub(crate) fn begin() {
     CALLS.with(|calls| {
         calls.depth.set(0);
         calls.known.set(0);
+        calls.known_users.set(0);
         calls.region.set(Kind::User);
         calls.is_armed.set(false);
         calls.has_deadline.set(false);
@@ -203,7 +227,10 @@ pub(crate) fn is_ours(code: usize) -> bool {
 
 /// Whether code is not the user's.
 fn is_foreign(code: usize) -> bool {
-    is_systems(code) || regions::kind(code) != Kind::User
+    match regions::kind_in_rust(code) {
+        Some(kind) => kind != Kind::User,
+        None => is_systems(code),
+    }
 }
 
 fn is_systems(code: usize) -> bool {
@@ -248,15 +275,13 @@ pub(crate) fn users(code: usize) -> usize {
         }
         // What is not the user's may have been called from here without anybody saying so.
         if let Some(index) = depth.checked_sub(1)
+            && regions::kind(calls.into[index].get()) == Kind::User
             && let Some(function) = regions::users_function(calls.into[index].get())
             && let Some(call) = called_by(&function)
         {
             return join(call, calls.chain(depth));
         }
-        let last = (0..depth)
-            .rev()
-            .find(|&index| !is_foreign(calls.from[index].get()));
-        match last {
+        match calls.users_call(depth) {
             Some(index) => join(calls.from[index].get(), calls.chain(index)),
             None => code,
         }
@@ -376,6 +401,7 @@ extern "C" fn enter(caller: usize, code: usize) {
             from.set(caller);
             calls.into[depth].set(code);
             calls.known.set(calls.known.get().min(depth));
+            calls.known_users.set(calls.known_users.get().min(depth));
             calls.regions[depth].set(calls.region.get());
         }
         calls.depth.set(depth + 1);

@@ -4,6 +4,8 @@
 //! not belong to the atomic types themselves. Functions may be inlined into each other or call each other.
 //! What one instruction is in does not change, so it is found out once.
 
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
 use super::modules;
 use super::rwlock::Shared;
 use crate::addresses::Table;
@@ -61,6 +63,8 @@ struct Known {
 }
 
 static SITES: Solo<Table<Known>> = Solo::new(Table::new());
+/// Instructions that are known to be in no function that was inlined there, each in one place: most are.
+static ALONE: [AtomicUsize; 1024] = [const { AtomicUsize::new(0) }; 1024];
 /// No deeper than that do atomic types call each other.
 const DEEPEST: usize = 8;
 
@@ -88,8 +92,17 @@ pub(super) fn role(code: usize) -> Option<Role> {
 
 /// In guest mode: where a thread is at the instruction before this address, in a function that was entered
 /// so. Others may be inlined there.
+#[inline]
 pub(super) fn region(code: usize, entered: Kind) -> Kind {
-    let inlined = known(code).inlined.iter();
+    let alone = &ALONE[code % ALONE.len()];
+    if alone.load(Relaxed) == code {
+        return entered;
+    }
+    let inlined = known(code).inlined;
+    if inlined.is_empty() {
+        alone.store(code, Relaxed);
+    }
+    let inlined = inlined.iter();
     inlined.fold(entered, |before, kind| kind.entered_from(before))
 }
 

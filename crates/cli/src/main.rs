@@ -23,6 +23,8 @@ mod export;
 mod help;
 mod interrupts;
 mod junit;
+mod leftovers;
+mod manual;
 mod native;
 mod near;
 mod outcome;
@@ -53,6 +55,7 @@ fn main() -> ExitCode {
         Command::Cxx(options) => native::cxx(options),
         Command::Setup(options) => native::set_up(&options),
         Command::Completions(options) => completions::run(options),
+        Command::Manual(options) => manual::run(options),
     };
     match verdict {
         Ok(Verdict::Passed) => ExitCode::SUCCESS,

@@ -44,19 +44,15 @@ pub struct Runner<'a> {
     /// How many run at once.
     pub jobs: usize,
     /// For files that are gone afterwards.
-    pub folder: PathBuf,
+    pub folder: &'a Path,
 }
 
 impl Runner<'_> {
     /// Runs all tests, or until somebody wants it to end, and hands on what they tell.
-    pub fn run(&self, hear: impl FnMut(Message)) -> io::Result<()> {
-        fs::create_dir_all(&self.folder)?;
+    pub fn run(&self, hear: impl FnMut(Message)) {
         interrupts::listen();
         let work = |index, sender: &Sender<Message>| self.work(index, sender);
         by_turns(self.tests.len(), self.jobs, interrupts::came, work, hear);
-        // What is left there is in nobody's way.
-        let _ = fs::remove_dir_all(&self.folder);
-        Ok(())
     }
 
     /// Runs a test from its beginning to its end.
@@ -93,6 +89,7 @@ impl Runner<'_> {
         // Ctrl-C on a terminal is for us; we pass it on.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        end_with_us(&mut command);
         let mut child = Guard(command.spawn()?);
         let mut told = Told::default();
         let mut pass_on = || {
@@ -111,6 +108,27 @@ impl Runner<'_> {
         }
     }
 }
+
+/// A test does not go on when this thread is gone, as it is when somebody kills the command.
+#[cfg(target_os = "linux")]
+fn end_with_us(command: &mut std::process::Command) {
+    use std::os::unix::process::{CommandExt, parent_id};
+
+    let us = std::process::id();
+    let ask = move || {
+        nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL)?;
+        match parent_id() == us {
+            true => Ok(()),
+            // We were gone before.
+            false => Err(io::ErrorKind::BrokenPipe.into()),
+        }
+    };
+    // SAFETY: between fork and exec it makes two system calls, and allocates nothing.
+    unsafe { command.pre_exec(ask) };
+}
+
+#[cfg(not(target_os = "linux"))]
+fn end_with_us(_: &mut std::process::Command) {}
 
 /// A test that does not outlive us if something goes wrong.
 struct Guard(Child);

@@ -89,9 +89,21 @@ pub(crate) fn begin() {
 
 /// What comes next at these addresses is something else.
 pub(crate) fn forget(range: std::ops::Range<usize>) {
+    if range.is_empty() {
+        return;
+    }
     let mut shadow = SHADOW.get();
     let first = range.start / PAGE;
     let last = range.end.saturating_sub(1) / PAGE;
+    // Most of what is forgotten is a small block that was just used.
+    if first == last && shadow.recent[first % RECENT].0 == first {
+        let first = range.start & !(WORD - 1);
+        for word in (first..range.end).step_by(WORD) {
+            let granule = shadow.granule(word);
+            shadow.get(granule).meta = 0;
+        }
+        return;
+    }
     for (page, granules) in shadow.pages.range_mut(first..=last) {
         let start = page * PAGE;
         let first = range.start.saturating_sub(start) / WORD;

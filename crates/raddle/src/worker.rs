@@ -165,7 +165,8 @@ impl<'a> Worker<'a, '_> {
                     continue;
                 }
                 let end = self.seat.as_ref().and_then(|seat| seat.crew.table.ended());
-                return matches!(end, None | Some(End::Exhausted | End::Failure));
+                let gave_up = self.context.with_exploration(|e| e.gave_up());
+                return !gave_up && matches!(end, None | Some(End::Exhausted | End::Failure));
             }
             let mut finding = self
                 .context
@@ -269,6 +270,7 @@ impl<'a> Worker<'a, '_> {
         let done = Done {
             runs,
             estimate,
+            gave_up: self.context.with_exploration(|e| e.gave_up()),
             now: Instant::now(),
         };
         if let Some(samples) = fit.wants_estimate(budget, done) {
@@ -297,6 +299,7 @@ impl<'a> Worker<'a, '_> {
         self.context.with_exploration(|e| Done {
             runs: e.executions() + e.discarded() + e.attempts(),
             estimate: e.estimate(),
+            gave_up: e.gave_up(),
             now: Instant::now(),
         })
     }

@@ -140,6 +140,9 @@ pub(crate) fn explore<'a>(
         }
         over
     });
+    // What was too long for the search of one of them has not been run by any.
+    let gave_up = worker.context.with_exploration(|e| e.gave_up());
+    let over = over && !(gave_up && worker.report.failures.is_empty());
     worker.take_over(crew.table.untaken());
     let end = crew.table.ended().filter(|_| is_shared);
     (over || end == Some(End::Failure), end)

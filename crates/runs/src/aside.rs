@@ -10,6 +10,8 @@ pub(crate) trait Folder {
     type Identity: PartialEq;
     /// Nobody else moves the file while this exists.
     type Turn;
+    /// What a file is called that was put aside.
+    type Name;
 
     /// The file that has the name now, if there is one.
     fn current(&self) -> Option<Self::Identity>;
@@ -17,14 +19,14 @@ pub(crate) trait Folder {
     /// Waits for nobody: `None` if it is somebody else's turn, or there is no file.
     fn take_turn(&self) -> Option<Self::Turn>;
 
-    /// Gives the file another name; whether that could be done.
-    fn move_away(&self) -> bool;
+    /// Gives the file another name, if that can be done.
+    fn move_away(&self) -> Option<Self::Name>;
 }
 
 /// What became of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Aside {
-    Moved,
+pub(crate) enum Aside<N> {
+    Moved(N),
     /// It is still there.
     Stays,
     /// Somebody else does it, or has done it: another look is worth while.
@@ -32,7 +34,7 @@ pub(crate) enum Aside {
 }
 
 /// Puts the file aside that was found to be unusable.
-pub(crate) fn set_aside<F: Folder>(folder: &F, unusable: &F::Identity) -> Aside {
+pub(crate) fn set_aside<F: Folder>(folder: &F, unusable: &F::Identity) -> Aside<F::Name> {
     let Some(_turn) = folder.take_turn() else {
         return Aside::NotOurs;
     };
@@ -40,7 +42,7 @@ pub(crate) fn set_aside<F: Folder>(folder: &F, unusable: &F::Identity) -> Aside 
         return Aside::NotOurs;
     }
     match folder.move_away() {
-        true => Aside::Moved,
-        false => Aside::Stays,
+        Some(name) => Aside::Moved(name),
+        None => Aside::Stays,
     }
 }

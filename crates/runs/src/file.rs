@@ -242,7 +242,7 @@ impl RunsFile {
     #[cold]
     fn set_aside(&self, unusable: &Identity, reason: String) -> Option<Problem> {
         let aside = match aside::set_aside(self, unusable) {
-            Aside::Moved => Some(self.aside()),
+            Aside::Moved(name) => Some(name),
             Aside::Stays => None,
             Aside::NotOurs => return None,
         };
@@ -253,17 +253,25 @@ impl RunsFile {
         })
     }
 
-    /// The name of a file that was put aside.
+    /// A name for a file that is put aside: what was put aside before stays too.
     fn aside(&self) -> PathBuf {
-        let mut aside = self.path.as_os_str().to_owned();
-        aside.push(".unreadable");
-        PathBuf::from(aside)
+        let named = |number: u32| {
+            let mut aside = self.path.as_os_str().to_owned();
+            aside.push(".unreadable");
+            if number > 1 {
+                aside.push(format!("-{number}"));
+            }
+            PathBuf::from(aside)
+        };
+        let mut names = (1..).map(named);
+        names.find(|aside| !aside.exists()).unwrap_or_default()
     }
 }
 
 impl Folder for RunsFile {
     type Identity = Identity;
     type Turn = File;
+    type Name = PathBuf;
 
     fn current(&self) -> Option<Identity> {
         let metadata = std::fs::metadata(&self.path).ok()?;
@@ -279,8 +287,9 @@ impl Folder for RunsFile {
         }
     }
 
-    fn move_away(&self) -> bool {
-        std::fs::rename(&self.path, self.aside()).is_ok()
+    fn move_away(&self) -> Option<PathBuf> {
+        let aside = self.aside();
+        std::fs::rename(&self.path, &aside).ok().map(|()| aside)
     }
 }
 

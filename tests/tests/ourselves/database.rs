@@ -47,6 +47,7 @@ struct View<'a>(&'a Modelled);
 impl<'a> Folder for View<'a> {
     type Identity = usize;
     type Turn = Turn<'a>;
+    type Name = ();
 
     fn current(&self) -> Option<usize> {
         self.0.state().current
@@ -58,11 +59,11 @@ impl<'a> Folder for View<'a> {
         self.0.lock(file)
     }
 
-    fn move_away(&self) -> bool {
+    fn move_away(&self) -> Option<()> {
         let mut state = self.0.state();
         let moved = state.current.take();
         state.aside.extend(moved);
-        moved.is_some()
+        moved.map(|_| ())
     }
 }
 
@@ -135,7 +136,7 @@ fn write(folder: &Modelled, text: char, attempts: u32) -> Outcome {
             return Outcome::Written;
         }
         match set_aside(&View(folder), &file) {
-            Aside::Moved => return Outcome::SetAside,
+            Aside::Moved(()) => return Outcome::SetAside,
             Aside::Stays => unreachable!("it can be moved"),
             Aside::NotOurs => {}
         }

@@ -10,7 +10,7 @@
 use std::cell::Cell;
 use std::ffi::{CStr, c_int, c_void};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering::Relaxed};
 
 use crate::addresses::Table;
 use crate::rust::paths::Kind;
@@ -34,6 +34,9 @@ struct Calls {
     /// An instruction of each function that was entered.
     into: [Cell<usize>; DEEPEST],
     chains: [Cell<u16>; DEEPEST],
+    /// One more than the last call that the user's code has made, up to each; of so many it is known.
+    users: [Cell<u16>; DEEPEST],
+    known_users: Cell<usize>,
     /// Where in Rust's standard library the thread is, and where it was before each call.
     region: Cell<Kind>,
     regions: [Cell<Kind>; DEEPEST],
@@ -53,6 +56,8 @@ thread_local! {
             from: [const { Cell::new(0) }; DEEPEST],
             into: [const { Cell::new(0) }; DEEPEST],
             chains: [const { Cell::new(0) }; DEEPEST],
+            users: [const { Cell::new(0) }; DEEPEST],
+            known_users: Cell::new(0),
             region: Cell::new(Kind::User),
             regions: [const { Cell::new(Kind::User) }; DEEPEST],
             is_armed: Cell::new(false),
@@ -135,6 +140,24 @@ impl Calls {
     fn depth(&self) -> usize {
         self.depth.get().min(DEEPEST)
     }
+
+    /// The last call that the user's code has made on the way to this depth. What was found out stays right
+    /// until functions are left and others entered.
+    fn users_call(&self, depth: usize) -> Option<usize> {
+        let first = self.known_users.get().min(depth);
+        let mut last = match first {
+            0 => 0,
+            known => self.users[known - 1].get(),
+        };
+        for index in first..depth {
+            if !is_foreign(self.from[index].get()) {
+                last = index as u16 + 1;
+            }
+            self.users[index].set(last);
+        }
+        self.known_users.set(self.known_users.get().max(depth));
+        usize::from(last).checked_sub(1)
+    }
 }
 
 /// Who code belongs to.
@@ -159,6 +182,7 @@ pub(crate) fn begin() {
     CALLS.with(|calls| {
         calls.depth.set(0);
         calls.known.set(0);
+        calls.known_users.set(0);
         calls.region.set(Kind::User);
         calls.is_armed.set(false);
         calls.has_deadline.set(false);
@@ -203,7 +227,10 @@ pub(crate) fn is_ours(code: usize) -> bool {
 
 /// Whether code is not the user's.
 fn is_foreign(code: usize) -> bool {
-    is_systems(code) || regions::kind(code) != Kind::User
+    match regions::kind_in_rust(code) {
+        Some(kind) => kind != Kind::User,
+        None => is_systems(code),
+    }
 }
 
 fn is_systems(code: usize) -> bool {
@@ -248,15 +275,13 @@ pub(crate) fn users(code: usize) -> usize {
         }
         // What is not the user's may have been called from here without anybody saying so.
         if let Some(index) = depth.checked_sub(1)
+            && regions::kind(calls.into[index].get()) == Kind::User
             && let Some(function) = regions::users_function(calls.into[index].get())
             && let Some(call) = called_by(&function)
         {
             return join(call, calls.chain(depth));
         }
-        let last = (0..depth)
-            .rev()
-            .find(|&index| !is_foreign(calls.from[index].get()));
-        match last {
+        match calls.users_call(depth) {
             Some(index) => join(calls.from[index].get(), calls.chain(index)),
             None => code,
         }
@@ -271,17 +296,32 @@ pub(crate) fn entered() -> Option<usize> {
     })
 }
 
-/// The type of atomic whose function the running thread is in, in a program in Rust.
+/// Those of the thread that is about to do an atomic operation, if one is.
+static OF_ATOMIC: AtomicPtr<Calls> = AtomicPtr::new(std::ptr::null_mut());
+
+/// In guest mode: the running thread is about to do an atomic operation.
+#[inline]
+pub(crate) fn begin_atomic() {
+    if regions::is_rust() {
+        CALLS.with(|calls| OF_ATOMIC.store((&raw const *calls).cast_mut(), Relaxed));
+    }
+}
+
+/// In host mode: it is done.
+#[inline]
+pub(crate) fn end_atomic() {
+    OF_ATOMIC.store(std::ptr::null_mut(), Relaxed);
+}
+
+/// In host mode: the type of atomic whose function the thread is in that is about to do an operation, in a
+/// program in Rust.
 pub(crate) fn atomic() -> Option<&'static str> {
     /// Its functions call each other.
     const NEAR: usize = 4;
-    if !regions::is_rust() {
-        return None;
-    }
-    CALLS.with(|calls| {
-        let last = calls.into[..calls.depth()].iter().rev().take(NEAR);
-        last.map(Cell::get).find_map(regions::atomic)
-    })
+    // SAFETY: the thread that has put it there waits until its operation is done, and has it until then.
+    let calls = unsafe { OF_ATOMIC.load(Relaxed).as_ref() }?;
+    let last = calls.into[..calls.depth()].iter().rev().take(NEAR);
+    last.map(Cell::get).find_map(regions::atomic)
 }
 
 /// In guest mode: where the function was called that many functions above the running one, if that is known.
@@ -376,6 +416,7 @@ extern "C" fn enter(caller: usize, code: usize) {
             from.set(caller);
             calls.into[depth].set(code);
             calls.known.set(calls.known.get().min(depth));
+            calls.known_users.set(calls.known_users.get().min(depth));
             calls.regions[depth].set(calls.region.get());
         }
         calls.depth.set(depth + 1);
@@ -383,7 +424,10 @@ extern "C" fn enter(caller: usize, code: usize) {
             let kind = regions::kind(code);
             let before = calls.region.get();
             if before == Kind::DropsLast {
-                counts::destroy(kind);
+                counts::destroy(kind, depth);
+            }
+            if kind == Kind::DropsLast {
+                counts::drop_last(depth);
             }
             calls.region.set(kind.entered_from(before));
             if kind.is_special() {

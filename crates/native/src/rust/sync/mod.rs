@@ -9,6 +9,8 @@
 //!   comes from, and the debug information, or the symbols, which function of std's that was ([`sites`]).
 //!   Such an operation is answered so that std goes the short way on: the lock was free.
 //!
+//! The locks of the crate parking_lot are understood in the same way ([`parking`]).
+//!
 //! Words in memory are what std would have made of them, since others look there. What cannot be found is
 //! left to the model of futexes, in which std waits.
 
@@ -19,6 +21,7 @@ mod modules;
 mod mutex;
 mod once;
 mod parker;
+mod parking;
 mod patch;
 mod rwlock;
 mod sites;
@@ -34,7 +37,7 @@ use crate::rust::paths::Kind;
 use crate::rust::regions;
 use crate::tsan::calls;
 
-pub(crate) use parker::{park, wake};
+pub(crate) use parker::{park, wake, who_waits};
 
 /// Whether there is any Rust in the program.
 static IS_USED: AtomicBool = AtomicBool::new(false);
@@ -75,6 +78,13 @@ pub(crate) fn perform(address: usize, bits: u8, access: Access, code: usize) -> 
     }
     match bits {
         32 => perform_role(sites::role(code)?, address, access, code),
+        8 | 64
+            if parking::is_used()
+                && let Some(Role::Parking(wanted)) = sites::role(code) =>
+        {
+            let code = calls::users(code);
+            parking::perform(wanted, (address, bits), access, code)
+        }
         8 if matches!(access, Access::Store(_)) => {
             // That somebody panics under the lock becomes known when it is given back.
             if sites::role(code)? == Role::Poison {
@@ -93,6 +103,18 @@ pub(crate) fn region(code: usize) -> Kind {
         true => sites::region(code, regions::here()),
         false => Kind::User,
     }
+}
+
+/// In guest mode: whether a thread asks whether another has ended, in a function that was inlined.
+#[inline]
+pub(crate) fn is_question(code: usize) -> bool {
+    sites::is_question(code, regions::here())
+}
+
+/// In guest mode: whether the program says of an exchange that it may fail for no reason, where only its debug
+/// information has that.
+pub(crate) fn is_weak(code: usize) -> bool {
+    IS_USED.load(Relaxed) && sites::is_weak(code)
 }
 
 fn perform_role(role: Role, address: usize, access: Access, code: usize) -> Option<u64> {

@@ -9,23 +9,22 @@
 mod cells;
 mod meetings;
 mod messages;
+mod perform;
 mod spin;
+mod stopped;
+mod things;
 mod weak;
 
 pub use cells::{Past, UNSETTLED};
 
 use std::sync::atomic::Ordering;
 
-use crate::check::panic::Panic;
-use crate::event::{
-    Event, EventId, LocationId, ObjectId, Operation, PortListId, Ports, Reply, SiteId, ThreadId,
-};
-use crate::execution::{Execution, ThreadInfo, decides, distinguishing};
+use crate::event::{EventId, Operation, Reply, SiteId, ThreadId};
+use crate::execution::{Execution, ThreadInfo};
 use crate::memory::order::Order;
 use crate::memory::races::Races;
 use crate::memory::views::Views;
-use crate::memory::{Location, Model, is_weak};
-use crate::object::{Call, Object};
+use crate::memory::{Model, is_weak};
 use crate::rng::mix;
 use crate::strategy::{Choice, CoverageGuided, Directed, Divergence, Exhaustive, Random, Strategy};
 use spin::{Spinner, TimedWait};
@@ -277,203 +276,6 @@ impl State {
             self.disable(thread);
         }
     }
-
-    // Inlined so that what is known of the operation where it is made is known here too.
-    #[inline(always)]
-    fn announce(&mut self, thread: ThreadId, operation: Operation, site: SiteId) {
-        let entry = &mut self.threads[thread.index()];
-        entry.pending = operation;
-        entry.site = site;
-        let enabled = match operation {
-            Operation::Join { target } => {
-                self.threads[target.index()].joiner = Some(thread);
-                self.has_ended(target)
-            }
-            Operation::Call { object, call } => {
-                self.calls[object.index()].waiting.push(thread);
-                self.execution.objects[object.index()].open(call, thread)
-            }
-            Operation::Receive { ports, wait } => {
-                self.wait_at(ports, thread);
-                !wait || self.can_receive(ports)
-            }
-            Operation::Delivered { port } => {
-                self.wait_at(Ports::One(port), thread);
-                self.port(port).delivered(thread).is_some()
-            }
-            Operation::Meet { barrier } => {
-                self.wait_at(Ports::One(barrier), thread);
-                self.count_waiting(barrier);
-                return;
-            }
-            Operation::Assume => false,
-            _ => true,
-        };
-        self.set_enabled(thread, enabled);
-    }
-
-    /// Performs the pending operation of an enabled thread and keeps its reply.
-    #[inline(always)]
-    fn perform(&mut self, thread: ThreadId, outcome: u32, record: bool) -> Reply {
-        let Thread {
-            pending: ref operation,
-            site,
-            events,
-            ..
-        } = self.threads[thread.index()];
-        let (operation, id) = (
-            *operation,
-            EventId {
-                thread,
-                index: events,
-            },
-        );
-        let (source, reply) = match operation {
-            Operation::Begin => (
-                self.execution.threads[thread.index()].spawned_by,
-                Reply::DONE,
-            ),
-            Operation::End => {
-                self.end_thread(id);
-                (None, Reply::DONE)
-            }
-            Operation::Spawn => (None, Reply::thread(self.add_thread(Some(id), site))),
-            Operation::Join { target } => (self.execution.threads[target.index()].end, Reply::DONE),
-            Operation::IsFinished { target } => {
-                let end = self.execution.threads[target.index()].end;
-                // Whether it has ended, it may learn later.
-                let end = end.filter(|_| outcome == 0);
-                (end, Reply::answer(end.is_some()))
-            }
-            Operation::Load { .. } | Operation::Store { .. } | Operation::Update { .. }
-                if self.views.is_on() =>
-            {
-                self.access(&operation, id, outcome)
-            }
-            Operation::Yield | Operation::Sleep { .. } | Operation::Fence { .. } => {
-                (None, Reply::DONE)
-            }
-            Operation::Assume => unreachable!("never enabled"),
-            Operation::Choose { .. } | Operation::Chance { .. } => {
-                (None, Reply::value(u64::from(outcome)))
-            }
-            Operation::Load { location, .. } => {
-                let location = &self.execution.locations[location.index()];
-                (location.last_write, Reply::value(location.value))
-            }
-            Operation::Store {
-                location, value, ..
-            } => {
-                let location = &mut self.execution.locations[location.index()];
-                (location.write(id, value), Reply::DONE)
-            }
-            Operation::Update {
-                location, update, ..
-            } => {
-                let location = &mut self.execution.locations[location.index()];
-                let (old, source) = (location.value, location.last_write);
-                if let Some(new) = update.apply(old, outcome) {
-                    location.write(id, new);
-                }
-                (source, Reply::value(old))
-            }
-            Operation::Meet { barrier } => self.meet(barrier, id, outcome),
-            Operation::Leads { .. } => self.leads(operation, outcome),
-            Operation::Send { port } => self.send(port, id),
-            Operation::Receive { ports, .. } => self.receive(ports, id, outcome),
-            Operation::Delivered { port } => (self.delivered(port, thread), Reply::DONE),
-            Operation::HangUp { port, location } => {
-                self.hang_up(port);
-                let source = match self.views.is_on() {
-                    true => self.put(location, outcome, id, 1, false),
-                    false => self.execution.locations[location.index()].write(id, 1),
-                };
-                (source, Reply::DONE)
-            }
-            Operation::Call { object, call } => {
-                let reply = self.execution.objects[object.index()].apply(call, thread, outcome);
-                let source = match call.is_silent() {
-                    true => self.complete_silently(object, call, thread),
-                    false => self.complete_call(object, id),
-                };
-                (source, reply)
-            }
-        };
-        let entry = &mut self.threads[thread.index()];
-        entry.reply = reply;
-        if record {
-            entry.events += 1;
-            let decision = if decides(&operation) {
-                self.entry(id, source, distinguishing(&operation, outcome, reply))
-            } else {
-                0
-            };
-            let event = Event {
-                id,
-                operation,
-                source,
-                outcome,
-                reply,
-                site,
-            };
-            if self.views.is_on() {
-                self.views.record(&event, &self.execution);
-            } else if self.order.is_on() {
-                self.order.record(&event, &self.execution);
-            }
-            self.execution.record(event, decision);
-        }
-        if self.watches {
-            self.note(thread, outcome);
-        }
-        reply
-    }
-
-    fn end_thread(&mut self, end: EventId) {
-        self.execution.threads[end.thread.index()].end = Some(end);
-        self.disable(end.thread);
-        if let Some(joiner) = self.threads[end.thread.index()].joiner {
-            self.enable(joiner);
-        }
-    }
-
-    /// Says which completed call opened this one; nobody else notices.
-    fn complete_silently(
-        &mut self,
-        object: ObjectId,
-        call: Call,
-        thread: ThreadId,
-    ) -> Option<EventId> {
-        self.leave(Ports::One(object), thread);
-        let opened_by = self.execution.objects[object.index()].opened_by(call, thread)?;
-        let completed = &self.calls[object.index()].completed;
-        completed.get(opened_by as usize).copied()
-    }
-
-    /// Whoever else waits on the object may be able to go on now, or not any more.
-    fn complete_call(&mut self, object: ObjectId, id: EventId) -> Option<EventId> {
-        let calls = &mut self.calls[object.index()];
-        let previous = calls.last.replace(id);
-        if let Object::Condvar(_) = self.execution.objects[object.index()] {
-            calls.completed.push(id);
-        }
-        if let Some(mine) = calls.waiting.iter().position(|&thread| thread == id.thread) {
-            calls.waiting.swap_remove(mine);
-        }
-        if calls.waiting.is_empty() {
-            return previous;
-        }
-        let waiting = std::mem::take(&mut calls.waiting);
-        for &thread in &waiting {
-            let Operation::Call { call, .. } = self.threads[thread.index()].pending else {
-                unreachable!("a thread waits on an object it does not call");
-            };
-            let open = self.execution.objects[object.index()].open(call, thread);
-            self.set_enabled(thread, open);
-        }
-        self.calls[object.index()].waiting = waiting;
-        previous
-    }
 }
 
 /// The strategy in use. A random walk is called directly, because it does so little that an
@@ -576,119 +378,6 @@ impl World {
     fn strengthened(&self, operation: Operation, site: SiteId) -> Operation {
         let place = self.stronger.iter().find(|(place, _)| *place == site);
         place.map_or(operation, |&(_, ordering)| operation.with(ordering))
-    }
-
-    /// Makes a location known, with the value it has outside the execution.
-    pub fn add_location(&mut self, initial: u64) -> LocationId {
-        let locations = &mut self.state.execution.locations;
-        locations.push(Location::new(initial));
-        let location = LocationId::new(locations.len() - 1);
-        self.state.views.add_location(location, initial);
-        location
-    }
-
-    /// Remembers where in the source a location was made.
-    #[inline]
-    pub fn made_at(&mut self, location: LocationId, site: SiteId) {
-        self.state.execution.locations[location.index()].made = Some(site);
-    }
-
-    /// Makes an object known, in the state it has outside the execution.
-    pub fn add_object(&mut self, object: Object) -> ObjectId {
-        let state = &mut self.state;
-        state.execution.first_states.push(object.clone());
-        state.execution.objects.push(object);
-        state.objects += 1;
-        if state.calls.len() < state.objects {
-            state.calls.push(Calls::default());
-        }
-        ObjectId::new(state.objects - 1)
-    }
-
-    /// Remembers what kind of location the program calls it.
-    #[inline]
-    pub fn name_location(&mut self, location: LocationId, kind: &'static str) {
-        let names = &mut self.state.execution.location_names;
-        names.set_kind(location.index(), kind);
-    }
-
-    /// Remembers what kind of object the program calls it.
-    #[inline]
-    pub fn name_object(&mut self, object: ObjectId, kind: &'static str) {
-        let names = &mut self.state.execution.object_names;
-        names.set_kind(object.index(), kind);
-    }
-
-    /// Remembers the name the program gave a location.
-    pub fn label_location(&mut self, location: LocationId, label: String) {
-        let execution = &mut self.state.execution;
-        let names = &mut execution.location_names;
-        names.add_label(location.index(), label, execution.events.len());
-    }
-
-    /// Remembers the name the program gave an object.
-    pub fn label_object(&mut self, object: ObjectId, label: String) {
-        let execution = &mut self.state.execution;
-        let names = &mut execution.object_names;
-        names.add_label(object.index(), label, execution.events.len());
-    }
-
-    /// Says what the program's source calls a location, and on which line it was made.
-    pub fn call_location(&mut self, location: LocationId, name: String, line: u32) {
-        let names = &mut self.state.execution.location_names;
-        names.set_variable(location.index(), name, line);
-    }
-
-    /// Says what the program's source calls an object, and on which line it was made.
-    pub fn call_object(&mut self, object: ObjectId, name: String, line: u32) {
-        let names = &mut self.state.execution.object_names;
-        names.set_variable(object.index(), name, line);
-    }
-
-    /// Makes a list of ports known, for a receive that looks at several.
-    pub fn add_ports(&mut self, ports: &[ObjectId]) -> PortListId {
-        let lists = &mut self.state.execution.port_lists;
-        let known = lists.iter().position(|list| list == ports);
-        PortListId::new(known.unwrap_or_else(|| {
-            lists.push(ports.to_vec());
-            lists.len() - 1
-        }))
-    }
-
-    /// One more could send to an ordered port.
-    pub fn add_sender(&mut self, port: ObjectId) {
-        self.state.port_mut(port).add_sender();
-    }
-
-    /// Remembers the name the program gave a thread.
-    pub fn name_thread(&mut self, thread: ThreadId, name: String) {
-        self.state.execution.threads[thread.index()].name = Some(name);
-    }
-
-    /// Remembers that a thread ended by a panic.
-    pub fn add_panic(&mut self, panic: Panic) {
-        self.state.execution.panics.push(panic);
-    }
-
-    /// Forgets all panics: they were to be.
-    pub fn forgive_panics(&mut self) {
-        self.state.execution.panics.clear();
-    }
-
-    /// Remembers that the program is over, whatever its other threads do.
-    pub fn end_program(&mut self) {
-        self.state.execution.is_over = true;
-    }
-
-    /// If `thread` ended by a panic that nobody was given, remembers that `joiner` was.
-    pub fn join_panic(&mut self, thread: ThreadId, joiner: ThreadId) -> bool {
-        let panics = &mut self.state.execution.panics;
-        let untaken = |panic: &&mut Panic| panic.thread == thread && panic.joined_by.is_none();
-        panics
-            .iter_mut()
-            .find(untaken)
-            .map(|panic| panic.joined_by = Some(joiner))
-            .is_some()
     }
 
     /// The running thread wants to do `operation`; decides who goes on.
@@ -868,47 +557,6 @@ impl World {
         match std::mem::replace(&mut self.strategy, Chooser::new(strategy)) {
             Chooser::Random(random) => Box::new(random),
             Chooser::Other(strategy) => strategy,
-        }
-    }
-
-    /// After the execution stopped: a thread that is being unwound wants to do `operation`.
-    /// Nothing is recorded and no strategy is asked; `None` means that the thread must wait and
-    /// ask [`World::retry_after_stop`] again when others have moved.
-    pub fn request_after_stop(
-        &mut self,
-        thread: ThreadId,
-        operation: Operation,
-        site: SiteId,
-    ) -> Option<Reply> {
-        self.state.spinners.clear();
-        self.withdraw(thread);
-        self.state.announce(thread, operation, site);
-        self.retry_after_stop(thread)
-    }
-
-    /// Performs the pending operation of a thread that is being unwound, if it can be performed.
-    pub fn retry_after_stop(&mut self, thread: ThreadId) -> Option<Reply> {
-        self.state
-            .is_enabled(thread)
-            .then(|| self.state.perform(thread, 0, false))
-    }
-
-    /// After the execution stopped: the thread is gone, whatever it was about to do.
-    pub fn end_after_stop(&mut self, thread: ThreadId, site: SiteId) {
-        self.request_after_stop(thread, Operation::End, site);
-    }
-
-    /// The thread no longer wants what it had announced.
-    fn withdraw(&mut self, thread: ThreadId) {
-        match *self.state.pending(thread) {
-            Operation::Call { object, .. } => self.state.leave(Ports::One(object), thread),
-            Operation::Receive { ports, .. } => self.state.leave(ports, thread),
-            Operation::Delivered { port } => self.state.leave(Ports::One(port), thread),
-            Operation::Meet { barrier } => {
-                self.state.leave(Ports::One(barrier), thread);
-                self.state.count_waiting(barrier);
-            }
-            _ => {}
         }
     }
 }

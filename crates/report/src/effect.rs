@@ -1,6 +1,6 @@
 //! What a step does, for programs that read traces.
 
-use raddle_engine::coverage::effect::{self, Mode};
+use raddle_engine::object::effect::{self, Mode};
 use raddle_engine::{Event, Execution, Operation};
 use serde::{Deserialize, Serialize};
 

@@ -1,8 +1,8 @@
 //! Which locks threads held, and from when to when.
 
-use crate::coverage::effect::{self, Effect, Mode};
 use crate::event::{ObjectId, ThreadId};
 use crate::execution::Execution;
+use crate::object::effect::{self, Effect, Mode};
 
 /// A lock that a thread held for a while.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

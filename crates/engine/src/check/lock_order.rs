@@ -6,9 +6,10 @@
 //! threads can get there at the same time is another question, which a search answers; the order is
 //! worth knowing all the same, because the next change to the program may answer it differently.
 
-use crate::event::{Event, Grant, ObjectId, Operation, SiteId, ThreadId};
+use crate::event::{ObjectId, SiteId, ThreadId};
 use crate::execution::Execution;
-use crate::object::{Call, mutex, rwlock};
+use crate::object::Object;
+use crate::object::effect::{self, Effect, Mode};
 
 /// A lock order to worry about.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,18 +36,6 @@ pub struct Nested {
     pub at: SiteId,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Mode {
-    Read,
-    Write,
-}
-
-impl Mode {
-    fn goes_with(self, other: Mode) -> bool {
-        self == Mode::Read && other == Mode::Read
-    }
-}
-
 /// A lock that a thread holds.
 #[derive(Clone, Copy)]
 struct Held {
@@ -63,43 +52,18 @@ struct Edge {
     guards: Vec<ObjectId>,
 }
 
-/// What the event does to a lock.
-enum Effect {
-    Take { mode: Mode, waits: bool },
-    Release(Mode),
-    Downgrade,
-}
-
-fn effect(event: &Event) -> Option<(ObjectId, Effect)> {
-    let Operation::Call { object, call } = event.operation else {
-        return None;
-    };
-    let take = |mode, waits| Effect::Take { mode, waits };
-    let effect = match call {
-        Call::Mutex(mutex::Call::Lock) => take(Mode::Write, true),
-        Call::Mutex(mutex::Call::TryLock) => take(Mode::Write, false),
-        Call::Mutex(mutex::Call::Unlock { .. }) => Effect::Release(Mode::Write),
-        Call::RwLock(rwlock::Call::Read) => take(Mode::Read, true),
-        Call::RwLock(rwlock::Call::TryRead) => take(Mode::Read, false),
-        Call::RwLock(rwlock::Call::Write) => take(Mode::Write, true),
-        Call::RwLock(rwlock::Call::TryWrite) => take(Mode::Write, false),
-        Call::RwLock(rwlock::Call::ReadUnlock) => Effect::Release(Mode::Read),
-        Call::RwLock(rwlock::Call::WriteUnlock { .. }) => Effect::Release(Mode::Write),
-        Call::RwLock(rwlock::Call::Downgrade) => Effect::Downgrade,
-        _ => return None,
-    };
-    let refused = matches!(call.grant(event.reply), Some(Grant::Refused));
-    (!refused).then_some((object, effect))
-}
-
 /// The first lock order to worry about in an execution, if there is one.
 pub fn find(execution: &Execution) -> Option<LockOrder> {
     let mut held: Vec<Vec<Held>> = vec![Vec::new(); execution.threads.len()];
     let mut edges: Vec<Edge> = Vec::new();
     for event in &execution.events {
-        let Some((object, effect)) = effect(event) else {
+        let Some((object, effect)) = effect::of(event) else {
             continue;
         };
+        // Who waits in a monitor gives it back, so what is nested in it is another question.
+        if let Object::Monitor(_) = execution.objects[object.index()] {
+            continue;
+        }
         let thread = event.id.thread;
         let mine = &mut held[thread.index()];
         match effect {
@@ -130,10 +94,8 @@ pub fn find(execution: &Execution) -> Option<LockOrder> {
                     since: event.site,
                 });
             }
-            Effect::Release(mode) => {
-                let position = mine
-                    .iter()
-                    .rposition(|one| one.object == object && one.mode == mode);
+            Effect::Release => {
+                let position = mine.iter().rposition(|one| one.object == object);
                 if let Some(position) = position {
                     mine.remove(position);
                 }

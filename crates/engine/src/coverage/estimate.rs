@@ -21,10 +21,10 @@
 //! of creation, joins, and what is in between by another thread added.
 
 use super::catalogue::Requirement;
-use super::effect::Mode;
 use super::metric::Metric;
 use super::model::{Action, Kind, Model};
 use crate::event::SiteId;
+use crate::object::effect::Mode;
 
 /// What keeps a requirement from being covered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -25,10 +25,10 @@
 //! Coverage Metrics* (KAIST, 2015), appendix A, with the corrections that its prose asks for.
 
 use super::board::Board;
-use super::effect::{self, Effect, Mode};
 use super::metric::Metric;
 use crate::event::{Event, ObjectId, SiteId, ThreadId};
 use crate::execution::Execution;
+use crate::object::effect::{self, Effect, Mode};
 
 /// Who took a lock, where and how.
 #[derive(Clone, Copy, Debug)]

@@ -19,7 +19,6 @@ pub(crate) mod catalogue;
 mod combinations;
 mod counts;
 mod data;
-pub mod effect;
 mod estimate;
 mod guide;
 mod locks;

@@ -8,9 +8,10 @@
 
 use std::ops::Range;
 
-use super::effect::{self, Effect, Mode};
 use crate::event::{Event, EventId, ObjectId, Operation, SiteId, ThreadId, UpdateKind};
 use crate::execution::Execution;
+use crate::memory::clock::join;
+use crate::object::effect::{self, Effect, Mode};
 use crate::object::{Call, condvar};
 
 /// What an action does.
@@ -147,9 +148,7 @@ impl Model {
         let threads = builders.len();
         let builder = &mut builders[thread];
         builder.clock.resize(threads, 0);
-        for (mine, theirs) in builder.clock.iter_mut().zip(known) {
-            *mine = (*mine).max(*theirs);
-        }
+        join(&mut builder.clock, known);
         builder.epoch = self.clocks.len();
         self.clocks.push(builder.clock.clone());
     }

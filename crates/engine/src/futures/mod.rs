@@ -21,7 +21,8 @@ pub use future::{Future, FutureChoice, FutureError, FutureReceive, Point, Sees};
 pub use points::choice;
 pub use reason::{Chain, Why};
 
-use past::{Past, covers};
+use crate::memory::clock::covers;
+use past::Past;
 use trial::Trial;
 use work::Work;
 

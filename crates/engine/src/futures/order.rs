@@ -1,7 +1,7 @@
 //! An order of events that grows, and notices when it would contradict itself.
 
-use super::past::{covers, join};
 use crate::event::EventId;
+use crate::memory::clock::{covers, join};
 
 /// Which events come before which, as a clock for each.
 #[derive(Clone, Debug)]

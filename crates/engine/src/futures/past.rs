@@ -4,6 +4,7 @@
 
 use crate::event::{Event, EventId, Operation, Received, ThreadId};
 use crate::execution::Execution;
+use crate::memory::clock::join;
 use crate::object::Object;
 
 /// A clock for every event: of each thread, how many events it depends on, itself included.
@@ -12,17 +13,6 @@ pub(super) struct Past {
     clocks: Vec<u32>,
     /// By thread: where its events are in the order of the run.
     positions: Vec<Vec<usize>>,
-}
-
-/// Whether the clock includes the event.
-pub(super) fn covers(clock: &[u32], event: EventId) -> bool {
-    clock[event.thread.index()] > event.index
-}
-
-pub(super) fn join(clock: &mut [u32], other: &[u32]) {
-    for (mine, theirs) in clock.iter_mut().zip(other) {
-        *mine = (*mine).max(*theirs);
-    }
 }
 
 impl Past {

@@ -10,11 +10,12 @@
 use std::collections::HashMap;
 
 use super::order::Order;
-use super::past::{Past, covers, join};
+use super::past::Past;
 use super::weak;
 use super::work::Work;
 use crate::event::{Event, EventId, ObjectId, Operation, Ports};
 use crate::execution::Execution;
+use crate::memory::clock::{covers, join};
 use crate::object::Object;
 
 /// So many tries at most; what is not decided then is taken for impossible.

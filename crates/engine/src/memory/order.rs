@@ -6,6 +6,7 @@
 //! whenever there are cells whose accesses may race.
 
 use super::Strength;
+use super::clock::{self, join, row};
 use crate::event::{Event, EventId, LocationId, ObjectId, Operation, Received, ThreadId};
 use crate::execution::Execution;
 use crate::object::Object;
@@ -33,22 +34,6 @@ pub(crate) struct Order {
     /// Groups that met, and messages that were taken, by the event that names them.
     meetings: Vec<(EventId, Clocks)>,
     taken: Vec<(EventId, Clocks)>,
-}
-
-fn join(clock: &mut [u32], other: &[u32]) {
-    for (mine, theirs) in clock.iter_mut().zip(other) {
-        *mine = (*mine).max(*theirs);
-    }
-}
-
-/// A clock of a list that grows as needed.
-#[inline]
-fn row(clocks: &mut Clocks, index: usize, width: usize) -> &mut [u32] {
-    let end = (index + 1) * width;
-    if clocks.len() < end {
-        clocks.resize(end, 0);
-    }
-    &mut clocks[end - width..end]
 }
 
 /// The list of an object.
@@ -117,13 +102,7 @@ impl Order {
     #[cold]
     fn double_width(&mut self) {
         let (old, new) = (self.width, self.width * 2);
-        let widen = |clocks: &mut Clocks| {
-            let mut wide = vec![0; clocks.len() / old * new];
-            for (clock, from) in wide.chunks_exact_mut(new).zip(clocks.chunks_exact(old)) {
-                clock[..old].copy_from_slice(from);
-            }
-            *clocks = wide;
-        };
+        let widen = |clocks: &mut Clocks| clock::widen(clocks, old, new);
         let of_threads = [&mut self.seen, &mut self.could_see, &mut self.released];
         of_threads.into_iter().for_each(widen);
         widen(&mut self.messages);

@@ -15,6 +15,7 @@
 use std::cell::RefCell;
 
 use super::Strength;
+use super::clock::{covers, join, row, widen};
 use super::psc::{Psc, Touch};
 use crate::event::{Event, EventId, LocationId, Operation, ThreadId};
 use crate::execution::Execution;
@@ -72,25 +73,6 @@ struct Write {
     value: u64,
     /// Stands directly behind the write before it.
     update: bool,
-}
-
-fn covers(clock: &[u32], event: EventId) -> bool {
-    clock[event.thread.index()] > event.index
-}
-
-fn join(clock: &mut [u32], other: &[u32]) {
-    for (mine, theirs) in clock.iter_mut().zip(other) {
-        *mine = (*mine).max(*theirs);
-    }
-}
-
-/// Makes room for `new` entries in every one of the clocks that lie one behind the other.
-fn widen(clocks: &mut Vec<u32>, old: usize, new: usize) {
-    let mut wide = vec![0; clocks.len() / old * new];
-    for (clock, from) in wide.chunks_exact_mut(new).zip(clocks.chunks_exact(old)) {
-        clock[..old].copy_from_slice(from);
-    }
-    *clocks = wide;
 }
 
 impl Views {
@@ -363,12 +345,8 @@ impl Views {
                     }
                 }
                 if let Some(lane) = passing.gives() {
-                    let start = lane as usize * width;
-                    if lanes.len() < start + width {
-                        lanes.resize(start + width, 0);
-                    }
                     view.seen[mine] = event.id.index + 1;
-                    join(&mut lanes[start..start + width], &view.seen);
+                    join(row(lanes, lane as usize, width), &view.seen);
                 }
             }
             Operation::Send { .. } | Operation::Leads { .. } => {}

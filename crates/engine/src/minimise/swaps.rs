@@ -5,9 +5,9 @@
 //! then, only a run can tell.
 
 use super::dependencies::dependencies;
-use crate::coverage::effect::{self, Effect};
 use crate::event::{Event, EventId, Operation, SiteId, ThreadId};
 use crate::execution::Execution;
+use crate::object::effect::{self, Effect};
 use crate::schedule::ThreadPath;
 use crate::strategy::Planned;
 

@@ -11,6 +11,7 @@ pub mod barrier;
 pub mod channel;
 pub mod condvar;
 pub mod counted;
+pub mod effect;
 pub mod monitor;
 pub mod mutex;
 pub mod once;

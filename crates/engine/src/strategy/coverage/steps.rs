@@ -2,9 +2,9 @@
 
 use super::CoverageGuided;
 use crate::coverage::catalogue::Id;
-use crate::coverage::effect::{self, Effect};
 use crate::coverage::{Metric, Requirement};
 use crate::event::{LocationId, ObjectId, Operation, SiteId, ThreadId};
+use crate::object::effect::{self, Effect};
 use crate::world::State;
 
 /// An access or a call that takes a lock.

@@ -42,10 +42,10 @@ mod needs;
 mod outline;
 mod search;
 
-use super::clocks::join;
 use super::graph::{Graph, Kind, Node};
 use super::revisit::is_settled_choice;
 use crate::event::{EventId, ThreadId, UpdateKind};
+use crate::memory::clock::join;
 use outline::{Extent, Outline};
 
 /// A part whose cost is not known after so many steps of looking is not left out.

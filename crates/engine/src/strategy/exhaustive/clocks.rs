@@ -16,6 +16,7 @@ use std::sync::atomic::Ordering;
 use super::graph::{Graph, Kind, Node};
 use crate::event::{EventId, LocationId};
 use crate::memory::Strength;
+use crate::memory::clock::{covers, join};
 use crate::object::passing::Passing;
 
 /// How many clocks an event has.
@@ -26,17 +27,6 @@ const BEFORE: usize = 1;
 const COULD_SEE: usize = 2;
 const RELEASED: usize = 3;
 const PASSED_ON: usize = 4;
-
-/// Whether the clock includes the event.
-pub(crate) fn covers(clock: &[u32], event: EventId) -> bool {
-    clock[event.thread.index()] > event.index
-}
-
-pub(super) fn join(clock: &mut [u32], other: &[u32]) {
-    for (mine, theirs) in clock.iter_mut().zip(other) {
-        *mine = (*mine).max(*theirs);
-    }
-}
 
 impl Graph {
     /// How many reads of the location, from the first inserted, the write depends on. Remembered

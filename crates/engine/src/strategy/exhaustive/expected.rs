@@ -3,8 +3,8 @@
 //! What a branch changes and how many events are left to insert after it say much about the size
 //! of its tree. A better guess makes an estimate more precise; a bad one never makes it wrong.
 
-use super::clocks::covers;
 use super::frame::{Branch, Change, Frame};
+use crate::memory::clock::covers;
 
 /// What is known about a branch before it is taken.
 #[derive(Clone, Copy, Debug)]

@@ -1,10 +1,10 @@
 //! Ways to go on from a graph: taking the canonical one, keeping the others for later.
 
-use super::clocks::covers;
 use super::graph::{Graph, Kind};
 use super::reduce::Reductions;
 use super::revisit;
 use crate::event::{EventId, LocationId, ObjectId, SiteId, ThreadId};
+use crate::memory::clock::covers;
 use crate::object::Call;
 
 /// A graph, and the choices made in it that have alternatives left.

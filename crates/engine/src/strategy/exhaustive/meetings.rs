@@ -8,11 +8,11 @@
 //! Whether a thread led its group is free until its group has a leader, or only the thread is left to
 //! be it. The answers are not ordered.
 
-use super::clocks::{covers, join};
 use super::frame::{Branch, Change, Frame};
 use super::graph::{Graph, Kind, Node};
 use super::revisit::all_maximal;
 use crate::event::{EventId, ObjectId, ThreadId};
+use crate::memory::clock::{covers, join};
 use crate::object::Object;
 use crate::subsets::{subset, subsets};
 

@@ -8,10 +8,10 @@
 //! Only one thread at a time receives from a port, so all receives from one port are ordered by
 //! what happened before.
 
-use super::clocks::covers;
 use super::frame::{Branch, Change, Frame};
 use super::graph::{Graph, Kind};
 use crate::event::{EventId, ObjectId, Ports, ThreadId};
+use crate::memory::clock::covers;
 use crate::object::Object;
 
 /// What happened to a port.

@@ -3,10 +3,10 @@
 //! Both come from reachability testing (Lei and Carver), where they take sends out of race sets;
 //! here they leave out branches and revisits.
 
-use super::clocks::covers;
 use super::graph::{Graph, Kind};
 use super::revisit::completed_before;
 use crate::event::EventId;
+use crate::memory::clock::covers;
 use crate::object::{Call, Object, semaphore};
 
 /// Which classes not to run.

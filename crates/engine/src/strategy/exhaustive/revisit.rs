@@ -7,9 +7,9 @@
 //! of what is kept: then no other graph leads to the same result. The idea is TruSt's
 //! (Kokologiannakis et al., POPL 2022), extended to completions of calls.
 
-use super::clocks::covers;
 use super::graph::{Graph, Kind};
 use crate::event::{EventId, LocationId, ObjectId, ThreadId};
+use crate::memory::clock::covers;
 
 /// The receives that `send` may revisit, newest first. Called when the send has its clocks and is
 /// the last event, but has no place in coherence order yet.

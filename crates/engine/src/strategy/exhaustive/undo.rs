@@ -1,8 +1,8 @@
 //! Going back: the last insertions undone, or the part of a graph that a revisit keeps.
 
-use super::clocks::covers;
 use super::graph::{Cell, Graph, Kind, Line, Machine};
 use crate::event::{EventId, ThreadId};
+use crate::memory::clock::covers;
 
 /// Makes the one equal to the other, keeping as much of its memory as it can.
 fn copy<T: Clone>(to: &mut Vec<T>, from: &[T]) {

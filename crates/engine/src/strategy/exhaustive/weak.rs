@@ -5,10 +5,10 @@
 //! What happens before an event depends on nothing that is added later, so clocks never change, and
 //! any order that puts sources first can be run. Only `SeqCst` needs a look at the whole graph.
 
-use super::clocks::covers;
 use super::frame::{Change, Frame};
 use super::graph::{Graph, Kind};
 use crate::event::{EventId, LocationId, ThreadId};
+use crate::memory::clock::covers;
 use crate::memory::psc::{Psc, Touch};
 use crate::memory::sc::linearise;
 

@@ -4,11 +4,12 @@
 //! `RADDLE_TEST_PROGRAMS` and `RADDLE_TEST_SEED` do what they do in `brute_force.rs`.
 
 use fastrand::Rng;
-use raddle::{Checker, Future, FutureChoice, Memory, Strategy};
+use raddle::{Checker, Future, FutureChoice, Futures, Memory, Report, Strategy};
 use raddle_engine::futures;
 use raddle_tests::compare::{ShownOnPanic, setting};
 use raddle_tests::futures::{Counts, compared};
-use raddle_tests::{random_objects, random_program};
+use raddle_tests::random_objects;
+use raddle_tests::random_program::Program;
 
 /// Programs with more schedules than this are too much for the enumeration.
 const MAX_SCHEDULES: u64 = 5_000;
@@ -19,17 +20,63 @@ fn add(sum: &mut Counts, counts: Counts) {
     sum.alternatives += counts.alternatives;
 }
 
+/// A random program in which none of these words is.
+fn random_without(words: &[&str], rng: &mut Rng) -> Program {
+    loop {
+        let program = Program::random(rng);
+        let text = format!("{program:?}");
+        if !words.iter().any(|word| text.contains(word)) {
+            return program;
+        }
+    }
+}
+
+/// What a program may see, if it is small enough to be run whole.
+fn offered(checker: &Checker, program: &Program) -> Option<Futures> {
+    let limited = checker.clone().max_executions(500);
+    let futures = limited.futures(|| program.run_named());
+    futures.report.exhausted.then_some(futures)
+}
+
+/// Runs a future of a program.
+fn directed(checker: &Checker, program: &Program, future: &Future) -> Report {
+    let directed = checker.clone().strategy(Strategy::Directed(future.clone()));
+    directed.run(|| program.run_named())
+}
+
+/// Futures that were asked for, of which it was known whether they are possible.
+#[derive(Debug, Default)]
+struct Asked {
+    possible: u64,
+    impossible: u64,
+    runs: u64,
+}
+
+impl Asked {
+    fn ask(&mut self, checker: &Checker, program: &Program, future: &Future, expected: bool) {
+        let report = directed(checker, program, future);
+        assert_eq!(report.executions == 1, expected, "{future}: {report}");
+        assert_eq!(report.impossible(), !expected, "{future}: {report}");
+        self.possible += u64::from(expected);
+        self.impossible += u64::from(!expected);
+        self.runs += report.executions + report.attempts;
+    }
+
+    /// That says something only if there were some of both.
+    fn conclude(self, programs: u64) {
+        println!("{programs} programs, {self:?}");
+        assert!(self.possible > 20 && self.impossible > 20);
+    }
+}
+
 #[test]
 fn what_is_offered_is_what_happens() {
     let programs = setting("RADDLE_TEST_PROGRAMS", 250);
     let mut rng = Rng::with_seed(setting("RADDLE_TEST_SEED", 1));
     let (mut done, mut sum) = (0, Counts::default());
     while done < programs {
-        let program = random_program::Program::random(&mut rng);
         // What does not count cannot show what is possible.
-        if format!("{program:?}").contains("Assume") {
-            continue;
-        }
+        let program = random_without(&["Assume"], &mut rng);
         let _shown = ShownOnPanic(&program);
         let checker = program.checker(Strategy::Auto);
         let Some(counts) = compared(&checker, program.memory, MAX_SCHEDULES, || program.run())
@@ -66,27 +113,18 @@ fn what_is_offered_can_be_run() {
     let mut rng = Rng::with_seed(setting("RADDLE_TEST_SEED", 3));
     let (mut done, mut asked, mut at_once, mut attempts) = (0, 0, 0, 0);
     while done < programs {
-        let program = random_program::Program::random(&mut rng);
         // What does not count cannot be run.
-        if format!("{program:?}").contains("Assume") {
-            continue;
-        }
+        let program = random_without(&["Assume"], &mut rng);
         let _shown = ShownOnPanic(&program);
         let checker = program.checker(Strategy::Auto).shorten(false);
-        let limited = checker.clone().max_executions(500);
-        let futures = limited.futures(|| program.run_named());
-        if !futures.report.exhausted {
+        let Some(futures) = offered(&checker, &program) else {
             continue;
-        }
+        };
         done += 1;
         let open: Vec<_> = futures.open().flat_map(|one| one.futures()).collect();
         for _ in 0..open.len().min(8) {
             let future = rng.choice(&open).expect("not empty");
-            let directed = Strategy::Directed(future.clone());
-            let report = checker
-                .clone()
-                .strategy(directed)
-                .run(|| program.run_named());
+            let report = directed(&checker, &program, future);
             assert_eq!(report.executions, 1, "{future}: {report}");
             asked += 1;
             at_once += u64::from(report.attempts == 0);
@@ -101,19 +139,14 @@ fn what_is_offered_can_be_run() {
 fn what_is_not_offered_is_impossible() {
     let programs = setting("RADDLE_TEST_PROGRAMS", 150);
     let mut rng = Rng::with_seed(setting("RADDLE_TEST_SEED", 5));
-    let (mut done, mut possible, mut impossible, mut runs) = (0, 0, 0, 0);
+    let (mut done, mut asked) = (0, Asked::default());
     while done < programs {
-        let program = random_program::Program::random(&mut rng);
-        if format!("{program:?}").contains("Assume") {
-            continue;
-        }
+        let program = random_without(&["Assume"], &mut rng);
         let _shown = ShownOnPanic(&program);
         let checker = program.checker(Strategy::Auto).shorten(false);
-        let limited = checker.clone().max_executions(500);
-        let futures = limited.futures(|| program.run_named());
-        if !futures.report.exhausted {
+        let Some(futures) = offered(&checker, &program) else {
             continue;
-        }
+        };
         done += 1;
         let receives = &futures.receives;
         let known: Vec<_> = receives.iter().flat_map(|one| &one.terms).collect();
@@ -132,34 +165,20 @@ fn what_is_not_offered_is_impossible() {
             }
             let expected = (one.terms.iter()).any(|term| term.sees == choice.sees);
             let future = Future::new().with(choice);
-            let directed = Strategy::Directed(future.clone());
-            let report = checker
-                .clone()
-                .strategy(directed)
-                .run(|| program.run_named());
-            assert_eq!(report.executions == 1, expected, "{future}: {report}");
-            assert_eq!(report.impossible(), !expected, "{future}: {report}");
-            possible += u64::from(expected);
-            impossible += u64::from(!expected);
-            runs += report.executions + report.attempts;
+            asked.ask(&checker, &program, &future, expected);
         }
     }
-    println!("{done} programs, {possible} possible, {impossible} impossible, {runs} runs");
-    assert!(possible > 20 && impossible > 20);
+    asked.conclude(done);
 }
 
 #[test]
 fn several_receives_see_what_they_see_in_one_execution_and_nothing_else() {
     let programs = setting("RADDLE_TEST_PROGRAMS", 150);
     let mut rng = Rng::with_seed(setting("RADDLE_TEST_SEED", 8));
-    let (mut done, mut possible, mut impossible, mut runs) = (0, 0, 0, 0);
+    let (mut done, mut asked) = (0, Asked::default());
     while done < programs {
-        let program = random_program::Program::random(&mut rng);
-        let text = format!("{program:?}");
         // What does not count cannot be run; and what parks has no name.
-        if text.contains("Assume") || text.contains("ark") {
-            continue;
-        }
+        let program = random_without(&["Assume", "ark"], &mut rng);
         let _shown = ShownOnPanic(&program);
         let checker = program.checker(Strategy::Exhaustive).shorten(false);
         let mut executions: Vec<Vec<FutureChoice>> = Vec::new();
@@ -191,20 +210,10 @@ fn several_receives_see_what_they_see_in_one_execution_and_nothing_else() {
                 wanted.all(|choice| execution.iter().any(|seen| is_as(choice, seen)))
             };
             let expected = executions.iter().any(has_all);
-            let directed = Strategy::Directed(future.clone());
-            let report = checker
-                .clone()
-                .strategy(directed)
-                .run(|| program.run_named());
-            assert_eq!(report.executions == 1, expected, "{future}: {report}");
-            assert_eq!(report.impossible(), !expected, "{future}: {report}");
-            possible += u64::from(expected);
-            impossible += u64::from(!expected);
-            runs += report.executions + report.attempts;
+            asked.ask(&checker, &program, &future, expected);
         }
     }
-    println!("{done} programs, {possible} possible, {impossible} impossible, {runs} runs");
-    assert!(possible > 20 && impossible > 20);
+    asked.conclude(done);
 }
 
 /// Whether that is what was asked for, where what is not said is free.

@@ -13,5 +13,6 @@ mod lock_free;
 mod probes;
 mod published;
 mod races;
+mod races_of_messages;
 mod reductions;
 mod workers;

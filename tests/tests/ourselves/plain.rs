@@ -144,8 +144,7 @@ fn a_monitor_passes_its_turns_as_its_discipline_says() {
             drop(inside);
             waiter.join().unwrap();
             newcomer.join().unwrap();
-            let steps = monitor.enter().1.clone();
-            steps
+            monitor.enter().1.clone()
         })
     };
     let continues = ["sSwn", "sSnw", "nsSw"];

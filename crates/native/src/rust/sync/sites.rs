@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 use super::modules;
 use super::parking::{self, Wanted};
+use super::poison::Of;
 use super::rwlock::Shared;
 use crate::addresses::Table;
 use crate::mode::host;
@@ -29,6 +30,9 @@ pub(super) enum Role {
     OnceBegins,
     /// A thread panics while it has a lock.
     Poison,
+    /// Somebody asks whether one has, or says that all is well again.
+    IsPoisoned(Of),
+    ClearsPoison(Of),
     Parking(Wanted),
 }
 
@@ -252,6 +256,12 @@ fn in_std(name: &str) -> Function {
             Role::Unpark
         }
         "Flag::done" => Role::Poison,
+        "mutex::Mutex::is_poisoned" => Role::IsPoisoned(Of::Mutex),
+        "mutex::Mutex::clear_poison" => Role::ClearsPoison(Of::Mutex),
+        "rwlock::RwLock::is_poisoned" => Role::IsPoisoned(Of::RwLock),
+        "rwlock::RwLock::clear_poison" => Role::ClearsPoison(Of::RwLock),
+        // Whoever looks at it knows why.
+        "Flag::get" | "Flag::clear" => return Function::Atomic,
         "once::futex::Once::is_completed"
         | "once::Once::is_completed"
         | "once_lock::OnceLock::initialized"

@@ -76,9 +76,10 @@ static OFFSET: AtomicUsize = AtomicUsize::new(0);
 fn with<R>(use_it: impl FnOnce(&Calls) -> R) -> R {
     match OFFSET.load(Relaxed) {
         0 => CALLS.with(use_it),
-        // SAFETY: as said above, that is where `CALLS` is.
         offset => {
-            use_it(unsafe { &*(mode::thread_pointer().wrapping_add(offset) as *const Calls) })
+            let calls = mode::thread_pointer().wrapping_add(offset) as *const Calls;
+            // SAFETY: as said above, that is where `CALLS` is.
+            use_it(unsafe { &*calls })
         }
     }
 }

@@ -160,9 +160,33 @@ mod controlled_ports {
 }
 
 #[test]
-fn ports_pass_every_message_once_and_make_senders_wait() {
-    type Kind = &'static str;
-    let program = |kind: Kind| {
+fn ports_pass_every_message_once() {
+    for kind in ["asynchronous", "synchronous", "bounded"] {
+        let seen = both!(port, controlled_ports, || {
+            let port = match kind {
+                "asynchronous" => Port::asynchronous(),
+                "synchronous" => Port::synchronous(),
+                _ => Port::bounded(1),
+            };
+            let senders = ['a', 'b'].map(|name| {
+                let sender = port.sender();
+                thread::spawn(move || sender.send(name))
+            });
+            let received = [port.receive(), port.receive()];
+            for sender in senders {
+                sender.join().unwrap();
+            }
+            received
+        });
+        assert_eq!(seen, [['a', 'b'], ['b', 'a']].into(), "{kind}");
+    }
+}
+
+/// One thread sends `a` and then `b`, and says when it is done with each: `1`, `2`. The other one says that it
+/// begins, `-`, and what it receives.
+#[test]
+fn ports_make_senders_wait() {
+    let program = |kind: &'static str| {
         both!(port, controlled_ports, || {
             let port = match kind {
                 "asynchronous" => Port::asynchronous(),
@@ -170,34 +194,36 @@ fn ports_pass_every_message_once_and_make_senders_wait() {
                 _ => Port::bounded(1),
             };
             let steps = Steps::default();
-            let senders = ['a', 'b'].map(|name| {
+            let thread = {
                 let (sender, steps) = (port.sender(), steps.clone());
                 thread::spawn(move || {
-                    sender.send(name);
-                    steps.add('.');
+                    for (message, step) in [('a', '1'), ('b', '2')] {
+                        sender.send(message);
+                        steps.add(step);
+                    }
                 })
-            });
+            };
+            steps.add('-');
             for _ in 0..2 {
                 let message = port.receive();
                 steps.add(message);
             }
-            for sender in senders {
-                sender.join().unwrap();
-            }
+            thread.join().unwrap();
             steps.get()
         })
     };
-    let all = [
-        "..ab", ".a.b", ".ab.", "a..b", "a.b.", "ab..", "..ba", ".b.a", ".ba.", "b..a", "b.a.",
-        "ba..",
+    let set = |steps: &[&str]| steps.iter().map(|&steps| steps.to_owned()).collect();
+    // `b` is sent after `1` was said.
+    let mut steps: Vec<_> = vec![
+        "12-ab", "1-2ab", "1-a2b", "1-ab2", "-12ab", "-1a2b", "-1ab2",
     ];
-    let but = |left_out: &[&str]| -> BTreeSet<String> {
-        let kept = all.iter().filter(|steps| !left_out.contains(steps));
-        kept.map(|&steps| steps.to_owned()).collect()
-    };
-    assert_eq!(program("asynchronous"), but(&[]));
-    // The second is sent when the first has been received, which may be before anybody says so.
-    assert_eq!(program("bounded"), but(&[]));
-    // The second is received after the first has been said, and nobody is done before it was received.
-    assert_eq!(program("synchronous"), but(&["..ab", "..ba"]));
+    steps.extend(["-a12b", "-a1b2"]);
+    let asynchronous: BTreeSet<String> = set(&steps);
+    assert_eq!(program("asynchronous"), asynchronous);
+    // There is room for `b` when `a` has been received.
+    let bounded: BTreeSet<String> = set(&steps[1..]);
+    assert_eq!(program("bounded"), bounded);
+    // Who is done was received, and `b` is received after `a` was said.
+    let synchronous: BTreeSet<String> = set(&["-1a2b", "-1ab2", "-a12b", "-a1b2"]);
+    assert_eq!(program("synchronous"), synchronous);
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use raddle::{Checker, Strategy, thread};
 
 use crate::all;
-use crate::own_sync::Arc;
+use crate::own_sync::{Arc, mpsc};
 use crate::table::{End, Load, Table};
 
 /// A tree, of which every node is an execution: the children of each.
@@ -16,8 +16,6 @@ type Tree = &'static [&'static [usize]];
 const PAIR: Tree = &[&[1, 2], &[], &[]];
 /// Two levels: one child has children of its own.
 const SMALL: Tree = &[&[1, 2], &[], &[3], &[]];
-/// Wide enough for three workers.
-const WIDE: Tree = &[&[1, 2, 3], &[], &[], &[]];
 
 /// What a worker has run, and what it has left.
 #[derive(Clone, Default, Debug)]
@@ -178,7 +176,7 @@ fn two_workers_run_everything_once() {
 fn a_checkpoint_has_every_part_once() {
     let saved = AtomicU64::new(0);
     all(|| {
-        let (_, checkpoints) = crew(2, SMALL, &[1, 2]);
+        let (_, checkpoints) = crew(2, PAIR, &[1, 2]);
         saved.fetch_max(checkpoints as u64, Relaxed);
     });
     assert_eq!(saved.into_inner(), 2);
@@ -191,7 +189,7 @@ fn three_workers_with_few_preemptions() {
         .preemptions(1)
         .workers(1);
     let report = checker.run(|| {
-        crew(3, WIDE, &[1]);
+        crew(3, PAIR, &[1]);
     });
     assert!(report.failures.is_empty(), "{report}");
     assert!(report.executions > 100, "{report}");
@@ -208,6 +206,46 @@ fn a_budget_is_used_up_and_not_more() {
             assert_eq!(end, Some(End::Budget));
         });
     }
+}
+
+/// A worker that gives something away and does not go on before somebody has run that.
+fn give_and_wait(with_checkpoint: bool) {
+    let table = Arc::new(Table::<usize, Part>::new(2, None));
+    let (sender, receiver) = mpsc::channel();
+    let other = {
+        let table = Arc::clone(&table);
+        thread::spawn(move || {
+            while let Some(item) = table.next_item(1, Part::default(), drop) {
+                sender.send(item).unwrap();
+            }
+        })
+    };
+    let mut worker = Worker::new(PAIR, 0);
+    worker.run_one();
+    while !table.wants_attention() {
+        thread::yield_now();
+    }
+    table.attend(0, &mut worker, drop);
+    if with_checkpoint {
+        table.begin_checkpoint(|given| Part {
+            run: Vec::new(),
+            left: given.to_vec(),
+        });
+        table.attend(0, &mut worker, drop);
+    }
+    assert_eq!(receiver.recv(), Ok(1));
+    table.end(End::Budget, 0);
+    other.join().unwrap();
+}
+
+#[test]
+fn what_is_given_away_is_taken_at_once() {
+    all(|| give_and_wait(false));
+}
+
+#[test]
+fn what_was_given_away_before_a_checkpoint_is_taken_after_it() {
+    all(|| give_and_wait(true));
 }
 
 #[test]

@@ -381,7 +381,6 @@ macro_rules! atomics {
                 match manner {
                     Manner::Done(found) => return (found as $type, found == expected.into()),
                     Manner::Told => {
-                        let weak = weak || sync::is_weak(code);
                         return compare_exchange(address, values, orders, weak, code);
                     }
                     Manner::Quiet => {

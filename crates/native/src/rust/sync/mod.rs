@@ -111,12 +111,6 @@ pub(crate) fn is_question(code: usize) -> bool {
     sites::is_question(code, regions::here())
 }
 
-/// In guest mode: whether the program says of an exchange that it may fail for no reason, where only its debug
-/// information has that.
-pub(crate) fn is_weak(code: usize) -> bool {
-    IS_USED.load(Relaxed) && sites::is_weak(code)
-}
-
 fn perform_flag(role: Role, flag: usize, access: Access, code: usize) -> Option<u64> {
     match (role, access) {
         // That somebody panics under the lock becomes known when it is given back.

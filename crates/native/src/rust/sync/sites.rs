@@ -66,8 +66,6 @@ enum Site {
 struct Known {
     site: Site,
     inlined: &'static [Kind],
-    /// Whether it may fail for no reason.
-    is_weak: bool,
 }
 
 /// Whether functions that use atomics may be inlined into those that atomics have.
@@ -151,11 +149,6 @@ pub(super) fn is_question(code: usize, entered: Kind) -> bool {
     }
 }
 
-/// In guest mode: whether the operation that returns to this address may fail for no reason.
-pub(super) fn is_weak(code: usize) -> bool {
-    known(code).is_weak
-}
-
 fn site(code: usize) -> Site {
     known(code).site
 }
@@ -169,13 +162,9 @@ fn known(code: usize) -> Known {
             let inlined = functions[..functions.len() - 1].iter().rev();
             let kinds = inlined.map(|path| paths::kind_of(path));
             let kinds: Vec<Kind> = kinds.filter(|&kind| kind != Kind::Passes).collect();
-            let mut own = functions
-                .iter()
-                .take_while(|path| path.starts_with("core::"));
             Known {
                 site: classify(&functions),
                 inlined: kinds.leak(),
-                is_weak: own.any(|path| path.ends_with("compare_exchange_weak")),
             }
         });
         *SITES.get().insert(code, known)

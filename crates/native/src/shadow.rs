@@ -16,7 +16,9 @@ use raddle_engine::{CellId, LocationId, ThreadId};
 
 use crate::blocks::{self, Bad};
 use crate::execution::running;
-use crate::granule::{ATOMIC, EMPTY, FIRST_STAMP, Granule, Last, NOBODY, ORDERED, STATE, State};
+use crate::granule::{
+    ATOMIC, EMPTY, FIRST_STAMP, Granule, Last, NOBODY, Now, ORDERED, STATE, State,
+};
 use crate::mode;
 use crate::solo::Solo;
 use crate::tsan::{atomic, calls, points};
@@ -28,15 +30,6 @@ const RECENT: usize = 256;
 const CHUNK: usize = 1024;
 /// So many cells at most are there for those who want to know more than what is wrong.
 const MOST_TOLD: usize = 4096;
-
-/// The running thread, as long as nobody else runs.
-struct Now {
-    epoch: u64,
-    thread: u16,
-    index: u32,
-    end_of_stack: usize,
-    has_forgotten: bool,
-}
 
 struct Shadow {
     stamp: u32,
@@ -150,8 +143,13 @@ pub(crate) fn access(address: usize, size: usize, writes: bool, code: usize) -> 
     let mut word = address & !(WORD - 1);
     while word < end {
         let granule = shadow.granule(word);
-        if let Some(bad) = shadow.touch(granule, word, WORD, access) {
-            return Some(bad);
+        let is_whole = address <= word && word + WORD <= end;
+        let bad = match is_whole && !shadow.get(granule).is_split() {
+            true => shadow.touch_leaf(granule, word, WORD, access),
+            false => shadow.touch(granule, word, WORD, access),
+        };
+        if bad.is_some() {
+            return bad;
         }
         word += WORD;
     }

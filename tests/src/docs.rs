@@ -42,3 +42,6 @@ pages! {
 
 #[doc = include_str!("../../README.md")]
 mod readme {}
+
+#[doc = include_str!("../../crates/runs/README.md")]
+mod readme_of_runs {}

@@ -10,7 +10,7 @@ use clap_complete::Shell;
 use crate::budget::Budget;
 use crate::error::Error;
 use crate::help::{
-    COMPLETIONS_HELP, COVERAGE_HELP, EXIT_CODES, REPLAY_HELP, REPORT_HELP, TEST_HELP,
+    COMPLETIONS_HELP, COVERAGE_HELP, EXIT_CODES, MANUAL_HELP, REPLAY_HELP, REPORT_HELP, TEST_HELP,
 };
 use crate::native::{
     COMPILER_HELP, CompilerArguments, Manner, RUN_HELP, RunArguments, SETUP_HELP, SetupArguments,
@@ -53,6 +53,9 @@ pub enum Command {
     /// Print completions for a shell.
     #[command(after_help = format!("{COMPLETIONS_HELP}\n{EXIT_CODES}"))]
     Completions(CompletionsArguments),
+    /// Write manual pages, one for each command.
+    #[command(after_help = format!("{MANUAL_HELP}\n{EXIT_CODES}"))]
+    Manual(ManualArguments),
 }
 
 /// How failures are printed.
@@ -78,6 +81,10 @@ pub struct Search {
     /// Stop each check after this many executions.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub max_executions: Option<u64>,
+
+    /// How many events one execution may have: 1,000,000 if nothing is said, 100,000 in a search.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub max_events: Option<u64>,
 
     /// Where strategies that draw at random start.
     #[arg(long, value_name = "N")]
@@ -113,6 +120,7 @@ impl Search {
             ),
             ("RADDLE_STRATEGY", text(self.strategy.clone())),
             ("RADDLE_MAX_EXECUTIONS", number(self.max_executions)),
+            ("RADDLE_MAX_EVENTS", number(self.max_events)),
             ("RADDLE_SEED", number(self.seed)),
             ("RADDLE_WORKERS", number(self.workers)),
             ("RADDLE_RESUME", self.resume.then(|| "1".into())),
@@ -227,6 +235,13 @@ pub struct CompletionsArguments {
 }
 
 #[derive(Args, Debug, PartialEq)]
+pub struct ManualArguments {
+    /// The folder that gets them.
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+}
+
+#[derive(Args, Debug, PartialEq)]
 pub struct CoverageArguments {
     /// Add what these files remember, which are `runs.redb` of other machines or branches.
     #[arg(long, num_args = 1.., value_name = "FILE")]
@@ -289,7 +304,7 @@ mod tests {
 
     #[test]
     fn every_flag_of_test_is_read() {
-        let line = "cargo-raddle test counter --budget 30s --strategy pct --max-executions 9 \
+        let line = "cargo-raddle test counter --budget 30s --strategy pct --max-executions 9 --max-events 50 \
                     --seed 7 --workers 3 --resume --remember --jobs 2 --report pages --junit j.xml \
                     --message-format json -p one --package two -- --release -- --nocapture";
         assert_eq!(
@@ -302,6 +317,7 @@ mod tests {
                     budget: Some("30s".parse().expect("a budget")),
                     strategy: Some("pct".to_owned()),
                     max_executions: Some(9),
+                    max_events: Some(50),
                     seed: Some(7),
                     workers: Some(3),
                     resume: true,
@@ -398,7 +414,7 @@ mod tests {
             let help = command.render_long_help().to_string();
             let mut parts = vec!["Examples:\n", "Exit code: 0"];
             match command.get_name() {
-                "completions" | "report" => {}
+                "completions" | "manual" | "report" => {}
                 "run" | "cc" | "c++" | "setup" => parts.push("Environment"),
                 _ => parts.extend(["Environment", "  CARGO ", "  NO_COLOR "]),
             }

@@ -23,14 +23,18 @@ mod export;
 mod help;
 mod interrupts;
 mod junit;
+mod leftovers;
+mod manual;
 mod native;
 mod near;
 mod outcome;
+mod own_sync;
 mod replay;
 mod report;
 mod runner;
 mod show;
 mod test;
+mod turns;
 
 const FINDINGS: u8 = 1;
 const ERROR: u8 = 2;
@@ -51,6 +55,7 @@ fn main() -> ExitCode {
         Command::Cxx(options) => native::cxx(options),
         Command::Setup(options) => native::set_up(&options),
         Command::Completions(options) => completions::run(options),
+        Command::Manual(options) => manual::run(options),
     };
     match verdict {
         Ok(Verdict::Passed) => ExitCode::SUCCESS,

@@ -140,6 +140,7 @@ pub struct Report {
     advice: Option<Advice>,
     coverage: Coverage,
     nothing_to_explore: bool,
+    gave_up: bool,
 }
 
 impl Report {
@@ -165,12 +166,18 @@ impl Report {
             advice: None,
             coverage: Coverage::default(),
             nothing_to_explore: false,
+            gave_up: false,
         }
     }
 
     /// Notes that the test did nothing that there is more than one way to do.
     pub fn set_nothing_to_explore(&mut self) {
         self.nothing_to_explore = true;
+    }
+
+    /// Notes whether executions are too long for a search.
+    pub fn set_gave_up(&mut self, gave_up: bool) {
+        self.gave_up = gave_up;
     }
 
     /// Fills in how far the check went.
@@ -338,6 +345,9 @@ impl Report {
                 write!(f, "not every behaviour was run: {classes}{all} in {runs}")?;
                 if let Some(earlier) = &self.earlier {
                     write!(f, ", {earlier}")?;
+                }
+                if self.gave_up {
+                    write!(f, ", too long to search")?;
                 }
                 if let Some(unseen) = self.unseen {
                     write!(f, "; {unseen}")?;

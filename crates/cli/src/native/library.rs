@@ -4,7 +4,7 @@ use std::env;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{self, Command, Stdio};
 
 use super::Problem;
 use crate::cargo::Verdict;
@@ -19,8 +19,30 @@ const NAMES: [&str; 4] = [
     "libtsan.so.0",
     "libclang_rt.tsan-x86_64.so",
 ];
-/// The folder of the workspace that this program was built in.
-const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+/// What it is built from, if this program was built in a checkout.
+const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../native/Cargo.toml");
+/// A crate that has it built from the registry, in the version of this program.
+const MANIFEST: &str = concat!(
+    r#"[package]
+name = "raddle-native-library"
+version = "0.0.0"
+edition = "2024"
+
+[lib]
+path = "lib.rs"
+
+[dependencies]
+raddle-native = "="#,
+    env!("CARGO_PKG_VERSION"),
+    r#""
+
+[profile.release]
+lto = "fat"
+codegen-units = 1
+
+[workspace]
+"#
+);
 
 /// Where the library is put when nobody says anything else.
 fn beside() -> Result<PathBuf, Problem> {
@@ -85,9 +107,38 @@ pub fn symlink(_to: &Path, _from: &Path) -> io::Result<()> {
 /// Builds the library and puts it beside this program.
 pub fn set_up() -> Result<Verdict, Error> {
     let beside = beside()?;
-    let manifest = Path::new(SOURCES).join("crates/native/Cargo.toml");
-    let manifest =
-        fs::canonicalize(&manifest).map_err(|_| Problem::NoSources { looked: manifest })?;
+    match fs::canonicalize(SOURCES) {
+        Ok(manifest) => build(&manifest, &beside),
+        Err(_) => {
+            let folder = env::temp_dir().join(format!("raddle-native-{}", process::id()));
+            let built = build_from_registry(&folder, &beside);
+            // A folder of ours among those that nobody keeps.
+            let _ = fs::remove_dir_all(&folder);
+            built
+        }
+    }?;
+    eprintln!(
+        "{} is there: `cargo raddle test --native`, `run`, `cc` and `c++` can be used",
+        beside.display()
+    );
+    Ok(Verdict::Passed)
+}
+
+/// Builds what the registry has, in this folder.
+fn build_from_registry(folder: &Path, beside: &Path) -> Result<(), Problem> {
+    let manifest = folder.join("Cargo.toml");
+    fs::create_dir(folder)
+        .and_then(|()| fs::write(folder.join("lib.rs"), ""))
+        .and_then(|()| fs::write(&manifest, MANIFEST))
+        .map_err(|cause| Problem::CannotWrite {
+            path: folder.to_owned(),
+            cause,
+        })?;
+    build(&manifest, beside)
+}
+
+/// Builds it with this manifest, and puts it where it is looked for.
+fn build(manifest: &Path, beside: &Path) -> Result<(), Problem> {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut build = Command::new(&cargo);
     build.args([
@@ -95,8 +146,10 @@ pub fn set_up() -> Result<Verdict, Error> {
         "--release",
         "--message-format",
         "json-render-diagnostics",
+        "--package",
+        "raddle-native",
     ]);
-    build.arg("--manifest-path").arg(&manifest);
+    build.arg("--manifest-path").arg(manifest);
     build.stdout(Stdio::piped());
     let output = build.spawn().and_then(|child| child.wait_with_output());
     let output = output.map_err(|cause| Problem::NotStarted {
@@ -106,22 +159,18 @@ pub fn set_up() -> Result<Verdict, Error> {
     let built = artifact(&String::from_utf8_lossy(&output.stdout));
     let (true, Some(built)) = (output.status.success(), built) else {
         let status = output.status;
-        return Err(Problem::NotBuilt { status }.into());
+        return Err(Problem::NotBuilt { status });
     };
-    if fs::canonicalize(&built).ok() != fs::canonicalize(&beside).ok() {
+    if fs::canonicalize(&built).ok() != fs::canonicalize(beside).ok() {
         // Whoever uses an older one goes on to use that.
         let new = beside.with_extension("so.new");
-        let copied = fs::copy(&built, &new).and_then(|_| fs::rename(&new, &beside));
+        let copied = fs::copy(&built, &new).and_then(|_| fs::rename(&new, beside));
         copied.map_err(|cause| Problem::CannotWrite {
-            path: beside.clone(),
+            path: beside.to_owned(),
             cause,
         })?;
     }
-    eprintln!(
-        "{} is there: `cargo raddle cc` and `run` can be used",
-        beside.display()
-    );
-    Ok(Verdict::Passed)
+    Ok(())
 }
 
 /// The library among what cargo says that it has built.

@@ -15,8 +15,6 @@ pub enum Problem {
     WrongSystem,
     /// The library is not there.
     NoLibrary { looked: PathBuf },
-    /// Nor is what it is built from.
-    NoSources { looked: PathBuf },
     /// It does not build.
     NotBuilt { status: ExitStatus },
     /// A program or compiler could not be started.
@@ -35,6 +33,8 @@ pub enum Problem {
     NoSingleProgram { found: Vec<PathBuf> },
     /// Neither passed nor failed.
     Ended { status: ExitStatus },
+    /// Nothing is wrong, but that an execution is too long.
+    TooLong,
 }
 
 /// Kinds of programs that cannot be checked.
@@ -106,16 +106,11 @@ impl fmt::Display for Problem {
                  RADDLE_LIBRARY",
                 looked.display(),
             ),
-            Self::NoSources { looked } => write!(
-                f,
-                "there is no {}: cargo-raddle was built from sources that are gone\n  \
-                 help: install it again, or build raddle-native elsewhere and say where the library is \
-                 with RADDLE_LIBRARY",
-                looked.display(),
-            ),
             Self::NotBuilt { status } => write!(
                 f,
-                "the library does not build: {status}\n  help: cargo's messages are above",
+                "the library does not build: {status}\n  help: cargo's messages are above; if they say that \
+                 raddle-native is not found, build it in a checkout and say where the library is with \
+                 RADDLE_LIBRARY",
             ),
             Self::NotStarted { program, cause } => {
                 write!(f, "cannot run `{}`: {cause}", program.display())
@@ -158,6 +153,10 @@ impl fmt::Display for Problem {
                     names.map(|name| name.to_string_lossy()).try_for_each(|name| write!(f, " {name}"))
                 }
             },
+            Self::TooLong => f.write_str(
+                "the program is too long to be checked\n  help: let it do less, or raise the limit with \
+                 `--max-events`",
+            ),
             Self::Ended { status } => write!(
                 f,
                 "the program did not finish: {status}\n  help: what was printed last is above",

@@ -1,6 +1,7 @@
 //! What holds for every command.
 
 use std::env;
+use std::fs;
 
 use crate::support::{Workspace, finish, script_directory};
 
@@ -85,4 +86,37 @@ fn there_are_completions_for_every_shell() {
         assert!(finished.stdout.contains("max-executions"), "{shell}");
     }
     assert_eq!(workspace.run(&["completions", "cmd"]).code, Some(2));
+}
+
+#[test]
+fn there_is_a_manual_page_for_every_command() {
+    let workspace = Workspace::new("manual");
+    let folder = workspace.directory.join("share/man1");
+    let finished = workspace.run(&["manual", "share/man1"]);
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    assert_eq!(finished.stdout, "share/man1/cargo-raddle.1\n");
+    let help = workspace.run(&["--help"]).stdout;
+    let commands = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let commands = commands.map_while(|line| line.split_whitespace().next());
+    let mut expected: Vec<String> = commands
+        .filter(|command| *command != "help")
+        .map(|command| format!("cargo-raddle-{command}.1"))
+        .chain(["cargo-raddle.1".to_owned()])
+        .collect();
+    expected.sort();
+    let pages = fs::read_dir(&folder).expect("the pages are there");
+    let mut pages: Vec<String> = pages
+        .map(|page| {
+            page.expect("a page")
+                .file_name()
+                .into_string()
+                .expect("a name")
+        })
+        .collect();
+    pages.sort();
+    assert_eq!(pages, expected);
+    let page = fs::read_to_string(folder.join("cargo-raddle-test.1")).expect("a page");
+    for part in ["max\\-executions", "RADDLE_MAX_TIME", "Exit code: 0"] {
+        assert!(page.contains(part), "no {part} in {page}");
+    }
 }

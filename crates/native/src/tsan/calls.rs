@@ -10,7 +10,7 @@
 use std::cell::Cell;
 use std::ffi::{CStr, c_int, c_void};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use crate::addresses::Table;
 use crate::rust::paths::Kind;
@@ -314,17 +314,32 @@ pub(crate) fn entered() -> Option<usize> {
     })
 }
 
-/// The type of atomic whose function the running thread is in, in a program in Rust.
+/// Those of the thread that is about to do an atomic operation, if one is.
+static OF_ATOMIC: AtomicPtr<Calls> = AtomicPtr::new(std::ptr::null_mut());
+
+/// In guest mode: the running thread is about to do an atomic operation.
+#[inline]
+pub(crate) fn begin_atomic() {
+    if regions::is_rust() {
+        with(|calls| OF_ATOMIC.store((&raw const *calls).cast_mut(), Relaxed));
+    }
+}
+
+/// In host mode: it is done.
+#[inline]
+pub(crate) fn end_atomic() {
+    OF_ATOMIC.store(std::ptr::null_mut(), Relaxed);
+}
+
+/// In host mode: the type of atomic whose function the thread is in that is about to do an operation, in a
+/// program in Rust.
 pub(crate) fn atomic() -> Option<&'static str> {
     /// Its functions call each other.
     const NEAR: usize = 4;
-    if !regions::is_rust() {
-        return None;
-    }
-    with(|calls| {
-        let last = calls.into[..calls.depth()].iter().rev().take(NEAR);
-        last.map(Cell::get).find_map(regions::atomic)
-    })
+    // SAFETY: the thread that has put it there waits until its operation is done, and has it until then.
+    let calls = unsafe { OF_ATOMIC.load(Relaxed).as_ref() }?;
+    let last = calls.into[..calls.depth()].iter().rev().take(NEAR);
+    last.map(Cell::get).find_map(regions::atomic)
 }
 
 /// In guest mode: where the function was called that many functions above the running one, if that is known.
@@ -427,7 +442,10 @@ extern "C" fn enter(caller: usize, code: usize) {
             let kind = regions::kind(code);
             let before = calls.region.get();
             if before == Kind::DropsLast {
-                counts::destroy(kind);
+                counts::destroy(kind, depth);
+            }
+            if kind == Kind::DropsLast {
+                counts::drop_last(depth);
             }
             calls.region.set(kind.entered_from(before));
             if kind.is_special() {

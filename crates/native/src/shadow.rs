@@ -173,16 +173,14 @@ pub(crate) fn access_atomically(address: usize, size: usize) {
 impl Shadow {
     #[inline]
     fn look_at_now(&mut self) {
-        let epoch = mode::epoch();
-        if self.now.epoch != epoch {
+        if self.now.epoch != mode::epoch() {
+            // What changes all the time comes last: see `calls::site`.
             let native = running();
-            self.now = Now {
-                epoch,
-                thread: native.thread().index() as u16,
-                index: native.events(),
-                end_of_stack: native.end_of_stack(),
-                has_forgotten: false,
-            };
+            self.now.end_of_stack = native.end_of_stack();
+            self.now.thread = native.thread().index() as u16;
+            self.now.index = native.events();
+            self.now.has_forgotten = false;
+            self.now.epoch = mode::epoch();
         }
     }
 
@@ -289,22 +287,36 @@ impl Shadow {
         size: usize,
         access: Access,
     ) -> Option<Bad> {
-        let Now { thread, index, .. } = self.now;
         let known = self.get(granule);
-        let is_now = |last: Last| last.thread == thread && last.index == index;
+        let is_now = |last: Last| last.thread == self.now.thread && last.index == self.now.index;
         if is_now(known.write()) || !access.writes && is_now(known.read()) {
             return None;
         }
+        self.touch_anew(granule, start, size, access)
+    }
+
+    /// The first access of the running thread's since its last event.
+    #[inline(never)]
+    fn touch_anew(
+        &mut self,
+        granule: *mut Granule,
+        start: usize,
+        size: usize,
+        access: Access,
+    ) -> Option<Bad> {
+        let known = self.get(granule);
         if known.write_thread == NOBODY
             && known.read_thread == NOBODY
             && let Some(bad) = blocks::check(start, size)
         {
             return Some(bad);
         }
+        let site = *self.site.get_or_insert_with(|| calls::site(access.code));
+        let Now { thread, index, .. } = self.now;
         let now = Last {
             thread,
             index,
-            site: *self.site.get_or_insert_with(|| calls::site(access.code)),
+            site,
         };
         let can_see = |last: Last| last.thread == thread || last.thread == NOBODY || has_seen(last);
         let fits = known.meta & (STATE | ATOMIC) == ORDERED

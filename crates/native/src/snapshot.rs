@@ -19,6 +19,8 @@ struct Region {
     copy: *mut u8,
     /// The whole pages in it, if they are worth asking for.
     pages: Range<usize>,
+    /// The parts of these that were written.
+    parts: Vec<Range<usize>>,
 }
 
 impl Region {
@@ -36,20 +38,24 @@ impl Region {
         }
     }
 
-    /// All of it is as it was.
-    fn restore(&self, written: Option<&Written>) {
-        let is_known = match written {
-            Some(written) if !self.pages.is_empty() => {
-                written.each(&self.pages, |part| self.put_back(part))
-            }
-            _ => false,
-        };
-        if is_known {
-            self.put_back(self.start..self.pages.start);
-            self.put_back(self.pages.end..self.end());
-        } else {
-            self.put_back(self.start..self.end());
+    /// Finds out which parts were written; all, if nobody knows.
+    fn look(&mut self, written: Option<&Written>) {
+        self.parts.clear();
+        let parts = &mut self.parts;
+        let is_known = written.is_some_and(|it| it.each(&self.pages, |part| parts.push(part)));
+        if !is_known {
+            parts.clear();
+            parts.push(self.pages.clone());
         }
+    }
+
+    /// All of it is as it was.
+    fn restore(&self) {
+        self.put_back(self.start..self.pages.start);
+        for part in &self.parts {
+            self.put_back(part.clone());
+        }
+        self.put_back(self.pages.end..self.end());
     }
 }
 
@@ -98,7 +104,10 @@ pub(crate) fn restore() {
         }
         Snapshot::Taken(regions, written) => {
             let known = written.as_ref().filter(|written| written.is_here());
-            regions.iter().for_each(|region| region.restore(known));
+            if known.is_none_or(Written::has_more) {
+                regions.iter_mut().for_each(|region| region.look(known));
+            }
+            regions.iter().for_each(Region::restore);
             if known.is_none() && written.is_some() {
                 *written = watch(regions);
             }
@@ -136,11 +145,11 @@ fn take(stack: usize) -> Vec<Region> {
             start: range.start,
             size: range.len(),
             copy,
-            pages: if pages.len() > FEW * PAGE {
-                pages
-            } else {
-                0..0
+            pages: match pages.len() > FEW * PAGE {
+                true => pages,
+                false => range.end..range.end,
             },
+            parts: Vec::new(),
         }
     };
     ranges.into_iter().map(copy).collect()

@@ -5,6 +5,7 @@
 //! stay written once they are, so that each costs a fault once in a check. Where the kernel cannot do that, or
 //! does not let us, nothing is known.
 
+use std::cell::Cell;
 use std::ffi::{c_int, c_ulong, c_void};
 use std::ops::Range;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -64,6 +65,8 @@ pub(crate) struct Written {
     pages: OwnedFd,
     /// Not 0 in that process, and 0 in those that were forked from it, whose pages are others.
     is_here: *mut u8,
+    /// How many faults there had been when somebody last asked.
+    faults: Cell<i64>,
 }
 
 // SAFETY: the page is this value's own.
@@ -97,7 +100,20 @@ impl Written {
             _fault: fault,
             pages,
             is_here,
+            faults: Cell::new(-1),
         })
+    }
+
+    /// Whether other pages may have been written than when this was last asked. The first time that a page is
+    /// written is a fault, and to count those is quicker than to look at the pages.
+    pub(crate) fn has_more(&self) -> bool {
+        // SAFETY: all-zero is a valid `rusage`, which the kernel fills in.
+        let faults = unsafe {
+            let mut usage: libc::rusage = std::mem::zeroed();
+            libc::getrusage(libc::RUSAGE_SELF, &mut usage);
+            usage.ru_minflt + usage.ru_majflt
+        };
+        self.faults.replace(faults) != faults
     }
 
     /// Whether this is the process that has protected them.

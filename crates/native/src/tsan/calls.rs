@@ -266,20 +266,25 @@ static LAST: Solo<(u64, u64, u16)> = Solo::new((0, 0, 0));
 static LAST_CALL: Solo<(u64, u64, usize)> = Solo::new((0, 0, 0));
 
 /// In guest mode: the site of an instruction of code that was compiled for this.
+///
+/// Numbers that change all the time are not kept while something else is called: they would be on the guest's
+/// stack, and a loop that waits is known by a stack that stays the same.
 #[inline]
 pub(crate) fn site(code: usize) -> usize {
-    let now = (CHANGES.load(Relaxed), mode::epoch());
+    let now = || (CHANGES.load(Relaxed), mode::epoch());
+    let is_now = |last: (u64, u64)| last == now();
     if regions::kind(code) != Kind::User {
         let mut last = LAST_CALL.get();
-        if (last.0, last.1) != now {
-            *last = (now.0, now.1, users(code));
+        if !is_now((last.0, last.1)) {
+            last.2 = users(code);
+            (last.0, last.1) = now();
         }
         return last.2;
     }
     let mut last = LAST.get();
-    if (last.0, last.1) != now {
-        let chain = with(|calls| calls.chain(calls.depth()));
-        *last = (now.0, now.1, chain);
+    if !is_now((last.0, last.1)) {
+        last.2 = with(|calls| calls.chain(calls.depth()));
+        (last.0, last.1) = now();
     }
     join(code, last.2)
 }
@@ -296,7 +301,7 @@ pub(crate) fn users(code: usize) -> usize {
         if let Some(index) = depth.checked_sub(1)
             && regions::kind(calls.into[index].get()) == Kind::User
             && let Some(function) = regions::users_function(calls.into[index].get())
-            && let Some(call) = called_by(&function)
+            && let Some(call) = called_by(&function, calls.into[index].get())
         {
             return join(call, calls.chain(depth));
         }
@@ -351,9 +356,10 @@ pub(crate) fn caller(above: usize) -> Option<usize> {
     })
 }
 
-/// In guest mode: where a function goes on that is on the stack, and has called something else.
+/// In guest mode: where a function goes on that is on the stack, and has called something else than us when it
+/// was entered.
 #[cold]
-fn called_by(function: &std::ops::Range<usize>) -> Option<usize> {
+fn called_by(function: &std::ops::Range<usize>, entered: usize) -> Option<usize> {
     let here = 0u8;
     let start = (&raw const here as usize).next_multiple_of(8);
     let end = crate::execution::running().end_of_stack();
@@ -361,7 +367,7 @@ fn called_by(function: &std::ops::Range<usize>) -> Option<usize> {
     // SAFETY: that is the guest's stack.
     let mut found = words.map(|at| unsafe { (at as *const usize).read() });
     // Not where the function ends: nobody returns there, and that is on our own stack.
-    found.find(|&word| function.contains(&word) && follows_call(word))
+    found.find(|&word| word != entered && function.contains(&word) && follows_call(word))
 }
 
 /// In guest mode: the site of an instruction that was interrupted, with the stack as it was. If it is in a

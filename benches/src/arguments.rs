@@ -44,6 +44,9 @@ Commands:
                                            next to the prototype of the runtime in DIR; and tests
                                            of a plain Rust crate, next to shuttle and loom
 
+  all [--markdown]                         all of these, one after the other; with --markdown as a
+                                           page of the book, docs/src/numbers.md
+
 Programs: mutex_TxI, racy_TxI (T threads, I increments each), two_locks, and locks_TxL
 (T threads that take L locks one after the other).
 
@@ -57,8 +60,9 @@ Examples:
   cargo run --release -p raddle-bench -- memory racy_2x1 --executions 1000000
   cargo run --release -p raddle-bench -- bugs --quick --programs piper,bank
   cargo run --release -p raddle-bench -- minimise bank
+  cargo run --release -p raddle-bench -- all --markdown > docs/src/numbers.md
 
-Exit code: 0 if all was measured, 2 for bad usage.
+Exit code: 0 if all was measured, 1 if not, 2 for bad usage.
 ";
 
 /// The number in the name of that program.
@@ -107,6 +111,9 @@ pub(crate) enum Command {
     Native {
         prototype: Option<PathBuf>,
     },
+    All {
+        markdown: bool,
+    },
 }
 
 /// Why the words are not a command.
@@ -134,14 +141,14 @@ impl fmt::Display for Problem {
             Problem::NoCommand => {
                 write!(
                     f,
-                    "say what to measure: speed, exhaust, coverage, estimate, samplers, memory, bugs, minimise or native"
+                    "say what to measure: speed, exhaust, coverage, estimate, samplers, memory, bugs, minimise, native or all"
                 )
             }
             Problem::UnknownCommand(word) => {
                 write!(
                     f,
                     "unknown command `{word}`; the commands are speed, exhaust, coverage, estimate, \
-                     samplers, memory, bugs, minimise and native"
+                     samplers, memory, bugs, minimise, native and all"
                 )
             }
             Problem::UnknownProgram(word) => {
@@ -287,6 +294,11 @@ pub(crate) fn parse(words: &[String]) -> Result<Command, Problem> {
             };
             Ok(Command::Native { prototype })
         }
+        ["all", "--markdown", rest @ ..] => {
+            nothing_more(rest, "all --markdown", Command::All { markdown: true })
+        }
+        ["all"] => Ok(Command::All { markdown: false }),
+        ["all", word, ..] => Err(Problem::UnknownOption((*word).into())),
         [word, ..] => Err(Problem::UnknownCommand((*word).into())),
     }
 }
@@ -399,6 +411,9 @@ mod tests {
         assert_eq!(parse_line("native --prototype"), Err(Problem::NoPrototype));
         assert_eq!(parse_line("minimise"), stories(Vec::new()));
         assert_eq!(parse_line("minimise bank"), stories(vec!["bank"]));
+        let all = |markdown| Ok(Command::All { markdown });
+        assert_eq!(parse_line("all"), all(false));
+        assert_eq!(parse_line("all --markdown"), all(true));
         let six = Command::Dining { philosophers: 6 };
         assert_eq!(parse_line("exhaust dp6"), Ok(six));
     }
@@ -426,12 +441,12 @@ mod tests {
         let problem = |line| parse_line(line).unwrap_err().to_string();
         assert_eq!(
             problem(""),
-            "say what to measure: speed, exhaust, coverage, estimate, samplers, memory, bugs, minimise or native"
+            "say what to measure: speed, exhaust, coverage, estimate, samplers, memory, bugs, minimise, native or all"
         );
         assert_eq!(
             problem("sped"),
             "unknown command `sped`; the commands are speed, exhaust, coverage, estimate, samplers, \
-             memory, bugs, minimise and native"
+             memory, bugs, minimise, native and all"
         );
         assert_eq!(
             problem("speed racy_2"),

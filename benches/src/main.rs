@@ -3,6 +3,7 @@
 //! Every number that has a peer's number beside it was taken in alternation with it, so that
 //! whatever else the machine was doing weighs on both. Rates are per second of processor time.
 
+mod all;
 mod arguments;
 mod bugs;
 mod collections;
@@ -25,6 +26,8 @@ use std::process::ExitCode;
 
 use arguments::Command;
 
+/// Something could not be measured.
+const INCOMPLETE: u8 = 1;
 /// Bad usage.
 const USAGE: u8 = 2;
 
@@ -51,6 +54,11 @@ fn main() -> ExitCode {
         Ok(Command::Bugs(options)) => bugs::run(&options),
         Ok(Command::Native { prototype }) => native::run(prototype.as_deref()),
         Ok(Command::Minimise { stories }) => minimise::run(&stories),
+        Ok(Command::All { markdown }) => {
+            if !all::run(markdown) {
+                return ExitCode::from(INCOMPLETE);
+            }
+        }
         Err(problem) => {
             eprintln!("error: {problem}; try --help");
             return ExitCode::from(USAGE);

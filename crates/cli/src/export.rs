@@ -1,6 +1,6 @@
 //! What happened in a replay, for other programs.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -8,20 +8,25 @@ use raddle_report::Trace;
 use serde_json::Value;
 
 use crate::error::Error;
+use crate::leftovers;
 
 /// Where a test writes down what its checks do, while it is replayed.
 pub struct Recording {
     file: PathBuf,
+    /// Locked, so that others know that it is somebody's.
+    _open: File,
 }
 
 impl Recording {
     /// In this folder, which need not exist.
     pub fn new(folder: &Path) -> Result<Self, Error> {
         let file = folder.join(format!("replay-{}.events", std::process::id()));
-        fs::create_dir_all(folder)
-            .and_then(|()| fs::write(&file, ""))
+        leftovers::clear(folder);
+        let open = fs::create_dir_all(folder)
+            .and_then(|()| File::create(&file))
             .map_err(|cause| cannot_write(&file, cause))?;
-        Ok(Recording { file })
+        let _ = open.try_lock();
+        Ok(Recording { file, _open: open })
     }
 
     pub fn file(&self) -> &Path {

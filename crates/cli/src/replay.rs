@@ -17,7 +17,7 @@ use crate::near::near_names;
 pub const SCHEDULE_HEADER: &str = "raddle schedule";
 
 /// Where schedules are saved, if not in the target folder.
-const FOLDER_VARIABLE: &str = "RADDLE_DIR";
+pub const FOLDER_VARIABLE: &str = "RADDLE_DIR";
 
 /// Finds the schedule and the test, then runs the one on the other.
 pub fn run(cargo: &Cargo, options: ReplayArguments) -> Result<Verdict, Error> {

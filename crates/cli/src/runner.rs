@@ -4,8 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ExitStatus, Stdio};
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::mpsc::{self, Sender};
+use std::sync::mpsc::Sender;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -13,6 +12,7 @@ use serde_json::Value;
 
 use crate::binaries::{Binary, Test};
 use crate::interrupts::{self, Told};
+use crate::turns::by_turns;
 
 /// How often a running test is looked at.
 const PAUSE: Duration = Duration::from_millis(25);
@@ -44,48 +44,30 @@ pub struct Runner<'a> {
     /// How many run at once.
     pub jobs: usize,
     /// For files that are gone afterwards.
-    pub folder: PathBuf,
+    pub folder: &'a Path,
 }
 
 impl Runner<'_> {
     /// Runs all tests, or until somebody wants it to end, and hands on what they tell.
-    pub fn run(&self, mut hear: impl FnMut(Message)) -> io::Result<()> {
-        fs::create_dir_all(&self.folder)?;
+    pub fn run(&self, hear: impl FnMut(Message)) {
         interrupts::listen();
-        let next = AtomicUsize::new(0);
-        thread::scope(|scope| {
-            let (sender, receiver) = mpsc::channel();
-            for _ in 0..self.jobs.min(self.tests.len()) {
-                let (sender, next) = (sender.clone(), &next);
-                scope.spawn(move || self.work(next, &sender));
-            }
-            drop(sender);
-            receiver.into_iter().for_each(&mut hear);
-        });
-        // What is left there is in nobody's way.
-        let _ = fs::remove_dir_all(&self.folder);
-        Ok(())
+        let work = |index, sender: &Sender<Message>| self.work(index, sender);
+        by_turns(self.tests.len(), self.jobs, interrupts::came, work, hear);
     }
 
-    /// Takes one test after the other.
-    fn work(&self, next: &AtomicUsize, sender: &Sender<Message>) {
-        loop {
-            let index = next.fetch_add(1, Relaxed);
-            if index >= self.tests.len() || interrupts::came() {
-                return;
-            }
-            // The receiver is there until all senders are gone.
-            let _ = sender.send(Message::Begins(index));
-            let start = Instant::now();
-            let status = self.run_one(index, sender);
-            let output = fs::read(self.file(index, "output")).unwrap_or_default();
-            let ended = Ended {
-                status,
-                time: start.elapsed(),
-                output: String::from_utf8_lossy(&output).into_owned(),
-            };
-            let _ = sender.send(Message::Ends(index, ended));
-        }
+    /// Runs a test from its beginning to its end.
+    fn work(&self, index: usize, sender: &Sender<Message>) {
+        // The receiver is there until all senders are gone.
+        let _ = sender.send(Message::Begins(index));
+        let start = Instant::now();
+        let status = self.run_one(index, sender);
+        let output = fs::read(self.file(index, "output")).unwrap_or_default();
+        let ended = Ended {
+            status,
+            time: start.elapsed(),
+            output: String::from_utf8_lossy(&output).into_owned(),
+        };
+        let _ = sender.send(Message::Ends(index, ended));
     }
 
     fn file(&self, index: usize, extension: &str) -> PathBuf {
@@ -107,6 +89,7 @@ impl Runner<'_> {
         // Ctrl-C on a terminal is for us; we pass it on.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        end_with_us(&mut command);
         let mut child = Guard(command.spawn()?);
         let mut told = Told::default();
         let mut pass_on = || {
@@ -125,6 +108,27 @@ impl Runner<'_> {
         }
     }
 }
+
+/// A test does not go on when this thread is gone, as it is when somebody kills the command.
+#[cfg(target_os = "linux")]
+fn end_with_us(command: &mut std::process::Command) {
+    use std::os::unix::process::{CommandExt, parent_id};
+
+    let us = std::process::id();
+    let ask = move || {
+        nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL)?;
+        match parent_id() == us {
+            true => Ok(()),
+            // We were gone before.
+            false => Err(io::ErrorKind::BrokenPipe.into()),
+        }
+    };
+    // SAFETY: between fork and exec it makes two system calls, and allocates nothing.
+    unsafe { command.pre_exec(ask) };
+}
+
+#[cfg(not(target_os = "linux"))]
+fn end_with_us(_: &mut std::process::Command) {}
 
 /// A test that does not outlive us if something goes wrong.
 struct Guard(Child);

@@ -1,6 +1,7 @@
 //! `cargo raddle test`: finds the tests that raddle checks and runs them, each in a process of its own.
 
 use std::ffi::OsString;
+use std::path::Path;
 use std::thread::available_parallelism;
 use std::time::Instant;
 
@@ -11,8 +12,10 @@ use crate::binaries::{Binary, Test};
 use crate::cargo::{Cargo, Verdict};
 use crate::diagnostics::Diagnostics;
 use crate::error::Error;
+use crate::leftovers::{self, OwnFolder};
 use crate::native::Manner;
 use crate::outcome::{self, Outcome, Told};
+use crate::replay::FOLDER_VARIABLE;
 use crate::runner::{Message, Runner};
 use crate::show::{self, Name, Show};
 use crate::{interrupts, junit, native};
@@ -65,22 +68,24 @@ pub fn run(cargo: &Cargo, options: TestArguments) -> Result<Verdict, Error> {
         is_json: options.json,
     };
     let cores = available_parallelism().map_or(1, usize::from);
+    let raddle = workspace.target.join("raddle");
+    if let Some(elsewhere) = std::env::var_os(FOLDER_VARIABLE) {
+        leftovers::clear(Path::new(&elsewhere));
+    }
+    let folder = OwnFolder::new(&raddle).map_err(|cause| Error::CannotWrite {
+        path: raddle,
+        cause,
+    })?;
     let runner = Runner {
         binaries: &binaries,
         tests: &tests,
         environment: &environment,
         jobs: options.jobs.map_or(cores, |jobs| jobs as usize),
-        folder: workspace
-            .target
-            .join(format!("raddle/running-{}", std::process::id())),
+        folder: folder.path(),
     };
     run.announce(runner.jobs);
     let start = Instant::now();
-    let heard = runner.run(|message| run.hear(message));
-    heard.map_err(|cause| Error::CannotWrite {
-        path: runner.folder.clone(),
-        cause,
-    })?;
+    runner.run(|message| run.hear(message));
     let outcomes = run.close(start);
     if let Some(path) = &options.junit {
         junit::write(path, &binaries, &tests, &outcomes)?;
@@ -241,6 +246,7 @@ impl Run<'_> {
                 "event": "run-finished",
                 "passed": count(outcome::Verdict::Passed),
                 "failed": count(outcome::Verdict::Failed),
+                "too_long": count(outcome::Verdict::TooLong),
                 "broke": count(outcome::Verdict::Broke),
                 "interrupted": count(outcome::Verdict::Interrupted),
                 "not_run": count(outcome::Verdict::NotRun),
@@ -267,6 +273,7 @@ fn verdict(outcomes: &[Outcome]) -> Result<Verdict, Error> {
     match () {
         () if is(outcome::Verdict::Failed) => Ok(Verdict::Findings),
         () if is(outcome::Verdict::Broke) => Err(Error::TestsDidNotFinish),
+        () if is(outcome::Verdict::TooLong) => Err(Error::TestsAreTooLong),
         () if interrupts::came() => Ok(Verdict::Interrupted),
         () => Ok(Verdict::Passed),
     }

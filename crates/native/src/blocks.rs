@@ -67,8 +67,8 @@ fn runner() -> Option<ThreadId> {
     mode::is_guest().then(|| execution::running().thread())
 }
 
-/// A new block, under the heap's lock.
-pub(crate) fn add(start: usize, size: usize, site: usize) {
+/// A new block, under the heap's lock. The number with which it is found again.
+pub(crate) fn add(start: usize, size: usize, site: usize) -> usize {
     let made = (site, runner());
     let is_inside = mode::is_guest() && regions::is_inside();
     with(|blocks| {
@@ -84,7 +84,8 @@ pub(crate) fn add(start: usize, size: usize, site: usize) {
             is_gone: false,
             is_inside,
         });
-    });
+        blocks.lists[list].len() - 1
+    })
 }
 
 /// An execution begins: what was freed is there again, and nothing from this address on.
@@ -122,6 +123,17 @@ impl Blocks {
         Some(self.last)
     }
 
+    /// The block that begins at an address and has this number, which the program may have overwritten.
+    fn numbered(&mut self, address: usize, number: usize) -> Option<Position> {
+        let position = (list_at(address), number);
+        let block = self.lists.get(position.0)?.get(number)?;
+        if block.start != address {
+            return None;
+        }
+        self.last = position;
+        Some(position)
+    }
+
     fn at(&mut self, (list, index): Position) -> &mut Block {
         &mut self.lists[list][index]
     }
@@ -132,11 +144,13 @@ fn list_at(address: usize) -> usize {
     lanes::at(address).map_or(0, |lane| lane + 1)
 }
 
-/// The running thread frees a block, at a site; how large it is.
-pub(crate) fn free(address: usize, site: usize) -> Result<usize, Bad> {
+/// The running thread frees a block, which should have this number, at a site; how large it is.
+pub(crate) fn free(address: usize, number: usize, site: usize) -> Result<usize, Bad> {
     let thread = execution::running().thread();
     with(|blocks| {
-        let index = blocks.before(address).ok_or(Bad::Outside)?;
+        let numbered = blocks.numbered(address, number);
+        let index = numbered.or_else(|| blocks.before(address));
+        let index = index.ok_or(Bad::Outside)?;
         let block = blocks.at(index);
         if block.start != address {
             return Err(Bad::Outside);

@@ -5,7 +5,8 @@
 //! came of it. So `main` has no part in what is explored. It runs on a stack of its own, nobody controls it,
 //! and it is stopped where it starts the thread: that is where every execution begins. The first thread of
 //! an execution is the test's. When that has ended, `main` goes on, and ends with a status that says whether
-//! the test failed, whatever the test was to do: panic, return an error, nothing.
+//! the test failed, whatever the test was to do: panic, return an error, nothing. If it says that all is well,
+//! that is as good as its end.
 
 use std::arch::naked_asm;
 use std::ffi::c_int;
@@ -75,16 +76,32 @@ pub(crate) fn check() -> ! {
     enter(State::Before);
     let stack = map();
     HARNESS.store(first_frame(stack.end), Relaxed);
-    let status = match go_on() {
+    let stop = without_terminal(go_on);
+    let status = match stop {
         Stop::End(status) => status,
         Stop::Test => {
             enter(State::Stopped);
             let report = check::run(&name, HARNESS.load(Relaxed), run_test);
-            c_int::from(!check::tell(&name, &report))
+            check::tell(&name, &report)
         }
     };
     // SAFETY: the program itself has done nothing that needs to be brought to an end.
     unsafe { libc::_exit(status) }
+}
+
+/// Runs `main` while it cannot know what the terminal can do. It would read much about that, which every
+/// execution would have to put back and `main` to drop.
+fn without_terminal<R>(run: impl FnOnce() -> R) -> R {
+    const NAME: &str = "TERM";
+    let terminal = std::env::var_os(NAME);
+    // SAFETY: there are no other threads yet; `main` is stopped before its first one runs.
+    unsafe { std::env::remove_var(NAME) };
+    let result = run();
+    if let Some(terminal) = terminal {
+        // SAFETY: as before.
+        unsafe { std::env::set_var(NAME, terminal) };
+    }
+    result
 }
 
 /// The first thread of an execution, in host mode.

@@ -24,7 +24,7 @@ pub(crate) const SIZE: usize = 4 << 30;
 const USUAL_LIMIT: usize = 1 << 30;
 /// How the user says otherwise.
 const LIMIT_NAME: &str = "RADDLE_HEAP";
-/// Before every piece: how large it is, and for pieces of raddle's where they begin.
+/// Before every piece: how large it is, and the number of its block, or for pieces of raddle's where they begin.
 const HEADER: usize = 16;
 const ALIGNMENT: usize = 16;
 /// Pieces of this size and more are empty at first; what others are filled with.
@@ -146,7 +146,9 @@ fn take(size: usize, alignment: usize, site: usize) -> usize {
             NEXT.store(piece + room, Relaxed);
         }
         PIECES.store(PIECES.load(Relaxed) + 1, Relaxed);
-        blocks::add(piece, size, site);
+        let number = blocks::add(piece, size, site);
+        // SAFETY: there is room for the header before the piece.
+        unsafe { header(piece as *mut u8).add(1).write(number) };
     }
     LOCK.store(false, std::sync::atomic::Ordering::Release);
     if fits { piece } else { 0 }
@@ -280,7 +282,12 @@ unsafe fn release(piece: *mut u8, code: usize) {
 /// A guest has done with a piece, if it is one.
 fn give_up(piece: *mut u8, code: usize) {
     let (address, site) = (piece as usize, calls::users(code));
-    match blocks::free(address, site) {
+    let number = match address >= START.load(Relaxed) + HEADER {
+        // SAFETY: the heap can be read, and this is in it.
+        true => unsafe { header(piece).add(1).read_unaligned() },
+        false => usize::MAX,
+    };
+    match blocks::free(address, number, site) {
         Ok(size) => {
             PIECES.store(pieces().saturating_sub(1), Relaxed);
             // Who still uses it should have been in order with this.

@@ -25,6 +25,8 @@ static TOTAL: AtomicUsize = AtomicUsize::new(0);
 static OWNERS: [AtomicU64; COUNT] = [const { AtomicU64::new(0) }; COUNT];
 /// One more than the lane of each thread of this execution; 0 if nobody has looked.
 static KNOWN: [AtomicU16; REMEMBERED] = [const { AtomicU16::new(0) }; REMEMBERED];
+/// All those beyond so many are 0.
+static LOOKED: AtomicUsize = AtomicUsize::new(0);
 
 /// The lanes are there.
 pub(crate) fn begin_at(start: usize) {
@@ -33,7 +35,7 @@ pub(crate) fn begin_at(start: usize) {
 
 /// An execution begins, with other threads.
 pub(crate) fn forget_threads() {
-    for known in &KNOWN {
+    for known in &KNOWN[..LOOKED.swap(0, Relaxed)] {
         known.store(0, Relaxed);
     }
 }
@@ -86,6 +88,7 @@ fn own() -> Option<usize> {
     OWNERS[lane].store(name, Relaxed);
     if let Some(known) = known {
         known.store(lane as u16 + 1, Relaxed);
+        LOOKED.fetch_max(thread.index() + 1, Relaxed);
     }
     Some(lane)
 }

@@ -45,6 +45,8 @@ struct Shadow {
     /// How many cells there are.
     told: usize,
     now: Now,
+    /// The site of the access, if anybody wanted to know it.
+    site: Option<usize>,
     recent: [(usize, *mut Granule); RECENT],
     pages: BTreeMap<usize, Box<[Granule]>>,
     /// Granules for halves, which never move, and how many of them are in use.
@@ -66,6 +68,7 @@ static SHADOW: Solo<Shadow> = Solo::new(Shadow {
         end_of_stack: 0,
         has_forgotten: false,
     },
+    site: None,
     recent: [(usize::MAX, std::ptr::null_mut()); RECENT],
     pages: BTreeMap::new(),
     halves: Vec::new(),
@@ -89,9 +92,21 @@ pub(crate) fn begin() {
 
 /// What comes next at these addresses is something else.
 pub(crate) fn forget(range: std::ops::Range<usize>) {
+    if range.is_empty() {
+        return;
+    }
     let mut shadow = SHADOW.get();
     let first = range.start / PAGE;
     let last = range.end.saturating_sub(1) / PAGE;
+    // Most of what is forgotten is a small block that was just used.
+    if first == last && shadow.recent[first % RECENT].0 == first {
+        let first = range.start & !(WORD - 1);
+        for word in (first..range.end).step_by(WORD) {
+            let granule = shadow.granule(word);
+            shadow.get(granule).meta = 0;
+        }
+        return;
+    }
     for (page, granules) in shadow.pages.range_mut(first..=last) {
         let start = page * PAGE;
         let first = range.start.saturating_sub(start) / WORD;
@@ -117,6 +132,7 @@ pub(crate) fn access(address: usize, size: usize, writes: bool, code: usize) -> 
     let mut shadow = SHADOW.try_get()?;
     let shadow = &mut *shadow;
     shadow.look_at_now();
+    shadow.site = None;
     let end = address.saturating_add(size);
     let access = Access {
         start: address,
@@ -290,7 +306,7 @@ impl Shadow {
         let now = Last {
             thread,
             index,
-            site: calls::site(access.code),
+            site: *self.site.get_or_insert_with(|| calls::site(access.code)),
         };
         let can_see = |last: Last| last.thread == thread || last.thread == NOBODY || has_seen(last);
         let fits = known.meta & (STATE | ATOMIC) == ORDERED

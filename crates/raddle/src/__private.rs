@@ -12,6 +12,13 @@ pub mod native {
     pub use raddle_engine::check::panic::Manner;
 }
 
+/// What is read from files and from other processes, for those who test how it is read.
+pub mod reading {
+    pub use crate::checkpoint::{read_search, seal as seal_search};
+    #[cfg(target_os = "linux")]
+    pub use crate::processes::read_results;
+}
+
 use crate::checker::Checker;
 pub use crate::labelled::label;
 

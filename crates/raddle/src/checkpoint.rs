@@ -24,6 +24,7 @@ use crate::saved;
 use crate::settings::{Classes, Strategy};
 use crate::substrate::Places;
 pub(crate) use file::Saved;
+pub use file::{read_search, seal};
 
 /// A search that took less is as quickly run again.
 const WORTH_SAVING: Duration = Duration::from_secs(1);
@@ -357,7 +358,7 @@ fn settings(checker: &Checker) -> Vec<(&'static str, String)> {
     let modelled = checker.modelled;
     vec![
         ("memory", format!("{:?}", checker.memory)),
-        ("max_events", checker.max_events.to_string()),
+        ("max_events", checker.limits().max_events.to_string()),
         ("spurious_wakeups", modelled.spurious_wakeups.to_string()),
         ("timeouts", modelled.timeouts.to_string()),
         ("weak_cas", modelled.weak_cas.to_string()),

@@ -20,7 +20,7 @@ use crate::last_words::LastWords;
 use crate::pages::Pages;
 use crate::phases::{self, Budget, Phase};
 use crate::settings::Strategy;
-use crate::substrate::Context;
+use crate::substrate::{Context, Places};
 use crate::watchdog;
 use crate::worker::{self, Worker};
 use crate::workers::Job;
@@ -230,6 +230,12 @@ impl FromStr for Said {
             pairs,
         })
     }
+}
+
+/// Reads what a child has said, and counts the pieces of the search that are left.
+pub fn read_results(text: &str) -> Result<usize, String> {
+    let said: Said = text.parse()?;
+    Ok(said.saved.read_items(&Places::default())?.len())
 }
 
 /// Waits for all children; whether the check is over.

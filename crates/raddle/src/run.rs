@@ -225,6 +225,7 @@ fn finish(
         let says_something = !report.exhausted && report.executions >= FEW;
         let unseen = exploration.unseen().filter(|_| says_something);
         report.set_unseen(unseen.map(Into::into));
+        report.set_gave_up(exploration.gave_up());
     });
     if let Some(coverage) = coverage {
         let places = context.places();

@@ -152,6 +152,7 @@ pub struct Report {
     advice: Option<Advice>,
     coverage: Coverage,
     alone: Option<Alone>,
+    gave_up: bool,
 }
 
 impl Report {
@@ -177,12 +178,18 @@ impl Report {
             advice: None,
             coverage: Coverage::default(),
             alone: None,
+            gave_up: false,
         }
     }
 
     /// Notes why there is only one behaviour, as those ask who expected more.
     pub fn set_alone(&mut self, alone: Alone) {
         self.alone = Some(alone);
+    }
+
+    /// Notes whether executions are too long for a search.
+    pub fn set_gave_up(&mut self, gave_up: bool) {
+        self.gave_up = gave_up;
     }
 
     /// Fills in how far the check went.
@@ -366,6 +373,9 @@ impl Report {
                 write!(f, "not every behaviour was run: {classes}{all} in {runs}")?;
                 if let Some(earlier) = &self.earlier {
                     write!(f, ", {earlier}")?;
+                }
+                if self.gave_up {
+                    write!(f, ", too long to search")?;
                 }
                 if let Some(unseen) = self.unseen {
                     write!(f, "; {unseen}")?;

@@ -84,8 +84,9 @@ impl Writer<'_> {
         for (index, step) in trace.steps.iter().enumerate() {
             while let Some(access) = accesses.next_if(|access| access.after <= index) {
                 let event = if access.writes { "w" } else { "r" };
-                let target = self.names[access.thing].clone();
-                self.event(access.thread, event, &target, access.place.as_ref());
+                if let Some(target) = self.names.get(access.thing).cloned() {
+                    self.event(access.thread, event, &target, access.place.as_ref());
+                }
             }
             if step.waits {
                 continue;
@@ -100,7 +101,10 @@ impl Writer<'_> {
                 continue;
             };
             let is_shared = self.shared.contains(&thing);
-            let name = self.names[thing].clone();
+            // A trace that was read from a file may speak of what it does not have.
+            let Some(name) = self.names.get(thing).cloned() else {
+                continue;
+            };
             match step.effect {
                 Effect::Acquire if is_shared => {
                     for reader in 0..trace.threads.len() {

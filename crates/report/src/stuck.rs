@@ -230,7 +230,9 @@ impl Words<'_> {
             };
         }
         let raise = match self.names.is_native() {
-            true => "if it must be so long, check a smaller case",
+            true => {
+                "if it must be so long, check a smaller case, or raise the limit with `--max-events`"
+            }
             false => "if it must be so long, raise the limit with `max_events`",
         };
         text + &format!(

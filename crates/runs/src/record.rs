@@ -38,7 +38,8 @@ pub struct Remembered {
 impl Remembered {
     /// How many executions all runs have run.
     pub fn executions(&self) -> u64 {
-        self.runs.values().map(|run| run.executions).sum()
+        let each = self.runs.values().map(|run| run.executions);
+        each.fold(0, u64::saturating_add)
     }
 
     /// How far all runs had come after each of them, from the oldest on.
@@ -51,9 +52,12 @@ impl Remembered {
         for run in &mut runs {
             all = Run {
                 started: run.started,
-                executions: all.executions + run.executions,
-                classes: (all.classes + run.classes).min(classes),
-                requirements: (all.requirements + run.requirements).min(requirements),
+                executions: all.executions.saturating_add(run.executions),
+                classes: all.classes.saturating_add(run.classes).min(classes),
+                requirements: all
+                    .requirements
+                    .saturating_add(run.requirements)
+                    .min(requirements),
             };
             *run = all;
         }

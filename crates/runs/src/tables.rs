@@ -191,7 +191,7 @@ impl Change {
             self.add_failure(check, schedule)?;
         }
         self.cover(check, &news.covered)?;
-        self.add_open(check, &news.stale, |before, more| before + more)?;
+        self.add_open(check, &news.stale, u64::saturating_add)?;
         self.rule_out(check, &news.impossible)
     }
 
@@ -292,7 +292,7 @@ impl Change {
         let mut table = self.0.open_table(CLASSES)?;
         let mut range = table.range((check, 0)..=(check, u64::MAX))?;
         let last = range.next_back().transpose()?;
-        let next = last.map_or(0, |(key, _)| key.value().1 + 1);
+        let next = last.map_or(0, |(key, _)| key.value().1.saturating_add(1));
         drop(range);
         table.insert((check, next), piece(classes).as_slice())?;
         if table.len()? as usize > MOST_PIECES {

@@ -354,3 +354,31 @@ fn many_write_in_turn() {
         .collect();
     assert_eq!(file.read("a", LONG).unwrap().classes, all);
 }
+
+#[test]
+fn files_that_were_put_aside_before_are_kept() {
+    let scratch = Scratch::new();
+    let file = scratch.file();
+    std::fs::create_dir_all(&scratch.0).unwrap();
+    for text in ["first", "second", "third"] {
+        std::fs::write(file.path(), text).unwrap();
+        assert!(matches!(file.checks(LONG), Err(Problem::SetAside { .. })));
+    }
+    for (name, text) in [("", "first"), ("-2", "second"), ("-3", "third")] {
+        let kept = scratch.0.join(format!("runs.redb.unreadable{name}"));
+        assert_eq!(std::fs::read_to_string(kept).unwrap(), text);
+    }
+}
+
+#[test]
+fn counts_that_are_too_large_do_no_harm() {
+    let all = Remembered {
+        runs: [1, 2]
+            .map(|run| (run, news(run, u64::MAX, &[]).so_far))
+            .into(),
+        ..Remembered::default()
+    };
+    assert_eq!(all.executions(), u64::MAX);
+    let executions: Vec<u64> = all.growth().iter().map(|run| run.executions).collect();
+    assert_eq!(executions, [u64::MAX, u64::MAX]);
+}

@@ -9,7 +9,7 @@ use crate::support::{EXHAUSTIVE, Finished, preloaded, run, rust};
 use raddle::{Checker, FailureKind, Memory, Strategy};
 
 /// The same programs with raddle's types.
-mod library {
+pub mod library {
     use raddle::sync::{
         Arc, Barrier, Condvar, LazyLock, Mutex, Once, OnceLock, RwLock, RwLockWriteGuard,
     };
@@ -30,7 +30,7 @@ fn check(program: &std::path::Path, name: &str) -> Finished {
     run(program, &[name], &[EXHAUSTIVE, preloaded()])
 }
 
-fn in_the_library(body: fn()) -> raddle::Report {
+pub fn in_the_library(body: fn()) -> raddle::Report {
     let checker = Checker::new()
         .memory(Memory::Sc)
         .strategy(Strategy::Exhaustive);

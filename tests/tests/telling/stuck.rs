@@ -537,6 +537,6 @@ fn a_long_execution_that_does_something_new_in_the_end_is_no_loop() {
         value.load(SeqCst);
     });
     // The limit is reached after the first load and the swap.
-    assert_eq!(report.failures[0].kind, FailureKind::Limit);
+    assert_eq!(report.failures[0].kind, FailureKind::TooLong);
     assert_eq!(report.failures[0].message.lines().count(), 2);
 }

@@ -296,7 +296,7 @@ fn a_lock_is_given_back_even_when_the_execution_stops_at_that_point() {
         }
     });
     assert_eq!(report.failures.len(), 1);
-    assert_eq!(report.failures[0].kind, FailureKind::Limit);
+    assert_eq!(report.failures[0].kind, FailureKind::TooLong);
     assert_eq!(
         report.failures[0].notes,
         Vec::<String>::new(),

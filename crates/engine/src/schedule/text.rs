@@ -51,7 +51,10 @@ pub(super) fn write(schedule: &Schedule, f: &mut fmt::Formatter<'_>) -> fmt::Res
 }
 
 pub(super) fn write_step(step: &ScheduleStep, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    f.write_str(&step.operation)?;
+    match step.operation.is_empty() || step.operation.contains(is_special) {
+        true => write_quoted(&step.operation, f)?,
+        false => write_name(&step.operation, f)?,
+    }
     for thing in &step.things {
         f.write_str(" ")?;
         write_name(thing, f)?;
@@ -70,9 +73,13 @@ fn is_special(c: char) -> bool {
 fn write_name(name: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     // The `::` of a test's name is no end of a word.
     let is_word = !name.replace("::", "").contains(is_special);
-    if is_word && !name.is_empty() && !name.starts_with('#') && !name.ends_with(':') {
+    if is_word && !name.is_empty() && !name.starts_with(['#', ':']) && !name.ends_with(':') {
         return f.write_str(name);
     }
+    write_quoted(name, f)
+}
+
+fn write_quoted(name: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     f.write_char('"')?;
     for c in name.chars() {
         match c {
@@ -333,11 +340,13 @@ mod tests {
     #[test]
     fn odd_names_come_back_as_they_were() {
         for name in [
-            "", " ", "a b", "#1", "a#1", "x # y", "\"", "\\", "a\nb", "a:", ":", "::", "1=2",
+            "", " ", "a b", "#1", "a#1", "x # y", "\"", "\\", "a\nb", "a:", ":", "::", "::a",
+            "a::b", "1=2",
         ] {
             let step = ScheduleStep {
                 thread: Arc::from(name),
-                operation: Cow::Borrowed("lock"),
+                // Tokens can spell any.
+                operation: Cow::Borrowed(name),
                 things: vec![Arc::from(name), Arc::from(name)],
                 outcome: 1,
             };

@@ -92,12 +92,16 @@ fn split_version(text: &str) -> Option<(u32, &str)> {
 }
 
 pub(super) fn encode(schedule: &Schedule) -> String {
-    let body = Writer::body(schedule);
+    seal(&Writer::body(schedule))
+}
+
+/// The token of these bytes, with their length and their checksum.
+pub(super) fn seal(body: &[u8]) -> String {
     let mut bytes = Writer(Vec::new());
     bytes.number(body.len() as u32);
     let mut bytes = bytes.0;
-    bytes.extend_from_slice(&body);
-    bytes.extend_from_slice(&checksum(&body).to_le_bytes());
+    bytes.extend_from_slice(body);
+    bytes.extend_from_slice(&checksum(body).to_le_bytes());
     format!("r{VERSION}.{}", to_digits(&bytes))
 }
 

@@ -77,6 +77,9 @@ extern "C" fn on_write(descriptor: c_int, from: Bytes, size: usize, code: usize)
     if !mode::is_guest() || calls::is_ours(code) {
         if harness::is_after() && descriptor == libc::STDOUT_FILENO {
             output::hear(&bytes(&[piece]));
+            if output::is_well() {
+                harness::exit(0);
+            }
             return size as isize;
         }
         // SAFETY: what the caller wanted.

@@ -34,6 +34,7 @@ struct Code {
 
 impl Code {
     /// The piece that an address is in.
+    #[inline]
     fn piece(&self, address: usize) -> usize {
         address / ALIGNMENT - self.range.start / ALIGNMENT
     }
@@ -55,13 +56,15 @@ pub(crate) fn is_rust() -> bool {
 /// The kind of the function that an address is in, which a call inside of it returns to.
 #[inline]
 pub(crate) fn kind(code: usize) -> Kind {
-    let files = CODE.get().map_or(&[][..], Vec::as_slice);
-    for file in files {
-        if file.range.contains(&(code - 1)) {
-            return Kind::of_number(file.kinds[file.piece(code - 1)]);
-        }
-    }
-    Kind::User
+    kind_in_rust(code).unwrap_or(Kind::User)
+}
+
+/// The same, if it is in a file with code of Rust's.
+#[inline]
+pub(crate) fn kind_in_rust(code: usize) -> Option<Kind> {
+    let mut files = CODE.get()?.iter();
+    let file = files.find(|file| file.range.contains(&(code - 1)))?;
+    Some(Kind::of_number(file.kinds[file.piece(code - 1)]))
 }
 
 /// The function of the user's that has an address, if it is one of Rust.
@@ -178,6 +181,9 @@ fn read(file: &File) -> Vec<Code> {
 
 /// What a function with a mangled name is called, if it is one of Rust's.
 fn plain_name(name: &str) -> Option<String> {
+    if name.starts_with("__rust_try") || name == "rust_eh_personality" {
+        return Some(name.to_owned());
+    }
     let is_rust = name.starts_with("_R") || name.starts_with("_ZN") && name.contains("17h");
     is_rust.then(|| demangle(name, gimli::DW_LANG_Rust))?
 }

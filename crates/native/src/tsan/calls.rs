@@ -10,7 +10,7 @@
 use std::cell::Cell;
 use std::ffi::{CStr, c_int, c_void};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use crate::addresses::Table;
 use crate::rust::paths::Kind;
@@ -34,6 +34,9 @@ struct Calls {
     /// An instruction of each function that was entered.
     into: [Cell<usize>; DEEPEST],
     chains: [Cell<u16>; DEEPEST],
+    /// One more than the last call that the user's code has made, up to each; of so many it is known.
+    users: [Cell<u16>; DEEPEST],
+    known_users: Cell<usize>,
     /// Where in Rust's standard library the thread is, and where it was before each call.
     region: Cell<Kind>,
     regions: [Cell<Kind>; DEEPEST],
@@ -53,6 +56,8 @@ thread_local! {
             from: [const { Cell::new(0) }; DEEPEST],
             into: [const { Cell::new(0) }; DEEPEST],
             chains: [const { Cell::new(0) }; DEEPEST],
+            users: [const { Cell::new(0) }; DEEPEST],
+            known_users: Cell::new(0),
             region: Cell::new(Kind::User),
             regions: [const { Cell::new(Kind::User) }; DEEPEST],
             is_armed: Cell::new(false),
@@ -60,6 +65,23 @@ thread_local! {
             has_deadline: Cell::new(false),
         }
     };
+}
+
+/// How far from its thread pointer every thread has its own, once a check has begun. Libraries that a program
+/// begins with have their variables there in all threads.
+static OFFSET: AtomicUsize = AtomicUsize::new(0);
+
+/// The calling thread's own.
+#[inline(always)]
+fn with<R>(use_it: impl FnOnce(&Calls) -> R) -> R {
+    match OFFSET.load(Relaxed) {
+        0 => CALLS.with(use_it),
+        offset => {
+            let calls = mode::thread_pointer().wrapping_add(offset) as *const Calls;
+            // SAFETY: as said above, that is where `CALLS` is.
+            use_it(unsafe { &*calls })
+        }
+    }
 }
 
 /// Every chain that was ever seen: the one before its last call, where that was, and an instruction of the
@@ -135,6 +157,24 @@ impl Calls {
     fn depth(&self) -> usize {
         self.depth.get().min(DEEPEST)
     }
+
+    /// The last call that the user's code has made on the way to this depth. What was found out stays right
+    /// until functions are left and others entered.
+    fn users_call(&self, depth: usize) -> Option<usize> {
+        let first = self.known_users.get().min(depth);
+        let mut last = match first {
+            0 => 0,
+            known => self.users[known - 1].get(),
+        };
+        for index in first..depth {
+            if !is_foreign(self.from[index].get()) {
+                last = index as u16 + 1;
+            }
+            self.users[index].set(last);
+        }
+        self.known_users.set(self.known_users.get().max(depth));
+        usize::from(last).checked_sub(1)
+    }
 }
 
 /// Who code belongs to.
@@ -156,9 +196,12 @@ static OWN: OnceLock<Vec<std::ops::Range<usize>>> = OnceLock::new();
 pub(crate) fn begin() {
     FOREIGN.get_or_init(|| ranges(Whose::System));
     OWN.get_or_init(|| ranges(Whose::Users));
-    CALLS.with(|calls| {
+    let own = CALLS.with(|calls| &raw const *calls as usize);
+    OFFSET.store(own.wrapping_sub(mode::thread_pointer()), Relaxed);
+    with(|calls| {
         calls.depth.set(0);
         calls.known.set(0);
+        calls.known_users.set(0);
         calls.region.set(Kind::User);
         calls.is_armed.set(false);
         calls.has_deadline.set(false);
@@ -168,18 +211,18 @@ pub(crate) fn begin() {
 /// In guest mode: where in Rust's standard library the running thread is.
 #[inline]
 pub(crate) fn region() -> Kind {
-    CALLS.with(|calls| calls.region.get())
+    with(|calls| calls.region.get())
 }
 
 /// In guest mode: whether the next use of memory is an operation.
 #[inline]
 pub(crate) fn is_armed() -> bool {
-    CALLS.with(|calls| calls.is_armed.get())
+    with(|calls| calls.is_armed.get())
 }
 
 /// In guest mode: the operation is about to be done.
 pub(crate) fn disarm() {
-    CALLS.with(|calls| {
+    with(|calls| {
         calls.is_armed.set(false);
         calls.is_modelled.set(true);
     });
@@ -187,12 +230,12 @@ pub(crate) fn disarm() {
 
 /// In guest mode: whether an operation stands for all that is done here.
 pub(crate) fn is_modelled() -> bool {
-    CALLS.with(|calls| calls.is_modelled.get())
+    with(|calls| calls.is_modelled.get())
 }
 
 /// In guest mode: whether what the running thread waits for must come in time.
 pub(crate) fn has_deadline() -> bool {
-    CALLS.with(|calls| calls.has_deadline.get())
+    with(|calls| calls.has_deadline.get())
 }
 
 /// Whether code is this library's own, which may run in a handler while a guest is interrupted.
@@ -203,7 +246,10 @@ pub(crate) fn is_ours(code: usize) -> bool {
 
 /// Whether code is not the user's.
 fn is_foreign(code: usize) -> bool {
-    is_systems(code) || regions::kind(code) != Kind::User
+    match regions::kind_in_rust(code) {
+        Some(kind) => kind != Kind::User,
+        None => is_systems(code),
+    }
 }
 
 fn is_systems(code: usize) -> bool {
@@ -232,7 +278,7 @@ pub(crate) fn site(code: usize) -> usize {
     }
     let mut last = LAST.get();
     if (last.0, last.1) != now {
-        let chain = CALLS.with(|calls| calls.chain(calls.depth()));
+        let chain = with(|calls| calls.chain(calls.depth()));
         *last = (now.0, now.1, chain);
     }
     join(code, last.2)
@@ -241,22 +287,20 @@ pub(crate) fn site(code: usize) -> usize {
 /// In guest mode: the site of the instruction if it is the user's, or of the last one that was.
 #[inline]
 pub(crate) fn users(code: usize) -> usize {
-    CALLS.with(|calls| {
+    with(|calls| {
         let depth = calls.depth();
         if !is_foreign(code) {
             return join(code, calls.chain(depth));
         }
         // What is not the user's may have been called from here without anybody saying so.
         if let Some(index) = depth.checked_sub(1)
+            && regions::kind(calls.into[index].get()) == Kind::User
             && let Some(function) = regions::users_function(calls.into[index].get())
             && let Some(call) = called_by(&function)
         {
             return join(call, calls.chain(depth));
         }
-        let last = (0..depth)
-            .rev()
-            .find(|&index| !is_foreign(calls.from[index].get()));
-        match last {
+        match calls.users_call(depth) {
             Some(index) => join(calls.from[index].get(), calls.chain(index)),
             None => code,
         }
@@ -265,28 +309,43 @@ pub(crate) fn users(code: usize) -> usize {
 
 /// In guest mode: an instruction of the function that the running thread has last entered.
 pub(crate) fn entered() -> Option<usize> {
-    CALLS.with(|calls| {
+    with(|calls| {
         let index = calls.depth().checked_sub(1)?;
         Some(calls.into[index].get())
     })
 }
 
-/// The type of atomic whose function the running thread is in, in a program in Rust.
+/// Those of the thread that is about to do an atomic operation, if one is.
+static OF_ATOMIC: AtomicPtr<Calls> = AtomicPtr::new(std::ptr::null_mut());
+
+/// In guest mode: the running thread is about to do an atomic operation.
+#[inline]
+pub(crate) fn begin_atomic() {
+    if regions::is_rust() {
+        with(|calls| OF_ATOMIC.store((&raw const *calls).cast_mut(), Relaxed));
+    }
+}
+
+/// In host mode: it is done.
+#[inline]
+pub(crate) fn end_atomic() {
+    OF_ATOMIC.store(std::ptr::null_mut(), Relaxed);
+}
+
+/// In host mode: the type of atomic whose function the thread is in that is about to do an operation, in a
+/// program in Rust.
 pub(crate) fn atomic() -> Option<&'static str> {
     /// Its functions call each other.
     const NEAR: usize = 4;
-    if !regions::is_rust() {
-        return None;
-    }
-    CALLS.with(|calls| {
-        let last = calls.into[..calls.depth()].iter().rev().take(NEAR);
-        last.map(Cell::get).find_map(regions::atomic)
-    })
+    // SAFETY: the thread that has put it there waits until its operation is done, and has it until then.
+    let calls = unsafe { OF_ATOMIC.load(Relaxed).as_ref() }?;
+    let last = calls.into[..calls.depth()].iter().rev().take(NEAR);
+    last.map(Cell::get).find_map(regions::atomic)
 }
 
 /// In guest mode: where the function was called that many functions above the running one, if that is known.
 pub(crate) fn caller(above: usize) -> Option<usize> {
-    CALLS.with(|calls| {
+    with(|calls| {
         let index = calls.depth().checked_sub(above + 1)?;
         Some(calls.from[index].get())
     })
@@ -370,12 +429,13 @@ entry! {
 }
 
 extern "C" fn enter(caller: usize, code: usize) {
-    CALLS.with(|calls| {
+    with(|calls| {
         let depth = calls.depth.get();
         if let Some(from) = calls.from.get(depth) {
             from.set(caller);
             calls.into[depth].set(code);
             calls.known.set(calls.known.get().min(depth));
+            calls.known_users.set(calls.known_users.get().min(depth));
             calls.regions[depth].set(calls.region.get());
         }
         calls.depth.set(depth + 1);
@@ -383,7 +443,10 @@ extern "C" fn enter(caller: usize, code: usize) {
             let kind = regions::kind(code);
             let before = calls.region.get();
             if before == Kind::DropsLast {
-                counts::destroy(kind);
+                counts::destroy(kind, depth);
+            }
+            if kind == Kind::DropsLast {
+                counts::drop_last(depth);
             }
             calls.region.set(kind.entered_from(before));
             if kind.is_special() {
@@ -401,7 +464,7 @@ extern "C" fn enter(caller: usize, code: usize) {
 
 #[unsafe(no_mangle)]
 extern "C" fn __tsan_func_exit() {
-    CALLS.with(|calls| {
+    with(|calls| {
         let depth = calls.depth.get().saturating_sub(1);
         calls.depth.set(depth);
         if let Some(before) = calls.regions.get(depth) {

@@ -33,9 +33,13 @@ const TITLE: &str = "raddle frontier";
 
 impl fmt::Display for Saved {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = self.without_checksum();
-        writeln!(f, "{text}checksum {:016x}", checksum(text.as_bytes()))
+        f.write_str(&seal(&self.without_checksum()))
     }
+}
+
+/// The text with its checksum.
+pub fn seal(text: &str) -> String {
+    format!("{text}checksum {:016x}\n", checksum(text.as_bytes()))
 }
 
 impl Saved {
@@ -77,6 +81,13 @@ impl Saved {
         };
         self.items.iter().map(read).collect()
     }
+}
+
+/// Reads a saved search; the same search as it would be saved now.
+pub fn read_search(text: &str) -> Result<String, String> {
+    let saved: Saved = text.parse()?;
+    saved.read_items(&Places::default())?;
+    Ok(saved.to_string())
 }
 
 impl FromStr for Saved {

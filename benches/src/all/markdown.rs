@@ -1,0 +1,167 @@
+//! Lines of `key=value` as tables.
+
+/// One line: what it is about, and what was measured.
+struct Row<'a> {
+    about: String,
+    cells: Vec<(&'a str, String)>,
+}
+
+impl<'a> Row<'a> {
+    /// Words before the first `key=value` say what the line is about; words without a key after that belong
+    /// to the value before them. The command's own name, with which lines begin, is left out.
+    fn parse(line: &'a str, name: &str) -> Self {
+        let line = line.strip_prefix(name).unwrap_or(line);
+        let mut row = Row {
+            about: String::new(),
+            cells: Vec::new(),
+        };
+        for word in line.split_whitespace() {
+            match (word.split_once('='), row.cells.last_mut()) {
+                (Some((key, value)), _) => row.cells.push((key, grouped(value))),
+                (None, Some((_, value))) => *value += &format!(" {word}"),
+                (None, None) if row.about.is_empty() => row.about += word,
+                (None, None) => row.about += &format!(" {word}"),
+            }
+        }
+        row
+    }
+
+    fn keys(&self) -> impl Iterator<Item = &'a str> {
+        self.cells.iter().map(|&(key, _)| key)
+    }
+}
+
+/// Rows that have to do with each other.
+#[derive(Default)]
+struct Table<'a> {
+    columns: Vec<&'a str>,
+    rows: Vec<Row<'a>>,
+}
+
+impl<'a> Table<'a> {
+    /// Whether a line belongs here: it has the same first column, or no column that is new, such as a mean.
+    fn takes(&self, row: &Row<'a>) -> bool {
+        let is_known = |key| self.columns.contains(&key);
+        row.keys().next() == self.columns.first().copied() || row.keys().all(is_known)
+    }
+
+    fn add(&mut self, row: Row<'a>) {
+        for key in row.keys() {
+            if !self.columns.contains(&key) {
+                self.columns.push(key);
+            }
+        }
+        self.rows.push(row);
+    }
+
+    fn print(&self) -> String {
+        let about = self.rows.iter().any(|row| !row.about.is_empty());
+        let cells = |cells: &mut dyn Iterator<Item = String>| {
+            let cells: Vec<String> = cells.collect();
+            format!("| {} |\n", cells.join(" | "))
+        };
+        let first = |text: &str| about.then(|| text.to_owned()).into_iter();
+        let columns = self.columns.iter();
+        let mut text =
+            cells(&mut first(" ").chain(columns.clone().map(|key| key.replace('_', " "))));
+        text += &cells(&mut first("---").chain(columns.map(|_| "---:".to_owned())));
+        for row in &self.rows {
+            let value = |column: &&str| {
+                let cell = row.cells.iter().find(|(key, _)| key == column);
+                cell.map_or(String::new(), |(_, value)| value.clone())
+            };
+            let label = match row.about.is_empty() {
+                true => String::new(),
+                false => format!("`{}`", row.about),
+            };
+            text += &cells(&mut first(&label).chain(self.columns.iter().map(value)));
+        }
+        text + "\n"
+    }
+}
+
+/// Everything that a command printed.
+pub(super) fn tables(lines: &[String], name: &str) -> String {
+    let mut tables: Vec<Table<'_>> = Vec::new();
+    for line in lines {
+        let row = Row::parse(line, name);
+        match tables.last_mut() {
+            Some(table) if table.takes(&row) => table.add(row),
+            _ => {
+                let mut table = Table::default();
+                table.add(row);
+                tables.push(table);
+            }
+        }
+    }
+    tables.iter().map(Table::print).collect()
+}
+
+/// Whole numbers of five digits and more with commas; everything else as it is.
+fn grouped(value: &str) -> String {
+    let (sign, digits) = match value.strip_prefix('>') {
+        Some(digits) => (">", digits),
+        None => ("", value),
+    };
+    if digits.len() < 5 || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return value.to_owned();
+    }
+    let mut text = sign.to_owned();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tables_of(lines: &[&str], name: &str) -> String {
+        let lines: Vec<String> = lines.iter().map(|&line| line.to_owned()).collect();
+        tables(&lines, name)
+    }
+
+    #[test]
+    fn a_mean_is_a_row_of_its_table() {
+        let lines = [
+            "speed racy_2x1 raddle=1234567 loom=- x_loom=2.5",
+            "speed mean x_loom=2.5",
+        ];
+        let expected = "|   | raddle | loom | x loom |\n\
+                        | --- | ---: | ---: | ---: |\n\
+                        | `racy_2x1` | 1,234,567 | - | 2.5 |\n\
+                        | `mean` |  |  | 2.5 |\n\n";
+        assert_eq!(tables_of(&lines, "speed"), expected);
+    }
+
+    #[test]
+    fn other_columns_are_another_table() {
+        let lines = [
+            "scale threads=2 events=10",
+            "scale spread=1.5",
+            "scale threads=2 spread=1.5",
+        ];
+        let expected = "| threads | events |\n| ---: | ---: |\n| 2 | 10 |\n\n\
+                        | spread |\n| ---: |\n| 1.5 |\n\n\
+                        | threads | spread |\n| ---: | ---: |\n| 2 | 1.5 |\n\n";
+        assert_eq!(tables_of(&lines, "scale"), expected);
+    }
+
+    #[test]
+    fn words_after_a_value_belong_to_it() {
+        let lines = [
+            "bugs piper auto=3 skipped=90",
+            "bugs bank auto=>10000",
+            "bugs elsewhere worse=2 (clean, hazard)",
+        ];
+        let expected = "|   | auto | skipped |\n| --- | ---: | ---: |\n\
+                        | `piper` | 3 | 90 |\n| `bank` | >10,000 |  |\n\n\
+                        |   | worse |\n| --- | ---: |\n\
+                        | `elsewhere` | 2 (clean, hazard) |\n\n";
+        assert_eq!(tables_of(&lines, "bugs"), expected);
+    }
+}

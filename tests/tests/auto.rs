@@ -120,8 +120,9 @@ fn what_is_too_long_for_a_search_is_sampled() {
     let report = auto(10).run(|| apart(60_000));
     assert!(report.failures.is_empty(), "{report}");
     assert_eq!(report.guarantee(), Guarantee::Sampled);
-    // All orders are of one class, and what is known is not counted again.
+    // All orders are of one class.
     assert_eq!((report.classes(), report.exhausted), (1, false));
+    assert_eq!(report.executions, 10);
     assert!(
         report.to_string().contains(", too long to search"),
         "{report}"

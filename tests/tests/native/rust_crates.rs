@@ -134,12 +134,12 @@ fn the_threads_of_rayon_are_searched() {
 /// The bug is not among the first that the search comes to, so it is looked for at random.
 #[test]
 fn the_threads_of_rayon_are_controlled() {
-    let flags = ["--strategy", "pct", "--max-executions", "300"];
+    let flags = ["--strategy", "random", "--max-executions", "600"];
     let tests = test(&[&flags[..], &["-p", "parallel-sum"]].concat());
     let find = |name: &str| &tests[&("parallel_sum".to_owned(), format!("tests::{name}"))];
     let right = find("all_is_summed");
     assert_eq!(difference("parallel-sum", &NothingSoFar, right), None);
-    assert_eq!(right.finished["executions"], 300);
+    assert_eq!(right.finished["executions"], 600);
     let wrong = find("all_is_summed_in_two_steps");
     let expected = panic("assert_eq!(pool.install(|| sum(&[1, 2])), 3);");
     assert_eq!(difference("parallel-sum", &expected, wrong), None);
@@ -164,7 +164,7 @@ fn there_are_many_crates() {
     let buggy = EXPECTED
         .iter()
         .filter(|(_, tests)| tests.iter().any(is_failure));
-    assert_eq!((EXPECTED.len(), buggy.count()), (28, 28));
+    assert_eq!((EXPECTED.len(), buggy.count()), (29, 28));
 }
 
 #[test]

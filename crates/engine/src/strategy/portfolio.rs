@@ -161,8 +161,9 @@ impl Strategy for Portfolio {
         }
     }
 
+    /// A search comes to what is new in the end; without one, everything that was run counts.
     fn skips_known(&self) -> bool {
-        self.search.is_some()
+        self.search.as_ref().is_some_and(|search| !search.gave_up())
     }
 
     fn retries(&self) -> bool {

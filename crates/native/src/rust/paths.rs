@@ -68,6 +68,7 @@ impl Kind {
         Kind::ReceiverDrop,
     ];
 
+    #[inline]
     pub(crate) fn of_number(number: u8) -> Kind {
         Kind::ALL[usize::from(number)]
     }

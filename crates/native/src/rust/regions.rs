@@ -34,6 +34,7 @@ struct Code {
 
 impl Code {
     /// The piece that an address is in.
+    #[inline]
     fn piece(&self, address: usize) -> usize {
         address / ALIGNMENT - self.range.start / ALIGNMENT
     }

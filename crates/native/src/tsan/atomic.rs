@@ -249,7 +249,7 @@ pub(crate) fn manner<T: Atom>(address: *mut T, access: Access, code: usize) -> M
     if region.is_inside() {
         return Manner::Quiet;
     }
-    match sync::perform(address as usize, T::BITS, access, code) {
+    match sync::perform((address as usize, T::BITS), access, region, code) {
         Some(found) => Manner::Done(found),
         None if !regions::is_quiet_in(region, T::BITS) => Manner::Told,
         None if counts::is_operation(region, address as usize) => Manner::Told,
@@ -381,7 +381,6 @@ macro_rules! atomics {
                 match manner {
                     Manner::Done(found) => return (found as $type, found == expected.into()),
                     Manner::Told => {
-                        let weak = weak || sync::is_weak(code);
                         return compare_exchange(address, values, orders, weak, code);
                     }
                     Manner::Quiet => {

@@ -23,6 +23,7 @@ mod once;
 mod parker;
 mod parking;
 mod patch;
+mod poison;
 mod rwlock;
 mod sites;
 mod untold;
@@ -72,7 +73,12 @@ pub(crate) enum Access {
 /// In guest mode: does what an atomic operation of std's is there for; what the operation is to find then.
 /// Nothing if it is the program's own.
 #[inline]
-pub(crate) fn perform(address: usize, bits: u8, access: Access, code: usize) -> Option<u64> {
+pub(crate) fn perform(
+    (address, bits): (usize, u8),
+    access: Access,
+    region: Kind,
+    code: usize,
+) -> Option<u64> {
     if !IS_USED.load(Relaxed) {
         return None;
     }
@@ -85,13 +91,7 @@ pub(crate) fn perform(address: usize, bits: u8, access: Access, code: usize) -> 
             let code = calls::users(code);
             parking::perform(wanted, (address, bits), access, code)
         }
-        8 if matches!(access, Access::Store(_)) => {
-            // That somebody panics under the lock becomes known when it is given back.
-            if sites::role(code)? == Role::Poison {
-                mutex::poison();
-            }
-            None
-        }
+        8 if region == Kind::Locks => perform_flag(sites::role(code)?, address, access, code),
         _ => None,
     }
 }
@@ -111,10 +111,19 @@ pub(crate) fn is_question(code: usize) -> bool {
     sites::is_question(code, regions::here())
 }
 
-/// In guest mode: whether the program says of an exchange that it may fail for no reason, where only its debug
-/// information has that.
-pub(crate) fn is_weak(code: usize) -> bool {
-    IS_USED.load(Relaxed) && sites::is_weak(code)
+fn perform_flag(role: Role, flag: usize, access: Access, code: usize) -> Option<u64> {
+    match (role, access) {
+        // That somebody panics under the lock becomes known when it is given back.
+        (Role::Poison, Access::Store(_)) => mutex::poison(),
+        (Role::IsPoisoned(of), Access::Load) => {
+            return Some(poison::is_poisoned(flag, of, calls::users(code)).into());
+        }
+        (Role::ClearsPoison(of), Access::Store(_)) => {
+            poison::clear(flag, of, calls::users(code));
+        }
+        _ => {}
+    }
+    None
 }
 
 fn perform_role(role: Role, address: usize, access: Access, code: usize) -> Option<u64> {

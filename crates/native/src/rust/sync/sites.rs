@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 use super::modules;
 use super::parking::{self, Wanted};
+use super::poison::Of;
 use super::rwlock::Shared;
 use crate::addresses::Table;
 use crate::mode::host;
@@ -29,6 +30,9 @@ pub(super) enum Role {
     OnceBegins,
     /// A thread panics while it has a lock.
     Poison,
+    /// Somebody asks whether one has, or says that all is well again.
+    IsPoisoned(Of),
+    ClearsPoison(Of),
     Parking(Wanted),
 }
 
@@ -62,8 +66,6 @@ enum Site {
 struct Known {
     site: Site,
     inlined: &'static [Kind],
-    /// Whether it may fail for no reason.
-    is_weak: bool,
 }
 
 /// Whether functions that use atomics may be inlined into those that atomics have.
@@ -147,11 +149,6 @@ pub(super) fn is_question(code: usize, entered: Kind) -> bool {
     }
 }
 
-/// In guest mode: whether the operation that returns to this address may fail for no reason.
-pub(super) fn is_weak(code: usize) -> bool {
-    known(code).is_weak
-}
-
 fn site(code: usize) -> Site {
     known(code).site
 }
@@ -165,13 +162,9 @@ fn known(code: usize) -> Known {
             let inlined = functions[..functions.len() - 1].iter().rev();
             let kinds = inlined.map(|path| paths::kind_of(path));
             let kinds: Vec<Kind> = kinds.filter(|&kind| kind != Kind::Passes).collect();
-            let mut own = functions
-                .iter()
-                .take_while(|path| path.starts_with("core::"));
             Known {
                 site: classify(&functions),
                 inlined: kinds.leak(),
-                is_weak: own.any(|path| path.ends_with("compare_exchange_weak")),
             }
         });
         *SITES.get().insert(code, known)
@@ -252,6 +245,12 @@ fn in_std(name: &str) -> Function {
             Role::Unpark
         }
         "Flag::done" => Role::Poison,
+        "mutex::Mutex::is_poisoned" => Role::IsPoisoned(Of::Mutex),
+        "mutex::Mutex::clear_poison" => Role::ClearsPoison(Of::Mutex),
+        "rwlock::RwLock::is_poisoned" => Role::IsPoisoned(Of::RwLock),
+        "rwlock::RwLock::clear_poison" => Role::ClearsPoison(Of::RwLock),
+        // Whoever looks at it knows why.
+        "Flag::get" | "Flag::clear" => return Function::Atomic,
         "once::futex::Once::is_completed"
         | "once::Once::is_completed"
         | "once_lock::OnceLock::initialized"

@@ -7,8 +7,7 @@
 //!
 //! A checkpoint is taken in the same pauses. Each worker puts down what it has counted and what is left
 //! of its part; until the last one has, nothing changes hands, so that no part is missing and none is
-//! there twice. Whoever is done with it goes on at once; the last one writes it, and until it has, no other
-//! checkpoint begins.
+//! there twice. Whoever is done with it goes on at once, and the last one writes it.
 //!
 //! What is given away, and what is put down, is not looked at here: `I` and `P`.
 
@@ -44,29 +43,8 @@ struct State<I, P> {
     end: Option<End>,
     /// Whose failure was the first to stop the search.
     first: Option<usize>,
-    checkpoint: Checkpoint<P>,
-}
-
-/// How far a checkpoint is.
-enum Checkpoint<P> {
-    None,
-    /// Parts are missing. With what had been given away when it began.
-    Begun(P),
-    /// Nothing is missing, and somebody writes it.
-    Written,
-}
-
-impl<P> Checkpoint<P> {
-    /// Nothing is missing any more, if it has begun: what had been given away.
-    fn complete(&mut self) -> Option<P> {
-        match std::mem::replace(self, Checkpoint::Written) {
-            Checkpoint::Begun(given) => Some(given),
-            other => {
-                *self = other;
-                None
-            }
-        }
-    }
+    /// Of a checkpoint that is being taken: what had been given away when it began.
+    checkpoint: Option<P>,
 }
 
 /// What is known of one worker.
@@ -109,7 +87,7 @@ impl<I, P> State<I, P> {
 
     /// Whether parts of a checkpoint are missing.
     fn is_checkpoint(&self) -> bool {
-        matches!(self.checkpoint, Checkpoint::Begun(_))
+        self.checkpoint.is_some()
     }
 }
 
@@ -126,7 +104,7 @@ impl<I, P: Clone + Default> Table<I, P> {
                 workers: (0..size).map(|_| Place::default()).collect(),
                 end: None,
                 first: None,
-                checkpoint: Checkpoint::None,
+                checkpoint: None,
             }),
             changed: Condvar::new(),
         }
@@ -250,7 +228,8 @@ impl<I, P: Clone + Default> Table<I, P> {
         save: impl FnOnce(Vec<P>),
     ) {
         let mut state = self.lock();
-        if state.workers[worker].is_missing {
+        // As long as others are missing, what this one has counted is put down again: the newer the better.
+        if state.is_checkpoint() {
             drop(state);
             let part = load.part();
             state = self.put_down(self.lock(), worker, part, save);
@@ -281,8 +260,8 @@ impl<I, P: Clone + Default> Table<I, P> {
     /// Begins a checkpoint, unless there is one; `given` is the part of what nobody has taken yet.
     pub(crate) fn begin_checkpoint(&self, given: impl FnOnce(&[I]) -> P) {
         let mut state = self.lock();
-        if matches!(state.checkpoint, Checkpoint::None) && state.end.is_none() {
-            state.checkpoint = Checkpoint::Begun(given(&state.items));
+        if state.checkpoint.is_none() && state.end.is_none() {
+            state.checkpoint = Some(given(&state.items));
             for one in &mut state.workers {
                 one.is_missing = !one.is_hungry;
             }
@@ -304,7 +283,7 @@ impl<I, P: Clone + Default> Table<I, P> {
         if state.workers.iter().any(|one| one.is_missing) {
             return state;
         }
-        let Some(given) = state.checkpoint.complete() else {
+        let Some(given) = state.checkpoint.take() else {
             return state;
         };
         let parts = state.workers.iter().map(|one| one.part.clone());
@@ -313,9 +292,7 @@ impl<I, P: Clone + Default> Table<I, P> {
         self.changed.notify_all();
         drop(state);
         save(parts);
-        let mut state = self.lock();
-        state.checkpoint = Checkpoint::None;
-        state
+        self.lock()
     }
 
     /// Waits for work when a worker has none; `None` if there will be none. `part` is what it has

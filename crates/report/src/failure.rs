@@ -156,9 +156,13 @@ impl Failure {
         let marks = marks::of(finding, execution, &trace, names);
         let waits = waits::of(finding, execution, &trace, names);
         let message = text::message(finding, execution, &trace, names);
+        let is_cut =
+            matches!(finding, Finding::TooManyEvents { .. }) && execution.events.len() > TOLD;
+        let cut = is_cut.then(|| format!("only its last {TOLD} events are told"));
         Failure {
             marks,
             waits,
+            notes: cut.into_iter().collect(),
             ..Failure::bare(kind(finding), message, trace, Schedule::of(execution), 0)
         }
     }

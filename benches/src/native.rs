@@ -172,15 +172,15 @@ fn points(check: &mut Command) -> f64 {
 /// Executions per second of processor time, of the program and all that it forks.
 fn rate(program: &Path, arguments: &[&str], mode: &Mode) -> f64 {
     let mut command = check(program, arguments, mode.executions);
-    rate_of(command.envs(mode.settings), mode.executions)
+    mode.executions as f64 / time_of(command.envs(mode.settings))
 }
 
-/// The same of a check that runs so many.
-fn rate_of(command: &mut Command, executions: u64) -> f64 {
+/// How many seconds of processor time a check takes.
+fn time_of(command: &mut Command) -> f64 {
     let before = measure::processor_time_of_children();
     let output = command.output().expect("the program was just built");
     let time = measure::processor_time_of_children() - before;
     let text = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{text}");
-    executions as f64 / time.as_secs_f64()
+    time.as_secs_f64()
 }

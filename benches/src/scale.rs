@@ -182,7 +182,7 @@ mod tests {
             };
             assert!(events_up_to(size.events).is_empty(), "{size:?} has more");
             let failures = events_up_to(size.events - 1);
-            assert_eq!(failures[0].kind, FailureKind::Limit, "{size:?} has fewer");
+            assert_eq!(failures[0].kind, FailureKind::TooLong, "{size:?} has fewer");
         }
     }
 }

@@ -73,7 +73,7 @@ events_of() {
 }
 
 # Runs a program under each strategy, and prints a row for each: `check pbzip2 1.1.13 -- ./pbzip2 -c file`. Memory is
-# what the process has after a third of the time, and at the end.
+# what the process has after a minute, or a third of the time if that is sooner, and at the end.
 check() {
     local name=$1 version=$2
     shift 3
@@ -90,7 +90,9 @@ check() {
         local status=0
         wait $process || status=$?
         local last=$((${#samples[@]} - 2))
-        local memory="${samples[$((${#samples[@]} / 3))]:--}..${samples[$((last > 0 ? last : 0))]:--}"
+        local early=$((${#samples[@]} / 3))
+        early=$((early > 60 ? 60 : early))
+        local memory="${samples[$early]:--}..${samples[$((last > 0 ? last : 0))]:--}"
         row "$name" "$version" "$strategy" "$events" "$memory" "$status" "$log"
     done
 }

@@ -8,7 +8,7 @@ source "$(dirname "$0")/common.sh"
 
 CRATES=(
     arc-swap-1.9.3 async-channel-2.5.0 concurrent-queue-2.5.0 crossbeam-channel-0.5.17 dashmap-6.2.1
-    event-listener-5.4.2 once_cell-1.21.4 oneshot-0.2.1 papaya-0.2.5 parking_lot-0.12.5 ringbuf-0.6.0
+    event-listener-5.4.2 flume-0.12.0 once_cell-1.21.4 oneshot-0.2.1 papaya-0.2.5 parking_lot-0.12.5 ringbuf-0.6.0
     rtrb-0.4.1 sharded-slab-0.1.7 spin-0.12.3 thread_local-1.1.10 triomphe-0.1.17
 )
 [ $# -eq 0 ] || CRATES=("$@")

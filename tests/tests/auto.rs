@@ -3,7 +3,8 @@
 use std::process::Command;
 use std::time::Duration;
 
-use raddle::{Checker, Guarantee, Strategy};
+use raddle::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use raddle::{Checker, FailureKind, Guarantee, Strategy, thread};
 use raddle_tests::programs::{mutex_counter, racy_counter};
 use raddle_tests::published::PROGRAMS;
 
@@ -93,6 +94,58 @@ fn an_enormous_program_is_given_up_soon() {
     assert_ne!(report.guarantee(), Guarantee::Exhaustive);
     assert!(report.estimate().unwrap().low > 1_000_000);
     assert!(report.executions <= 4_000);
+}
+
+/// Two threads with this many operations each, on a variable of their own.
+fn apart(operations: usize) {
+    let thread = thread::spawn(move || {
+        let own = AtomicUsize::new(0);
+        (0..operations).for_each(|_| own.store(1, SeqCst));
+    });
+    let own = AtomicUsize::new(0);
+    (0..operations).for_each(|_| own.store(1, SeqCst));
+    thread.join().unwrap();
+}
+
+#[test]
+fn what_is_too_long_for_a_search_is_sampled() {
+    let searched = auto(10)
+        .strategy(Strategy::Exhaustive)
+        .run(|| apart(60_000));
+    assert_eq!(searched.failures.len(), 1);
+    assert_eq!(searched.failures[0].kind, FailureKind::TooLong);
+    let headline = "one execution has more than 100000 events\n";
+    assert!(searched.failures[0].message.starts_with(headline));
+
+    let report = auto(10).run(|| apart(60_000));
+    assert!(report.failures.is_empty(), "{report}");
+    assert_eq!(report.guarantee(), Guarantee::Sampled);
+    // All orders are of one class.
+    assert_eq!((report.classes(), report.exhausted), (1, false));
+    assert_eq!(report.executions, 10);
+    assert!(
+        report.to_string().contains(", too long to search"),
+        "{report}"
+    );
+}
+
+#[test]
+fn a_limit_that_was_asked_for_is_everybodys() {
+    // Begin, end and two operations, twice; spawn and join.
+    let events = 10;
+    for strategy in [Strategy::Auto, Strategy::Exhaustive, Strategy::Random] {
+        let run = |events| {
+            auto(10)
+                .strategy(strategy.clone())
+                .max_events(events)
+                .run(|| apart(2))
+        };
+        assert!(run(events).failures.is_empty(), "{strategy}");
+        let report = run(events - 1);
+        assert_eq!(report.failures[0].kind, FailureKind::TooLong, "{strategy}");
+        let headline = "one execution has more than 9 events\n";
+        assert!(report.failures[0].message.starts_with(headline), "{report}");
+    }
 }
 
 #[test]

@@ -281,7 +281,7 @@ const PROGRAMS: [(&str, Edited, FailureKind); 16] = [
     ("dinner", dinner, FailureKind::Deadlock),
     ("panic_in_a_choice", panic_in_a_choice, FailureKind::Panic),
     ("locks_itself", locks_itself, FailureKind::Deadlock),
-    ("endless", endless, FailureKind::Limit),
+    ("endless", endless, FailureKind::TooLong),
     ("weak_exchange", weak_exchange, FailureKind::Panic),
     ("lost_wakeup", lost_wakeup, FailureKind::LostWakeup),
     ("forgotten_unpark", forgotten_unpark, FailureKind::Deadlock),

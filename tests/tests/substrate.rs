@@ -168,7 +168,7 @@ fn an_execution_without_end_meets_the_limit() {
         while flag.fetch_add(1, SeqCst) < u32::MAX {}
     });
     let failure = only_failure(&report);
-    assert_eq!(failure.kind, FailureKind::Limit);
+    assert_eq!(failure.kind, FailureKind::TooLong);
     let lines: Vec<&str> = failure.message.lines().collect();
     assert_eq!(lines[0], "one execution has more than 500 events");
     assert!(

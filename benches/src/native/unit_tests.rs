@@ -6,10 +6,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::peers::{self, TESTS};
-use super::{ROUNDS, cargo, points, rate_of, succeed, workspace};
+use super::{ROUNDS, cargo, points, succeed, time_of, workspace};
 use crate::measure::{geometric_mean, median, take_turns};
 
 const EXECUTIONS: u64 = 20_000;
+/// Those of a check that is over when it has begun: its program is loaded and its symbols are read.
+const FEW: u64 = 500;
 /// As `cargo raddle test --native` has the compiler instrument a crate.
 const FLAGS: [&str; 7] = [
     "-Cllvm-args=-force-attribute=sanitize_thread",
@@ -17,8 +19,8 @@ const FLAGS: [&str; 7] = [
     "-Cpasses=tsan-module",
     "-Cpasses=function(tsan)",
     "-Cllvm-args=-tsan-instrument-read-before-write",
-    "-Clink-arg=-Wl,--unresolved-symbols=ignore-all",
-    "-Clink-arg=-rdynamic",
+    "-Cno-vectorize-loops",
+    "-Cno-vectorize-slp",
 ];
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
@@ -27,11 +29,11 @@ pub(super) fn run(library: &Path) {
     let binary = build(library);
     let mut ratios = [Vec::new(), Vec::new()];
     for test in TESTS {
-        let points = points(&mut check(&binary, library, test));
+        let points = points(&mut check(&binary, library, test, FEW));
         let mut native = Vec::new();
         let mut others = [const { Vec::new() }; 3];
         for _ in 0..ROUNDS {
-            native.push(rate_of(&mut check(&binary, library, test), EXECUTIONS));
+            native.push(rate(&binary, library, test));
             let batches = vec![
                 peers::shuttle::random(test),
                 peers::loom::search(test),
@@ -64,7 +66,9 @@ fn build(library: &Path) -> PathBuf {
     cargo.args(["test", "--no-run", "--quiet", "--target", TARGET]);
     cargo.arg("--manifest-path").arg(manifest);
     cargo.arg("--target-dir").arg(&target);
-    succeed(cargo.env("CARGO_ENCODED_RUSTFLAGS", FLAGS.join("\u{1f}")));
+    let link = format!("-Clink-arg={}", library.display());
+    let flags = [&FLAGS[..], &[&link]].concat();
+    succeed(cargo.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}")));
     let programs = target.join(TARGET).join("debug/deps");
     let found = std::fs::read_dir(&programs).expect("cargo has just built there");
     let found = found.flatten().map(|entry| entry.path());
@@ -76,9 +80,16 @@ fn build(library: &Path) -> PathBuf {
     newest.expect("the tests were built")
 }
 
+/// Executions per second of processor time. What a check does once, before the first, is not counted: neither
+/// is it for the others, which are in this process.
+fn rate(binary: &Path, library: &Path, test: &str) -> f64 {
+    let time = |executions| time_of(&mut check(binary, library, test, executions));
+    EXECUTIONS as f64 / (time(FEW + EXECUTIONS) - time(FEW))
+}
+
 /// Checks one test, as `cargo raddle test --native` does.
-fn check(binary: &Path, library: &Path, test: &str) -> Command {
-    let mut command = super::check(binary, &[], EXECUTIONS);
+fn check(binary: &Path, library: &Path, test: &str, executions: u64) -> Command {
+    let mut command = super::check(binary, &[], executions);
     let name = format!("tests::{test}");
     command.args([&name, "--exact", "--test-threads=1", "--nocapture"]);
     command

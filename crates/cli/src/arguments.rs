@@ -82,6 +82,10 @@ pub struct Search {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub max_executions: Option<u64>,
 
+    /// How many events one execution may have: 1,000,000 if nothing is said, 100,000 in a search.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub max_events: Option<u64>,
+
     /// Where strategies that draw at random start.
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
@@ -116,6 +120,7 @@ impl Search {
             ),
             ("RADDLE_STRATEGY", text(self.strategy.clone())),
             ("RADDLE_MAX_EXECUTIONS", number(self.max_executions)),
+            ("RADDLE_MAX_EVENTS", number(self.max_events)),
             ("RADDLE_SEED", number(self.seed)),
             ("RADDLE_WORKERS", number(self.workers)),
             ("RADDLE_RESUME", self.resume.then(|| "1".into())),
@@ -299,7 +304,7 @@ mod tests {
 
     #[test]
     fn every_flag_of_test_is_read() {
-        let line = "cargo-raddle test counter --budget 30s --strategy pct --max-executions 9 \
+        let line = "cargo-raddle test counter --budget 30s --strategy pct --max-executions 9 --max-events 50 \
                     --seed 7 --workers 3 --resume --remember --jobs 2 --report pages --junit j.xml \
                     --message-format json -p one --package two -- --release -- --nocapture";
         assert_eq!(
@@ -312,6 +317,7 @@ mod tests {
                     budget: Some("30s".parse().expect("a budget")),
                     strategy: Some("pct".to_owned()),
                     max_executions: Some(9),
+                    max_events: Some(50),
                     seed: Some(7),
                     workers: Some(3),
                     resume: true,

@@ -19,6 +19,8 @@ pub enum Error {
     TestsBroke { status: ExitStatus },
     /// The same, of tests that we have run ourselves.
     TestsDidNotFinish,
+    /// Some tests have executions that are too long.
+    TestsAreTooLong,
     /// A test binary could not be started.
     BinaryNotStarted { path: PathBuf, cause: io::Error },
     /// A test binary does not say which tests it has.
@@ -80,6 +82,10 @@ impl fmt::Display for Error {
             ),
             Self::TestsDidNotFinish => formatter.write_str(
                 "some tests neither passed nor failed\n  help: they are marked with !! above",
+            ),
+            Self::TestsAreTooLong => formatter.write_str(
+                "some tests are too long to be checked, and neither passed nor failed\n  help: let \
+                 them do less, or raise the limit with `--max-events`",
             ),
             Self::BinaryNotStarted { path, cause } => {
                 write!(formatter, "cannot run {}: {cause}", path.display())

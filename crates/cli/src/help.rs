@@ -1,8 +1,8 @@
 //! What `--help` says besides the list of options.
 
 pub const EXIT_CODES: &str = "\
-Exit code: 0 all passed, 1 findings, 2 bad usage, a failed build or an internal error, 130 interrupted
-before anything was found.";
+Exit code: 0 all passed, 1 findings, 2 bad usage, a failed build, tests that are too long or an
+internal error, 130 interrupted before anything was found.";
 
 pub const TEST_HELP: &str = "\
 Examples:
@@ -24,6 +24,7 @@ Environment (a flag wins over the variable that it sets):
   RADDLE_MAX_TIME        set by --budget
   RADDLE_STRATEGY        set by --strategy
   RADDLE_MAX_EXECUTIONS  set by --max-executions
+  RADDLE_MAX_EVENTS      set by --max-events
   RADDLE_SEED            set by --seed
   RADDLE_WORKERS         set by --workers
   RADDLE_RESUME          set by --resume
@@ -34,7 +35,7 @@ Environment (a flag wins over the variable that it sets):
   RADDLE_SUBSTRATE       set by --substrate
   RADDLE_RESTART         set by --restart
   RADDLE_LIBRARY         for --native: the libraddle_native.so to use, if not the one beside cargo-raddle
-  RADDLE_STD             for --native: instrumented, for the library of `cargo raddle setup --std`
+  RADDLE_STD             for --native: plain, instead of the library of `cargo raddle setup --std`
   RUSTC                  for --native: the compiler that cargo uses, if not rustc
   CARGO                  the cargo to run; cargo sets it
   NO_COLOR               no colours, if set

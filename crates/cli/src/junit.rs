@@ -54,6 +54,12 @@ fn case(binary: &Binary, test: &Test, outcome: &Outcome) -> TestCase {
             status.set_description(stories.join("\n\n"));
             status
         }
+        Verdict::TooLong => {
+            let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
+            status.set_type("TooLong");
+            status.set_message(outcome.failures.first().map_or("", |told| told.headline()));
+            status
+        }
         Verdict::Broke => {
             let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
             status.set_message(outcome.ending.as_deref().unwrap_or("broke"));

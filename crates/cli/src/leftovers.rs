@@ -122,14 +122,14 @@ mod tests {
         clear(&raddle);
         let there = |name: &&str| raddle.join(name).exists();
         let gone = ["running-1", "replay-1.events", "queue/tests.a.78-0.new"];
-        assert!(!gone.iter().any(|name| there(&name)));
+        assert!(!gone.iter().any(there));
         assert!(!there(&"queue/tests.a/index.78-1.new"));
         let kept = [
             "replay-2.events",
             "queue/tests.a.schedule",
             "queue/tests.a.77-0.new",
         ];
-        assert!(kept.iter().all(|name| there(&name)));
+        assert!(kept.iter().all(there));
         assert!(there(&"queue/tests.b.schedule") && own.path().is_dir());
         let path = own.path().to_owned();
         drop(own);

@@ -28,11 +28,13 @@ mod manual;
 mod native;
 mod near;
 mod outcome;
+mod own_sync;
 mod replay;
 mod report;
 mod runner;
 mod show;
 mod test;
+mod turns;
 
 const FINDINGS: u8 = 1;
 const ERROR: u8 = 2;

@@ -48,6 +48,11 @@ impl Told {
         let line = self.story.lines().next().unwrap_or_default();
         line.split_once(" (").map_or(line, |(line, _)| line)
     }
+
+    /// Whether nothing is known but that it takes long.
+    fn is_too_long(&self) -> bool {
+        self.failure["kind"] == "TooLong"
+    }
 }
 
 /// How it ended.
@@ -60,6 +65,8 @@ pub enum Verdict {
     Failed,
     /// Somebody wanted it to stop, and nothing was wrong by then.
     Interrupted,
+    /// Neither passed nor failed: an execution has more events than it may have.
+    TooLong,
     /// Neither passed nor failed: a signal, the watchdog.
     Broke,
 }
@@ -72,6 +79,7 @@ impl Verdict {
             Verdict::Passed => "passed",
             Verdict::Failed => "failed",
             Verdict::Interrupted => "interrupted",
+            Verdict::TooLong => "too-long",
             Verdict::Broke => "broke",
         }
     }
@@ -114,7 +122,10 @@ impl Outcome {
         self.output = ended.output;
         let interrupted = self.was_interrupted || crate::interrupts::came();
         self.verdict = match &ended.status {
-            _ if !self.failures.is_empty() => Verdict::Failed,
+            _ if !self.failures.is_empty() => match self.failures.iter().all(Told::is_too_long) {
+                true => Verdict::TooLong,
+                false => Verdict::Failed,
+            },
             Ok(status) if status.success() => Verdict::Passed,
             Ok(status) if status.code() == Some(TEST_FAILURE) => Verdict::Failed,
             Ok(_) if interrupted => Verdict::Interrupted,

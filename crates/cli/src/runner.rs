@@ -4,8 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ExitStatus, Stdio};
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::mpsc::{self, Sender};
+use std::sync::mpsc::Sender;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -13,6 +12,7 @@ use serde_json::Value;
 
 use crate::binaries::{Binary, Test};
 use crate::interrupts::{self, Told};
+use crate::turns::by_turns;
 
 /// How often a running test is looked at.
 const PAUSE: Duration = Duration::from_millis(25);
@@ -49,39 +49,25 @@ pub struct Runner<'a> {
 
 impl Runner<'_> {
     /// Runs all tests, or until somebody wants it to end, and hands on what they tell.
-    pub fn run(&self, mut hear: impl FnMut(Message)) {
+    pub fn run(&self, hear: impl FnMut(Message)) {
         interrupts::listen();
-        let next = AtomicUsize::new(0);
-        thread::scope(|scope| {
-            let (sender, receiver) = mpsc::channel();
-            for _ in 0..self.jobs.min(self.tests.len()) {
-                let (sender, next) = (sender.clone(), &next);
-                scope.spawn(move || self.work(next, &sender));
-            }
-            drop(sender);
-            receiver.into_iter().for_each(&mut hear);
-        });
+        let work = |index, sender: &Sender<Message>| self.work(index, sender);
+        by_turns(self.tests.len(), self.jobs, interrupts::came, work, hear);
     }
 
-    /// Takes one test after the other.
-    fn work(&self, next: &AtomicUsize, sender: &Sender<Message>) {
-        loop {
-            let index = next.fetch_add(1, Relaxed);
-            if index >= self.tests.len() || interrupts::came() {
-                return;
-            }
-            // The receiver is there until all senders are gone.
-            let _ = sender.send(Message::Begins(index));
-            let start = Instant::now();
-            let status = self.run_one(index, sender);
-            let output = fs::read(self.file(index, "output")).unwrap_or_default();
-            let ended = Ended {
-                status,
-                time: start.elapsed(),
-                output: String::from_utf8_lossy(&output).into_owned(),
-            };
-            let _ = sender.send(Message::Ends(index, ended));
-        }
+    /// Runs a test from its beginning to its end.
+    fn work(&self, index: usize, sender: &Sender<Message>) {
+        // The receiver is there until all senders are gone.
+        let _ = sender.send(Message::Begins(index));
+        let start = Instant::now();
+        let status = self.run_one(index, sender);
+        let output = fs::read(self.file(index, "output")).unwrap_or_default();
+        let ended = Ended {
+            status,
+            time: start.elapsed(),
+            output: String::from_utf8_lossy(&output).into_owned(),
+        };
+        let _ = sender.send(Message::Ends(index, ended));
     }
 
     fn file(&self, index: usize, extension: &str) -> PathBuf {

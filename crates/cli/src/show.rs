@@ -123,6 +123,7 @@ fn told(name: &Name<'_>, outcome: &Outcome, width: usize) -> String {
         Verdict::Passed => style("warn").yellow(),
         Verdict::Failed => style("FAIL").red().bold(),
         Verdict::Interrupted => style("stop").yellow(),
+        Verdict::TooLong => style("long").yellow(),
         Verdict::Broke => style("  !!").red().bold(),
         Verdict::NotRun => style("    "),
     };
@@ -179,6 +180,7 @@ pub fn summary(outcomes: &[Outcome], time: Duration) -> String {
         format!("{} failed", count(Verdict::Failed)),
     ];
     for (verdict, word) in [
+        (Verdict::TooLong, "too long"),
         (Verdict::Broke, "broke"),
         (Verdict::Interrupted, "interrupted"),
         (Verdict::NotRun, "not run"),

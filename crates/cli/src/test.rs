@@ -246,6 +246,7 @@ impl Run<'_> {
                 "event": "run-finished",
                 "passed": count(outcome::Verdict::Passed),
                 "failed": count(outcome::Verdict::Failed),
+                "too_long": count(outcome::Verdict::TooLong),
                 "broke": count(outcome::Verdict::Broke),
                 "interrupted": count(outcome::Verdict::Interrupted),
                 "not_run": count(outcome::Verdict::NotRun),
@@ -272,6 +273,7 @@ fn verdict(outcomes: &[Outcome]) -> Result<Verdict, Error> {
     match () {
         () if is(outcome::Verdict::Failed) => Ok(Verdict::Findings),
         () if is(outcome::Verdict::Broke) => Err(Error::TestsDidNotFinish),
+        () if is(outcome::Verdict::TooLong) => Err(Error::TestsAreTooLong),
         () if interrupts::came() => Ok(Verdict::Interrupted),
         () => Ok(Verdict::Passed),
     }

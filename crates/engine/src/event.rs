@@ -255,9 +255,22 @@ impl Operation {
         }
     }
 
+    /// How strong a compare-exchange is that fails; other operations do not fail.
+    pub fn ordering_of_failure(&self) -> Option<Ordering> {
+        match *self {
+            Operation::Update {
+                failure, update, ..
+            } => {
+                let may_fail = matches!(update.kind, UpdateKind::CompareExchange { .. });
+                may_fail.then_some(failure)
+            }
+            _ => None,
+        }
+    }
+
     /// The same access or fence with another strength. What a failed update does is as strong as it
     /// can be then.
-    pub(crate) fn with(mut self, strength: Ordering) -> Self {
+    pub fn with(mut self, strength: Ordering) -> Self {
         match &mut self {
             Operation::Load { ordering, .. }
             | Operation::Store { ordering, .. }

@@ -36,6 +36,8 @@ pub struct Exploration {
     retried: bool,
     /// Whether the last execution was for an estimate.
     sampled: bool,
+    /// Whether a search was given up.
+    gave_up: bool,
     counts_itself: bool,
     /// How many classes there were when others began to be run again.
     counted: Option<u64>,
@@ -52,6 +54,7 @@ pub struct Tally {
     pub discarded: u64,
     /// Whether some execution did not come to its end, so that what follows it is not known.
     pub cut_short: bool,
+    gave_up: bool,
     seen: Classes,
 }
 
@@ -62,6 +65,7 @@ impl Tally {
             executions,
             discarded,
             cut_short,
+            gave_up: false,
             seen: Classes::default(),
         }
     }
@@ -82,6 +86,7 @@ impl Exploration {
             retried: false,
             counted: None,
             sampled: false,
+            gave_up: false,
             seen: Classes::default(),
         }
     }
@@ -113,6 +118,7 @@ impl Exploration {
             executions: self.executions,
             discarded: self.discarded,
             cut_short: self.cut_short,
+            gave_up: self.gave_up,
         }
     }
 
@@ -121,6 +127,7 @@ impl Exploration {
         self.executions += tally.executions;
         self.discarded += tally.discarded;
         self.cut_short |= tally.cut_short;
+        self.gave_up |= tally.gave_up;
         self.seen.absorb(tally.seen);
     }
 
@@ -162,7 +169,13 @@ impl Exploration {
                 return None;
             }
         }
-        let finding = check::check(execution, ending, self.limits.max_events);
+        let mut finding = check::check(execution, ending, self.world.most_events());
+        let gave_up = self.world.strategy().gave_up();
+        self.gave_up |= gave_up;
+        self.cut_short |= gave_up;
+        if gave_up && matches!(finding, Some(Finding::TooManyEvents { .. })) {
+            finding = None;
+        }
         if self.sampled {
             return finding;
         }
@@ -194,6 +207,11 @@ impl Exploration {
     /// Whether the execution that has just stopped was for an estimate, and does not count.
     pub fn sampled(&self) -> bool {
         self.sampled
+    }
+
+    /// Whether a search was given up because its executions are too long for it.
+    pub fn gave_up(&self) -> bool {
+        self.gave_up
     }
 
     /// How many classes there are, if the strategy knows roughly.

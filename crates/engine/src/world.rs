@@ -512,6 +512,8 @@ pub struct World {
     state: State,
     strategy: Chooser,
     max_events: usize,
+    /// The same for the present execution.
+    most_events: usize,
     ending: Option<Ending>,
     model: Model,
     /// Whether threads may see different things: not known before the first execution, and then only
@@ -533,6 +535,7 @@ impl World {
             state: State::default(),
             strategy: Chooser::new(strategy),
             max_events,
+            most_events: max_events,
             ending: None,
             model: Model::Sc,
             is_weak: false,
@@ -555,6 +558,7 @@ impl World {
         }
         let weak = self.is_weak || !self.started || self.strategy().is_exact();
         self.started = true;
+        self.most_events = self.max_events.min(self.strategy().most_events());
         let weak = weak && self.model == Model::Rc11;
         self.state.reset(weak, !weak && self.has_cells);
         self.state.is_plain = !self.is_weak && self.strategy().draws();
@@ -720,7 +724,7 @@ impl World {
                 || self.state.threads[thread.index()].events == 1)
             && self.state.is_enabled(thread)
             && self.state.outcomes(thread) == 1
-            && self.state.execution.events.len() < self.max_events
+            && self.state.execution.events.len() < self.most_events
     }
 
     /// Decides who goes on when no thread is running.
@@ -745,7 +749,7 @@ impl World {
                     Err(divergence) => self.stop(Ending::Diverged(*divergence)),
                 };
             }
-            if self.state.execution.events.len() >= self.max_events {
+            if self.state.execution.events.len() >= self.most_events {
                 return self.stop(Ending::TooManyEvents);
             }
             let choice = match self.strategy.choose(&self.state) {
@@ -852,6 +856,11 @@ impl World {
     /// The strategy, if it goes for coverage.
     pub fn guided(&mut self) -> Option<&mut CoverageGuided> {
         self.strategy.as_dyn().as_guided()
+    }
+
+    /// How many events the present execution may have.
+    pub(crate) fn most_events(&self) -> usize {
+        self.most_events
     }
 
     /// Replaces the strategy between two executions; gives the old one.

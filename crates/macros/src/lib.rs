@@ -35,7 +35,7 @@ mod tests;
 /// | `strategy` | string | how schedules are picked, as in `"exhaustive"` or `"random"` |
 /// | `max_executions` | integer | stop after this many executions |
 /// | `max_time` | string | stop after this long: `"500ms"`, `"20s"`, `"2m"`, `"1h"` |
-/// | `max_events` | integer | an execution with more events than this is a failure |
+/// | `max_events` | integer | an execution with more events than this is too long |
 /// | `seed` | integer | where strategies that draw at random start |
 /// | `memory` | string | the memory model: `"sc"` or `"rc11"` |
 /// | `preemptions` | integer | run only classes that need no more preemptions than this |

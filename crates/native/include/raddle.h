@@ -9,7 +9,8 @@ extern "C" {
 
 /* Calls `function(argument)` many times, each time with its threads scheduled in another way and with
  * all memory of the program as it is now, until every behaviour has been seen or the budget is spent.
- * Says on standard error what it found. 0 if nothing is wrong, 1 if something is. */
+ * Says on standard error what it found. 0 if nothing is wrong, 1 if something is, 3 if it is
+ * too long to be checked. */
 int raddle_check(void (*function)(void *argument), void *argument);
 
 #ifdef __cplusplus

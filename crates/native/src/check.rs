@@ -119,8 +119,11 @@ fn limit_workers() {
     }
 }
 
-/// Says what came of a check; whether it passed.
-pub(crate) fn tell(name: &str, report: &Report) -> bool {
+/// What a check that has found nothing but that executions are too long returns.
+const TOO_LONG: c_int = 3;
+
+/// Says what came of a check; what it returns.
+pub(crate) fn tell(name: &str, report: &Report) -> c_int {
     for failure in &report.failures {
         eprintln!("raddle: {name}: {failure}");
     }
@@ -128,7 +131,12 @@ pub(crate) fn tell(name: &str, report: &Report) -> bool {
         eprintln!("raddle: {name}: {warning}");
     }
     eprintln!("raddle: {name}: {}", report.summary());
-    report.failures.is_empty()
+    let is_too_long = |failure: &Failure| failure.kind == FailureKind::TooLong;
+    match report.failures.iter().all(is_too_long) {
+        true if report.failures.is_empty() => 0,
+        true => TOO_LONG,
+        false => 1,
+    }
 }
 
 /// `int raddle_check(void (*function)(void *), void *argument)`, as in `raddle.h`.
@@ -148,5 +156,5 @@ extern "C" fn check(function: usize, argument: usize, stack: usize) -> c_int {
         let result = threads::run_guest(function, argument);
         threads::finish(result);
     });
-    c_int::from(!tell(&name, &report))
+    tell(&name, &report)
 }

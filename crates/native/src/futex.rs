@@ -184,7 +184,7 @@ extern "C" fn system_call(
     let place = Place {
         site: calls::users(code),
         is_seen: regions::kind(code) == Kind::User,
-        called: code,
+        called: sync::who_waits(code),
     };
     match model(number, arguments, place) {
         None => real(number, arguments),

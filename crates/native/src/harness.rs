@@ -82,7 +82,7 @@ pub(crate) fn check() -> ! {
         Stop::Test => {
             enter(State::Stopped);
             let report = check::run(&name, HARNESS.load(Relaxed), run_test);
-            c_int::from(!check::tell(&name, &report))
+            check::tell(&name, &report)
         }
     };
     // SAFETY: the program itself has done nothing that needs to be brought to an end.

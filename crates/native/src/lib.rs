@@ -61,6 +61,7 @@ mod types;
 mod uncontrolled;
 mod unwind;
 mod whereabouts;
+mod written;
 
 #[global_allocator]
 static MEMORY: arena::Arena = arena::Arena;

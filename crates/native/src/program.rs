@@ -102,9 +102,9 @@ unsafe extern "C" fn check_main(
         threads::finish(status);
         report_status(status as u32 as c_int);
     });
-    let passed = check::tell(&name, &report);
+    let status = check::tell(&name, &report);
     // SAFETY: the program itself has done nothing that needs to be brought to an end.
-    unsafe { libc::_exit(c_int::from(!passed)) }
+    unsafe { libc::_exit(status) }
 }
 
 /// Whether `main` is what is checked.

@@ -2,27 +2,68 @@
 //!
 //! That is all writable memory of the program and its libraries, but for this one; the heap; what the
 //! first thread has in thread-local storage; and the part of the stack that belongs to the callers of
-//! the check. For programs of ordinary size, to copy all of it back is cheaper than to find out what
-//! has changed. What the kernel has (files, children) and memory that the program maps by itself are
-//! not put back.
+//! the check. Of larger parts only those pages are put back that were [written](crate::written), if the
+//! kernel tells. What the kernel has (files, children) and memory that the program maps by itself are not
+//! put back.
 
 use std::ffi::{c_int, c_void};
 use std::ops::Range;
 
 use crate::solo::Solo;
+use crate::written::Written;
 use crate::{arena, heap, tls};
 
 struct Region {
     start: usize,
     size: usize,
     copy: *mut u8,
+    /// The whole pages in it, if they are worth asking for.
+    pages: Range<usize>,
+    /// The parts of these that were written.
+    parts: Vec<Range<usize>>,
+}
+
+impl Region {
+    fn end(&self) -> usize {
+        self.start + self.size
+    }
+
+    /// A part of it is as it was.
+    fn put_back(&self, part: Range<usize>) {
+        // SAFETY: the program's memory is there and writable, and none of its threads runs. The part is inside,
+        // and the copy as large as the whole.
+        unsafe {
+            let copy = self.copy.add(part.start - self.start);
+            std::ptr::copy_nonoverlapping(copy, part.start as *mut u8, part.len());
+        }
+    }
+
+    /// Finds out which parts were written; all, if nobody knows.
+    fn look(&mut self, written: Option<&Written>) {
+        self.parts.clear();
+        let parts = &mut self.parts;
+        let is_known = written.is_some_and(|it| it.each(&self.pages, |part| parts.push(part)));
+        if !is_known {
+            parts.clear();
+            parts.push(self.pages.clone());
+        }
+    }
+
+    /// All of it is as it was.
+    fn restore(&self) {
+        self.put_back(self.start..self.pages.start);
+        for part in &self.parts {
+            self.put_back(part.clone());
+        }
+        self.put_back(self.pages.end..self.end());
+    }
 }
 
 enum Snapshot {
     None,
     /// To be taken when the first execution begins; where the program's part of the stack begins.
     Wanted(usize),
-    Taken(Vec<Region>),
+    Taken(Vec<Region>, Option<Written>),
 }
 
 // SAFETY: the copies belong to the snapshot.
@@ -30,6 +71,8 @@ unsafe impl Send for Region {}
 
 static SNAPSHOT: Solo<Snapshot> = Solo::new(Snapshot::None);
 const PAGE: usize = 4096;
+/// To copy so many pages takes as long as to ask which were written.
+const FEW: usize = 6;
 
 /// A check begins.
 pub(crate) fn begin(stack: usize) {
@@ -40,7 +83,8 @@ pub(crate) fn begin(stack: usize) {
 pub(crate) fn end() {
     restore();
     let snapshot = std::mem::replace(&mut *SNAPSHOT.get(), Snapshot::None);
-    if let Snapshot::Taken(regions) = snapshot {
+    if let Snapshot::Taken(regions, written) = snapshot {
+        drop(written);
         for region in regions {
             let copy = region.copy as usize;
             arena::unmap(copy..copy + region.size.max(1));
@@ -51,22 +95,31 @@ pub(crate) fn end() {
 /// An execution begins: takes the snapshot, or puts everything back.
 pub(crate) fn restore() {
     let mut snapshot = SNAPSHOT.get();
-    match &*snapshot {
+    match &mut *snapshot {
         Snapshot::None => {}
-        Snapshot::Wanted(stack) => *snapshot = Snapshot::Taken(take(*stack)),
-        Snapshot::Taken(regions) => {
-            for region in regions {
-                // SAFETY: the program's memory is there and writable, and none of its threads runs.
-                unsafe {
-                    let start = region.start as *mut u8;
-                    std::ptr::copy_nonoverlapping(region.copy, start, region.size);
-                }
+        Snapshot::Wanted(stack) => {
+            let regions = take(*stack);
+            let written = watch(&regions);
+            *snapshot = Snapshot::Taken(regions, written);
+        }
+        Snapshot::Taken(regions, written) => {
+            let known = written.as_ref().filter(|written| written.is_here());
+            if known.is_none_or(Written::has_more) {
+                regions.iter_mut().for_each(|region| region.look(known));
+            }
+            regions.iter().for_each(Region::restore);
+            if known.is_none() && written.is_some() {
+                *written = watch(regions);
             }
             if let Some(region) = regions.first() {
                 heap::reset(region.start + region.size);
             }
         }
     }
+}
+
+fn watch(regions: &[Region]) -> Option<Written> {
+    Written::watch(regions.iter().map(|region| region.pages.clone()))
 }
 
 /// The heap comes first.
@@ -87,10 +140,16 @@ fn take(stack: usize) -> Vec<Region> {
         assert!(!copy.is_null(), "raddle: no memory for a snapshot");
         // SAFETY: the range can be read, and the copy is as large.
         unsafe { std::ptr::copy_nonoverlapping(range.start as *const u8, copy, range.len()) };
+        let pages = range.start.next_multiple_of(PAGE)..range.end & !(PAGE - 1);
         Region {
             start: range.start,
             size: range.len(),
             copy,
+            pages: match pages.len() > FEW * PAGE {
+                true => pages,
+                false => range.end..range.end,
+            },
+            parts: Vec::new(),
         }
     };
     ranges.into_iter().map(copy).collect()

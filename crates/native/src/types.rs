@@ -17,9 +17,13 @@ type Entry<'a> = DebuggingInformationEntry<'a, 'a, Reader>;
 const OPAQUE: [&str; 6] = ["pthread_", "sem_t", "mtx_t", "cnd_t", "once_flag", "__"];
 
 /// How the fields are called that Rust's standard library has inside of its types.
-const INNER: [&str; 8] = [
+const INNER: [&str; 11] = [
     ".v.value",
     ".v",
+    // Those of parking_lot.
+    ".raw.state",
+    ".state.p.value",
+    ".state.p",
     ".inner.futex",
     ".inner.state",
     ".inner.state_and_queued",

@@ -40,6 +40,8 @@ pub(crate) struct Done {
     /// Executions against the budget.
     pub(crate) runs: u64,
     pub(crate) estimate: Option<Estimate>,
+    /// Whether executions are too long for a search.
+    pub(crate) gave_up: bool,
     pub(crate) now: Instant,
 }
 
@@ -58,7 +60,10 @@ impl Fit {
         let whole =
             (budget.until).map_or(SOON, |until| until.saturating_duration_since(self.start));
         let soon = self.start + SOON.max(whole / 50);
-        let is_time = !self.asked && done.estimate.is_none() && done.now >= soon;
+        let is_time = !self.asked
+            && done.estimate.is_none()
+            && done.now >= soon
+            && affordable(done.runs, self.start, done.now, budget.until) >= 2 * FEW;
         self.asked |= is_time;
         is_time.then_some(done.runs.clamp(FEW, crate::phases::SOON))
     }
@@ -103,6 +108,14 @@ impl Fit {
     }
 }
 
+/// How many executions there will have been in the end, if all take as long as those so far.
+fn affordable(runs: u64, start: Instant, now: Instant, until: Option<Instant>) -> u64 {
+    let Some(until) = until else { return u64::MAX };
+    let whole = until.saturating_duration_since(start).as_secs_f64();
+    let spent = now.saturating_duration_since(start).as_secs_f64();
+    (runs as f64 * whole / spent.max(f64::EPSILON)) as u64
+}
+
 /// So many executions are most of a budget.
 fn most(whole: u64) -> u64 {
     whole - whole / 8
@@ -122,6 +135,7 @@ fn fits(runs: f64, each: Duration, budget: &Budget, done: Done) -> bool {
 pub(crate) struct Rest {
     budget: Budget,
     next: Next,
+    start: Instant,
     began: Instant,
 }
 
@@ -139,6 +153,7 @@ impl Rest {
         (checker.strategy == Strategy::Auto).then(|| Rest {
             budget: whole_budget(checker, start),
             next: Next::Sample,
+            start,
             began: start,
         })
     }
@@ -147,6 +162,11 @@ impl Rest {
     pub(crate) fn next(&mut self, checker: &Checker, done: Done) -> Option<Phase> {
         let began = std::mem::replace(&mut self.began, done.now);
         match self.next {
+            Next::Over => None,
+            _ if done.gave_up => {
+                self.next = Next::Over;
+                Some(self.go_on(self.budget))
+            }
             Next::Sample if checker.is_reduced() || checker.preemptions.is_some() => {
                 self.next = Next::Over;
                 Some(self.samplers(checker.seed, self.budget))
@@ -157,7 +177,7 @@ impl Rest {
                 Some(self.go_on(self.half(done)))
             }
             // Nobody can find out anything in so few executions.
-            Next::Look(0) if self.left(done) / LOOK < 4 * FEW => {
+            Next::Look(0) if self.affordable(done) / LOOK < 4 * FEW => {
                 self.next = Next::Over;
                 Some(self.go_on(self.budget))
             }
@@ -179,7 +199,6 @@ impl Rest {
                     None => self.go_on(self.budget),
                 })
             }
-            Next::Over => None,
         }
     }
 
@@ -202,6 +221,12 @@ impl Rest {
     /// How many executions are left.
     fn left(&self, done: Done) -> u64 {
         self.budget.of_all.saturating_sub(done.runs)
+    }
+
+    /// The same, if they take as long as those before.
+    fn affordable(&self, done: Done) -> u64 {
+        let all = affordable(done.runs, self.start, done.now, self.budget.until);
+        self.left(done).min(all.saturating_sub(done.runs))
     }
 
     /// Half of what is left.

@@ -21,6 +21,11 @@ use crate::settings::{Classes, Level, Memory, Reduction, Strategy, UnknownName};
 use crate::status::Log;
 use crate::substrate::Modelled;
 
+/// So many events an execution may have, if nothing else is said.
+const MAX_EVENTS: usize = 1_000_000;
+/// The same for searches, which keep more of each event.
+pub(crate) const MAX_EVENTS_OF_A_SEARCH: usize = 100_000;
+
 /// Runs `body` many times, under full control and counting no behaviour twice, until every one
 /// has been seen or the budget is spent; panics with the story of the first failure.
 ///
@@ -89,7 +94,7 @@ pub struct Checker {
     pub(crate) classes: Classes,
     pub(crate) max_executions: Option<u64>,
     pub(crate) max_time: Option<Duration>,
-    pub(crate) max_events: usize,
+    pub(crate) max_events: Option<usize>,
     pub(crate) seed: u64,
     pub(crate) keep_going: bool,
     pub(crate) stack_size: usize,
@@ -131,7 +136,7 @@ impl Checker {
             classes: Classes::default(),
             max_executions: None,
             max_time: None,
-            max_events: 100_000,
+            max_events: None,
             seed: 0,
             keep_going: false,
             stack_size: 256 * 1024,
@@ -196,9 +201,10 @@ impl Checker {
         self
     }
 
-    /// At most this many events in one execution (100,000 by default); more is a failure.
+    /// At most this many events in one execution; with more, nothing is known of the test. If this is not
+    /// said, 1,000,000, and 100,000 for searches, which need more memory for each.
     pub fn max_events(mut self, events: usize) -> Self {
-        self.max_events = events;
+        self.max_events = Some(events);
         self
     }
 
@@ -561,7 +567,14 @@ impl Checker {
     /// What one execution may do.
     pub(crate) fn limits(&self) -> Limits {
         Limits {
-            max_events: self.max_events,
+            max_events: self.max_events.unwrap_or(match &self.strategy {
+                Strategy::Exhaustive
+                | Strategy::Enumerate
+                | Strategy::EnumeratePrivateFirst
+                | Strategy::Delay { .. }
+                | Strategy::Directed(_) => MAX_EVENTS_OF_A_SEARCH,
+                _ => MAX_EVENTS,
+            }),
             memory: self.memory.model(),
             reads_from: self.classes == Classes::ReadsFrom,
         }

@@ -358,7 +358,7 @@ fn settings(checker: &Checker) -> Vec<(&'static str, String)> {
     let modelled = checker.modelled;
     vec![
         ("memory", format!("{:?}", checker.memory)),
-        ("max_events", checker.max_events.to_string()),
+        ("max_events", checker.limits().max_events.to_string()),
         ("spurious_wakeups", modelled.spurious_wakeups.to_string()),
         ("timeouts", modelled.timeouts.to_string()),
         ("weak_cas", modelled.weak_cas.to_string()),

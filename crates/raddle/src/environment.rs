@@ -20,6 +20,7 @@ pub(crate) struct Environment {
     replay: Option<Schedule>,
     seed: Option<u64>,
     max_executions: Option<u64>,
+    max_events: Option<usize>,
     max_time: Option<Duration>,
     watchdog: Option<Duration>,
     workers: Option<usize>,
@@ -60,6 +61,7 @@ impl Environment {
         };
         environment.seed = number("RADDLE_SEED")?;
         environment.max_executions = number("RADDLE_MAX_EXECUTIONS")?;
+        environment.max_events = number("RADDLE_MAX_EVENTS")?.map(|events| events as usize);
         let workers = number("RADDLE_WORKERS")?;
         environment.workers = workers.map(|workers| workers.clamp(1, 1024) as usize);
         let time = |variable: &'static str| match get(variable) {
@@ -139,6 +141,7 @@ impl Environment {
             checker.seed = seed;
         }
         checker.max_executions = self.max_executions.or(checker.max_executions);
+        checker.max_events = self.max_events.or(checker.max_events);
         checker.max_time = self.max_time.or(checker.max_time);
         checker.log = self.log.unwrap_or(checker.log);
         checker.report_in = self.report.or(checker.report_in.take());

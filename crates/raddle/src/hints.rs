@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release, SeqCs
 use std::time::{Duration, Instant};
 
 use raddle_engine::strategy::Exhaustive;
-use raddle_engine::{Execution, Exploration, LocationId, Operation, SiteId};
+use raddle_engine::{Execution, Exploration, Operation, SiteId};
 use raddle_report::Names;
 
 use crate::checker::Checker;
@@ -27,9 +27,9 @@ const MAX_TIME_EACH: Duration = Duration::from_millis(400);
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Weak {
     site: SiteId,
+    operation: Operation,
     ordering: Ordering,
     kind: Kind,
-    location: Option<LocationId>,
 }
 
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -47,9 +47,16 @@ impl Weak {
             (Kind::Load, Relaxed) => &[Acquire],
             (Kind::Store, Relaxed) => &[Release],
             (Kind::Update, Relaxed) => &[Acquire, Release, AcqRel],
+            (Kind::Update, Acquire) if self.fails_weakly() => &[Acquire, AcqRel],
             (Kind::Update | Kind::Fence, Acquire | Release) => &[AcqRel],
+            (Kind::Update, AcqRel) if self.fails_weakly() => &[AcqRel],
             _ => &[],
         }
+    }
+
+    /// Whether it is a compare-exchange that takes nothing over when it fails.
+    fn fails_weakly(&self) -> bool {
+        self.operation.ordering_of_failure() == Some(Relaxed)
     }
 
     fn releases(&self) -> Option<Ordering> {
@@ -64,8 +71,23 @@ impl Weak {
         match (self.kind, self.ordering) {
             (Kind::Load | Kind::Update, Relaxed) => Some(Acquire),
             (Kind::Update, Release) => Some(AcqRel),
+            (Kind::Update, Acquire | AcqRel | SeqCst) if self.fails_weakly() => Some(self.ordering),
             _ => None,
         }
+    }
+
+    /// What to write instead of what, of both orderings if it is a compare-exchange.
+    fn in_words(&self, ordering: Ordering) -> String {
+        let called = |operation: Operation| {
+            let orderings = [operation.ordering(), operation.ordering_of_failure()];
+            let orderings = orderings.into_iter().flatten().map(called);
+            orderings.collect::<Vec<_>>().join(", ")
+        };
+        let (new, old) = (
+            called(self.operation.with(ordering)),
+            called(self.operation),
+        );
+        format!("`{new}` instead of `{old}`")
     }
 }
 
@@ -82,11 +104,12 @@ pub(crate) fn weak_places(execution: &Execution) -> Vec<Weak> {
         };
         let weak = Weak {
             site: event.site,
+            operation: event.operation,
             ordering: event.operation.ordering().unwrap_or(SeqCst),
             kind,
-            location: event.operation.location(),
         };
-        if weak.ordering != SeqCst && !places.iter().any(|other| other.site == weak.site) {
+        let is_weak = weak.ordering != SeqCst || weak.fails_weakly();
+        if is_weak && !places.iter().any(|other| other.site == weak.site) {
             places.push(weak);
         }
     }
@@ -106,7 +129,7 @@ fn changes(places: &[Weak]) -> Vec<Change> {
     for &store in places {
         for &load in places {
             if store.site != load.site
-                && store.location == load.location
+                && store.operation.location() == load.operation.location()
                 && let (Some(release), Some(acquire)) = (store.releases(), load.acquires())
             {
                 changes.push(vec![(store, release), (load, acquire)]);
@@ -199,10 +222,7 @@ fn in_words(names: &Context, change: &Change, classes: u64) -> String {
     };
     let parts: Vec<String> = change
         .iter()
-        .map(|(weak, ordering)| {
-            let [new, old] = [*ordering, weak.ordering].map(called);
-            format!("`{new}` instead of `{old}`{}", at(weak))
-        })
+        .map(|(weak, ordering)| weak.in_words(*ordering) + &at(weak))
         .collect();
     let all = match classes {
         1 => "in the one class there is".to_owned(),

@@ -48,6 +48,7 @@ mod mailbox;
 #[cfg(feature = "check")]
 mod minimise;
 pub mod monitor;
+mod own_sync;
 #[cfg(feature = "check")]
 mod pages;
 #[cfg(feature = "check")]

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use raddle_engine::strategy;
 
-use crate::checker::Checker;
+use crate::checker::{Checker, MAX_EVENTS_OF_A_SEARCH};
 use crate::samplers;
 use crate::settings::Strategy;
 use crate::status;
@@ -80,6 +80,10 @@ pub(crate) enum Patience {
 /// The exhaustive search that the settings ask for.
 pub(crate) fn exhaustive(checker: &Checker) -> strategy::Exhaustive {
     let search = strategy::Exhaustive::reduced(checker.reductions).under(checker.memory.model());
+    let search = match checker.strategy == Strategy::Auto && samples_too(checker) {
+        true => search.giving_up_after(checker.limits().max_events.min(MAX_EVENTS_OF_A_SEARCH)),
+        false => search,
+    };
     match checker.preemptions {
         Some(preemptions) => search.bounded(preemptions),
         None => search,
@@ -105,11 +109,17 @@ pub(crate) fn sized_search(checker: &Checker) -> strategy::Exhaustive {
     }
 }
 
-/// What a check runs that decides by itself. Samplers know of no bounds and no reductions.
+/// Whether a check that decides by itself draws at random, too. Samplers know of no bounds and no
+/// reductions.
+fn samples_too(checker: &Checker) -> bool {
+    checker.preemptions.is_none() && !checker.is_reduced()
+}
+
+/// What a check runs that decides by itself.
 fn portfolio(checker: &Checker) -> strategy::Portfolio {
-    let samplers = match checker.preemptions.is_some() || checker.is_reduced() {
-        true => Vec::new(),
-        false => samplers::all(checker.seed),
+    let samplers = match samples_too(checker) {
+        true => samplers::all(checker.seed),
+        false => Vec::new(),
     };
     strategy::Portfolio::new(samplers, Some(sized_search(checker)), checker.seed)
 }

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use raddle_engine::strategy::{Bound, Delay};
 use raddle_engine::{CheckName, Execution, Exploration};
-use raddle_report::{Coverage, Failure, FailureKind, Guarantee, Report, Trace};
+use raddle_report::{Alone, Coverage, Failure, FailureKind, Guarantee, Names, Report, Trace};
 
 use crate::auto::Rest;
 use crate::checker::Checker;
@@ -225,6 +225,7 @@ fn finish(
         let says_something = !report.exhausted && report.executions >= FEW;
         let unseen = exploration.unseen().filter(|_| says_something);
         report.set_unseen(unseen.map(Into::into));
+        report.set_gave_up(exploration.gave_up());
     });
     if let Some(coverage) = coverage {
         let places = context.places();
@@ -274,7 +275,13 @@ fn finish(
         context.with_execution(|execution, _| {
             // The body begins and ends.
             if execution.events.len() == 2 {
-                report.set_nothing_to_explore();
+                report.set_alone(Alone::Nothing);
+            } else if context.is_native() || !report.warnings.is_empty() {
+                // All types are seen; or what is seen is worth a warning.
+            } else if execution.threads.len() == 1 {
+                report.set_alone(Alone::Thread);
+            } else {
+                report.set_alone(Alone::Order);
             }
         });
     }

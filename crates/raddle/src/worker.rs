@@ -153,20 +153,20 @@ impl<'a> Worker<'a, '_> {
                 return false;
             }
             if let Some(seat) = &self.seat {
-                if let Some(end) = seat.crew.ended() {
+                if let Some(end) = seat.crew.table.ended() {
                     return end == End::Failure;
                 }
-                if !seat.crew.may_run() {
-                    self.tell_all(End::Budget);
-                    return false;
+                if !seat.crew.table.may_run(seat.number) {
+                    return seat.crew.table.ended() == Some(End::Failure);
                 }
             }
             if !run_execution(&self.context, body, place) {
                 if self.takes_over() {
                     continue;
                 }
-                let end = self.seat.as_ref().and_then(|seat| seat.crew.ended());
-                return matches!(end, None | Some(End::Exhausted | End::Failure));
+                let end = self.seat.as_ref().and_then(|seat| seat.crew.table.ended());
+                let gave_up = self.context.with_exploration(|e| e.gave_up());
+                return !gave_up && matches!(end, None | Some(End::Exhausted | End::Failure));
             }
             let mut finding = self
                 .context
@@ -219,7 +219,7 @@ impl<'a> Worker<'a, '_> {
             }
             self.context.clean_up();
             if over && let Some(seat) = &self.seat {
-                seat.crew.end(End::Failure, seat.number);
+                seat.crew.table.end(End::Failure, seat.number);
             }
             self.minimise(body, place);
             if over {
@@ -243,7 +243,7 @@ impl<'a> Worker<'a, '_> {
         if seat.is_some_and(|seat| seat.number > 0) {
             return false;
         }
-        let runs = seat.map_or(runs, |seat| seat.crew.executions().max(runs));
+        let runs = seat.map_or(runs, |seat| seat.crew.table.executions().max(runs));
         let estimate = |context: &Context| context.with_exploration(|e| e.estimate());
         if let Some(status) = &mut self.status
             && status.is_due()
@@ -270,6 +270,7 @@ impl<'a> Worker<'a, '_> {
         let done = Done {
             runs,
             estimate,
+            gave_up: self.context.with_exploration(|e| e.gave_up()),
             now: Instant::now(),
         };
         if let Some(samples) = fit.wants_estimate(budget, done) {
@@ -298,6 +299,7 @@ impl<'a> Worker<'a, '_> {
         self.context.with_exploration(|e| Done {
             runs: e.executions() + e.discarded() + e.attempts(),
             estimate: e.estimate(),
+            gave_up: e.gave_up(),
             now: Instant::now(),
         })
     }
@@ -309,7 +311,7 @@ impl<'a> Worker<'a, '_> {
         let (report, exploration) = (&self.report, &self.context);
         exploration.with_exploration(|exploration| {
             let counted = exploration.counted();
-            seat.crew.publish(seat.number, counted.executions);
+            seat.crew.table.publish(seat.number, counted.executions);
             if let Some(search) = exploration.world().exhaustive() {
                 let part = || part(&counted, report);
                 seat.crew.pause(seat.number, &mut seat.clock, search, part);
@@ -320,7 +322,7 @@ impl<'a> Worker<'a, '_> {
     /// Takes over a part of what other workers have left, if there is any; waits for it if need be.
     fn takes_over(&mut self) -> bool {
         let Some(seat) = &self.seat else { return false };
-        seat.crew.give_back();
+        seat.crew.table.give_back();
         let part = self.context.with_exploration(|exploration| {
             let reach = exploration
                 .world()
@@ -341,7 +343,7 @@ impl<'a> Worker<'a, '_> {
     /// An execution did not count.
     fn give_back(&self) {
         if let Some(seat) = &self.seat {
-            seat.crew.give_back();
+            seat.crew.table.give_back();
         }
     }
 
@@ -351,7 +353,7 @@ impl<'a> Worker<'a, '_> {
         if let Some(seat) = &self.seat
             && self.context.with_exploration(is_shared)
         {
-            seat.crew.end(end, seat.number);
+            seat.crew.table.end(end, seat.number);
         }
     }
 
@@ -514,8 +516,8 @@ impl<'a> Worker<'a, '_> {
             false => name.to_owned(),
         };
         if let Some(seat) = &self.seat {
-            seat.crew.publish(seat.number, failure.execution);
-            failure.execution = seat.crew.executions();
+            seat.crew.table.publish(seat.number, failure.execution);
+            failure.execution = seat.crew.table.executions();
         }
         failure
     }

@@ -126,7 +126,7 @@ pub(crate) fn explore<'a>(
         let mut over = worker.explore(job.body, job.place, &own, name);
         worker.seat = None;
         drop(stop);
-        let first = crew.first_to_fail();
+        let first = crew.table.first_to_fail();
         if first.is_some_and(|first| first != 0) {
             worker.report.failures.clear();
         }
@@ -140,8 +140,11 @@ pub(crate) fn explore<'a>(
         }
         over
     });
-    worker.take_over(crew.untaken());
-    let end = crew.ended().filter(|_| is_shared);
+    // What was too long for the search of one of them has not been run by any.
+    let gave_up = worker.context.with_exploration(|e| e.gave_up());
+    let over = over && !(gave_up && worker.report.failures.is_empty());
+    worker.take_over(crew.table.untaken());
+    let end = crew.table.ended().filter(|_| is_shared);
     (over || end == Some(End::Failure), end)
 }
 
@@ -151,7 +154,7 @@ struct StopOnPanic<'a>(&'a Crew);
 impl Drop for StopOnPanic<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.0.end(End::Failure, usize::MAX);
+            self.0.table.end(End::Failure, usize::MAX);
         }
     }
 }

@@ -34,7 +34,10 @@ pub enum FailureKind {
     Nondeterminism,
     /// The program does not do what the schedule to be replayed says.
     ScheduleMismatch,
-    /// An execution exceeded one of its limits.
+    /// An execution has more events than it may have. That is no fault of the program's: it may be a loop
+    /// without end, or a test that does much.
+    TooLong,
+    /// An execution exceeded another of its limits.
     Limit,
     /// No execution does what the future says that was asked for.
     Impossible,
@@ -68,6 +71,7 @@ impl fmt::Display for FailureKind {
             FailureKind::Leak => "leak",
             FailureKind::Nondeterminism => "nondeterminism",
             FailureKind::ScheduleMismatch => "schedule does not fit",
+            FailureKind::TooLong => "too long",
             FailureKind::Limit => "limit exceeded",
             FailureKind::Impossible => "impossible future",
             FailureKind::Hang => "hang",
@@ -121,6 +125,17 @@ pub struct Failure {
     pub page: Option<String>,
 }
 
+/// So many events of an execution that is too long are told.
+const TOLD: usize = 1_000;
+
+/// The end of an execution: all of it, with a page and a line of JSON, would be hundreds of megabytes.
+fn last_of(execution: &Execution) -> Execution {
+    let mut last = execution.clone();
+    last.events
+        .drain(..execution.events.len().saturating_sub(TOLD));
+    last
+}
+
 fn as_text<S: Serializer>(schedule: &Schedule, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(schedule)
 }
@@ -128,7 +143,10 @@ fn as_text<S: Serializer>(schedule: &Schedule, serializer: S) -> Result<S::Ok, S
 impl Failure {
     /// The failure behind a finding.
     pub fn new(finding: &Finding, execution: &Execution, names: &dyn Names) -> Self {
-        let mut trace = Trace::of(execution, names);
+        let mut trace = match finding {
+            Finding::TooManyEvents { .. } => Trace::of(&last_of(execution), names),
+            _ => Trace::of(execution, names),
+        };
         match finding {
             Finding::Panic(panic) => trace.end_with_panic(panic),
             Finding::DataRace(race) => trace.end_with_race(race, execution, names),
@@ -181,7 +199,9 @@ impl Failure {
     /// What makes it the same failure as another one.
     pub fn gist(&self) -> (FailureKind, String) {
         let message = match self.kind {
-            FailureKind::Limit => self.message.lines().next().unwrap_or_default(),
+            FailureKind::TooLong | FailureKind::Limit => {
+                self.message.lines().next().unwrap_or_default()
+            }
             _ => &self.message,
         };
         (self.kind, message.to_owned())
@@ -204,7 +224,8 @@ fn kind(finding: &Finding) -> FailureKind {
         Finding::Livelock { .. } => FailureKind::Livelock,
         Finding::ThreadOutlives(_) => FailureKind::ThreadOutlives,
         Finding::LockOrder(_) => FailureKind::LockOrder,
-        Finding::TooManyEvents { .. } | Finding::StackOverflow(_) => FailureKind::Limit,
+        Finding::TooManyEvents { .. } => FailureKind::TooLong,
+        Finding::StackOverflow(_) => FailureKind::Limit,
         Finding::Leak(_) => FailureKind::Leak,
         Finding::Hang { .. } => FailureKind::Hang,
         Finding::DataRace(_) => FailureKind::DataRace,

@@ -43,6 +43,6 @@ pub use insight::{CriticalPair, Mark, Minimised, Receive, Source, Told, Wait};
 pub use json::to_json;
 pub use memory::ordering_in_c;
 pub use number::{grouped, rounded};
-pub use report::{Completeness, Guarantee, Report, Search};
+pub use report::{Alone, Completeness, Guarantee, Report, Search};
 pub use std_trace::StdTrace;
 pub use trace::{CellAccess, Names, Place, Trace, TraceSpan, TraceStep, TraceThread};

@@ -201,6 +201,7 @@ pub fn ordering_in_c(ordering: &str) -> String {
 
 fn noun(end: &End) -> &'static str {
     match end.operation {
+        _ if end.has_failed => "failed compare-exchange",
         Operation::Load { .. } => "load",
         Operation::Store { .. } => "store",
         operation => operation.label(),
@@ -208,12 +209,11 @@ fn noun(end: &End) -> &'static str {
 }
 
 fn ordering(end: &End) -> String {
-    match end.operation {
-        Operation::Load { ordering, .. }
-        | Operation::Store { ordering, .. }
-        | Operation::Update { ordering, .. } => format!("{ordering:?}"),
-        _ => "?".to_owned(),
-    }
+    let ordering = match end.has_failed {
+        true => end.operation.ordering_of_failure(),
+        false => end.operation.ordering(),
+    };
+    ordering.map_or("?".to_owned(), |ordering| format!("{ordering:?}"))
 }
 
 impl Trace {

@@ -87,6 +87,18 @@ impl fmt::Display for Completeness {
     }
 }
 
+/// Why a test has only one behaviour: often because it uses what raddle does not see.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[non_exhaustive]
+pub enum Alone {
+    /// It starts no thread, and uses nothing that raddle controls.
+    Nothing,
+    /// It starts no thread that raddle controls.
+    Thread,
+    /// Its threads do nothing that could happen in another order.
+    Order,
+}
+
 /// How a check was run; the part of a report that is known beforehand.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
@@ -139,7 +151,8 @@ pub struct Report {
     growth: Vec<ClassGrowth>,
     advice: Option<Advice>,
     coverage: Coverage,
-    nothing_to_explore: bool,
+    alone: Option<Alone>,
+    gave_up: bool,
 }
 
 impl Report {
@@ -164,13 +177,19 @@ impl Report {
             growth: Vec::new(),
             advice: None,
             coverage: Coverage::default(),
-            nothing_to_explore: false,
+            alone: None,
+            gave_up: false,
         }
     }
 
-    /// Notes that the test did nothing that there is more than one way to do.
-    pub fn set_nothing_to_explore(&mut self) {
-        self.nothing_to_explore = true;
+    /// Notes why there is only one behaviour, as those ask who expected more.
+    pub fn set_alone(&mut self, alone: Alone) {
+        self.alone = Some(alone);
+    }
+
+    /// Notes whether executions are too long for a search.
+    pub fn set_gave_up(&mut self, gave_up: bool) {
+        self.gave_up = gave_up;
     }
 
     /// Fills in how far the check went.
@@ -310,12 +329,28 @@ impl Report {
     fn summarise(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let classes = counted(self.classes, "class", "classes");
         match self.guarantee {
-            Guarantee::Exhaustive if self.nothing_to_explore => write!(
+            Guarantee::Exhaustive if self.alone == Some(Alone::Nothing) => write!(
                 f,
                 "nothing to explore: the test starts no thread and uses nothing that raddle \
                  controls"
             )?,
-            Guarantee::Exhaustive => write!(f, "every behaviour was run: {classes}")?,
+            Guarantee::Exhaustive => {
+                write!(f, "every behaviour was run: {classes}")?;
+                match self.alone {
+                    Some(Alone::Thread) => {
+                        write!(
+                            f,
+                            ", in which raddle sees one thread; threads of std's are not seen"
+                        )?;
+                    }
+                    Some(Alone::Order) => write!(
+                        f,
+                        ", because raddle sees nothing that threads could do in another order; types \
+                         of std's are not seen"
+                    )?,
+                    Some(Alone::Nothing) | None => {}
+                }
+            }
             Guarantee::Reduced => write!(
                 f,
                 "every behaviour was run that the reductions leave: {classes}"
@@ -338,6 +373,9 @@ impl Report {
                 write!(f, "not every behaviour was run: {classes}{all} in {runs}")?;
                 if let Some(earlier) = &self.earlier {
                     write!(f, ", {earlier}")?;
+                }
+                if self.gave_up {
+                    write!(f, ", too long to search")?;
                 }
                 if let Some(unseen) = self.unseen {
                     write!(f, "; {unseen}")?;

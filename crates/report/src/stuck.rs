@@ -7,8 +7,9 @@ use raddle_engine::check::deadlock::Blocked;
 use raddle_engine::check::leak::Unreceived;
 use raddle_engine::check::limit::Repeated;
 use raddle_engine::check::lost_wakeup::{LostWakeup, Why};
-use raddle_engine::object::Object;
-use raddle_engine::{Execution, SiteId, ThreadId};
+use raddle_engine::check::notified;
+use raddle_engine::object::{Call, Object};
+use raddle_engine::{Execution, Operation, SiteId, ThreadId};
 
 use crate::text::waiting;
 use crate::trace::{Names, Things, Trace};
@@ -32,8 +33,50 @@ impl Words<'_> {
         place.map_or(String::new(), |place| format!(" at {place}"))
     }
 
+    /// The same, with notifications that woke somebody else, and what to do about those.
+    fn lines_with_others_woken(&self, blocked: &[Blocked]) -> (Vec<String>, Option<&'static str>) {
+        let (mut lines, mut help) = (Vec::new(), None);
+        for (one, line) in blocked.iter().zip(self.lines(blocked)) {
+            lines.push(line);
+            if let Some(line) = self.woken_instead(one) {
+                lines.push(line);
+                help = Some(
+                    "help: that wakes one of those who wait; if others can go on as well, notify all of \
+                     them, or once for each",
+                );
+            }
+        }
+        (lines, help)
+    }
+
+    /// Who was woken while a thread waited for the same.
+    fn woken_instead(&self, blocked: &Blocked) -> Option<String> {
+        let Operation::Call {
+            object,
+            call: Call::Condvar(_),
+        } = blocked.operation
+        else {
+            return None;
+        };
+        let other = notified::instead_of(self.execution, blocked.thread, object)?;
+        let event = &self.execution.events[other.position];
+        let woken: Vec<_> = other
+            .reached
+            .iter()
+            .map(|&it| self.trace.title(it))
+            .collect();
+        Some(format!(
+            "{} notified {}{}, while {} waited, and woke {}",
+            self.trace.title(event.id.thread),
+            self.things.title(object.index()),
+            self.at(event.site),
+            self.trace.title(blocked.thread),
+            woken.join(" and "),
+        ))
+    }
+
     pub(crate) fn deadlock(&self, blocked: &[Blocked]) -> String {
-        let mut lines = self.lines(blocked);
+        let (mut lines, help) = self.lines_with_others_woken(blocked);
         let goes_on = |&index: &usize| {
             let ended = self.execution.threads[index].end.is_some();
             !ended && self.execution.pending[index].is_none()
@@ -43,11 +86,12 @@ impl Words<'_> {
             let thread = self.trace.title(ThreadId::new(index));
             lines.push(format!("{thread} goes on without end beside them"));
         }
+        lines.extend(help.map(str::to_owned));
         lines.join("\n")
     }
 
     pub(crate) fn outlives(&self, blocked: &[Blocked]) -> String {
-        let lines = self.lines(blocked);
+        let (lines, _) = self.lines_with_others_woken(blocked);
         let (it, asks) = match blocked.len() {
             1 => ("it", "it"),
             _ => ("they", "them"),
@@ -186,7 +230,9 @@ impl Words<'_> {
             };
         }
         let raise = match self.names.is_native() {
-            true => "if it must be so long, check a smaller case",
+            true => {
+                "if it must be so long, check a smaller case, or raise the limit with `--max-events`"
+            }
             false => "if it must be so long, raise the limit with `max_events`",
         };
         text + &format!(

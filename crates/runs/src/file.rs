@@ -1,6 +1,7 @@
 //! The file: opening it in turn with others, and putting it aside if it cannot be used.
 
 use std::fmt;
+use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -8,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use redb::{Database, DatabaseError, Error, StorageError};
 
+use crate::aside::{self, Aside, Folder};
 use crate::record::{News, Remembered};
 use crate::tables::{self, Change, Content, FORMAT};
 
@@ -196,43 +198,65 @@ impl RunsFile {
         patience: Duration,
         work: impl Fn(&Database) -> Result<T, Error>,
     ) -> Result<T, Problem> {
+        let unreachable = |reason| Problem::Unreachable {
+            file: self.path.clone(),
+            reason,
+        };
         let start = Instant::now();
         loop {
+            let opened = self.open().map_err(|error| unreachable(error.to_string()));
+            let (file, identity) = opened?;
             // What redb does not notice to be damaged, it may stumble over.
-            let done = catch_unwind(AssertUnwindSafe(|| self.open_and(&work)));
+            let done = catch_unwind(AssertUnwindSafe(|| read_and(file, &work)));
             let stumbled = |_| Err(Fault::Broken("it is damaged".to_owned()));
             match done.unwrap_or_else(stumbled) {
                 Ok(done) => return Ok(done),
-                Err(Fault::Busy) if start.elapsed() < patience => std::thread::sleep(PAUSE),
-                Err(Fault::Busy) => return Err(Problem::Busy),
-                Err(Fault::Broken(reason)) if self.is_ours => return Err(self.set_aside(reason)),
+                Err(Fault::Busy) => {}
+                Err(Fault::Broken(reason)) if self.is_ours => {
+                    if let Some(problem) = self.set_aside(&identity, reason) {
+                        return Err(problem);
+                    }
+                }
                 Err(Fault::Broken(reason) | Fault::System(reason)) => {
-                    return Err(Problem::Unreachable {
-                        file: self.path.clone(),
-                        reason,
-                    });
+                    return Err(unreachable(reason));
                 }
             }
+            if start.elapsed() >= patience {
+                return Err(Problem::Busy);
+            }
+            std::thread::sleep(PAUSE);
         }
     }
 
-    fn open_and<T>(&self, work: impl Fn(&Database) -> Result<T, Error>) -> Result<T, Fault> {
+    /// The file, new if there is none, and which one it is.
+    fn open(&self) -> io::Result<(File, Identity)> {
         if let Some(folder) = self.path.parent() {
-            std::fs::create_dir_all(folder).map_err(|error| Fault::System(error.to_string()))?;
+            std::fs::create_dir_all(folder)?;
         }
-        let database = Database::create(&self.path)?;
-        match tables::content(&database)? {
-            Content::Nothing | Content::Format(FORMAT) => Ok(work(&database)?),
-            Content::Format(format) => Err(Fault::Broken(format!(
-                "it is of format {format}, and this raddle reads format {FORMAT}"
-            ))),
-            Content::Other => Err(Fault::Broken("it is not one of raddle's".to_owned())),
-        }
+        let mut options = OpenOptions::new();
+        let options = options.read(true).write(true).create(true).truncate(false);
+        let file = options.open(&self.path)?;
+        let identity = identity(&file.metadata()?);
+        Ok((file, identity))
     }
 
+    /// Puts the file aside; nothing if somebody else has, or is about to.
     #[cold]
-    fn set_aside(&self, reason: String) -> Problem {
-        // What was put aside before stays too.
+    fn set_aside(&self, unusable: &Identity, reason: String) -> Option<Problem> {
+        let aside = match aside::set_aside(self, unusable) {
+            Aside::Moved(name) => Some(name),
+            Aside::Stays => None,
+            Aside::NotOurs => return None,
+        };
+        Some(Problem::SetAside {
+            file: self.path.clone(),
+            reason,
+            aside,
+        })
+    }
+
+    /// A name for a file that is put aside: what was put aside before stays too.
+    fn aside(&self) -> PathBuf {
         let named = |number: u32| {
             let mut aside = self.path.as_os_str().to_owned();
             aside.push(".unreadable");
@@ -242,12 +266,62 @@ impl RunsFile {
             PathBuf::from(aside)
         };
         let mut names = (1..).map(named);
-        let aside = names.find(|aside| !aside.exists()).unwrap_or_default();
-        let moved = std::fs::rename(&self.path, &aside).is_ok();
-        Problem::SetAside {
-            file: self.path.clone(),
-            reason,
-            aside: moved.then_some(aside),
+        names.find(|aside| !aside.exists()).unwrap_or_default()
+    }
+}
+
+impl Folder for RunsFile {
+    type Identity = Identity;
+    type Turn = File;
+    type Name = PathBuf;
+
+    fn current(&self) -> Option<Identity> {
+        let metadata = std::fs::metadata(&self.path).ok()?;
+        Some(identity(&metadata))
+    }
+
+    fn take_turn(&self) -> Option<File> {
+        let file = File::open(&self.path).ok()?;
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => None,
+            // Where files cannot be locked, nobody can.
+            _ => Some(file),
         }
+    }
+
+    fn move_away(&self) -> Option<PathBuf> {
+        let aside = self.aside();
+        std::fs::rename(&self.path, &aside).ok().map(|()| aside)
+    }
+}
+
+/// Tells files apart, whatever they are called.
+#[cfg(unix)]
+type Identity = (u64, u64);
+
+#[cfg(unix)]
+fn identity(metadata: &Metadata) -> Identity {
+    use std::os::unix::fs::MetadataExt;
+    (metadata.dev(), metadata.ino())
+}
+
+/// As near as can be had: when it was made.
+#[cfg(not(unix))]
+type Identity = Option<std::time::SystemTime>;
+
+#[cfg(not(unix))]
+fn identity(metadata: &Metadata) -> Identity {
+    metadata.created().ok()
+}
+
+/// Does something with the database in a file.
+fn read_and<T>(file: File, work: impl Fn(&Database) -> Result<T, Error>) -> Result<T, Fault> {
+    let database = Database::builder().create_file(file)?;
+    match tables::content(&database)? {
+        Content::Nothing | Content::Format(FORMAT) => Ok(work(&database)?),
+        Content::Format(format) => Err(Fault::Broken(format!(
+            "it is of format {format}, and this raddle reads format {FORMAT}"
+        ))),
+        Content::Other => Err(Fault::Broken("it is not one of raddle's".to_owned())),
     }
 }

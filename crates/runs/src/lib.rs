@@ -12,6 +12,7 @@
 //!
 //! Nothing here knows what a class or a requirement is.
 
+mod aside;
 mod file;
 mod key;
 mod merge;

@@ -9,6 +9,7 @@ pub const CORRECT: &[Body] = &[
     ("mutexes", mutexes),
     ("try lock", try_lock),
     ("poison", poison),
+    ("question for poison", question_for_poison),
     ("locks in order", locks_in_order),
     ("condvar", condvar),
     ("two waiters", two_waiters),
@@ -95,6 +96,24 @@ fn poison() {
             Err(_) => shared.clear_poison(),
         },
     );
+}
+
+fn question_for_poison() {
+    let lock = Arc::new(Mutex::new(0));
+    let shared = Arc::new(RwLock::new(0));
+    let others = (Arc::clone(&lock), Arc::clone(&shared));
+    let thread = thread::spawn(move || {
+        let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            let _guards = (others.0.lock(), others.1.write());
+            std::panic::resume_unwind(Box::new(()));
+        }));
+    });
+    let _ = (lock.is_poisoned(), shared.is_poisoned());
+    thread.join().unwrap();
+    assert!(lock.is_poisoned() && shared.is_poisoned());
+    lock.clear_poison();
+    shared.clear_poison();
+    assert!(!lock.is_poisoned() && !shared.is_poisoned());
 }
 
 fn locks_in_order() {

@@ -68,6 +68,18 @@ fn raw() {
     drop(unsafe { Box::from_raw(pointer.0) });
 }
 
+static mut NAME: [u8; 8] = *b"somebody";
+
+/// One of the two is in a function that came compiled.
+fn valid() {
+    let t = thread::spawn(|| unsafe {
+        NAME[0] = b'S';
+    });
+    let name = unsafe { std::str::from_utf8(&*(&raw const NAME)) };
+    assert!(name.is_ok());
+    t.join().unwrap();
+}
+
 /// To clone a shared pointer orders nothing.
 fn cloned() {
     let ours = Arc::new(Shared(UnsafeCell::new(0)));
@@ -118,6 +130,7 @@ const ALL: &[(&str, fn())] = &[
     ("cell", cell),
     ("vector", vector),
     ("raw", raw),
+    ("valid", valid),
     ("cloned", cloned),
     ("lost_update", lost_update),
     ("no_message", no_message),

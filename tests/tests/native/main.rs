@@ -8,6 +8,7 @@ mod calls;
 mod compilers;
 mod harness;
 mod races;
+mod rust_compiled;
 mod rust_crates;
 mod rust_expected;
 mod rust_litmus;

@@ -74,10 +74,16 @@ pub const EXPECTED: &[(&str, &[(&str, Found)])] = &[
     (
         "connection-pool",
         &[
-            ("one_serves_two", NothingSoFar),
-            ("one_serves_two_in_silence", DEADLOCK_INSIDE),
-            ("moving_while_one_is_taken", NothingSoFar),
-            ("closing_while_one_is_taken", DEADLOCK_INSIDE),
+            ("one_serves_two", Nothing),
+            (
+                "one_serves_two_in_silence",
+                deadlock("self.returned.wait(&mut free);"),
+            ),
+            ("moving_while_one_is_taken", Nothing),
+            (
+                "closing_while_one_is_taken",
+                deadlock("*self.free.lock() = 0;"),
+            ),
         ],
     ),
     (
@@ -243,6 +249,25 @@ pub const EXPECTED: &[(&str, &[(&str, Found)])] = &[
         ],
     ),
     (
+        "same-locks",
+        &[
+            ("with_std::three_lock", Nothing),
+            ("with_std::one_tries", Nothing),
+            ("with_std::two_read_and_one_writes", Nothing),
+            ("with_std::one_tries_to_read_and_one_to_write", Nothing),
+            ("with_parking_lot::three_lock", Nothing),
+            ("with_parking_lot::one_tries", Nothing),
+            ("with_parking_lot::two_read_and_one_writes", Nothing),
+            (
+                "with_parking_lot::one_tries_to_read_and_one_to_write",
+                Nothing,
+            ),
+            ("one_waits_in_time", Nothing),
+            ("one_locks_in_time", Nothing),
+            ("notifying_says_who_was_woken_up", Nothing),
+        ],
+    ),
+    (
         "semaphore",
         &[
             ("one_at_a_time", Nothing),
@@ -277,6 +302,8 @@ pub const EXPECTED: &[(&str, &[(&str, Found)])] = &[
                 "whoever_works_last_closes",
                 panic("assert_eq!(closed_by_then, 1, \"the other still had it\");"),
             ),
+            ("the_last_one_closes_what_is_inside", Nothing),
+            ("the_last_one_closes_whoever_leaves_first", Nothing),
             ("one_of_two_gets_the_value", Nothing),
             (
                 "one_of_two_gets_the_value_by_trying",

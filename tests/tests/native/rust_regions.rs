@@ -13,7 +13,7 @@ mod world {
 }
 
 #[path = "../../native/rust/twins.rs"]
-mod twins;
+pub mod twins;
 
 static TWINS: LazyLock<PathBuf> = LazyLock::new(|| program("twins_main.rs"));
 static QUIET: LazyLock<PathBuf> = LazyLock::new(|| program("quiet.rs"));
@@ -60,9 +60,8 @@ fn programs_with_std_have_the_classes_of_programs_with_raddles_types() {
     assert_eq!(different, []);
 }
 
-/// Collections, shared pointers, thread-locals, messages, panics: all in order.
-#[test]
-fn what_is_right_has_no_race() {
+/// The programs of `quiet.rs`: collections, shared pointers, thread-locals, messages, panics, all in order.
+pub fn quiet() -> Vec<String> {
     let path = workspace().join("tests/native/rust/quiet.rs");
     let source = std::fs::read_to_string(path).unwrap();
     let names = source.lines().filter_map(|line| {
@@ -71,7 +70,12 @@ fn what_is_right_has_no_race() {
     });
     let names: Vec<String> = names.collect();
     assert_eq!(names.len(), 24);
-    for name in names {
+    names
+}
+
+#[test]
+fn what_is_right_has_no_race() {
+    for name in quiet() {
         check(&QUIET, &name).exits(0).all_classes();
     }
 }

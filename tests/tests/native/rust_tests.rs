@@ -54,6 +54,8 @@ fn cargo_raddle(arguments: &[&str]) -> Command {
         }
     }
     command.env("CARGO_TARGET_DIR", folder("rust-crates"));
+    // Whether or not there is another.
+    command.env("RADDLE_STD", "plain");
     command
 }
 

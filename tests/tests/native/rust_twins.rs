@@ -90,14 +90,6 @@ fn without_folders(text: &str) -> String {
     text.lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// Who sees memory only sees a byte where there is a `bool`.
-fn as_numbers(what: &str) -> String {
-    what.replace("= false", "= 0")
-        .replace("= true", "= 1")
-        .replace("store false", "store 0")
-        .replace("store true", "store 1")
-}
-
 /// The lines of a message that both modes have. Only programs that are known by their addresses have calls and
 /// blocks to tell; and advice counts an ordering once for each way to its line.
 fn in_common(message: &str) -> String {
@@ -106,9 +98,7 @@ fn in_common(message: &str) -> String {
             .iter()
             .any(|it| line.starts_with(it))
     };
-    // That others panic because a lock is poisoned is not always told.
-    let is_told = |line: &&str| !line.ends_with("is poisoned");
-    let lines: Vec<&str> = message.lines().filter(is_common).filter(is_told).collect();
+    let lines: Vec<&str> = message.lines().filter(is_common).collect();
     lines.join("\n")
 }
 
@@ -122,7 +112,7 @@ fn told(failure: &Value) -> Told {
     };
     let mut steps = Vec::new();
     for step in failure["trace"]["steps"].as_array().unwrap() {
-        let what = as_numbers(&things.number(step["what"].as_str().unwrap()));
+        let what = things.number(step["what"].as_str().unwrap());
         // Where the check begins and where threads end is nowhere in the program. Nor does a story say that
         // nothing unexpected happens.
         if matches!(&*what, "begin" | "end" | "nothing unexpected") {

@@ -261,6 +261,7 @@ fn where_coroutines_would_not_work_threads_are_os_threads() {
 }
 
 const FORK: (&str, &str) = ("RADDLE_RESTART", "fork");
+const WORKERS: (&str, &str) = ("RADDLE_WORKERS", "2");
 const LOOP: (&str, &str) = ("RADDLE_RESTART", "loop");
 
 #[test]
@@ -276,6 +277,16 @@ fn processes_of_their_own_do_the_same() {
     let program = build("counts.c", "forked-os");
     let [snapshot, forked] = [&[][..], &[FORK, OS]].map(|it| traced(&program, "mutex-4", it));
     assert!(snapshot == forked);
+}
+
+#[test]
+fn what_was_written_is_put_back() {
+    let program = build("written.c", "written");
+    // The orders of five threads, of which each writes pages that no other does.
+    for settings in [&[EXHAUSTIVE][..], &[EXHAUSTIVE, WORKERS], &[EXHAUSTIVE, OS]] {
+        let finished = run(&program, &[], settings);
+        assert_eq!(finished.exits(0).all_classes(), 120, "{settings:?}");
+    }
 }
 
 #[test]

@@ -88,7 +88,7 @@ fn nothing_is_said_where_nothing_is_lost() {
 }
 
 #[test]
-fn a_test_without_threads_explores_nothing_and_says_so() {
+fn a_test_with_one_behaviour_says_why() {
     let summary = |program: fn()| {
         let report = Checker::new().run(program);
         report.assert_ok();
@@ -104,7 +104,35 @@ fn a_test_without_threads_explores_nothing_and_says_so() {
         "nothing to explore: the test starts no thread and uses nothing that raddle controls"
     );
     let one = "every behaviour was run: 1 class";
-    assert_eq!(summary(|| drop(raddle::sync::Mutex::new(1).lock())), one);
-    assert_eq!(summary(|| thread::spawn(|| ()).join().unwrap()), one);
-    assert_eq!(summary(|| raddle::assume(raddle::choose(0..1) == 0)), one);
+    let thread = ", in which raddle sees one thread; threads of std's are not seen";
+    let thread = format!("{one}{thread}");
+    assert_eq!(summary(|| drop(raddle::sync::Mutex::new(1).lock())), thread);
+    assert_eq!(
+        summary(|| raddle::assume(raddle::choose(0..1) == 0)),
+        thread
+    );
+    let by_std = || {
+        let count = raddle::sync::atomic::AtomicU32::new(0);
+        let add = || count.fetch_add(1, raddle::sync::atomic::Ordering::SeqCst);
+        std::thread::scope(|scope| drop(scope.spawn(add).join()));
+        add();
+    };
+    assert_eq!(summary(by_std), thread);
+    let order = ", because raddle sees nothing that threads could do in another order; types of std's are \
+                 not seen";
+    let order = format!("{one}{order}");
+    assert_eq!(summary(|| thread::spawn(|| ()).join().unwrap()), order);
+    let counted_by_std = || {
+        let count = std::sync::atomic::AtomicU32::new(0);
+        let add = || count.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+        thread::scope(|scope| [scope.spawn(add), scope.spawn(add)].map(drop));
+    };
+    assert_eq!(summary(counted_by_std), order);
+    // There are as many as orders.
+    let two = || {
+        let count = raddle::sync::atomic::AtomicU32::new(0);
+        let add = || count.fetch_add(1, raddle::sync::atomic::Ordering::SeqCst);
+        thread::scope(|scope| [scope.spawn(add), scope.spawn(add)].map(drop));
+    };
+    assert_eq!(summary(two), "every behaviour was run: 2 classes");
 }

@@ -191,6 +191,51 @@ fn both_lines_are_named_and_the_pair_that_is_too_weak() {
     assert_eq!(end, expected);
 }
 
+/// Of a compare-exchange that fails, the second ordering counts.
+#[test]
+fn an_exchange_that_fails_has_an_ordering_of_its_own() {
+    for success in [Acquire, AcqRel, SeqCst] {
+        let exchange = line!() + 8;
+        let (failure, _) = failure(move || {
+            two::<AtomicU32>(
+                |cell, state| {
+                    cell.write();
+                    state.store(2, Release);
+                },
+                move |cell, state| {
+                    if state.compare_exchange(0, 1, success, Relaxed) == Err(2) {
+                        cell.read();
+                    }
+                },
+            );
+        });
+        let message = failure
+            .message
+            .replace("tests/tests/telling/race_stories.rs:", ":");
+        let help: Vec<&str> = message
+            .lines()
+            .filter(|it| it.starts_with("help"))
+            .collect();
+        // It succeeds, or it fails.
+        let expected = [
+            format!(
+                "help: the failed compare-exchange that saw it at :{exchange} was Relaxed, Acquire would \
+                 take it over"
+            ),
+            format!(
+                "help: with `{success:?}, {}` instead of `{success:?}, Relaxed` at :{exchange} this does \
+                 not happen in any of its 2 classes",
+                if success == SeqCst {
+                    "SeqCst"
+                } else {
+                    "Acquire"
+                },
+            ),
+        ];
+        assert_eq!(help, expected, "{message}");
+    }
+}
+
 #[test]
 fn a_race_is_replayed() {
     let program = || publish(Relaxed, Relaxed);

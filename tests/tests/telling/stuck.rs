@@ -220,6 +220,21 @@ fn lazy_circle() {
     assert_eq!(*FIRST, 1);
 }
 
+/// Two wait, and one is told. What was notified before anybody waited has nothing to do with it.
+fn stops_one_of_two() {
+    let (stop, changed) = (Mutex::new(false), Condvar::new());
+    thread::scope(|scope| {
+        for name in ["one", "two"] {
+            let worker = thread::Builder::new().name(name.into());
+            let wait = || drop(changed.wait_while(stop.lock().unwrap(), |stop| !*stop));
+            worker.spawn_scoped(scope, wait).unwrap();
+        }
+        changed.notify_one();
+        *stop.lock().unwrap() = true;
+        changed.notify_one();
+    });
+}
+
 fn checker() -> Checker {
     Checker::new()
         .strategy(Strategy::Exhaustive)
@@ -305,6 +320,34 @@ fn a_notification_before_the_lock_was_taken() {
             "main waits at tests/tests/telling/stuck.rs:71 for waiter to end",
             "help: under the lock, look whether there is anything to wait for, and only then wait",
         ],
+    );
+}
+
+#[test]
+fn a_notification_that_woke_another() {
+    let (kind, message) = found(stops_one_of_two);
+    assert_eq!(kind, FailureKind::Deadlock, "{message}");
+    let said = |woken: &str, waits: &str| {
+        let at = |line: u32| format!("tests/tests/telling/stuck.rs:{line}");
+        let (end, wait, notified) = (at(226), at(229), at(234));
+        [
+            format!("main waits at {end} for {waits} to end"),
+            format!(
+                "{waits} waits at {wait} for Condvar `changed`, which nobody notifies any more"
+            ),
+            format!(
+                "main notified Condvar `changed` at {notified}, while {waits} waited, and woke {woken}"
+            ),
+            "help: that wakes one of those who wait; if others can go on as well, notify all of them, or \
+             once for each"
+                .to_owned(),
+        ]
+        .join("\n")
+    };
+    // Either may be woken.
+    assert!(
+        [said("one", "two"), said("two", "one")].contains(&message),
+        "{message}"
     );
 }
 
@@ -494,6 +537,6 @@ fn a_long_execution_that_does_something_new_in_the_end_is_no_loop() {
         value.load(SeqCst);
     });
     // The limit is reached after the first load and the swap.
-    assert_eq!(report.failures[0].kind, FailureKind::Limit);
+    assert_eq!(report.failures[0].kind, FailureKind::TooLong);
     assert_eq!(report.failures[0].message.lines().count(), 2);
 }

@@ -253,6 +253,27 @@ fn destructors_may_lock_and_join_while_they_are_abandoned() {
     );
 }
 
+/// What pools do when they are dropped: an error there would be a panic while unwinding.
+#[test]
+fn destructors_may_expect_that_abandoned_threads_have_ended_well() {
+    struct Worker(Arc<AtomicBool>, Option<JoinHandle<()>>);
+    impl Drop for Worker {
+        fn drop(&mut self) {
+            self.0.store(true, SeqCst);
+            self.1.take().unwrap().join().unwrap();
+        }
+    }
+    let report = exhaust(|| {
+        let stop = Arc::new(AtomicBool::new(false));
+        let seen = Arc::clone(&stop);
+        let worker = thread::spawn(move || while !seen.load(SeqCst) {});
+        let _worker = Worker(stop, Some(worker));
+        raddle::assume(raddle::choose(0..2) == 0);
+    });
+    report.assert_ok();
+    assert!(report.discarded > 0);
+}
+
 #[test]
 fn a_lock_is_given_back_even_when_the_execution_stops_at_that_point() {
     struct LockAtTheEnd(Arc<Mutex<u32>>);
@@ -275,7 +296,7 @@ fn a_lock_is_given_back_even_when_the_execution_stops_at_that_point() {
         }
     });
     assert_eq!(report.failures.len(), 1);
-    assert_eq!(report.failures[0].kind, FailureKind::Limit);
+    assert_eq!(report.failures[0].kind, FailureKind::TooLong);
     assert_eq!(
         report.failures[0].notes,
         Vec::<String>::new(),

@@ -41,6 +41,7 @@ Environment (a flag wins over the variable that it sets):
   RADDLE_MAX_TIME        set by --budget
   RADDLE_STRATEGY        set by --strategy
   RADDLE_MAX_EXECUTIONS  set by --max-executions
+  RADDLE_MAX_EVENTS      set by --max-events
   RADDLE_SEED            set by --seed
   RADDLE_WORKERS         set by --workers
   RADDLE_RESUME          set by --resume
@@ -189,6 +190,7 @@ fn finish(command: &mut Command) -> Result<Verdict, Error> {
     match status.code() {
         Some(0) => Ok(Verdict::Passed),
         Some(1) => Ok(Verdict::Findings),
+        Some(3) => Err(Problem::TooLong.into()),
         // Its story was told before.
         None if ended_by(status, Signal::SIGSEGV) => Ok(Verdict::Findings),
         None if ended_by(status, Signal::SIGINT) => Ok(Verdict::Interrupted),

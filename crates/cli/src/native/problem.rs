@@ -33,6 +33,8 @@ pub enum Problem {
     NoSingleProgram { found: Vec<PathBuf> },
     /// Neither passed nor failed.
     Ended { status: ExitStatus },
+    /// Nothing is wrong, but that an execution is too long.
+    TooLong,
 }
 
 /// Kinds of programs that cannot be checked.
@@ -151,6 +153,10 @@ impl fmt::Display for Problem {
                     names.map(|name| name.to_string_lossy()).try_for_each(|name| write!(f, " {name}"))
                 }
             },
+            Self::TooLong => f.write_str(
+                "the program is too long to be checked\n  help: let it do less, or raise the limit with \
+                 `--max-events`",
+            ),
             Self::Ended { status } => write!(
                 f,
                 "the program did not finish: {status}\n  help: what was printed last is above",

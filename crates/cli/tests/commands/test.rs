@@ -86,6 +86,8 @@ fn flags_become_variables_of_the_tests() {
         "pct",
         "--max-executions",
         "9",
+        "--max-events",
+        "50",
         "--seed",
         "7",
         "--workers",
@@ -101,6 +103,7 @@ fn flags_become_variables_of_the_tests() {
     assert_eq!(
         variables,
         "    RADDLE_LOG=off
+    RADDLE_MAX_EVENTS=50
     RADDLE_MAX_EXECUTIONS=9
     RADDLE_MAX_TIME=30s
     RADDLE_REPORT=/pages
@@ -237,6 +240,62 @@ fn tests_that_end_in_another_way_are_an_error() {
     let error =
         "error: some tests neither passed nor failed\n  help: they are marked with !! above\n";
     assert!(finished.stderr.ends_with(error), "{}", finished.stderr);
+}
+
+#[test]
+fn a_test_that_is_too_long_neither_passes_nor_fails() {
+    let workspace = Workspace::new("a_test_that_is_too_long");
+    workspace.build(&["stress"]);
+    let failure = json!({ "kind": "TooLong", "message": "", "marks": [], "notes": [] });
+    let story = "too long after 1 execution (random)\n\n  one execution has more than 7 events\n";
+    let told = [
+        json!({ "event": "started" }),
+        json!({ "event": "failure", "failure": failure, "story": story }),
+        json!({ "event": "finished", "summary": "1 class", "passed": false }),
+    ];
+    workspace.test("stress", 101, &told, "");
+    let finished = workspace.run(&["test", "--junit", "junit.xml"]);
+    assert_eq!(finished.code, Some(2));
+    let (tests, _) = finished.stdout.rsplit_once(" (").expect("a time");
+    assert_eq!(
+        tests,
+        "long  queue stress  too long after 1 execution
+
+      too long after 1 execution (random)
+
+        one execution has more than 7 events
+
+
+0 passed, 0 failed, 1 too long"
+    );
+    let error = "error: some tests are too long to be checked, and neither passed nor failed
+  help: let them do less, or raise the limit with `--max-events`\n";
+    assert!(finished.stderr.ends_with(error), "{}", finished.stderr);
+    let junit = fs::read_to_string(workspace.directory.join("junit.xml")).expect("the file");
+    let part = "<error message=\"too long after 1 execution\" type=\"TooLong\"";
+    assert!(junit.contains(part), "{junit}");
+    let finished = workspace.run(&["test", "--json"]);
+    let events = lines(&finished.stdout);
+    assert_eq!(events[events.len() - 2]["outcome"], "too-long");
+    assert_eq!(events[events.len() - 1]["too_long"], 1);
+}
+
+#[test]
+fn a_failure_is_one_beside_what_is_too_long() {
+    let workspace = Workspace::new("a_failure_beside_too_long");
+    workspace.build(&["dinner"]);
+    let long = json!({ "kind": "TooLong", "message": "", "marks": [], "notes": [] });
+    let long =
+        json!({ "event": "failure", "failure": long, "story": "too long after 1 execution" });
+    let told = [vec![long], fails()].concat();
+    workspace.test("dinner", 101, &told, "");
+    let finished = workspace.run(&["test"]);
+    assert_eq!(finished.code, Some(1));
+    assert!(
+        finished.stdout.contains("\n0 passed, 1 failed ("),
+        "{}",
+        finished.stdout
+    );
 }
 
 #[test]

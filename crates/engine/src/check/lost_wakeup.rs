@@ -136,6 +136,10 @@ fn condition(execution: &Execution, waiter: ThreadId, object: ObjectId) -> Optio
     if !looked {
         return Some((lost, Why::BeforeTheLock));
     }
+    // Whoever made the change has notified, and reached another.
+    if notified::instead_of(execution, waiter, object).is_some() {
+        return None;
+    }
     let later = events[wait..].iter();
     let mut later = later.filter(|event| event.id.thread != waiter && takes(event, lock));
     let change = later.next()?;

@@ -1,6 +1,6 @@
 //! Whom the notifications of a condition variable reached.
 
-use crate::event::{ObjectId, Operation, ThreadId};
+use crate::event::{Event, ObjectId, Operation, ThreadId};
 use crate::execution::Execution;
 use crate::object::{Call, Object, condvar};
 
@@ -20,6 +20,25 @@ pub fn all(execution: &Execution) -> Vec<Notification> {
     condvars
         .flat_map(|(index, _)| of(execution, ObjectId::new(index)))
         .collect()
+}
+
+/// The last notification that came while a thread waited, and woke another instead; the thread still waits.
+pub fn instead_of(
+    execution: &Execution,
+    waiter: ThreadId,
+    object: ObjectId,
+) -> Option<Notification> {
+    let is_wait = |event: &Event| {
+        let wait = matches!(
+            event.operation,
+            Operation::Call { object: on, call: Call::Condvar(condvar::Call::Wait { .. }) } if on == object
+        );
+        wait && event.id.thread == waiter
+    };
+    let wait = execution.events.iter().rposition(is_wait)?;
+    let notifications = of(execution, object).into_iter().rev();
+    let mut later = notifications.take_while(|it| it.position > wait);
+    later.find(|notification| !notification.reached.is_empty())
 }
 
 /// Every notification of one condition variable.

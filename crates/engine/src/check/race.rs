@@ -53,6 +53,8 @@ pub struct End {
     pub operation: Operation,
     /// Where.
     pub site: SiteId,
+    /// Whether it was to write, and has only read: a compare-exchange that failed.
+    pub has_failed: bool,
     /// Whether it passes anything on.
     pub is_weak: bool,
 }
@@ -115,6 +117,7 @@ fn missing_link(execution: &Execution, first: Access, second: Access) -> Option<
             thread: event.id.thread,
             operation: event.operation,
             site: event.site,
+            has_failed: event.operation.ordering_of_failure().is_some() && !event.writes(),
             is_weak,
         };
         Some(Link {

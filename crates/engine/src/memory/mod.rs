@@ -8,6 +8,7 @@
 //! A program all of whose accesses are `SeqCst`, and that has no fences, behaves the same under
 //! both models. So the weak one is only asked once a program has done something weaker.
 
+mod grants;
 pub(crate) mod order;
 pub(crate) mod psc;
 pub mod races;

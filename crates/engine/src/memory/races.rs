@@ -7,8 +7,9 @@
 //!
 //! Who has a cell, a lock or an atomic alone can have come by it in ways that nobody sees here, such as
 //! the counts of an `Arc`. So having it alone is taken as proof that all its uses came before:
-//! `Grant`.
+//! `Grants`.
 
+use super::grants::{Grants, join};
 use super::views::Views;
 use crate::event::{CellId, EventId, SiteId, ThreadId};
 
@@ -49,7 +50,7 @@ pub struct Conflict {
 pub(crate) struct Races {
     cells: Vec<Cell>,
     live: usize,
-    grants: Vec<Grant>,
+    grants: Grants,
 }
 
 #[derive(Debug, Default)]
@@ -66,21 +67,6 @@ struct Cell {
 pub(crate) struct Unseen {
     pub(crate) last: EventId,
     pub(crate) events: u32,
-}
-
-/// From here on, a thread and whoever hears of it come after what the clock counts.
-#[derive(Debug)]
-struct Grant {
-    to: ThreadId,
-    index: u32,
-    clock: Vec<u32>,
-}
-
-impl Grant {
-    /// Whether a thread with this clock comes after it.
-    fn is_seen(&self, thread: ThreadId, clock: &[u32]) -> bool {
-        self.to == thread || clock[self.to.index()] > self.index
-    }
 }
 
 impl Access {
@@ -186,26 +172,12 @@ impl Races {
 
     /// Adds to a clock of a thread what it was granted.
     pub(crate) fn add_granted(&self, thread: ThreadId, clock: &mut [u32]) {
-        for grant in &self.grants {
-            if grant.is_seen(thread, clock) {
-                join(clock, &grant.clock);
-            }
-        }
+        self.grants.add_to(thread, clock);
     }
 
     /// What the clock counts comes before what a thread does from now on.
     pub(crate) fn grant_clock(&mut self, to: ThreadId, index: u32, clock: &[u32]) {
-        // What a thread was granted without an event in between is one grant.
-        let last = self.grants.iter_mut().rev();
-        let mut same = last.take_while(|grant| grant.to == to && grant.index == index);
-        match same.next() {
-            Some(grant) if grant.clock.len() == clock.len() => join(&mut grant.clock, clock),
-            _ => self.grants.push(Grant {
-                to,
-                index,
-                clock: clock.to_vec(),
-            }),
-        }
+        self.grants.add(to, index, clock);
     }
 
     /// An access that lasts has begun; gives one that is not over and should be.
@@ -248,31 +220,18 @@ impl Races {
             let known = views.clock(last);
             clock.resize(known.len(), 0);
             join(&mut clock, known);
-            for grant in &self.grants {
-                if grant.is_seen(last.thread, known) {
-                    join(&mut clock, &grant.clock);
-                }
+            for granted in self.grants.seen(last.thread, known) {
+                join(&mut clock, granted);
             }
             let own = &mut clock[last.thread.index()];
             *own = (*own).max(events);
         }
-        self.grants.push(Grant {
-            to: now.thread,
-            index: now.index,
-            clock,
-        });
+        self.grants.add(now.thread, now.index, &clock);
     }
 }
 
 #[cold]
-fn granted(grants: &[Grant], first: &Access, seen: &[u32], now: Access) -> bool {
-    grants
-        .iter()
-        .any(|grant| grant.is_seen(now.thread, seen) && first.is_before(&grant.clock))
-}
-
-fn join(clock: &mut [u32], other: &[u32]) {
-    for (mine, theirs) in clock.iter_mut().zip(other) {
-        *mine = (*mine).max(*theirs);
-    }
+fn granted(grants: &Grants, first: &Access, seen: &[u32], now: Access) -> bool {
+    let mut granted = grants.seen(now.thread, seen);
+    granted.any(|clock| first.is_before(clock))
 }

@@ -150,6 +150,17 @@ pub trait Strategy: Send {
         false
     }
 
+    /// Whether the execution that has just ended was too long for it, and it runs no more. That says
+    /// nothing of the program: others may run it.
+    fn gave_up(&self) -> bool {
+        false
+    }
+
+    /// So many events at most may an execution have that is its own.
+    fn most_events(&self) -> usize {
+        usize::MAX
+    }
+
     /// How many classes there are, if it is known roughly.
     fn estimate(&self) -> Option<Estimate> {
         None

@@ -88,6 +88,9 @@ impl Portfolio {
         let Some(search) = &mut self.search else {
             return false;
         };
+        if search.gave_up() {
+            return false;
+        }
         self.runs += 1;
         if self.runs == ESTIMATE_AFTER {
             search.sample_now(ESTIMATE_RUNS);
@@ -158,8 +161,9 @@ impl Strategy for Portfolio {
         }
     }
 
+    /// A search comes to what is new in the end; without one, everything that was run counts.
     fn skips_known(&self) -> bool {
-        self.search.is_some()
+        self.search.as_ref().is_some_and(|search| !search.gave_up())
     }
 
     fn retries(&self) -> bool {
@@ -168,6 +172,14 @@ impl Strategy for Portfolio {
 
     fn samples(&self) -> bool {
         self.now().samples()
+    }
+
+    fn gave_up(&self) -> bool {
+        self.now().gave_up()
+    }
+
+    fn most_events(&self) -> usize {
+        self.now().most_events()
     }
 
     fn estimate(&self) -> Option<Estimate> {

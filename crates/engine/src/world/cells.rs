@@ -119,13 +119,18 @@ impl World {
         seen.is_some_and(|&seen| seen > index)
     }
 
-    /// What a thread passes on that lets others go on in a way that is no event: everything that it has
-    /// done and seen so far, as counts of events by thread.
-    pub fn pass_on(&mut self, thread: ThreadId, clock: &mut Vec<u32>) {
+    /// What a thread has done and seen so far by its events alone, as counts of events by thread.
+    pub fn told(&mut self, thread: ThreadId, clock: &mut Vec<u32>) {
         self.keep_order();
         clock.clear();
         clock.extend_from_slice(self.state.seen(thread));
         clock[thread.index()] = self.state.threads[thread.index()].events + 1;
+    }
+
+    /// What a thread passes on that lets others go on in a way that is no event: everything that it has
+    /// done and seen so far, as counts of events by thread.
+    pub fn pass_on(&mut self, thread: ThreadId, clock: &mut Vec<u32>) {
+        self.told(thread, clock);
         self.state.races.add_granted(thread, clock);
     }
 

@@ -31,6 +31,17 @@ struct Counts {
     own: Vec<u32>,
     /// Whether the last change of each thread was in no order with others.
     is_contested: Vec<bool>,
+    /// By thread: the last handles that it is dropping, each inside of the one before it.
+    last: Vec<Vec<Last>>,
+}
+
+/// A last handle that is dropped.
+#[derive(Clone, Copy)]
+struct Last {
+    /// In so many functions.
+    depth: usize,
+    /// Whether it might have been another thread's, or one around it.
+    is_contested: bool,
 }
 
 static COUNTS: Solo<Counts> = Solo::new(Counts {
@@ -40,6 +51,7 @@ static COUNTS: Solo<Counts> = Solo::new(Counts {
     used: 0,
     own: Vec::new(),
     is_contested: Vec::new(),
+    last: Vec::new(),
 });
 
 /// When a check begins.
@@ -76,6 +88,7 @@ pub(crate) fn begin(stamp: u64) {
     counts.asked.begin(stamp);
     counts.used = 0;
     counts.is_contested.clear();
+    counts.last.iter_mut().for_each(Vec::clear);
 }
 
 /// Whether a clock has something that another has not.
@@ -120,6 +133,17 @@ impl Counts {
         let number = table.get(address).copied();
         number.is_some_and(|number| is_news(&self.clocks[number], &self.own))
     }
+
+    /// The last handles that a thread is dropping, which is in so many functions.
+    fn last(&mut self, thread: usize, depth: usize) -> &mut Vec<Last> {
+        if self.last.len() <= thread {
+            self.last.resize(thread + 1, Vec::new());
+        }
+        let list = &mut self.last[thread];
+        let is_over = |it: &mut Last| it.depth >= depth;
+        while list.pop_if(is_over).is_some() {}
+        list
+    }
 }
 
 /// In guest mode: the running thread has read a quiet atomic, and perhaps changed it.
@@ -135,7 +159,8 @@ pub(super) fn use_count(address: usize, changes: bool) {
     let thread = running().thread().index();
     let mut counts = COUNTS.get();
     let counts = &mut *counts;
-    running().pass_on(&mut counts.own);
+    // What counts themselves put in order would be in another if they were changed in another.
+    running().told(&mut counts.own);
     let is_contested = counts.is_contested(address, false);
     let matters = asks && is_contested || changes && counts.is_contested(address, true);
     if changes {
@@ -153,14 +178,29 @@ pub(super) fn use_count(address: usize, changes: bool) {
     }
 }
 
-/// In guest mode: the last handle is dropped, and a function of this kind is entered for that.
+/// In guest mode: the running thread begins to drop what it has the last handle of, in so many functions.
 #[cold]
-pub(crate) fn destroy(kind: Kind) {
+pub(crate) fn drop_last(depth: usize) {
+    let thread = running().thread().index();
+    let mut counts = COUNTS.get();
+    let here = counts.is_contested.get(thread).copied() == Some(true);
+    let around = counts.last(thread, depth);
+    let is_contested = here || around.last().is_some_and(|it| it.is_contested);
+    around.push(Last {
+        depth,
+        is_contested,
+    });
+}
+
+/// In guest mode: the last handle is dropped, and a function of this kind is entered for that, in so many
+/// others.
+#[cold]
+pub(crate) fn destroy(kind: Kind, depth: usize) {
     let is_seen = kind == Kind::User || kind.is_special();
     if is_seen && !are_operations() {
         let thread = running().thread().index();
-        let is_contested = COUNTS.get().is_contested.get(thread).copied();
-        if is_contested == Some(true) {
+        let last = COUNTS.get().last(thread, depth).last().copied();
+        if last.is_some_and(|it| it.is_contested) {
             begin_anew();
         }
     }

@@ -68,6 +68,7 @@ impl Kind {
         Kind::ReceiverDrop,
     ];
 
+    #[inline]
     pub(crate) fn of_number(number: u8) -> Kind {
         Kind::ALL[usize::from(number)]
     }
@@ -124,7 +125,18 @@ const INNER: [&str; 9] = [
 /// The first rule whose path begins a function's is the one that holds.
 const RULES: &[(&str, Kind)] = &[
     ("core::", Kind::Passes),
+    // What the compiler puts between a program and its standard library.
+    ("__rustc::__r", Kind::Passes),
+    ("__rustc::", Kind::Inside),
+    ("__rust_try", Kind::Passes),
+    ("rust_eh_personality", Kind::Inside),
     ("hashbrown::", Kind::Passes),
+    // Locks that are known as std's are.
+    ("lock_api::mutex::", Kind::Passes),
+    ("lock_api::rwlock::", Kind::Passes),
+    ("lock_api::remutex::", Kind::Passes),
+    ("parking_lot::raw_", Kind::Passes),
+    ("parking_lot::condvar::Condvar::", Kind::Passes),
     ("alloc::sync::Arc::strong_count", Kind::AsksCount),
     ("alloc::sync::Arc::weak_count", Kind::AsksCount),
     ("alloc::sync::Arc::try_unwrap", Kind::AsksCount),
@@ -185,7 +197,6 @@ const RULES: &[(&str, Kind)] = &[
         "std::sync::mpmc::context::Context::wait_until",
         Kind::ChannelWait,
     ),
-    ("std::sync::poison::Flag::", Kind::Inside),
     ("std::sync::poison::", Kind::Locks),
     ("std::sync::nonpoison::", Kind::Locks),
     ("std::sync::once", Kind::Locks),
@@ -195,6 +206,13 @@ const RULES: &[(&str, Kind)] = &[
     ("std::sync::", Kind::Inside),
     (
         "std::sys::sync::thread_parking::futex::Parker::park",
+        Kind::Inside,
+    ),
+    // What is done once is an operation as a whole.
+    ("std::sys::sync::once::futex::Once::call", Kind::Inside),
+    ("std::sys::sync::once::futex::Once::wait", Kind::Inside),
+    (
+        "std::sys::sync::once::futex::CompletionGuard::",
         Kind::Inside,
     ),
     ("std::sys::sync::", Kind::Locks),

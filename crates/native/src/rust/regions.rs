@@ -34,6 +34,7 @@ struct Code {
 
 impl Code {
     /// The piece that an address is in.
+    #[inline]
     fn piece(&self, address: usize) -> usize {
         address / ALIGNMENT - self.range.start / ALIGNMENT
     }
@@ -180,6 +181,9 @@ fn read(file: &File) -> Vec<Code> {
 
 /// What a function with a mangled name is called, if it is one of Rust's.
 fn plain_name(name: &str) -> Option<String> {
+    if name.starts_with("__rust_try") || name == "rust_eh_personality" {
+        return Some(name.to_owned());
+    }
     let is_rust = name.starts_with("_R") || name.starts_with("_ZN") && name.contains("17h");
     is_rust.then(|| demangle(name, gimli::DW_LANG_Rust))?
 }

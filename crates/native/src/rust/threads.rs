@@ -117,14 +117,24 @@ pub(crate) fn whose(address: usize) -> Option<ThreadId> {
 /// In guest mode: the running thread looks whether another has ended, at the count of those who know its
 /// result; what it is to find there.
 pub(crate) fn look(address: usize, code: usize) -> Option<u64> {
-    const ONLY_THE_OTHER: u64 = 1;
-    const BOTH: u64 = 2;
     let target = whose(address)?;
     calls::disarm();
+    Some(ask(target, code))
+}
+
+/// The same in a function that was inlined.
+pub(crate) fn look_inlined(address: usize, code: usize) -> Option<u64> {
+    Some(ask(whose(address)?, code))
+}
+
+/// How many know the result of a thread.
+fn ask(target: ThreadId, code: usize) -> u64 {
+    const ONLY_THE_OTHER: u64 = 1;
+    const BOTH: u64 = 2;
     let (site, top) = (calls::users(code), trampoline::top());
     let ask = |_: &mut _| Operation::IsFinished { target };
     match host(|| running().observe(site, top, ask).to_answer()) {
-        true => Some(ONLY_THE_OTHER),
-        false => Some(BOTH),
+        true => ONLY_THE_OTHER,
+        false => BOTH,
     }
 }

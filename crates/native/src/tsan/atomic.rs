@@ -90,9 +90,11 @@ fn perform<T: Atom>(
 ) -> Reply {
     interrupts::scheduling_point(code);
     let top = trampoline::top();
-    perform_by(address, operation, |operation| {
+    let reply = perform_by(address, operation, |operation| {
         running().observe(code, top, operation)
-    })
+    });
+    calls::end_atomic();
+    reply
 }
 
 /// The variable at an address, if it still has the value that it should have.
@@ -147,6 +149,7 @@ pub(crate) fn perform_by<T: Atom>(
 pub(super) fn entered<T: Atom>(address: *mut T, code: usize) -> usize {
     // SAFETY: the program wants to use the variable there.
     unsafe { address.cast::<u8>().read_volatile() };
+    calls::begin_atomic();
     calls::users(code)
 }
 
@@ -246,7 +249,7 @@ pub(crate) fn manner<T: Atom>(address: *mut T, access: Access, code: usize) -> M
     if region.is_inside() {
         return Manner::Quiet;
     }
-    match sync::perform(address as usize, T::BITS, access, code) {
+    match sync::perform((address as usize, T::BITS), access, region, code) {
         Some(found) => Manner::Done(found),
         None if !regions::is_quiet_in(region, T::BITS) => Manner::Told,
         None if counts::is_operation(region, address as usize) => Manner::Told,
@@ -270,6 +273,7 @@ fn access(kind: UpdateKind) -> Access {
 fn touch(address: usize, code: usize) -> Option<u64> {
     match calls::is_armed() {
         true => rust::touch(address, code),
+        false if sync::is_question(code) => rust::threads::look_inlined(address, code),
         false => None,
     }
 }

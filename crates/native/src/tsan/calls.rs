@@ -10,7 +10,7 @@
 use std::cell::Cell;
 use std::ffi::{CStr, c_int, c_void};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use crate::addresses::Table;
 use crate::rust::paths::Kind;
@@ -65,6 +65,23 @@ thread_local! {
             has_deadline: Cell::new(false),
         }
     };
+}
+
+/// How far from its thread pointer every thread has its own, once a check has begun. Libraries that a program
+/// begins with have their variables there in all threads.
+static OFFSET: AtomicUsize = AtomicUsize::new(0);
+
+/// The calling thread's own.
+#[inline(always)]
+fn with<R>(use_it: impl FnOnce(&Calls) -> R) -> R {
+    match OFFSET.load(Relaxed) {
+        0 => CALLS.with(use_it),
+        offset => {
+            let calls = mode::thread_pointer().wrapping_add(offset) as *const Calls;
+            // SAFETY: as said above, that is where `CALLS` is.
+            use_it(unsafe { &*calls })
+        }
+    }
 }
 
 /// Every chain that was ever seen: the one before its last call, where that was, and an instruction of the
@@ -179,7 +196,9 @@ static OWN: OnceLock<Vec<std::ops::Range<usize>>> = OnceLock::new();
 pub(crate) fn begin() {
     FOREIGN.get_or_init(|| ranges(Whose::System));
     OWN.get_or_init(|| ranges(Whose::Users));
-    CALLS.with(|calls| {
+    let own = CALLS.with(|calls| &raw const *calls as usize);
+    OFFSET.store(own.wrapping_sub(mode::thread_pointer()), Relaxed);
+    with(|calls| {
         calls.depth.set(0);
         calls.known.set(0);
         calls.known_users.set(0);
@@ -192,18 +211,18 @@ pub(crate) fn begin() {
 /// In guest mode: where in Rust's standard library the running thread is.
 #[inline]
 pub(crate) fn region() -> Kind {
-    CALLS.with(|calls| calls.region.get())
+    with(|calls| calls.region.get())
 }
 
 /// In guest mode: whether the next use of memory is an operation.
 #[inline]
 pub(crate) fn is_armed() -> bool {
-    CALLS.with(|calls| calls.is_armed.get())
+    with(|calls| calls.is_armed.get())
 }
 
 /// In guest mode: the operation is about to be done.
 pub(crate) fn disarm() {
-    CALLS.with(|calls| {
+    with(|calls| {
         calls.is_armed.set(false);
         calls.is_modelled.set(true);
     });
@@ -211,12 +230,12 @@ pub(crate) fn disarm() {
 
 /// In guest mode: whether an operation stands for all that is done here.
 pub(crate) fn is_modelled() -> bool {
-    CALLS.with(|calls| calls.is_modelled.get())
+    with(|calls| calls.is_modelled.get())
 }
 
 /// In guest mode: whether what the running thread waits for must come in time.
 pub(crate) fn has_deadline() -> bool {
-    CALLS.with(|calls| calls.has_deadline.get())
+    with(|calls| calls.has_deadline.get())
 }
 
 /// Whether code is this library's own, which may run in a handler while a guest is interrupted.
@@ -247,20 +266,25 @@ static LAST: Solo<(u64, u64, u16)> = Solo::new((0, 0, 0));
 static LAST_CALL: Solo<(u64, u64, usize)> = Solo::new((0, 0, 0));
 
 /// In guest mode: the site of an instruction of code that was compiled for this.
+///
+/// Numbers that change all the time are not kept while something else is called: they would be on the guest's
+/// stack, and a loop that waits is known by a stack that stays the same.
 #[inline]
 pub(crate) fn site(code: usize) -> usize {
-    let now = (CHANGES.load(Relaxed), mode::epoch());
+    let now = || (CHANGES.load(Relaxed), mode::epoch());
+    let is_now = |last: (u64, u64)| last == now();
     if regions::kind(code) != Kind::User {
         let mut last = LAST_CALL.get();
-        if (last.0, last.1) != now {
-            *last = (now.0, now.1, users(code));
+        if !is_now((last.0, last.1)) {
+            last.2 = users(code);
+            (last.0, last.1) = now();
         }
         return last.2;
     }
     let mut last = LAST.get();
-    if (last.0, last.1) != now {
-        let chain = CALLS.with(|calls| calls.chain(calls.depth()));
-        *last = (now.0, now.1, chain);
+    if !is_now((last.0, last.1)) {
+        last.2 = with(|calls| calls.chain(calls.depth()));
+        (last.0, last.1) = now();
     }
     join(code, last.2)
 }
@@ -268,7 +292,7 @@ pub(crate) fn site(code: usize) -> usize {
 /// In guest mode: the site of the instruction if it is the user's, or of the last one that was.
 #[inline]
 pub(crate) fn users(code: usize) -> usize {
-    CALLS.with(|calls| {
+    with(|calls| {
         let depth = calls.depth();
         if !is_foreign(code) {
             return join(code, calls.chain(depth));
@@ -277,7 +301,7 @@ pub(crate) fn users(code: usize) -> usize {
         if let Some(index) = depth.checked_sub(1)
             && regions::kind(calls.into[index].get()) == Kind::User
             && let Some(function) = regions::users_function(calls.into[index].get())
-            && let Some(call) = called_by(&function)
+            && let Some(call) = called_by(&function, calls.into[index].get())
         {
             return join(call, calls.chain(depth));
         }
@@ -290,36 +314,52 @@ pub(crate) fn users(code: usize) -> usize {
 
 /// In guest mode: an instruction of the function that the running thread has last entered.
 pub(crate) fn entered() -> Option<usize> {
-    CALLS.with(|calls| {
+    with(|calls| {
         let index = calls.depth().checked_sub(1)?;
         Some(calls.into[index].get())
     })
 }
 
-/// The type of atomic whose function the running thread is in, in a program in Rust.
+/// Those of the thread that is about to do an atomic operation, if one is.
+static OF_ATOMIC: AtomicPtr<Calls> = AtomicPtr::new(std::ptr::null_mut());
+
+/// In guest mode: the running thread is about to do an atomic operation.
+#[inline]
+pub(crate) fn begin_atomic() {
+    if regions::is_rust() {
+        with(|calls| OF_ATOMIC.store((&raw const *calls).cast_mut(), Relaxed));
+    }
+}
+
+/// In host mode: it is done.
+#[inline]
+pub(crate) fn end_atomic() {
+    OF_ATOMIC.store(std::ptr::null_mut(), Relaxed);
+}
+
+/// In host mode: the type of atomic whose function the thread is in that is about to do an operation, in a
+/// program in Rust.
 pub(crate) fn atomic() -> Option<&'static str> {
     /// Its functions call each other.
     const NEAR: usize = 4;
-    if !regions::is_rust() {
-        return None;
-    }
-    CALLS.with(|calls| {
-        let last = calls.into[..calls.depth()].iter().rev().take(NEAR);
-        last.map(Cell::get).find_map(regions::atomic)
-    })
+    // SAFETY: the thread that has put it there waits until its operation is done, and has it until then.
+    let calls = unsafe { OF_ATOMIC.load(Relaxed).as_ref() }?;
+    let last = calls.into[..calls.depth()].iter().rev().take(NEAR);
+    last.map(Cell::get).find_map(regions::atomic)
 }
 
 /// In guest mode: where the function was called that many functions above the running one, if that is known.
 pub(crate) fn caller(above: usize) -> Option<usize> {
-    CALLS.with(|calls| {
+    with(|calls| {
         let index = calls.depth().checked_sub(above + 1)?;
         Some(calls.from[index].get())
     })
 }
 
-/// In guest mode: where a function goes on that is on the stack, and has called something else.
+/// In guest mode: where a function goes on that is on the stack, and has called something else than us when it
+/// was entered.
 #[cold]
-fn called_by(function: &std::ops::Range<usize>) -> Option<usize> {
+fn called_by(function: &std::ops::Range<usize>, entered: usize) -> Option<usize> {
     let here = 0u8;
     let start = (&raw const here as usize).next_multiple_of(8);
     let end = crate::execution::running().end_of_stack();
@@ -327,7 +367,7 @@ fn called_by(function: &std::ops::Range<usize>) -> Option<usize> {
     // SAFETY: that is the guest's stack.
     let mut found = words.map(|at| unsafe { (at as *const usize).read() });
     // Not where the function ends: nobody returns there, and that is on our own stack.
-    found.find(|&word| function.contains(&word) && follows_call(word))
+    found.find(|&word| word != entered && function.contains(&word) && follows_call(word))
 }
 
 /// In guest mode: the site of an instruction that was interrupted, with the stack as it was. If it is in a
@@ -395,7 +435,7 @@ entry! {
 }
 
 extern "C" fn enter(caller: usize, code: usize) {
-    CALLS.with(|calls| {
+    with(|calls| {
         let depth = calls.depth.get();
         if let Some(from) = calls.from.get(depth) {
             from.set(caller);
@@ -409,7 +449,10 @@ extern "C" fn enter(caller: usize, code: usize) {
             let kind = regions::kind(code);
             let before = calls.region.get();
             if before == Kind::DropsLast {
-                counts::destroy(kind);
+                counts::destroy(kind, depth);
+            }
+            if kind == Kind::DropsLast {
+                counts::drop_last(depth);
             }
             calls.region.set(kind.entered_from(before));
             if kind.is_special() {
@@ -427,7 +470,7 @@ extern "C" fn enter(caller: usize, code: usize) {
 
 #[unsafe(no_mangle)]
 extern "C" fn __tsan_func_exit() {
-    CALLS.with(|calls| {
+    with(|calls| {
         let depth = calls.depth.get().saturating_sub(1);
         calls.depth.set(depth);
         if let Some(before) = calls.regions.get(depth) {

@@ -8,8 +8,9 @@ use std::cell::UnsafeCell;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use crate::own_sync::atomic::{AtomicU32, Ordering};
+use crate::own_sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// What becomes of a thread that signals.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

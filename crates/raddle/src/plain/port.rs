@@ -8,8 +8,9 @@ use std::cell::Cell;
 use std::collections::VecDeque;
 use std::fmt;
 use std::marker::PhantomData;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use crate::own_sync::atomic::{AtomicU64, Ordering};
+use crate::own_sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 /// When a sender waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,7 +1,8 @@
 //! Semaphores on std's lock and condition variable.
 
 use std::fmt;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use crate::own_sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// A counting semaphore: any number of permits.
 pub struct Semaphore {

@@ -328,6 +328,12 @@ impl Native<'_> {
         self.0.with_world(use_it)
     }
 
+    /// What the thread has done and seen by its events alone.
+    pub fn told(self, clock: &mut Vec<u32>) {
+        let thread = self.0.thread.get();
+        self.0.with_world(|world| world.told(thread, clock));
+    }
+
     /// What the thread passes on to others in a way that is no event.
     pub fn pass_on(self, clock: &mut Vec<u32>) {
         let thread = self.0.thread.get();

@@ -69,8 +69,15 @@ impl Noted {
             }
             text += &noted.message;
         }
-        text += "\nwhich ends the process, as it does outside a check\n\
-                 help: a destructor must not panic while its thread does; ask \
+        text += match panics.len() {
+            // The panic that unwinds a thread whose execution has stopped is not among them.
+            1 => {
+                "\nin a destructor, when the execution had been stopped and the thread was unwound, \
+                 which ends the process\n"
+            }
+            _ => "\nwhich ends the process, as it does outside a check\n",
+        };
+        text += "help: a destructor must not panic while its thread does; ask \
                  `raddle::thread::panicking()`";
         Panic {
             thread: self.thread,

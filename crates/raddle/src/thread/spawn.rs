@@ -1,5 +1,6 @@
 //! Starting threads and waiting for them.
 
+use std::any::Any;
 use std::ffi::CString;
 use std::fmt;
 use std::io;
@@ -60,7 +61,11 @@ impl Builder {
         T: Send + 'static,
     {
         // SAFETY: nothing is borrowed.
-        unsafe { self.spawn_unchecked(f) }
+        let mut handle = unsafe { self.spawn_unchecked(f) }?;
+        if let Handle::Modelled(modelled) = &mut handle.0 {
+            modelled.when_abandoned = unit;
+        }
+        Ok(handle)
     }
 
     /// Starts a thread that may borrow.
@@ -139,8 +144,16 @@ impl Builder {
             id: thread,
             thread: Thread::modelled(context, thread, name),
             result,
+            when_abandoned: || None,
         }
     }
+}
+
+/// The result of a thread that has none to give.
+fn unit<T: 'static>() -> Option<T> {
+    let mut unit = Some(());
+    let unit = &mut unit as &mut dyn Any;
+    unit.downcast_mut::<Option<T>>().and_then(Option::take)
 }
 
 impl fmt::Debug for Builder {
@@ -159,6 +172,8 @@ pub(super) struct Modelled<T> {
     pub(super) id: raddle_engine::ThreadId,
     pub(super) thread: Thread,
     pub(super) result: Arc<Mutex<Option<Result<T>>>>,
+    /// What it is said to have returned when its execution has stopped before it did.
+    when_abandoned: fn() -> Option<T>,
 }
 
 impl<T> Modelled<T> {
@@ -191,8 +206,12 @@ impl<T> Modelled<T> {
         if let Some(Err(_)) = result {
             context.join_panic(target);
         }
-        // A thread that was abandoned has no result; its joiner is being unwound itself.
-        result.unwrap_or_else(|| Err(Box::new("raddle: the execution has stopped")))
+        // A thread that was abandoned has no result; its joiner is being unwound itself, and a
+        // destructor that unwraps an error then would end the process.
+        result.unwrap_or_else(|| match (self.when_abandoned)() {
+            Some(value) => Ok(value),
+            None => Err(Box::new("raddle: the execution has stopped")),
+        })
     }
 }
 

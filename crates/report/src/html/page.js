@@ -8,7 +8,7 @@ const FINDINGS = [
 ];
 const KINDS = {
   LostWakeup: "lost wake-up", ThreadOutlives: "thread outlives the check", LockOrder: "lock order",
-  ScheduleMismatch: "schedule does not fit", Limit: "limit exceeded", DataRace: "data race", UseAfterFree: "use after free", Impossible: "impossible future",
+  ScheduleMismatch: "schedule does not fit", TooLong: "too long", Limit: "limit exceeded", DataRace: "data race", UseAfterFree: "use after free", Impossible: "impossible future",
 };
 const kindOf = (failure) => KINDS[failure.kind] || failure.kind.toLowerCase();
 const checkName = SUMMARY.number > 1 ? `${SUMMARY.test} #${SUMMARY.number}` : SUMMARY.test;

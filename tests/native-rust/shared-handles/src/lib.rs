@@ -29,6 +29,12 @@ impl Drop for Session {
     }
 }
 
+/// A session with a name, which goes first.
+pub struct Named {
+    pub name: Arc<String>,
+    pub session: Session,
+}
+
 /// A session that lives as long as its users.
 #[derive(Default)]
 pub struct Cache {
@@ -81,6 +87,37 @@ mod tests {
         let closed_by_then = closed(&log);
         worker.join().unwrap();
         assert_eq!(closed_by_then, 1, "the other still had it");
+    }
+
+    #[test]
+    fn the_last_one_closes_what_is_inside() {
+        let log = Log::default();
+        let named = Arc::new(Named {
+            name: Arc::default(),
+            session: Session {
+                log: Arc::clone(&log),
+            },
+        });
+        let other = Arc::clone(&named);
+        let worker = thread::spawn(move || drop(other));
+        drop(named);
+        worker.join().unwrap();
+        assert_eq!(closed(&log), 1);
+    }
+
+    #[test]
+    fn the_last_one_closes_whoever_leaves_first() {
+        let log = Log::default();
+        let (ticket, session) = (Arc::new(()), Session::open(&log));
+        let others = (Arc::clone(&ticket), Arc::clone(&session));
+        let worker = thread::spawn(move || {
+            drop(others.0);
+            drop(others.1);
+        });
+        drop(session);
+        drop(ticket);
+        worker.join().unwrap();
+        assert_eq!(closed(&log), 1);
     }
 
     #[test]

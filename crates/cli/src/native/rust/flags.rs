@@ -29,6 +29,13 @@ const READS: &str = "-Cllvm-args=-tsan-instrument-read-before-write";
 /// Some accesses of several values at once would not be seen.
 const WHOLE: [&str; 2] = ["-Cno-vectorize-loops", "-Cno-vectorize-slp"];
 
+/// Where optimising, functions stay where they are, as far as LLVM is concerned: what a thread is in is known by
+/// the functions that it enters, and the standard library is known by the names of its own.
+const APART: [&str; 2] = [
+    "-Cllvm-args=-inline-threshold=-1000000",
+    "-Cllvm-args=-inlinehint-threshold=-1000000",
+];
+
 /// Cargo's variables for flags, of which the first wins.
 pub const ENCODED: &str = "CARGO_ENCODED_RUSTFLAGS";
 const PLAIN: &str = "RUSTFLAGS";
@@ -47,7 +54,7 @@ pub fn ours(recipe: Recipe, control: &Control, sysroot: Option<&Path>) -> Vec<St
 
 /// What makes the compiler instrument code.
 pub fn instrumenting(recipe: Recipe) -> Vec<String> {
-    let own = recipe.flags().iter().chain(&WHOLE);
+    let own = recipe.flags().iter().chain(&WHOLE).chain(&APART);
     own.map(|&flag| flag.to_owned()).collect()
 }
 

@@ -163,7 +163,7 @@ pub fn prepare(cargo: &Cargo, control: &Control, arguments: &[OsString]) -> Resu
     require_host(&compiler, arguments)?;
     let folder = cargo.target_directory()?.join("raddle-native");
     let recipe = compiler.recipe(&folder)?;
-    let sysroot = sysroot::find_wanted(control, &compiler);
+    let sysroot = sysroot::find_wanted(control, &compiler, recipe);
     let flags = flags::ours(recipe, control, sysroot.as_deref());
     let mut build = Build::default();
     let mut add = |word: &str| build.arguments.push(word.into());

@@ -28,26 +28,42 @@ edition = \"2021\"
 [workspace]
 ";
 
-/// How the user says that it is to be used.
+/// How the user says which standard library is to be used, if not that which is there.
 const VARIABLE: &str = "RADDLE_STD";
 const INSTRUMENTED: &str = "instrumented";
+const PLAIN: &str = "plain";
 
 /// Where it is, if it was built for this compiler and is wanted.
-pub fn find_wanted(control: &Control, compiler: &Compiler) -> Option<PathBuf> {
-    let is_wanted = std::env::var_os(VARIABLE).is_some_and(|it| it == INSTRUMENTED);
-    let found = find(control, compiler).filter(|_| is_wanted);
-    if is_wanted && found.is_none() {
-        eprintln!(
-            "raddle: {VARIABLE}: `cargo raddle setup --std` builds such a library; there is none yet"
-        );
+pub fn find_wanted(control: &Control, compiler: &Compiler, recipe: Recipe) -> Option<PathBuf> {
+    let found = find(control, compiler, recipe);
+    match std::env::var(VARIABLE).unwrap_or_default().trim() {
+        "" => found,
+        PLAIN => None,
+        INSTRUMENTED => {
+            if found.is_none() {
+                eprintln!(
+                    "raddle: {VARIABLE}: `cargo raddle setup --std` builds such a library; there is none yet"
+                );
+            }
+            found
+        }
+        other => {
+            eprintln!("raddle: {VARIABLE}: `{other}` is none of: {INSTRUMENTED}, {PLAIN}");
+            found
+        }
     }
-    found
 }
 
-fn find(control: &Control, compiler: &Compiler) -> Option<PathBuf> {
+fn find(control: &Control, compiler: &Compiler, recipe: Recipe) -> Option<PathBuf> {
     let folder = folder(control, compiler);
     let built_for = fs::read_to_string(folder.join(COMPLETE)).ok()?;
-    (built_for == compiler.version).then_some(folder)
+    (built_for == note(compiler, recipe)).then_some(folder)
+}
+
+/// What such a library is good for: this compiler, and programs that are compiled in the same way.
+fn note(compiler: &Compiler, recipe: Recipe) -> String {
+    let flags = flags::instrumenting(recipe).join("\n");
+    format!("{}{flags}\n", compiler.version)
 }
 
 fn folder(control: &Control, compiler: &Compiler) -> PathBuf {
@@ -79,10 +95,10 @@ pub fn set_up() -> Result<Verdict, Error> {
     let recipe = compiler.recipe(&work)?;
     build(&compiler, recipe, &work)?;
     let built = work.join("target").join(&compiler.host).join("debug/deps");
-    install(&built, &folder, &sysroot, &compiler).map_err(cannot_write(&folder))?;
+    install(&built, &folder, &sysroot, (&compiler, recipe)).map_err(cannot_write(&folder))?;
     let _ = fs::remove_dir_all(&work);
     eprintln!(
-        "{} is there: `cargo raddle test --native` uses it with RADDLE_STD=instrumented",
+        "{} is there: `cargo raddle test --native` uses it, unless {VARIABLE} is `{PLAIN}`",
         folder.display()
     );
     Ok(Verdict::Passed)
@@ -124,7 +140,12 @@ fn build(compiler: &Compiler, recipe: Recipe, work: &Path) -> Result<(), Error> 
 }
 
 /// Puts what was built where the compiler looks for it.
-fn install(built: &Path, folder: &Path, sysroot: &Path, compiler: &Compiler) -> io::Result<()> {
+fn install(
+    built: &Path,
+    folder: &Path,
+    sysroot: &Path,
+    (compiler, recipe): (&Compiler, Recipe),
+) -> io::Result<()> {
     let host = Path::new("lib/rustlib").join(&compiler.host);
     let libraries = folder.join(&host).join("lib");
     let _ = fs::remove_dir_all(folder);
@@ -141,7 +162,7 @@ fn install(built: &Path, folder: &Path, sysroot: &Path, compiler: &Compiler) -> 
     if tools.is_dir() {
         crate::native::library::symlink(&tools, &folder.join(&host).join("bin"))?;
     }
-    fs::write(folder.join(COMPLETE), &compiler.version)
+    fs::write(folder.join(COMPLETE), note(compiler, recipe))
 }
 
 #[cfg(test)]
@@ -167,13 +188,13 @@ mod tests {
             fs::write(built.join(name), "").unwrap();
         }
         let folder = folder(&control, &old);
-        install(&built, &folder, &sysroot, &old).unwrap();
-        assert_eq!(find(&control, &old), Some(folder.clone()));
+        let (recipe, other) = (Recipe::Stable, Recipe::Unstable);
+        install(&built, &folder, &sysroot, (&old, recipe)).unwrap();
+        assert_eq!(find(&control, &old, recipe), Some(folder.clone()));
+        assert_eq!(find(&control, &old, other), None);
         // The same name, but another build of it.
-        assert_eq!(
-            find(&control, &compiler("rustc 1.0 (a)\ncommit: 2\n")),
-            None
-        );
+        let new = compiler("rustc 1.0 (a)\ncommit: 2\n");
+        assert_eq!(find(&control, &new, recipe), None);
         let libraries = folder.join("lib/rustlib/x86_64-unknown-linux-gnu/lib");
         let files = fs::read_dir(libraries)
             .unwrap()

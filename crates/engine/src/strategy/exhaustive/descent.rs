@@ -16,8 +16,10 @@ const DEFENCE: f64 = 0.3;
 pub(super) struct Descent {
     /// What is still to be run of this generation.
     pub(super) generation: Vec<Sample>,
-    /// What was run, with the branches that lead to the next.
-    pub(super) parents: Vec<Sample>,
+    /// What was run and has branches, which lead to the next.
+    parents: Vec<Sample>,
+    /// Whether some of what was run uses memory.
+    has_memory: bool,
     /// What is being run.
     pub(super) running: Option<usize>,
     pub(super) taken: Vec<Taken>,
@@ -27,6 +29,8 @@ pub(super) struct Descent {
     pub(super) branches: f64,
     /// Whether some graphs were left out.
     pub(super) thinned: bool,
+    /// How many events the longest execution has.
+    pub(super) longest: usize,
 }
 
 /// A graph, which stands for so many.
@@ -50,6 +54,24 @@ pub(super) struct Taken {
     left_out: bool,
 }
 
+/// Children that were drawn, which are made one by one: most of them may turn out not to run, and
+/// all at once would take much memory.
+pub(super) struct Drawn {
+    parents: Vec<Sample>,
+    /// By parent, the last branch first.
+    children: std::vec::IntoIter<Child>,
+    /// The parents before this one have had all their children.
+    parent: usize,
+}
+
+/// A child that was drawn with some probability.
+struct Child {
+    parent: usize,
+    position: usize,
+    look: Look,
+    share: f64,
+}
+
 impl Descent {
     /// A descent from the branches of the search, or if it has not begun, from the empty graph.
     pub(super) fn new(search: &[Frame], empty: Option<Frame>) -> Self {
@@ -58,12 +80,15 @@ impl Descent {
             taken: None,
             weight: 1.0,
         };
-        let unfinished = search.iter().filter(|frame| !frame.branches.is_empty());
-        Descent {
+        let mut descent = Descent {
             generation: empty.map(sample).into_iter().collect(),
-            parents: unfinished.cloned().map(sample).collect(),
             ..Descent::default()
+        };
+        let unfinished = search.iter().filter(|frame| !frame.branches.is_empty());
+        for frame in unfinished {
+            descent.keep(sample(frame.clone()));
         }
+        descent
     }
 
     /// This was run; whether its class counts.
@@ -71,21 +96,30 @@ impl Descent {
         let taken = self.running.take();
         let weight = taken.map_or(1.0, |taken| self.taken[taken].weight);
         self.runs += weight;
+        self.longest = self.longest.max(frame.steps.len());
         if counts {
             self.total += weight;
             if let Some(taken) = taken {
                 self.taken[taken].total += weight;
             }
         }
-        self.parents.push(Sample {
+        self.keep(Sample {
             frame,
             taken,
             weight,
         });
     }
 
+    /// Keeps this for its branches, if it has any.
+    pub(super) fn keep(&mut self, sample: Sample) {
+        self.has_memory |= sample.frame.graph.memory > 0;
+        if !sample.frame.branches.is_empty() {
+            self.parents.push(sample);
+        }
+    }
+
     /// Draws children of what was run.
-    pub(super) fn draw(&mut self, width: usize, expected: &Expected, rng: &mut Rng) -> Vec<Sample> {
+    pub(super) fn draw(&mut self, width: usize, expected: &Expected, rng: &mut Rng) -> Drawn {
         let mut children = Vec::new();
         for (parent, sample) in self.parents.iter().enumerate() {
             for (position, &branch) in sample.frame.branches.iter().enumerate() {
@@ -95,8 +129,7 @@ impl Descent {
             }
         }
         let mut drawn: Vec<_> = children.iter().map(|_| Some(1.0)).collect();
-        let memory = self.parents.iter().any(|it| it.frame.graph.memory > 0);
-        let width = match memory {
+        let width = match std::mem::take(&mut self.has_memory) {
             true => width.saturating_mul(DRAWN),
             false => width,
         };
@@ -111,29 +144,44 @@ impl Descent {
             .into_iter()
             .zip(drawn)
             .filter_map(|((parent, position, look, _), share)| {
-                Some((parent, position, look, share?))
+                Some(Child {
+                    parent,
+                    position,
+                    look,
+                    share: share?,
+                })
             })
             .collect();
-        drawn.sort_by_key(|&(parent, position, ..)| (parent, std::cmp::Reverse(position)));
-        let mut parents = std::mem::take(&mut self.parents);
-        let samples = drawn.into_iter().map(|(parent, position, look, share)| {
-            let parent = &mut parents[parent];
-            let weight = parent.weight / share;
-            self.branches += weight;
-            self.taken.push(Taken {
-                parent: parent.taken,
-                look,
-                weight,
-                total: 0.0,
-                left_out: false,
-            });
-            Sample {
-                frame: parent.frame.child(position),
-                taken: Some(self.taken.len() - 1),
-                weight,
-            }
+        drawn.sort_by_key(|child| (child.parent, std::cmp::Reverse(child.position)));
+        Drawn {
+            parents: std::mem::take(&mut self.parents),
+            children: drawn.into_iter(),
+            parent: 0,
+        }
+    }
+
+    /// Makes the next of the children that were drawn.
+    pub(super) fn take(&mut self, drawn: &mut Drawn) -> Option<Sample> {
+        let child = drawn.children.next()?;
+        for done in &mut drawn.parents[drawn.parent..child.parent] {
+            done.frame = Frame::default();
+        }
+        drawn.parent = child.parent;
+        let parent = &mut drawn.parents[child.parent];
+        let weight = parent.weight / child.share;
+        self.branches += weight;
+        self.taken.push(Taken {
+            parent: parent.taken,
+            look: child.look,
+            weight,
+            total: 0.0,
+            left_out: false,
         });
-        samples.collect()
+        Some(Sample {
+            frame: parent.frame.child(child.position),
+            taken: Some(self.taken.len() - 1),
+            weight,
+        })
     }
 
     /// Makes these the next generation, or some of them if there are too many.
@@ -170,8 +218,7 @@ impl Descent {
     }
 
     pub(super) fn is_over(&self) -> bool {
-        let leads_on = |sample: &Sample| !sample.frame.branches.is_empty();
-        self.generation.is_empty() && !self.parents.iter().any(leads_on)
+        self.generation.is_empty() && self.parents.is_empty()
     }
 
     /// Learns how large the trees of the branches taken are.

@@ -91,6 +91,9 @@ pub struct Exhaustive {
     /// before.
     weakened: bool,
     weakened_late: bool,
+    /// An execution with so many events is too long, and then the search is over.
+    too_long: Option<usize>,
+    gave_up: bool,
 }
 
 impl Exhaustive {
@@ -119,6 +122,14 @@ impl Exhaustive {
     pub fn bounded(self, preemptions: u32) -> Self {
         Exhaustive {
             bound: Some(Bound { preemptions }),
+            ..self
+        }
+    }
+
+    /// The same search, which gives up when an execution has more events than this.
+    pub fn giving_up_after(self, events: usize) -> Self {
+        Exhaustive {
+            too_long: Some(events),
             ..self
         }
     }
@@ -221,6 +232,17 @@ impl Exhaustive {
         }
         frame.in_order = true;
         true
+    }
+
+    /// Forgets what is left to run.
+    #[cold]
+    fn give_up(&mut self) {
+        self.gave_up = true;
+        self.frames = Vec::new();
+        self.spare = Vec::new();
+        if let Some(sampler) = &mut self.sampler {
+            sampler.stop();
+        }
     }
 
     fn is_done(&self) -> bool {
@@ -473,6 +495,9 @@ impl Strategy for Exhaustive {
     /// those that the class has.
     fn end(&mut self, execution: &Execution, ending: &Ending) {
         self.exceeded = false;
+        if self.too_long.is_some() && *ending == Ending::TooManyEvents {
+            return self.give_up();
+        }
         let whole = matches!(
             ending,
             Ending::Complete | Ending::Deadlock | Ending::Livelock
@@ -500,12 +525,20 @@ impl Strategy for Exhaustive {
         self.sampled
     }
 
+    fn gave_up(&self) -> bool {
+        self.gave_up
+    }
+
+    fn most_events(&self) -> usize {
+        self.too_long.unwrap_or(usize::MAX)
+    }
+
     fn estimate(&self) -> Option<Estimate> {
         self.sampler.as_ref()?.estimate()
     }
 
     fn exhausted(&self) -> bool {
-        self.is_done() && !self.left_out
+        self.is_done() && !self.left_out && !self.gave_up
     }
 
     fn bounded(&self) -> Option<super::Bound> {

@@ -40,10 +40,15 @@ const DESCENTS: usize = 10;
 const FIRST_DESCENTS: usize = 4;
 /// A tree that takes no more runs than this is not worth sampling.
 const SMALL: u64 = 2_000;
+/// Nor kept in memory all at once, if it has more events than this.
+const MOST_EVENTS: usize = 200_000;
+/// A first estimate that has taken so many times the runs that it may take comes to nothing.
+const PATIENCE: u64 = 4;
 /// A generation that wide is never thinned.
 const EVERYTHING: usize = usize::MAX;
 /// An interval this narrow is good enough, as a part of what it is about.
 const PRECISE: f64 = 0.1;
+
 /// What samples the tree of a search, and what it has found out.
 #[derive(Debug)]
 pub(super) struct Sampler {
@@ -179,6 +184,14 @@ impl Exhaustive {
         {
             sampler.samples += 1;
             round.descent.end(frame, counts);
+            let used = sampler.samples - round.first;
+            // Who asks for nothing but an estimate waits for it.
+            if sampler.settings.after > 0
+                && sampler.estimate.is_none()
+                && used > PATIENCE * sampler.settings.runs
+            {
+                sampler.stop();
+            }
         }
         self.next_generation();
     }
@@ -204,16 +217,17 @@ impl Exhaustive {
                 continue;
             }
             let mut runnable = Vec::new();
-            for sample in descent.draw(*width, &sampler.expected, &mut sampler.rng) {
+            let mut drawn = descent.draw(*width, &sampler.expected, &mut sampler.rng);
+            while let Some(sample) = descent.take(&mut drawn) {
                 sampler.tried += 1;
                 self.frames.push(sample.frame);
                 let can_run = self.settle() && !self.is_out_of_bounds();
                 let frame = self.frames.pop().expect("it was just pushed");
-                let list = match can_run {
-                    true => &mut runnable,
-                    false => &mut descent.parents,
-                };
-                list.push(Sample { frame, ..sample });
+                let sample = Sample { frame, ..sample };
+                match can_run {
+                    true => runnable.push(sample),
+                    false => descent.keep(sample),
+                }
             }
             descent.run(runnable, *width, &sampler.expected, &mut sampler.rng);
         }
@@ -256,7 +270,8 @@ impl Sampler {
         let may_use = self.settings.runs.max(counted / SHARE);
         let used = self.samples - round.first;
         let (runs, _, most_runs) = interval(&round.runs, finest);
-        let is_small = most_runs <= may_use.saturating_sub(used).min(SMALL) as f64;
+        let is_small = most_runs <= may_use.saturating_sub(used).min(SMALL) as f64
+            && most_runs * descent.longest as f64 <= MOST_EVENTS as f64;
         let is_precise = high - low <= PRECISE * mean;
         // What is small is run completely, unless the search is about to do that.
         let goes_on = match is_small {

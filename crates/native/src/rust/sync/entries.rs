@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use super::{barrier, condvar, mutex, once, parker, patch, untold};
+use super::{barrier, condvar, mutex, once, parker, parking, patch, untold};
 use crate::rust::threads;
 
 /// Defines what takes the place of functions: for guests the function behind `as`, with the address that it
@@ -43,6 +43,13 @@ stand_ins! {
     fn enter_once_wait_force for ONCE_WAIT_FORCE as once::wait_force, "rdx";
     fn enter_is_leader for IS_LEADER as barrier::is_leader, "rsi";
     fn enter_barrier_wait for BARRIER_WAIT as barrier::wait, "rsi";
+    fn enter_parking_lock for PARKING_LOCK as parking::lock_slowly, "rdi";
+    fn enter_parking_write for PARKING_WRITE as parking::lock_slowly, "rdi";
+    fn enter_parking_read for PARKING_READ as parking::lock_slowly, "rdi";
+    fn enter_parking_try_read for PARKING_TRY_READ as parking::lock_slowly, "rdi";
+    fn enter_parking_wait for PARKING_WAIT as parking::wait, "r8";
+    fn enter_parking_notify_one for PARKING_NOTIFY_ONE as parking::notify_one, "rdx";
+    fn enter_parking_notify_all for PARKING_NOTIFY_ALL as parking::notify_all, "rdx";
     fn enter_grow_scope for SCOPE_GROWS as grow_scope, "rsi";
 }
 
@@ -67,6 +74,36 @@ pub(super) fn replace_all(functions: &[Found]) {
     }
 }
 
+/// Replaces those of parking_lot; whether all of them could be.
+pub(super) fn replace_parking(functions: &[Found]) -> bool {
+    let known = |found: &Found| {
+        let stand_in: StandIn = match found.0.strip_prefix("parking_lot::")? {
+            "raw_mutex::RawMutex::lock_slow" => (enter_parking_lock, &PARKING_LOCK),
+            "raw_rwlock::RawRwLock::lock_exclusive_slow" => (enter_parking_write, &PARKING_WRITE),
+            "raw_rwlock::RawRwLock::lock_shared_slow" => (enter_parking_read, &PARKING_READ),
+            "raw_rwlock::RawRwLock::try_lock_shared_slow" => {
+                (enter_parking_try_read, &PARKING_TRY_READ)
+            }
+            "condvar::Condvar::wait_until_internal" => (enter_parking_wait, &PARKING_WAIT),
+            "condvar::Condvar::notify_one_slow" => (enter_parking_notify_one, &PARKING_NOTIFY_ONE),
+            "condvar::Condvar::notify_all_slow" => (enter_parking_notify_all, &PARKING_NOTIFY_ALL),
+            _ => return None,
+        };
+        Some((found.1, found.2, stand_in))
+    };
+    let found: Vec<_> = functions.iter().filter_map(known).collect();
+    let can_be = |(function, size, _): &(usize, usize, StandIn)| patch::can_be(*function, *size);
+    if !found.iter().all(can_be) {
+        return false;
+    }
+    found.iter().all(|(function, size, (enter, original))| {
+        // SAFETY: as below.
+        let moved = unsafe { patch::replace(*function, *size, *enter as usize) };
+        original.store(moved.unwrap_or(0), Relaxed);
+        moved.is_some()
+    })
+}
+
 /// Whether it is a function that parks.
 fn parks(path: &str) -> bool {
     let name = path.strip_prefix("std::").unwrap_or_default();
@@ -88,6 +125,9 @@ fn parks(path: &str) -> bool {
 fn replace(path: &str, function: usize, size: usize) {
     if parks(path) {
         parker::understand(function, size);
+    }
+    if path.starts_with("std::sys::") && path.ends_with("::futex_wait") {
+        parker::look_beyond(function, size);
     }
     let Some((enter, original)) = stand_in(path) else {
         return;

@@ -9,6 +9,8 @@
 //!   comes from, and the debug information, or the symbols, which function of std's that was ([`sites`]).
 //!   Such an operation is answered so that std goes the short way on: the lock was free.
 //!
+//! The locks of the crate parking_lot are understood in the same way ([`parking`]).
+//!
 //! Words in memory are what std would have made of them, since others look there. What cannot be found is
 //! left to the model of futexes, in which std waits.
 
@@ -19,7 +21,9 @@ mod modules;
 mod mutex;
 mod once;
 mod parker;
+mod parking;
 mod patch;
+mod poison;
 mod rwlock;
 mod sites;
 mod untold;
@@ -34,7 +38,7 @@ use crate::rust::paths::Kind;
 use crate::rust::regions;
 use crate::tsan::calls;
 
-pub(crate) use parker::{park, wake};
+pub(crate) use parker::{park, wake, who_waits};
 
 /// Whether there is any Rust in the program.
 static IS_USED: AtomicBool = AtomicBool::new(false);
@@ -69,19 +73,25 @@ pub(crate) enum Access {
 /// In guest mode: does what an atomic operation of std's is there for; what the operation is to find then.
 /// Nothing if it is the program's own.
 #[inline]
-pub(crate) fn perform(address: usize, bits: u8, access: Access, code: usize) -> Option<u64> {
+pub(crate) fn perform(
+    (address, bits): (usize, u8),
+    access: Access,
+    region: Kind,
+    code: usize,
+) -> Option<u64> {
     if !IS_USED.load(Relaxed) {
         return None;
     }
     match bits {
         32 => perform_role(sites::role(code)?, address, access, code),
-        8 if matches!(access, Access::Store(_)) => {
-            // That somebody panics under the lock becomes known when it is given back.
-            if sites::role(code)? == Role::Poison {
-                mutex::poison();
-            }
-            None
+        8 | 64
+            if parking::is_used()
+                && let Some(Role::Parking(wanted)) = sites::role(code) =>
+        {
+            let code = calls::users(code);
+            parking::perform(wanted, (address, bits), access, code)
         }
+        8 if region == Kind::Locks => perform_flag(sites::role(code)?, address, access, code),
         _ => None,
     }
 }
@@ -93,6 +103,27 @@ pub(crate) fn region(code: usize) -> Kind {
         true => sites::region(code, regions::here()),
         false => Kind::User,
     }
+}
+
+/// In guest mode: whether a thread asks whether another has ended, in a function that was inlined.
+#[inline]
+pub(crate) fn is_question(code: usize) -> bool {
+    sites::is_question(code, regions::here())
+}
+
+fn perform_flag(role: Role, flag: usize, access: Access, code: usize) -> Option<u64> {
+    match (role, access) {
+        // That somebody panics under the lock becomes known when it is given back.
+        (Role::Poison, Access::Store(_)) => mutex::poison(),
+        (Role::IsPoisoned(of), Access::Load) => {
+            return Some(poison::is_poisoned(flag, of, calls::users(code)).into());
+        }
+        (Role::ClearsPoison(of), Access::Store(_)) => {
+            poison::clear(flag, of, calls::users(code));
+        }
+        _ => {}
+    }
+    None
 }
 
 fn perform_role(role: Role, address: usize, access: Access, code: usize) -> Option<u64> {

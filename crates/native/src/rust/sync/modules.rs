@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use addr2line::Loader;
 use object::{Object, ObjectSymbol, SymbolKind};
 
-use super::{barrier, entries};
+use super::{barrier, entries, parking, sites};
 use crate::rust::paths;
 use crate::snapshot;
 use crate::solo::Solo;
@@ -18,6 +18,16 @@ use crate::tsan::calls;
 
 /// Functions that are there unless they were inlined.
 const ATOMIC: &str = "core::sync::atomic::";
+const METHODS: &str = "core::sync::atomic::Atomic";
+/// Of these a program that is not optimised has at least one, if it has atomics.
+const OFTEN_USED: [&str; 6] = [
+    "load",
+    "store",
+    "swap",
+    "fetch_add",
+    "fetch_sub",
+    "compare_exchange",
+];
 /// What is in every program with std.
 const STD: &str = "library/std/src/";
 const CANNOT_TELL: &str = "the program was optimised and has no debug information, so locks of Rust's standard \
@@ -85,7 +95,17 @@ fn replace_all(module: &Module) -> Option<bool> {
         return Some(false);
     }
     let functions: Vec<_> = functions.into_values().collect();
+    let is_method = |path: &str| {
+        let method = path
+            .strip_prefix(METHODS)
+            .and_then(|it| it.split_once("::"));
+        method.is_some_and(|(_, name)| OFTEN_USED.contains(&name))
+    };
+    if has_rust && has_lines && !functions.iter().any(|(path, ..)| is_method(path)) {
+        sites::expect_inlined();
+    }
     entries::replace_all(&functions);
+    parking::look(&functions);
     Some(has_rust)
 }
 
@@ -129,7 +149,11 @@ fn is_rust(symbol: &str) -> bool {
 /// Most names need not be taken apart.
 fn may_be_replaced(symbol: &str) -> bool {
     let is_atomic = symbol.contains("4core4sync6atomic") || symbol.contains("6atomic6Atomic");
-    is_atomic || is_rust(symbol) && (symbol.contains("4sync") || symbol.contains("6thread"))
+    let is_wanted = || {
+        let names = ["4sync", "6thread", "futex_wait"];
+        names.iter().any(|name| symbol.contains(name))
+    };
+    is_atomic || parking::may_be(symbol) || is_rust(symbol) && is_wanted()
 }
 
 /// The functions that a call is in which returns to this address, as paths: the one that was inlined last

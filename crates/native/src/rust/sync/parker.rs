@@ -15,6 +15,7 @@ use crate::addresses::Table;
 use crate::execution::running;
 use crate::rust::{channels, threads};
 use crate::solo::Solo;
+use crate::tsan::calls;
 use crate::{objects, trampoline};
 
 const KIND: &str = "parker";
@@ -28,6 +29,9 @@ type Word = *mut u32;
 /// The functions that park.
 static PARKS: Solo<Vec<Range<usize>>> = Solo::new(Vec::new());
 
+/// The functions of std's that wait for whoever calls them, where they were not inlined.
+static WAITS: Solo<Vec<Range<usize>>> = Solo::new(Vec::new());
+
 /// Whose word it was when a thread has last parked there: for stories only.
 static OWNERS: Solo<Table<ThreadId>> = Solo::new(Table::new());
 
@@ -35,6 +39,20 @@ static OWNERS: Solo<Table<ThreadId>> = Solo::new(Table::new());
 pub(super) fn understand(function: usize, size: usize) {
     OWNERS.get().begin(1);
     PARKS.get().push(function..function + size);
+}
+
+/// A function that waits for its caller is there.
+pub(super) fn look_beyond(function: usize, size: usize) {
+    WAITS.get().push(function..function + size);
+}
+
+/// In guest mode: who waits, in a function that goes on at an address: that, or where it was called.
+pub(crate) fn who_waits(called: usize) -> usize {
+    let is_beyond = WAITS.get().iter().any(|wait| wait.contains(&called));
+    match calls::caller(0) {
+        Some(caller) if is_beyond => caller,
+        _ => called,
+    }
 }
 
 /// Whether parking is understood.

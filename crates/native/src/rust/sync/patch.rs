@@ -66,6 +66,11 @@ pub(super) unsafe fn replace(function: usize, size: usize, with: usize) -> Optio
     Some(original)
 }
 
+/// Whether a function can be replaced.
+pub(super) fn can_be(function: usize, size: usize) -> bool {
+    first_instructions(function, size).is_some()
+}
+
 /// The instructions that the jump takes the place of, if nobody can tell.
 fn first_instructions(function: usize, size: usize) -> Option<Vec<Instruction>> {
     let all = instructions(function, size);

@@ -4,9 +4,11 @@
 //! not belong to the atomic types themselves. Functions may be inlined into each other or call each other.
 //! What one instruction is in does not change, so it is found out once.
 
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 use super::modules;
+use super::parking::{self, Wanted};
+use super::poison::Of;
 use super::rwlock::Shared;
 use crate::addresses::Table;
 use crate::mode::host;
@@ -28,6 +30,10 @@ pub(super) enum Role {
     OnceBegins,
     /// A thread panics while it has a lock.
     Poison,
+    /// Somebody asks whether one has, or says that all is well again.
+    IsPoisoned(Of),
+    ClearsPoison(Of),
+    Parking(Wanted),
 }
 
 /// A function, as far as atomic operations are in it.
@@ -62,6 +68,9 @@ struct Known {
     inlined: &'static [Kind],
 }
 
+/// Whether functions that use atomics may be inlined into those that atomics have.
+static IS_OPTIMISED: AtomicBool = AtomicBool::new(false);
+
 static SITES: Solo<Table<Known>> = Solo::new(Table::new());
 /// Instructions that are known to be in no function that was inlined there, each in one place: most are.
 static ALONE: [AtomicUsize; 1024] = [const { AtomicUsize::new(0) }; 1024];
@@ -70,6 +79,24 @@ const DEEPEST: usize = 8;
 
 pub(super) fn prepare() {
     SITES.get().begin(1);
+}
+
+/// The methods of atomics were inlined into who calls them; the functions behind them need not be.
+pub(super) fn expect_inlined() {
+    IS_OPTIMISED.store(true, Relaxed);
+}
+
+/// In guest mode: where an operation was called from functions of atomic types, if those are all that its
+/// instruction is in.
+fn beyond_atomics(code: usize) -> usize {
+    let mut at = code;
+    for depth in 0..DEEPEST {
+        match calls::caller(depth) {
+            Some(caller) if site(at) == Site::Atomic => at = caller,
+            _ => break,
+        }
+    }
+    at
 }
 
 /// In guest mode: what the operation is for that returns to this address.
@@ -98,12 +125,28 @@ pub(super) fn region(code: usize, entered: Kind) -> Kind {
     if alone.load(Relaxed) == code {
         return entered;
     }
-    let inlined = known(code).inlined;
-    if inlined.is_empty() {
+    let at = match IS_OPTIMISED.load(Relaxed) {
+        true => beyond_atomics(code),
+        false => code,
+    };
+    let inlined = known(at).inlined;
+    if inlined.is_empty() && at == code {
         alone.store(code, Relaxed);
     }
     let inlined = inlined.iter();
     inlined.fold(entered, |before, kind| kind.entered_from(before))
+}
+
+/// In guest mode: whether a thread asks by the operation that returns to this address whether another has ended.
+/// It looks at a count for that.
+#[inline]
+pub(super) fn is_question(code: usize, entered: Kind) -> bool {
+    let asks = |code| known(code).inlined.contains(&Kind::IsFinished);
+    match entered {
+        _ if !IS_OPTIMISED.load(Relaxed) => false,
+        Kind::AsksCount => calls::caller(0).is_some_and(asks),
+        _ => asks(beyond_atomics(code)),
+    }
 }
 
 fn site(code: usize) -> Site {
@@ -159,6 +202,14 @@ fn function(path: &str) -> Function {
     if path.starts_with("core::sync::atomic::") || path.starts_with("core::intrinsics::") {
         return Function::Atomic;
     }
+    if parking::is_used() {
+        if parking::is_part(path) {
+            return Function::Atomic;
+        }
+        if let Some(wanted) = parking::wanted(path) {
+            return Function::Is(Role::Parking(wanted));
+        }
+    }
     let mut names = MODULES
         .iter()
         .filter_map(|module| path.strip_prefix(module));
@@ -194,6 +245,12 @@ fn in_std(name: &str) -> Function {
             Role::Unpark
         }
         "Flag::done" => Role::Poison,
+        "mutex::Mutex::is_poisoned" => Role::IsPoisoned(Of::Mutex),
+        "mutex::Mutex::clear_poison" => Role::ClearsPoison(Of::Mutex),
+        "rwlock::RwLock::is_poisoned" => Role::IsPoisoned(Of::RwLock),
+        "rwlock::RwLock::clear_poison" => Role::ClearsPoison(Of::RwLock),
+        // Whoever looks at it knows why.
+        "Flag::get" | "Flag::clear" => return Function::Atomic,
         "once::futex::Once::is_completed"
         | "once::Once::is_completed"
         | "once_lock::OnceLock::initialized"

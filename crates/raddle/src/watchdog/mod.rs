@@ -4,11 +4,16 @@
 //! If a check does not come to a scheduling point for some seconds, nobody can stop its thread: it is
 //! held where it is, the story so far is told, its schedule saved, and the process ends.
 
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+#[cfg(unix)]
+mod grip;
+mod kennel;
+
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::last_words::LastWords;
 use crate::substrate::{Context, Progress};
+use kennel::Kennel;
 
 /// How the process ends.
 const EXIT_CODE: i32 = 2;
@@ -20,7 +25,6 @@ const LONGEST_TICK: Duration = Duration::from_secs(1);
 
 /// A check that is watched.
 struct Watched {
-    number: u64,
     progress: Arc<Progress>,
     limit: Duration,
     words: Arc<LastWords>,
@@ -30,22 +34,7 @@ struct Watched {
     still: Duration,
 }
 
-struct Kennel {
-    watched: Vec<Watched>,
-    next_number: u64,
-    has_thread: bool,
-    /// Whether the thread is past its own beginning.
-    is_up: bool,
-}
-
-static KENNEL: Mutex<Kennel> = Mutex::new(Kennel {
-    watched: Vec::new(),
-    next_number: 0,
-    has_thread: false,
-    is_up: false,
-});
-static CHANGED: Condvar = Condvar::new();
-static UP: Condvar = Condvar::new();
+static KENNEL: Kennel<Watched> = Kennel::new();
 
 /// The check is watched while this exists.
 pub(crate) struct Watch(Option<u64>);
@@ -56,38 +45,23 @@ pub(crate) fn watch(context: &Context, limit: Duration, words: &Arc<LastWords>) 
     if limit.is_zero() {
         return Watch(None);
     }
-    let mut kennel = KENNEL.lock().unwrap_or_else(PoisonError::into_inner);
-    let number = kennel.next_number;
-    kennel.next_number += 1;
-    kennel.watched.push(Watched {
-        number,
+    let watched = Watched {
         progress: Arc::clone(context.progress()),
         limit,
         words: Arc::clone(words),
         owner: hold::Owner::current(),
         seen: None,
         still: Duration::ZERO,
-    });
-    if !kennel.has_thread {
-        let thread = std::thread::Builder::new().name("raddle watchdog".to_owned());
-        // Without it, a hang is a hang.
-        kennel.has_thread = thread.spawn(guard).is_ok();
-        // A thread that begins has locks of the loader's, which a native program must not find taken in what
-        // is remembered of its memory.
-        while kennel.has_thread && !kennel.is_up {
-            kennel = UP.wait(kennel).unwrap_or_else(PoisonError::into_inner);
-        }
-    } else if kennel.watched.len() == 1 {
-        CHANGED.notify_one();
-    }
-    Watch(Some(number))
+    };
+    // Without the thread, a hang is a hang.
+    let thread = std::thread::Builder::new().name("raddle watchdog".to_owned());
+    Watch(Some(KENNEL.add(watched, || thread.spawn(guard).is_ok())))
 }
 
 impl Drop for Watch {
     fn drop(&mut self) {
         if let Some(number) = self.0 {
-            let mut kennel = KENNEL.lock().unwrap_or_else(PoisonError::into_inner);
-            kennel.watched.retain(|watched| watched.number != number);
+            KENNEL.remove(number);
         }
     }
 }
@@ -95,47 +69,39 @@ impl Drop for Watch {
 /// Does something that the watchdog must not be in the middle of anything for.
 #[cfg(target_os = "linux")]
 pub(crate) fn hold_while<R>(work: impl FnOnce() -> R) -> R {
-    let _kennel = KENNEL.lock().unwrap_or_else(PoisonError::into_inner);
-    work()
+    KENNEL.hold_while(work)
 }
 
 /// In a process that was just forked: what was watched is in the parent, and so is the watchdog.
 #[cfg(target_os = "linux")]
 pub(crate) fn begin_anew() {
-    let mut kennel = KENNEL.lock().unwrap_or_else(PoisonError::into_inner);
-    kennel.watched.clear();
-    kennel.has_thread = false;
-    kennel.is_up = false;
+    KENNEL.clear();
 }
 
 /// The life of the watchdog.
 fn guard() {
-    let mut kennel = KENNEL.lock().unwrap_or_else(PoisonError::into_inner);
-    kennel.is_up = true;
-    UP.notify_all();
+    KENNEL.rise();
     loop {
-        let shortest = kennel.watched.iter().map(|watched| watched.limit).min();
-        let Some(shortest) = shortest else {
-            let woken = CHANGED.wait(kennel);
-            kennel = woken.unwrap_or_else(PoisonError::into_inner);
-            continue;
-        };
+        let shortest = KENNEL.sleep(|watched| watched.limit);
         let tick = (shortest / LOOKS).min(LONGEST_TICK);
-        drop(kennel);
         std::thread::sleep(tick);
-        kennel = KENNEL.lock().unwrap_or_else(PoisonError::into_inner);
-        for watched in &mut kennel.watched {
-            let seen = watched.progress.seen();
-            if seen.is_none() || seen != watched.seen {
-                watched.still = Duration::ZERO;
-            } else {
-                watched.still += tick;
-            }
-            watched.seen = seen;
-            if watched.still >= watched.limit {
-                bite(watched);
-                watched.still = Duration::ZERO;
-            }
+        KENNEL.look(|watched| watched.look(tick));
+    }
+}
+
+impl Watched {
+    /// Looks at the check; so much time has passed since the last look.
+    fn look(&mut self, tick: Duration) {
+        let seen = self.progress.seen();
+        if seen.is_none() || seen != self.seen {
+            self.still = Duration::ZERO;
+        } else {
+            self.still += tick;
+        }
+        self.seen = seen;
+        if self.still >= self.limit {
+            bite(self);
+            self.still = Duration::ZERO;
         }
     }
 }
@@ -143,13 +109,15 @@ fn guard() {
 /// Tells the story and ends the process, unless the check has just come on. The registry stays
 /// locked: no check comes or goes.
 fn bite(watched: &Watched) {
-    let held = watched.owner.hold();
+    let hold = watched.owner.hold();
+    // Before it is looked at: who is held later may have come on in between.
+    let is_held = hold::has(hold);
     if watched.progress.seen() != watched.seen {
-        watched.owner.let_go();
+        hold::let_go(hold);
         return;
     }
     hold::end_soon();
-    let context = held.then(|| watched.progress.context());
+    let context = is_held.then(|| watched.progress.context());
     // SAFETY: the check's OS thread is held inside a coroutine, where others use the context by shared
     // references only, and never goes on. What it did before is visible here.
     let context = context.and_then(|context| unsafe { context.as_ref() });
@@ -167,9 +135,10 @@ pub(crate) fn end_soon() {
 #[cfg(unix)]
 mod hold {
     use std::ffi::c_void;
-    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+    use std::sync::atomic::{AtomicUsize, Ordering};
     use std::time::Duration;
 
+    use super::grip::{Grip, Hold};
     use crate::substrate::native;
 
     /// Ignored by default, and used by hardly anybody.
@@ -177,8 +146,7 @@ mod hold {
     /// How long the last words may take, should the held thread have a lock that they need.
     const SECONDS_LEFT: libc::c_uint = 10;
 
-    static HELD: AtomicBool = AtomicBool::new(false);
-    static LET_GO: AtomicBool = AtomicBool::new(false);
+    static GRIP: Grip = Grip::new();
     /// Where the held thread is, if anybody can tell.
     static PLACE: AtomicUsize = AtomicUsize::new(0);
 
@@ -198,23 +166,30 @@ mod hold {
             Owner(unsafe { libc::pthread_self() })
         }
 
-        /// Holds the thread where it is until it is let go; whether that went well.
-        pub(super) fn hold(&self) -> bool {
-            LET_GO.store(false, Ordering::Relaxed);
+        /// Holds the thread where it is until it is let go, if that can be done.
+        pub(super) fn hold(&self) -> Option<Hold> {
             handle(SIGNAL, stay);
+            let hold = GRIP.want()?;
             // SAFETY: the thread runs a check, so it exists.
             unsafe { libc::pthread_kill(self.0, SIGNAL) };
             for _ in 0..100 {
-                if HELD.load(Ordering::Acquire) {
-                    return true;
+                if GRIP.has(hold) {
+                    break;
                 }
                 std::thread::sleep(Duration::from_millis(10));
             }
-            false
+            Some(hold)
         }
+    }
 
-        pub(super) fn let_go(&self) {
-            LET_GO.store(true, Ordering::Relaxed);
+    /// Whether the thread is where it was.
+    pub(super) fn has(hold: Option<Hold>) -> bool {
+        hold.is_some_and(|hold| GRIP.has(hold))
+    }
+
+    pub(super) fn let_go(hold: Option<Hold>) {
+        if let Some(hold) = hold {
+            GRIP.let_go(hold);
         }
     }
 
@@ -231,13 +206,11 @@ mod hold {
     }
 
     extern "C" fn stay(_: libc::c_int, _: *mut libc::siginfo_t, context: *mut c_void) {
-        PLACE.store(native::find_interrupted(context), Ordering::Relaxed);
-        HELD.store(true, Ordering::Release);
-        while !LET_GO.load(Ordering::Relaxed) {
+        let note = || PLACE.store(native::find_interrupted(context), Ordering::Relaxed);
+        GRIP.stay(note, || {
             // SAFETY: waits for nothing, for ten milliseconds.
             unsafe { libc::poll(std::ptr::null_mut(), 0, 10) };
-        }
-        HELD.store(false, Ordering::Relaxed);
+        });
     }
 
     extern "C" fn leave(_: libc::c_int, _: *mut libc::siginfo_t, _: *mut c_void) {
@@ -268,12 +241,16 @@ mod hold {
         }
 
         /// A thread cannot be held here, so only that it hangs is known.
-        pub(super) fn hold(&self) -> bool {
-            false
+        pub(super) fn hold(&self) -> Option<()> {
+            None
         }
-
-        pub(super) fn let_go(&self) {}
     }
+
+    pub(super) fn has(_: Option<()>) -> bool {
+        false
+    }
+
+    pub(super) fn let_go(_: Option<()>) {}
 
     pub(super) fn place() -> Option<usize> {
         None

@@ -5,59 +5,52 @@
 //! signal would have. A second one ends it at once.
 
 #[cfg(unix)]
+mod listeners;
+
+#[cfg(unix)]
 mod signals {
-    use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
-    use std::sync::{Mutex, PoisonError};
+    use super::listeners::Listeners;
 
     const SIGNALS: [libc::c_int; 2] = [libc::SIGINT, libc::SIGTERM];
 
-    /// The signal that came; 0 if none did.
-    static CAME: AtomicI32 = AtomicI32::new(0);
-    /// How many searches listen.
-    static LISTENING: Mutex<usize> = Mutex::new(0);
+    static LISTENERS: Listeners = Listeners::new();
 
     extern "C" fn note(signal: libc::c_int) {
-        CAME.store(signal, Relaxed);
+        LISTENERS.note(signal);
     }
 
     /// Signals are listened to while this exists. The last one to go passes on a signal that came.
     pub(crate) struct Listening(());
 
     pub(crate) fn listen() -> Listening {
-        let mut listening = LISTENING.lock().unwrap_or_else(PoisonError::into_inner);
-        *listening += 1;
-        if *listening == 1 && CAME.load(Relaxed) == 0 {
+        LISTENERS.join(|| {
             for signal in SIGNALS {
                 change(signal, libc::SIG_DFL, note as *const () as usize);
             }
-        }
+        });
         Listening(())
     }
 
     /// Whether the process was asked to end.
     #[inline]
     pub(crate) fn came() -> bool {
-        CAME.load(Relaxed) != 0
+        LISTENERS.came()
     }
 
     impl Drop for Listening {
         fn drop(&mut self) {
-            let mut listening = LISTENING.lock().unwrap_or_else(PoisonError::into_inner);
-            *listening -= 1;
-            if *listening > 0 {
-                return;
-            }
-            for signal in SIGNALS {
-                change(signal, note as *const () as usize, libc::SIG_DFL);
-            }
-            let came = CAME.load(Relaxed);
-            if came != 0 {
+            let stop = || {
+                for signal in SIGNALS {
+                    change(signal, note as *const () as usize, libc::SIG_DFL);
+                }
+            };
+            LISTENERS.leave(stop, |came| {
                 // SAFETY: plain system calls.
                 unsafe {
                     libc::signal(came, libc::SIG_DFL);
                     libc::raise(came);
                 }
-            }
+            });
         }
     }
 

@@ -1,0 +1,47 @@
+//! Whether a lock is poisoned, where a program asks, or says that all is well again.
+//!
+//! Each lock has a flag for it, behind the word that is the lock.
+
+use raddle_engine::object::{self, Object, mutex, rwlock};
+
+use super::at;
+use crate::objects;
+
+/// Whose flag it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Of {
+    Mutex,
+    RwLock,
+}
+
+/// In guest mode: somebody asks; what the flag says.
+pub(super) fn is_poisoned(flag: usize, of: Of, code: usize) -> bool {
+    let call = match of {
+        Of::Mutex => object::Call::Mutex(mutex::Call::IsPoisoned),
+        Of::RwLock => object::Call::RwLock(rwlock::Call::IsPoisoned),
+    };
+    at(code, || perform(flag, of, call, code).to_answer())
+}
+
+/// In guest mode: somebody says that all is well.
+pub(super) fn clear(flag: usize, of: Of, code: usize) {
+    let call = match of {
+        Of::Mutex => object::Call::Mutex(mutex::Call::ClearPoison),
+        Of::RwLock => object::Call::RwLock(rwlock::Call::ClearPoison),
+    };
+    at(code, || perform(flag, of, call, code));
+}
+
+/// In host mode: the lock is as far before its flag as it is large. What is in it comes last, since that need
+/// not have a size.
+fn perform(flag: usize, of: Of, call: object::Call, code: usize) -> raddle_engine::Reply {
+    let (size, kind) = match of {
+        Of::Mutex => (4, "Mutex"),
+        Of::RwLock => (8, "RwLock"),
+    };
+    let initial = || match of {
+        Of::Mutex => Object::Mutex(mutex::Mutex::default()),
+        Of::RwLock => Object::RwLock(rwlock::RwLock::default()),
+    };
+    objects::call(flag - size, kind, initial, call, code)
+}

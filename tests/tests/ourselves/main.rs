@@ -1,0 +1,61 @@
+//! raddle's own concurrent parts, explored by raddle.
+//!
+//! Each file of raddle's that is built here takes its locks and atomics from `crate::own_sync`, and knows
+//! nothing else of its crate. There that is std's; here it is what raddle controls. So what is explored is
+//! the code that runs, and not a model of it.
+
+mod own_sync {
+    pub(crate) use raddle::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, atomic, mpsc};
+    pub(crate) use raddle::thread;
+}
+
+#[path = "../../../crates/runs/src/aside.rs"]
+mod aside;
+
+#[allow(dead_code, reason = "tests need not call everything")]
+#[path = "../../../crates/raddle/src/crew/table.rs"]
+mod table;
+
+#[allow(dead_code, reason = "tests need not call everything")]
+#[path = "../../../crates/raddle/src/watchdog/grip.rs"]
+mod grip;
+
+#[allow(dead_code, reason = "tests need not call everything")]
+#[path = "../../../crates/raddle/src/watchdog/kennel.rs"]
+mod kennel;
+
+#[path = "../../../crates/raddle/src/interrupts/listeners.rs"]
+mod listeners;
+
+#[allow(dead_code, unexpected_cfgs, reason = "tests need not call everything")]
+#[path = "../../../crates/raddle/src/plain/monitor.rs"]
+mod monitor;
+
+#[allow(dead_code, unexpected_cfgs, reason = "tests need not call everything")]
+#[path = "../../../crates/raddle/src/plain/port.rs"]
+mod port;
+
+#[allow(dead_code, reason = "tests need not call everything")]
+#[path = "../../../crates/raddle/src/plain/semaphore.rs"]
+mod semaphore;
+
+#[path = "../../../crates/cli/src/turns.rs"]
+mod turns;
+
+mod database;
+mod interrupts;
+mod plain;
+mod runner;
+mod watchdog;
+mod workers;
+
+use raddle::{Checker, Report, Strategy};
+
+/// All behaviours of a program.
+fn all(body: impl Fn() + Send + Sync) -> Report {
+    let checker = Checker::new().strategy(Strategy::Exhaustive).workers(1);
+    let report = checker.run(body);
+    assert!(report.failures.is_empty(), "{report}");
+    assert!(report.exhausted, "{report}");
+    report
+}

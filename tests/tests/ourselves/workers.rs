@@ -1,0 +1,273 @@
+//! Workers that share a search: nothing is lost, nothing is run twice, and all of them come to an end.
+
+use std::sync::Mutex as Notes;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use raddle::{Checker, Strategy, thread};
+
+use crate::all;
+use crate::own_sync::{Arc, mpsc};
+use crate::table::{End, Load, Table};
+
+/// A tree, of which every node is an execution: the children of each.
+type Tree = &'static [&'static [usize]];
+
+/// As small as can be shared.
+const PAIR: Tree = &[&[1, 2], &[], &[]];
+/// Two levels: one child has children of its own.
+const SMALL: Tree = &[&[1, 2], &[], &[3], &[]];
+
+/// What a worker has run, and what it has left.
+#[derive(Clone, Default, Debug)]
+struct Part {
+    run: Vec<usize>,
+    left: Vec<usize>,
+}
+
+struct Worker {
+    tree: Tree,
+    part: Part,
+}
+
+impl Worker {
+    /// Worker 0 begins with the whole tree.
+    fn new(tree: Tree, number: usize) -> Self {
+        let left = if number == 0 { vec![0] } else { Vec::new() };
+        let run = Vec::new();
+        Worker {
+            tree,
+            part: Part { run, left },
+        }
+    }
+
+    /// Runs an execution, if there is something left.
+    fn run_one(&mut self) -> bool {
+        let Some(node) = self.part.left.pop() else {
+            return false;
+        };
+        self.part.run.push(node);
+        self.part.left.extend(self.tree[node]);
+        true
+    }
+}
+
+impl Load<usize, Part> for Worker {
+    fn part(&self) -> Part {
+        self.part.clone()
+    }
+
+    /// The oldest; one is kept.
+    fn give(&mut self) -> Option<usize> {
+        (self.part.left.len() > 1).then(|| self.part.left.remove(0))
+    }
+}
+
+/// All that is behind nodes.
+fn behind(tree: Tree, nodes: &[usize]) -> Vec<usize> {
+    let mut all = nodes.to_vec();
+    let mut next = 0;
+    while next < all.len() {
+        all.extend(tree[all[next]]);
+        next += 1;
+    }
+    all
+}
+
+/// What has been run and what is behind the rest is the tree, each node once.
+fn assert_whole(tree: Tree, parts: &[Part]) {
+    let mut nodes = Vec::new();
+    for part in parts {
+        nodes.extend(&part.run);
+        nodes.extend(behind(tree, &part.left));
+    }
+    nodes.sort_unstable();
+    let whole: Vec<_> = (0..tree.len()).collect();
+    assert_eq!(nodes, whole, "{parts:?}");
+}
+
+/// One worker of the crew: as `Worker::explore` does it. The checkpoint is begun after so many executions.
+fn work(
+    table: &Table<usize, Part>,
+    number: usize,
+    tree: Tree,
+    checkpoints: &[usize],
+    save: &dyn Fn(Vec<Part>),
+) -> Part {
+    let mut worker = Worker::new(tree, number);
+    loop {
+        if table.ended().is_some() || !table.may_run(number) {
+            return worker.part;
+        }
+        if !worker.run_one() {
+            table.give_back();
+            let part = worker.part.clone();
+            match table.next_item(number, part, save) {
+                Some(item) => worker.part.left.push(item),
+                None => return worker.part,
+            }
+            continue;
+        }
+        if number == 0 && checkpoints.contains(&worker.part.run.len()) {
+            table.begin_checkpoint(|given| Part {
+                run: Vec::new(),
+                left: given.to_vec(),
+            });
+        }
+        if table.wants_attention() {
+            table.attend(number, &mut worker, save);
+        }
+    }
+}
+
+/// Runs a crew to its end; the parts of all, and how many checkpoints there were.
+fn crew(size: usize, tree: Tree, checkpoints: &'static [usize]) -> (Vec<Part>, usize) {
+    let (parts, checkpoints, end) = limited(None, size, tree, checkpoints);
+    assert_eq!(end, Some(End::Exhausted));
+    assert!(parts.iter().all(|part| part.left.is_empty()), "{parts:?}");
+    (parts, checkpoints)
+}
+
+/// Runs a crew that may run so many executions. What nobody has taken is a part of its own.
+fn limited(
+    executions: Option<u64>,
+    size: usize,
+    tree: Tree,
+    checkpoints: &'static [usize],
+) -> (Vec<Part>, usize, Option<End>) {
+    let table = Arc::new(Table::<usize, Part>::new(size, executions));
+    let saved = Arc::new(Notes::new(Vec::new()));
+    let start = |number| {
+        let (table, saved) = (Arc::clone(&table), Arc::clone(&saved));
+        move || {
+            let save = |parts: Vec<Part>| {
+                assert_whole(tree, &parts);
+                saved.lock().unwrap().push(parts);
+            };
+            work(&table, number, tree, checkpoints, &save)
+        }
+    };
+    let others: Vec<_> = (1..size)
+        .map(|number| thread::spawn(start(number)))
+        .collect();
+    let mut parts = vec![start(0)()];
+    parts.extend(others.into_iter().map(|other| other.join().unwrap()));
+    parts.push(Part {
+        run: Vec::new(),
+        left: table.untaken(),
+    });
+    assert_whole(tree, &parts);
+    let checkpoints = saved.lock().unwrap().len();
+    (parts, checkpoints, table.ended())
+}
+
+#[test]
+fn two_workers_run_everything_once() {
+    let helped = AtomicU64::new(0);
+    let report = all(|| {
+        let (parts, _) = crew(2, SMALL, &[]);
+        helped.fetch_add(u64::from(!parts[1].run.is_empty()), Relaxed);
+    });
+    // Both happens: the other comes too late, and it gets something.
+    let helped = helped.into_inner();
+    assert!(0 < helped && helped < report.executions, "{report}");
+}
+
+#[test]
+fn a_checkpoint_has_every_part_once() {
+    let saved = AtomicU64::new(0);
+    all(|| {
+        let (_, checkpoints) = crew(2, PAIR, &[1, 2]);
+        saved.fetch_max(checkpoints as u64, Relaxed);
+    });
+    assert_eq!(saved.into_inner(), 2);
+}
+
+#[test]
+fn three_workers_with_few_preemptions() {
+    let checker = Checker::new()
+        .strategy(Strategy::Exhaustive)
+        .preemptions(1)
+        .workers(1);
+    let report = checker.run(|| {
+        crew(3, PAIR, &[1]);
+    });
+    assert!(report.failures.is_empty(), "{report}");
+    assert!(report.executions > 100, "{report}");
+}
+
+#[test]
+fn a_budget_is_used_up_and_not_more() {
+    let cases: [(u64, &[usize]); 2] = [(1, &[1]), (2, &[])];
+    for (budget, checkpoints) in cases {
+        all(|| {
+            let (parts, _, end) = limited(Some(budget), 2, PAIR, checkpoints);
+            let run: usize = parts.iter().map(|part| part.run.len()).sum();
+            assert_eq!(run as u64, budget);
+            assert_eq!(end, Some(End::Budget));
+        });
+    }
+}
+
+/// A worker that gives something away and does not go on before somebody has run that.
+fn give_and_wait(with_checkpoint: bool) {
+    let table = Arc::new(Table::<usize, Part>::new(2, None));
+    let (sender, receiver) = mpsc::channel();
+    let other = {
+        let table = Arc::clone(&table);
+        thread::spawn(move || {
+            while let Some(item) = table.next_item(1, Part::default(), drop) {
+                sender.send(item).unwrap();
+            }
+        })
+    };
+    let mut worker = Worker::new(PAIR, 0);
+    worker.run_one();
+    while !table.wants_attention() {
+        thread::yield_now();
+    }
+    table.attend(0, &mut worker, drop);
+    if with_checkpoint {
+        table.begin_checkpoint(|given| Part {
+            run: Vec::new(),
+            left: given.to_vec(),
+        });
+        table.attend(0, &mut worker, drop);
+    }
+    assert_eq!(receiver.recv(), Ok(1));
+    table.end(End::Budget, 0);
+    other.join().unwrap();
+}
+
+#[test]
+fn what_is_given_away_is_taken_at_once() {
+    all(|| give_and_wait(false));
+}
+
+#[test]
+fn what_was_given_away_before_a_checkpoint_is_taken_after_it() {
+    all(|| give_and_wait(true));
+}
+
+#[test]
+fn who_fails_first_is_known_and_everybody_stops() {
+    let first = Notes::new([false; 2]);
+    all(|| {
+        let table = Arc::new(Table::<usize, Part>::new(3, None));
+        let waits = {
+            let table = Arc::clone(&table);
+            thread::spawn(move || table.next_item(2, Part::default(), |_| unreachable!()))
+        };
+        let fails = {
+            let table = Arc::clone(&table);
+            thread::spawn(move || table.end(End::Failure, 1))
+        };
+        let is_first = table.end(End::Failure, 0);
+        assert_ne!(is_first, fails.join().unwrap());
+        assert_eq!(waits.join().unwrap(), None);
+        assert_eq!(table.ended(), Some(End::Failure));
+        let winner = table.first_to_fail().expect("somebody has failed");
+        assert_eq!(winner, usize::from(!is_first));
+        first.lock().unwrap()[winner] = true;
+    });
+    assert_eq!(first.into_inner().unwrap(), [true; 2]);
+}

@@ -96,6 +96,8 @@ impl From<Error> for Fault {
                     _ => Fault::System(error.to_string()),
                 }
             }
+            // Something could not be read or written before; the file itself may be as good as ever.
+            Error::PreviousIo => Fault::System("it could not be read or written".to_owned()),
             Error::Io(_) => Fault::Broken("it is not a database".to_owned()),
             error => Fault::Broken(format!("it is damaged: {error}")),
         }

@@ -20,6 +20,9 @@
 //! Conditions SP1–4 and DU1–4 of Hong (2015), section 4.3.2, with reads of the own thread, the closure
 //! of creation, joins, and what is in between by another thread added.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
+
 use super::catalogue::Requirement;
 use super::metric::Metric;
 use super::model::{Action, Kind, Model};
@@ -52,30 +55,66 @@ pub(crate) trait Verdicts {
 /// Says what is possible.
 pub(super) fn estimate(model: &Model, with_adjacent: bool, verdicts: &mut dyn Verdicts) {
     for holds in &model.locks {
-        Thing { model, all: holds }.locks(verdicts);
+        Thing::new(model, holds).locks(verdicts);
     }
     for (accesses, made) in model.locations.iter().zip(&model.made) {
-        let thing = Thing {
-            model,
-            all: accesses,
-        };
+        let thing = Thing::new(model, accesses);
         thing.accesses(with_adjacent, verdicts);
         if let Some(made) = made {
             thing.first_uses(*made, verdicts);
         }
     }
     for calls in &model.condvars {
-        Thing { model, all: calls }.notifications(verdicts);
+        let all = Cow::Borrowed(calls.as_slice());
+        let is_large = false;
+        Thing {
+            model,
+            all,
+            is_large,
+        }
+        .notifications(verdicts);
     }
+}
+
+/// Two actions, if there are so many, of each thread, place and kind.
+fn some_of(model: &Model, all: &[usize]) -> Vec<usize> {
+    let mut counts: HashMap<_, u32> = HashMap::new();
+    let mut is_wanted = |action: &Action| {
+        let count = counts
+            .entry((action.id.thread, action.site, action.kind))
+            .or_default();
+        *count += 1;
+        *count <= 2
+    };
+    let wanted = all
+        .iter()
+        .filter(|&&position| is_wanted(&model.actions[position]));
+    wanted.copied().collect()
 }
 
 /// All actions on one lock, location or condition variable, in the order they were run.
 struct Thing<'a> {
     model: &'a Model,
-    all: &'a [usize],
+    all: Cow<'a, [usize]>,
+    /// There are too many to look at each two of them, so these are some: every two of the rest are like
+    /// two of these but for what comes in between, and that is not asked.
+    is_large: bool,
 }
 
-impl Thing<'_> {
+impl<'a> Thing<'a> {
+    fn new(model: &'a Model, all: &'a [usize]) -> Self {
+        let is_large = all.len() > MOST;
+        let all = match is_large {
+            true => Cow::Owned(some_of(model, all)),
+            false => Cow::Borrowed(all),
+        };
+        Thing {
+            model,
+            all,
+            is_large,
+        }
+    }
+
     fn action(&self, position: usize) -> &Action {
         &self.model.actions[self.all[position]]
     }
@@ -104,7 +143,7 @@ impl Thing<'_> {
 
     /// Whether q can come directly after p, but for actions that may be in between.
     fn judge(&self, p: usize, q: usize, parts: impl Fn(usize) -> bool) -> Verdict {
-        if self.all.len() > MOST {
+        if self.is_large {
             return Verdict::Possible;
         }
         if self.precedes(q, p) {
@@ -178,7 +217,7 @@ impl Thing<'_> {
 
     /// Whether q's thread can wait for what p has taken.
     fn may_wait(&self, p: usize, q: usize) -> Verdict {
-        if self.all.len() > MOST {
+        if self.is_large {
             return Verdict::Possible;
         }
         let over = self.model.release(self.all[p]);
@@ -255,7 +294,7 @@ impl Thing<'_> {
             let is_late = (0..self.all.len()).any(|x| writes(x) && self.precedes(x, q));
             verdicts.say(
                 pair,
-                match is_late && self.all.len() <= MOST {
+                match is_late && !self.is_large {
                     true => Verdict::Ordered,
                     false => Verdict::Possible,
                 },

@@ -15,7 +15,7 @@ use crate::object::effect::{self, Effect, Mode};
 use crate::object::{Call, condvar};
 
 /// What an action does.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Kind {
     /// Takes a lock.
     Hold { mode: Mode, waits: bool },

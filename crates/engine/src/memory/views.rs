@@ -63,8 +63,8 @@ struct History {
     initial: u64,
     /// In coherence order.
     writes: Vec<Write>,
-    /// Who read, and from whom.
-    reads: Vec<(EventId, Option<EventId>)>,
+    /// What each thread read, in its order, and from whom.
+    reads: Vec<Vec<(EventId, Option<EventId>)>>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -97,7 +97,7 @@ impl Views {
         self.lanes.iter_mut().for_each(Vec::clear);
         for history in &mut self.histories {
             history.writes.clear();
-            history.reads.clear();
+            history.reads.iter_mut().for_each(Vec::clear);
         }
         self.seq_cst = false;
     }
@@ -200,11 +200,13 @@ impl Views {
         };
         let known = writes.iter().rposition(|write| covers(seen, write.id));
         let mut known = known.map_or(0, |place| place + 1);
-        for &(read, source) in reads.iter().rev() {
+        // No thread goes back in the order of writes, so the last of its reads that is known says it all.
+        for reads in reads {
             if known == writes.len() {
                 break;
             }
-            if covers(seen, read) {
+            let count = reads.partition_point(|&(read, _)| covers(seen, read));
+            if let Some(&(_, source)) = reads[..count].last() {
                 known = known.max(place(source));
             }
         }
@@ -383,9 +385,12 @@ impl Views {
 
     fn read(&mut self, view: &mut View, event: &Event, location: LocationId, strength: Strength) {
         self.seq_cst |= strength.is_seq_cst();
-        self.histories[location.index()]
-            .reads
-            .push((event.id, event.source));
+        let reads = &mut self.histories[location.index()].reads;
+        let reader = event.id.thread.index();
+        if reads.len() <= reader {
+            reads.resize_with(reader + 1, Vec::new);
+        }
+        reads[reader].push((event.id, event.source));
         let Some(source) = event.source else { return };
         let position = match source.thread == event.id.thread {
             true => view.positions[source.index as usize] as usize,

@@ -9,7 +9,7 @@ use crate::event::{Event, Grant, ObjectId, Operation, Reply};
 use crate::object::{Call, monitor, mutex, rwlock};
 
 /// How a lock is held.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Mode {
     /// With others who read.
     Read,

@@ -208,6 +208,14 @@ macro_rules! machines {
         }
 
         impl Object {
+            /// Whether it is a call of an object of this kind.
+            pub(crate) fn takes(&self, call: Call) -> bool {
+                match (self, call) {
+                    $((Object::$name(_), Call::$name(_)) => true,)*
+                    _ => false,
+                }
+            }
+
             /// Whether the call could complete now.
             pub fn open(&self, call: Call, by: ThreadId) -> bool {
                 match (self, call) {

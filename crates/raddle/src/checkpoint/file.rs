@@ -108,7 +108,7 @@ impl FromStr for Saved {
             return Err("it is damaged or not complete".to_owned());
         }
         let mut saved = Saved::default();
-        let mut lines = text[..last].lines().skip(1).peekable();
+        let mut lines = text[..last].split_terminator('\n').skip(1).peekable();
         while let Some(line) = lines.next() {
             let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
             let bad = || format!("`{line}` means nothing there");
@@ -189,6 +189,11 @@ mod tests {
     fn what_is_written_can_be_read() {
         assert_eq!(example().to_string().parse(), Ok(example()));
         assert_eq!(Saved::default().to_string().parse(), Ok(Saved::default()));
+        let odd = Saved {
+            settings: vec![("memory".to_owned(), "Sc\r".to_owned())],
+            ..Saved::default()
+        };
+        assert_eq!(odd.to_string().parse(), Ok(odd));
     }
 
     #[test]

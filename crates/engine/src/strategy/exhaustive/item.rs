@@ -358,6 +358,9 @@ impl Graph {
                 };
                 let machine = self.machine_mut(object);
                 let mut state = machine.states.last().ok_or(Problem::Events)?.clone();
+                if !state.takes(call) {
+                    return Err(Problem::Events);
+                }
                 let reply = state.apply(call, id.thread, node.outcome);
                 machine.passings.push(state.passing(call, reply));
                 machine.states.push(state);

@@ -23,7 +23,7 @@ fetch() {
     if [ ! -d "$to" ]; then
         mkdir -p "$lists/partial" "$to.new"
         local key=/usr/share/keyrings/debian-archive-keyring.gpg
-        echo "deb-src [signed-by=$key] http://deb.debian.org/debian $suite main" >"$lists.list"
+        echo "deb-src [signed-by=$key] $(mirror) $suite main" >"$lists.list"
         local options=(
             -o "Dir::Etc::sourcelist=$lists.list" -o Dir::Etc::sourceparts=/dev/null
             -o "Dir::State::lists=$lists" -o APT::Get::List-Cleanup=0 -o APT::Sandbox::User=root
@@ -36,6 +36,12 @@ fetch() {
         mv "$to.new" "$to"
     fi
     find "$to" -mindepth 1 -maxdepth 1 -type d
+}
+
+# Where this system gets Debian's packages from.
+mirror() {
+    cat /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null |
+        grep -oE '^(URIs:|deb) .*https?://[^ ]+/debian/?( |$)' | grep -oE 'https?://[^ ]+' | head -1
 }
 
 # Some mirrors do not have Debian's changes of a package, but what they were made to.

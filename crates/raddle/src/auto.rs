@@ -19,8 +19,9 @@ use crate::settings::Strategy;
 const SOON: Duration = Duration::from_millis(200);
 /// So many runs at least are for an estimate.
 const FEW: u64 = 50;
-/// One in so many executions that are left is for the estimate of a search up to some number of
-/// preemptions.
+/// An estimate may run so many times as many executions before it gives up.
+const DEAREST: u64 = 4;
+/// One in so many executions is for an estimate.
 const LOOK: u64 = 10;
 /// Nobody looks for what takes more preemptions than this.
 const MOST_PREEMPTIONS: u32 = 16;
@@ -63,7 +64,7 @@ impl Fit {
         let is_time = !self.asked
             && done.estimate.is_none()
             && done.now >= soon
-            && affordable(done.runs, self.start, done.now, budget.until) >= 2 * FEW;
+            && affordable(done.runs, self.start, done.now, budget.until) / LOOK >= DEAREST * FEW;
         self.asked |= is_time;
         is_time.then_some(done.runs.clamp(FEW, crate::phases::SOON))
     }
@@ -177,7 +178,7 @@ impl Rest {
                 Some(self.go_on(self.half(done)))
             }
             // Nobody can find out anything in so few executions.
-            Next::Look(0) if self.affordable(done) / LOOK < 4 * FEW => {
+            Next::Look(0) if self.affordable(done) / LOOK < DEAREST * FEW => {
                 self.next = Next::Over;
                 Some(self.go_on(self.budget))
             }
@@ -270,7 +271,7 @@ impl Rest {
         let sampling = strategy::Sampling {
             seed: checker.seed,
             after: 0,
-            runs: runs.clamp(4 * FEW, crate::phases::SOON),
+            runs: runs.clamp(DEAREST * FEW, crate::phases::SOON),
         };
         let search = exhaustive(checker).bounded(preemptions).sampling(sampling);
         Phase {

@@ -141,7 +141,7 @@ fn more_events_than_are_allowed_are_a_failure() {
     let report = limited.run(|| {
         torn_increments(25_000);
     });
-    assert_eq!(report.failures[0].kind, FailureKind::Limit);
+    assert_eq!(report.failures[0].kind, FailureKind::TooLong);
     let (report, counts) = events(checker.memory(Memory::Rc11), || {
         torn_increments(10_000);
     });

@@ -143,12 +143,12 @@ mod tests {
                     }
                     _ => {}
                 }
-                for thread in 0..THREADS {
-                    let (mut fast, mut slow) = (seen[thread].to_vec(), seen[thread].to_vec());
+                for (thread, seen) in seen.iter().enumerate() {
+                    let (mut fast, mut slow) = (seen.to_vec(), seen.to_vec());
                     grants.add_to(ThreadId::new(thread), &mut fast);
                     list.add_to(thread, &mut slow);
                     assert_eq!(fast, slow);
-                    heard += usize::from(slow != seen[thread]);
+                    heard += usize::from(slow != *seen);
                 }
             }
         }

@@ -193,7 +193,7 @@ fn takes_some_time() {
             .max_time(Duration::from_millis(1_500))
             .run(move || {
                 program();
-                std::thread::sleep(Duration::from_millis(1));
+                std::thread::sleep(Duration::from_micros(100));
             });
     }
 }

@@ -41,6 +41,8 @@ fn edited(source: &str) -> String {
         text += line;
         text += "\n";
         let is_function = line.trim_start().starts_with("fn ") || line.contains("pub fn ");
+        // The recursion without end would come to the limit of events before it is out of stack.
+        let is_function = is_function && !line.contains("fn sum(");
         if line.ends_with("| {") || (is_function && line.ends_with('{')) {
             text += EDIT;
         }
@@ -50,16 +52,10 @@ fn edited(source: &str) -> String {
 }
 
 fn main_of(name: &str, program: &str) -> String {
-    // A recursion that was edited has events, and should come to the end of its stack before that of its events.
-    let events = if program == "recursion" {
-        1_000_000
-    } else {
-        60
-    };
     format!(
         "fn main() {{
             use raddle::{{Checker, Level, Strategy}};
-            let checker = Checker::new().strategy(Strategy::Exhaustive).max_events({events});
+            let checker = Checker::new().strategy(Strategy::Exhaustive).max_events(60);
             let checker = checker.lock_order(Level::Deny).leaks(Level::Deny).named(\"{name}\");
             println!(\"{{}}\", checker.run(program::{program}));
         }}

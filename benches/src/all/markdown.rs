@@ -39,10 +39,15 @@ struct Table<'a> {
 }
 
 impl<'a> Table<'a> {
-    /// Whether a line belongs here: it has the same first column, or no column that is new, such as a mean.
+    /// Whether a line belongs here: it has no column that is new, such as a mean, or all that there are and
+    /// more.
     fn takes(&self, row: &Row<'a>) -> bool {
         let is_known = |key| self.columns.contains(&key);
-        row.keys().next() == self.columns.first().copied() || row.keys().all(is_known)
+        row.keys().all(is_known)
+            || row
+                .keys()
+                .take(self.columns.len())
+                .eq(self.columns.iter().copied())
     }
 
     fn add(&mut self, row: Row<'a>) {
@@ -149,6 +154,24 @@ mod tests {
                         | spread |\n| ---: |\n| 1.5 |\n\n\
                         | threads | spread |\n| ---: | ---: |\n| 2 | 1.5 |\n\n";
         assert_eq!(tables_of(&lines, "scale"), expected);
+    }
+
+    #[test]
+    fn what_was_measured_otherwise_is_another_table() {
+        let lines = [
+            "exhaust racy classes=4 raddle_s=0.1 shuttle_s=1",
+            "exhaust ring classes=5 raddle_s=0.2 loom=ok",
+            "exhaust dp6 classes=6 seconds=8 workers=1",
+            "exhaust dp6 classes=6 seconds=4 workers=2 speedup=2",
+        ];
+        let expected = "|   | classes | raddle s | shuttle s |\n| --- | ---: | ---: | ---: |\n\
+                        | `racy` | 4 | 0.1 | 1 |\n\n\
+                        |   | classes | raddle s | loom |\n| --- | ---: | ---: | ---: |\n\
+                        | `ring` | 5 | 0.2 | ok |\n\n\
+                        |   | classes | seconds | workers | speedup |\n\
+                        | --- | ---: | ---: | ---: | ---: |\n\
+                        | `dp6` | 6 | 8 | 1 |  |\n| `dp6` | 6 | 4 | 2 | 2 |\n\n";
+        assert_eq!(tables_of(&lines, "exhaust"), expected);
     }
 
     #[test]

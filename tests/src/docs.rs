@@ -36,6 +36,7 @@ pages! {
     primitives = "primitives.md"
     reference = "reference.md"
     frontier = "frontier.md"
+    numbers = "numbers.md"
     hardening = "hardening.md"
     dependencies = "dependencies.md"
     architecture = "architecture.md"

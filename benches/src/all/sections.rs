@@ -63,7 +63,7 @@ pub(super) const SECTIONS: [Section; 14] = [
                is stopped, and has `>`. loom's searches end sooner than they should where they miss executions. \
                The last lines are philosophers in a monitor, which no peer has, searched by one process and \
                by two: Lei and Carver published 901,752 sequences for six of them. The speedup is by the clock \
-               on the wall.",
+               on the wall, and says something on an idle machine only.",
     },
     Section {
         title: "How many classes there are, estimated",

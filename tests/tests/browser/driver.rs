@@ -139,6 +139,17 @@ impl Browser {
     }
 
     fn call(&mut self, session: Option<&str>, method: &str, parameters: Value) -> Value {
+        let answer = self.ask(session, method, parameters);
+        answer.unwrap_or_else(|problem| panic!("{method}: {problem}"))
+    }
+
+    /// The answer, or what the browser says is wrong.
+    fn ask(
+        &mut self,
+        session: Option<&str>,
+        method: &str,
+        parameters: Value,
+    ) -> Result<Value, Value> {
         self.last += 1;
         let mut command = json!({ "id": self.last, "method": method, "params": parameters });
         if let Some(session) = session {
@@ -153,8 +164,10 @@ impl Browser {
             let answer = self.answers.recv_timeout(PATIENCE);
             let answer = answer.unwrap_or_else(|_| panic!("no answer to {method}"));
             if answer["id"] == self.last {
-                assert!(answer["error"].is_null(), "{method}: {}", answer["error"]);
-                return answer["result"].clone();
+                return match &answer["error"] {
+                    Value::Null => Ok(answer["result"].clone()),
+                    problem => Err(problem.clone()),
+                };
             }
             if answer["id"].is_null() {
                 self.events.push(answer);
@@ -229,12 +242,19 @@ impl Page<'_> {
     ///
     /// If it throws.
     pub fn evaluate(&mut self, expression: &str) -> Value {
+        let value = self.try_evaluate(expression);
+        value.unwrap_or_else(|problem| panic!("{expression}: {problem}"))
+    }
+
+    /// The same, or why there is no page to ask.
+    fn try_evaluate(&mut self, expression: &str) -> Result<Value, Value> {
         let parameters =
             json!({ "expression": expression, "awaitPromise": true, "returnByValue": true });
-        let answer = self.call("Runtime.evaluate", parameters);
+        let session = Some(self.session.as_str());
+        let answer = self.browser.ask(session, "Runtime.evaluate", parameters)?;
         let thrown = &answer["exceptionDetails"];
         assert!(thrown.is_null(), "{expression}: {thrown}");
-        answer["result"]["value"].clone()
+        Ok(answer["result"]["value"].clone())
     }
 
     /// The text that an expression comes to.
@@ -254,7 +274,7 @@ impl Page<'_> {
             .unwrap_or_else(|| panic!("{expression} is {value}"))
     }
 
-    /// Waits until an expression is true; while there is no page, it is not.
+    /// Waits until an expression is true; while there is no page, or another one comes, it is not.
     ///
     /// # Panics
     ///
@@ -262,7 +282,7 @@ impl Page<'_> {
     pub fn wait_for(&mut self, condition: &str) {
         let start = Instant::now();
         let condition = format!("document.documentElement !== null && ({condition})");
-        while self.evaluate(&condition) != Value::Bool(true) {
+        while self.try_evaluate(&condition) != Ok(Value::Bool(true)) {
             assert!(
                 start.elapsed() < PATIENCE,
                 "{condition} does not become true"

@@ -5,6 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 /// Where the stack of the guest that has called last begins, with its registers.
 pub(crate) static TOP: AtomicUsize = AtomicUsize::new(0);
 
+/// So far down are functions that are [`distant!`].
+pub(crate) const GAP: usize = 2048;
+
 /// Where the stack of the calling guest begins, if it came by [`watched!`] and nobody has run since.
 pub(crate) fn top() -> usize {
     TOP.load(Relaxed)
@@ -32,6 +35,42 @@ macro_rules! entry {
                 std::arch::naked_asm!(
                     concat!("mov ", $register, ", [rsp]"),
                     "jmp {to}",
+                    to = sym $to,
+                )
+            }
+        )*
+    };
+}
+
+/// As [`entry!`], for functions that leave behind on the stack what is another thing each time, such as the
+/// thread's clock. They run further down, out of the reach of most calls: what is left in a part of the stack
+/// that the next call does not write would make every turn of a loop that waits look like a new one.
+macro_rules! distant {
+    ($(fn $name:ident($($argument:ident: $type:ty),*) as $to:ident($register:literal);)*) => {
+        $(
+            const _: extern "C" fn($($type,)* usize) = $to;
+
+            #[unsafe(no_mangle)]
+            #[unsafe(naked)]
+            extern "C" fn $name($($argument: $type),*) {
+                std::arch::naked_asm!(
+                    concat!("mov ", $register, ", [rsp]"),
+                    // The stack is aligned then.
+                    "sub rsp, {gap} + 8",
+                    "call {to}",
+                    "add rsp, {gap} + 8",
+                    // Compilers push any register to align the stack.
+                    "xor eax, eax",
+                    "xor ecx, ecx",
+                    "xor edx, edx",
+                    "xor esi, esi",
+                    "xor edi, edi",
+                    "xor r8d, r8d",
+                    "xor r9d, r9d",
+                    "xor r10d, r10d",
+                    "xor r11d, r11d",
+                    "ret",
+                    gap = const $crate::trampoline::GAP,
                     to = sym $to,
                 )
             }
@@ -177,7 +216,7 @@ macro_rules! departing {
     };
 }
 
-pub(crate) use {departing, entry, replace, watched};
+pub(crate) use {departing, distant, entry, replace, watched};
 
 /// In guest mode, first thing in a function behind [`replace!`]: where in the program the call is.
 pub(crate) fn caller() -> usize {

@@ -138,19 +138,24 @@ pub(crate) fn wake(word: *mut u32, most: u32, code: usize) -> u32 {
     woken
 }
 
-/// Says where the caller's stack begins, with the address that this returns to, if a guest calls.
+/// As [`watched!`](crate::trampoline::watched).
 #[unsafe(no_mangle)]
 #[unsafe(naked)]
 extern "C" fn syscall() {
     naked_asm!(
-        "mov rax, fs:[0x10]",
-        "cmp rax, [rip + {guest}]",
-        "jne 2f",
-        "mov [rip + {top}], rsp",
-        "2:",
-        "jmp {to}",
+        crate::trampoline::watch!(),
+        // The return address, and the last argument above it.
+        "push [rbx + 48]",
+        "push [rbx + 56]",
+        "call {to}",
+        crate::trampoline::go_back!(),
+        "ret",
         guest = sym mode::GUEST,
         top = sym trampoline::TOP,
+        aside = sym trampoline::ASIDE,
+        region = const trampoline::REGION,
+        first = const -1,
+        second = const -1,
         to = sym system_call,
     )
 }
@@ -174,13 +179,12 @@ extern "C" fn system_call(
     fourth: usize,
     fifth: usize,
     sixth: usize,
+    code: usize,
 ) -> c_long {
     let arguments = [first, second, third, fourth, fifth, sixth];
     if !is_guest() {
         return real(number, arguments);
     }
-    // SAFETY: the stack of the calling guest begins with the address that it goes on at.
-    let code = unsafe { (trampoline::top() as *const usize).read() };
     let place = Place {
         site: calls::users(code),
         is_seen: regions::kind(code) == Kind::User,

@@ -306,16 +306,16 @@ fn or_no_memory(piece: *mut u8) -> *mut c_void {
     piece.cast()
 }
 
-trampoline::entry! {
+trampoline::aside! {
     fn malloc(size: usize) -> *mut c_void as make("rsi");
     fn calloc(count: usize, size: usize) -> *mut c_void as make_empty("rdx");
     fn realloc(piece: *mut u8, size: usize) -> *mut c_void as reallocate("rdx");
-    fn free(piece: *mut u8) -> () as give_back("rsi");
     fn posix_memalign(to: *mut *mut c_void, alignment: usize, size: usize) -> c_int as align("rcx");
     fn aligned_alloc(alignment: usize, size: usize) -> *mut c_void as make_aligned("rdx");
     fn memalign(alignment: usize, size: usize) -> *mut c_void as make_roundly("rdx");
     fn _Znwm(size: usize) -> *mut c_void as make("rsi");
     fn _Znam(size: usize) -> *mut c_void as make("rsi");
+    fn free(piece: *mut u8) -> () as give_back("rsi");
     fn _ZdlPv(piece: *mut u8) -> () as give_back("rsi");
     fn _ZdaPv(piece: *mut u8) -> () as give_back("rsi");
     fn _ZdlPvm(piece: *mut u8, size: usize) -> () as give_back_sized("rdx");

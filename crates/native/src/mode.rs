@@ -16,6 +16,7 @@ use std::arch::{asm, naked_asm};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use crate::substrate::{self, Coroutines, Kind, OsThreads, Substrate};
+use crate::trampoline;
 
 pub(crate) static GUEST: AtomicUsize = AtomicUsize::new(0);
 static HOST: AtomicUsize = AtomicUsize::new(0);
@@ -61,10 +62,13 @@ pub(crate) fn next_epoch() {
 /// Runs host code on behalf of the guest that calls; other guests may run meanwhile.
 #[inline]
 pub(crate) fn host<R>(work: impl FnOnce() -> R) -> R {
-    match substrate::of(GUEST.load(Relaxed)) {
+    let aside = trampoline::own_part();
+    let result = match substrate::of(GUEST.load(Relaxed)) {
         Kind::Coroutines => Coroutines::host(work),
         Kind::OsThreads => OsThreads::host(work),
-    }
+    };
+    trampoline::set_own_part(aside);
+    result
 }
 
 pub(crate) fn errno() -> i32 {
@@ -98,8 +102,8 @@ impl Frame {
     }
 }
 
-/// Runs `function(argument)` as the guest with this thread pointer; how to leave it is in `frame` from
-/// then on.
+/// Runs `function(argument)` as the guest with this thread pointer, and with the part of its stack that is
+/// raddle's; how to leave it is in `frame` from then on.
 ///
 /// # Safety
 ///
@@ -107,10 +111,11 @@ impl Frame {
 /// must be a block of thread-local storage at the thread pointer, and room for the frame.
 pub(crate) unsafe fn run(
     (function, argument): (usize, usize),
-    thread_pointer: usize,
+    (thread_pointer, aside): (usize, usize),
     frame: *mut Frame,
 ) -> usize {
     next_epoch();
+    trampoline::set_own_part(aside);
     // SAFETY: vouched for by the caller.
     let before = unsafe { *frame };
     let result = match substrate::of(thread_pointer) {

@@ -150,6 +150,15 @@ pub(crate) fn with<R>(thread: ThreadId, use_it: impl FnOnce(&mut Guest) -> R) ->
 
 /// The running thread, in host mode, lets the program run.
 pub(crate) fn run_guest(function: usize, argument: usize) -> usize {
+    run((function, argument), own_part())
+}
+
+/// The part of the running thread's stack that is raddle's.
+fn own_part() -> usize {
+    trampoline::own_part_of(running().end_of_stack(), check::STACK)
+}
+
+fn run((function, argument): (usize, usize), own_part: usize) -> usize {
     let (pointer, frame) = with_running(|guest| {
         if calls::is_own(function) {
             guest.function = function;
@@ -158,7 +167,7 @@ pub(crate) fn run_guest(function: usize, argument: usize) -> usize {
     });
     // SAFETY: the program's function with its argument. The frame is in a box that is there as long as
     // the execution, and nobody else uses it.
-    unsafe { mode::run((function, argument), pointer, frame) }
+    unsafe { mode::run((function, argument), (pointer, own_part), frame) }
 }
 
 /// In guest mode: where the running thread's part of its stack ends. What is above is raddle's.
@@ -169,7 +178,7 @@ pub(crate) fn bottom() -> usize {
 /// As [`run_guest`], for what the running thread does in between: it goes on where it was.
 pub(crate) fn run_between(function: usize, argument: usize) -> usize {
     let frame = with_running(|guest| guest.frame);
-    let result = run_guest(function, argument);
+    let result = run((function, argument), trampoline::between(own_part()));
     with_running(|guest| guest.frame = frame);
     if with_running(|guest| guest.end) == End::Everything {
         leave(0);

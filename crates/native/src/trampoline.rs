@@ -1,12 +1,62 @@
-//! Functions that know who calls them.
+//! Functions that know who calls them, and leave nothing on the stack of who does.
+//!
+//! A loop that waits is known by the bytes on the stack of its thread. What raddle leaves there is another
+//! thing each time, and a later call may reach over it without writing all of it. So what is called here
+//! works *aside*: on a part of the thread's stack that the program does not come to, the [`REGION`] at its
+//! far end. A program that does come there, by a recursion without end, finds raddle working below it.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// Where the stack of the guest that has called last begins, with its registers.
 pub(crate) static TOP: AtomicUsize = AtomicUsize::new(0);
 
-/// So far down are functions that are [`distant!`].
-pub(crate) const GAP: usize = 2048;
+/// So much of each stack is raddle's.
+pub(crate) const REGION: usize = 512 << 10;
+const PAGE: usize = 4096;
+/// That the program runs aside, on behalf of what it does already: a bit of [`ASIDE`].
+const IS_BETWEEN: usize = 1;
+
+/// Where the part of the running guest's stack begins that is raddle's; stacks grow down.
+pub(crate) static ASIDE: AtomicUsize = AtomicUsize::new(0);
+
+/// That of a stack of this size which ends there.
+pub(crate) fn own_part_of(end: usize, size: usize) -> usize {
+    (end - size + REGION) & !(PAGE - 1)
+}
+
+/// From now on the guest with that part runs.
+#[inline(always)]
+pub(crate) fn set_own_part(aside: usize) {
+    ASIDE.store(aside, Relaxed);
+}
+
+/// The part of the guest that runs.
+#[inline(always)]
+pub(crate) fn own_part() -> usize {
+    ASIDE.load(Relaxed)
+}
+
+/// The same, for what the program does in between.
+pub(crate) fn between(aside: usize) -> usize {
+    aside | IS_BETWEEN
+}
+
+/// In guest mode: where the part of the calling guest's stack begins that is in use, seen from there.
+pub(crate) fn stack_from(here: usize) -> usize {
+    let aside = own_part();
+    match aside & IS_BETWEEN == 0 && aside.wrapping_sub(here) < REGION {
+        // SAFETY: whoever steps aside puts it there first.
+        true => unsafe { ((aside - 8) as *const usize).read() },
+        false => here,
+    }
+}
+
+/// The same, seen from the caller.
+#[inline(always)]
+pub(crate) fn stack() -> usize {
+    let here = 0u8;
+    stack_from((&raw const here) as usize)
+}
 
 /// Where the stack of the calling guest begins, if it came by [`watched!`] and nobody has run since.
 pub(crate) fn top() -> usize {
@@ -23,15 +73,15 @@ pub(crate) fn keeping_top<R>(work: impl FnOnce() -> R) -> R {
 
 /// Defines functions that the program calls by these names. Each hands its arguments on to the
 /// function behind `as`, together with the address that it will return to, in the register after
-/// theirs: that is where in the program the call is.
+/// theirs: that is where in the program the call is. They are for what does not come back.
 macro_rules! entry {
-    ($(fn $name:ident($($argument:ident: $type:ty),*) -> $result:ty as $to:ident($register:literal);)*) => {
+    ($(fn $name:ident($($argument:ident: $type:ty),*) -> ! as $to:ident($register:literal);)*) => {
         $(
-            const _: extern "C" fn($($type,)* usize) -> $result = $to;
+            const _: extern "C" fn($($type,)* usize) -> ! = $to;
 
             #[unsafe(no_mangle)]
             #[unsafe(naked)]
-            extern "C" fn $name($($argument: $type),*) -> $result {
+            extern "C" fn $name($($argument: $type),*) -> ! {
                 std::arch::naked_asm!(
                     concat!("mov ", $register, ", [rsp]"),
                     "jmp {to}",
@@ -42,35 +92,104 @@ macro_rules! entry {
     };
 }
 
-/// As [`entry!`], for functions that leave behind on the stack what is another thing each time, such as the
-/// thread's clock. They run further down, out of the reach of most calls: what is left in a part of the stack
-/// that the next call does not write would make every turn of a loop that waits look like a new one.
-macro_rules! distant {
-    ($(fn $name:ident($($argument:ident: $type:ty),*) as $to:ident($register:literal);)*) => {
+/// Instructions that step aside if a guest calls that is not there already. Where it was is in `rbx` then,
+/// which must have been put on the stack, and the stack is aligned. `rax` and `r10` are used. With a text:
+/// what is done before, if it is a guest.
+macro_rules! step_aside {
+    () => {
+        $crate::trampoline::step_aside!("")
+    };
+    ($before:literal) => {
+        concat!(
+            "mov rbx, rsp\n",
+            // Only guests have such a part; other threads must not disturb it.
+            "mov rax, fs:[0x10]\n",
+            "cmp rax, [rip + {guest}]\n",
+            "jne 3f\n",
+            $before,
+            "mov rax, [rip + {aside}]\n",
+            "mov r10, rax\n",
+            "sub r10, rsp\n",
+            "cmp r10, {region}\n",
+            "jb 3f\n",
+            "mov rsp, rax\n",
+            "and rsp, -16\n",
+            "push rbx\n",
+            "3:\n",
+            "and rsp, -16\n",
+        )
+    };
+}
+
+/// Instructions that put the registers on the stack that outlast a call, where they can be compared, note
+/// where that is ([`top`]) and step aside. The return address is at `rbx + 48` then.
+macro_rules! watch {
+    () => {
+        concat!(
+            "push rbx\n",
+            "push rbp\n",
+            "push r12\n",
+            "push r13\n",
+            "push r14\n",
+            "push r15\n",
+            $crate::trampoline::step_aside!("mov [rip + {top}], rsp\n"),
+        )
+    };
+}
+
+/// Instructions that go back to the stack of who called, after [`watch!`].
+macro_rules! go_back {
+    () => {
+        concat!(
+            "lea rsp, [rbx + 40]\n",
+            "pop rbx\n",
+            $crate::trampoline::clear!()
+        )
+    };
+}
+
+/// Instructions that clear the registers in which a call may leave anything, but for its result: compilers
+/// push any register to align the stack.
+macro_rules! clear {
+    () => {
+        concat!(
+            "and rax, {first}\n",
+            "and rdx, {second}\n",
+            "xor ecx, ecx\n",
+            "xor esi, esi\n",
+            "xor edi, edi\n",
+            "xor r8d, r8d\n",
+            "xor r9d, r9d\n",
+            "xor r10d, r10d\n",
+            "xor r11d, r11d\n",
+        )
+    };
+}
+
+/// Defines functions that the program calls by these names, as [`entry!`] does; they work aside, and come
+/// back.
+macro_rules! aside {
+    ($(fn $name:ident($($argument:ident: $type:ty),*) -> $result:ty as $to:ident($register:literal);)*) => {
         $(
-            const _: extern "C" fn($($type,)* usize) = $to;
+            const _: extern "C" fn($($type,)* usize) -> $result = $to;
 
             #[unsafe(no_mangle)]
             #[unsafe(naked)]
-            extern "C" fn $name($($argument: $type),*) {
+            extern "C" fn $name($($argument: $type),*) -> $result {
                 std::arch::naked_asm!(
                     concat!("mov ", $register, ", [rsp]"),
-                    // The stack is aligned then.
-                    "sub rsp, {gap} + 8",
+                    "push rbx",
+                    $crate::trampoline::step_aside!(),
                     "call {to}",
-                    "add rsp, {gap} + 8",
-                    // Compilers push any register to align the stack.
-                    "xor eax, eax",
-                    "xor ecx, ecx",
-                    "xor edx, edx",
-                    "xor esi, esi",
-                    "xor edi, edi",
-                    "xor r8d, r8d",
-                    "xor r9d, r9d",
-                    "xor r10d, r10d",
-                    "xor r11d, r11d",
+                    "mov rsp, rbx",
+                    "pop rbx",
+                    $crate::trampoline::clear!(),
                     "ret",
-                    gap = const $crate::trampoline::GAP,
+                    guest = sym $crate::mode::GUEST,
+                    aside = sym $crate::trampoline::ASIDE,
+                    region = const $crate::trampoline::REGION,
+                    first = const $crate::trampoline::kept(std::mem::size_of::<$result>(), 0),
+                    second = const $crate::trampoline::kept(std::mem::size_of::<$result>(), 8),
                     to = sym $to,
                 )
             }
@@ -78,7 +197,12 @@ macro_rules! distant {
     };
 }
 
-/// As [`entry!`], for functions that a loop may call again and again while it waits: the registers that
+/// Which bits of a register are left that has the bytes of a result of this size from that one on.
+pub(crate) const fn kept(size: usize, from: usize) -> i32 {
+    if size > from { -1 } else { 0 }
+}
+
+/// As [`aside!`], for functions that a loop may call again and again while it waits: the registers that
 /// outlast a call are put on the stack, where they can be compared, and [`top`] tells where that is.
 macro_rules! watched {
     ($(fn $name:ident($($argument:ident: $type:ty),*) -> $result:ty as $to:ident($register:literal);)*) => {
@@ -90,25 +214,16 @@ macro_rules! watched {
             extern "C" fn $name($($argument: $type),*) -> $result {
                 std::arch::naked_asm!(
                     concat!("mov ", $register, ", [rsp]"),
-                    "push rbx",
-                    "push rbp",
-                    "push r12",
-                    "push r13",
-                    "push r14",
-                    "push r15",
-                    // The stack is aligned then.
-                    "push 0",
-                    // Only what guests have is of interest; other threads must not disturb it.
-                    "mov rax, fs:[0x10]",
-                    "cmp rax, [rip + {guest}]",
-                    "jne 2f",
-                    "mov [rip + {top}], rsp",
-                    "2:",
+                    $crate::trampoline::watch!(),
                     "call {to}",
-                    "add rsp, 56",
+                    $crate::trampoline::go_back!(),
                     "ret",
                     guest = sym $crate::mode::GUEST,
                     top = sym $crate::trampoline::TOP,
+                    aside = sym $crate::trampoline::ASIDE,
+                    region = const $crate::trampoline::REGION,
+                    first = const $crate::trampoline::kept(std::mem::size_of::<$result>(), 0),
+                    second = const $crate::trampoline::kept(std::mem::size_of::<$result>(), 8),
                     to = sym $to,
                 )
             }
@@ -185,23 +300,13 @@ macro_rules! departing {
             extern "C" fn $name($($argument: $type),*) -> $result {
                 std::arch::naked_asm!(
                     concat!("mov ", $register, ", [rsp]"),
-                    "push rbx",
-                    "push rbp",
-                    "push r12",
-                    "push r13",
-                    "push r14",
-                    "push r15",
-                    // The same address again, for functions that have no register left for it; and the
-                    // stack is aligned then.
-                    "push [rsp + 48]",
-                    // Only what guests have is of interest; other threads must not disturb it.
-                    "mov rax, fs:[0x10]",
-                    "cmp rax, [rip + {guest}]",
-                    "jne 2f",
-                    "mov [rip + {top}], rsp",
-                    "2:",
+                    $crate::trampoline::watch!(),
+                    // The same address again, for functions that have no register left for it; twice, so
+                    // that the stack is aligned.
+                    "push [rbx + 48]",
+                    "push [rbx + 48]",
                     "call {to}",
-                    "add rsp, 56",
+                    $crate::trampoline::go_back!(),
                     "cmp byte ptr [rip + {is_asked}], 0",
                     "jne {unwind}",
                     "ret",
@@ -209,6 +314,10 @@ macro_rules! departing {
                     unwind = sym $crate::unwind::unwind,
                     guest = sym $crate::mode::GUEST,
                     top = sym $crate::trampoline::TOP,
+                    aside = sym $crate::trampoline::ASIDE,
+                    region = const $crate::trampoline::REGION,
+                    first = const $crate::trampoline::kept(std::mem::size_of::<$result>(), 0),
+                    second = const $crate::trampoline::kept(std::mem::size_of::<$result>(), 8),
                     to = sym $to,
                 )
             }
@@ -216,7 +325,7 @@ macro_rules! departing {
     };
 }
 
-pub(crate) use {departing, distant, entry, replace, watched};
+pub(crate) use {aside, clear, departing, entry, go_back, replace, step_aside, watch, watched};
 
 /// In guest mode, first thing in a function behind [`replace!`]: where in the program the call is.
 pub(crate) fn caller() -> usize {

@@ -16,7 +16,7 @@ use crate::addresses::Table;
 use crate::rust::paths::Kind;
 use crate::rust::{self, counts, regions};
 use crate::solo::Solo;
-use crate::trampoline::{self, entry};
+use crate::trampoline::{self, aside};
 use crate::{mode, snapshot, symbols};
 
 /// Calls beyond that are not written down.
@@ -320,8 +320,7 @@ pub(crate) fn caller(above: usize) -> Option<usize> {
 /// was entered.
 #[cold]
 fn called_by(function: &std::ops::Range<usize>, entered: usize) -> Option<usize> {
-    let here = 0u8;
-    let start = (&raw const here as usize).next_multiple_of(8);
+    let start = trampoline::stack().next_multiple_of(8);
     let end = crate::execution::running().end_of_stack();
     let words = (start..end).step_by(8).take(LOOK_AT);
     // SAFETY: that is the guest's stack.
@@ -337,9 +336,6 @@ pub(crate) fn interrupted(code: usize, stack: usize) -> usize {
     called(code.wrapping_add(1), stack)
 }
 
-/// So much of the stack has this library when it does an atomic operation.
-const NEAR: usize = 2048;
-
 /// In guest mode: the site of a call, or of the last one of the user's if it is in a function of the
 /// system's.
 pub(crate) fn called(code: usize, stack: usize) -> usize {
@@ -347,12 +343,7 @@ pub(crate) fn called(code: usize, stack: usize) -> usize {
         return users(code);
     }
     let end = crate::execution::running().end_of_stack();
-    // In this library's own part of the stack, if that is where it was interrupted, may be what earlier calls
-    // have left there.
-    let start = match trampoline::top() {
-        top if is_ours(code) && (stack..stack + NEAR).contains(&top) => top,
-        _ => stack,
-    };
+    let start = trampoline::stack_from(stack);
     let words = (start.next_multiple_of(8)..end).step_by(8).take(LOOK_AT);
     // SAFETY: that is the guest's stack.
     let mut found = words.map(|at| unsafe { (at as *const usize).read() });
@@ -390,8 +381,9 @@ fn follows_call(code: usize) -> bool {
     before[0] == 0xe8 || (0..4).any(|at| before[at] == 0xff && before[at + 1] & 0x38 == 0x10)
 }
 
-entry! {
+aside! {
     fn __tsan_func_entry(caller: usize) -> () as enter("rsi");
+    fn __tsan_func_exit() -> () as leave("rdi");
 }
 
 extern "C" fn enter(caller: usize, code: usize) {
@@ -427,8 +419,7 @@ extern "C" fn enter(caller: usize, code: usize) {
     change();
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn __tsan_func_exit() {
+extern "C" fn leave(_code: usize) {
     CALLS.with(|calls| {
         let depth = calls.depth.get().saturating_sub(1);
         calls.depth.set(depth);

@@ -11,7 +11,7 @@ use raddle::__private::native::Manner;
 use crate::blocks::{self, Bad};
 use crate::mode::is_guest;
 use crate::rust::{regions, sync};
-use crate::trampoline::distant;
+use crate::trampoline::aside;
 use crate::tsan::{calls, points};
 use crate::{end, shadow};
 
@@ -65,8 +65,8 @@ macro_rules! accesses {
             extern "C" fn $inner(address: usize, code: usize) {
                 access_range(address, $size, $writes, code);
             }
-            distant! {
-                $(fn $name(address: usize) as $inner("rsi");)*
+            aside! {
+                $(fn $name(address: usize) -> () as $inner("rsi");)*
             }
         )*
     };
@@ -94,10 +94,10 @@ accesses! {
         __tsan_read_write16 __tsan_unaligned_read_write16, write16: true, 16;
 }
 
-distant! {
-    fn __tsan_read_range(address: usize, size: usize) as read_range("rdx");
-    fn __tsan_write_range(address: usize, size: usize) as write_range("rdx");
-    fn __tsan_vptr_update(address: usize, new: usize) as update_vptr("rdx");
+aside! {
+    fn __tsan_read_range(address: usize, size: usize) -> () as read_range("rdx");
+    fn __tsan_write_range(address: usize, size: usize) -> () as write_range("rdx");
+    fn __tsan_vptr_update(address: usize, new: usize) -> () as update_vptr("rdx");
 }
 
 extern "C" fn read_range(address: usize, size: usize, code: usize) {

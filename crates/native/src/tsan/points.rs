@@ -23,6 +23,7 @@ use super::{atomic, calls};
 use crate::execution::running;
 use crate::mode::host;
 use crate::solo::Solo;
+use crate::trampoline;
 
 const RACE: u8 = 0;
 const PROMOTE: u8 = 1;
@@ -142,9 +143,8 @@ fn perform_wanted(address: usize, size: usize, writes: bool, code: usize) -> boo
 
 fn is_point(address: usize) -> bool {
     let is_raced = || POINTS.get().raced.contains(&(address & !(WORD - 1)));
-    let here = 0u8;
     match MODE.load(Relaxed) {
-        EXPLORE => !running().is_on_stack(&raw const here as usize, address) || is_raced(),
+        EXPLORE => !running().is_on_stack(trampoline::stack(), address) || is_raced(),
         _ => is_raced(),
     }
 }

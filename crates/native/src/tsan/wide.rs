@@ -304,35 +304,23 @@ extern "C" fn value(
 /// Functions that have all registers in use: they are told on the stack who calls them. What is pushed
 /// is what [`watched!`] pushes, and then what the function behind `as` finds on the stack.
 macro_rules! full {
-    ($(fn $name:ident as $to:ident pushes [$($push:literal),*] of $size:literal;)*) => {
+    ($(fn $name:ident as $to:ident pushes [$($push:literal),*];)*) => {
         $(
             #[unsafe(no_mangle)]
             #[unsafe(naked)]
             extern "C" fn $name() {
                 std::arch::naked_asm!(
-                    "push rbx",
-                    "push rbp",
-                    "push r12",
-                    "push r13",
-                    "push r14",
-                    "push r15",
+                    $crate::trampoline::watch!(),
                     $($push,)*
-                    "mov rax, fs:[0x10]",
-                    "cmp rax, [rip + {guest}]",
-                    "jne 2f",
-                    "mov [rip + {top}], rsp",
-                    "2:",
                     "call {to}",
-                    concat!("add rsp, ", $size),
-                    "pop r15",
-                    "pop r14",
-                    "pop r13",
-                    "pop r12",
-                    "pop rbp",
-                    "pop rbx",
+                    $crate::trampoline::go_back!(),
                     "ret",
                     guest = sym mode::GUEST,
                     top = sym trampoline::TOP,
+                    aside = sym trampoline::ASIDE,
+                    region = const trampoline::REGION,
+                    first = const -1,
+                    second = const -1,
                     to = sym $to,
                 )
             }
@@ -341,12 +329,11 @@ macro_rules! full {
 }
 
 full! {
-    fn __tsan_atomic128_compare_exchange_strong as strong pushes ["push [rsp + 48]"] of "8";
-    fn __tsan_atomic128_compare_exchange_weak as weak pushes ["push [rsp + 48]"] of "8";
-    fn __atomic_compare_exchange_16 as strong pushes ["push [rsp + 48]"] of "8";
-    // The return address, and the ordering for failures above it; the first keeps the stack aligned.
-    fn __tsan_atomic128_compare_exchange_val as value
-        pushes ["push 0", "push [rsp + 56]", "push [rsp + 72]"] of "24";
+    fn __tsan_atomic128_compare_exchange_strong as strong pushes ["push [rbx + 48]", "push [rbx + 48]"];
+    fn __tsan_atomic128_compare_exchange_weak as weak pushes ["push [rbx + 48]", "push [rbx + 48]"];
+    fn __atomic_compare_exchange_16 as strong pushes ["push [rbx + 48]", "push [rbx + 48]"];
+    // The return address, and the ordering for failures above it.
+    fn __tsan_atomic128_compare_exchange_val as value pushes ["push [rbx + 48]", "push [rbx + 56]"];
 }
 
 watched! {

@@ -20,6 +20,40 @@ macro_rules! stand_ins {
                     "cmp rax, [rip + {guest}]",
                     "jne 2f",
                     concat!("mov ", $register, ", [rsp]"),
+                    crate::trampoline::watch!(),
+                    "call {to}",
+                    crate::trampoline::go_back!(),
+                    "ret",
+                    "2:",
+                    "jmp [rip + {original}]",
+                    guest = sym crate::mode::GUEST,
+                    top = sym crate::trampoline::TOP,
+                    aside = sym crate::trampoline::ASIDE,
+                    region = const crate::trampoline::REGION,
+                    first = const -1,
+                    second = const -1,
+                    original = sym $original,
+                    to = sym $to,
+                )
+            }
+        )*
+    };
+}
+
+/// The same, for functions that run code of the program's, which may panic: they do not work aside.
+macro_rules! running_stand_ins {
+    ($(fn $enter:ident for $original:ident as $to:path, $register:literal;)*) => {
+        $(
+            /// The function as it was, if it was replaced.
+            pub(super) static $original: AtomicUsize = AtomicUsize::new(0);
+
+            #[unsafe(naked)]
+            extern "C" fn $enter() {
+                std::arch::naked_asm!(
+                    "mov rax, fs:[0x10]",
+                    "cmp rax, [rip + {guest}]",
+                    "jne 2f",
+                    concat!("mov ", $register, ", [rsp]"),
                     "jmp {to}",
                     "2:",
                     "jmp [rip + {original}]",
@@ -38,8 +72,6 @@ stand_ins! {
     fn enter_wait_timeout for CONDVAR_WAIT_TIMEOUT as condvar::wait_timeout, "r8";
     fn enter_notify_one for NOTIFY_ONE as condvar::notify_one, "rsi";
     fn enter_notify_all for NOTIFY_ALL as condvar::notify_all, "rsi";
-    fn enter_once for ONCE_CALL as once::do_once, "r9";
-    fn enter_once_wait for ONCE_WAIT as once::wait, "rdx";
     fn enter_once_wait_force for ONCE_WAIT_FORCE as once::wait_force, "rdx";
     fn enter_is_leader for IS_LEADER as barrier::is_leader, "rsi";
     fn enter_barrier_wait for BARRIER_WAIT as barrier::wait, "rsi";
@@ -50,6 +82,11 @@ stand_ins! {
     fn enter_parking_wait for PARKING_WAIT as parking::wait, "r8";
     fn enter_parking_notify_one for PARKING_NOTIFY_ONE as parking::notify_one, "rdx";
     fn enter_parking_notify_all for PARKING_NOTIFY_ALL as parking::notify_all, "rdx";
+}
+
+running_stand_ins! {
+    fn enter_once for ONCE_CALL as once::do_once, "r9";
+    fn enter_once_wait for ONCE_WAIT as once::wait, "rdx";
     fn enter_grow_scope for SCOPE_GROWS as grow_scope, "rsi";
 }
 

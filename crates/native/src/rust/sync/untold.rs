@@ -86,24 +86,16 @@ macro_rules! stand_ins {
             extern "C" fn $enter() {
                 std::arch::naked_asm!(
                     concat!("mov ", $register, ", [rsp]"),
-                    "push rbx",
-                    "push rbp",
-                    "push r12",
-                    "push r13",
-                    "push r14",
-                    "push r15",
-                    // The stack is aligned then.
-                    "push 0",
-                    "mov rax, fs:[0x10]",
-                    "cmp rax, [rip + {guest}]",
-                    "jne 2f",
-                    "mov [rip + {top}], rsp",
-                    "2:",
+                    $crate::trampoline::watch!(),
                     "call {to}",
-                    "add rsp, 56",
+                    $crate::trampoline::go_back!(),
                     "ret",
                     guest = sym crate::mode::GUEST,
                     top = sym crate::trampoline::TOP,
+                    aside = sym crate::trampoline::ASIDE,
+                    region = const crate::trampoline::REGION,
+                    first = const -1,
+                    second = const -1,
                     to = sym $to,
                 )
             }

@@ -16,6 +16,15 @@ pub(crate) enum State {
     Cell(CellId),
 }
 
+/// The running thread, as long as nobody else runs.
+pub(crate) struct Now {
+    pub(crate) epoch: u64,
+    pub(crate) thread: u16,
+    pub(crate) index: u32,
+    pub(crate) end_of_stack: usize,
+    pub(crate) has_forgotten: bool,
+}
+
 #[derive(Clone, Copy)]
 pub(crate) struct Last {
     pub(crate) thread: u16,

@@ -16,7 +16,9 @@ use raddle_engine::{CellId, LocationId, ThreadId};
 
 use crate::blocks::{self, Bad};
 use crate::execution::running;
-use crate::granule::{ATOMIC, EMPTY, FIRST_STAMP, Granule, Last, NOBODY, ORDERED, STATE, State};
+use crate::granule::{
+    ATOMIC, EMPTY, FIRST_STAMP, Granule, Last, NOBODY, Now, ORDERED, STATE, State,
+};
 use crate::mode;
 use crate::solo::Solo;
 use crate::tsan::{atomic, calls, points};
@@ -29,15 +31,6 @@ const CHUNK: usize = 1024;
 /// So many cells at most are there for those who want to know more than what is wrong.
 const MOST_TOLD: usize = 4096;
 
-/// The running thread, as long as nobody else runs.
-struct Now {
-    epoch: u64,
-    thread: u16,
-    index: u32,
-    end_of_stack: usize,
-    has_forgotten: bool,
-}
-
 struct Shadow {
     stamp: u32,
     /// As long as there are fewer cells than this, the engine is told of everything.
@@ -45,6 +38,8 @@ struct Shadow {
     /// How many cells there are.
     told: usize,
     now: Now,
+    /// The site of the access, if anybody wanted to know it.
+    site: Option<usize>,
     recent: [(usize, *mut Granule); RECENT],
     pages: BTreeMap<usize, Box<[Granule]>>,
     /// Granules for halves, which never move, and how many of them are in use.
@@ -66,6 +61,7 @@ static SHADOW: Solo<Shadow> = Solo::new(Shadow {
         end_of_stack: 0,
         has_forgotten: false,
     },
+    site: None,
     recent: [(usize::MAX, std::ptr::null_mut()); RECENT],
     pages: BTreeMap::new(),
     halves: Vec::new(),
@@ -129,6 +125,7 @@ pub(crate) fn access(address: usize, size: usize, writes: bool, code: usize) -> 
     let mut shadow = SHADOW.try_get()?;
     let shadow = &mut *shadow;
     shadow.look_at_now();
+    shadow.site = None;
     let end = address.saturating_add(size);
     let access = Access {
         start: address,
@@ -146,8 +143,13 @@ pub(crate) fn access(address: usize, size: usize, writes: bool, code: usize) -> 
     let mut word = address & !(WORD - 1);
     while word < end {
         let granule = shadow.granule(word);
-        if let Some(bad) = shadow.touch(granule, word, WORD, access) {
-            return Some(bad);
+        let is_whole = address <= word && word + WORD <= end;
+        let bad = match is_whole && !shadow.get(granule).is_split() {
+            true => shadow.touch_leaf(granule, word, WORD, access),
+            false => shadow.touch(granule, word, WORD, access),
+        };
+        if bad.is_some() {
+            return bad;
         }
         word += WORD;
     }
@@ -171,16 +173,13 @@ pub(crate) fn access_atomically(address: usize, size: usize) {
 impl Shadow {
     #[inline]
     fn look_at_now(&mut self) {
-        let epoch = mode::epoch();
-        if self.now.epoch != epoch {
+        if self.now.epoch != mode::epoch() {
             let native = running();
-            self.now = Now {
-                epoch,
-                thread: native.thread().index() as u16,
-                index: native.events(),
-                end_of_stack: native.end_of_stack(),
-                has_forgotten: false,
-            };
+            self.now.end_of_stack = native.end_of_stack();
+            self.now.thread = native.thread().index() as u16;
+            self.now.index = native.events();
+            self.now.has_forgotten = false;
+            self.now.epoch = mode::epoch();
         }
     }
 
@@ -287,22 +286,36 @@ impl Shadow {
         size: usize,
         access: Access,
     ) -> Option<Bad> {
-        let Now { thread, index, .. } = self.now;
         let known = self.get(granule);
-        let is_now = |last: Last| last.thread == thread && last.index == index;
+        let is_now = |last: Last| last.thread == self.now.thread && last.index == self.now.index;
         if is_now(known.write()) || !access.writes && is_now(known.read()) {
             return None;
         }
+        self.touch_anew(granule, start, size, access)
+    }
+
+    /// The first access of the running thread's since its last event.
+    #[inline(never)]
+    fn touch_anew(
+        &mut self,
+        granule: *mut Granule,
+        start: usize,
+        size: usize,
+        access: Access,
+    ) -> Option<Bad> {
+        let known = self.get(granule);
         if known.write_thread == NOBODY
             && known.read_thread == NOBODY
             && let Some(bad) = blocks::check(start, size)
         {
             return Some(bad);
         }
+        let site = *self.site.get_or_insert_with(|| calls::site(access.code));
+        let Now { thread, index, .. } = self.now;
         let now = Last {
             thread,
             index,
-            site: calls::site(access.code),
+            site,
         };
         let can_see = |last: Last| last.thread == thread || last.thread == NOBODY || has_seen(last);
         let fits = known.meta & (STATE | ATOMIC) == ORDERED

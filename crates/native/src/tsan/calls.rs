@@ -10,7 +10,7 @@
 use std::cell::Cell;
 use std::ffi::{CStr, c_int, c_void};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use crate::addresses::Table;
 use crate::rust::paths::Kind;
@@ -34,6 +34,9 @@ struct Calls {
     /// An instruction of each function that was entered.
     into: [Cell<usize>; DEEPEST],
     chains: [Cell<u16>; DEEPEST],
+    /// One more than the last call that the user's code has made, up to each; of so many it is known.
+    users: [Cell<u16>; DEEPEST],
+    known_users: Cell<usize>,
     /// Where in Rust's standard library the thread is, and where it was before each call.
     region: Cell<Kind>,
     regions: [Cell<Kind>; DEEPEST],
@@ -53,6 +56,8 @@ thread_local! {
             from: [const { Cell::new(0) }; DEEPEST],
             into: [const { Cell::new(0) }; DEEPEST],
             chains: [const { Cell::new(0) }; DEEPEST],
+            users: [const { Cell::new(0) }; DEEPEST],
+            known_users: Cell::new(0),
             region: Cell::new(Kind::User),
             regions: [const { Cell::new(Kind::User) }; DEEPEST],
             is_armed: Cell::new(false),
@@ -60,6 +65,23 @@ thread_local! {
             has_deadline: Cell::new(false),
         }
     };
+}
+
+/// How far from its thread pointer every thread has its own, once a check has begun. Libraries that a program
+/// begins with have their variables there in all threads.
+static OFFSET: AtomicUsize = AtomicUsize::new(0);
+
+/// The calling thread's own.
+#[inline(always)]
+fn with<R>(use_it: impl FnOnce(&Calls) -> R) -> R {
+    match OFFSET.load(Relaxed) {
+        0 => CALLS.with(use_it),
+        offset => {
+            let calls = mode::thread_pointer().wrapping_add(offset) as *const Calls;
+            // SAFETY: as said above, that is where `CALLS` is.
+            use_it(unsafe { &*calls })
+        }
+    }
 }
 
 /// Every chain that was ever seen: the one before its last call, where that was, and an instruction of the
@@ -135,6 +157,24 @@ impl Calls {
     fn depth(&self) -> usize {
         self.depth.get().min(DEEPEST)
     }
+
+    /// The last call that the user's code has made on the way to this depth. What was found out stays right
+    /// until functions are left and others entered.
+    fn users_call(&self, depth: usize) -> Option<usize> {
+        let first = self.known_users.get().min(depth);
+        let mut last = match first {
+            0 => 0,
+            known => self.users[known - 1].get(),
+        };
+        for index in first..depth {
+            if !is_foreign(self.from[index].get()) {
+                last = index as u16 + 1;
+            }
+            self.users[index].set(last);
+        }
+        self.known_users.set(self.known_users.get().max(depth));
+        usize::from(last).checked_sub(1)
+    }
 }
 
 /// Who code belongs to.
@@ -156,9 +196,12 @@ static OWN: OnceLock<Vec<std::ops::Range<usize>>> = OnceLock::new();
 pub(crate) fn begin() {
     FOREIGN.get_or_init(|| ranges(Whose::System));
     OWN.get_or_init(|| ranges(Whose::Users));
-    CALLS.with(|calls| {
+    let own = CALLS.with(|calls| &raw const *calls as usize);
+    OFFSET.store(own.wrapping_sub(mode::thread_pointer()), Relaxed);
+    with(|calls| {
         calls.depth.set(0);
         calls.known.set(0);
+        calls.known_users.set(0);
         calls.region.set(Kind::User);
         calls.is_armed.set(false);
         calls.has_deadline.set(false);
@@ -168,18 +211,18 @@ pub(crate) fn begin() {
 /// In guest mode: where in Rust's standard library the running thread is.
 #[inline]
 pub(crate) fn region() -> Kind {
-    CALLS.with(|calls| calls.region.get())
+    with(|calls| calls.region.get())
 }
 
 /// In guest mode: whether the next use of memory is an operation.
 #[inline]
 pub(crate) fn is_armed() -> bool {
-    CALLS.with(|calls| calls.is_armed.get())
+    with(|calls| calls.is_armed.get())
 }
 
 /// In guest mode: the operation is about to be done.
 pub(crate) fn disarm() {
-    CALLS.with(|calls| {
+    with(|calls| {
         calls.is_armed.set(false);
         calls.is_modelled.set(true);
     });
@@ -187,12 +230,12 @@ pub(crate) fn disarm() {
 
 /// In guest mode: whether an operation stands for all that is done here.
 pub(crate) fn is_modelled() -> bool {
-    CALLS.with(|calls| calls.is_modelled.get())
+    with(|calls| calls.is_modelled.get())
 }
 
 /// In guest mode: whether what the running thread waits for must come in time.
 pub(crate) fn has_deadline() -> bool {
-    CALLS.with(|calls| calls.has_deadline.get())
+    with(|calls| calls.has_deadline.get())
 }
 
 /// Whether code is this library's own, which may run in a handler while a guest is interrupted.
@@ -240,7 +283,7 @@ pub(crate) fn site(code: usize) -> usize {
     }
     let mut last = LAST.get();
     if !is_now((last.0, last.1)) {
-        last.2 = CALLS.with(|calls| calls.chain(calls.depth()));
+        last.2 = with(|calls| calls.chain(calls.depth()));
         (last.0, last.1) = now();
     }
     join(code, last.2)
@@ -249,7 +292,7 @@ pub(crate) fn site(code: usize) -> usize {
 /// In guest mode: the site of the instruction if it is the user's, or of the last one that was.
 #[inline]
 pub(crate) fn users(code: usize) -> usize {
-    CALLS.with(|calls| {
+    with(|calls| {
         let depth = calls.depth();
         if !is_foreign(code) {
             return join(code, calls.chain(depth));
@@ -262,10 +305,7 @@ pub(crate) fn users(code: usize) -> usize {
         {
             return join(call, calls.chain(depth));
         }
-        let last = (0..depth)
-            .rev()
-            .find(|&index| !is_foreign(calls.from[index].get()));
-        match last {
+        match calls.users_call(depth) {
             Some(index) => join(calls.from[index].get(), calls.chain(index)),
             None => code,
         }
@@ -274,7 +314,7 @@ pub(crate) fn users(code: usize) -> usize {
 
 /// In guest mode: an instruction of the function that the running thread has last entered.
 pub(crate) fn entered() -> Option<usize> {
-    CALLS.with(|calls| {
+    with(|calls| {
         let index = calls.depth().checked_sub(1)?;
         Some(calls.into[index].get())
     })
@@ -287,7 +327,7 @@ static OF_ATOMIC: AtomicPtr<Calls> = AtomicPtr::new(std::ptr::null_mut());
 #[inline]
 pub(crate) fn begin_atomic() {
     if regions::is_rust() {
-        CALLS.with(|calls| OF_ATOMIC.store((&raw const *calls).cast_mut(), Relaxed));
+        with(|calls| OF_ATOMIC.store((&raw const *calls).cast_mut(), Relaxed));
     }
 }
 
@@ -310,7 +350,7 @@ pub(crate) fn atomic() -> Option<&'static str> {
 
 /// In guest mode: where the function was called that many functions above the running one, if that is known.
 pub(crate) fn caller(above: usize) -> Option<usize> {
-    CALLS.with(|calls| {
+    with(|calls| {
         let index = calls.depth().checked_sub(above + 1)?;
         Some(calls.from[index].get())
     })
@@ -387,12 +427,13 @@ aside! {
 }
 
 extern "C" fn enter(caller: usize, code: usize) {
-    CALLS.with(|calls| {
+    with(|calls| {
         let depth = calls.depth.get();
         if let Some(from) = calls.from.get(depth) {
             from.set(caller);
             calls.into[depth].set(code);
             calls.known.set(calls.known.get().min(depth));
+            calls.known_users.set(calls.known_users.get().min(depth));
             calls.regions[depth].set(calls.region.get());
         }
         calls.depth.set(depth + 1);
@@ -420,7 +461,7 @@ extern "C" fn enter(caller: usize, code: usize) {
 }
 
 extern "C" fn leave(_code: usize) {
-    CALLS.with(|calls| {
+    with(|calls| {
         let depth = calls.depth.get().saturating_sub(1);
         calls.depth.set(depth);
         if let Some(before) = calls.regions.get(depth) {

@@ -112,7 +112,8 @@ pub(super) const SECTIONS: [Section; 14] = [
         text: "C and C++ programs, in all the ways that executions can begin anew; each is counted whole, with \
                every access observed. The cost of a point next to what was published for a prototype without \
                engine, clocks and race detection. Then unit tests of a plain Rust crate, built without \
-               optimisation, next to the same tests written for shuttle, for loom and for raddle's library.",
+               optimisation as `cargo test` does it, and with it as everything else here is; next to the same tests \
+               written for shuttle, for loom and for raddle's library.",
     },
 ];
 

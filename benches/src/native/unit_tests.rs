@@ -13,7 +13,7 @@ const EXECUTIONS: u64 = 20_000;
 /// Those of a check that is over when it has begun: its program is loaded and its symbols are read.
 const FEW: u64 = 500;
 /// As `cargo raddle test --native` has the compiler instrument a crate.
-const FLAGS: [&str; 7] = [
+const FLAGS: [&str; 9] = [
     "-Cllvm-args=-force-attribute=sanitize_thread",
     "-Cpasses=forceattrs",
     "-Cpasses=tsan-module",
@@ -21,12 +21,23 @@ const FLAGS: [&str; 7] = [
     "-Cllvm-args=-tsan-instrument-read-before-write",
     "-Cno-vectorize-loops",
     "-Cno-vectorize-slp",
+    "-Cllvm-args=-inline-threshold=-1000000",
+    "-Cllvm-args=-inlinehint-threshold=-1000000",
 ];
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
-/// Prints a line for each test, then the means.
+/// How cargo builds the tests: as it does if nobody asks for anything else, and as the peers are built.
+const PROFILES: [&str; 2] = ["debug", "release"];
+
+/// Prints a line for each test and profile, then the means.
 pub(super) fn run(library: &Path) {
-    let binary = build(library);
+    for profile in PROFILES {
+        run_profile(library, profile);
+    }
+}
+
+fn run_profile(library: &Path, profile: &str) {
+    let binary = build(library, profile);
     let mut ratios = [Vec::new(), Vec::new()];
     for test in TESTS {
         let points = points(&mut check(&binary, library, test, FEW));
@@ -46,7 +57,7 @@ pub(super) fn run(library: &Path) {
         let native = median(native);
         let [shuttle, loom, own] = others.map(median);
         println!(
-            "native rust {test} points={points:.0} execs_per_s={native:.0} shuttle={shuttle:.0} \
+            "native rust {profile} {test} points={points:.0} execs_per_s={native:.0} shuttle={shuttle:.0} \
              loom={loom:.0} library={own:.0} x_shuttle={:.2} x_loom={:.2}",
             native / shuttle,
             native / loom,
@@ -55,21 +66,25 @@ pub(super) fn run(library: &Path) {
         ratios[1].push(native / loom);
     }
     let [shuttle, loom] = ratios.map(|ratios| geometric_mean(&ratios));
-    println!("native rust mean x_shuttle={shuttle:.2} x_loom={loom:.2}");
+    println!("native rust {profile} mean x_shuttle={shuttle:.2} x_loom={loom:.2}");
 }
 
 /// Builds the crate's tests; the program that has them.
-fn build(library: &Path) -> PathBuf {
+fn build(library: &Path, profile: &str) -> PathBuf {
     let target = library.with_file_name("native-unit-tests");
     let manifest = workspace().join("benches/unit-tests/Cargo.toml");
     let mut cargo = cargo();
     cargo.args(["test", "--no-run", "--quiet", "--target", TARGET]);
+    if profile == "release" {
+        cargo.arg("--release");
+        cargo.env("CARGO_PROFILE_RELEASE_DEBUG", "line-tables-only");
+    }
     cargo.arg("--manifest-path").arg(manifest);
     cargo.arg("--target-dir").arg(&target);
     let link = format!("-Clink-arg={}", library.display());
     let flags = [&FLAGS[..], &[&link]].concat();
     succeed(cargo.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}")));
-    let programs = target.join(TARGET).join("debug/deps");
+    let programs = target.join(TARGET).join(profile).join("deps");
     let found = std::fs::read_dir(&programs).expect("cargo has just built there");
     let found = found.flatten().map(|entry| entry.path());
     let is_program = |path: &PathBuf| path.extension().is_none();

@@ -106,7 +106,7 @@ unsafe extern "C" fn on_system_call(_: c_int, _: *mut libc::siginfo_t, context: 
     let (code, top) = (read(libc::REG_RIP), read(libc::REG_RSP));
     let modelled = match mode::is_guest() {
         true => {
-            trampoline::TOP.store(top, Relaxed);
+            trampoline::set_top(top);
             let site = calls::users(code);
             let is_seen = true;
             futex::model(

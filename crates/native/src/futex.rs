@@ -145,13 +145,14 @@ extern "C" fn syscall() {
     naked_asm!(
         crate::trampoline::watch!(),
         // The return address, and the last argument above it.
-        "push [rbx + 48]",
-        "push [rbx + 56]",
+        "push [rbx]",
+        "push [rbx + 8]",
         "call {to}",
-        crate::trampoline::go_back!(),
+        crate::trampoline::go_back!("2"),
         "ret",
         guest = sym mode::GUEST,
         top = sym trampoline::TOP,
+        registers = sym trampoline::REGISTERS,
         aside = sym trampoline::ASIDE,
         region = const trampoline::REGION,
         first = const -1,

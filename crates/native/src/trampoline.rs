@@ -7,8 +7,12 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// Where the stack of the guest that has called last begins, with its registers.
+use raddle::__private::native::Top;
+
+/// Where the stack of the guest that has called last begins: with the address that it goes on at.
 pub(crate) static TOP: AtomicUsize = AtomicUsize::new(0);
+/// Where its registers are that outlast a call.
+pub(crate) static REGISTERS: AtomicUsize = AtomicUsize::new(0);
 
 /// So much of each stack is raddle's.
 pub(crate) const REGION: usize = 512 << 10;
@@ -58,16 +62,27 @@ pub(crate) fn stack() -> usize {
     stack_from((&raw const here) as usize)
 }
 
-/// Where the stack of the calling guest begins, if it came by [`watched!`] and nobody has run since.
-pub(crate) fn top() -> usize {
-    TOP.load(Relaxed)
+/// Where the stack of the calling guest begins and where its registers are, if it came by [`watched!`] and
+/// nobody has run since.
+pub(crate) fn top() -> Top {
+    Top {
+        stack: TOP.load(Relaxed),
+        registers: REGISTERS.load(Relaxed),
+    }
+}
+
+/// A guest has come in another way, and nobody knows its registers.
+pub(crate) fn set_top(stack: usize) {
+    TOP.store(stack, Relaxed);
+    REGISTERS.store(0, Relaxed);
 }
 
 /// Does something that others may run in, after which the stack of the calling guest begins where it did.
 pub(crate) fn keeping_top<R>(work: impl FnOnce() -> R) -> R {
-    let top = TOP.load(Relaxed);
+    let top = top();
     let result = work();
-    TOP.store(top, Relaxed);
+    TOP.store(top.stack, Relaxed);
+    REGISTERS.store(top.registers, Relaxed);
     result
 }
 
@@ -92,20 +107,20 @@ macro_rules! entry {
     };
 }
 
-/// Instructions that step aside if a guest calls that is not there already. Where it was is in `rbx` then,
-/// which must have been put on the stack, and the stack is aligned. `rax` and `r10` are used. With a text:
-/// what is done before, if it is a guest.
+/// Instructions that step aside if a guest calls that is not there already. Where it was is in `r11` then,
+/// and the stack is aligned. `rax` and `r10` are used. With texts: what is done if it is a guest, before and
+/// after.
 macro_rules! step_aside {
     () => {
-        $crate::trampoline::step_aside!("")
+        $crate::trampoline::step_aside!("", "")
     };
-    ($before:literal) => {
+    ($before:literal, $after:literal) => {
         concat!(
-            "mov rbx, rsp\n",
+            "mov r11, rsp\n",
             // Only guests have such a part; other threads must not disturb it.
             "mov rax, fs:[0x10]\n",
             "cmp rax, [rip + {guest}]\n",
-            "jne 3f\n",
+            "jne 4f\n",
             $before,
             "mov rax, [rip + {aside}]\n",
             "mov r10, rax\n",
@@ -114,35 +129,46 @@ macro_rules! step_aside {
             "jb 3f\n",
             "mov rsp, rax\n",
             "and rsp, -16\n",
-            "push rbx\n",
+            "push r11\n",
             "3:\n",
+            "and rsp, -16\n",
+            $after,
+            "4:\n",
             "and rsp, -16\n",
         )
     };
 }
 
-/// Instructions that put the registers on the stack that outlast a call, where they can be compared, note
-/// where that is ([`top`]) and step aside. The return address is at `rbx + 48` then.
+/// Instructions that step aside and put the registers there that outlast a call, where they can be compared;
+/// [`top`] tells where that is, and where the stack of the guest begins. That is in `rbx` then.
 macro_rules! watch {
     () => {
         concat!(
-            "push rbx\n",
+            $crate::trampoline::step_aside!(
+                "mov [rip + {top}], rsp\n",
+                "lea rax, [rsp - 48]\nmov [rip + {registers}], rax\n"
+            ),
             "push rbp\n",
             "push r12\n",
             "push r13\n",
             "push r14\n",
             "push r15\n",
-            $crate::trampoline::step_aside!("mov [rip + {top}], rsp\n"),
+            "push rbx\n",
+            "mov rbx, r11\n",
         )
     };
 }
 
-/// Instructions that go back to the stack of who called, after [`watch!`].
+/// Instructions that go back to the stack of who called, after [`watch!`] and as many words more.
 macro_rules! go_back {
     () => {
+        $crate::trampoline::go_back!("0")
+    };
+    ($words:literal) => {
         concat!(
-            "lea rsp, [rbx + 40]\n",
-            "pop rbx\n",
+            "mov r11, rbx\n",
+            concat!("mov rbx, [rsp + 8 * ", $words, "]\n"),
+            "mov rsp, r11\n",
             $crate::trampoline::clear!()
         )
     };
@@ -153,8 +179,10 @@ macro_rules! go_back {
 macro_rules! clear {
     () => {
         concat!(
-            "and rax, {first}\n",
-            "and rdx, {second}\n",
+            "movabs r11, {first}\n",
+            "and rax, r11\n",
+            "movabs r11, {second}\n",
+            "and rdx, r11\n",
             "xor ecx, ecx\n",
             "xor esi, esi\n",
             "xor edi, edi\n",
@@ -178,11 +206,12 @@ macro_rules! aside {
             extern "C" fn $name($($argument: $type),*) -> $result {
                 std::arch::naked_asm!(
                     concat!("mov ", $register, ", [rsp]"),
-                    "push rbx",
                     $crate::trampoline::step_aside!(),
+                    // The stack is aligned then.
+                    "push r11",
+                    "push r11",
                     "call {to}",
-                    "mov rsp, rbx",
-                    "pop rbx",
+                    "pop rsp",
                     $crate::trampoline::clear!(),
                     "ret",
                     guest = sym $crate::mode::GUEST,
@@ -197,13 +226,16 @@ macro_rules! aside {
     };
 }
 
-/// Which bits of a register are left that has the bytes of a result of this size from that one on.
-pub(crate) const fn kept(size: usize, from: usize) -> i32 {
-    if size > from { -1 } else { 0 }
+/// Which bits of a register mean something that has the bytes of a result of this size from that one on.
+pub(crate) const fn kept(size: usize, from: usize) -> i64 {
+    match size.saturating_sub(from) {
+        bytes @ 0..8 => (1 << (8 * bytes)) - 1,
+        _ => -1,
+    }
 }
 
 /// As [`aside!`], for functions that a loop may call again and again while it waits: the registers that
-/// outlast a call are put on the stack, where they can be compared, and [`top`] tells where that is.
+/// outlast a call are put where they can be compared, and [`top`] tells where that is.
 macro_rules! watched {
     ($(fn $name:ident($($argument:ident: $type:ty),*) -> $result:ty as $to:ident($register:literal);)*) => {
         $(
@@ -220,6 +252,7 @@ macro_rules! watched {
                     "ret",
                     guest = sym $crate::mode::GUEST,
                     top = sym $crate::trampoline::TOP,
+                    registers = sym $crate::trampoline::REGISTERS,
                     aside = sym $crate::trampoline::ASIDE,
                     region = const $crate::trampoline::REGION,
                     first = const $crate::trampoline::kept(std::mem::size_of::<$result>(), 0),
@@ -258,6 +291,7 @@ macro_rules! replace {
                         "cmp rax, [rip + {guest}]",
                         "jne 2f",
                         "mov [rip + {top}], rsp",
+                        "mov qword ptr [rip + {registers}], 0",
                         "jmp {to}",
                         "2:",
                         "push rdi",
@@ -279,6 +313,7 @@ macro_rules! replace {
                         "jmp rax",
                         guest = sym $crate::mode::GUEST,
                         top = sym $crate::trampoline::TOP,
+                        registers = sym $crate::trampoline::REGISTERS,
                         to = sym $to,
                         real = sym real,
                     )
@@ -303,10 +338,10 @@ macro_rules! departing {
                     $crate::trampoline::watch!(),
                     // The same address again, for functions that have no register left for it; twice, so
                     // that the stack is aligned.
-                    "push [rbx + 48]",
-                    "push [rbx + 48]",
+                    "push [rbx]",
+                    "push [rbx]",
                     "call {to}",
-                    $crate::trampoline::go_back!(),
+                    $crate::trampoline::go_back!("2"),
                     "cmp byte ptr [rip + {is_asked}], 0",
                     "jne {unwind}",
                     "ret",
@@ -314,6 +349,7 @@ macro_rules! departing {
                     unwind = sym $crate::unwind::unwind,
                     guest = sym $crate::mode::GUEST,
                     top = sym $crate::trampoline::TOP,
+                    registers = sym $crate::trampoline::REGISTERS,
                     aside = sym $crate::trampoline::ASIDE,
                     region = const $crate::trampoline::REGION,
                     first = const $crate::trampoline::kept(std::mem::size_of::<$result>(), 0),
@@ -330,6 +366,6 @@ pub(crate) use {aside, clear, departing, entry, go_back, replace, step_aside, wa
 /// In guest mode, first thing in a function behind [`replace!`]: where in the program the call is.
 pub(crate) fn caller() -> usize {
     // SAFETY: the stack of the calling guest begins with the address that it goes on at.
-    let code = unsafe { (top() as *const usize).read() };
+    let code = unsafe { (top().stack as *const usize).read() };
     crate::tsan::calls::users(code)
 }

@@ -7,7 +7,7 @@ use raddle_report::Report;
 /// What `raddle-native` is built on.
 pub mod native {
     pub use crate::substrate::native::{
-        Native, Symbols, check_test, check_whole, install, made_at, on_end,
+        Native, Symbols, Top, check_test, check_whole, install, made_at, on_end,
     };
     pub use raddle_engine::check::panic::Manner;
 }

@@ -53,10 +53,7 @@ fn programs_with_std_have_the_classes_of_programs_with_raddles_types() {
         let finished = check(&TWINS, name);
         finished.exits(0);
         let (library, native) = (report.classes(), finished.all_classes());
-        // What functions of the runtime have left in dead parts of the stack can make the first turn of a loop
-        // that waits look unlike the others.
-        let is_turn = name == "spin" && native == library + 1;
-        if library != native && !is_turn {
+        if library != native {
             different.push((name, library, native));
         }
     }

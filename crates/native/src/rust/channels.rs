@@ -8,6 +8,7 @@
 //! A channel is one block of the heap. Its flavour is known from who made it, and how large its buffer is from
 //! how often the function was called that makes a slot.
 
+use raddle::__private::native::Top;
 use raddle_engine::object::channel::{self, Answer, Call};
 use raddle_engine::object::port::Port;
 use raddle_engine::object::{self, Object};
@@ -161,7 +162,10 @@ fn wait(site: usize) {
     let caller = |channel| Caller {
         channel,
         site,
-        top: 0,
+        top: Top {
+            stack: 0,
+            registers: 0,
+        },
     };
     match wait {
         Wait::None | Wait::TimesOut => {}
@@ -180,7 +184,7 @@ fn wait(site: usize) {
 struct Caller {
     channel: usize,
     site: usize,
-    top: usize,
+    top: Top,
 }
 
 impl Caller {

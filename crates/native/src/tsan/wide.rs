@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use std::ffi::c_int;
 use std::sync::atomic::Ordering;
 
+use raddle::__private::native::Top;
 use raddle_engine::{LocationId, Operation, Update, UpdateKind};
 
 use super::atomic::{Atom, entered, of_load, of_store, ordering, perform_by};
@@ -88,7 +89,7 @@ type Address = *mut u128;
 /// One operation of the running thread, in host mode.
 fn perform(
     address: Address,
-    top: usize,
+    top: Top,
     code: usize,
     operation: impl FnOnce(LocationId) -> Operation,
 ) -> u128 {
@@ -105,7 +106,7 @@ fn compare_exchange(
     (expected, new): (u128, u128),
     (order, failure): (Ordering, Ordering),
     weak: bool,
-    (top, code): (usize, usize),
+    (top, code): (Top, usize),
 ) -> (u128, bool) {
     let native = running();
     let weak = weak && native.may_fail_spuriously();
@@ -313,10 +314,11 @@ macro_rules! full {
                     $crate::trampoline::watch!(),
                     $($push,)*
                     "call {to}",
-                    $crate::trampoline::go_back!(),
+                    $crate::trampoline::go_back!("2"),
                     "ret",
                     guest = sym mode::GUEST,
                     top = sym trampoline::TOP,
+                    registers = sym trampoline::REGISTERS,
                     aside = sym trampoline::ASIDE,
                     region = const trampoline::REGION,
                     first = const -1,
@@ -329,11 +331,11 @@ macro_rules! full {
 }
 
 full! {
-    fn __tsan_atomic128_compare_exchange_strong as strong pushes ["push [rbx + 48]", "push [rbx + 48]"];
-    fn __tsan_atomic128_compare_exchange_weak as weak pushes ["push [rbx + 48]", "push [rbx + 48]"];
-    fn __atomic_compare_exchange_16 as strong pushes ["push [rbx + 48]", "push [rbx + 48]"];
+    fn __tsan_atomic128_compare_exchange_strong as strong pushes ["push [rbx]", "push [rbx]"];
+    fn __tsan_atomic128_compare_exchange_weak as weak pushes ["push [rbx]", "push [rbx]"];
+    fn __atomic_compare_exchange_16 as strong pushes ["push [rbx]", "push [rbx]"];
     // The return address, and the ordering for failures above it.
-    fn __tsan_atomic128_compare_exchange_val as value pushes ["push [rbx + 48]", "push [rbx + 56]"];
+    fn __tsan_atomic128_compare_exchange_val as value pushes ["push [rbx]", "push [rbx + 8]"];
 }
 
 watched! {

@@ -18,6 +18,7 @@ use raddle_engine::{
 };
 use raddle_report::Place;
 
+use super::spin::Registers;
 use super::things::Made;
 use super::{Context, current};
 use crate::last_words::LastWords;
@@ -138,6 +139,16 @@ fn made(kind: &'static str) -> Made {
     Made { kind, place }
 }
 
+/// Where the stack of a thread begins that waits until something is done for it, and where its registers
+/// are that outlast a call, or 0.
+#[derive(Clone, Copy)]
+pub struct Top {
+    /// The last that was put on the stack.
+    pub stack: usize,
+    /// So many words as there are [`Registers`].
+    pub registers: usize,
+}
+
 /// The running execution. Everything here is for the thread that runs.
 #[derive(Clone, Copy)]
 pub struct Native<'a>(&'a Context);
@@ -168,18 +179,20 @@ impl Native<'_> {
     }
 
     /// The same for an operation that a loop may do again and again while it waits. All of the program's
-    /// state that only this thread can change is on its stack from `top` on, with the registers that
-    /// outlast a call, or [`Native::forget_looks`] was called when it changed.
+    /// state that only this thread can change is on its stack from `top` on and in registers, or
+    /// [`Native::forget_looks`] was called when it changed.
     #[inline]
     pub fn observe(
         self,
         code: usize,
-        top: usize,
+        top: Top,
         operation: impl FnOnce(&mut World) -> Operation,
     ) -> Reply {
         self.perform_by(code, operation, |world, thread, operation, site| {
-            let top = top as *const u8;
-            (self.0).request_watched(world, thread, operation, site, top)
+            let stack = top.stack as *const u8;
+            // SAFETY: whoever says where they are has put them there, and waits until this is done.
+            let registers = unsafe { (top.registers as *const Registers).as_ref() };
+            (self.0).request_watched(world, thread, operation, site, (stack, registers))
         })
     }
 

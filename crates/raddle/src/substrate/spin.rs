@@ -134,7 +134,17 @@ struct Bytes {
     length: usize,
 }
 
+/// Registers that outlast a call.
+pub type Registers = [usize; 6];
+
 impl Bytes {
+    fn of<T>(data: &T) -> Self {
+        Bytes {
+            start: std::ptr::from_ref(data).cast(),
+            length: size_of::<T>(),
+        }
+    }
+
     /// # Safety
     ///
     /// The memory must be there, and nobody may write to it.
@@ -301,10 +311,7 @@ impl Context {
         data: &T,
         operation: impl FnOnce(&mut World) -> Operation,
     ) -> Reply {
-        let data = Bytes {
-            start: std::ptr::from_ref(data).cast(),
-            length: size_of::<T>(),
-        };
+        let data = Bytes::of(data);
         if self.watch.observes_apart.get() {
             self.watch.beside.set(Some(data));
         }
@@ -386,7 +393,7 @@ impl Context {
     }
 
     /// As [`World::request`] for an operation that a loop may do again and again while it waits, of a
-    /// program whose stack is raddle's down to `top` and its own from there on, saved registers included.
+    /// program whose stack is its own from `top` on; registers that outlast a call are there, or beside.
     #[inline(always)]
     pub(super) fn request_watched(
         &self,
@@ -394,10 +401,11 @@ impl Context {
         thread: ThreadId,
         operation: Operation,
         site: SiteId,
-        top: *const u8,
+        (top, registers): (*const u8, Option<&Registers>),
     ) -> Step {
         if self.watch.observes_apart.get() {
-            return self.request(world, thread, operation, site, (top, None));
+            let registers = registers.map(Bytes::of);
+            return self.request(world, thread, operation, site, (top, registers));
         }
         if world.is_long() {
             self.look_up(world, thread);

@@ -8,7 +8,7 @@ use crate::rust::threads;
 /// Defines what takes the place of functions: for guests the function behind `as`, with the address that it
 /// will return to in the register after its arguments, and for others the function as it was.
 macro_rules! stand_ins {
-    ($(fn $enter:ident for $original:ident as $to:path, $register:literal;)*) => {
+    ($(fn $enter:ident for $original:ident as $to:path, $register:literal -> $result:ty;)*) => {
         $(
             /// The function as it was, if it was replaced.
             pub(super) static $original: AtomicUsize = AtomicUsize::new(0);
@@ -28,10 +28,11 @@ macro_rules! stand_ins {
                     "jmp [rip + {original}]",
                     guest = sym crate::mode::GUEST,
                     top = sym crate::trampoline::TOP,
+                    registers = sym crate::trampoline::REGISTERS,
                     aside = sym crate::trampoline::ASIDE,
                     region = const crate::trampoline::REGION,
-                    first = const -1,
-                    second = const -1,
+                    first = const crate::trampoline::kept(size_of::<$result>(), 0),
+                    second = const crate::trampoline::kept(size_of::<$result>(), 8),
                     original = sym $original,
                     to = sym $to,
                 )
@@ -67,21 +68,21 @@ macro_rules! running_stand_ins {
 }
 
 stand_ins! {
-    fn enter_lock_contended for LOCK_CONTENDED as mutex::lock_contended, "rsi";
-    fn enter_wait for CONDVAR_WAIT as condvar::wait, "rdx";
-    fn enter_wait_timeout for CONDVAR_WAIT_TIMEOUT as condvar::wait_timeout, "r8";
-    fn enter_notify_one for NOTIFY_ONE as condvar::notify_one, "rsi";
-    fn enter_notify_all for NOTIFY_ALL as condvar::notify_all, "rsi";
-    fn enter_once_wait_force for ONCE_WAIT_FORCE as once::wait_force, "rdx";
-    fn enter_is_leader for IS_LEADER as barrier::is_leader, "rsi";
-    fn enter_barrier_wait for BARRIER_WAIT as barrier::wait, "rsi";
-    fn enter_parking_lock for PARKING_LOCK as parking::lock_slowly, "rdi";
-    fn enter_parking_write for PARKING_WRITE as parking::lock_slowly, "rdi";
-    fn enter_parking_read for PARKING_READ as parking::lock_slowly, "rdi";
-    fn enter_parking_try_read for PARKING_TRY_READ as parking::lock_slowly, "rdi";
-    fn enter_parking_wait for PARKING_WAIT as parking::wait, "r8";
-    fn enter_parking_notify_one for PARKING_NOTIFY_ONE as parking::notify_one, "rdx";
-    fn enter_parking_notify_all for PARKING_NOTIFY_ALL as parking::notify_all, "rdx";
+    fn enter_lock_contended for LOCK_CONTENDED as mutex::lock_contended, "rsi" -> ();
+    fn enter_wait for CONDVAR_WAIT as condvar::wait, "rdx" -> ();
+    fn enter_wait_timeout for CONDVAR_WAIT_TIMEOUT as condvar::wait_timeout, "r8" -> bool;
+    fn enter_notify_one for NOTIFY_ONE as condvar::notify_one, "rsi" -> ();
+    fn enter_notify_all for NOTIFY_ALL as condvar::notify_all, "rsi" -> ();
+    fn enter_once_wait_force for ONCE_WAIT_FORCE as once::wait_force, "rdx" -> ();
+    fn enter_is_leader for IS_LEADER as barrier::is_leader, "rsi" -> bool;
+    fn enter_barrier_wait for BARRIER_WAIT as barrier::wait, "rsi" -> bool;
+    fn enter_parking_lock for PARKING_LOCK as parking::lock_slowly, "rdi" -> bool;
+    fn enter_parking_write for PARKING_WRITE as parking::lock_slowly, "rdi" -> bool;
+    fn enter_parking_read for PARKING_READ as parking::lock_slowly, "rdi" -> bool;
+    fn enter_parking_try_read for PARKING_TRY_READ as parking::lock_slowly, "rdi" -> bool;
+    fn enter_parking_wait for PARKING_WAIT as parking::wait, "r8" -> bool;
+    fn enter_parking_notify_one for PARKING_NOTIFY_ONE as parking::notify_one, "rdx" -> bool;
+    fn enter_parking_notify_all for PARKING_NOTIFY_ALL as parking::notify_all, "rdx" -> usize;
 }
 
 running_stand_ins! {

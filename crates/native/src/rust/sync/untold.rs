@@ -80,7 +80,7 @@ fn exchange<T: Atom>(address: *mut T, values: (T, T), orderings: (u8, u8), code:
 /// Defines what is jumped to instead of a method: the registers that outlast a call are put on the stack, as
 /// in [`watched!`](crate::trampoline::watched).
 macro_rules! stand_ins {
-    ($(fn $enter:ident as $to:path, $register:literal;)*) => {
+    ($(fn $enter:ident as $to:path, $register:literal -> $result:ty;)*) => {
         $(
             #[unsafe(naked)]
             extern "C" fn $enter() {
@@ -92,10 +92,11 @@ macro_rules! stand_ins {
                     "ret",
                     guest = sym crate::mode::GUEST,
                     top = sym crate::trampoline::TOP,
+                    registers = sym crate::trampoline::REGISTERS,
                     aside = sym crate::trampoline::ASIDE,
                     region = const crate::trampoline::REGION,
-                    first = const -1,
-                    second = const -1,
+                    first = const crate::trampoline::kept(size_of::<$result>(), 0),
+                    second = const crate::trampoline::kept(size_of::<$result>(), 8),
                     to = sym $to,
                 )
             }
@@ -112,11 +113,11 @@ macro_rules! methods {
             type Word = *mut $unsigned;
 
             stand_ins! {
-                fn enter_max as max, "rcx";
-                fn enter_min as min, "rcx";
-                fn enter_signed_max as signed_max, "rcx";
-                fn enter_signed_min as signed_min, "rcx";
-                fn enter_exchange as exchange, "r9";
+                fn enter_max as max, "rcx" -> $unsigned;
+                fn enter_min as min, "rcx" -> $unsigned;
+                fn enter_signed_max as signed_max, "rcx" -> $unsigned;
+                fn enter_signed_min as signed_min, "rcx" -> $unsigned;
+                fn enter_exchange as exchange, "r9" -> u128;
             }
 
             extern "C" fn max(word: Word, value: $unsigned, order: u8, code: usize) -> $unsigned {

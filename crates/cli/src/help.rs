@@ -18,7 +18,7 @@ Examples:
   cargo raddle test --message-format json         failures as compiler messages, for editors
 
 Each test runs in a process of its own. Doc tests are run by `cargo test --doc`. Ctrl-C asks running
-tests to stop and shows what they have found; a second one ends them.
+tests to stop and shows what they have found; a second one ends them, a third this command.
 
 Environment (a flag wins over the variable that it sets):
   RADDLE_MAX_TIME        set by --budget

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use raddle::{Checker, Strategy, thread};
 
 use crate::all;
-use crate::own_sync::{Arc, mpsc};
+use crate::own_sync::{Arc, Mutex, mpsc};
 use crate::table::{End, Load, Table};
 
 /// A tree, of which every node is an execution: the children of each.
@@ -135,13 +135,15 @@ fn limited(
     checkpoints: &'static [usize],
 ) -> (Vec<Part>, usize, Option<End>) {
     let table = Arc::new(Table::<usize, Part>::new(size, executions));
-    let saved = Arc::new(Notes::new(Vec::new()));
+    // Others can come between a checkpoint that is complete and its being written.
+    let saved = Arc::new(Mutex::new(Vec::new()));
     let start = |number| {
         let (table, saved) = (Arc::clone(&table), Arc::clone(&saved));
         move || {
             let save = |parts: Vec<Part>| {
                 assert_whole(tree, &parts);
-                saved.lock().unwrap().push(parts);
+                let run: usize = parts.iter().map(|part| part.run.len()).sum();
+                saved.lock().unwrap().push(run);
             };
             work(&table, number, tree, checkpoints, &save)
         }
@@ -156,8 +158,12 @@ fn limited(
         left: table.untaken(),
     });
     assert_whole(tree, &parts);
-    let checkpoints = saved.lock().unwrap().len();
-    (parts, checkpoints, table.ended())
+    let saved = saved.lock().unwrap();
+    assert!(
+        saved.is_sorted(),
+        "an older one after a newer one: {saved:?}"
+    );
+    (parts, saved.len(), table.ended())
 }
 
 #[test]
@@ -173,7 +179,7 @@ fn two_workers_run_everything_once() {
 }
 
 #[test]
-fn a_checkpoint_has_every_part_once() {
+fn a_checkpoint_has_every_part_once_and_no_older_one_takes_its_place() {
     let saved = AtomicU64::new(0);
     all(|| {
         let (_, checkpoints) = crew(2, PAIR, &[1, 2]);

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -489,6 +490,39 @@ fn ctrl_c_stops_the_tests_and_keeps_what_was_found() {
     );
     assert!(stdout.contains("\n0 passed, 1 failed, 1 interrupted, 1 not run ("));
     assert!(!workspace.calls().contains("run never"));
+}
+
+#[test]
+fn whoever_asks_again_and_again_need_not_read_what_is_printed() {
+    let workspace = Workspace::new("asks_again");
+    workspace.build(&["noisy", "long"]);
+    // More than a pipe holds.
+    workspace.test("noisy", 101, &[], &"noise\n".repeat(100_000));
+    workspace.test("long", 0, &[], "");
+    workspace.write("long.waits", "");
+    let mut command = workspace.command(&["test", "--jobs", "1"]);
+    let mut child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command was built with its tests");
+    while !workspace.directory.join("long.running").exists() {
+        std::thread::yield_now();
+    }
+    let id = i32::try_from(child.id()).expect("process numbers are small");
+    let start = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait().expect("it is our child") {
+            break status;
+        }
+        if start.elapsed() > Duration::from_secs(60) {
+            let _ = child.kill();
+            panic!("it does not end");
+        }
+        kill(Pid::from_raw(id), Signal::SIGTERM).expect("it runs");
+        std::thread::sleep(Duration::from_millis(10));
+    };
+    assert_eq!(status.code(), Some(130));
 }
 
 #[test]

@@ -7,7 +7,8 @@
 //!
 //! A checkpoint is taken in the same pauses. Each worker puts down what it has counted and what is left
 //! of its part; until the last one has, nothing changes hands, so that no part is missing and none is
-//! there twice. Whoever is done with it goes on at once, and the last one writes it.
+//! there twice. Whoever is done with it goes on at once, and the last one writes it. That takes a while, and
+//! the next one may be complete before: then the older one is not written any more.
 //!
 //! What is given away, and what is put down, is not looked at here: `I` and `P`.
 
@@ -29,6 +30,9 @@ pub(crate) struct Table<I, P> {
     counters: Box<[Counter]>,
     state: Mutex<State<I, P>>,
     changed: Condvar,
+    /// The newest checkpoint that was written, by its number; locked while one is. Never taken by who has
+    /// `state`.
+    written: Mutex<u64>,
 }
 
 /// Executions of one worker, where no other worker writes.
@@ -45,6 +49,8 @@ struct State<I, P> {
     first: Option<usize>,
     /// Of a checkpoint that is being taken: what had been given away when it began.
     checkpoint: Option<P>,
+    /// How many checkpoints are complete.
+    complete: u64,
 }
 
 /// What is known of one worker.
@@ -105,8 +111,10 @@ impl<I, P: Clone + Default> Table<I, P> {
                 end: None,
                 first: None,
                 checkpoint: None,
+                complete: 0,
             }),
             changed: Condvar::new(),
+            written: Mutex::new(0),
         }
     }
 
@@ -288,11 +296,22 @@ impl<I, P: Clone + Default> Table<I, P> {
         };
         let parts = state.workers.iter().map(|one| one.part.clone());
         let parts = parts.chain([given]).collect();
+        state.complete += 1;
+        let number = state.complete;
         self.look_up(&state);
         self.changed.notify_all();
         drop(state);
-        save(parts);
+        self.write(number, || save(parts));
         self.lock()
+    }
+
+    /// Writes a checkpoint, unless there is a newer one.
+    fn write(&self, number: u64, save: impl FnOnce()) {
+        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        if *written < number {
+            save();
+            *written = number;
+        }
     }
 
     /// Waits for work when a worker has none; `None` if there will be none. `part` is what it has

@@ -9,7 +9,8 @@ use serde::{Serialize, Serializer};
 
 use crate::insight::{CriticalPair, Mark, Minimised, Receive, Told, Wait};
 use crate::paint::Paint;
-use crate::trace::{Names, Trace};
+use crate::trace::{Names, Things, Trace};
+use crate::words::Words;
 use crate::{marks, text, waits};
 
 /// What kind of thing goes wrong.
@@ -153,9 +154,16 @@ impl Failure {
             Finding::MemoryError(error) => trace.end_with_error(error, names),
             _ => {}
         }
-        let marks = marks::of(finding, execution, &trace, names);
-        let waits = waits::of(finding, execution, &trace, names);
-        let message = text::message(finding, execution, &trace, names);
+        let things = Things::of(execution, names);
+        let words = Words {
+            execution,
+            trace: &trace,
+            things: &things,
+            names,
+        };
+        let marks = marks::of(finding, &words);
+        let waits = waits::of(finding, &words);
+        let message = words.message(finding);
         let is_cut =
             matches!(finding, Finding::TooManyEvents { .. }) && execution.events.len() > TOLD;
         let cut = is_cut.then(|| format!("only its last {TOLD} events are told"));

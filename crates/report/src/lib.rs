@@ -17,6 +17,7 @@ mod impossible;
 mod insight;
 mod json;
 mod livelock;
+mod lock_order;
 mod marks;
 mod memory;
 mod nondeterminism;
@@ -32,6 +33,7 @@ mod trace;
 mod value;
 mod waits;
 mod why;
+mod words;
 
 pub use advice::{Advice, ClassGrowth, Prospect};
 pub use coverage::{CodePlace, Coverage, CoverageCounts, CoverageGoal, CoverageGrowth, Covered};

@@ -6,8 +6,8 @@ use raddle_engine::memory::races::Access;
 use raddle_engine::{Execution, Operation, ThreadId};
 
 use crate::effect::Effect;
-use crate::stuck::Words;
 use crate::trace::{Names, Things, Trace, TraceStep};
+use crate::words::Words;
 
 fn verb(access: &Access) -> &'static str {
     if access.writes { "write" } else { "read" }

@@ -2,7 +2,7 @@
 
 use raddle_engine::{Event, EventId, Operation};
 
-use crate::stuck::Words;
+use crate::words::Words;
 
 /// So many are explained.
 const MAX_NOTES: usize = 3;

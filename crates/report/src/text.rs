@@ -26,21 +26,11 @@ pub(crate) fn failure(failure: &Failure, paint: Paint, f: &mut fmt::Formatter<'_
         writeln!(f)?;
         steps(&failure.trace, paint, f)?;
     }
-    let used = |name: &str| {
-        failure
-            .trace
-            .steps
-            .iter()
-            .any(|step| match name.contains([' ', ':']) {
-                true => step.what.contains(name),
-                false => step.what.split([' ', ':']).any(|word| word == name),
-            })
-    };
     let mut things = failure
         .trace
         .things
         .iter()
-        .filter(|(name, place)| place.is_some() && used(name))
+        .filter(|(name, place)| place.is_some() && is_mentioned(name, &failure.trace))
         .peekable();
     if things.peek().is_some() {
         writeln!(f)?;
@@ -66,6 +56,16 @@ pub(crate) fn failure(failure: &Failure, paint: Paint, f: &mut fmt::Formatter<'_
         writeln!(f, "  report: {page}")?;
     }
     Ok(())
+}
+
+/// Whether a step speaks of the thing with this name.
+fn is_mentioned(name: &str, trace: &Trace) -> bool {
+    const BETWEEN_WORDS: [char; 3] = [' ', ':', ','];
+    let is_one_word = !name.contains(BETWEEN_WORDS);
+    trace.steps.iter().any(|step| match is_one_word {
+        true => step.what.split(BETWEEN_WORDS).any(|word| word == name),
+        false => step.what.contains(name),
+    })
 }
 
 /// So many of something, in words.
@@ -155,4 +155,64 @@ fn steps(trace: &Trace, paint: Paint, f: &mut fmt::Formatter<'_>) -> fmt::Result
         writeln!(f, "{}", row(&first, Paint::Plain, &mut only))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use raddle_engine::Schedule;
+
+    use super::*;
+    use crate::effect::Effect;
+    use crate::trace::{Place, TraceThread};
+
+    #[test]
+    fn everything_that_a_step_speaks_of_is_told_where_it_was_made() {
+        let place = |line| {
+            let file = "a.rs".to_owned();
+            Some(Place {
+                file,
+                line,
+                column: 1,
+            })
+        };
+        let trace = Trace {
+            threads: vec![TraceThread {
+                path: "main".to_owned(),
+                name: None,
+                spawned: None,
+            }],
+            steps: vec![TraceStep {
+                thread: 0,
+                what: "store 1 to late, already overwritten".to_owned(),
+                place: place(7),
+                waits: false,
+                thing: Some(0),
+                source: None,
+                effect: Effect::Write,
+            }],
+            things: vec![
+                ("late".to_owned(), place(3)),
+                ("to la".to_owned(), place(4)),
+                ("ate".to_owned(), place(5)),
+            ],
+            ..Trace::default()
+        };
+        let failure = Failure::bare(
+            FailureKind::Panic,
+            String::new(),
+            trace,
+            Schedule::default(),
+            1,
+        );
+        let made: Vec<_> = failure
+            .to_string()
+            .lines()
+            .filter(|line| line.contains("was made"))
+            .map(str::to_owned)
+            .collect();
+        assert_eq!(
+            made,
+            ["  late was made at a.rs:3", "  to la was made at a.rs:4"]
+        );
+    }
 }

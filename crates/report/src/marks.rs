@@ -117,11 +117,8 @@ impl Marking<'_> {
     fn blocked(&mut self, blocked: &[Blocked]) {
         for one in blocked {
             let who = self.words.trace.title(one.thread);
-            let what = match one.operation.object() {
-                Some(object) => {
-                    let name = self.words.things.title(object.index());
-                    format!("{who} waits for {name} here")
-                }
+            let what = match self.words.awaited(one) {
+                Some(what) => format!("{who} waits for {what} here"),
                 None => format!("{who} waits here"),
             };
             self.add(one.site, what, true);

@@ -13,6 +13,7 @@ use raddle_engine::{
 use serde::{Deserialize, Serialize};
 
 use crate::called::{self, Called};
+use crate::coverage::CodePlace;
 use crate::effect::Effect;
 use crate::value::Values;
 
@@ -33,6 +34,12 @@ pub struct Place {
 impl std::fmt::Display for Place {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}:{}", self.file, self.line)
+    }
+}
+
+impl From<CodePlace> for Place {
+    fn from(CodePlace { file, line, column }: CodePlace) -> Self {
+        Place { file, line, column }
     }
 }
 
@@ -176,11 +183,20 @@ pub struct CellAccess {
 impl Trace {
     /// The trace of a finished execution.
     pub fn of(execution: &Execution, names: &dyn Names) -> Self {
+        Trace::since(0, execution, names)
+    }
+
+    /// The trace of an execution from an event on: the first step is that event.
+    pub(crate) fn since(first: usize, execution: &Execution, names: &dyn Names) -> Self {
         let things = Things::of(execution, names);
         let positions = execution.events.iter().map(|event| event.id).zip(0..);
         let positions: HashMap<EventId, usize> = positions.collect();
-        let mut steps: Vec<TraceStep> = execution
-            .events
+        let step_of = |position: usize| position.checked_sub(first);
+        let source = |event: &Event| {
+            let position = positions.get(&cause(event, execution)?)?;
+            step_of(*position)
+        };
+        let mut steps: Vec<TraceStep> = execution.events[first..]
             .iter()
             .map(|event| TraceStep {
                 thread: event.id.thread.index(),
@@ -188,11 +204,14 @@ impl Trace {
                 place: names.place(event.site),
                 waits: false,
                 thing: things.number(&event.operation),
-                source: cause(event, execution).and_then(|id| positions.get(&id).copied()),
-                effect: Effect::of(event, execution),
+                source: source(event),
+                effect: Effect::of(event),
             })
             .collect();
         for Notification { position, reached } in notified::all(execution) {
+            let Some(step) = step_of(position) else {
+                continue;
+            };
             let names: Vec<_> = reached
                 .iter()
                 .map(|&thread| title(execution, thread))
@@ -201,7 +220,7 @@ impl Trace {
                 true => "nobody waits".to_owned(),
                 false => format!("wakes {}", names.join(", ")),
             };
-            let what = &mut steps[position].what;
+            let what = &mut steps[step].what;
             *what = format!("{what} ({who})");
         }
         for (thread, pending) in execution.pending.iter().enumerate() {
@@ -218,9 +237,8 @@ impl Trace {
             }
         }
         let place_of_spawn = |thread: usize| {
-            let event = execution.threads[thread].spawned_by?;
-            let spawn = execution.events.iter().find(|other| other.id == event)?;
-            names.place(spawn.site)
+            let spawn = positions.get(&execution.threads[thread].spawned_by?)?;
+            names.place(execution.events[*spawn].site)
         };
         let threads = (0..execution.threads.len())
             .map(|index| TraceThread {
@@ -229,25 +247,29 @@ impl Trace {
                 spawned: place_of_spawn(index),
             })
             .collect();
-        let accesses = execution.accesses.iter().map(|(cell, access)| CellAccess {
-            thread: access.thread.index(),
-            thing: things.number_of_cell(cell.index()),
-            writes: access.writes,
-            place: names.place(access.site),
-            after: access.after,
+        let accesses = execution.accesses.iter().filter_map(|(cell, access)| {
+            Some(CellAccess {
+                thread: access.thread.index(),
+                thing: things.number_of_cell(cell.index()),
+                writes: access.writes,
+                place: names.place(access.site),
+                after: step_of(access.after)?,
+            })
         });
-        let span = |held: held::Held| TraceSpan {
-            thread: held.thread.index(),
-            thing: things.locations.len() + held.object.index(),
-            from: held.from,
-            to: held.to,
-            shared: held.shared,
+        let span = |held: held::Held| {
+            Some(TraceSpan {
+                thread: held.thread.index(),
+                thing: things.locations.len() + held.object.index(),
+                from: step_of(held.from)?,
+                to: held.to.and_then(step_of),
+                shared: held.shared,
+            })
         };
         Trace {
             threads,
             steps,
             accesses: accesses.collect(),
-            spans: held::all(execution).into_iter().map(span).collect(),
+            spans: held::all(execution).into_iter().filter_map(span).collect(),
             things: things.made,
         }
     }
@@ -255,23 +277,45 @@ impl Trace {
     /// Leaves out everything from a step on.
     pub(crate) fn cut(&mut self, length: usize) {
         self.steps.truncate(length);
+        self.accesses.retain(|access| access.after <= length);
         self.spans.retain(|span| span.from < length);
         for span in &mut self.spans {
             span.to = span.to.filter(|&to| to < length);
         }
     }
 
+    /// Puts a step that is no event before another.
+    pub(crate) fn insert(&mut self, at: usize, step: TraceStep) {
+        self.steps.insert(at, step);
+        let later = |index: &mut usize| *index += usize::from(*index >= at);
+        let steps = self.steps.iter_mut();
+        steps
+            .filter_map(|step| step.source.as_mut())
+            .for_each(later);
+        for span in &mut self.spans {
+            later(&mut span.from);
+            span.to.as_mut().map(later);
+        }
+        // What comes right before it is still so.
+        for access in &mut self.accesses {
+            access.after += usize::from(access.after > at);
+        }
+    }
+
+    /// For each event of the execution, as far as it is told, the step that it is. The accesses of a race are
+    /// steps, and no events.
+    pub fn steps_of_events(&self) -> impl Iterator<Item = usize> + '_ {
+        let is_access =
+            |step: &TraceStep| matches!(step.effect, Effect::ReadCell | Effect::WriteCell);
+        let steps = self.steps.iter().enumerate();
+        let events = steps.filter(move |(_, step)| !is_access(step));
+        events.map(|(index, _)| index)
+    }
+
     /// Leaves out what happened after the panic, and shows the panic itself.
     pub(crate) fn end_with_panic(&mut self, panic: &Panic) {
-        let place = panic.place.as_deref().and_then(|place| {
-            let (place, column) = place.rsplit_once(':')?;
-            let (file, line) = place.rsplit_once(':')?;
-            Some(Place {
-                file: file.to_owned(),
-                line: line.parse().ok()?,
-                column: column.parse().ok()?,
-            })
-        });
+        let place = panic.place.as_deref().and_then(CodePlace::parse);
+        let place = place.map(Place::from);
         self.cut(panic.after);
         self.steps.push(TraceStep {
             thread: panic.thread.index(),

@@ -6,7 +6,7 @@ use raddle_engine::check::deadlock::{self, Blocked};
 use raddle_engine::object::{Call, channel};
 
 use crate::insight::Wait;
-use crate::trace::{Names, Place, Things, Trace};
+use crate::trace::Place;
 use crate::words::Words;
 
 /// The threads that wait in what was found.

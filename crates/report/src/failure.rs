@@ -9,7 +9,8 @@ use serde::{Serialize, Serializer};
 
 use crate::insight::{CriticalPair, Mark, Minimised, Receive, Told, Wait};
 use crate::paint::Paint;
-use crate::trace::{Names, Things, Trace};
+use crate::things::Things;
+use crate::trace::{Names, Trace};
 use crate::words::Words;
 use crate::{marks, text, waits};
 

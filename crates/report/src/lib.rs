@@ -29,6 +29,7 @@ mod stale;
 mod std_trace;
 mod stuck;
 mod text;
+mod things;
 mod trace;
 mod value;
 mod waits;

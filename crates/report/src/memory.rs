@@ -6,7 +6,8 @@ use raddle_engine::memory::races::Access;
 use raddle_engine::{Execution, Operation, ThreadId};
 
 use crate::effect::Effect;
-use crate::trace::{Names, Things, Trace, TraceStep};
+use crate::things::Things;
+use crate::trace::{Names, Trace, TraceStep};
 use crate::words::Words;
 
 fn verb(access: &Access) -> &'static str {

@@ -4,7 +4,8 @@ use raddle_engine::check::Finding;
 use raddle_engine::{Execution, Record, SiteId};
 
 use crate::nondeterminism::mismatch;
-use crate::trace::{Names, Things, Trace};
+use crate::things::Things;
+use crate::trace::{Names, Trace};
 
 /// Everything that the words are made of.
 pub(crate) struct Words<'a> {

@@ -162,11 +162,28 @@ static void joins(void)
     assert(pthread_join(waiting, NULL) == 0);
 }
 
+/* Whether it may be at once is forgotten with the thread. */
+static void *at_once(void *unused)
+{
+    int old;
+    assert(pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &old) == 0 && old == PTHREAD_CANCEL_DEFERRED);
+    assert(pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &old) == 0 && old == PTHREAD_CANCEL_ASYNCHRONOUS);
+    pthread_testcancel();
+    return unused;
+}
+
+static void types(void)
+{
+    void *result = cancelled(at_once, NULL);
+    assert(result == NULL || result == PTHREAD_CANCELED);
+}
+
 #include "table.h"
 
 static const struct test tests[] = {
     {"points", points},       {"disabled", disabled}, {"waits", waits},
     {"passes-on", passes_on}, {"permits", permits},   {"joins", joins},
+    {"types", types},
 };
 
 MAIN(tests)

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -268,12 +269,24 @@ static void mixed(void)
     pthread_join(other, NULL);
 }
 
+/* To write nothing is no mistake, and to write less than that is one. */
+static void nothing(void)
+{
+    const struct iovec pieces[] = {{NULL, 0}, {"", 0}};
+    volatile int less = -1;
+    assert(write(STDERR_FILENO, NULL, 0) == 0);
+    assert(writev(STDERR_FILENO, pieces, 2) == 0);
+    assert(writev(STDERR_FILENO, NULL, 0) == 0);
+    assert(writev(STDERR_FILENO, pieces, less) == -1 && errno == EINVAL);
+}
+
 #include "table.h"
 
 static const struct test tests[] = {
     {"pipes", pipes},   {"closing", closing},         {"large", large}, {"sockets", sockets},
     {"servers", servers}, {"events", events},         {"nonblocking", nonblocking},
     {"until", until},   {"nobody", nobody},           {"both", both},   {"mixed", mixed},
+    {"nothing", nothing},
 };
 
 MAIN(tests)

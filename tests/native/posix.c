@@ -261,11 +261,39 @@ static void keys(void)
     tss_delete(other);
 }
 
+/* What a thread has under other keys is there for a destructor, and under its own is nothing any more. */
+static pthread_key_t own_key, other_key;
+
+static void look(void *unused)
+{
+    assert(pthread_getspecific(own_key) == NULL);
+    assert(pthread_getspecific(other_key) == &value);
+    steps++;
+}
+
+static void *use_keys(void *unused)
+{
+    assert(pthread_setspecific(own_key, &value) == 0);
+    assert(pthread_setspecific(other_key, &value) == 0);
+    assert(pthread_setspecific(1 << 30, &value) == EINVAL);
+    assert(pthread_getspecific(1 << 30) == NULL);
+    return unused;
+}
+
+static void destructors(void)
+{
+    pthread_key_create(&own_key, look);
+    pthread_key_create(&other_key, NULL);
+    result_of(use_keys, NULL);
+    assert(steps == 1);
+}
+
 #include "table.h"
 
 static const struct test tests[] = {
     {"exits", exits},           {"robusts", robusts},     {"lost", lost}, {"limits", limits}, {"joins", joins},
     {"attributes", attributes}, {"protocols", protocols}, {"keys", keys},
+    {"destructors", destructors},
 };
 
 MAIN(tests)

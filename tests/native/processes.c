@@ -146,10 +146,34 @@ static void clocks(void)
     fprintf(stderr, "drawn %d\n", rand());
 }
 
+/* A child has the handlers of its parent, with all that they block. */
+static void ignore(int unused)
+{
+    (void)unused;
+}
+
+static void blocks(void)
+{
+    struct sigaction action = {.sa_handler = ignore, .sa_flags = SA_RESTART}, found;
+    int status;
+    sigemptyset(&action.sa_mask);
+    sigaddset(&action.sa_mask, SIGUSR2);
+    assert(sigaction(SIGUSR1, &action, NULL) == 0);
+    pid_t child = fork();
+    if (child == 0) {
+        sigaction(SIGUSR1, NULL, &found);
+        int is_same = found.sa_handler == ignore && sigismember(&found.sa_mask, SIGUSR2) == 1
+            && sigismember(&found.sa_mask, SIGTERM) == 0;
+        _exit(is_same ? 7 : 8);
+    }
+    assert(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 7);
+}
+
 #include "table.h"
 
 static const struct test tests[] = {
     {"forks", forks}, {"forks-aside", forks_aside}, {"handlers", handlers}, {"programs", programs}, {"left", left}, {"clocks", clocks},
+    {"blocks", blocks},
 };
 
 MAIN(tests)

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use raddle::sync::{Arc, Mutex, RwLock};
 use raddle::{Checker, Failure, Strategy, Trace, thread};
 use raddle_stories::all;
@@ -219,6 +220,19 @@ fn a_writer_excludes_all_readers() {
         3,
         "main's lock and one for each reader:\n{text}"
     );
+}
+
+fn locked_by_its_name() {
+    let (x, x_lock) = (AtomicU32::new(0), Mutex::new(()));
+    let _guard = x_lock.lock().unwrap();
+    x.store(1, SeqCst);
+}
+
+#[test]
+fn a_lock_is_not_taken_for_the_one_that_an_atomic_of_a_similar_name_is_under() {
+    let text = trace(locked_by_its_name).std_trace().events;
+    assert_well_formed(&events(&text));
+    assert!(text.contains("|acq(x_lock)|"), "{text}");
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! What a trace says besides its steps: which locks are held, and who waits for whom.
 
-use raddle::sync::{Arc, Mutex, RwLock};
-use raddle::{Checker, Failure, Strategy, thread};
+use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use raddle::sync::{Arc, Condvar, Mutex, RwLock};
+use raddle::{Checker, Failure, FailureKind, Strategy, thread};
+use raddle_tests::races::Shared;
 
 fn failure(program: fn()) -> Failure {
     let checker = Checker::new().strategy(Strategy::Exhaustive).page(false);
@@ -111,6 +113,17 @@ fn a_deadlock_knows_both_lines_of_every_edge() {
     }
 }
 
+#[test]
+fn the_line_where_a_thread_waits_says_for_what_as_the_story_does() {
+    let waits = |program: fn()| failure(program).marks.remove(0).what;
+    assert_eq!(waits(thread::park), "main waits for an unpark here");
+    let joins = || {
+        let other = thread::spawn(thread::park);
+        other.join().unwrap();
+    };
+    assert_eq!(waits(joins), "main waits for main.1 to end here");
+}
+
 fn keeps_a_lock_for_ever() {
     let lock = Arc::new(Mutex::new(()));
     let other = lock.clone();
@@ -131,6 +144,76 @@ fn where_a_lock_was_taken_is_said_of_who_does_not_wait_too() {
         )
     );
     assert_eq!(failure.waits[0].taken.as_ref().unwrap().line, taken);
+}
+
+fn looks_and_locks_between_two_accesses() {
+    let (cell, flag) = (Shared::default(), AtomicU32::new(0));
+    let shared = Arc::new((cell, flag, Mutex::new(())));
+    let there = shared.clone();
+    let other = thread::spawn(move || {
+        there.1.store(1, SeqCst);
+        there.0.write();
+    });
+    shared.0.write();
+    drop(shared.2.lock().unwrap());
+    shared.1.load(SeqCst);
+    other.join().unwrap();
+}
+
+#[test]
+fn what_follows_the_first_access_of_a_race_is_still_at_its_steps() {
+    let failure = failure(looks_and_locks_between_two_accesses);
+    assert_eq!(failure.kind, FailureKind::DataRace);
+    assert_eq!(
+        spans(&failure),
+        ["main shared.2: lock shared.2 to unlock shared.2"]
+    );
+    let steps = &failure.trace.steps;
+    let seen = failure.receives.iter().map(|receive| {
+        let sources = receive.sources.iter().map(|source| {
+            let step = source.step.map(|step| &*steps[step].what);
+            format!("{} ({})", source.what, step.unwrap_or("no step"))
+        });
+        let sources: Vec<_> = sources.collect();
+        format!("{}: {}", steps[receive.step].what, sources.join(", "))
+    });
+    assert_eq!(
+        seen.collect::<Vec<_>>(),
+        ["load flag = 0: the initial value (no step), store 1 to flag by main.1 (store 1 to flag)"]
+    );
+}
+
+fn notifies_in_the_middle_of_much_work() {
+    let shared = (Mutex::new(false), Condvar::new(), AtomicU32::new(0));
+    let shared = Arc::new(shared);
+    let there = shared.clone();
+    let worker = thread::spawn(move || {
+        let work = || (0..1_200).for_each(|number| there.2.store(number, SeqCst));
+        work();
+        *there.0.lock().unwrap() = true;
+        there.1.notify_one();
+        work();
+    });
+    let mut done = shared.0.lock().unwrap();
+    while !*done {
+        done = shared.1.wait(done).unwrap();
+    }
+    drop(done);
+    worker.join().unwrap();
+}
+
+#[test]
+fn the_end_of_a_long_execution_knows_of_its_beginning() {
+    let checker = Checker::new().strategy(Strategy::Exhaustive).page(false);
+    let checker = checker.spurious_wakeups(false).max_events(2_000);
+    let report = checker.run(notifies_in_the_middle_of_much_work);
+    let failure = &report.failures[0];
+    assert_eq!(failure.kind, FailureKind::TooLong);
+    let mut steps = failure.trace.steps.iter();
+    let notifies = steps.find(|step| step.what.starts_with("notify-one"));
+    assert_eq!(notifies.unwrap().what, "notify-one shared.1 (wakes main)");
+    let spawned = failure.trace.threads[1].spawned.as_ref();
+    assert_eq!(spawned.unwrap().line, line_of("let worker = thread::spawn"));
 }
 
 /// The first line of this file that has the text.

@@ -108,17 +108,11 @@ fn grouped(value: &str) -> String {
         Some(digits) => (">", digits),
         None => ("", value),
     };
-    if digits.len() < 5 || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        return value.to_owned();
+    let is_number = digits.len() >= 5 && digits.bytes().all(|byte| byte.is_ascii_digit());
+    match digits.parse() {
+        Ok(number) if is_number => format!("{sign}{}", raddle_report::grouped(number)),
+        _ => value.to_owned(),
     }
-    let mut text = sign.to_owned();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 #[cfg(test)]

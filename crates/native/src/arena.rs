@@ -7,7 +7,7 @@
 use std::alloc::{GlobalAlloc, Layout};
 use std::ops::Range;
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::lock::Lock;
 use crate::restart::shared;
@@ -28,12 +28,14 @@ struct Pieces {
     end: usize,
 }
 
-static LOCK: AtomicBool = AtomicBool::new(false);
-static mut PIECES: Pieces = Pieces {
+// SAFETY: free pieces are nobody's but those who have the list.
+unsafe impl Send for Pieces {}
+
+static PIECES: Lock<Pieces> = Lock::new(Pieces {
     free: [null_mut(); (LARGEST - SMALLEST + 1) as usize],
     next: 0,
     end: 0,
-};
+});
 
 /// So many pieces that are mapped can be known.
 const KNOWN: usize = 4096;
@@ -132,20 +134,6 @@ fn class(layout: Layout) -> u32 {
     size.next_power_of_two().trailing_zeros()
 }
 
-fn with_pieces<R>(use_them: impl FnOnce(&mut Pieces) -> R) -> R {
-    while LOCK
-        .compare_exchange_weak(false, true, Ordering::Acquire, Ordering::Relaxed)
-        .is_err()
-    {
-        std::hint::spin_loop();
-    }
-    // SAFETY: the lock is held, and nothing in `use_them` asks for memory.
-    let pieces = unsafe { (&raw mut PIECES).as_mut_unchecked() };
-    let result = use_them(pieces);
-    LOCK.store(false, Ordering::Release);
-    result
-}
-
 impl Pieces {
     fn take(&mut self, class: u32) -> *mut u8 {
         let list = &mut self.free[(class - SMALLEST) as usize];
@@ -179,14 +167,14 @@ impl Pieces {
 unsafe impl GlobalAlloc for Arena {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         match class(layout) {
-            class @ ..=LARGEST => with_pieces(|pieces| pieces.take(class)),
+            class @ ..=LARGEST => PIECES.with(|pieces| pieces.take(class)),
             _ => map_own(layout.size().max(layout.align())),
         }
     }
 
     unsafe fn dealloc(&self, piece: *mut u8, layout: Layout) {
         match class(layout) {
-            class @ ..=LARGEST => with_pieces(|pieces| pieces.give_back(piece, class)),
+            class @ ..=LARGEST => PIECES.with(|pieces| pieces.give_back(piece, class)),
             _ => {
                 let (start, size) = (piece as usize, layout.size().max(layout.align()));
                 HELD.fetch_sub(size, Ordering::Relaxed);

@@ -8,7 +8,7 @@ use raddle::__private::native::{Symbols, install, on_end};
 use raddle::__private::run_observed;
 use raddle::{Checker, Failure, FailureKind, Memory, Report};
 
-use crate::io::inherited;
+use crate::io::{inherited, opened};
 use crate::rust::{counts, regions, sync};
 use crate::trace::Trace;
 use crate::tsan::points;
@@ -36,6 +36,7 @@ pub(crate) fn run(name: &str, stack: usize, body: impl Fn() + Send + Sync) -> Re
     restart::choose();
     limit_workers();
     faults::prepare();
+    opened::remember();
     inherited::remember();
     install(Symbols {
         place: symbols::place,

@@ -9,14 +9,13 @@
 //! Only if there is such code: the instruction is looked for in all that is loaded. The kernel forgets
 //! this in new threads and processes, so it is asked again in each.
 
-use std::ffi::{CStr, c_int, c_long, c_void};
+use std::ffi::{c_int, c_long, c_void};
 use std::ops::Range;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering::Relaxed};
 
-use crate::real::real;
 use crate::tsan::calls;
-use crate::{futex, mode, snapshot, trampoline};
+use crate::{futex, loaded, mode, system, trampoline};
 
 const PR_SET_SYSCALL_USER_DISPATCH: c_int = 59;
 const OFF: usize = 0;
@@ -124,65 +123,39 @@ unsafe extern "C" fn on_system_call(_: c_int, _: *mut libc::siginfo_t, context: 
     let result = match modelled {
         Some(Ok(result)) => result,
         Some(Err(error)) => -c_long::from(error),
-        None => pass_on(number, arguments),
+        // SAFETY: what the caller wanted.
+        None => unsafe { system::call(number, arguments) as c_long },
     };
     registers[libc::REG_RAX as usize] = result;
 }
 
-/// Has the C library make the call; the result as the kernel gives it.
-fn pass_on(number: c_long, arguments: [usize; 6]) -> c_long {
-    let [first, second, third, fourth, fifth, sixth] = arguments;
-    type Word = usize;
-    // SAFETY: what the caller wanted. Its `errno` is nobody's business.
-    unsafe {
-        let errno = libc::__errno_location();
-        let before = *errno;
-        let call = real!(fn syscall(c_long, Word, Word, Word, Word, Word, Word) -> c_long);
-        let mut result = call(number, first, second, third, fourth, fifth, sixth);
-        if result == -1 {
-            result = -c_long::from(*libc::__errno_location());
-        }
-        *libc::__errno_location() = before;
-        result
-    }
-}
-
 /// Looks for code that makes system calls.
 fn look() -> Loaded {
-    unsafe extern "C" fn add(info: *mut libc::dl_phdr_info, _: usize, to: *mut c_void) -> c_int {
-        // SAFETY: the loader describes a module and knows its name, and `to` is where to put the answer.
-        let (info, name, loaded) = unsafe {
-            let info = &*info;
-            let name = CStr::from_ptr(info.dlpi_name).to_string_lossy();
-            (info, name, &mut *to.cast::<Loaded>())
-        };
+    let mut found = Loaded::default();
+    loaded::each(|module| {
+        let name = module.name();
         let name = name.rsplit('/').next().unwrap_or_default();
         // Guests do not run the last two, but `openmp`.
         let is_systems = ["ld-linux", "linux-vdso", "libgomp.", "libomp."]
             .iter()
             .any(|start| name.starts_with(start));
-        if is_systems || snapshot::is_inside(info, &raw const SELECTOR as usize) {
-            return 0;
+        if is_systems || module.is_ours() {
+            return;
         }
-        for header in snapshot::headers(info) {
+        for header in module.headers() {
             let is_code = header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_X != 0;
             if !is_code || header.p_flags & libc::PF_R == 0 {
                 continue;
             }
-            let start = (info.dlpi_addr + header.p_vaddr) as usize;
-            let size = header.p_memsz as usize;
+            let range = module.range(header);
             if name.starts_with("libc.so") {
-                loaded.allowed = start..start + size;
+                found.allowed = range;
                 continue;
             }
             // SAFETY: the module's code is there, and can be read.
-            let code = unsafe { std::slice::from_raw_parts(start as *const u8, size) };
-            loaded.has_calls |= code.windows(2).any(|part| part == SYSTEM_CALL);
+            let code = unsafe { std::slice::from_raw_parts(range.start as *const u8, range.len()) };
+            found.has_calls |= code.windows(2).any(|part| part == SYSTEM_CALL);
         }
-        0
-    }
-    let mut loaded = Loaded::default();
-    // SAFETY: the function matches, and the answer outlives the call.
-    unsafe { libc::dl_iterate_phdr(Some(add), (&raw mut loaded).cast()) };
-    loaded
+    });
+    found
 }

@@ -2,6 +2,7 @@
 
 use raddle::__private::native::Native;
 
+use crate::pthread::cancel;
 use crate::rust::{self, channels, counts, quiet, sync};
 use crate::solo::Solo;
 use crate::tsan::{atomic, calls, points};
@@ -53,6 +54,7 @@ pub(crate) fn begin() {
     points::begin();
     calls::begin();
     threads::begin();
+    cancel::begin();
     openmp::begin();
     mode::next_epoch();
 }

@@ -149,7 +149,7 @@ fn what(signal: c_int, address: usize) -> String {
     let name = SIGNALS.iter().find(|(number, _)| *number == signal);
     let name = name.map_or("a signal", |(_, name)| name);
     match signal {
-        libc::SIGSEGV | libc::SIGBUS if address < 4096 => {
+        libc::SIGSEGV | libc::SIGBUS if address < PAGE => {
             format!("{name}: it used address {address:#x}, through a pointer that is null")
         }
         libc::SIGSEGV | libc::SIGBUS => {

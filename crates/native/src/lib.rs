@@ -1,4 +1,4 @@
-//! `libraddle_native.so`: C and C++ programs under raddle's control.
+//! `libraddle_native.so`: programs in C, C++ and Rust under raddle's control.
 //!
 //! A program that is compiled with `-fsanitize=thread` calls functions of ThreadSanitizer's runtime
 //! before every access of memory and instead of every atomic operation. This library has those
@@ -31,6 +31,7 @@ mod imports;
 mod interrupts;
 mod io;
 mod lanes;
+mod loaded;
 mod lock;
 mod mode;
 mod objects;

@@ -21,6 +21,7 @@ impl<T> Lock<T> {
     }
 
     /// Uses the value. Nothing in `use_it` may want it too.
+    #[inline]
     pub(crate) fn with<R>(&self, use_it: impl FnOnce(&mut T) -> R) -> R {
         while self.is_taken.swap(true, Ordering::Acquire) {
             std::hint::spin_loop();

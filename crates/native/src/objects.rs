@@ -117,6 +117,15 @@ pub(crate) fn with<R>(address: usize, change: impl FnOnce(&mut Known) -> R) -> O
     OBJECTS.get().get(address).map(change)
 }
 
+/// Changes how many times over somebody has the object at an address, or how many do; how many times that is now.
+pub(crate) fn count(address: usize, change: impl FnOnce(&mut u32)) -> u32 {
+    let counted = with(address, |known| {
+        change(&mut known.depth);
+        known.depth
+    });
+    counted.unwrap_or(0)
+}
+
 /// The running thread has the object now, once.
 pub(crate) fn hold(address: usize) {
     let thread = running().thread();

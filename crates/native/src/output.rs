@@ -20,12 +20,18 @@ const HIGH: c_int = 500;
 pub(crate) fn hide() {
     let is_shown = std::env::var_os("RADDLE_REPLAY").is_some();
     IS_SHOWN.store(is_shown, Relaxed);
-    // SAFETY: makes descriptors; those that are closed are ours.
+    if is_shown {
+        // SAFETY: makes a descriptor.
+        let before = unsafe { libc::fcntl(libc::STDOUT_FILENO, libc::F_DUPFD_CLOEXEC, HIGH) };
+        BEFORE.store(before, Relaxed);
+    }
+    discard();
+}
+
+/// From now on nobody sees what is written to standard output.
+pub(crate) fn discard() {
+    // SAFETY: the descriptor that is closed is ours.
     unsafe {
-        if is_shown {
-            let before = libc::fcntl(libc::STDOUT_FILENO, libc::F_DUPFD_CLOEXEC, HIGH);
-            BEFORE.store(before, Relaxed);
-        }
         let file = libc::open(c"/dev/null".as_ptr(), libc::O_WRONLY);
         if file >= 0 {
             libc::dup2(file, libc::STDOUT_FILENO);

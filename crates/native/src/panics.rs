@@ -51,7 +51,7 @@ struct Begun {
 /// What is known of a thread.
 #[derive(Default)]
 struct Thread {
-    /// What it has printed to standard error since its last panic.
+    /// What it has printed to standard error since its last panic; while it panics, what it says of that.
     printed: Vec<u8>,
     /// Whether std's hook prints.
     is_panicking: bool,
@@ -78,12 +78,11 @@ pub(crate) fn prepare() {
 /// Whether code is the unwinder's, which is nobody's business.
 pub(crate) fn is_unwinders(code: usize) -> bool {
     static WHERE: OnceLock<Option<usize>> = OnceLock::new();
-    let module = |code| symbols::base(code);
     let own = WHERE.get_or_init(|| {
         let function = real!(fn _Unwind_RaiseException(*mut c_void) -> c_int);
-        module(function as *const () as usize)
+        symbols::base(function as *const () as usize)
     });
-    own.is_some() && module(code) == *own
+    own.is_some() && symbols::base(code) == *own
 }
 
 /// At the beginning of an execution.
@@ -102,11 +101,21 @@ fn with<R>(thread: ThreadId, use_it: impl FnOnce(&mut Thread) -> R) -> R {
 
 /// The running guest prints to standard error, in host mode. Whether a panic does.
 pub(crate) fn prints(bytes: &[u8]) -> bool {
+    let line = bytes.strip_prefix(b"\n").unwrap_or(bytes);
     with(running().thread(), |thread| {
-        let room = KEPT.saturating_sub(thread.printed.len());
-        thread.printed.extend(&bytes[..bytes.len().min(room)]);
-        let line = bytes.strip_prefix(b"\n").unwrap_or(bytes);
-        thread.is_panicking |= line.starts_with(BEGINS);
+        if line.starts_with(BEGINS) && !thread.is_panicking {
+            thread.is_panicking = true;
+            thread.printed.clear();
+        }
+        thread.printed.extend(bytes);
+        // Of a panic its beginning is wanted, and else what was said last.
+        match thread.is_panicking {
+            true => thread.printed.truncate(KEPT),
+            false => {
+                let old = thread.printed.len().saturating_sub(KEPT);
+                thread.printed.drain(..old);
+            }
+        }
         thread.is_panicking
     })
 }
@@ -114,7 +123,7 @@ pub(crate) fn prints(bytes: &[u8]) -> bool {
 /// The message and the place in what std's hook has printed.
 fn read(printed: &[u8]) -> Option<(String, String)> {
     let text = String::from_utf8_lossy(printed);
-    let (_, text) = text.rsplit_once(PANICKED)?;
+    let (_, text) = text.split_once(PANICKED)?;
     let (place, message) = text.split_once(":\n")?;
     let ends = ["\nnote: run with `RUST_BACKTRACE", "\nstack backtrace:\n"];
     let end = ends.iter().filter_map(|end| message.find(end)).min();
@@ -218,7 +227,8 @@ impl Frames {
         let used = &self.list[..self.count.min(FRAMES)];
         let found = used.iter().filter_map(|&(frame, code)| {
             let mut beginnings = beginnings.iter();
-            let (_, is_test) = beginnings.find(|(range, _)| range.contains(&(code - 1)))?;
+            let (_, is_test) =
+                beginnings.find(|(range, _)| range.contains(&code.wrapping_sub(1)))?;
             Some((*is_test, frame))
         });
         // That of a test is inside of that of its thread.

@@ -1,14 +1,13 @@
 //! Whole programs: with `RADDLE_NATIVE=program` in the environment, `main` is what is checked.
 
 use std::ffi::{c_char, c_int, c_void};
-use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use raddle::__private::native::{Manner, check_test, check_whole};
 
 use crate::execution::running;
 use crate::real::real;
-use crate::{check, harness, imports, mode, symbols, threads};
+use crate::{check, harness, imports, mode, output, symbols, threads};
 
 type Main = unsafe extern "C" fn(c_int, *mut *mut c_char, *mut *mut c_char) -> c_int;
 type Function = *mut c_void;
@@ -94,7 +93,7 @@ unsafe extern "C" fn check_main(
         harness::check();
     }
     check_whole();
-    hide_output();
+    output::discard();
     load_locale();
     // The strings and pointers of the arguments, and all that is beyond them.
     let report = check::run(&name, arguments as usize, || {
@@ -115,7 +114,8 @@ pub(crate) fn is_checked() -> bool {
 /// The program begins once more, with another setting in its environment; nothing has come of the check
 /// so far. `main` must be what is checked. Returns if that cannot be done.
 pub(crate) fn begin_anew(setting: &str, value: &str) {
-    let Some(library) = symbols::file(main as *const () as usize) else {
+    // Ours, which this function is in.
+    let Some(library) = symbols::file(begin_anew as *const () as usize) else {
         return;
     };
     let arguments = MAIN[2].load(Relaxed) as *const *const c_char;
@@ -183,13 +183,5 @@ fn end_with_parent() {
         if libc::getppid() != parent {
             libc::_exit(2);
         }
-    }
-}
-
-/// What the program prints, it would print in every execution.
-fn hide_output() {
-    if let Ok(nothing) = std::fs::File::options().write(true).open("/dev/null") {
-        // SAFETY: both are open files.
-        unsafe { libc::dup2(nothing.as_raw_fd(), libc::STDOUT_FILENO) };
     }
 }

@@ -6,9 +6,9 @@
 //! kernel tells. What the kernel has (files, children) and memory that the program maps by itself are not
 //! put back.
 
-use std::ffi::{c_int, c_void};
 use std::ops::Range;
 
+use crate::loaded::{self, Module};
 use crate::solo::Solo;
 use crate::written::Written;
 use crate::{arena, heap, tls};
@@ -125,8 +125,11 @@ fn watch(regions: &[Region]) -> Option<Written> {
 /// The heap comes first.
 fn take(stack: usize) -> Vec<Region> {
     let mut ranges = vec![heap::used()];
-    // SAFETY: the function matches, and the list outlives the call.
-    unsafe { libc::dl_iterate_phdr(Some(add_module), (&raw mut ranges).cast()) };
+    loaded::each(|module| {
+        if !module.is_ours() {
+            ranges.extend(variables(module));
+        }
+    });
     ranges.extend(tls::variables());
     // A thread that is not the first has its variables where its stack ends, and some are ours.
     let variables = tls::start();
@@ -157,48 +160,21 @@ fn take(stack: usize) -> Vec<Region> {
 
 /// Whether the address is in a module.
 pub(crate) fn is_inside(info: &libc::dl_phdr_info, address: usize) -> bool {
-    headers(info).iter().any(|header| {
-        let start = (info.dlpi_addr + header.p_vaddr) as usize;
-        header.p_type == libc::PT_LOAD
-            && (start..start + header.p_memsz as usize).contains(&address)
-    })
+    Module::new(info).contains(address)
 }
 
 pub(crate) fn headers(info: &libc::dl_phdr_info) -> &[libc::Elf64_Phdr] {
-    // SAFETY: the loader describes a module whose headers are in memory.
-    unsafe { std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) }
+    Module::new(info).headers()
 }
 
-/// An address in this library.
-fn ourselves() -> usize {
-    &raw const SNAPSHOT as usize
-}
-
-/// Adds what a module can write.
-unsafe extern "C" fn add_module(
-    info: *mut libc::dl_phdr_info,
-    _size: usize,
-    to: *mut c_void,
-) -> c_int {
-    // SAFETY: the loader describes a module, and `to` is the list.
-    let (info, list) = unsafe { (&*info, &mut *to.cast::<Vec<Range<usize>>>()) };
-    if is_inside(info, ourselves()) {
-        return 0;
-    }
-    let base = info.dlpi_addr as usize;
-    let left_out = [sealed(info), bound(info)];
-    for header in headers(info) {
-        if header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_W != 0 {
-            let start = base + header.p_vaddr as usize;
-            let whole = start..start + header.p_memsz as usize;
-            let parts = left_out.iter().fold(vec![whole], |parts, out| {
-                let parts = parts.iter().flat_map(|part| without(part, out));
-                parts.filter(|part| !part.is_empty()).collect()
-            });
-            list.extend(parts);
-        }
-    }
-    0
+/// What a module can write.
+fn variables(module: Module<'_>) -> Vec<Range<usize>> {
+    let left_out = [module.sealed(), bound(module)];
+    let whole = module.variables().collect::<Vec<_>>();
+    left_out.iter().fold(whole, |parts, out| {
+        let parts = parts.iter().flat_map(|part| without(part, out));
+        parts.filter(|part| !part.is_empty()).collect()
+    })
 }
 
 /// What is before and after a part of a range.
@@ -209,34 +185,22 @@ fn without(range: &Range<usize>, part: &Range<usize>) -> [Range<usize>; 2] {
     }
 }
 
-/// What was writable while a module was loaded and is not any more, in whole pages.
-pub(crate) fn sealed(info: &libc::dl_phdr_info) -> Range<usize> {
-    let found = headers(info)
-        .iter()
-        .find(|it| it.p_type == libc::PT_GNU_RELRO);
-    found.map_or(0..0, |it| {
-        let start = (info.dlpi_addr + it.p_vaddr) as usize;
-        start & !(PAGE - 1)..(start + it.p_memsz as usize) & !(PAGE - 1)
-    })
-}
-
 /// The addresses of functions that the loader finds when they are first called: to find them again in
 /// every execution would take longer than most executions do.
-fn bound(info: &libc::dl_phdr_info) -> Range<usize> {
+fn bound(module: Module<'_>) -> Range<usize> {
     const SIZE: i64 = 2;
     const TABLE: i64 = 3;
     /// So large is the entry that describes an address, and so many addresses are the loader's own.
     const ENTRY: usize = 24;
     const OWN: usize = 3;
     let (mut size, mut table) = (0, 0);
-    let dynamic = headers(info)
-        .iter()
-        .find(|it| it.p_type == libc::PT_DYNAMIC);
-    if let Some(dynamic) = dynamic {
-        let start = (info.dlpi_addr + dynamic.p_vaddr) as *const (i64, usize);
-        let count = dynamic.p_memsz as usize / size_of::<(i64, usize)>();
+    if let Some(dynamic) = module.header(libc::PT_DYNAMIC) {
+        let pairs = module.range(dynamic);
+        let count = pairs.len() / size_of::<(i64, usize)>();
         // SAFETY: the module has pairs of tags and values there.
-        for &(tag, value) in unsafe { std::slice::from_raw_parts(start, count) } {
+        let pairs =
+            unsafe { std::slice::from_raw_parts(pairs.start as *const (i64, usize), count) };
+        for &(tag, value) in pairs {
             match tag {
                 SIZE => size = value,
                 TABLE => table = value,
@@ -245,7 +209,7 @@ fn bound(info: &libc::dl_phdr_info) -> Range<usize> {
         }
     }
     // Some loaders leave the address as the file has it.
-    let base = info.dlpi_addr as usize;
+    let base = module.base();
     let table = if table < base { table + base } else { table };
     match size {
         0 => 0..0,

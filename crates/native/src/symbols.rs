@@ -2,8 +2,7 @@
 //! process was loaded from, when a story is told.
 
 use std::collections::BTreeMap;
-use std::ffi::{CStr, c_int, c_void};
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
@@ -11,10 +10,10 @@ use addr2line::{Loader, demangle, gimli};
 use object::{Object, ObjectSymbol, SymbolKind};
 use raddle::Place;
 
-use crate::rust::regions;
+use crate::rust::{paths, regions};
 use crate::tsan::calls;
 use crate::types::Types;
-use crate::{blocks, heap, objects, snapshot, threads};
+use crate::{blocks, heap, loaded, objects, threads};
 
 /// What is there is not the user's.
 pub(crate) const SYSTEM: &str = "/usr/";
@@ -32,35 +31,18 @@ static MODULES: Mutex<BTreeMap<usize, Module>> = Mutex::new(BTreeMap::new());
 
 /// The module that an address is in: where it was loaded, and its file.
 struct Found {
-    address: usize,
     base: usize,
-    file: Option<PathBuf>,
+    file: PathBuf,
 }
 
 fn find(address: usize) -> Option<Found> {
-    unsafe extern "C" fn look(info: *mut libc::dl_phdr_info, _: usize, to: *mut c_void) -> c_int {
-        // SAFETY: the loader describes a module, and `to` is where to put the answer.
-        let (info, found) = unsafe { (&*info, &mut *to.cast::<Found>()) };
-        if !snapshot::is_inside(info, found.address) {
-            return 0;
-        }
-        found.base = info.dlpi_addr as usize;
-        // SAFETY: the loader knows the name, which is empty for the program itself.
-        let name = unsafe { CStr::from_ptr(info.dlpi_name) }.to_string_lossy();
-        found.file = Some(match name.is_empty() {
-            true => "/proc/self/exe".into(),
-            false => name.as_ref().into(),
-        });
-        1
-    }
-    let mut found = Found {
-        address,
-        base: 0,
-        file: None,
-    };
-    // SAFETY: the function matches, and the answer outlives the call.
-    unsafe { libc::dl_iterate_phdr(Some(look), (&raw mut found).cast()) };
-    found.file.is_some().then_some(found)
+    loaded::find(|module| match module.contains(address) {
+        true => ControlFlow::Break(Found {
+            base: module.base(),
+            file: module.file(),
+        }),
+        false => ControlFlow::Continue(()),
+    })
 }
 
 impl Module {
@@ -130,16 +112,15 @@ fn demangled(name: &str) -> String {
 fn with_module<R>(address: usize, look: impl FnOnce(&Module, u64) -> Option<R>) -> Option<R> {
     let found = find(address)?;
     let mut modules = MODULES.lock().unwrap_or_else(PoisonError::into_inner);
-    let file = found.file?;
     let module = modules
         .entry(found.base)
-        .or_insert_with(|| Module::read(&file));
+        .or_insert_with(|| Module::read(&found.file));
     look(module, (address - found.base) as u64)
 }
 
 /// The file of the module that an address is in.
 pub(crate) fn file(address: usize) -> Option<PathBuf> {
-    find(address)?.file
+    Some(find(address)?.file)
 }
 
 /// Where the module was loaded that an address is in.
@@ -150,8 +131,7 @@ pub(crate) fn base(address: usize) -> Option<usize> {
 /// An address as its file has it.
 pub(crate) fn offset(address: usize) -> Option<String> {
     let found = find(address)?;
-    let file = found.file?;
-    let name = file.file_name()?.to_string_lossy();
+    let name = found.file.file_name()?.to_string_lossy();
     Some(format!("{name}+{:#x}", address - found.base))
 }
 
@@ -162,9 +142,10 @@ pub(crate) fn place(site: usize) -> Option<Place> {
     for code in calls::unfold(site) {
         // What the compiler has added has no line.
         let is_known = |frame: &Frame| frame.is_users && frame.place.line > 0;
-        match frames(code).into_iter().rfind(is_known) {
-            Some(frame) => return Some(frame.place),
-            None => found = found.or_else(|| frames(code).into_iter().next_back()),
+        let mut frames = frames(code);
+        match frames.iter().rposition(is_known) {
+            Some(users) => return Some(frames.swap_remove(users).place),
+            None => found = found.or_else(|| frames.pop()),
         }
     }
     found.map(|frame| frame.place)
@@ -220,7 +201,9 @@ fn frames(code: usize) -> Vec<Frame> {
                 let Some(location) = frame.location else {
                     continue;
                 };
-                let file = location.file?;
+                let Some(file) = location.file else {
+                    continue;
+                };
                 list.push(Frame {
                     function: short(&name.unwrap_or_else(|| "?".to_owned())),
                     place: Place {
@@ -245,12 +228,16 @@ fn is_rusts(file: &str) -> bool {
 
 /// The name of a function without the types of its arguments and of templates.
 fn short(name: &str) -> String {
+    // A method of Rust's, with its type or trait.
+    if name.starts_with('<') {
+        return paths::path(name);
+    }
     let mut depth = 0;
     let mut text = String::new();
     for c in name.replace("(anonymous namespace)::", "").chars() {
         match c {
             '<' => depth += 1,
-            '>' => depth -= 1,
+            '>' if depth > 0 => depth -= 1,
             '(' if depth == 0 && !text.is_empty() => break,
             _ if depth == 0 => text.push(c),
             _ => {}

@@ -4,12 +4,13 @@
 //! every version), and the few fields of the thread's header that other code reads are filled in. Blocks
 //! are used again in the next execution, with all variables as the program's files have them.
 
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{CStr, c_char, c_void};
+use std::ops::Range;
 use std::ptr::null_mut;
 use std::sync::OnceLock;
 
 use crate::solo::Solo;
-use crate::{mode, snapshot};
+use crate::{loaded, mode};
 
 /// Fields of the header at the thread pointer, fixed by the ABI for x86-64.
 pub(crate) const SELF: [usize; 2] = [0x00, 0x10];
@@ -23,8 +24,10 @@ const USUAL_NUMBER: usize = 0x2d0;
 
 const ALLOCATE: &CStr = c"_dl_allocate_tls";
 
-/// The variables of one module: where its block begins, before the thread pointer, and its image.
+/// The variables of one module, perhaps of this library: where its block begins, before the thread pointer, and its
+/// image.
 struct Module {
+    is_ours: bool,
     before: usize,
     image: *const u8,
     initialised: usize,
@@ -111,79 +114,47 @@ fn allocate(number: u32) -> usize {
 }
 
 fn modules() -> Vec<Module> {
-    unsafe extern "C" fn add(info: *mut libc::dl_phdr_info, _: usize, to: *mut c_void) -> c_int {
-        // SAFETY: the loader describes a module, whose headers are in memory, and `to` is the list.
-        unsafe {
-            let (info, list) = (&*info, &mut *to.cast::<Vec<Module>>());
-            let mut headers = snapshot::headers(info).iter();
-            let variables = headers.find(|it| it.p_type == libc::PT_TLS);
-            if let Some(variables) = variables
-                && !info.dlpi_tls_data.is_null()
-            {
-                list.push(Module {
-                    before: mode::host_pointer() - info.dlpi_tls_data as usize,
-                    image: (info.dlpi_addr + variables.p_vaddr) as *const u8,
-                    initialised: variables.p_filesz as usize,
-                    size: variables.p_memsz as usize,
-                });
-            }
+    let mut list = Vec::new();
+    loaded::each(|module| {
+        if let Some(variables) = module.header(libc::PT_TLS)
+            && let Some(start) = module.thread_local()
+        {
+            list.push(Module {
+                is_ours: module.is_ours(),
+                before: mode::host_pointer() - start,
+                image: module.range(variables).start as *const u8,
+                initialised: variables.p_filesz as usize,
+                size: variables.p_memsz as usize,
+            });
         }
-        0
-    }
-    let mut list: Vec<Module> = Vec::new();
-    // SAFETY: the function matches, and the list outlives the call.
-    unsafe { libc::dl_iterate_phdr(Some(add), (&raw mut list).cast()) };
+    });
     list
 }
 
+impl Module {
+    /// Its variables in the block of the thread that runs the check.
+    fn of_host(&self) -> Range<usize> {
+        let start = mode::host_pointer() - self.before;
+        start..start + self.size
+    }
+}
+
 /// This library's own variables in the block of the thread that runs the check.
-pub(crate) fn own() -> std::ops::Range<usize> {
-    let own = image_of_own();
-    let modules = modules().into_iter();
-    let found = modules.filter(|module| module.image as usize == own);
-    let mut ranges = found.map(|module| {
-        let start = mode::host_pointer() - module.before;
-        start..start + module.size
-    });
-    ranges.next().unwrap_or(0..0)
+pub(crate) fn own() -> Range<usize> {
+    let own = modules().into_iter().find(|module| module.is_ours);
+    own.map_or(0..0, |module| module.of_host())
 }
 
 /// What the first thread has in its block, but for this library's own variables.
-pub(crate) fn variables() -> Vec<std::ops::Range<usize>> {
-    let own = image_of_own();
-    let modules = modules().into_iter();
-    let others = modules.filter(|module| module.image as usize != own);
-    let variables = others.map(|module| {
-        let start = mode::host_pointer() - module.before;
-        start..start + module.size
-    });
-    variables.collect()
+pub(crate) fn variables() -> Vec<Range<usize>> {
+    let others = modules().into_iter().filter(|module| !module.is_ours);
+    others.map(|module| module.of_host()).collect()
 }
 
 /// Where the block of the thread that runs the check begins.
 pub(crate) fn start() -> usize {
     let longest = modules().iter().map(|module| module.before).max();
     mode::host_pointer() - longest.unwrap_or(0)
-}
-
-/// The image of this library's own variables.
-fn image_of_own() -> usize {
-    unsafe extern "C" fn find(info: *mut libc::dl_phdr_info, _: usize, to: *mut c_void) -> c_int {
-        // SAFETY: the loader describes a module, and `to` is where to put the answer.
-        let (info, found) = unsafe { (&*info, &mut *to.cast::<usize>()) };
-        if !snapshot::is_inside(info, &raw const BLOCKS as usize) {
-            return 0;
-        }
-        let mut headers = snapshot::headers(info).iter();
-        if let Some(variables) = headers.find(|it| it.p_type == libc::PT_TLS) {
-            *found = (info.dlpi_addr + variables.p_vaddr) as usize;
-        }
-        1
-    }
-    let mut found = 0usize;
-    // SAFETY: the function matches, and the answer outlives the call.
-    unsafe { libc::dl_iterate_phdr(Some(find), (&raw mut found).cast()) };
-    found
 }
 
 /// For guest code at the beginning of its thread: what the C library prepares in its own threads.

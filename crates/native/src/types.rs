@@ -16,21 +16,68 @@ type Entry<'a> = DebuggingInformationEntry<'a, 'a, Reader>;
 /// What is inside is not the user's.
 const OPAQUE: [&str; 6] = ["pthread_", "sem_t", "mtx_t", "cnd_t", "once_flag", "__"];
 
-/// How the fields are called that Rust's standard library has inside of its types.
-const INNER: [&str; 11] = [
-    ".v.value",
-    ".v",
-    // Those of parking_lot.
-    ".raw.state",
-    ".state.p.value",
-    ".state.p",
-    ".inner.futex",
-    ".inner.state",
-    ".inner.state_and_queued",
-    ".inner.inner",
-    ".once",
-    ".lock",
-];
+/// The fields on the way to a part of a variable.
+struct Fields {
+    text: String,
+    /// Whether it may lead into types of Rust's standard library, whose fields are nobody's business.
+    is_rust: bool,
+    /// How long it is without such fields, if it ends with some.
+    outer: Option<usize>,
+}
+
+impl Fields {
+    /// From what the variable is called.
+    fn from(text: String, unit: &Unit<Reader>) -> Self {
+        Fields {
+            text,
+            is_rust: is_rust(unit),
+            outer: None,
+        }
+    }
+
+    /// The field of a structure, both with the names of their types.
+    fn add_field(&mut self, structure: &str, field: &str, of: &str) {
+        match self.is_rust && is_inner(structure, field, of, self.outer.is_some()) {
+            true => {
+                self.outer.get_or_insert(self.text.len());
+            }
+            false => self.outer = None,
+        }
+        self.text += &format!(".{field}");
+    }
+
+    fn add_index(&mut self, index: u64) {
+        self.outer = None;
+        self.text += &format!("[{index}]");
+    }
+
+    /// What is inside of an atomic or a lock of Rust's standard library is called as that is.
+    fn outside(mut self) -> String {
+        self.text.truncate(self.outer.unwrap_or(self.text.len()));
+        self.text
+    }
+}
+
+/// Whether it is a field that an atomic or a lock of Rust's standard library, or of the crate parking_lot, has
+/// inside; `follows` if it is inside of one that is.
+fn is_inner(structure: &str, field: &str, of: &str, follows: bool) -> bool {
+    const LOCKS: [&str; 4] = ["Mutex", "RwLock", "Condvar", "Once"];
+    match field {
+        "v" | "p" => structure.starts_with("Atomic"),
+        "value" => follows && structure.starts_with("UnsafeCell<"),
+        // A lock of the standard library's is around one for the system.
+        "inner" => {
+            let mut locks = LOCKS.iter();
+            locks.any(|lock| structure.starts_with(lock) && of.starts_with(lock))
+        }
+        "raw" => of.starts_with("Raw"),
+        "once" => structure.contains("Lock<") && of == "Once",
+        "lock" => structure == "Barrier" && of.starts_with("Mutex<"),
+        "futex" | "state_and_queued" => follows,
+        "state" => follows || structure == "Condvar",
+        _ => false,
+    }
+}
 
 /// The types of the variables of a file.
 pub(crate) struct Types {
@@ -84,26 +131,25 @@ impl Types {
     /// the beginning of the part.
     pub(crate) fn part(&self, variable: u64, offset: u64) -> Option<(String, u64)> {
         let &(unit, of) = self.variables.get(&variable)?;
-        let mut path = String::new();
-        let rest = self.walk(&self.units[unit], of, offset, &mut path)?;
-        self.leave_std(&self.units[unit], &mut path);
-        Some((path, rest))
+        let unit = &self.units[unit];
+        let mut path = Fields::from(String::new(), unit);
+        let rest = self.walk(unit, of, offset, &mut path)?;
+        Some((path.outside(), rest))
     }
 
     /// The local variable of a function that is so far from the end of its frame, with the part of it that
     /// is there, and how far it is from the beginning of that.
     pub(crate) fn local(&self, function: u64, offset: i64) -> Option<(String, u64)> {
-        let locals = self.locals.get(&function)?.iter();
-        locals.into_iter().find_map(|local| {
+        let mut locals = self.locals.get(&function)?.iter();
+        locals.find_map(|local| {
             let unit = &self.units[local.unit];
             let inside = u64::try_from(offset - local.offset).ok()?;
             if inside >= size(unit, local.of)? {
                 return None;
             }
-            let mut name = local.name.clone();
-            let rest = self.walk(unit, local.of, inside, &mut name)?;
-            self.leave_std(unit, &mut name);
-            Some((name, rest))
+            let mut path = Fields::from(local.name.clone(), unit);
+            let rest = self.walk(unit, local.of, inside, &mut path)?;
+            Some((path.outside(), rest))
         })
     }
 
@@ -201,16 +247,6 @@ impl Types {
         }
     }
 
-    /// What is inside of an atomic or a lock of Rust's standard library is called as that is.
-    fn leave_std(&self, unit: &Unit<Reader>, path: &mut String) {
-        if !is_rust(unit) || !path.contains(INNER[1]) {
-            return;
-        }
-        for inner in INNER {
-            path.truncate(path.trim_end_matches(inner).len());
-        }
-    }
-
     fn name(&self, unit: &Unit<Reader>, entry: &Entry<'_>) -> Option<String> {
         let value = entry.attr_value(gimli::DW_AT_name).ok()??;
         let text = self.dwarf.attr_string(unit, value).ok()?;
@@ -223,7 +259,7 @@ impl Types {
         unit: &Unit<Reader>,
         of: UnitOffset,
         offset: u64,
-        path: &mut String,
+        path: &mut Fields,
     ) -> Option<u64> {
         let entry = unit.entry(of).ok()?;
         let name = self.name(unit, &entry).unwrap_or_default();
@@ -243,19 +279,23 @@ impl Types {
                 // All but the first say how many of the next there are in one of theirs.
                 for (number, _) in lengths.iter().enumerate() {
                     let inner: u64 = lengths[number + 1..].iter().product();
-                    *path += &format!("[{}]", left / inner.max(1));
+                    path.add_index(left / inner.max(1));
                     left %= inner.max(1);
                 }
                 self.walk(unit, element, offset % size, path)
             }
             gimli::DW_TAG_structure_type | gimli::DW_TAG_class_type => {
                 let found = self.member(unit, of, offset);
-                let Some((name, member, start)) = found else {
+                let Some((field, member, start)) = found else {
                     return Some(offset);
                 };
-                match name {
-                    Some(name) if name.starts_with('_') => return Some(offset - start),
-                    Some(name) => *path += &format!(".{name}"),
+                match field {
+                    Some(field) if field.starts_with('_') => return Some(offset - start),
+                    Some(field) => {
+                        let entry = unit.entry(member).ok()?;
+                        let of = self.name(unit, &entry).unwrap_or_default();
+                        path.add_field(&name, &field, &of);
+                    }
                     // What it inherits.
                     None => {}
                 }
@@ -376,7 +416,9 @@ fn lengths(unit: &Unit<Reader>, of: UnitOffset) -> Vec<u64> {
         if child.entry().tag() == gimli::DW_TAG_subrange_type {
             let count = number(child.entry(), gimli::DW_AT_count);
             let last = number(child.entry(), gimli::DW_AT_upper_bound);
-            found.push(count.or(last.map(|last| last + 1)).unwrap_or(0));
+            // The last of none is the one before the first.
+            let count = count.or(last.map(|last| last.wrapping_add(1)));
+            found.push(count.unwrap_or(0));
         }
     }
     found

@@ -1,10 +1,10 @@
 //! Where a thread is that does not come on: in the program's own code, or in a call out of it.
 
-use std::ffi::{CStr, c_int, c_void};
+use std::ffi::c_void;
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use crate::{snapshot, symbols};
+use crate::loaded;
 
 const PAGE: usize = 4096;
 /// So much of the stack is looked at.
@@ -81,29 +81,11 @@ fn returns_from_call(address: usize) -> bool {
 }
 
 fn find_code() -> Vec<Range<usize>> {
-    unsafe extern "C" fn add(info: *mut libc::dl_phdr_info, _: usize, to: *mut c_void) -> c_int {
-        // SAFETY: the loader describes a module and knows its name, and `to` is the list.
-        let (info, name, list) = unsafe {
-            let info = &*info;
-            let name = CStr::from_ptr(info.dlpi_name).to_string_lossy();
-            (info, name, &mut *to.cast::<Vec<Range<usize>>>())
-        };
-        let is_systems = ["/lib", symbols::SYSTEM, "linux-vdso"]
-            .iter()
-            .any(|start| name.starts_with(start));
-        if is_systems || snapshot::is_inside(info, &raw const CODE as usize) {
-            return 0;
-        }
-        for header in snapshot::headers(info) {
-            if header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_X != 0 {
-                let start = (info.dlpi_addr + header.p_vaddr) as usize;
-                list.push(start..start + header.p_memsz as usize);
-            }
-        }
-        0
-    }
     let mut list = Vec::new();
-    // SAFETY: the function matches, and the list outlives the call.
-    unsafe { libc::dl_iterate_phdr(Some(add), (&raw mut list).cast()) };
+    loaded::each(|module| {
+        if module.is_users() && !module.name().starts_with("linux-vdso") {
+            list.extend(module.code());
+        }
+    });
     list
 }

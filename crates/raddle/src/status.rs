@@ -258,11 +258,11 @@ mod tests {
     fn what_is_said() {
         assert_eq!(
             said("exhaustive", Some(61_716), 1_234.0, None),
-            "12,345 of about 61,000 classes (20 %), 1,200 a second, 40 s left"
+            "12,345 of about 62,000 classes (20 %), 1,200 a second, 40 s left"
         );
         assert_eq!(
             said("exhaustive", Some(61_716), 1_234.0, Some(9)),
-            "12,345 of about 61,000 classes (20 %), 1,200 a second, 9 s left at most"
+            "12,345 of about 62,000 classes (20 %), 1,200 a second, 9 s left at most"
         );
         assert_eq!(
             said("exhaustive", Some(u64::MAX), 10.0, None),

@@ -1,6 +1,8 @@
 //! Names for the locations and objects of one execution: the name that the program gave it, or what
 //! its source calls it, or else its kind.
 
+use std::collections::HashMap;
+
 use raddle_engine::Execution;
 
 use crate::trace::{Names, Place};
@@ -68,8 +70,14 @@ pub(crate) fn all(execution: &Execution, names: &dyn Names) -> Vec<Called> {
         }
     });
     let known: Vec<Known<'_>> = locations.chain(objects).chain(cells).collect();
-    let call = |(index, one): (usize, &Known<'_>)| {
-        let in_step = unique(index, &known);
+    let mut same: HashMap<&str, Same> = HashMap::new();
+    for one in &known {
+        same.entry(one.name()).or_default().add(one);
+    }
+    let call = |one: &Known<'_>| {
+        let in_step = same
+            .get_mut(one.name())
+            .map_or_else(String::new, |same| same.call(one));
         Called {
             kind: one.kind.to_owned(),
             made: one.made.clone(),
@@ -80,30 +88,41 @@ pub(crate) fn all(execution: &Execution, names: &dyn Names) -> Vec<Called> {
             in_step,
         }
     };
-    known.iter().enumerate().map(call).collect()
+    known.iter().map(call).collect()
 }
 
-/// The name of one; if it is not the only one of its name, with the line on which it was made behind
-/// it or, where that does not help, with a number in order of first use.
-fn unique(index: usize, all: &[Known<'_>]) -> String {
-    let one = &all[index];
-    let name = one.name();
-    let same = || {
-        let all = all.iter().enumerate();
-        all.filter(|(_, other)| other.name() == name)
-    };
-    // What is known by its address is the same memory if it has the same name.
-    let is_by_address = one.is_variable() && one.made.is_none();
-    if is_by_address || same().nth(1).is_none() {
-        return name.to_owned();
+/// All that have the same name.
+#[derive(Default)]
+struct Same {
+    count: usize,
+    /// How many of them are variables, and were made on each line.
+    variables: usize,
+    lines: HashMap<Option<u32>, usize>,
+    /// How many were called.
+    called: usize,
+}
+
+impl Same {
+    fn add(&mut self, one: &Known<'_>) {
+        self.count += 1;
+        self.variables += usize::from(one.is_variable());
+        *self.lines.entry(one.line()).or_default() += 1;
     }
-    let mut same_line = same().filter(|(_, other)| other.line() == one.line());
-    let variables = same().all(|(_, other)| other.is_variable());
-    match one.line() {
-        Some(line) if variables && same_line.nth(1).is_none() => format!("{name}@{line}"),
-        _ => {
-            let before = same().take_while(|(other, _)| *other < index);
-            format!("{name}#{}", before.count() + 1)
+
+    /// The name of the next one; if it is not the only one of its name, with the line on which it was made
+    /// behind it or, where that does not help, with a number in order of first use.
+    fn call(&mut self, one: &Known<'_>) -> String {
+        self.called += 1;
+        let name = one.name();
+        // What is known by its address is the same memory if it has the same name.
+        let is_by_address = one.is_variable() && one.made.is_none();
+        if is_by_address || self.count == 1 {
+            return name.to_owned();
+        }
+        let is_alone = self.variables == self.count && self.lines[&one.line()] == 1;
+        match one.line().filter(|_| is_alone) {
+            Some(line) => format!("{name}@{line}"),
+            None => format!("{name}#{}", self.called),
         }
     }
 }

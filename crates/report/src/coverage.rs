@@ -10,6 +10,8 @@ use raddle_engine::SiteId;
 use raddle_engine::coverage::{self, Metric, Standing};
 use serde::{Serialize, Serializer};
 
+use crate::text::counted;
+
 /// A place in the source, to the column.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
 pub struct CodePlace {
@@ -207,10 +209,15 @@ impl Coverage {
             let Some(first) = place(requirement.first) else {
                 continue;
             };
+            let second = requirement.second.map(&mut place);
+            // Half a pair would be a requirement with a key that nobody can read.
+            if second == Some(None) {
+                continue;
+            }
             let goal = CoverageGoal {
                 metric: requirement.metric,
                 first,
-                second: requirement.second.and_then(&mut place),
+                second: second.flatten(),
             };
             this.add(goal, standing.into());
         }
@@ -310,7 +317,8 @@ impl fmt::Display for Coverage {
         if !self.is_measured() {
             return write!(f, "coverage was not measured");
         }
-        writeln!(f, "coverage after {} executions", self.executions)?;
+        let executions = counted(self.executions, "execution", "executions");
+        writeln!(f, "coverage after {executions}")?;
         let heads = ["metric", "covered", "known", "infeasible"];
         writeln!(
             f,

@@ -1,7 +1,7 @@
 //! What a step does, for programs that read traces.
 
 use raddle_engine::object::effect::{self, Mode};
-use raddle_engine::{Event, Execution, Operation};
+use raddle_engine::{Event, Operation};
 use serde::{Deserialize, Serialize};
 
 /// What a step does.
@@ -38,7 +38,7 @@ pub enum Effect {
 }
 
 impl Effect {
-    pub(crate) fn of(event: &Event, execution: &Execution) -> Self {
+    pub(crate) fn of(event: &Event) -> Self {
         if let Some((_, effect)) = effect::of(event) {
             return match effect {
                 effect::Effect::Take {
@@ -50,11 +50,7 @@ impl Effect {
             };
         }
         match event.operation {
-            Operation::Spawn => {
-                let created = |info: &raddle_engine::ThreadInfo| info.spawned_by == Some(event.id);
-                let child = execution.threads.iter().position(created);
-                child.map_or(Effect::Other, Effect::Fork)
-            }
+            Operation::Spawn => Effect::Fork(event.reply.to_thread().index()),
             Operation::Join { target } => Effect::Join(target.index()),
             Operation::Load { .. } => Effect::Read,
             Operation::Store { .. } => Effect::Write,

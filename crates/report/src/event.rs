@@ -1,7 +1,5 @@
 //! What checks do, for other programs: each of these is a line of JSON.
 
-use std::time::Duration;
-
 use serde::Serialize;
 
 use crate::estimate::Estimate;
@@ -117,7 +115,7 @@ impl Finished {
             estimate: report.estimate(),
             strategy: report.search.strategy.clone(),
             seed: report.search.seed,
-            seconds: Duration::as_secs_f64(&report.elapsed),
+            seconds: report.elapsed.as_secs_f64(),
             failures: report.failures.len(),
             warnings: report.warnings.len(),
             summary: report.summary().to_string(),

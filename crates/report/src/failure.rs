@@ -9,7 +9,9 @@ use serde::{Serialize, Serializer};
 
 use crate::insight::{CriticalPair, Mark, Minimised, Receive, Told, Wait};
 use crate::paint::Paint;
+use crate::things::Things;
 use crate::trace::{Names, Trace};
+use crate::words::Words;
 use crate::{marks, text, waits};
 
 /// What kind of thing goes wrong.
@@ -125,16 +127,9 @@ pub struct Failure {
     pub page: Option<String>,
 }
 
-/// So many events of an execution that is too long are told.
+/// So many events of an execution that is too long are told: all of them, with a page and a line of JSON, would
+/// be hundreds of megabytes.
 const TOLD: usize = 1_000;
-
-/// The end of an execution: all of it, with a page and a line of JSON, would be hundreds of megabytes.
-fn last_of(execution: &Execution) -> Execution {
-    let mut last = execution.clone();
-    last.events
-        .drain(..execution.events.len().saturating_sub(TOLD));
-    last
-}
 
 fn as_text<S: Serializer>(schedule: &Schedule, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(schedule)
@@ -143,22 +138,28 @@ fn as_text<S: Serializer>(schedule: &Schedule, serializer: S) -> Result<S::Ok, S
 impl Failure {
     /// The failure behind a finding.
     pub fn new(finding: &Finding, execution: &Execution, names: &dyn Names) -> Self {
-        let mut trace = match finding {
-            Finding::TooManyEvents { .. } => Trace::of(&last_of(execution), names),
-            _ => Trace::of(execution, names),
+        let left_out = match finding {
+            Finding::TooManyEvents { .. } => execution.events.len().saturating_sub(TOLD),
+            _ => 0,
         };
+        let mut trace = Trace::since(left_out, execution, names);
         match finding {
             Finding::Panic(panic) => trace.end_with_panic(panic),
             Finding::DataRace(race) => trace.end_with_race(race, execution, names),
             Finding::MemoryError(error) => trace.end_with_error(error, names),
             _ => {}
         }
-        let marks = marks::of(finding, execution, &trace, names);
-        let waits = waits::of(finding, execution, &trace, names);
-        let message = text::message(finding, execution, &trace, names);
-        let is_cut =
-            matches!(finding, Finding::TooManyEvents { .. }) && execution.events.len() > TOLD;
-        let cut = is_cut.then(|| format!("only its last {TOLD} events are told"));
+        let things = Things::of(execution, names);
+        let words = Words {
+            execution,
+            trace: &trace,
+            things: &things,
+            names,
+        };
+        let marks = marks::of(finding, &words);
+        let waits = waits::of(finding, &words);
+        let message = words.message(finding);
+        let cut = (left_out > 0).then(|| format!("only its last {TOLD} events are told"));
         Failure {
             marks,
             waits,

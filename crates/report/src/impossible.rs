@@ -1,14 +1,14 @@
 //! Futures that no execution has, in words.
 
 use raddle_engine::futures::{Chain, Sees, Why};
-use raddle_engine::{Event, EventId, Execution, Schedule, SiteId};
+use raddle_engine::{EventId, Execution, Schedule, SiteId};
 
 use crate::failure::{Failure, FailureKind};
 use crate::text::counted;
 use crate::trace::{Names, Place, Trace};
 
-/// Names of an execution that is not the last one.
-struct Earlier<'a> {
+/// Names of an execution that is not the last one, as far as it has kept them itself.
+struct Kept<'a> {
     execution: &'a Execution,
     places: &'a dyn Names,
 }
@@ -22,7 +22,7 @@ fn line(line: u32) -> Place {
     }
 }
 
-impl Names for Earlier<'_> {
+impl Names for Kept<'_> {
     fn place(&self, site: SiteId) -> Option<Place> {
         self.places.place(site)
     }
@@ -101,11 +101,11 @@ impl Failure {
                 (message, Trace::default(), Schedule::default())
             }
             Why::NeverSees { execution, .. } => {
-                let earlier = Earlier {
+                let kept = Kept {
                     execution,
                     places: names,
                 };
-                let mut trace = Trace::of(execution, &earlier);
+                let mut trace = Trace::of(execution, &kept);
                 for (_, made) in &mut trace.things {
                     made.take_if(|place| place.file.is_empty());
                 }
@@ -142,16 +142,11 @@ struct Sentence<'a> {
 }
 
 impl Sentence<'_> {
-    fn event(&self, id: EventId) -> (usize, &Event) {
-        let mut all = self.execution.events.iter().enumerate();
-        all.find(|(_, event)| event.id == id)
-            .expect("it is an event of the execution")
-    }
-
     /// An event in words, with its thread and line.
     fn say(&self, id: EventId) -> String {
-        let (position, _) = self.event(id);
-        let step = &self.trace.steps[position];
+        let mut events = self.execution.events.iter();
+        let position = events.position(|event| event.id == id);
+        let step = &self.trace.steps[position.expect("it is an event of the execution")];
         let thread = self.trace.title(id.thread);
         let place = step.place.as_ref().map(|place| format!(" ({place})"));
         format!("{thread}: {}{}", step.what, place.unwrap_or_default())

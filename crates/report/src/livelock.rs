@@ -4,7 +4,7 @@ use raddle_engine::Operation;
 use raddle_engine::check::deadlock::Blocked;
 use raddle_engine::check::livelock::{Round, Seen};
 
-use crate::stuck::Words;
+use crate::words::Words;
 
 impl Words<'_> {
     pub(crate) fn livelock(&self, rounds: &[Round], blocked: &[Blocked]) -> String {

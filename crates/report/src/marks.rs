@@ -5,30 +5,23 @@ use raddle_engine::check::deadlock::Blocked;
 use raddle_engine::check::lock_order::{LockOrder, Nested};
 use raddle_engine::check::panic::Manner;
 use raddle_engine::memory::races::Access;
-use raddle_engine::{Execution, SiteId, ThreadId};
+use raddle_engine::{ObjectId, SiteId, ThreadId};
 
 use crate::insight::Mark;
-use crate::trace::{Names, Place, Things, Trace};
+use crate::trace::Place;
+use crate::words::Words;
 
-/// Everything that marks are made of.
+/// Everything that marks are made of, and those that are made.
 struct Marking<'a> {
-    trace: &'a Trace,
-    things: Things,
-    names: &'a dyn Names,
+    words: &'a Words<'a>,
     marks: Vec<Mark>,
 }
 
 /// The lines that a finding is about. What leads to it comes after where it shows itself.
-pub(crate) fn of(
-    finding: &Finding,
-    execution: &Execution,
-    trace: &Trace,
-    names: &dyn Names,
-) -> Vec<Mark> {
+pub(crate) fn of(finding: &Finding, words: &Words<'_>) -> Vec<Mark> {
+    let trace = words.trace;
     let mut marking = Marking {
-        trace,
-        things: Things::of(execution, names),
-        names,
+        words,
         marks: Vec::new(),
     };
     match finding {
@@ -63,7 +56,7 @@ pub(crate) fn of(
         }
         Finding::LockOrder(LockOrder::ReadAgain(nested)) => marking.nested(nested),
         Finding::DataRace(race) => {
-            let cell = marking.things.cell_title(race.cell.index()).to_owned();
+            let cell = words.things.cell_title(race.cell.index());
             let what = |access: &Access| {
                 let does = match (access.made, access.writes) {
                     (true, _) => "has made",
@@ -107,7 +100,7 @@ pub(crate) fn of(
 
 impl Marking<'_> {
     fn add(&mut self, site: SiteId, what: String, is_primary: bool) {
-        self.add_place(self.names.place(site), what, is_primary);
+        self.add_place(self.words.names.place(site), what, is_primary);
     }
 
     fn add_place(&mut self, place: Option<Place>, what: String, is_primary: bool) {
@@ -123,12 +116,9 @@ impl Marking<'_> {
     /// Where each thread waits, then where each took what others wait for.
     fn blocked(&mut self, blocked: &[Blocked]) {
         for one in blocked {
-            let who = self.trace.title(one.thread);
-            let what = match one.operation.object() {
-                Some(object) => {
-                    let name = self.things.title(object.index());
-                    format!("{who} waits for {name} here")
-                }
+            let who = self.words.trace.title(one.thread);
+            let what = match self.words.awaited(one) {
+                Some(what) => format!("{who} waits for {what} here"),
                 None => format!("{who} waits here"),
             };
             self.add(one.site, what, true);
@@ -140,8 +130,8 @@ impl Marking<'_> {
         for one in blocked {
             for (object, _, site) in &one.holds {
                 if wanted.contains(object) {
-                    let name = self.things.title(object.index());
-                    let who = self.trace.title(one.thread);
+                    let name = self.words.things.title(object.index());
+                    let who = self.words.trace.title(one.thread);
                     self.add(*site, format!("{who} has taken {name} here"), false);
                 }
             }
@@ -149,8 +139,8 @@ impl Marking<'_> {
     }
 
     fn nested(&mut self, nested: &Nested) {
-        let who = self.trace.title(nested.thread);
-        let name = |object: raddle_engine::ObjectId| self.things.title(object.index());
+        let who = self.words.trace.title(nested.thread);
+        let name = |object: ObjectId| self.words.things.title(object.index());
         let second = format!("{who} takes {} here", name(nested.taken));
         let first = format!(
             "{who} has taken {} here, and not given it back",
@@ -162,9 +152,9 @@ impl Marking<'_> {
 
     /// The last line that a thread came to.
     fn last(&mut self, thread: ThreadId) {
-        let mut steps = self.trace.steps.iter().rev();
+        let mut steps = self.words.trace.steps.iter().rev();
         let last = steps.find(|step| step.thread == thread.index() && step.place.is_some());
-        let what = format!("{} was here last", self.trace.title(thread));
+        let what = format!("{} was here last", self.words.trace.title(thread));
         self.add_place(last.and_then(|step| step.place.clone()), what, true);
     }
 }

@@ -6,8 +6,9 @@ use raddle_engine::memory::races::Access;
 use raddle_engine::{Execution, Operation, ThreadId};
 
 use crate::effect::Effect;
-use crate::stuck::Words;
-use crate::trace::{Names, Things, Trace, TraceStep};
+use crate::things::Things;
+use crate::trace::{Names, Trace, TraceStep};
+use crate::words::Words;
 
 fn verb(access: &Access) -> &'static str {
     if access.writes { "write" } else { "read" }
@@ -149,11 +150,7 @@ impl Words<'_> {
 
     pub(crate) fn memory_error(&self, error: &MemoryError) -> String {
         let (thread, at) = (self.trace.title(error.thread), self.at(error.site));
-        let what = error.what;
-        let article = match what.to_lowercase().starts_with(['a', 'o', 'u']) {
-            true => "an",
-            false => "a",
-        };
+        let (what, article) = (error.what, article(error.what));
         match &error.fate {
             Fate::NeverMade => format!(
                 "{thread} uses {article} {what}{at} where none has been made\n\
@@ -186,6 +183,14 @@ impl Words<'_> {
              help: look for a pointer to something that was freed or never made{besides}",
             self.trace.title(thread)
         )
+    }
+}
+
+/// What goes before the name of a type. Of those there are, only `Once` and its like begin with an O.
+fn article(what: &str) -> &'static str {
+    match what.to_lowercase().starts_with(['a', 'u']) {
+        true => "an",
+        false => "a",
     }
 }
 
@@ -244,16 +249,7 @@ impl Trace {
         self.cut(race.second.after);
         self.steps.push(step(&race.second));
         let first = race.first.after.min(self.steps.len() - 1);
-        self.steps.insert(first, step(&race.first));
-        for source in self
-            .steps
-            .iter_mut()
-            .filter_map(|step| step.source.as_mut())
-        {
-            *source += usize::from(*source >= first);
-        }
-        let after = self.accesses.iter_mut().map(|access| &mut access.after);
-        after.for_each(|after| *after += usize::from(*after > first));
+        self.insert(first, step(&race.first));
     }
 
     /// Leaves out what happened after the error, and shows it.
@@ -268,5 +264,16 @@ impl Trace {
             source: None,
             effect: Effect::Other,
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_types_have_their_article() {
+        let all = ["AtomicU32", "Mutex", "OnceLock", "UnsafeCell"];
+        assert_eq!(all.map(article), ["an", "a", "a", "an"]);
     }
 }

@@ -1,9 +1,9 @@
-//! A program that does not do the same when it is run the same way, in words.
+//! A program that does not do what it did when it is run the same way, in words.
 
 use raddle_engine::{Divergence, Operation};
 
-use crate::stuck::Words;
 use crate::text::counted;
+use crate::words::Words;
 
 const IN_RUST: &str = "time, randomness, the order of a hash map, locks that raddle does not see, and state \
      kept from one execution to the next, such as the contents of a lock made outside the check";
@@ -61,6 +61,29 @@ impl Words<'_> {
     }
 }
 
+/// The program does not do what a schedule says that was to be replayed.
+pub(crate) fn mismatch(divergence: &Divergence) -> String {
+    let Divergence {
+        after,
+        thread,
+        expected,
+        found,
+        ..
+    } = divergence;
+    let found = match found {
+        Some(operation) if operation == expected => "it cannot do that now".to_owned(),
+        Some(operation) => format!("it is at `{operation}`"),
+        None => "there is no such thread, or it has ended".to_owned(),
+    };
+    format!(
+        "the schedule does not fit the program: after {}, thread {thread} should do \
+         `{expected}`, but {found}\n\
+         help: the program has changed since the schedule was made, or it is another test's; run \
+         the test without a schedule to get a new one",
+        counted(*after as u64, "step", "steps"),
+    )
+}
+
 /// Whether it is what a destructor does.
 fn is_drop(operation: &Operation) -> bool {
     match operation {
@@ -72,6 +95,16 @@ fn is_drop(operation: &Operation) -> bool {
 
 /// Of what was done then, only the word is known.
 fn is_drop_label(label: &str) -> bool {
-    let drops = ["unlock", "read-unlock", "write-unlock", "hang-up", "leave"];
-    drops.contains(&label) || ["drop", "drop-weak", "exit", "release"].contains(&label)
+    [
+        "unlock",
+        "read-unlock",
+        "write-unlock",
+        "hang-up",
+        "leave",
+        "drop",
+        "drop-weak",
+        "exit",
+        "release",
+    ]
+    .contains(&label)
 }

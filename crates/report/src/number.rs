@@ -1,10 +1,10 @@
 //! Large numbers as people read them.
 
-/// A number with two digits that mean something.
+/// The nearest number with two digits that mean something.
 pub fn rounded(number: u64) -> u64 {
     let digits = number.checked_ilog10().unwrap_or(0);
     let unit = 10u64.pow(digits.saturating_sub(1));
-    number / unit * unit
+    number.saturating_add(unit / 2) / unit * unit
 }
 
 /// A number with commas between thousands.
@@ -28,6 +28,7 @@ mod tests {
     fn numbers_are_rounded_and_grouped() {
         let told = |number| grouped(rounded(number));
         assert_eq!([0, 7, 99, 101].map(told), ["0", "7", "99", "100"]);
-        assert_eq!([1_299, 255_131_986].map(told), ["1,200", "250,000,000"]);
+        assert_eq!([1_249, 1_299, 995].map(told), ["1,200", "1,300", "1,000"]);
+        assert_eq!(told(u64::MAX), "18,000,000,000,000,000,000");
     }
 }

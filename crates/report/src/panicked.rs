@@ -1,12 +1,32 @@
-//! Panics that follow from another, in words.
+//! Panics, and those that follow from another, in words.
 
-use raddle_engine::check::panic::{Panic, cause, poisoned_by};
+use std::fmt::Write;
 
-use crate::stuck::Words;
+use raddle_engine::check::panic::{Manner, Panic, cause, poisoned_by};
+
+use crate::words::Words;
 
 impl Words<'_> {
+    pub(crate) fn panicked(&self, panic: &Panic) -> String {
+        let thread = self.trace.title(panic.thread);
+        let did = match panic.manner {
+            Manner::Panic => "panicked",
+            Manner::Assertion => "failed an assertion",
+            Manner::Crash => "crashed",
+            Manner::Memory | Manner::Outside => "used memory that it must not use",
+            Manner::Exit => "ended the program",
+            Manner::Uncontrolled => "did what cannot be controlled",
+        };
+        let mut text = format!("{thread} {did}");
+        if let Some(place) = &panic.place {
+            let _ = write!(text, " at {place}");
+        }
+        let _ = write!(text, ":\n{}", panic.message);
+        text + &self.panicked_in_turn(panic)
+    }
+
     /// A line for everybody who panicked because of this panic.
-    pub(crate) fn panicked_in_turn(&self, panic: &Panic) -> String {
+    fn panicked_in_turn(&self, panic: &Panic) -> String {
         let panics = &self.execution.panics;
         let others = || panics.iter().filter(|other| other.thread != panic.thread);
         let at = |panic: &Panic| {

@@ -1,8 +1,8 @@
 //! Reads that did not see the latest write, in words.
 
-use raddle_engine::{Event, EventId, Operation};
+use raddle_engine::{Event, Operation};
 
-use crate::stuck::Words;
+use crate::words::Words;
 
 /// So many are explained.
 const MAX_NOTES: usize = 3;
@@ -29,19 +29,14 @@ impl Words<'_> {
             return None;
         };
         let unseen = self.next_write(event)?;
-        let thread = |id: EventId| self.trace.title(id.thread).to_owned();
-        let at = |event: &Event| {
-            let place = self.names.place(event.site);
-            place.map_or(String::new(), |place| format!(" at {place}"))
-        };
         let location = event.operation.location()?;
         Some(format!(
             "stale: {}{} did not see what {} had written to {}{}: {}",
-            thread(event.id),
-            at(event),
-            thread(unseen.id),
-            self.things.locations[location.index()],
-            at(unseen),
+            self.trace.title(event.id.thread),
+            self.at(event.site),
+            self.trace.title(unseen.id.thread),
+            self.things.location(location.index()),
+            self.at(unseen.site),
             why(unseen, event),
         ))
     }
@@ -51,11 +46,7 @@ impl Words<'_> {
         let events = &self.execution.events;
         let position = events.iter().position(|other| other.id == event.id)?;
         events[..position].iter().find(|other| {
-            let writes = matches!(
-                other.operation,
-                Operation::Store { .. } | Operation::Update { .. } | Operation::HangUp { .. }
-            );
-            writes
+            other.writes()
                 && other.source == event.source
                 && other.operation.location() == event.operation.location()
         })

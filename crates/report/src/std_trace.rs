@@ -9,11 +9,11 @@
 //! - A lock that is shared by readers is one lock for each thread: a reader takes its own, a writer all.
 //! - Cells are plain variables: these are what a race can be about.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Write;
 
 use crate::effect::Effect;
-use crate::trace::{Place, Trace};
+use crate::trace::{CellAccess, Place, Trace};
 
 /// A trace in the STD format, and what its places are.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -53,19 +53,40 @@ fn shared(trace: &Trace) -> BTreeSet<usize> {
     shared.filter_map(|step| step.thing).collect()
 }
 
-/// What the format can call things: names without what it uses itself, each a different one.
+/// What the format can call things: names without what it uses itself, each a different one, and none like
+/// those of the locks that are made up here.
 fn names(trace: &Trace) -> Vec<String> {
     let keep = |c: char| if c.is_alphanumeric() { c } else { '_' };
     let plain = |name: &str| name.chars().map(keep).collect::<String>();
-    let mut names: Vec<String> = Vec::new();
+    let mut taken = HashSet::new();
+    let mut names = Vec::new();
     for (name, _) in &trace.things {
         let mut name = plain(name);
-        while names.contains(&name) {
+        while is_made_up(&name) || !taken.insert(name.clone()) {
             name.push('_');
         }
         names.push(name);
     }
     names
+}
+
+/// The lock that an atomic is accessed under.
+fn guard(name: &str) -> String {
+    format!("{name}_lock")
+}
+
+/// The lock that a thread takes of one that readers share.
+fn part(name: &str, thread: usize) -> String {
+    format!("{name}_T{thread}")
+}
+
+/// Whether a name looks like one of these.
+fn is_made_up(name: &str) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
+    let is_part = name
+        .rsplit_once("_T")
+        .is_some_and(|(_, thread)| is_number(thread));
+    is_part || name.ends_with("_lock")
 }
 
 struct Writer<'a> {
@@ -83,10 +104,7 @@ impl Writer<'_> {
         let mut accesses = trace.accesses.iter().peekable();
         for (index, step) in trace.steps.iter().enumerate() {
             while let Some(access) = accesses.next_if(|access| access.after <= index) {
-                let event = if access.writes { "w" } else { "r" };
-                if let Some(target) = self.names.get(access.thing).cloned() {
-                    self.event(access.thread, event, &target, access.place.as_ref());
-                }
+                self.access(access);
             }
             if step.waits {
                 continue;
@@ -108,24 +126,24 @@ impl Writer<'_> {
             match step.effect {
                 Effect::Acquire if is_shared => {
                     for reader in 0..trace.threads.len() {
-                        self.event(thread, "acq", &format!("{name}_T{reader}"), place);
+                        self.event(thread, "acq", &part(&name, reader), place);
                     }
                 }
                 Effect::Acquire => self.event(thread, "acq", &name, place),
                 Effect::AcquireShared => {
-                    self.event(thread, "acq", &format!("{name}_T{thread}"), place);
+                    self.event(thread, "acq", &part(&name, thread), place);
                 }
                 Effect::Release if is_shared => {
                     let is_alone = self.is_alone(index);
                     let all = (0..trace.threads.len()).rev();
                     for reader in all.filter(|&reader| is_alone || reader == thread) {
-                        self.event(thread, "rel", &format!("{name}_T{reader}"), place);
+                        self.event(thread, "rel", &part(&name, reader), place);
                     }
                 }
                 Effect::Release => self.event(thread, "rel", &name, place),
                 Effect::Downgrade => {
                     for reader in (0..trace.threads.len()).filter(|&reader| reader != thread) {
-                        self.event(thread, "rel", &format!("{name}_T{reader}"), place);
+                        self.event(thread, "rel", &part(&name, reader), place);
                     }
                 }
                 // These are among the accesses too, if there are any.
@@ -137,6 +155,15 @@ impl Writer<'_> {
                 Effect::Update | Effect::Use => self.guarded(thread, &name, &["r", "w"], place),
                 Effect::Fork(_) | Effect::Join(_) | Effect::Other => {}
             }
+        }
+        accesses.for_each(|access| self.access(access));
+    }
+
+    /// An access of a cell.
+    fn access(&mut self, access: &CellAccess) {
+        let event = if access.writes { "w" } else { "r" };
+        if let Some(target) = self.names.get(access.thing).cloned() {
+            self.event(access.thread, event, &target, access.place.as_ref());
         }
     }
 
@@ -158,7 +185,7 @@ impl Writer<'_> {
     }
 
     fn guarded(&mut self, thread: usize, name: &str, events: &[&str], place: Option<&Place>) {
-        let lock = format!("{name}_lock");
+        let lock = guard(name);
         self.event(thread, "acq", &lock, place);
         for event in events {
             self.event(thread, event, name, place);
@@ -180,5 +207,47 @@ impl Writer<'_> {
         self.places.insert(place.clone(), number);
         let _ = writeln!(self.list, "{number} {place}:{}", place.column);
         number
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::TraceThread;
+
+    #[test]
+    fn accesses_after_the_last_step_are_told() {
+        let thread = TraceThread {
+            path: "main".to_owned(),
+            name: None,
+            spawned: None,
+        };
+        let access = CellAccess {
+            thread: 0,
+            thing: 0,
+            writes: true,
+            place: None,
+            after: 0,
+        };
+        let trace = Trace {
+            threads: vec![thread],
+            things: vec![("cell".to_owned(), None)],
+            accesses: vec![access],
+            ..Trace::default()
+        };
+        assert_eq!(trace.std_trace().events, "T0|w(cell)|0\n");
+    }
+
+    #[test]
+    fn no_thing_has_the_name_of_a_lock_that_is_made_up() {
+        let things = ["x", "x_lock", "x-lock", "x_T1", "x_Tea", "x.lock"];
+        let trace = Trace {
+            things: things.map(|name| (name.to_owned(), None)).into(),
+            ..Trace::default()
+        };
+        assert_eq!(
+            names(&trace),
+            ["x", "x_lock_", "x_lock__", "x_T1_", "x_Tea", "x_lock___"]
+        );
     }
 }

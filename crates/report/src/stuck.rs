@@ -8,29 +8,58 @@ use raddle_engine::check::leak::Unreceived;
 use raddle_engine::check::limit::Repeated;
 use raddle_engine::check::lost_wakeup::{LostWakeup, Why};
 use raddle_engine::check::notified;
-use raddle_engine::object::{Call, Object};
-use raddle_engine::{Execution, Operation, SiteId, ThreadId};
+use raddle_engine::object::{Call, Object, condvar};
+use raddle_engine::{Operation, ThreadId};
 
-use crate::text::waiting;
-use crate::trace::{Names, Things, Trace};
-
-/// Everything that the words are made of.
-pub(crate) struct Words<'a> {
-    pub(crate) execution: &'a Execution,
-    pub(crate) trace: &'a Trace,
-    pub(crate) things: &'a Things,
-    pub(crate) names: &'a dyn Names,
-}
+use crate::words::Words;
 
 impl Words<'_> {
+    /// A line for each thread that waits.
     pub(crate) fn lines(&self, blocked: &[Blocked]) -> Vec<String> {
-        let line = |one| waiting(one, blocked, self);
+        let line = |one| self.waiting(one, blocked);
         blocked.iter().map(line).collect()
     }
 
-    pub(crate) fn at(&self, site: SiteId) -> String {
-        let place = self.names.place(site);
-        place.map_or(String::new(), |place| format!(" at {place}"))
+    /// Who waits, with what and for what. A thread that holds what others wait for and waits itself has a
+    /// line of its own, which says where it took it; `others` are those that have one.
+    fn waiting(&self, blocked: &Blocked, others: &[Blocked]) -> String {
+        let mut text = self.trace.title(blocked.thread).to_owned();
+        for (index, (object, _, site)) in blocked.holds.iter().enumerate() {
+            let and = if index == 0 { " holds" } else { " and" };
+            let _ = write!(text, "{and} {}", self.things.title(object.index()));
+            if let Some(place) = self.names.place(*site) {
+                let _ = write!(text, " (since {place})");
+            }
+        }
+        if !blocked.holds.is_empty() {
+            text.push(',');
+        }
+        let _ = write!(text, " waits{}", self.at(blocked.site));
+        if let Some(what) = self.awaited(blocked) {
+            let _ = write!(text, " for {what}");
+        }
+        let _ = match (&blocked.operation, blocked.waits_for) {
+            (
+                Operation::Call {
+                    call: Call::Condvar(condvar::Call::Wake { .. }),
+                    ..
+                },
+                _,
+            ) => write!(text, ", which nobody notifies any more"),
+            (Operation::Join { .. }, _) | (_, None) => Ok(()),
+            (_, Some(holder)) if holder == blocked.thread => {
+                write!(text, ", which it holds itself")
+            }
+            (_, Some(holder)) => {
+                let since = match others.iter().any(|other| other.thread == holder) {
+                    true => None,
+                    false => self.taken(blocked),
+                };
+                let since = since.map_or(String::new(), |place| format!(" (since {place})"));
+                write!(text, ", held by {}{since}", self.trace.title(holder))
+            }
+        };
+        text
     }
 
     /// The same, with notifications that woke somebody else, and what to do about those.
@@ -92,16 +121,15 @@ impl Words<'_> {
 
     pub(crate) fn outlives(&self, blocked: &[Blocked]) -> String {
         let (lines, _) = self.lines_with_others_woken(blocked);
-        let (it, asks) = match blocked.len() {
-            1 => ("it", "it"),
-            _ => ("they", "them"),
+        let (them, they_wait) = match blocked.len() {
+            1 => ("it", "it waits"),
+            _ => ("them", "they wait"),
         };
         format!(
             "{}\n\
-             the body of the check has ended, and nobody is left to give {asks} what {it} {} for\n\
-             help: join {asks}, or tell {asks} to stop, before the body ends",
+             the body of the check has ended, and nobody is left to give {them} what {they_wait} for\n\
+             help: join {them}, or tell {them} to stop, before the body ends",
             lines.join("\n"),
-            if it == "it" { "waits" } else { "wait" },
         )
     }
 
@@ -128,7 +156,8 @@ impl Words<'_> {
             ),
             Why::UnderTheLock { lock, since } => {
                 let lock = self.things.title(lock.index());
-                let since = self.at(since).replace(" at ", ", taken at ");
+                let since = self.names.place(since);
+                let since = since.map_or(String::new(), |place| format!(", taken at {place}"));
                 (
                     format!(
                         "{notifier} {notifies} {name}{at}, while {waiter} had {lock}{since}, and had \

@@ -3,187 +3,17 @@
 
 use std::fmt::{self, Write};
 
-use raddle_engine::Execution;
-use raddle_engine::check::Finding;
-use raddle_engine::check::deadlock::Blocked;
-use raddle_engine::check::lock_order::{LockOrder, Nested};
-use raddle_engine::check::panic::{Manner, Panic};
-use raddle_engine::object::{Call, condvar};
-use raddle_engine::{Divergence, Operation, Record, ThreadId};
+use raddle_engine::ThreadId;
 use unicode_width::UnicodeWidthStr;
 
 use crate::failure::{Failure, FailureKind};
 use crate::paint::Paint;
-use crate::stuck::Words;
-use crate::trace::{NOTHING, Names, Things, Trace, TraceStep};
+use crate::trace::{NOTHING, Trace, TraceStep};
 
 /// With more threads than this the steps are a list, because columns would not fit a terminal.
 const MAX_COLUMNS: usize = 6;
 /// Steps shown; of a longer story, the end.
 const MAX_STEPS: usize = 200;
-
-pub(crate) fn message(
-    finding: &Finding,
-    execution: &Execution,
-    trace: &Trace,
-    names: &dyn Names,
-) -> String {
-    let things = &Things::of(execution, names);
-    let words = Words {
-        execution,
-        trace,
-        things,
-        names,
-    };
-    let text = match finding {
-        Finding::Panic(panic) => panicked(panic, trace) + &words.panicked_in_turn(panic),
-        Finding::Deadlock(blocked) => words.deadlock(blocked),
-        Finding::ThreadOutlives(blocked) => words.outlives(blocked),
-        Finding::Livelock { rounds, blocked } => words.livelock(rounds, blocked),
-        Finding::LostWakeup { lost, blocked } => words.lost_wakeup(lost, blocked),
-        Finding::LockOrder(order) => lock_order(order, trace, things, names),
-        Finding::TooManyEvents { limit, repeated } => words.too_many_events(*limit, repeated),
-        Finding::Leak(unreceived) => words.leaks(unreceived),
-        Finding::Hang { thread, limit } => words.hangs(*thread, *limit),
-        Finding::DataRace(race) => words.data_race(race),
-        Finding::MemoryError(error) => words.memory_error(error),
-        Finding::Crash(thread) => words.crashed(*thread),
-        Finding::StackOverflow(thread) => format!(
-            "thread {} used more stack than it has\n\
-             help: give threads more with `stack_size`, or look for a recursion without end",
-            trace.title(*thread)
-        ),
-        Finding::Nondeterminism(divergence) => match divergence.from {
-            Record::EarlierRun => words.nondeterminism(divergence),
-            Record::Schedule => diverged(divergence),
-            Record::Future => "the run was only an attempt".to_owned(),
-        },
-    };
-    text + &words.stale()
-}
-
-fn panicked(panic: &Panic, trace: &Trace) -> String {
-    let thread = trace.title(panic.thread);
-    let did = match panic.manner {
-        Manner::Panic => "panicked",
-        Manner::Assertion => "failed an assertion",
-        Manner::Crash => "crashed",
-        Manner::Memory | Manner::Outside => "used memory that it must not use",
-        Manner::Exit => "ended the program",
-        Manner::Uncontrolled => "did what cannot be controlled",
-    };
-    let mut text = format!("{thread} {did}");
-    if let Some(place) = &panic.place {
-        let _ = write!(text, " at {place}");
-    }
-    let _ = write!(text, ":\n{}", panic.message);
-    text
-}
-
-fn lock_order(order: &LockOrder, trace: &Trace, things: &Things, names: &dyn Names) -> String {
-    let at = |site| {
-        let place = names.place(site);
-        place.map_or(String::new(), |place| format!(" at {place}"))
-    };
-    let line = |nested: &Nested| {
-        format!(
-            "{} takes {}{}, then {}{}",
-            trace.title(nested.thread),
-            things.title(nested.held.index()),
-            at(nested.since),
-            things.title(nested.taken.index()),
-            at(nested.at),
-        )
-    };
-    match order {
-        LockOrder::Circle(circle) => {
-            let lines: Vec<_> = circle.iter().map(line).collect();
-            format!(
-                "{}\n\
-                 help: if they do so at the same time, each waits for the other: take the locks in \
-                 the same order everywhere",
-                lines.join("\n")
-            )
-        }
-        LockOrder::ReadAgain(nested) => format!(
-            "{}, which it reads under already\n\
-             help: if a writer comes in between, both may wait for ever: keep one guard, or pass \
-             it on",
-            line(nested)
-        ),
-    }
-}
-
-/// Who waits, with what and for what. A thread that holds what others wait for and waits itself has a
-/// line of its own, which says where it took it; `others` are those that have one.
-pub(crate) fn waiting(blocked: &Blocked, others: &[Blocked], words: &Words<'_>) -> String {
-    let Words {
-        trace,
-        things,
-        names,
-        ..
-    } = *words;
-    let mut text = trace.title(blocked.thread).to_owned();
-    for (index, (object, _, site)) in blocked.holds.iter().enumerate() {
-        let and = if index == 0 { " holds" } else { " and" };
-        let _ = write!(text, "{and} {}", things.title(object.index()));
-        if let Some(place) = names.place(*site) {
-            let _ = write!(text, " (since {place})");
-        }
-    }
-    if !blocked.holds.is_empty() {
-        text.push(',');
-    }
-    text.push_str(" waits");
-    if let Some(place) = names.place(blocked.site) {
-        let _ = write!(text, " at {place}");
-    }
-    if let Some(what) = words.awaited(blocked) {
-        let _ = write!(text, " for {what}");
-    }
-    let _ = match (&blocked.operation, blocked.waits_for) {
-        (
-            Operation::Call {
-                call: Call::Condvar(condvar::Call::Wake { .. }),
-                ..
-            },
-            _,
-        ) => write!(text, ", which nobody notifies any more"),
-        (Operation::Join { .. }, _) | (_, None) => Ok(()),
-        (_, Some(holder)) if holder == blocked.thread => write!(text, ", which it holds itself"),
-        (_, Some(holder)) => {
-            let since = match others.iter().any(|other| other.thread == holder) {
-                true => None,
-                false => words.taken(blocked),
-            };
-            let since = since.map_or(String::new(), |place| format!(" (since {place})"));
-            write!(text, ", held by {}{since}", trace.title(holder))
-        }
-    };
-    text
-}
-
-fn diverged(divergence: &Divergence) -> String {
-    let Divergence {
-        after,
-        thread,
-        expected,
-        found,
-        ..
-    } = divergence;
-    let found = match found {
-        Some(operation) if operation == expected => "it cannot do that now".to_owned(),
-        Some(operation) => format!("it is at `{operation}`"),
-        None => "there is no such thread, or it has ended".to_owned(),
-    };
-    format!(
-        "the schedule does not fit the program: after {}, thread {thread} should do \
-         `{expected}`, but {found}\n\
-         help: the program has changed since the schedule was made, or it is another test's; run \
-         the test without a schedule to get a new one",
-        counted(*after as u64, "step", "steps"),
-    )
-}
 
 pub(crate) fn failure(failure: &Failure, paint: Paint, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let executions = counted(failure.execution, "execution", "executions");
@@ -196,21 +26,11 @@ pub(crate) fn failure(failure: &Failure, paint: Paint, f: &mut fmt::Formatter<'_
         writeln!(f)?;
         steps(&failure.trace, paint, f)?;
     }
-    let used = |name: &str| {
-        failure
-            .trace
-            .steps
-            .iter()
-            .any(|step| match name.contains([' ', ':']) {
-                true => step.what.contains(name),
-                false => step.what.split([' ', ':']).any(|word| word == name),
-            })
-    };
     let mut things = failure
         .trace
         .things
         .iter()
-        .filter(|(name, place)| place.is_some() && used(name))
+        .filter(|(name, place)| place.is_some() && is_mentioned(name, &failure.trace))
         .peekable();
     if things.peek().is_some() {
         writeln!(f)?;
@@ -236,6 +56,16 @@ pub(crate) fn failure(failure: &Failure, paint: Paint, f: &mut fmt::Formatter<'_
         writeln!(f, "  report: {page}")?;
     }
     Ok(())
+}
+
+/// Whether a step speaks of the thing with this name.
+fn is_mentioned(name: &str, trace: &Trace) -> bool {
+    const BETWEEN_WORDS: [char; 3] = [' ', ':', ','];
+    let is_one_word = !name.contains(BETWEEN_WORDS);
+    trace.steps.iter().any(|step| match is_one_word {
+        true => step.what.split(BETWEEN_WORDS).any(|word| word == name),
+        false => step.what.contains(name),
+    })
 }
 
 /// So many of something, in words.
@@ -325,4 +155,64 @@ fn steps(trace: &Trace, paint: Paint, f: &mut fmt::Formatter<'_>) -> fmt::Result
         writeln!(f, "{}", row(&first, Paint::Plain, &mut only))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use raddle_engine::Schedule;
+
+    use super::*;
+    use crate::effect::Effect;
+    use crate::trace::{Place, TraceThread};
+
+    #[test]
+    fn everything_that_a_step_speaks_of_is_told_where_it_was_made() {
+        let place = |line| {
+            let file = "a.rs".to_owned();
+            Some(Place {
+                file,
+                line,
+                column: 1,
+            })
+        };
+        let trace = Trace {
+            threads: vec![TraceThread {
+                path: "main".to_owned(),
+                name: None,
+                spawned: None,
+            }],
+            steps: vec![TraceStep {
+                thread: 0,
+                what: "store 1 to late, already overwritten".to_owned(),
+                place: place(7),
+                waits: false,
+                thing: Some(0),
+                source: None,
+                effect: Effect::Write,
+            }],
+            things: vec![
+                ("late".to_owned(), place(3)),
+                ("to la".to_owned(), place(4)),
+                ("ate".to_owned(), place(5)),
+            ],
+            ..Trace::default()
+        };
+        let failure = Failure::bare(
+            FailureKind::Panic,
+            String::new(),
+            trace,
+            Schedule::default(),
+            1,
+        );
+        let made: Vec<_> = failure
+            .to_string()
+            .lines()
+            .filter(|line| line.contains("was made"))
+            .map(str::to_owned)
+            .collect();
+        assert_eq!(
+            made,
+            ["  late was made at a.rs:3", "  to la was made at a.rs:4"]
+        );
+    }
 }

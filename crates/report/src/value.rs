@@ -3,20 +3,23 @@
 //! Addresses say nothing, and are others in the next run. So the pointers of an execution are numbered
 //! in the order in which they come up.
 
+use std::collections::HashMap;
+
 use raddle_engine::{Execution, Operation, UpdateKind};
 
 /// What the locations of an execution hold.
 pub(crate) struct Values {
     /// By location.
     kinds: Vec<String>,
-    pointers: Vec<u64>,
+    /// The number of each pointer.
+    pointers: HashMap<u64, usize>,
 }
 
 impl Values {
     pub(crate) fn of(execution: &Execution, kinds: Vec<String>) -> Self {
         let mut values = Values {
             kinds,
-            pointers: Vec::new(),
+            pointers: HashMap::new(),
         };
         for event in &execution.events {
             let read = event.reply.to_value();
@@ -43,9 +46,9 @@ impl Values {
     }
 
     fn add(&mut self, location: usize, value: u64) {
-        let is_pointer = self.kinds[location] == "AtomicPtr" && value != 0;
-        if is_pointer && !self.pointers.contains(&value) {
-            self.pointers.push(value);
+        if self.kinds[location] == "AtomicPtr" && value != 0 {
+            let next = self.pointers.len() + 1;
+            self.pointers.entry(value).or_insert(next);
         }
     }
 
@@ -61,10 +64,8 @@ impl Values {
             ("AtomicBool", _) => "true".to_owned(),
             ("AtomicPtr", 0) => "null".to_owned(),
             ("AtomicPtr", value) => {
-                let number = self.pointers.iter().position(|&other| other == value);
-                number.map_or("pointer".to_owned(), |number| {
-                    format!("pointer#{}", number + 1)
-                })
+                let number = self.pointers.get(&value);
+                number.map_or("pointer".to_owned(), |number| format!("pointer#{number}"))
             }
             (_, value) => value.to_string(),
         }

@@ -1,22 +1,16 @@
 //! Who waits for whom at the end, as data: what a drawing of a deadlock is made of.
 
-use raddle_engine::Execution;
 use raddle_engine::Operation;
 use raddle_engine::check::Finding;
 use raddle_engine::check::deadlock::{self, Blocked};
 use raddle_engine::object::{Call, channel};
 
 use crate::insight::Wait;
-use crate::stuck::Words;
-use crate::trace::{Names, Place, Things, Trace};
+use crate::trace::Place;
+use crate::words::Words;
 
 /// The threads that wait in what was found.
-pub(crate) fn of(
-    finding: &Finding,
-    execution: &Execution,
-    trace: &Trace,
-    names: &dyn Names,
-) -> Vec<Wait> {
+pub(crate) fn of(finding: &Finding, words: &Words<'_>) -> Vec<Wait> {
     let blocked = match finding {
         Finding::Deadlock(blocked)
         | Finding::ThreadOutlives(blocked)
@@ -24,17 +18,10 @@ pub(crate) fn of(
         | Finding::Livelock { blocked, .. } => blocked,
         _ => return Vec::new(),
     };
-    let things = &Things::of(execution, names);
-    let words = Words {
-        execution,
-        trace,
-        things,
-        names,
-    };
     let wait = |one: &Blocked| Wait {
         thread: one.thread.index(),
         what: words.awaited(one).unwrap_or_default(),
-        place: names.place(one.site),
+        place: words.names.place(one.site),
         on: one.waits_for.map(|thread| thread.index()),
         taken: words.taken(one),
     };

@@ -6,7 +6,8 @@ use raddle_engine::{Execution, Operation, SiteId, ThreadId};
 
 use crate::insight::CriticalPair;
 use crate::text::file_name;
-use crate::trace::{Names, Place, Things, title};
+use crate::things::{Things, title};
+use crate::trace::{Names, Place};
 
 impl CriticalPair {
     /// The pair of an execution that goes wrong, if all goes well when they are swapped.

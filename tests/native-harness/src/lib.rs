@@ -154,6 +154,14 @@ mod tests {
     }
 
     #[test]
+    fn panics_after_much_was_printed() {
+        for line in 0..3_000 {
+            eprintln!("line {line} of those that nobody reads");
+        }
+        panic!("it panicked at last");
+    }
+
+    #[test]
     fn prints_and_fails() {
         println!("to standard output");
         panic!("after that");

@@ -1,8 +1,8 @@
 //! Programs with something wrong in them; the first argument says which.
 
 use std::cell::UnsafeCell;
-use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
-use std::sync::{Arc, mpsc};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 
 unsafe extern "C" {
@@ -125,6 +125,44 @@ fn named() {
     t.join().unwrap();
 }
 
+trait Bump {
+    fn bump(&self);
+}
+
+struct Counter<T>(T);
+
+impl<T> Bump for Counter<T> {
+    fn bump(&self) {
+        unsafe { COUNT += 5 }
+    }
+}
+
+fn method() {
+    let t = thread::spawn(|| Counter(1).bump());
+    Counter(2).bump();
+    t.join().unwrap();
+}
+
+struct Fields {
+    lock: Mutex<u32>,
+    once: AtomicU32,
+    inner: AtomicU32,
+}
+
+static FIELDS: Fields = Fields {
+    lock: Mutex::new(0),
+    once: AtomicU32::new(0),
+    inner: AtomicU32::new(0),
+};
+
+fn fields() {
+    let t = thread::spawn(|| *FIELDS.lock.lock().unwrap() = 1);
+    t.join().unwrap();
+    FIELDS.once.store(1, SeqCst);
+    FIELDS.inner.store(1, SeqCst);
+    std::process::abort();
+}
+
 const ALL: &[(&str, fn())] = &[
     ("static_mut", static_mut),
     ("cell", cell),
@@ -135,6 +173,8 @@ const ALL: &[(&str, fn())] = &[
     ("lost_update", lost_update),
     ("no_message", no_message),
     ("named", named),
+    ("method", method),
+    ("fields", fields),
 ];
 
 extern "C" fn body(which: *mut ()) {

@@ -28,8 +28,13 @@ programs! {
     lock_order leak weak_memory data_race use_after_free impossible
 }
 
-/// Kinds that end the process, so that their pages are made from the data of another one.
-const ENDS: [(&str, &str); 2] = [("hang", "Hang"), ("crash", "Crash")];
+/// Kinds that end the process, or are of C and C++, so that their pages are made from the data of another one: the
+/// test, the kind, and what a story calls that.
+const ENDS: [(&str, &str, &str); 3] = [
+    ("hang", "Hang", "hang"),
+    ("crash", "Crash", "crash"),
+    ("exit", "Exit", "bad exit status"),
+];
 const WIDE: (u32, u32) = (1440, 1000);
 const NARROW: (u32, u32) = (400, 800);
 
@@ -78,9 +83,9 @@ static RUN: LazyLock<PathBuf> = LazyLock::new(|| {
         *lock.lock().unwrap() += 1;
         thread.join().unwrap();
     });
-    for (name, kind) in ENDS {
+    for (name, kind, told) in ENDS {
         add(&run, name, "deadlock", |data| {
-            data["summary"]["failures"][0] = name.into();
+            data["summary"]["failures"][0] = told.into();
             data["report"]["failures"][0]["kind"] = kind.into();
         });
     }
@@ -234,6 +239,19 @@ fn everybody_can_use_the_page_of_every_kind_of_failure_in_both_themes() {
             "{name} is {overflow} too wide for a telephone"
         );
         picture(&mut page, &format!("{name}-narrow"));
+        nothing_wrong(&mut page);
+    }
+}
+
+#[test]
+fn a_page_calls_its_failure_what_the_story_calls_it() {
+    let Some((browser, _)) = tools() else { return };
+    let mut browser = Browser::start(&browser);
+    for (name, _, told) in ENDS {
+        let mut page = browser.open(&page_of(name), WIDE);
+        let title = page.text("document.getElementById('story-title').firstChild.textContent");
+        assert_eq!(title, told);
+        assert_eq!(page.text("document.title"), format!("{name} · {told}"));
         nothing_wrong(&mut page);
     }
 }

@@ -40,6 +40,7 @@ fn the_rarer_parts_of_posix_do_what_it_says() {
         ("joins", 3),
         ("attributes", 1),
         ("protocols", 1),
+        ("destructors", 1),
     ] {
         assert_eq!(compared(&program, name), classes, "{name}");
     }
@@ -51,7 +52,7 @@ fn the_rarer_parts_of_posix_do_what_it_says() {
 #[test]
 fn threads_are_cancelled_where_they_may_be() {
     let program = build("cancel.c", "cancel");
-    for name in ["points", "disabled", "waits"] {
+    for name in ["points", "disabled", "waits", "types"] {
         assert!(compared(&program, name) > 1, "{name}");
     }
     for name in ["passes-on", "permits", "joins"] {
@@ -105,6 +106,7 @@ fn who_would_block_in_the_kernel_waits_and_others_run() {
         ("RADDLE_MAX_EXECUTIONS", "50"),
     ];
     run(&program, &["large"], &some).exits(0);
+    run(&program, &["nothing"], &[EXHAUSTIVE]).exits(0);
 }
 
 #[test]
@@ -113,11 +115,11 @@ fn who_waits_for_what_nobody_writes_is_told() {
     run(&program, &["nobody"], &[EXHAUSTIVE])
         .exits(1)
         .says("deadlock after ")
-        .says("main.1 waits at tests/native/pipes.c:29 for data from descriptor ");
+        .says("main.1 waits at tests/native/pipes.c:30 for data from descriptor ");
     run(&program, &["both"], &[EXHAUSTIVE])
         .exits(1)
-        .says("main.1 waits at tests/native/pipes.c:231 for data from descriptor ")
-        .says("main.2 waits at tests/native/pipes.c:239 for data from descriptor ");
+        .says("main.1 waits at tests/native/pipes.c:232 for data from descriptor ")
+        .says("main.2 waits at tests/native/pipes.c:240 for data from descriptor ");
     let found = run(&program, &["mixed"], &[EXHAUSTIVE]);
     found.exits(1).says("letter == ");
     run(&program, &["mixed"], &[("RADDLE_REPLAY", found.schedule())])
@@ -183,6 +185,7 @@ fn other_processes_are_left_alone() {
     for restart in ["snapshot", "fork"] {
         let settings = [EXHAUSTIVE, ("RADDLE_RESTART", restart)];
         run(&program, &["handlers"], &settings).exits(0);
+        run(&program, &["blocks"], &settings).exits(0);
         for name in ["forks", "left"] {
             let finished = run(&program, &[name], &settings);
             assert_eq!(finished.exits(0).all_classes(), 2, "{name} {restart}");

@@ -91,6 +91,7 @@ fn tests_pass_and_fail_as_they_do_without_raddle() {
         "loses_an_update",
         "overflows",
         "panics_after_a_caught_one",
+        "panics_after_much_was_printed",
         "panics_otherwise",
         "prints_and_fails",
         "returns_an_error",
@@ -168,6 +169,10 @@ fn failures_say_what_the_test_and_its_harness_say() {
         (
             "tests::returns_an_error",
             "main failed an assertion:\nthe test returned an error\nError: \"no good\"",
+        ),
+        (
+            "tests::panics_after_much_was_printed",
+            "main panicked at src/lib.rs:161:9:\nit panicked at last",
         ),
         (
             "tests::exits",

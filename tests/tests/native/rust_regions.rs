@@ -104,6 +104,31 @@ fn races_are_told_at_the_users_lines() {
     }
 }
 
+/// A method of a trait is called by the type that it is of.
+#[test]
+fn a_race_in_a_method_says_of_what_type_it_is() {
+    let place = format!(
+        "tests/native/rust/races.rs:{}",
+        line("races.rs", "Counter(2).bump()")
+    );
+    check(&RACES, "method")
+        .exits(1)
+        .says("data race")
+        .says(&format!(
+            "in races::Counter::bump, called by races::method at {place}"
+        ));
+}
+
+/// Fields of the user's have their names, also if those of std have the same.
+#[test]
+fn fields_are_called_as_the_program_calls_them() {
+    check(&RACES, "fields")
+        .exits(1)
+        .says(" lock FIELDS.lock ")
+        .says(" store 1 to FIELDS.once ")
+        .says(" store 1 to FIELDS.inner ");
+}
+
 /// Every step of a story is at a line of the program, and there are no others.
 #[test]
 fn a_story_has_the_users_steps_at_the_users_lines() {

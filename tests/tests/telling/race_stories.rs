@@ -7,7 +7,7 @@ use raddle::sync::atomic::{
     fence,
 };
 use raddle::sync::{Arc, Mutex};
-use raddle::{Checker, Failure, FailureKind, Strategy, thread};
+use raddle::{Checker, Failure, FailureKind, Memory, Strategy, thread};
 use raddle_tests::races::{Shared, checker, is_clean, is_racy, races_in, two};
 
 /// One thread publishes with a store, the other looks with a load.
@@ -386,4 +386,29 @@ fn use_of_a_cell_that_was_never_made() {
     });
     assert_eq!(failure.kind, FailureKind::UseAfterFree);
     assert!(failure.message.contains("none has been made"));
+}
+
+#[test]
+fn a_compare_exchange_that_fails_has_written_nothing_that_a_read_could_miss() {
+    let report = Checker::new()
+        .strategy(Strategy::Exhaustive)
+        .memory(Memory::Rc11)
+        .page(false)
+        .run(|| {
+            let (x, y) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicU32::new(0)));
+            let there = (x.clone(), y.clone());
+            let writer = thread::spawn(move || {
+                there.0.store(1, Relaxed);
+                there.1.store(1, Relaxed);
+            });
+            let failed = x.compare_exchange(7, 8, Relaxed, Relaxed) == Err(0);
+            let stale = y.load(Relaxed) == 1 && x.load(Relaxed) == 0;
+            writer.join().unwrap();
+            assert!(!failed || !stale);
+        });
+    let message = &report.failures[0].message;
+    let stale = message.lines().filter(|line| line.starts_with("stale: "));
+    let wrote = stale.map(|line| line.contains(" did not see what main.1 had written to x at "));
+    let wrote: Vec<bool> = wrote.collect();
+    assert!(!wrote.is_empty() && wrote.iter().all(|it| *it), "{message}");
 }

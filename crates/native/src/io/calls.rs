@@ -57,7 +57,9 @@ fn bytes(pieces: &[libc::iovec]) -> Vec<u8> {
         // SAFETY: the program has these bytes.
         unsafe { std::slice::from_raw_parts(it.iov_base.cast::<u8>(), it.iov_len) }
     };
-    pieces.iter().flat_map(piece).copied().collect()
+    // What is empty need not be anywhere.
+    let pieces = pieces.iter().filter(|it| it.iov_len > 0);
+    pieces.flat_map(piece).copied().collect()
 }
 
 fn is_at_once(flags: c_int) -> bool {
@@ -132,9 +134,14 @@ system_calls! {
 
     fn writev(descriptor: c_int, from: Pieces, count: c_int) -> isize as on_writev("rcx") code {
         let write = real!(fn writev(c_int, Pieces, c_int) -> isize);
-        // SAFETY: what the caller wants to be written.
-        let pieces = unsafe { std::slice::from_raw_parts(from, count as usize) };
-        if is_hidden(descriptor, pieces) {
+        let pieces = match usize::try_from(count) {
+            Ok(count @ 1..) => {
+                // SAFETY: what the caller wants to be written.
+                unsafe { std::slice::from_raw_parts(from, count) }
+            }
+            _ => &[],
+        };
+        if !pieces.is_empty() && is_hidden(descriptor, pieces) {
             return Ok(pieces.iter().map(|piece| piece.iov_len as isize).sum());
         }
         // SAFETY: what the caller wanted.

@@ -78,7 +78,8 @@ pub(crate) fn kind(descriptor: c_int) -> Kind {
     let Some(status) = status(descriptor) else {
         return Kind::Outside;
     };
-    let number = status.st_ino as usize;
+    // Some file systems use the highest bits, too.
+    let number = status.st_ino as usize & ((1 << 55) - 1);
     let own = |kind| Place {
         address: FIRST + (number + 8) * 16,
         kind,

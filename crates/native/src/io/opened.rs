@@ -2,7 +2,7 @@
 //! begins.
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 use super::{Kind, inherited, outcome, status, system_calls};
@@ -17,13 +17,20 @@ fn identity(status: &libc::stat) -> Identity {
 
 /// What the program has opened while a check runs, and may have closed.
 static OPENED: Mutex<Vec<(c_int, Identity)>> = Mutex::new(Vec::new());
-/// What both ends of are the program's, from before the check too.
+/// What both ends of are the program's; what it had before the check comes first.
 static OWN: Mutex<Vec<Identity>> = Mutex::new(Vec::new());
+/// How many of them it had before.
+static BEFORE: AtomicUsize = AtomicUsize::new(0);
 /// Whether there are other processes that have them too.
 static IS_SHARED: AtomicBool = AtomicBool::new(false);
 
 fn lock<T>(list: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     list.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A check begins.
+pub(crate) fn remember() {
+    BEFORE.store(lock(&OWN).len(), Relaxed);
 }
 
 /// At the beginning of an execution: what is left of the last one is closed.
@@ -36,6 +43,7 @@ pub(crate) fn begin() {
             unsafe { libc::close(descriptor) };
         }
     }
+    lock(&OWN).truncate(BEFORE.load(Relaxed));
     inherited::begin();
 }
 

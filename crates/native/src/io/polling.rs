@@ -19,27 +19,16 @@ type Time = *const libc::timespec;
 
 const WISH: &str = "any of several descriptors";
 
-/// How long somebody wants to wait.
-#[derive(Clone, Copy)]
-enum Limit {
-    None,
-    Some(Duration),
+/// How long somebody wants to wait at most.
+type Limit = Option<Duration>;
+
+fn in_milliseconds(time: c_int) -> Limit {
+    let time = u64::try_from(time).ok();
+    time.map(Duration::from_millis)
 }
 
-impl Limit {
-    fn milliseconds(time: c_int) -> Self {
-        match u64::try_from(time) {
-            Ok(time) => Limit::Some(Duration::from_millis(time)),
-            Err(_) => Limit::None,
-        }
-    }
-
-    fn time(time: Time) -> Self {
-        match time.is_null() {
-            true => Limit::None,
-            false => Limit::Some(time::duration(time)),
-        }
-    }
+fn in_time(time: Time) -> Limit {
+    (!time.is_null()).then(|| time::duration(time))
 }
 
 /// Looks, and waits until there is something to see or the time is over.
@@ -50,15 +39,15 @@ fn watch(
 ) -> Result<isize, c_int> {
     loop {
         match limit {
-            Limit::None => queues::visit(EVERYTHING, code),
-            Limit::Some(_) => queues::watch(EVERYTHING, code),
+            None => queues::visit(EVERYTHING, code),
+            Some(_) => queues::watch(EVERYTHING, code),
         }
         match (look()?, limit) {
-            (0, Limit::Some(time)) => {
+            (0, Some(time)) => {
                 running().pass_time(time);
                 return Ok(0);
             }
-            (0, Limit::None) => wait(EVERYTHING, WISH, code)?,
+            (0, None) => wait(EVERYTHING, WISH, code)?,
             (seen, _) => return Ok(seen),
         }
     }
@@ -81,10 +70,9 @@ fn poll_with(asked: Asked, count: usize, limit: Limit, code: usize) -> Result<is
             outcome(unsafe { poll(asked, count, 0) } as isize)
         });
     }
-    let time = match limit {
-        Limit::None => -1,
-        Limit::Some(time) => time.as_millis() as c_int,
-    };
+    let time = limit.map_or(-1, |time| {
+        c_int::try_from(time.as_millis()).unwrap_or(c_int::MAX)
+    });
     // SAFETY: what the caller wanted.
     outcome(unsafe { poll(asked, count, time) } as isize)
 }
@@ -112,27 +100,27 @@ fn select_with(count: c_int, sets: [Set; 3], limit: Limit, code: usize) -> Resul
 
 system_calls! {
     fn poll(asked: Asked, count: usize, time: c_int) -> c_int as on_poll("rcx") code {
-        poll_with(asked, count, Limit::milliseconds(time), code)
+        poll_with(asked, count, in_milliseconds(time), code)
     }
 
     fn __poll_chk(asked: Asked, count: usize, time: c_int, _room: usize) -> c_int
         as on_checked_poll("r8") code {
-        poll_with(asked, count, Limit::milliseconds(time), code)
+        poll_with(asked, count, in_milliseconds(time), code)
     }
 
     fn ppoll(asked: Asked, count: usize, time: Time, _mask: *const c_void) -> c_int
         as on_ppoll("r8") code {
-        poll_with(asked, count, Limit::time(time), code)
+        poll_with(asked, count, in_time(time), code)
     }
 
     fn select(count: c_int, read: Set, write: Set, other: Set, time: *mut libc::timeval) -> c_int
         as on_select("r9") code {
         let limit = match time.is_null() {
-            true => Limit::None,
+            true => None,
             // SAFETY: the program says how long.
             false => unsafe {
                 let seconds = Duration::from_secs((*time).tv_sec.max(0) as u64);
-                Limit::Some(seconds + Duration::from_micros((*time).tv_usec.max(0) as u64))
+                Some(seconds + Duration::from_micros((*time).tv_usec.max(0) as u64))
             },
         };
         select_with(count, [read, write, other], limit, code)
@@ -141,7 +129,7 @@ system_calls! {
     fn pselect(
         count: c_int, read: Set, write: Set, other: Set, time: Time, _mask: *const c_void
     ) -> c_int as on_pselect("rax") code {
-        select_with(count, [read, write, other], Limit::time(time), code)
+        select_with(count, [read, write, other], in_time(time), code)
     }
 
     fn epoll_wait(set: c_int, events: *mut c_void, most: c_int, time: c_int) -> c_int
@@ -174,7 +162,7 @@ fn epoll_with(
     code: usize,
 ) -> Result<isize, c_int> {
     let look = real!(fn epoll_wait(c_int, *mut c_void, c_int, c_int) -> c_int);
-    let limit = Limit::milliseconds(time);
+    let limit = in_milliseconds(time);
     watch(limit, code, || {
         // SAFETY: what the caller wanted, without waiting.
         outcome(unsafe { look(set, events, most, 0) } as isize)

@@ -14,13 +14,15 @@ type Attributes = *mut libc::pthread_attr_t;
 /// Room for the name of a thread, with the zero at its end.
 const NAME: usize = 16;
 
+/// Larger than any number that the kernel gives.
+const FIRST_NUMBER: libc::pid_t = 1 << 30;
+
 /// The number of a thread, as the kernel would have it; the first has that of the process.
 pub(crate) fn number(thread: ThreadId) -> libc::pid_t {
     match thread {
         // SAFETY: asks the kernel.
         ThreadId::MAIN => unsafe { libc::getpid() },
-        // Larger than any that the kernel gives.
-        other => (1 << 30) + other.index() as libc::pid_t,
+        other => FIRST_NUMBER + other.index() as libc::pid_t,
     }
 }
 
@@ -30,7 +32,7 @@ pub(crate) fn by_number(number: libc::pid_t) -> Option<ThreadId> {
     if number == unsafe { libc::getpid() } {
         return Some(ThreadId::MAIN);
     }
-    let index = usize::try_from(number - (1 << 30)).ok()?;
+    let index = usize::try_from(number.checked_sub(FIRST_NUMBER)?).ok()?;
     (index < threads::count()).then(|| ThreadId::new(index))
 }
 

@@ -29,7 +29,7 @@ fn result(error: c_int) -> c_int {
     }
 }
 
-/// What POSIX threads call `function` has another result here: only its lower half counts.
+/// Defines functions that do what one of POSIX does, and call its errors as C11 does.
 macro_rules! as_posix {
     ($(fn $name:ident($($argument:ident: $type:ty),*) as $to:ident($register:literal)
         calls $module:ident::$function:ident;)*) => {

@@ -4,10 +4,13 @@
 //! with asynchronous cancellation too, which may be as late as that.
 
 use std::ffi::c_int;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use raddle_engine::ThreadId;
 
 use super::{cancellation_points, interpose};
+use crate::execution::running;
 use crate::interrupts::{self, CANCEL};
+use crate::solo::Solo;
 use crate::trampoline::departing;
 use crate::unwind::{self, Handler};
 use crate::{mode, threads};
@@ -15,8 +18,13 @@ use crate::{mode, threads};
 const ENABLE: c_int = 0;
 const DISABLE: c_int = 1;
 
-/// Which threads asked for asynchronous cancellation; only for those who ask. By the number of the thread.
-static ASYNCHRONOUS: AtomicU32 = AtomicU32::new(0);
+/// Which threads asked for asynchronous cancellation; only for those who ask.
+static ASYNCHRONOUS: Solo<Vec<ThreadId>> = Solo::new(Vec::new());
+
+/// At the beginning of an execution.
+pub(crate) fn begin() {
+    ASYNCHRONOUS.get().clear();
+}
 
 interpose! {
     fn pthread_cancel(name: usize) -> c_int as cancel("rsi") code {
@@ -45,14 +53,14 @@ interpose! {
         if wanted & !1 != 0 {
             return libc::EINVAL;
         }
-        let bit = 1u32 << (crate::execution::running().thread().index() % 32);
-        let before = match wanted {
-            0 => ASYNCHRONOUS.fetch_and(!bit, Relaxed),
-            _ => ASYNCHRONOUS.fetch_or(bit, Relaxed),
-        };
+        let thread = running().thread();
+        let mut asked = ASYNCHRONOUS.get();
+        let before = asked.contains(&thread);
+        asked.retain(|&other| other != thread);
+        asked.extend((wanted != 0).then_some(thread));
         if !old.is_null() {
             // SAFETY: the program says where it wants to know.
-            unsafe { old.write(c_int::from(before & bit != 0)) };
+            unsafe { old.write(c_int::from(before)) };
         }
         0
     }

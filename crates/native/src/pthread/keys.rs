@@ -48,6 +48,9 @@ pub(super) extern "C" fn pthread_key_delete(key: u32) -> c_int {
 interpose! {
     fn pthread_setspecific(key: u32, value: usize) -> c_int as set("rdx") _code {
         let key = key as usize;
+        if key >= MOST_KEYS {
+            return libc::EINVAL;
+        }
         threads::with_running(|guest| {
             if guest.values.len() <= key {
                 guest.values.resize(key + 1, 0);
@@ -63,13 +66,16 @@ interpose! {
     }
 }
 
-/// Runs the destructors of what the running thread still has.
+/// Runs the destructors of what the running thread still has, in the order of the keys. Each finds what is under
+/// the keys after its own.
 pub(crate) fn run_destructors() {
     for _ in 0..ROUNDS {
-        let values = threads::with_running(|guest| std::mem::take(&mut guest.values));
         let mut ran = false;
-        for (key, value) in values.into_iter().enumerate() {
-            let destructor = DESTRUCTORS.get(key).map_or(0, |known| known.load(Relaxed));
+        for (key, destructor) in DESTRUCTORS.iter().enumerate() {
+            let value =
+                threads::with_running(|guest| guest.values.get_mut(key).map(std::mem::take));
+            let Some(value) = value else { break };
+            let destructor = destructor.load(Relaxed);
             if value != 0 && destructor != 0 {
                 ran = true;
                 threads::run_guest(destructor, value);

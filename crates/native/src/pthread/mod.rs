@@ -4,7 +4,7 @@
 pub(crate) mod about;
 mod barrier;
 mod c11;
-mod cancel;
+pub(crate) mod cancel;
 mod condvar;
 mod guard;
 pub(crate) mod keys;

@@ -22,19 +22,20 @@ const KIND: &str = "mutex";
 const TYPE_FIELD: usize = 16;
 const TYPE: c_int = 3;
 
-fn type_of(mutex: Mutex) -> c_int {
-    // SAFETY: the program uses a mutex there.
-    let field = unsafe { mutex.cast::<u8>().add(TYPE_FIELD).cast::<c_int>().read() };
-    field & TYPE
-}
-
-/// A mutex with this bit in its type notices when a thread ends that has it.
+/// A mutex with this bit there notices when a thread ends that has it.
 const ROBUST: c_int = 16;
 
-fn is_robust(mutex: Mutex) -> bool {
+fn type_field(mutex: Mutex) -> c_int {
     // SAFETY: the program uses a mutex there.
-    let field = unsafe { mutex.cast::<u8>().add(TYPE_FIELD).cast::<c_int>().read() };
-    field & ROBUST != 0
+    unsafe { mutex.cast::<u8>().add(TYPE_FIELD).cast::<c_int>().read() }
+}
+
+fn type_of(mutex: Mutex) -> c_int {
+    type_field(mutex) & TYPE
+}
+
+fn is_robust(mutex: Mutex) -> bool {
+    type_field(mutex) & ROBUST != 0
 }
 
 /// Robust mutexes that are taken, and by whom.
@@ -132,12 +133,13 @@ fn take(mutex: Mutex, patience: Patience, code: usize) -> c_int {
 
 fn give_back(mutex: Mutex, code: usize) -> c_int {
     let address = mutex as usize;
-    let is_checked = type_of(mutex) != libc::PTHREAD_MUTEX_NORMAL || is_robust(mutex);
+    let is_checked = match type_of(mutex) {
+        libc::PTHREAD_MUTEX_NORMAL => is_robust(mutex),
+        libc::PTHREAD_MUTEX_ADAPTIVE_NP => false,
+        _ => true,
+    };
     if is_checked && !objects::is_held(address) {
-        let is_checked = type_of(mutex) != libc::PTHREAD_MUTEX_ADAPTIVE_NP;
-        if is_checked {
-            return libc::EPERM;
-        }
+        return libc::EPERM;
     }
     let left = objects::with(address, |known| {
         known.depth = known.depth.saturating_sub(1);

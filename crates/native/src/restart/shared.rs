@@ -5,11 +5,11 @@
 //! that is made shared where it is.
 
 use std::ffi::{c_int, c_void};
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use crate::lock::Lock;
-use crate::{arena, snapshot, system};
+use crate::{arena, loaded, system};
 
 /// Only what is used costs anything.
 const SIZE: usize = 64 << 30;
@@ -210,25 +210,14 @@ fn share(range: Range<usize>) {
 
 /// The variables of this library, in whole pages.
 fn variables() -> Range<usize> {
-    unsafe extern "C" fn find(info: *mut libc::dl_phdr_info, _: usize, to: *mut c_void) -> c_int {
-        // SAFETY: the loader describes a module, and `to` is where to put the answer.
-        let (info, found) = unsafe { (&*info, &mut *to.cast::<Range<usize>>()) };
-        if !snapshot::is_inside(info, &raw const START as usize) {
-            return 0;
-        }
-        for header in snapshot::headers(info) {
-            if header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_W != 0 {
-                let start = (info.dlpi_addr + header.p_vaddr) as usize;
-                let end = start + header.p_memsz as usize;
-                // What is before the end of the sealed part cannot be written any more.
-                let start = start.max(snapshot::sealed(info).end);
-                *found = start & !(PAGE - 1)..end.next_multiple_of(PAGE);
-            }
-        }
-        1
-    }
-    let mut found = 0..0;
-    // SAFETY: the function matches, and the answer outlives the call.
-    unsafe { libc::dl_iterate_phdr(Some(find), (&raw mut found).cast()) };
-    found
+    let found = loaded::find(|module| match module.is_ours() {
+        true => ControlFlow::Break((module.variables().last(), module.sealed())),
+        false => ControlFlow::Continue(()),
+    });
+    let Some((Some(variables), sealed)) = found else {
+        return 0..0;
+    };
+    // What is before the end of the sealed part cannot be written any more.
+    let start = variables.start.max(sealed.end);
+    start & !(PAGE - 1)..variables.end.next_multiple_of(PAGE)
 }

@@ -16,6 +16,7 @@ use raddle_engine::{LocationId, ObjectId, Operation, Ports, Received, World};
 use std::sync::atomic::Ordering;
 
 use super::paths::Kind;
+use super::quiet::join;
 use super::regions;
 use crate::execution::running;
 use crate::mode::host;
@@ -25,16 +26,33 @@ use crate::tsan::calls;
 
 const KIND: &str = "Channel";
 
+/// What may be gone of a channel.
+#[derive(Clone, Copy)]
+enum End {
+    Receiver,
+    /// The only sender.
+    Sender,
+    /// One of several, if somebody looks.
+    Senders,
+}
+
+impl End {
+    fn kind(self) -> &'static str {
+        match self {
+            End::Receiver => "Receiver",
+            End::Sender => "Sender",
+            End::Senders => "Senders",
+        }
+    }
+}
+
 struct Channel {
     block: std::ops::Range<usize>,
     /// Nothing if senders never wait.
     bound: Option<usize>,
     object: Option<ObjectId>,
-    /// Whether the receiver is gone, and whether the only sender is.
-    receiver: Option<LocationId>,
-    sender: Option<LocationId>,
-    /// Whether one of several is, if somebody looks.
-    any_sender: Option<LocationId>,
+    /// By end: whether it is gone.
+    ends: [Option<LocationId>; 3],
     /// How many senders there were, and how many of them are gone.
     senders: u64,
     gone: u64,
@@ -103,9 +121,7 @@ fn add(start: usize, size: usize) {
         block: start..start + size,
         bound,
         object: None,
-        receiver: None,
-        sender: None,
-        any_sender: None,
+        ends: [None; 3],
         senders: 1,
         gone: 0,
         sent: Vec::new(),
@@ -230,7 +246,7 @@ impl Caller {
                 self.call(Call::HangUp);
             }
             (Kind::ReceiverDrop, None) => {
-                let location = |world: &mut World| self.presence(world, "Receiver");
+                let location = |world: &mut World| self.presence(world, End::Receiver);
                 running().perform(self.site, |world| Operation::Store {
                     location: location(world),
                     ordering: Ordering::SeqCst,
@@ -267,24 +283,14 @@ impl Caller {
     }
 
     /// The location that says whether an end is gone.
-    fn presence(self, world: &mut World, end: &'static str) -> LocationId {
+    fn presence(self, world: &mut World, end: End) -> LocationId {
         let (known, address) = with(self.channel, |channel| {
-            let known = match end {
-                "Receiver" => channel.receiver,
-                "Sender" => channel.sender,
-                _ => channel.any_sender,
-            };
-            (known, channel.block.start)
+            (channel.ends[end as usize], channel.block.start)
         });
         known.unwrap_or_else(|| {
-            let location = running().add_location(world, end, address, 0);
+            let location = running().add_location(world, end.kind(), address, 0);
             with(self.channel, |channel| {
-                let place = match end {
-                    "Receiver" => &mut channel.receiver,
-                    "Sender" => &mut channel.sender,
-                    _ => &mut channel.any_sender,
-                };
-                *place = Some(location);
+                channel.ends[end as usize] = Some(location)
             });
             location
         })
@@ -308,13 +314,7 @@ impl Caller {
     fn pass_on(self) {
         let mut clock = Vec::new();
         running().pass_on(&mut clock);
-        with(self.channel, |channel| {
-            let sent = &mut channel.sent;
-            sent.resize(sent.len().max(clock.len()), 0);
-            for (mine, theirs) in sent.iter_mut().zip(&clock) {
-                *mine = (*mine).max(*theirs);
-            }
-        });
+        with(self.channel, |channel| join(&mut channel.sent, &clock));
     }
 
     fn take_all(self) {
@@ -324,7 +324,7 @@ impl Caller {
         }
     }
 
-    fn looks_gone(self, end: &'static str) -> u64 {
+    fn looks_gone(self, end: End) -> u64 {
         let load = |world: &mut World| Operation::Load {
             location: self.presence(world, end),
             ordering: Ordering::SeqCst,
@@ -333,7 +333,7 @@ impl Caller {
     }
 
     fn send(self) {
-        if self.looks_gone("Receiver") == 0 {
+        if self.looks_gone(End::Receiver) == 0 {
             self.pass_on();
             running().perform(self.site, |world| Operation::Send {
                 port: self.object(world),
@@ -372,9 +372,9 @@ impl Caller {
             return true;
         }
         let is_over = match with(self.channel, |channel| channel.senders) {
-            1 => self.looks_gone("Sender") == 1,
+            1 => self.looks_gone(End::Sender) == 1,
             _ => {
-                self.looks_gone("Senders");
+                self.looks_gone(End::Senders);
                 with(self.channel, |channel| channel.gone == channel.senders)
             }
         };
@@ -393,12 +393,12 @@ impl Caller {
         running().perform(self.site, |world| Operation::HangUp {
             port: self.object(world),
             location: match has_clones {
-                false => self.presence(world, "Sender"),
+                false => self.presence(world, End::Sender),
                 // Who looks wants to know of all of them, and in which order they go.
-                true if regions::has_looks() => self.presence(world, "Senders"),
+                true if regions::has_looks() => self.presence(world, End::Senders),
                 true => {
                     let address = with(self.channel, |channel| channel.block.start);
-                    running().add_location(world, "Sender", address, 0)
+                    running().add_location(world, End::Sender.kind(), address, 0)
                 }
             },
         });

@@ -8,6 +8,7 @@ use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use super::paths::Kind;
+use super::quiet::join;
 use super::regions;
 use crate::addresses::Table;
 use crate::execution::running;
@@ -98,7 +99,7 @@ fn is_news(clock: &[u32], to: &[u32]) -> bool {
 }
 
 impl Counts {
-    /// Adds the running thread's clock to that of a count; whether others were in no order with it.
+    /// Adds the running thread's clock to that of a count.
     fn add(&mut self, address: usize, asks: bool) {
         let table = match asks {
             true => &mut self.asked,
@@ -116,15 +117,10 @@ impl Counts {
                 *table.insert(address, number)
             }
         };
-        let clock = &mut self.clocks[number];
-        if clock.len() < self.own.len() {
-            clock.resize(self.own.len(), 0);
-        }
-        for (mine, own) in clock.iter_mut().zip(&self.own) {
-            *mine = (*mine).max(*own);
-        }
+        join(&mut self.clocks[number], &self.own);
     }
 
+    /// Whether others have changed a count, or asked for it, in no order with the running thread.
     fn is_contested(&mut self, address: usize, asks: bool) -> bool {
         let table = match asks {
             true => &mut self.asked,

@@ -160,8 +160,6 @@ const RULES: &[(&str, Kind)] = &[
         "std::thread::lifecycle::JoinInner::is_finished",
         Kind::IsFinished,
     ),
-    ("std::thread::thread::Thread::unpark", Kind::Locks),
-    ("std::thread::Thread::unpark", Kind::Locks),
     (
         "std::thread::join_handle::JoinHandle::is_finished",
         Kind::IsFinished,

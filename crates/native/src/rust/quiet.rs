@@ -58,7 +58,8 @@ pub(crate) fn forget(range: std::ops::Range<usize>) {
     QUIET.get().messages.forget(range);
 }
 
-fn join(clock: &mut Vec<u32>, other: &[u32]) {
+/// What either of two clocks knows.
+pub(super) fn join(clock: &mut Vec<u32>, other: &[u32]) {
     if clock.len() < other.len() {
         clock.resize(other.len(), 0);
     }

@@ -5,7 +5,6 @@
 //! the last function it has entered that does more than pass on what its caller wants; so a closure of the
 //! user's that the standard library calls is the user's code again.
 
-use std::ffi::{CStr, c_int, c_void};
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -14,8 +13,7 @@ use addr2line::{demangle, gimli};
 use object::{Object, ObjectSymbol, SymbolKind};
 
 use super::paths::{self, Kind};
-use crate::snapshot;
-use crate::symbols::SYSTEM;
+use crate::loaded;
 use crate::tsan::calls;
 
 /// Functions begin at multiples of it.
@@ -190,36 +188,15 @@ fn plain_name(name: &str) -> Option<String> {
 
 /// The program and its own libraries.
 fn files() -> Vec<File> {
-    unsafe extern "C" fn add(info: *mut libc::dl_phdr_info, _: usize, to: *mut c_void) -> c_int {
-        // SAFETY: the loader describes a module and knows its name, and `to` is the list.
-        let (info, name, list) = unsafe {
-            let info = &*info;
-            let name = CStr::from_ptr(info.dlpi_name).to_string_lossy();
-            (info, name, &mut *to.cast::<Vec<File>>())
-        };
-        let is_ours = snapshot::is_inside(info, &raw const CODE as usize);
-        if is_ours || name.starts_with(SYSTEM) || name.starts_with("/lib") {
-            return 0;
-        }
-        let base = info.dlpi_addr as usize;
-        let headers = snapshot::headers(info).iter();
-        let code = headers.filter(|it| it.p_type == libc::PT_LOAD && it.p_flags & libc::PF_X != 0);
-        let code = code.map(|it| {
-            let start = base + it.p_vaddr as usize;
-            start..start + it.p_memsz as usize
-        });
-        list.push(File {
-            base,
-            path: match name.is_empty() {
-                true => "/proc/self/exe".into(),
-                false => name.as_ref().into(),
-            },
-            code: code.collect(),
-        });
-        0
-    }
     let mut list = Vec::new();
-    // SAFETY: the function matches, and the list outlives the call.
-    unsafe { libc::dl_iterate_phdr(Some(add), (&raw mut list).cast()) };
+    loaded::each(|module| {
+        if module.is_users() {
+            list.push(File {
+                base: module.base(),
+                path: module.file(),
+                code: module.code().collect(),
+            });
+        }
+    });
     list
 }

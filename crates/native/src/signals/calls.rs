@@ -48,19 +48,17 @@ fn action(new: &libc::sigaction) -> Action {
     }
 }
 
-/// # Safety
-///
-/// There must be room for it.
-unsafe fn write(action: Action, to: Old) {
-    // SAFETY: vouched for by the caller; all-zero is a valid value.
+/// An action as C has it.
+pub(super) fn in_c(action: Action) -> libc::sigaction {
+    // SAFETY: all-zero is a valid value, and a set is as large as its first word, and larger.
     unsafe {
-        let mut old: libc::sigaction = std::mem::zeroed();
-        old.sa_sigaction = action.handler;
-        old.sa_flags = action.flags;
-        (&raw mut old.sa_mask)
+        let mut value: libc::sigaction = std::mem::zeroed();
+        value.sa_sigaction = action.handler;
+        value.sa_flags = action.flags;
+        (&raw mut value.sa_mask)
             .cast::<u64>()
             .write(set_of(action.mask));
-        to.write(old);
+        value
     }
 }
 
@@ -101,7 +99,7 @@ extern "C" fn on_sigaction(signal: c_int, new: New, old: Old, code: usize) -> c_
         let before = set_action(signal, wanted);
         if !old.is_null() {
             // SAFETY: the program has room there.
-            unsafe { write(before, old) };
+            unsafe { old.write(in_c(before)) };
         }
     });
     0
@@ -352,10 +350,12 @@ extern "C" fn on_timer(which: c_int, new: *const c_void, old: *mut c_void, code:
         return unsafe { set(which, new, old) };
     }
     let code = calls::users(code);
-    // SAFETY: the program has a timer there: how often, and how long until the first time.
-    let [_, first] = unsafe { new.cast::<[libc::timeval; 2]>().read() };
-    let time = Duration::from_secs(first.tv_sec.max(0) as u64)
-        + Duration::from_micros(first.tv_usec.max(0) as u64);
+    // SAFETY: the program has a timer there: how often, and how long until the first time. Nothing stops it.
+    let new = unsafe { new.cast::<[libc::timeval; 2]>().as_ref() };
+    let time = new.map_or(Duration::ZERO, |[_, first]| {
+        Duration::from_secs(first.tv_sec.max(0) as u64)
+            + Duration::from_micros(first.tv_usec.max(0) as u64)
+    });
     let left = host(|| alarms::set(time, code));
     if !old.is_null() {
         let value = |time: Duration| libc::timeval {

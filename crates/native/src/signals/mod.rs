@@ -308,12 +308,8 @@ fn name(signal: c_int) -> String {
 pub(crate) fn hand_over() {
     let set = real!(fn sigaction(c_int, *const libc::sigaction, *mut libc::sigaction) -> c_int);
     for (signal, action) in PROCESS.get().actions.iter().enumerate().skip(1) {
-        // SAFETY: all-zero is a valid value; the program's own handlers.
-        unsafe {
-            let mut new: libc::sigaction = std::mem::zeroed();
-            new.sa_sigaction = action.handler;
-            new.sa_flags = action.flags;
-            set(signal as c_int, &new, std::ptr::null_mut());
-        }
+        let new = calls::in_c(*action);
+        // SAFETY: the program's own handlers.
+        unsafe { set(signal as c_int, &new, std::ptr::null_mut()) };
     }
 }

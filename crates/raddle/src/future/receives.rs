@@ -6,7 +6,7 @@ use std::sync::Arc;
 use raddle_engine::futures::{self, Alternative, Future};
 use raddle_engine::strategy::Replay;
 use raddle_engine::{Execution, Exploration, Operation, Schedule};
-use raddle_report::{Failure, FailureKind, Receive, Source, Trace, TraceStep};
+use raddle_report::{Failure, FailureKind, Receive, Source, Trace};
 
 use crate::checker::Checker;
 use crate::last_words::LastWords;
@@ -79,38 +79,39 @@ fn told(
     failure: &Failure,
 ) -> Vec<Receive> {
     let whole = Trace::of(execution, context);
-    let is_told = |position: usize| {
-        let same = |step: &TraceStep| {
-            let other = &whole.steps[position];
-            (step.thread, &step.what) == (other.thread, &other.what)
-        };
-        failure.trace.steps.get(position).is_some_and(same)
+    let steps: Vec<usize> = failure.trace.steps_of_events().collect();
+    // The step that tells of the event at a position, if one does.
+    let step_of = |position: usize| {
+        let step = *steps.get(position)?;
+        let (told, event) = (&failure.trace.steps[step], &whole.steps[position]);
+        let is_same = (told.thread, &told.what) == (event.thread, &event.what);
+        is_same.then_some(step)
     };
     let check = failure.schedule.check.as_ref();
     let mut receives = Vec::new();
     for receive in futures::of_some(execution, checker.memory.model(), WORK) {
         let position = receive.position;
-        if receive.alternatives.len() < 2 || !is_told(position) {
+        let Some(step) = step_of(position).filter(|_| receive.alternatives.len() > 1) else {
             continue;
-        }
+        };
         let seen = futures::seen(&execution.events[position]);
         let source = |&alternative: &Alternative| {
             let future = futures::choice(execution, position, alternative);
             let future = future.map(|choice| Future::new().with(choice).to_string());
-            let step = alternative.source.and_then(|id| {
+            let seen_at = alternative.source.and_then(|id| {
                 let mut all = execution.events.iter();
                 all.position(|event| event.id == id)
             });
             let operation = &execution.events[position].operation;
             Source {
-                what: words(operation, alternative, step.map(|step| (step, &whole))),
-                step: step.filter(|&step| is_told(step)),
+                what: words(operation, alternative, seen_at.map(|at| (at, &whole))),
+                step: seen_at.and_then(step_of),
                 is_seen: seen == Some(alternative),
                 command: future.map(|future| saved::future_command(&future, check)),
             }
         };
         receives.push(Receive {
-            step: position,
+            step,
             sources: receive.alternatives.iter().map(source).collect(),
         });
     }

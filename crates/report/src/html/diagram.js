@@ -6,7 +6,7 @@ const GUTTER = 54;
 const NARROWEST = 160;
 const SPARE = 10;
 // Steps after which their thread does nothing more.
-const ENDS = ["panic", "failed assertion", "crash", "bad access", "end of the program"];
+const ENDS = ["panic", "failed assertion", "crash", "bad access", "end of the program", "loss of control"];
 
 class Diagram {
   constructor(name, label, select) {

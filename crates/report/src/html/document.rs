@@ -1,6 +1,6 @@
 //! What is written down of a check: its report, its stories and the lines they are about.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use serde::Serialize;
 
@@ -76,7 +76,7 @@ pub struct Excerpts(BTreeMap<String, BTreeMap<u32, String>>);
 impl Excerpts {
     /// The lines around every place of a report; `source` gives the text of a file.
     pub fn of(report: &Report, source: impl Fn(&str) -> Option<String>) -> Self {
-        let mut wanted: BTreeMap<&str, BTreeMap<u32, ()>> = BTreeMap::new();
+        let mut wanted: BTreeMap<&str, BTreeSet<u32>> = BTreeMap::new();
         let mut left = MAX_LINES;
         for place in report
             .failures
@@ -85,8 +85,9 @@ impl Excerpts {
             .flat_map(places)
         {
             let lines = wanted.entry(&place.file).or_default();
-            for line in place.line.saturating_sub(AROUND).max(1)..=place.line + AROUND {
-                if left > 0 && lines.insert(line, ()).is_none() {
+            let first = place.line.saturating_sub(AROUND).max(1);
+            for line in first..=place.line.saturating_add(AROUND) {
+                if left > 0 && lines.insert(line) {
                     left -= 1;
                 }
             }
@@ -95,7 +96,7 @@ impl Excerpts {
         for (file, lines) in wanted {
             let Some(text) = source(file) else { continue };
             let numbered = (1..).zip(text.lines());
-            let shown = numbered.filter(|(number, _)| lines.contains_key(number));
+            let shown = numbered.filter(|(number, _)| lines.contains(number));
             let shown =
                 shown.map(|(number, line)| (number, line.chars().take(MAX_WIDTH).collect()));
             files.insert(file.to_owned(), shown.collect());
@@ -129,7 +130,7 @@ fn places_of(trace: &Trace) -> Vec<&Place> {
         .iter()
         .filter_map(|thread| thread.spawned.as_ref());
     let mut places: Vec<&Place> = steps.chain(things).chain(threads).collect();
-    let mut seen = std::collections::HashSet::new();
+    let mut seen = HashSet::new();
     places.retain(|place| seen.insert((&place.file, place.line)));
     places
 }

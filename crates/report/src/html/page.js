@@ -2,15 +2,8 @@
 
 const REPORT = DATA.report;
 const SUMMARY = DATA.summary;
-const FINDINGS = [
-  ...REPORT.failures.map((failure) => ({ failure, isWarning: false })),
-  ...REPORT.warnings.map((failure) => ({ failure, isWarning: true })),
-];
-const KINDS = {
-  LostWakeup: "lost wake-up", ThreadOutlives: "thread outlives the check", LockOrder: "lock order",
-  ScheduleMismatch: "schedule does not fit", TooLong: "too long", Limit: "limit exceeded", DataRace: "data race", UseAfterFree: "use after free", Impossible: "impossible future",
-};
-const kindOf = (failure) => KINDS[failure.kind] || failure.kind.toLowerCase();
+const findings = (list, kinds, isWarning) => list.map((failure, index) => ({ failure, isWarning, kind: kinds[index] }));
+const FINDINGS = [...findings(REPORT.failures, SUMMARY.failures, false), ...findings(REPORT.warnings, SUMMARY.warnings, true)];
 const checkName = SUMMARY.number > 1 ? `${SUMMARY.test} #${SUMMARY.number}` : SUMMARY.test;
 const section = (id, title, ...content) => el("section", { class: "card", id, "aria-labelledby": `${id}-title` },
   el("h2", { id: `${id}-title` }, title), ...content);
@@ -26,20 +19,20 @@ function hero() {
   const badge = failed ? el("span", { class: "badge fail" }, failed > 1 ? `${failed} failures` : "failed")
     : el("span", { class: REPORT.warnings.length ? "badge warn" : "badge pass" }, REPORT.warnings.length ? "passed, with warnings" : "passed");
   const chooser = FINDINGS.length > 1 && el("nav", { class: "row findings", "aria-label": "Findings" },
-    FINDINGS.map(({ failure, isWarning }, index) => el("button", { type: "button", "data-finding": index, click: () => choose(index) },
-      `${index + 1} ${kindOf(failure)}${isWarning ? " (warning)" : ""}`)));
+    FINDINGS.map(({ kind, isWarning }, index) => el("button", { type: "button", "data-finding": index, click: () => choose(index) },
+      `${index + 1} ${kind}${isWarning ? " (warning)" : ""}`)));
   return el("div", { class: "hero" },
     el("div", { class: "row" }, el("h1", {}, checkName), badge),
     el("p", { class: "muted" }, SUMMARY.headline), chooser);
 }
 
-function story({ failure, isWarning }, run) {
+function story({ failure, isWarning, kind }, run) {
   const ring = cycleDrawing(run, failure.waits);
   const executions = counted(failure.execution, "execution");
   return el("section", { class: "card story", id: "story", "aria-labelledby": "story-title" },
     el("div", { class: ring ? "told with-ring" : "told" },
       el("div", {},
-        el("h2", { id: "story-title", class: isWarning ? "kind warned" : "kind" }, isWarning ? `Warning: ${kindOf(failure)}` : kindOf(failure),
+        el("h2", { id: "story-title", class: isWarning ? "kind warned" : "kind" }, isWarning ? `Warning: ${kind}` : kind,
           el("span", { class: "muted" }, ` after ${executions} (${failure.search})`)),
         el("div", { class: "message" }, message(failure.message)),
         failure.critical && el("p", { class: "why" }, el("strong", {}, "why "), failure.critical.why),
@@ -219,7 +212,7 @@ function choose(index) {
   steps.show();
 }
 
-document.title = `${checkName} · ${REPORT.failures.length ? kindOf(REPORT.failures[0]) : "passed"}`;
+document.title = `${checkName} · ${REPORT.failures.length ? SUMMARY.failures[0] : "passed"}`;
 document.getElementById("top").append(
   SUMMARY.index ? el("a", { class: "wordmark", href: SUMMARY.index }, "← all checks") : el("span", { class: "wordmark" }, "raddle"),
   el("span", {}, SUMMARY.program), el("span", { class: "grow" }), themeSwitch());

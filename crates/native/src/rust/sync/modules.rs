@@ -2,18 +2,16 @@
 //! instruction comes from.
 
 use std::collections::BTreeMap;
-use std::ffi::{CStr, c_int, c_void};
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use addr2line::Loader;
 use object::{Object, ObjectSymbol, SymbolKind};
 
 use super::{barrier, entries, parking, sites};
+use crate::loaded;
 use crate::rust::paths;
-use crate::snapshot;
 use crate::solo::Solo;
-use crate::symbols::SYSTEM;
 use crate::tsan::calls;
 
 /// Functions that are there unless they were inlined.
@@ -49,7 +47,7 @@ static FUNCTIONS: Solo<Vec<Range<usize>>> = Solo::new(Vec::new());
 
 /// Reads all files, and replaces what is to be replaced; whether there is any Rust.
 pub(super) fn read() -> bool {
-    for module in loaded() {
+    for module in users() {
         if replace_all(&module).unwrap_or(false) {
             let lines = Loader::new(&module.file).ok();
             MODULES.get().push((module, lines));
@@ -184,37 +182,16 @@ pub(super) fn functions(code: usize) -> Vec<String> {
 }
 
 /// The program and its own libraries.
-fn loaded() -> Vec<Module> {
-    unsafe extern "C" fn add(info: *mut libc::dl_phdr_info, _: usize, to: *mut c_void) -> c_int {
-        // SAFETY: the loader describes a module and knows its name, and `to` is the list.
-        let (info, name, list) = unsafe {
-            let info = &*info;
-            let name = CStr::from_ptr(info.dlpi_name).to_string_lossy();
-            (info, name, &mut *to.cast::<Vec<Module>>())
-        };
-        let is_ours = snapshot::is_inside(info, &raw const MODULES as usize);
-        if is_ours || name.starts_with(SYSTEM) || name.starts_with("/lib") {
-            return 0;
+fn users() -> Vec<Module> {
+    let mut list = Vec::new();
+    loaded::each(|module| {
+        if module.is_users() {
+            list.extend(module.code().map(|code| Module {
+                base: module.base(),
+                code,
+                file: module.file(),
+            }));
         }
-        let base = info.dlpi_addr as usize;
-        let is_code = |header: &&libc::Elf64_Phdr| {
-            header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_X != 0
-        };
-        for header in snapshot::headers(info).iter().filter(is_code) {
-            let start = base + header.p_vaddr as usize;
-            list.push(Module {
-                base,
-                code: start..start + header.p_memsz as usize,
-                file: match name.is_empty() {
-                    true => "/proc/self/exe".into(),
-                    false => Path::new(name.as_ref()).to_owned(),
-                },
-            });
-        }
-        0
-    }
-    let mut list: Vec<Module> = Vec::new();
-    // SAFETY: the function matches, and the list outlives the call.
-    unsafe { libc::dl_iterate_phdr(Some(add), (&raw mut list).cast()) };
+    });
     list
 }

@@ -222,11 +222,7 @@ fn unlock(word: Word, code: usize) {
 
 /// How many readers have the lock.
 fn count(word: Word, change: impl FnOnce(&mut u32)) -> u32 {
-    let counted = objects::with(word.address, |known| {
-        change(&mut known.depth);
-        known.depth
-    });
-    counted.unwrap_or(0)
+    objects::count(word.address, change)
 }
 
 fn shared(word: Word, wanted: Shared, access: Access, code: usize) -> Option<u64> {
@@ -298,11 +294,7 @@ fn call_condvar(address: usize, call: condvar::Call, code: usize) -> bool {
 
 /// How many wait and were not notified.
 fn waiters(address: usize, change: impl FnOnce(&mut u32)) -> u32 {
-    let counted = objects::with(address, |known| {
-        change(&mut known.depth);
-        known.depth
-    });
-    counted.unwrap_or(0)
+    objects::count(address, change)
 }
 
 /// Notifies; what is to be found in the word, which says whether anybody waits.

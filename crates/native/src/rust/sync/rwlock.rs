@@ -51,11 +51,7 @@ fn call(word: Word, call: Call, code: usize) -> Grant {
 
 /// How many readers have the lock, that were seen to take it.
 fn readers(word: Word, change: impl FnOnce(&mut u32)) -> u32 {
-    let counted = objects::with(word as usize, |known| {
-        change(&mut known.depth);
-        known.depth
-    });
-    counted.unwrap_or(0)
+    objects::count(word as usize, change)
 }
 
 /// Whether somebody writes that was seen to take it.

@@ -250,22 +250,19 @@ fn pos_keeps_the_priority_of_what_does_not_race() {
 /// the last of four is what the first change left over. Of orders of A and B, five times each and A
 /// first, there are 1 with two stretches, 4 with three that end in A, and 16 with four. (42 for depth
 /// 3 was measured elsewhere too.)
-/// Nine threads wait, and take and give back a spin lock meanwhile; the tenth has something else to do first.
+/// Nine threads wait in loops that race with each other; the tenth has something else to do first.
 #[test]
 fn pos_comes_to_the_thread_that_others_wait_for() {
+    const READY: u32 = 1 << 31;
     let report = run(Strategy::Pos, 200, || {
-        let (lock, is_ready) = (AtomicU32::new(0), AtomicU32::new(0));
-        let elsewhere = AtomicU32::new(0);
+        let (looks, elsewhere) = (AtomicU32::new(0), AtomicU32::new(0));
         run_threads(10, move |me| {
             if me == 0 {
                 elsewhere.store(1, SeqCst);
-                is_ready.store(1, SeqCst);
+                looks.fetch_or(READY, SeqCst);
                 return;
             }
-            while is_ready.load(SeqCst) == 0 {
-                while lock.swap(1, SeqCst) == 1 {}
-                lock.store(0, SeqCst);
-            }
+            while looks.fetch_add(1, SeqCst) < READY {}
         });
     });
     report.assert_ok();

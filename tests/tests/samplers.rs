@@ -250,6 +250,25 @@ fn pos_keeps_the_priority_of_what_does_not_race() {
 /// the last of four is what the first change left over. Of orders of A and B, five times each and A
 /// first, there are 1 with two stretches, 4 with three that end in A, and 16 with four. (42 for depth
 /// 3 was measured elsewhere too.)
+/// Nine threads wait in loops that race with each other; the tenth has something else to do first.
+#[test]
+fn pos_comes_to_the_thread_that_others_wait_for() {
+    const READY: u32 = 1 << 31;
+    let report = run(Strategy::Pos, 200, || {
+        let (looks, elsewhere) = (AtomicU32::new(0), AtomicU32::new(0));
+        run_threads(10, move |me| {
+            if me == 0 {
+                elsewhere.store(1, SeqCst);
+                looks.fetch_or(READY, SeqCst);
+                return;
+            }
+            while looks.fetch_add(1, SeqCst) < READY {}
+        });
+    });
+    report.assert_ok();
+    assert_eq!(report.executions, 200);
+}
+
 #[test]
 fn pct_reaches_what_its_depth_allows() {
     for (depth, reached) in [(1, 2), (2, 2 * (1 + 4)), (3, 2 * (1 + 4 + 16))] {

@@ -10,6 +10,7 @@ mod cells;
 mod meetings;
 mod messages;
 mod perform;
+mod positions;
 mod spin;
 mod stopped;
 mod things;
@@ -27,6 +28,7 @@ use crate::memory::views::Views;
 use crate::memory::{Model, is_weak};
 use crate::rng::mix;
 use crate::strategy::{Choice, CoverageGuided, Directed, Divergence, Exhaustive, Random, Strategy};
+use positions::Positions;
 use spin::{Spinner, TimedWait};
 
 /// What the substrate must do now.
@@ -324,6 +326,8 @@ pub struct World {
     started: bool,
     /// Whether the program has used a cell.
     has_cells: bool,
+    /// Where events are, for those who look for them.
+    positions: Positions,
     /// Whether every access of a cell is written down.
     keeps_accesses: bool,
     /// Accesses and fences at these places are stronger than the program says.
@@ -343,6 +347,7 @@ impl World {
             is_weak: false,
             started: false,
             has_cells: false,
+            positions: Positions::default(),
             keeps_accesses: false,
             stronger: Vec::new(),
         }
@@ -364,6 +369,7 @@ impl World {
         let weak = weak && self.model == Model::Rc11;
         self.state.reset(weak, !weak && self.has_cells);
         self.state.is_plain = !self.is_weak && self.strategy().draws();
+        self.positions.clear();
         self.ending = None;
         self.state.add_thread(None, site);
         true

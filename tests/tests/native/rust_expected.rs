@@ -117,6 +117,7 @@ pub const EXPECTED: &[(&str, &[(&str, Found)])] = &[
                 "all_are_counted_slowly",
                 panic("assert_eq!(together(Hits::add_slowly, Hits::add_slowly).count(), 2);"),
             ),
+            ("many_counters_are_given_back", Nothing),
             ("the_largest_is_kept", Nothing),
             ("the_largest_is_kept_by_exchange", Nothing),
             (

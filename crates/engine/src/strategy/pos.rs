@@ -5,6 +5,10 @@
 //! the order of operations that have nothing to do with each other, of which there are many, does not
 //! decide about the order of those that do. (Yuan, Yang, Gu, "Partial Order Aware Concurrency
 //! Sampling", CAV 2018.)
+//!
+//! Threads that wait in loops and race with each other get a new priority with every turn, so one of them is nearly
+//! always before a thread with a low one, even if that is what they wait for. So every now and then all are drawn
+//! again.
 
 use super::sampler::{self, Foregone, Priorities};
 use super::{Choice, Divergence, Strategy};
@@ -12,12 +16,16 @@ use crate::event::ThreadId;
 use crate::rng::Rng;
 use crate::world::State;
 
+/// After so many steps all priorities are drawn again.
+const LONG_WAIT: u64 = 1_000;
+
 /// Random priorities for operations, drawn again where they race.
 #[derive(Clone, Debug)]
 pub struct Pos {
     rng: Rng,
     foregone: Foregone,
     priorities: Priorities,
+    steps: u64,
 }
 
 impl Pos {
@@ -27,6 +35,7 @@ impl Pos {
             rng: Rng::new(seed),
             foregone: Foregone::default(),
             priorities: Priorities::default(),
+            steps: 0,
         }
     }
 
@@ -42,6 +51,10 @@ impl Pos {
             }
         }
         self.priorities.performs(&mut self.rng, state, thread);
+        self.steps += 1;
+        if self.steps.is_multiple_of(LONG_WAIT) {
+            self.priorities.redraw_all(&mut self.rng);
+        }
         thread
     }
 }
@@ -49,6 +62,7 @@ impl Pos {
 impl Strategy for Pos {
     fn begin(&mut self) -> bool {
         self.priorities.begin();
+        self.steps = 0;
         true
     }
 

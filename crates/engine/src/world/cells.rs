@@ -151,6 +151,7 @@ impl World {
     /// that was done to it.
     pub fn adopt_cell(&mut self, write: Option<Past>, read: Option<Past>) -> CellId {
         self.state.execution.cells += 1;
+        self.positions.update(&self.state.execution.events);
         let access = |past: Past, writes| Access {
             thread: past.thread,
             index: past.index,
@@ -168,10 +169,9 @@ impl World {
     /// How many events the execution had when a thread had had so many: nobody else runs between an
     /// event of a thread and what it does next.
     fn after(&self, past: Past) -> usize {
-        let is_last =
-            |event: &Event| event.id.thread == past.thread && event.id.index + 1 == past.index;
-        let events = &self.state.execution.events;
-        events.iter().rposition(is_last).map_or(0, |last| last + 1)
+        let last = (past.index as usize).checked_sub(1);
+        let last = last.and_then(|last| self.positions.of(past.thread).get(last));
+        last.map_or(0, |&last| last as usize + 1)
     }
 
     /// The running thread's last event was an atomic access of the memory of a cell. It is in order with
@@ -205,19 +205,21 @@ impl World {
     ) -> bool {
         let now = self.access(thread, writes, site);
         let seen = self.state.seen(thread);
+        let events = &self.state.execution.events;
         let conflicts = |event: &Event| {
-            let is_unseen = seen
-                .get(event.id.thread.index())
-                .is_none_or(|&seen| seen <= event.id.index);
-            let is_other = event.id.thread != thread && is_unseen;
             let matters = writes || has_written(event);
-            is_other
-                && matters
+            matters
                 && event.operation.location().is_some_and(&is_there)
                 && !self.state.races.is_granted(&atomic(event), now, seen)
         };
-        let events = &self.state.execution.events;
-        let found = events.iter().position(conflicts);
+        self.positions.update(events);
+        let others = self.positions.since(seen);
+        let others = others.filter(|&(other, _)| other != thread);
+        let found = others.filter_map(|(_, unseen)| {
+            let mut unseen = unseen.iter().map(|&at| at as usize);
+            unseen.find(|&at| conflicts(&events[at]))
+        });
+        let found = found.min();
         if let Some(at) = found {
             let mut first = atomic(&events[at]);
             first.after = at + 1;

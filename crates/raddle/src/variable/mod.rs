@@ -27,9 +27,27 @@ pub(crate) fn name(kind: &'static str, place: &'static Location<'static>) -> Opt
         .clone()
 }
 
-/// What was made by a call at a place, of which nothing else is known: the name of it, if it has one, and the
-/// path of the function that was called.
-pub(crate) fn made_at(file: &str, place: (u32, u32)) -> Option<(Option<String>, String)> {
+/// The name of what was made by a call, if it has one, and the path of the function that was called.
+type Made = (Option<String>, String);
+
+/// What was asked for before, by file and place. A program may make a hundred thousand things at one place, and
+/// the source is not read for each of them.
+type KnownMade = BTreeMap<String, BTreeMap<(u32, u32), Option<Made>>>;
+
+static KNOWN_MADE: Mutex<KnownMade> = Mutex::new(KnownMade::new());
+
+/// What was made by a call at a place, of which nothing else is known.
+pub(crate) fn made_at(file: &str, place: (u32, u32)) -> Option<Made> {
+    let mut known = KNOWN_MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    if !known.contains_key(file) {
+        known.insert(file.to_owned(), BTreeMap::new());
+    }
+    let places = known.get_mut(file)?;
+    let made = places.entry(place);
+    made.or_insert_with(|| look_at_call(file, place)).clone()
+}
+
+fn look_at_call(file: &str, place: (u32, u32)) -> Option<Made> {
     let source = std::fs::read_to_string(file).ok();
     let source = source.or_else(|| self::source(file))?;
     let tokens = tokens::of(&source);
@@ -85,4 +103,25 @@ fn folders() -> Vec<PathBuf> {
 fn is_workspace(manifest: &str) -> bool {
     let mut lines = manifest.lines().map(str::trim);
     lines.any(|line| line.starts_with("[workspace]") || line.starts_with("[workspace."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::made_at;
+
+    #[test]
+    fn a_source_is_read_once_for_each_place() {
+        let file = std::env::temp_dir().join(format!("raddle-made-{}.rs", std::process::id()));
+        std::fs::write(
+            &file,
+            "let first = Box::new(1);\nlet second = Box::new(2);\n",
+        )
+        .unwrap();
+        let path = file.to_str().unwrap();
+        let made = Some((Some("first".to_owned()), "Box::new".to_owned()));
+        assert_eq!(made_at(path, (1, 13)), made);
+        std::fs::remove_file(&file).unwrap();
+        assert_eq!(made_at(path, (1, 13)), made);
+        assert_eq!(made_at(path, (2, 14)), None);
+    }
 }

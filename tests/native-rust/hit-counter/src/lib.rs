@@ -103,4 +103,18 @@ mod tests {
         let hits = together(|hits| hits.see_by_store(3), |hits| hits.see_by_store(5));
         assert_eq!(hits.largest(), 5, "a larger value was overwritten");
     }
+    /// What each piece of memory was used for is asked when it is given back, after many events.
+    #[test]
+    fn many_counters_are_given_back() {
+        let mut all: Vec<Hits> = Vec::new();
+        all.resize_with(49_000, Hits::default);
+        for hits in &all {
+            hits.add();
+            hits.see(1);
+        }
+        let counts = all.iter_mut().map(|hits| *hits.count.get_mut());
+        assert_eq!(counts.sum::<u64>(), 49_000);
+        let largest = all.iter_mut().map(|hits| *hits.largest.get_mut());
+        assert_eq!(largest.max(), Some(1));
+    }
 }

@@ -56,9 +56,14 @@ impl Priorities {
         self.redraw(rng, thread);
         let is_long = self.turns.note(state, thread) >= LONG_TURN;
         if is_long {
-            self.turns = Turns::default();
-            self.by_thread.fill_with(|| rng.next());
+            self.redraw_all(rng);
         }
         is_long
+    }
+
+    /// Everybody gets another one.
+    pub(crate) fn redraw_all(&mut self, rng: &mut Rng) {
+        self.turns = Turns::default();
+        self.by_thread.fill_with(|| rng.next());
     }
 }

@@ -133,6 +133,20 @@ static void freed_twice(void)
     run_all(functions, 2);
 }
 
+/* What was never a block. */
+static void freed_local(void)
+{
+    int local[16] = {0};
+    void *volatile here = local;
+    free(here);
+}
+
+static void freed_global(void)
+{
+    void *volatile here = &pieces;
+    free(here);
+}
+
 static void *fill(void *unused)
 {
     int count = atomic_fetch_add(&word, 4);
@@ -158,6 +172,7 @@ static const struct {
     {"atomically", atomically}, {"inside-libc", inside_libc},
     {"overflow", overflow}, {"freed", freed},
     {"freed-twice", freed_twice}, {"beyond", beyond},
+    {"freed-local", freed_local}, {"freed-global", freed_global},
 };
 
 static void test(void *number)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/syscall.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <sys/un.h>
@@ -181,6 +182,14 @@ static void events(void)
     run_all(functions, 3);
 }
 
+/* The same, from the system itself. */
+static void events_by_number(void)
+{
+    void *(*const functions[])(void *) = {take_events, add_event, add_event};
+    ends[0] = syscall(SYS_eventfd2, 0, 0);
+    run_all(functions, 3);
+}
+
 /* Who does not want to wait is told so. */
 static void *look(void *unused)
 {
@@ -286,7 +295,7 @@ static const struct test tests[] = {
     {"pipes", pipes},   {"closing", closing},         {"large", large}, {"sockets", sockets},
     {"servers", servers}, {"events", events},         {"nonblocking", nonblocking},
     {"until", until},   {"nobody", nobody},           {"both", both},   {"mixed", mixed},
-    {"nothing", nothing},
+    {"nothing", nothing}, {"events-by-number", events_by_number},
 };
 
 MAIN(tests)

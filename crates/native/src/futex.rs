@@ -13,6 +13,7 @@ use raddle_engine::object::{self, Object, condvar::Call};
 use raddle_engine::{Operation, Reply};
 
 use crate::execution::running;
+use crate::io::opened;
 use crate::mode::{self, host, is_guest};
 use crate::objects;
 use crate::real::real;
@@ -183,8 +184,13 @@ extern "C" fn system_call(
     code: usize,
 ) -> c_long {
     let arguments = [first, second, third, fourth, fifth, sixth];
+    let pass_on = || {
+        let result = real(number, arguments);
+        opened::called(number, result);
+        result
+    };
     if !is_guest() {
-        return real(number, arguments);
+        return pass_on();
     }
     let place = Place {
         site: calls::users(code),
@@ -192,7 +198,7 @@ extern "C" fn system_call(
         called: sync::who_waits(code),
     };
     match model(number, arguments, place) {
-        None => real(number, arguments),
+        None => pass_on(),
         Some(Ok(result)) => result,
         Some(Err(error)) => {
             mode::set_errno(error);

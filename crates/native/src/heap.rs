@@ -14,9 +14,11 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use raddle::__private::native::Manner;
 
 use crate::arena::{self, Arena};
+use crate::blocks::{self, Bad};
+use crate::execution::running;
 use crate::rust::channels;
 use crate::tsan::{calls, plain};
-use crate::{blocks, check, end, harness, lanes, mode, shadow, trampoline};
+use crate::{check, end, harness, lanes, loaded, mode, shadow, trampoline};
 
 /// Room for what the first thread asks for; only what is used costs anything.
 pub(crate) const SIZE: usize = 4 << 30;
@@ -272,11 +274,24 @@ unsafe fn release(piece: *mut u8, code: usize) {
                 true => give_up(piece, code),
                 false => PIECES.store(pieces().saturating_sub(1), Relaxed),
             }
+        } else if mode::is_guest() && is_no_piece(piece as usize) {
+            plain::fail(
+                Bad::Outside,
+                piece as usize,
+                plain::FREES,
+                calls::users(code),
+            );
         } else {
             let whole = Layout::from_size_align_unchecked(*header(piece), ALIGNMENT);
             Arena.dealloc(*header(piece).add(1) as *mut u8, whole);
         }
     }
+}
+
+/// In guest mode: whether an address that is not in the heap is that of a variable.
+fn is_no_piece(address: usize) -> bool {
+    let is_static = || loaded::any(|module| module.contains(address));
+    running().is_on_stack(trampoline::stack(), address) || is_static()
 }
 
 /// A guest has done with a piece, if it is one.

@@ -46,6 +46,15 @@ pub(crate) fn find<R>(mut look: impl FnMut(Module<'_>) -> ControlFlow<R>) -> Opt
     search.found
 }
 
+/// Whether there is such a one.
+pub(crate) fn any(is_it: impl Fn(Module<'_>) -> bool) -> bool {
+    let found = find(|module| match is_it(module) {
+        true => ControlFlow::Break(()),
+        false => ControlFlow::Continue(()),
+    });
+    found.is_some()
+}
+
 /// Looks at all of them.
 pub(crate) fn each(mut look: impl FnMut(Module<'_>)) {
     find(|module| -> ControlFlow<()> {

@@ -158,15 +158,6 @@ fn take(stack: usize) -> Vec<Region> {
     ranges.into_iter().map(copy).collect()
 }
 
-/// Whether the address is in a module.
-pub(crate) fn is_inside(info: &libc::dl_phdr_info, address: usize) -> bool {
-    Module::new(info).contains(address)
-}
-
-pub(crate) fn headers(info: &libc::dl_phdr_info) -> &[libc::Elf64_Phdr] {
-    Module::new(info).headers()
-}
-
 /// What a module can write.
 fn variables(module: Module<'_>) -> Vec<Range<usize>> {
     let left_out = [module.sealed(), bound(module)];

@@ -100,6 +100,10 @@ fn who_would_block_in_the_kernel_waits_and_others_run() {
     for name in ["closing", "sockets", "events"] {
         assert!(compared(&program, name) > 2, "{name}");
     }
+    assert_eq!(
+        compared(&program, "events-by-number"),
+        compared(&program, "events")
+    );
     assert!(searched(&program, "servers") > 2);
     let some = [
         ("RADDLE_STRATEGY", "random"),

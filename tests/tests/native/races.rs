@@ -98,6 +98,9 @@ fn blocks_are_used_while_they_are_there_and_no_further_than_they_go() {
     fails(&program, "freed-twice", "use after free").says("it frees a block of 64 bytes, made at ");
     fails(&program, "beyond", "use outside of a block")
         .says("it writes just behind the end of a block of 8 bytes, made at ");
+    for name in ["freed-local", "freed-global"] {
+        fails(&program, name, "use outside of a block").says("it frees memory of nobody\n");
+    }
 }
 
 #[test]

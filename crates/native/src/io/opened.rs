@@ -1,7 +1,7 @@
 //! Descriptors that the program has opened in the running execution. They are closed when the next one
 //! begins.
 
-use std::ffi::{c_char, c_int, c_uint, c_void};
+use std::ffi::{c_char, c_int, c_long, c_uint, c_void};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
@@ -126,6 +126,20 @@ fn noted(descriptor: c_int, is_own: bool, is_timer: bool) {
             add(descriptor);
         }),
         false => note(),
+    }
+}
+
+/// The system was asked by the number of a call, with this result: some libraries open descriptors so.
+pub(crate) fn called(number: c_long, result: c_long) {
+    let own = [
+        libc::SYS_eventfd,
+        libc::SYS_eventfd2,
+        libc::SYS_epoll_create1,
+        libc::SYS_socket,
+    ];
+    let (is_own, is_timer) = (own.contains(&number), number == libc::SYS_timerfd_create);
+    if (is_own || is_timer) && result >= 0 {
+        noted(result as c_int, is_own, is_timer);
     }
 }
 

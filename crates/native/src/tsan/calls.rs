@@ -8,7 +8,6 @@
 //! instruction, which has no more than 48 bits.
 
 use std::cell::Cell;
-use std::ffi::{CStr, c_int, c_void};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
@@ -17,7 +16,7 @@ use crate::rust::paths::Kind;
 use crate::rust::{self, counts, regions};
 use crate::solo::Solo;
 use crate::trampoline::{self, aside};
-use crate::{mode, snapshot, symbols};
+use crate::{loaded, mode};
 
 /// Calls beyond that are not written down.
 const DEEPEST: usize = 256;
@@ -204,6 +203,7 @@ pub(crate) fn begin() {
         calls.known_users.set(0);
         calls.region.set(Kind::User);
         calls.is_armed.set(false);
+        calls.is_modelled.set(false);
         calls.has_deadline.set(false);
     });
 }
@@ -485,39 +485,16 @@ fn change() {
 
 /// Where there is code of somebody's.
 fn ranges(whose: Whose) -> Vec<std::ops::Range<usize>> {
-    struct Found {
-        whose: Whose,
-        list: Vec<std::ops::Range<usize>>,
-    }
-    unsafe extern "C" fn add(info: *mut libc::dl_phdr_info, _: usize, to: *mut c_void) -> c_int {
-        // SAFETY: the loader describes a module and knows its name, and `to` is the list.
-        let (info, name, found) = unsafe {
-            let info = &*info;
-            let name = CStr::from_ptr(info.dlpi_name);
-            (info, name.to_string_lossy(), &mut *to.cast::<Found>())
+    let mut list = Vec::new();
+    loaded::each(|module| {
+        let found = match (module.is_ours(), module.is_users()) {
+            (true, _) => Whose::Ours,
+            (_, true) => Whose::Users,
+            _ => Whose::System,
         };
-        let is_systems = name.starts_with(symbols::SYSTEM) || name.starts_with("/lib");
-        let whose = match snapshot::is_inside(info, ranges as *const () as usize) {
-            true => Whose::Ours,
-            false if is_systems => Whose::System,
-            false => Whose::Users,
-        };
-        if whose != found.whose {
-            return 0;
+        if found == whose {
+            list.extend(module.code());
         }
-        for header in snapshot::headers(info) {
-            if header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_X != 0 {
-                let start = (info.dlpi_addr + header.p_vaddr) as usize;
-                found.list.push(start..start + header.p_memsz as usize);
-            }
-        }
-        0
-    }
-    let mut found = Found {
-        whose,
-        list: Vec::new(),
-    };
-    // SAFETY: the function matches, and the list outlives the call.
-    unsafe { libc::dl_iterate_phdr(Some(add), (&raw mut found).cast()) };
-    found.list
+    });
+    list
 }

@@ -2,6 +2,8 @@
 //! `compare_exchange_weak` is told like one that never fails for no reason. So the methods of the atomics, as
 //! the user's code calls them, are replaced.
 
+use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::SeqCst};
+
 use raddle_engine::{Update, UpdateKind};
 
 use super::{Access, patch};
@@ -26,15 +28,34 @@ struct Pair {
     value: u64,
 }
 
-/// Changes memory at once, where nobody wants to hear of it.
+/// Changes memory at once, where nobody wants to hear of it; there may be threads that nobody controls.
 fn change<T: Atom>(address: *mut T, change: impl Fn(u64) -> Option<u64>) -> u64 {
-    // SAFETY: the program has an atomic there; other threads wait for this one.
-    unsafe {
-        let before = address.read_volatile().to_word();
-        if let Some(new) = change(before) {
-            address.write_volatile(T::from_word(new));
+    // SAFETY: the program has an atomic there.
+    let mut before = unsafe { address.read_volatile() }.to_word();
+    while let Some(new) = change(before) {
+        match compare_exchange(address, before, new) {
+            Ok(_) => break,
+            Err(found) => before = found,
         }
-        before
+    }
+    before
+}
+
+/// The processor's own.
+fn compare_exchange<T: Atom>(address: *mut T, expected: u64, new: u64) -> Result<u64, u64> {
+    macro_rules! of {
+        ($atomic:ident, $type:ident) => {{
+            // SAFETY: the program has such an atomic there.
+            let atomic = unsafe { $atomic::from_ptr(address.cast()) };
+            let result = atomic.compare_exchange(expected as $type, new as $type, SeqCst, SeqCst);
+            result.map(u64::from).map_err(u64::from)
+        }};
+    }
+    match T::BITS {
+        8 => of!(AtomicU8, u8),
+        16 => of!(AtomicU16, u16),
+        32 => of!(AtomicU32, u32),
+        _ => of!(AtomicU64, u64),
     }
 }
 

@@ -119,7 +119,7 @@ fn who_waits_for_what_nobody_writes_is_told() {
     run(&program, &["nobody"], &[EXHAUSTIVE])
         .exits(1)
         .says("deadlock after ")
-        .says("main.1 waits at tests/native/pipes.c:30 for data from descriptor ");
+        .says("main.1 waits at tests/native/pipes.c:31 for data from descriptor ");
     run(&program, &["both"], &[EXHAUSTIVE])
         .exits(1)
         .says("main.1 waits at tests/native/pipes.c:232 for data from descriptor ")

@@ -182,14 +182,6 @@ static void events(void)
     run_all(functions, 3);
 }
 
-/* The same, from the system itself. */
-static void events_by_number(void)
-{
-    void *(*const functions[])(void *) = {take_events, add_event, add_event};
-    ends[0] = syscall(SYS_eventfd2, 0, 0);
-    run_all(functions, 3);
-}
-
 /* Who does not want to wait is told so. */
 static void *look(void *unused)
 {
@@ -290,6 +282,14 @@ static void nothing(void)
 }
 
 #include "table.h"
+
+/* As `events`, from the system itself. */
+static void events_by_number(void)
+{
+    void *(*const functions[])(void *) = {take_events, add_event, add_event};
+    ends[0] = syscall(SYS_eventfd2, 0, 0);
+    run_all(functions, 3);
+}
 
 static const struct test tests[] = {
     {"pipes", pipes},   {"closing", closing},         {"large", large}, {"sockets", sockets},

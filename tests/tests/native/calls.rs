@@ -122,8 +122,8 @@ fn who_waits_for_what_nobody_writes_is_told() {
         .says("main.1 waits at tests/native/pipes.c:31 for data from descriptor ");
     run(&program, &["both"], &[EXHAUSTIVE])
         .exits(1)
-        .says("main.1 waits at tests/native/pipes.c:232 for data from descriptor ")
-        .says("main.2 waits at tests/native/pipes.c:240 for data from descriptor ");
+        .says("main.1 waits at tests/native/pipes.c:233 for data from descriptor ")
+        .says("main.2 waits at tests/native/pipes.c:241 for data from descriptor ");
     let found = run(&program, &["mixed"], &[EXHAUSTIVE]);
     found.exits(1).says("letter == ");
     run(&program, &["mixed"], &[("RADDLE_REPLAY", found.schedule())])

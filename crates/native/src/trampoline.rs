@@ -9,6 +9,8 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use raddle::__private::native::Top;
 
+use crate::check;
+
 /// Where the stack of the guest that has called last begins: with the address that it goes on at.
 pub(crate) static TOP: AtomicUsize = AtomicUsize::new(0);
 /// Where its registers are that outlast a call.
@@ -48,11 +50,17 @@ pub(crate) fn between(aside: usize) -> usize {
 /// In guest mode: where the part of the calling guest's stack begins that is in use, seen from there.
 pub(crate) fn stack_from(here: usize) -> usize {
     let aside = own_part();
-    match aside & IS_BETWEEN == 0 && aside.wrapping_sub(here) < REGION {
+    // Who is further down has come there by a recursion without end.
+    let is_aside = aside & IS_BETWEEN == 0 && aside.wrapping_sub(here) < REGION / 2;
+    if is_aside {
         // SAFETY: whoever steps aside puts it there first.
-        true => unsafe { ((aside - 8) as *const usize).read() },
-        false => here,
+        let stack = unsafe { ((aside - 8) as *const usize).read() };
+        // If the program is there itself, that may be anything.
+        if (aside..aside + check::STACK).contains(&stack) {
+            return stack;
+        }
     }
+    here
 }
 
 /// The same, seen from the caller.

@@ -186,9 +186,10 @@ impl Words<'_> {
     }
 }
 
-/// What goes before the name of a type. Of those there are, only `Once` and its like begin with an O.
+/// What goes before the name of a thing, or of a type, among which there are `Once` and its like.
 fn article(what: &str) -> &'static str {
-    match what.to_lowercase().starts_with(['a', 'u']) {
+    let what = what.to_lowercase();
+    match what.starts_with(['a', 'o', 'u']) && !what.starts_with("once") {
         true => "an",
         false => "a",
     }

@@ -145,7 +145,7 @@ fn made(kind: &'static str) -> Made {
 pub struct Top {
     /// The last that was put on the stack.
     pub stack: usize,
-    /// So many words as there are [`Registers`].
+    /// The first of six words.
     pub registers: usize,
 }
 

@@ -98,8 +98,8 @@ fn exchange<T: Atom>(address: *mut T, values: (T, T), orderings: (u8, u8), code:
     }
 }
 
-/// Defines what is jumped to instead of a method: the registers that outlast a call are put on the stack, as
-/// in [`watched!`](crate::trampoline::watched).
+/// Defines what is jumped to instead of a method: it works aside, and the registers that outlast a call can be
+/// compared, as in [`watched!`](crate::trampoline::watched).
 macro_rules! stand_ins {
     ($(fn $enter:ident as $to:path, $register:literal -> $result:ty;)*) => {
         $(

@@ -154,12 +154,32 @@ impl State {
         self.execution.threads[thread.index()].end.is_some()
     }
 
-    /// How many ways the thread's pending operation can turn out; at least one. Not all of them need
-    /// be possible, see [`State::allows`]; the first is.
-    #[inline]
+    /// Number of outcomes of the thread's pending operation, at least one. Some of them may be
+    /// impossible, see [`State::allows`]; outcome 0 never is.
+    // Inlined as far as operations of one outcome are concerned, which are most.
+    #[inline(always)]
     pub fn outcomes(&self, thread: ThreadId) -> u32 {
-        if self.views.is_on()
-            && !self.is_plain
+        match self.threads[thread.index()].pending {
+            Operation::Begin
+            | Operation::End
+            | Operation::Spawn
+            | Operation::Join { .. }
+            | Operation::Yield
+            | Operation::Fence { .. } => 1,
+            Operation::Load { .. } | Operation::Store { .. } if !self.may_be_stale() => 1,
+            _ => self.count_outcomes(thread),
+        }
+    }
+
+    /// True when a read may take another write than the coherence-latest, and a write another place
+    /// than the last.
+    #[inline]
+    fn may_be_stale(&self) -> bool {
+        self.views.is_on() && !self.is_plain
+    }
+
+    fn count_outcomes(&self, thread: ThreadId) -> u32 {
+        if self.may_be_stale()
             && let Some(outcomes) = self.weak_outcomes(thread)
         {
             return outcomes;
@@ -252,6 +272,7 @@ impl State {
         mix(name(id) ^ source ^ (u64::from(outcome) << 40))
     }
 
+    #[inline]
     fn enable(&mut self, thread: ThreadId) {
         let slot = &mut self.threads[thread.index()].slot;
         if *slot == NOT_ENABLED {
@@ -260,6 +281,7 @@ impl State {
         }
     }
 
+    #[inline]
     fn disable(&mut self, thread: ThreadId) {
         let slot = std::mem::replace(&mut self.threads[thread.index()].slot, NOT_ENABLED);
         if slot != NOT_ENABLED {

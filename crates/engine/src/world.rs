@@ -402,19 +402,32 @@ impl World {
         self.stronger = places;
     }
 
-    #[cold]
-    fn strengthened(&self, operation: Operation, site: SiteId) -> Operation {
-        let place = self.stronger.iter().find(|(place, _)| *place == site);
-        place.map_or(operation, |&(_, ordering)| operation.with(ordering))
-    }
-
-    /// The running thread wants to do `operation`; decides who goes on.
+    /// Announces `operation` of the running thread and decides which thread runs next.
+    // Strengthened orderings are a call of their own: if both cases met in one variable, the operation
+    // would go through memory, and `announce` would not know which operation its caller makes.
     #[inline(always)]
     pub fn request(&mut self, thread: ThreadId, operation: Operation, site: SiteId) -> Step {
-        let operation = match self.stronger.is_empty() {
-            true => operation,
-            false => self.strengthened(operation, site),
-        };
+        if !self.stronger.is_empty() {
+            return self.request_strengthened(thread, operation, site);
+        }
+        self.request_as_is(thread, operation, site)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn request_strengthened(
+        &mut self,
+        thread: ThreadId,
+        operation: Operation,
+        site: SiteId,
+    ) -> Step {
+        let place = self.stronger.iter().find(|(place, _)| *place == site);
+        let operation = place.map_or(operation, |&(_, ordering)| operation.with(ordering));
+        self.request_as_is(thread, operation, site)
+    }
+
+    #[inline(always)]
+    fn request_as_is(&mut self, thread: ThreadId, operation: Operation, site: SiteId) -> Step {
         self.state.announce(thread, operation, site);
         if is_weak(&operation) {
             self.is_weak = true;

@@ -15,7 +15,8 @@
 use std::cell::RefCell;
 
 use super::Strength;
-use super::clock::{covers, join, row, widen};
+use super::clock::{join, row, widen};
+use super::coherence::{Coherence, Known, Write};
 use super::psc::{Psc, Touch};
 use crate::event::{Event, EventId, LocationId, Operation, ThreadId};
 use crate::execution::Execution;
@@ -30,7 +31,7 @@ pub(crate) struct Views {
     width: usize,
     threads: Vec<View>,
     live: usize,
-    histories: Vec<History>,
+    locations: Vec<Coherence>,
     /// By event in the order of the run: its clock, and if it writes, what it passes on.
     clocks: Vec<u32>,
     messages: Vec<u32>,
@@ -53,26 +54,27 @@ struct View {
     could_see: Vec<u32>,
     /// What it had seen at its last release fence.
     released: Vec<u32>,
+    /// Changes whenever `seen` includes more events of other threads; see [`Known`].
+    version: u32,
     /// By event of the thread: which event of the run it is.
     positions: Vec<u32>,
 }
 
-/// One location.
-#[derive(Debug, Default)]
-struct History {
-    initial: u64,
-    /// In coherence order.
-    writes: Vec<Write>,
-    /// What each thread read, in its order, and from whom.
-    reads: Vec<Vec<(EventId, Option<EventId>)>>,
-}
+impl View {
+    /// Adds the events of another thread's clock.
+    #[inline]
+    fn learn(&mut self, clock: &[u32]) {
+        join(&mut self.seen, clock);
+        self.version += 1;
+    }
 
-#[derive(Clone, Copy, Debug)]
-struct Write {
-    id: EventId,
-    value: u64,
-    /// Stands directly behind the write before it.
-    update: bool,
+    #[inline]
+    fn known(&self) -> Known<'_> {
+        Known {
+            clock: &self.seen,
+            version: self.version,
+        }
+    }
 }
 
 impl Views {
@@ -95,10 +97,7 @@ impl Views {
         self.meetings.clear();
         self.closed.iter_mut().for_each(Vec::clear);
         self.lanes.iter_mut().for_each(Vec::clear);
-        for history in &mut self.histories {
-            history.writes.clear();
-            history.reads.iter_mut().for_each(Vec::clear);
-        }
+        self.locations.iter_mut().for_each(Coherence::clear);
         self.seq_cst = false;
     }
 
@@ -132,6 +131,7 @@ impl Views {
             clock.clear();
             clock.resize(self.width, 0);
         }
+        view.version = 1;
         view.positions.clear();
         self.live += 1;
     }
@@ -163,11 +163,11 @@ impl Views {
         if !self.on {
             return;
         }
-        if self.histories.len() <= location.index() {
-            self.histories
-                .resize_with(location.index() + 1, History::default);
+        if self.locations.len() <= location.index() {
+            self.locations
+                .resize_with(location.index() + 1, Coherence::default);
         }
-        self.histories[location.index()].initial = initial;
+        self.locations[location.index()].initial = initial;
     }
 
     /// What a thread has seen.
@@ -189,49 +189,33 @@ impl Views {
         &self.messages[self.position(write) * self.width..][..self.width]
     }
 
-    /// How far back a thread can look: so many writes are not older than what it knows, the initial
-    /// value counted with them.
+    /// Number of writes that the thread's next read of the location may take, the initial value counted
+    /// as one; they are the last in coherence order. Also the number of places for its next write.
     pub(crate) fn reach(&self, thread: ThreadId, location: LocationId) -> u32 {
-        let History { writes, reads, .. } = &self.histories[location.index()];
-        let seen = self.seen(thread);
-        let place = |source: Option<EventId>| match source {
-            Some(source) => 1 + writes.iter().rposition(|it| it.id == source).unwrap_or(0),
-            None => 0,
-        };
-        let known = writes.iter().rposition(|write| covers(seen, write.id));
-        let mut known = known.map_or(0, |place| place + 1);
-        // No thread goes back in the order of writes, so the last of its reads that is known says it all.
-        for reads in reads {
-            if known == writes.len() {
-                break;
-            }
-            let count = reads.partition_point(|&(read, _)| covers(seen, read));
-            if let Some(&(_, source)) = reads[..count].last() {
-                known = known.max(place(source));
-            }
-        }
-        (writes.len() - known + 1) as u32
+        let coherence = &self.locations[location.index()];
+        let known = self.threads[thread.index()].known();
+        coherence.top() - coherence.floor(thread, known) + 1
     }
 
-    /// The write that is so far back from the last, and its value.
+    /// The write that is `back` writes before the coherence-last, and its value.
     pub(crate) fn source(&self, location: LocationId, back: u32) -> (Option<EventId>, u64) {
-        let history = &self.histories[location.index()];
-        let place = history.writes.len() - back as usize;
-        match place.checked_sub(1) {
-            Some(place) => (Some(history.writes[place].id), history.writes[place].value),
-            None => (None, history.initial),
+        let coherence = &self.locations[location.index()];
+        match coherence.write(coherence.top() - back) {
+            Some(write) => (Some(write.id), write.value),
+            None => (None, coherence.initial),
         }
     }
 
-    /// Whether a write may stand behind the one that is so far back.
+    /// True when a write may stand directly behind the one that is `back` writes before the last: not
+    /// between an update and its source.
     pub(crate) fn may_place(&self, location: LocationId, back: u32) -> bool {
-        let writes = &self.histories[location.index()].writes;
-        let next = writes.get(writes.len() - back as usize);
+        let coherence = &self.locations[location.index()];
+        let next = coherence.write(coherence.top() - back + 1);
         next.is_none_or(|next| !next.update)
     }
 
-    /// Puts a write behind the one that is so far back; says behind which that is, and which is behind
-    /// it now.
+    /// Puts a write directly behind the one that is `back` writes before the last; returns the
+    /// neighbours before and behind it.
     pub(crate) fn place(
         &mut self,
         location: LocationId,
@@ -240,12 +224,9 @@ impl Views {
         value: u64,
         update: bool,
     ) -> (Option<EventId>, Option<EventId>) {
-        let writes = &mut self.histories[location.index()].writes;
-        let place = writes.len() - back as usize;
-        let next = writes.get(place).map(|write| write.id);
-        let last = place.checked_sub(1).map(|place| writes[place].id);
-        writes.insert(place, Write { id, value, update });
-        (last, next)
+        let coherence = &mut self.locations[location.index()];
+        let behind = coherence.top() - back;
+        coherence.insert(behind, Write { id, value, update })
     }
 
     /// The members of a group meet, unless they have met.
@@ -293,10 +274,14 @@ impl Views {
                     message = Some((strength, event.source));
                 }
             }
-            Operation::Store { ordering, .. } => {
+            Operation::Store {
+                location, ordering, ..
+            } => {
+                self.record_access(event, location);
                 message = Some((Strength::of(ordering), None));
             }
-            Operation::HangUp { port, .. } => {
+            Operation::HangUp { port, location } => {
+                self.record_access(event, location);
                 message = Some((Strength::of(std::sync::atomic::Ordering::Release), None));
                 if self.closed.len() <= port.index() {
                     self.closed.resize_with(port.index() + 1, Vec::new);
@@ -311,6 +296,7 @@ impl Views {
                 self.seq_cst |= strength.is_seq_cst();
                 if strength.acquires() {
                     join(&mut view.seen, &view.could_see);
+                    view.version += 1;
                 }
                 if strength.releases() {
                     view.released.copy_from_slice(&view.seen);
@@ -321,17 +307,17 @@ impl Views {
                 let of = |name| self.meetings.iter().rfind(|(known, _)| *known == name);
                 let meeting = of(event.id).or_else(|| of(event.source?));
                 if let Some((_, clock)) = meeting {
-                    join(&mut view.seen, clock);
+                    view.learn(clock);
                 }
             }
             Operation::Receive { ports, .. } => match event.source {
                 Some(send) if send.thread == event.id.thread => {}
-                Some(send) => join(&mut view.seen, self.clock(send)),
+                Some(send) => view.learn(self.clock(send)),
                 None => {
                     if let crate::event::Ports::One(port) = ports
                         && let Some(closed) = self.closed.get(port.index())
                     {
-                        join(&mut view.seen, closed);
+                        view.learn(closed);
                     }
                 }
             },
@@ -343,7 +329,7 @@ impl Views {
                 let lanes = &mut self.lanes[object.index()];
                 for lane in passing.takes() {
                     if let Some(lane) = lanes.get(lane as usize * width..) {
-                        join(&mut view.seen, lane);
+                        view.learn(lane);
                     }
                 }
                 if let Some(lane) = passing.gives() {
@@ -354,7 +340,7 @@ impl Views {
             Operation::Send { .. } | Operation::Leads { .. } => {}
             _ => {
                 if let Some(source) = event.source.filter(|it| it.thread != event.id.thread) {
-                    join(&mut view.seen, self.clock(source));
+                    view.learn(self.clock(source));
                 }
             }
         }
@@ -383,14 +369,17 @@ impl Views {
         self.threads[mine] = view;
     }
 
+    /// Notes at which rank the access left its thread: its source's if it read, its own if it wrote.
+    #[inline]
+    fn record_access(&mut self, event: &Event, location: LocationId) {
+        let coherence = &mut self.locations[location.index()];
+        // Nothing is placed when the views of a past execution are computed; see [`Views::of`].
+        coherence.record(event.id, coherence.top().saturating_sub(event.back()));
+    }
+
     fn read(&mut self, view: &mut View, event: &Event, location: LocationId, strength: Strength) {
         self.seq_cst |= strength.is_seq_cst();
-        let reads = &mut self.histories[location.index()].reads;
-        let reader = event.id.thread.index();
-        if reads.len() <= reader {
-            reads.resize_with(reader + 1, Vec::new);
-        }
-        reads[reader].push((event.id, event.source));
+        self.record_access(event, location);
         let Some(source) = event.source else { return };
         let position = match source.thread == event.id.thread {
             true => view.positions[source.index as usize] as usize,
@@ -399,7 +388,7 @@ impl Views {
         let message = &self.messages[position * self.width..][..self.width];
         join(&mut view.could_see, message);
         if strength.acquires() {
-            join(&mut view.seen, message);
+            view.learn(message);
         }
     }
 
@@ -419,7 +408,7 @@ impl Views {
         let Some(location) = operation.location() else {
             return true;
         };
-        let place = self.histories[location.index()].writes.len() as u32 - back;
+        let place = self.locations[location.index()].top() - back;
         let pending = self.pending_touch(operation, place, writes);
         let moved = |at: LocationId, position: u32| {
             position + u32::from(writes && at == location && position > place)
@@ -484,20 +473,17 @@ impl Views {
         let Some(location) = event.operation.location() else {
             return Touch::default();
         };
-        let writes = &self.histories[location.index()].writes;
-        let place = |id: Option<EventId>| {
-            let position = id.and_then(|id| writes.iter().rposition(|write| write.id == id));
-            moved(location, position.map_or(0, |position| position as u32 + 1))
-        };
-        let written = writes.iter().any(|write| write.id == event.id);
+        let coherence = &self.locations[location.index()];
+        let place = |rank: Option<u32>| moved(location, rank.unwrap_or(0));
+        let written = coherence.rank(event.id);
         let reads = matches!(
             event.operation,
             Operation::Load { .. } | Operation::Update { .. }
         );
-        let own = self.pending_touch(&event.operation, 0, written);
+        let own = self.pending_touch(&event.operation, 0, written.is_some());
         Touch {
-            read: reads.then(|| place(event.source)),
-            written: written.then(|| place(Some(event.id))),
+            read: reads.then(|| place(event.source.and_then(|it| coherence.rank(it)))),
+            written: written.map(|rank| place(Some(rank))),
             ..own
         }
     }

@@ -160,9 +160,11 @@ impl Coherence {
         }
     }
 
-    /// Notes an access that left its thread at this rank. A write must have been inserted before.
+    /// Notes an access whose source, or whose own write if it writes, is `back` writes before the last.
+    /// The write must have been inserted before, or, if no write ever is, all accesses have rank 0.
     #[inline]
-    pub(super) fn record(&mut self, event: EventId, rank: u32) {
+    pub(super) fn record(&mut self, event: EventId, back: u32) {
+        let rank = self.top().saturating_sub(back);
         let thread = event.thread.index();
         if self.last.len() <= thread {
             self.last.resize(thread + 1, Access::default());

@@ -60,6 +60,8 @@ pub(super) struct Coherence {
     last: Vec<Access>,
     /// By thread; as long as `last`.
     floors: Vec<Cell<Floor>>,
+    /// Rank of the coherence-last write that is no update, or 0.
+    last_store: u32,
 }
 
 impl Coherence {
@@ -69,6 +71,7 @@ impl Coherence {
         self.accesses.iter_mut().for_each(Vec::clear);
         self.last.clear();
         self.floors.clear();
+        self.last_store = 0;
     }
 
     /// Rank of the coherence-last write.
@@ -126,6 +129,16 @@ impl Coherence {
         floor
     }
 
+    /// True when an update by the thread can only follow the coherence-last write: all writes above its
+    /// floor are updates, and nothing may stand between an update and its source.
+    #[inline]
+    pub(super) fn must_append(&self, thread: ThreadId, known: Known<'_>) -> bool {
+        // The cached rank is a lower bound of the floor even when the thread has learnt more since.
+        let cache = self.floors.get(thread.index());
+        self.last_store <= cache.map_or(0, |floor| floor.get().rank)
+            || self.last_store <= self.floor(thread, known)
+    }
+
     /// Puts a write directly behind the one of rank `behind`; returns its neighbours before and behind.
     pub(super) fn insert(
         &mut self,
@@ -136,6 +149,9 @@ impl Coherence {
         let next = self.write(behind + 1).map(|it| it.id);
         if next.is_some() {
             self.shift(behind);
+        }
+        if !write.update {
+            self.last_store = self.last_store.max(behind + 1);
         }
         self.writes.insert(behind as usize, write);
         (before, next)
@@ -158,6 +174,7 @@ impl Coherence {
             let floor = floor.get_mut();
             floor.rank = moved(floor.rank);
         }
+        self.last_store = moved(self.last_store);
     }
 
     /// Notes an access whose source, or whose own write if it writes, is `back` writes before the last.

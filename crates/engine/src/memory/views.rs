@@ -288,6 +288,12 @@ impl Views {
         coherence.top() - coherence.floor(thread, known) + 1
     }
 
+    /// True when an update by the thread can only follow the coherence-last write.
+    pub(crate) fn must_append(&self, thread: ThreadId, location: LocationId) -> bool {
+        let known = self.threads[thread.index()].known();
+        self.locations[location.index()].must_append(thread, known)
+    }
+
     /// The write that is `back` writes before the coherence-last, and its value.
     pub(crate) fn source(&self, location: LocationId, back: u32) -> (Option<EventId>, u64) {
         let coherence = &self.locations[location.index()];

@@ -154,3 +154,6 @@ impl State {
         self.execution.correct(before, now);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,14 +1,16 @@
 //! One worker's exploration: run, check, ask for the next. It is told when to stop.
 
-use crate::check::{self, Finding};
-use crate::classes::{Classes, Novelty, Unseen};
-use crate::estimate::Estimate;
-use crate::event::SiteId;
-use crate::execution::Execution;
+use crate::analysis::check::{self, Finding};
+use crate::analysis::classes::{Classes, Novelty, Unseen};
+use crate::analysis::outlook::Growth;
+use crate::base::ids::SiteId;
 use crate::memory::Model;
-use crate::outlook::Growth;
-use crate::strategy::{Bound, Strategy};
-use crate::world::{Ending, State, World};
+use crate::model::ending::Ending;
+use crate::model::estimate::Estimate;
+use crate::model::execution::Execution;
+use crate::strategy::World;
+use crate::world::State;
+use crate::world::strategy::{Bound, Strategy};
 
 /// What one execution may do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

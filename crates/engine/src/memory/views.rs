@@ -17,8 +17,10 @@ use std::cell::RefCell;
 use super::Strength;
 use super::clock::{covers, join, row, widen};
 use super::psc::{Psc, Touch};
-use crate::event::{Event, EventId, LocationId, Operation, ThreadId};
-use crate::execution::Execution;
+use crate::base::ids::{EventId, LocationId, ThreadId};
+use crate::model::event::Event;
+use crate::model::execution::Execution;
+use crate::model::operation::Operation;
 use crate::object::Object;
 use crate::object::barrier::Barrier;
 
@@ -328,7 +330,7 @@ impl Views {
                 Some(send) if send.thread == event.id.thread => {}
                 Some(send) => join(&mut view.seen, self.clock(send)),
                 None => {
-                    if let crate::event::Ports::One(port) = ports
+                    if let crate::model::operation::Ports::One(port) = ports
                         && let Some(closed) = self.closed.get(port.index())
                     {
                         join(&mut view.seen, closed);

@@ -6,7 +6,8 @@
 
 use super::passing::Passing;
 use super::{Machine, Request};
-use crate::event::{EventId, Reply, ThreadId};
+use crate::base::ids::{EventId, ThreadId};
+use crate::base::reply::Reply;
 
 /// The barrier's state.
 #[derive(Clone, PartialEq, Eq, Debug)]

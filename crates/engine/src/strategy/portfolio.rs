@@ -7,14 +7,18 @@
 //! search's, and a large one is sampled from the first execution on. A class that somebody else has run
 //! before counts nowhere, whoever comes to it.
 
-use super::exhaustive::Exhaustive;
-use super::{Bound, Choice, Divergence, Repeat, Strategy, sampler};
-use crate::classes::Fingerprints;
-use crate::estimate::Estimate;
-use crate::event::ThreadId;
-use crate::execution::Execution;
-use crate::rng::Rng;
-use crate::world::{Ending, State};
+use super::sampling;
+use crate::analysis::classes::Fingerprints;
+use crate::base::ids::ThreadId;
+use crate::base::rng::Rng;
+use crate::model::choice::Choice;
+use crate::model::ending::Divergence;
+use crate::model::ending::Ending;
+use crate::model::estimate::Estimate;
+use crate::model::execution::Execution;
+use crate::search::Exhaustive;
+use crate::world::State;
+use crate::world::strategy::{Bound, Repeat, Strategy};
 
 /// One turn in so many is the search's, if there is one.
 const SEARCH: usize = 3;
@@ -65,6 +69,11 @@ impl Portfolio {
             given: 1,
             next_sampler: 0,
         }
+    }
+
+    /// The search, if there is one.
+    pub(super) fn search(&mut self) -> Option<&mut Exhaustive> {
+        self.search.as_mut()
     }
 
     fn now(&self) -> &dyn Strategy {
@@ -148,7 +157,7 @@ impl Strategy for Portfolio {
 
     fn end(&mut self, execution: &Execution, ending: &Ending) {
         self.now_mut().end(execution, ending);
-        if sampler::is_whole(ending) && self.search.is_some() && !self.now().samples() {
+        if sampling::is_whole(ending) && self.search.is_some() && !self.now().samples() {
             self.share_out(execution.reads_from_fingerprint());
         }
         self.lessons += 1;
@@ -208,10 +217,6 @@ impl Strategy for Portfolio {
 
     fn watches(&self) -> bool {
         self.now().watches()
-    }
-
-    fn as_exhaustive(&mut self) -> Option<&mut Exhaustive> {
-        self.search.as_mut()
     }
 
     fn draws(&self) -> bool {

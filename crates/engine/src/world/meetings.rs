@@ -1,10 +1,12 @@
 //! Meetings: threads that wait for each other at a barrier.
 
 use super::State;
-use crate::event::{EventId, ObjectId, Operation, Ports, Reply, ThreadId};
+use crate::base::ids::{EventId, ObjectId, ThreadId};
+use crate::base::reply::Reply;
+use crate::base::subsets::{number_of, subset, subsets};
+use crate::model::operation::{Operation, Ports};
 use crate::object::Object;
 use crate::object::barrier::Barrier;
-use crate::subsets::{number_of, subset, subsets};
 
 impl State {
     pub(super) fn barrier(&self, barrier: ObjectId) -> &Barrier {

@@ -1,7 +1,9 @@
 //! Messages: what threads leave in ports and take out of them.
 
 use super::State;
-use crate::event::{EventId, ObjectId, Operation, Ports, Received, Reply, ThreadId};
+use crate::base::ids::{EventId, ObjectId, ThreadId};
+use crate::base::reply::{Received, Reply};
+use crate::model::operation::{Operation, Ports};
 use crate::object::Object;
 use crate::object::port::{Message, Port};
 

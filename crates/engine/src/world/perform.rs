@@ -1,8 +1,11 @@
 //! What a thread wants to do, and what happens when it does it.
 
 use super::{State, Thread};
-use crate::event::{Event, EventId, ObjectId, Operation, Ports, Reply, SiteId, ThreadId};
-use crate::execution::{decides, distinguishing};
+use crate::base::ids::{EventId, ObjectId, SiteId, ThreadId};
+use crate::base::reply::Reply;
+use crate::model::event::Event;
+use crate::model::execution::{decides, distinguishing};
+use crate::model::operation::{Operation, Ports};
 use crate::object::{Call, Object};
 
 impl State {

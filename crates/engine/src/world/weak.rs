@@ -4,8 +4,10 @@
 //! store its place. For an update it is twice that, and one more if it fails for no reason.
 
 use super::State;
-use crate::event::{EventId, LocationId, Operation, Reply, ThreadId};
-use crate::execution::distinguishing;
+use crate::base::ids::{EventId, LocationId, ThreadId};
+use crate::base::reply::Reply;
+use crate::model::execution::distinguishing;
+use crate::model::operation::Operation;
 
 impl State {
     /// How many outcomes the thread's pending operation could have, if it is an access.
@@ -133,7 +135,7 @@ impl State {
     fn follow(&mut self, store: EventId, old: Option<EventId>, new: EventId) {
         let event = &mut self.execution.events[self.views.position(store)];
         event.source = Some(new);
-        if !crate::execution::decides(&event.operation) {
+        if !crate::model::execution::decides(&event.operation) {
             return;
         }
         let outcome = distinguishing(&event.operation, event.outcome, event.reply);

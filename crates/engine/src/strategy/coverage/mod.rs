@@ -22,17 +22,21 @@
 //!   `corpus`.
 //! - Whatever a step covers counts, if the metric asks for it: also who would wait for the lock it takes.
 
+mod corpus;
 mod steps;
 
-use super::corpus::{Corpus, Stream};
-use super::{Choice, Divergence, Strategy};
-use crate::coverage::bits::Bits;
-use crate::coverage::catalogue::Id;
-use crate::coverage::{Coverage, Metrics, Requirement, Standing};
-use crate::event::ThreadId;
-use crate::execution::Execution;
-use crate::rng::Rng;
-use crate::world::{Ending, State};
+use crate::analysis::coverage::bits::Bits;
+use crate::analysis::coverage::catalogue::Id;
+use crate::analysis::coverage::{Coverage, Metrics, Requirement, Standing};
+use crate::base::ids::ThreadId;
+use crate::base::rng::Rng;
+use crate::model::choice::Choice;
+use crate::model::ending::Divergence;
+use crate::model::ending::Ending;
+use crate::model::execution::Execution;
+use crate::strategy::coverage::corpus::{Corpus, Stream};
+use crate::world::State;
+use crate::world::strategy::Strategy;
 use steps::step;
 
 /// After so many executions that covered nothing new, combinations are what counts.
@@ -284,10 +288,6 @@ impl CoverageGuided {
 }
 
 impl Strategy for CoverageGuided {
-    fn as_guided(&mut self) -> Option<&mut CoverageGuided> {
-        Some(self)
-    }
-
     fn begin(&mut self) -> bool {
         self.coverage.begin();
         self.stream.clear();

@@ -1,10 +1,11 @@
 //! What the next step of a thread would cover.
 
 use super::CoverageGuided;
-use crate::coverage::catalogue::Id;
-use crate::coverage::{Metric, Requirement};
-use crate::event::{LocationId, ObjectId, Operation, SiteId, ThreadId};
-use crate::object::effect::{self, Effect};
+use crate::analysis::coverage::catalogue::Id;
+use crate::analysis::coverage::{Metric, Requirement};
+use crate::base::ids::{LocationId, ObjectId, SiteId, ThreadId};
+use crate::model::operation::Operation;
+use crate::object::effect::Effect;
 use crate::world::State;
 
 /// An access or a call that takes a lock.
@@ -28,7 +29,7 @@ pub(super) fn step(operation: &Operation) -> Option<Step> {
         Operation::Load { location, .. } => Some(access(location, true, false)),
         Operation::Store { location, .. } => Some(access(location, false, true)),
         Operation::Update { location, .. } => Some(access(location, true, true)),
-        _ => match effect::intended(operation) {
+        _ => match operation.lock_effect() {
             Some((object, effect @ Effect::Take { .. })) => Some(Step::Lock(object, effect)),
             _ => None,
         },

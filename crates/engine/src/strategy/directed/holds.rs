@@ -1,10 +1,13 @@
 //! Who is held back, and what a run that led nowhere teaches.
 
-use crate::event::{EventId, ObjectId, Operation, ThreadId};
-use crate::futures::Sees;
-use crate::futures::follow::{Follower, Role, Verdict, does, is_done_to, takes, thing};
-use crate::naming::is_thread;
-use crate::schedule::ThreadPath;
+use crate::analysis::alternatives::Sees;
+use crate::analysis::alternatives::follow::{
+    Follower, Role, Verdict, does, is_done_to, takes, thing,
+};
+use crate::base::ids::{EventId, ObjectId, ThreadId};
+use crate::model::naming::is_thread;
+use crate::model::operation::Operation;
+use crate::model::schedule::ThreadPath;
 use crate::world::State;
 
 /// How a thread that could go on stands to the future.

@@ -7,17 +7,22 @@
 //! future is impossible, and what the search has seen says why.
 
 mod holds;
+mod pending;
 
 use holds::{Hold, Stance};
 
-use super::{Choice, Divergence, Exhaustive, Record, Repeat, Strategy};
-use crate::event::ThreadId;
-use crate::execution::Execution;
-use crate::futures::Future;
-use crate::futures::follow::{Followed, Follower};
-use crate::futures::reason::{Evidence, Why};
+use crate::analysis::alternatives::Future;
+use crate::analysis::alternatives::follow::{Followed, Follower};
+use crate::analysis::alternatives::reason::{Evidence, Why};
+use crate::base::ids::ThreadId;
 use crate::memory::Model;
-use crate::world::{Ending, State};
+use crate::model::choice::Choice;
+use crate::model::ending::Ending;
+use crate::model::ending::{Divergence, Record};
+use crate::model::execution::Execution;
+use crate::search::Exhaustive;
+use crate::world::State;
+use crate::world::strategy::{Repeat, Strategy};
 
 /// So many runs hold threads back before the search begins.
 const MAX_GREEDY: u32 = 12;
@@ -213,9 +218,5 @@ impl Strategy for Directed {
             Phase::Holding(_) => Repeat::Wait,
             Phase::Searching(search) => search.repeats(state, thread),
         }
-    }
-
-    fn as_directed(&mut self) -> Option<&mut Directed> {
-        Some(self)
     }
 }

@@ -6,9 +6,10 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::event::{Operation, ThreadId};
-use crate::naming::{self, Thing};
-use crate::schedule::ScheduleStep;
+use crate::base::ids::ThreadId;
+use crate::model::naming::{self, Thing};
+use crate::model::operation::Operation;
+use crate::model::schedule::ScheduleStep;
 use crate::world::State;
 
 /// How a step and a pending operation go together.

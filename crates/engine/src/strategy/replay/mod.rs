@@ -15,13 +15,17 @@ mod bindings;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use super::{Choice, Divergence, Record, Repeat, Strategy};
-use crate::check;
-use crate::event::{Operation, ThreadId};
-use crate::execution::Execution;
-use crate::naming::Names;
-use crate::schedule::{Schedule, ScheduleStep};
-use crate::world::{Ending, State};
+use crate::analysis::check;
+use crate::base::ids::ThreadId;
+use crate::model::choice::Choice;
+use crate::model::ending::Ending;
+use crate::model::ending::{Divergence, Record};
+use crate::model::execution::Execution;
+use crate::model::naming::Names;
+use crate::model::operation::Operation;
+use crate::model::schedule::{Schedule, ScheduleStep};
+use crate::world::State;
+use crate::world::strategy::{Repeat, Strategy};
 use bindings::{Bindings, Fit};
 
 /// So many runs are tried.

@@ -1,0 +1,336 @@
+//! A graph as far as it matters for preemptions: what each thread does step by step, what must have
+//! happened before each step, and whether a thread can go on.
+//!
+//! A step is what the world performs at once: a call when it is completed, an update with its read and
+//! its write. How far a run has come is a *cut*: for each thread, how many of its steps are done.
+
+use crate::base::ids::{EventId, ObjectId, ThreadId};
+use crate::object::Call;
+use crate::search::graph::{Graph, Kind};
+
+/// For each thread, how many of its steps are done.
+pub(super) type Cut = [u32];
+
+/// Which part of a graph.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Extent<'a> {
+    /// All of it: threads at their end have ended, or wait for ever.
+    Whole,
+    /// So many events of each thread, and what they depend on is among them: nobody knows what comes
+    /// next.
+    Part(&'a [u32]),
+}
+
+/// So many steps of a thread.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Done {
+    thread: ThreadId,
+    steps: u32,
+}
+
+impl Done {
+    fn is_in(self, cut: &Cut) -> bool {
+        cut[self.thread.index()] >= self.steps
+    }
+}
+
+/// One thing that a thread does.
+#[derive(Debug)]
+pub(super) struct Step {
+    /// What comes before, besides the thread's own steps.
+    pub(super) needs: Vec<Done>,
+    /// What a thread may have to wait for.
+    pub(super) waits: Waits,
+    /// Whether it may let another thread go on that had to wait.
+    pub(super) releases: bool,
+    /// Whether it lets others go first.
+    pub(super) makes_way: bool,
+}
+
+/// When a thread can go on.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Waits {
+    /// At any time.
+    Never,
+    /// When everything has happened that comes before it.
+    ForNeeds,
+    /// When the object is open for the call.
+    ForObject {
+        object: ObjectId,
+        call: Call,
+        by: ThreadId,
+    },
+    /// When there is any message, or all that comes before it has happened.
+    ForMessage(EventId),
+    /// When there are enough for a group, or its group has met.
+    ForGroup {
+        barrier: ObjectId,
+        group: Option<usize>,
+    },
+    Forever,
+}
+
+/// Threads that met at a barrier. Whoever goes on first, the group has met then.
+#[derive(Debug)]
+struct Group {
+    came: Vec<Done>,
+    went_on: Vec<Done>,
+    /// The group before it at the same barrier.
+    previous: Option<usize>,
+    /// Whether it may have met by a step that is not in the outline.
+    may_have_met: bool,
+}
+
+impl Group {
+    fn has_come(&self, cut: &Cut) -> bool {
+        self.came.iter().all(|one| one.is_in(cut))
+    }
+
+    fn has_met(&self, cut: &Cut) -> bool {
+        self.went_on.iter().any(|one| one.is_in(cut))
+    }
+}
+
+/// A graph, or a part of it.
+#[derive(Debug)]
+pub(super) struct Outline<'a> {
+    pub(super) graph: &'a Graph,
+    extent: Extent<'a>,
+    /// Whether threads may see different things: then a read comes after its source, and nothing else
+    /// orders reads and writes.
+    pub(super) weak: bool,
+    /// By thread.
+    pub(super) steps: Vec<Vec<Step>>,
+    /// By thread: what it waits for at its end.
+    last_wait: Vec<Waits>,
+    /// By thread and event: how many of its steps are done when the event has happened.
+    done: Vec<Vec<u32>>,
+    groups: Vec<Group>,
+}
+
+impl<'a> Outline<'a> {
+    pub(super) fn of(graph: &'a Graph, extent: Extent<'a>, weak: bool) -> Self {
+        let mut outline = Outline {
+            graph,
+            extent,
+            weak,
+            steps: Vec::with_capacity(graph.lines.len()),
+            last_wait: vec![Waits::Forever; graph.lines.len()],
+            done: Vec::with_capacity(graph.lines.len()),
+            groups: Vec::new(),
+        };
+        for thread in 0..graph.lines.len() {
+            outline.count_steps(ThreadId::new(thread));
+        }
+        outline.add_groups();
+        for thread in 0..graph.lines.len() {
+            outline.add_steps(ThreadId::new(thread));
+        }
+        outline
+    }
+
+    pub(super) fn length(&self, thread: ThreadId) -> u32 {
+        let line = &self.graph.lines[thread.index()];
+        match self.extent {
+            _ if !line.live => 0,
+            Extent::Whole => line.nodes.len() as u32,
+            Extent::Part(lengths) => lengths[thread.index()],
+        }
+    }
+
+    pub(super) fn has(&self, event: EventId) -> bool {
+        event.index < self.length(event.thread)
+    }
+
+    fn count_steps(&mut self, thread: ThreadId) {
+        let nodes = &self.graph.lines[thread.index()].nodes[..self.length(thread) as usize];
+        let mut count = 0;
+        let done = nodes.iter().map(|node| {
+            count += u32::from(is_step(&node.kind));
+            count
+        });
+        self.done.push(done.collect());
+    }
+
+    pub(super) fn done(&self, event: EventId) -> Done {
+        Done {
+            thread: event.thread,
+            steps: self.done[event.thread.index()][event.index as usize],
+        }
+    }
+
+    fn add_groups(&mut self) {
+        let barriers = self.graph.machines.iter();
+        for machine in barriers.filter(|machine| !machine.hall.came.is_empty()) {
+            let mut previous = None;
+            for &meeting in &machine.completions {
+                if !self.has(meeting) {
+                    break;
+                }
+                let came: Vec<EventId> = self.graph.members(meeting).collect();
+                let went_on = came.iter().map(|&one| next(one));
+                let (known, unknown): (Vec<_>, Vec<_>) = went_on.partition(|&one| self.has(one));
+                self.groups.push(Group {
+                    came: came.iter().map(|&one| self.done(one)).collect(),
+                    went_on: known.iter().map(|&one| self.done(one)).collect(),
+                    previous,
+                    may_have_met: !unknown.is_empty() && matches!(self.extent, Extent::Part(_)),
+                });
+                previous = Some(self.groups.len() - 1);
+            }
+        }
+    }
+
+    /// The group of a thread that came to a barrier.
+    pub(super) fn group(&self, came: EventId) -> Option<usize> {
+        let is_member =
+            |one: &Done| one.thread == came.thread && one.steps == self.done(came).steps;
+        let mut groups = self.groups.iter();
+        groups.position(|group| group.came.iter().any(is_member))
+    }
+
+    fn add_steps(&mut self, thread: ThreadId) {
+        let mut steps: Vec<Step> = Vec::new();
+        for index in 0..self.length(thread) {
+            let event = EventId { thread, index };
+            let kind = self.graph.node(event).kind;
+            let is_last = index + 1 == self.length(thread);
+            match kind {
+                Kind::Call { object, call } if is_last => {
+                    let by = thread;
+                    self.last_wait[thread.index()] = Waits::ForObject { object, call, by };
+                }
+                Kind::Meet { barrier } => {
+                    // Others may have waited for this one.
+                    if let Some(step) = steps.last_mut() {
+                        step.releases = true;
+                    }
+                    if is_last {
+                        self.last_wait[thread.index()] = Waits::ForGroup {
+                            barrier,
+                            group: None,
+                        };
+                    }
+                }
+                _ => {}
+            }
+            if is_step(&kind) {
+                steps.push(self.step(event, kind));
+            }
+        }
+        self.steps.push(steps);
+    }
+
+    /// The events that are the steps of a thread.
+    pub(super) fn events_of(&self, thread: ThreadId) -> Vec<EventId> {
+        let events = (0..self.length(thread)).map(|index| EventId { thread, index });
+        events
+            .filter(|&event| is_step(&self.graph.node(event).kind))
+            .collect()
+    }
+
+    pub(super) fn is_complete(&self, cut: &Cut) -> bool {
+        let steps = self.steps.iter().zip(cut);
+        steps
+            .into_iter()
+            .all(|(steps, &done)| steps.len() == done as usize)
+    }
+
+    /// The thread's next step, if it may come now.
+    pub(super) fn next_ready(&self, thread: usize, cut: &Cut) -> Option<&Step> {
+        let step = self.next(thread, cut)?;
+        self.is_ready(step, cut).then_some(step)
+    }
+
+    fn next(&self, thread: usize, cut: &Cut) -> Option<&Step> {
+        self.steps[thread].get(cut[thread] as usize)
+    }
+
+    fn is_ready(&self, step: &Step, cut: &Cut) -> bool {
+        let in_order = |group: usize| {
+            let previous = self.groups[group].previous.map(|one| &self.groups[one]);
+            self.groups[group].has_come(cut)
+                && previous.is_none_or(|one| one.may_have_met || one.has_met(cut))
+        };
+        step.needs.iter().all(|need| need.is_in(cut))
+            && match step.waits {
+                Waits::ForGroup { group, .. } => group.is_some_and(in_order),
+                _ => true,
+            }
+    }
+
+    /// Whether the thread could go on, be it with something that comes later.
+    pub(super) fn can_go_on(&self, thread: usize, cut: &Cut) -> bool {
+        match self.next(thread, cut) {
+            Some(step) => self.is_open(step.waits, Some(step), cut),
+            None => match self.extent {
+                Extent::Whole => self.is_open(self.last_wait[thread], None, cut),
+                Extent::Part(_) => false,
+            },
+        }
+    }
+
+    fn is_open(&self, waits: Waits, step: Option<&Step>, cut: &Cut) -> bool {
+        let is_ready = || step.is_some_and(|step| self.is_ready(step, cut));
+        match waits {
+            Waits::Never => true,
+            Waits::Forever => false,
+            Waits::ForNeeds => is_ready(),
+            Waits::ForObject { object, call, by } => {
+                let machine = self.graph.machine(object);
+                let has_happened = |&id: &EventId| self.has(id) && self.done(id).is_in(cut);
+                let completed = machine.completions.partition_point(has_happened);
+                machine.states[completed].open(call, by)
+            }
+            Waits::ForMessage(receive) => is_ready() || self.finds_message(receive, cut),
+            Waits::ForGroup { barrier, group } => {
+                let come = group.is_some_and(|group| self.groups[group].has_come(cut));
+                come || matches!(self.extent, Extent::Whole) && self.are_enough(barrier, cut)
+            }
+        }
+    }
+
+    fn finds_message(&self, receive: EventId, cut: &Cut) -> bool {
+        let Kind::Receive { ports, .. } = self.graph.node(receive).kind else {
+            return false;
+        };
+        let has_happened = |id: EventId| self.has(id) && self.done(id).is_in(cut);
+        let is_there = |&send: &EventId| {
+            has_happened(send) && !self.graph.node(send).source.is_some_and(has_happened)
+        };
+        let mut ports = self.graph.port_list(&ports).iter();
+        ports.any(|&port| self.graph.inbox(port).sends.iter().any(is_there))
+    }
+
+    /// Whether so many wait at the barrier that some group could meet.
+    fn are_enough(&self, barrier: ObjectId, cut: &Cut) -> bool {
+        let waits = |&&came: &&EventId| {
+            let group = self.group(came).map(|group| &self.groups[group]);
+            self.done(came).is_in(cut) && !group.is_some_and(|group| group.has_met(cut))
+        };
+        let waiting = self.graph.hall(barrier).came.iter().filter(waits).count();
+        waiting >= self.graph.group_size(barrier)
+    }
+}
+
+/// Whether the world performs something there. A call is performed when it is completed.
+fn is_step(kind: &Kind) -> bool {
+    !matches!(
+        kind,
+        Kind::Call { .. } | Kind::Meet { .. } | Kind::WriteOfUpdate { .. }
+    )
+}
+
+pub(super) fn next(event: EventId) -> EventId {
+    EventId {
+        index: event.index + 1,
+        ..event
+    }
+}
+
+pub(super) fn previous_of(event: EventId) -> EventId {
+    EventId {
+        index: event.index - 1,
+        ..event
+    }
+}

@@ -1,0 +1,272 @@
+//! The least number of preemptions over all orders in which an outline can be run.
+//!
+//! A search over cuts and the thread that runs there, cheapest first. The worst case is all cuts, of
+//! which there are as many as the product of the threads' lengths. Far fewer are looked at, because a
+//! thread whose next step is ready is only left in two places:
+//!
+//! - where it has just let others go first, which costs nothing;
+//! - before a step that may let another thread go on, because the other can be left for nothing as long
+//!   as it must wait.
+//!
+//! Anywhere else the thread might as well have done the step before it was left: no other thread's
+//! switches cost more for that, and to leave it one step later costs no more either. For the same
+//! reason, where another thread takes over, one that will come to where it can be left for nothing
+//! without letting anybody go on may as well go first.
+
+use std::collections::HashSet;
+use std::hash::{BuildHasherDefault, Hasher};
+
+use super::outline::{Cut, Outline};
+use crate::base::ids::EventId;
+
+/// A cut, and last the thread that does the next step.
+type Place = Box<[u32]>;
+
+impl Outline<'_> {
+    /// Whether some order has at most so many preemptions; `None` if that takes more effort than
+    /// this.
+    pub(super) fn costs_at_most(&self, preemptions: u32, effort: usize) -> Option<bool> {
+        if self.greedy_cost() <= preemptions {
+            return Some(true);
+        }
+        let mut walk = Walk::of(self);
+        match walk.ends_within(preemptions, effort) {
+            End::At(_) => Some(true),
+            End::TooFar => Some(false),
+            End::TooMuch => None,
+        }
+    }
+
+    /// The threads of an order with as few preemptions as can be, step by step; `None` if that takes
+    /// more preemptions or more effort than this.
+    pub(super) fn cheapest_order(&self, preemptions: u32, effort: usize) -> Option<Vec<usize>> {
+        let mut walk = Walk::of(self);
+        let End::At(end) = walk.ends_within(preemptions, effort) else {
+            return None;
+        };
+        let mut order = Vec::new();
+        let whole = self.steps.iter().map(|steps| steps.len() as u32).collect();
+        let (mut at, mut until): (usize, Vec<u32>) = (end, whole);
+        loop {
+            let (place, before) = &walk.trail[at];
+            let (&thread, cut) = place.split_last().expect("a place has a thread");
+            let thread = thread as usize;
+            order.extend((cut[thread]..until[thread]).map(|_| thread));
+            if *before == at {
+                break;
+            }
+            until.copy_from_slice(cut);
+            at = *before;
+        }
+        order.reverse();
+        Some(order)
+    }
+}
+
+impl Outline<'_> {
+    /// How many preemptions this order of the events has.
+    pub(super) fn preemptions_of(&self, order: &[EventId]) -> u32 {
+        let mut cut = vec![0; self.steps.len()];
+        let (mut last, mut preemptions) = (0, 0);
+        for event in order.iter().filter(|&&event| self.has(event)) {
+            let thread = event.thread.index();
+            let leaves = thread != last && !self.makes_way(last, &cut);
+            preemptions += u32::from(leaves && self.can_go_on(last, &cut));
+            cut[thread] += 1;
+            last = thread;
+        }
+        preemptions
+    }
+
+    /// How many preemptions it takes if each thread runs as far as it can, then the one that gets
+    /// furthest. Seldom more than the least.
+    fn greedy_cost(&self) -> u32 {
+        let mut cut = vec![0; self.steps.len()];
+        let (mut thread, mut preemptions) = (0, 0);
+        loop {
+            while self.next_ready(thread, &cut).is_some() {
+                cut[thread] += 1;
+            }
+            if self.is_complete(&cut) {
+                return preemptions;
+            }
+            let interrupted = !self.makes_way(thread, &cut) && self.can_go_on(thread, &cut);
+            preemptions += u32::from(interrupted);
+            let reach = |&other: &usize| self.reach(other, &mut cut.clone());
+            let others = (0..self.steps.len()).filter(|&other| reach(&other).1 > 0);
+            match others.max_by_key(reach) {
+                Some(other) => thread = other,
+                // Nothing can: the caller finds out by searching.
+                None => return u32::MAX,
+            }
+        }
+    }
+
+    /// How good it is to let the thread go on: whether it can be left for nothing, and how many steps
+    /// it does until then.
+    fn reach(&self, thread: usize, cut: &mut Cut) -> (bool, u32) {
+        let start = cut[thread];
+        while self.next_ready(thread, cut).is_some() {
+            cut[thread] += 1;
+        }
+        let steps = cut[thread] - start;
+        (steps > 0 && !self.can_go_on(thread, cut), steps)
+    }
+
+    /// Whether the thread's last step lets others go first.
+    fn makes_way(&self, thread: usize, cut: &Cut) -> bool {
+        let last = cut[thread].checked_sub(1);
+        last.is_some_and(|last| self.steps[thread][last as usize].makes_way)
+    }
+
+    /// Whether the thread, which can go on, comes to where it can be left for nothing without letting
+    /// anybody go on before.
+    fn may_go_first(&self, thread: usize, cut: &mut Cut) -> bool {
+        while let Some(step) = self.next_ready(thread, cut) {
+            if step.releases {
+                return false;
+            }
+            cut[thread] += 1;
+            if self.makes_way(thread, cut) {
+                return true;
+            }
+        }
+        !self.can_go_on(thread, cut)
+    }
+}
+
+struct Walk<'a> {
+    outline: &'a Outline<'a>,
+    seen: HashSet<Place, BuildHasherDefault<Mixed>>,
+    /// Places to go on from that cost as much as the present one.
+    now: Vec<(Place, usize)>,
+    /// Places that cost one more.
+    later: Vec<(Place, usize)>,
+    /// Where threads have taken over, each with the one before it; the first with itself.
+    trail: Vec<(Place, usize)>,
+}
+
+/// How a walk ends.
+enum End {
+    /// At the end of all threads; the last thread took over at this place of the trail.
+    At(usize),
+    /// Every way costs more than it may.
+    TooFar,
+    /// There is more to look at than may be.
+    TooMuch,
+}
+
+impl<'a> Walk<'a> {
+    fn of(outline: &'a Outline<'a>) -> Self {
+        let start = vec![0; outline.steps.len() + 1];
+        Walk {
+            outline,
+            seen: HashSet::default(),
+            now: vec![(start.into(), 0)],
+            later: Vec::new(),
+            trail: Vec::new(),
+        }
+    }
+
+    fn ends_within(&mut self, preemptions: u32, effort: usize) -> End {
+        for _ in 0..=preemptions {
+            while let Some((place, before)) = self.now.pop() {
+                if self.seen.len() > effort {
+                    return End::TooMuch;
+                }
+                if self.go_on(place, before) {
+                    return End::At(self.trail.len() - 1);
+                }
+            }
+            std::mem::swap(&mut self.now, &mut self.later);
+        }
+        End::TooFar
+    }
+
+    /// Lets the thread go as far as it can; whether that is the end. Notes where others could take
+    /// over.
+    fn go_on(&mut self, mut place: Place, before: usize) -> bool {
+        let outline = self.outline;
+        if !self.seen.insert(place.clone()) {
+            return false;
+        }
+        self.trail.push((place.clone(), before));
+        let (thread, cut) = place.split_last_mut().expect("a place has a thread");
+        let thread = *thread as usize;
+        if cut[thread] as usize == outline.steps[thread].len() {
+            return outline.is_complete(cut);
+        }
+        // Whoever takes over does at least one step.
+        cut[thread] += 1;
+        loop {
+            let makes_way = outline.makes_way(thread, &place);
+            let Some(step) = outline.next_ready(thread, &place) else {
+                if outline.is_complete(&place[..place.len() - 1]) {
+                    return true;
+                }
+                let interrupted = !makes_way && outline.can_go_on(thread, &place);
+                self.take_over(&place, interrupted);
+                return false;
+            };
+            if makes_way || step.releases {
+                if !self.seen.insert(place.clone()) {
+                    return false;
+                }
+                self.take_over(&place, !makes_way);
+            }
+            place[thread] += 1;
+        }
+    }
+
+    /// Every other thread that can takes over, or one that may as well go first.
+    fn take_over(&mut self, place: &Place, interrupted: bool) {
+        let (&thread, cut) = place.split_last().expect("a place has a thread");
+        let places = match interrupted {
+            true => &mut self.later,
+            false => &mut self.now,
+        };
+        let known = places.len();
+        let before = self.trail.len() - 1;
+        for other in (0..cut.len()).filter(|&other| other != thread as usize) {
+            if self.outline.next_ready(other, cut).is_none() {
+                continue;
+            }
+            let first = self.outline.may_go_first(other, &mut place.clone());
+            if first {
+                places.truncate(known);
+            }
+            let mut place = place.clone();
+            *place.last_mut().expect("a place has a thread") = other as u32;
+            places.push((place, before));
+            if first {
+                return;
+            }
+        }
+    }
+}
+
+/// Good enough for a few small numbers.
+#[derive(Default)]
+struct Mixed(u64);
+
+impl Hasher for Mixed {
+    fn finish(&self) -> u64 {
+        self.0 ^ self.0 >> 32
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for chunk in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            self.write_u64(u64::from_le_bytes(word));
+        }
+    }
+
+    fn write_u64(&mut self, value: u64) {
+        self.0 = (self.0.rotate_left(5) ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+
+    fn write_usize(&mut self, value: usize) {
+        self.write_u64(value as u64);
+    }
+}

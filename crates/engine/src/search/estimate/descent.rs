@@ -1,0 +1,271 @@
+//! One way down the tree of a search, generation by generation; see `sample.rs`.
+
+use super::expected::{Expected, Look};
+use super::thin::thin;
+use crate::base::rng::Rng;
+use crate::search::explore::frame::{Branch, Change, Frame};
+
+/// So many times as many graphs are drawn as are run, where there is memory, because some of them
+/// cannot be run.
+const DRAWN: usize = 4;
+/// How much of a chance every graph has, whatever its size is thought to be.
+const DEFENCE: f64 = 0.3;
+
+/// One way down the tree.
+#[derive(Debug, Default)]
+pub(crate) struct Descent {
+    /// What is still to be run of this generation.
+    pub(crate) generation: Vec<Sample>,
+    /// What was run and has branches, which lead to the next.
+    parents: Vec<Sample>,
+    /// Whether some of what was run uses memory.
+    has_memory: bool,
+    /// What is being run.
+    pub(crate) running: Option<usize>,
+    pub(crate) taken: Vec<Taken>,
+    /// How many classes it has counted, how many runs, and how many branches.
+    pub(crate) total: f64,
+    pub(crate) runs: f64,
+    pub(crate) branches: f64,
+    /// Whether some graphs were left out.
+    pub(crate) thinned: bool,
+    /// How many events the longest execution has.
+    pub(crate) longest: usize,
+}
+
+/// A graph, which stands for so many.
+#[derive(Debug)]
+pub(crate) struct Sample {
+    pub(crate) frame: Frame,
+    /// What was taken to get here; nothing for the beginning.
+    pub(crate) taken: Option<usize>,
+    pub(crate) weight: f64,
+}
+
+/// A branch that was taken.
+#[derive(Debug)]
+pub(crate) struct Taken {
+    parent: Option<usize>,
+    look: Look,
+    pub(crate) weight: f64,
+    /// What was counted in its tree.
+    pub(crate) total: f64,
+    /// Whether it was left out after all.
+    left_out: bool,
+}
+
+/// Children that were drawn, which are made one by one: most of them may turn out not to run, and
+/// all at once would take much memory.
+pub(crate) struct Drawn {
+    parents: Vec<Sample>,
+    /// By parent, the last branch first.
+    children: std::vec::IntoIter<Child>,
+    /// The parents before this one have had all their children.
+    parent: usize,
+}
+
+/// A child that was drawn with some probability.
+struct Child {
+    parent: usize,
+    position: usize,
+    look: Look,
+    share: f64,
+}
+
+impl Descent {
+    /// A descent from the branches of the search, or if it has not begun, from the empty graph.
+    pub(crate) fn new(search: &[Frame], empty: Option<Frame>) -> Self {
+        let sample = |frame| Sample {
+            frame,
+            taken: None,
+            weight: 1.0,
+        };
+        let mut descent = Descent {
+            generation: empty.map(sample).into_iter().collect(),
+            ..Descent::default()
+        };
+        let unfinished = search.iter().filter(|frame| !frame.branches.is_empty());
+        for frame in unfinished {
+            descent.keep(sample(frame.clone()));
+        }
+        descent
+    }
+
+    /// This was run; whether its class counts.
+    pub(crate) fn end(&mut self, frame: Frame, counts: bool) {
+        let taken = self.running.take();
+        let weight = taken.map_or(1.0, |taken| self.taken[taken].weight);
+        self.runs += weight;
+        self.longest = self.longest.max(frame.steps.len());
+        if counts {
+            self.total += weight;
+            if let Some(taken) = taken {
+                self.taken[taken].total += weight;
+            }
+        }
+        self.keep(Sample {
+            frame,
+            taken,
+            weight,
+        });
+    }
+
+    /// Keeps this for its branches, if it has any.
+    pub(crate) fn keep(&mut self, sample: Sample) {
+        self.has_memory |= sample.frame.graph.memory > 0;
+        if !sample.frame.branches.is_empty() {
+            self.parents.push(sample);
+        }
+    }
+
+    /// Draws children of what was run.
+    pub(crate) fn draw(&mut self, width: usize, expected: &Expected, rng: &mut Rng) -> Drawn {
+        let mut children = Vec::new();
+        for (parent, sample) in self.parents.iter().enumerate() {
+            for (position, &branch) in sample.frame.branches.iter().enumerate() {
+                let look = Look::at(&sample.frame, branch);
+                let size = expected.size(look);
+                children.push((parent, position, look, size));
+            }
+        }
+        let mut drawn: Vec<_> = children.iter().map(|_| Some(1.0)).collect();
+        let width = match std::mem::take(&mut self.has_memory) {
+            true => width.saturating_mul(DRAWN),
+            false => width,
+        };
+        if children.len() > width {
+            self.thinned = true;
+            children.sort_by(|one, other| one.3.total_cmp(&other.3));
+            let of_parent = children.iter().map(|it| self.parents[it.0].weight);
+            let weighed = of_parent.zip(children.iter().map(|it| it.3));
+            drawn = thin(&measures(weighed), width, rng);
+        }
+        let mut drawn: Vec<_> = children
+            .into_iter()
+            .zip(drawn)
+            .filter_map(|((parent, position, look, _), share)| {
+                Some(Child {
+                    parent,
+                    position,
+                    look,
+                    share: share?,
+                })
+            })
+            .collect();
+        drawn.sort_by_key(|child| (child.parent, std::cmp::Reverse(child.position)));
+        Drawn {
+            parents: std::mem::take(&mut self.parents),
+            children: drawn.into_iter(),
+            parent: 0,
+        }
+    }
+
+    /// Makes the next of the children that were drawn.
+    pub(crate) fn take(&mut self, drawn: &mut Drawn) -> Option<Sample> {
+        let child = drawn.children.next()?;
+        for done in &mut drawn.parents[drawn.parent..child.parent] {
+            done.frame = Frame::default();
+        }
+        drawn.parent = child.parent;
+        let parent = &mut drawn.parents[child.parent];
+        let weight = parent.weight / child.share;
+        self.branches += weight;
+        self.taken.push(Taken {
+            parent: parent.taken,
+            look: child.look,
+            weight,
+            total: 0.0,
+            left_out: false,
+        });
+        Some(Sample {
+            frame: parent.frame.child(child.position),
+            taken: Some(self.taken.len() - 1),
+            weight,
+        })
+    }
+
+    /// Makes these the next generation, or some of them if there are too many.
+    pub(crate) fn run(
+        &mut self,
+        samples: Vec<Sample>,
+        width: usize,
+        expected: &Expected,
+        rng: &mut Rng,
+    ) {
+        if samples.len() <= width {
+            self.generation = samples;
+            return;
+        }
+        self.thinned = true;
+        let taken = &mut self.taken;
+        let weighed = samples.iter().map(|sample| {
+            let look = sample.taken.map(|it| taken[it].look);
+            (sample.weight, look.map_or(1.0, |look| expected.size(look)))
+        });
+        let shares = thin(&measures(weighed), width, rng);
+        for (mut sample, share) in samples.into_iter().zip(shares) {
+            let taken = sample.taken.map(|it| &mut taken[it]);
+            let taken = taken.expect("only children are drawn");
+            match share {
+                Some(share) => {
+                    sample.weight /= share;
+                    taken.weight = sample.weight;
+                    self.generation.push(sample);
+                }
+                None => taken.left_out = true,
+            }
+        }
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.generation.is_empty() && self.parents.is_empty()
+    }
+
+    /// Learns how large the trees of the branches taken are.
+    pub(crate) fn teach(&mut self, expected: &mut Expected) {
+        while let Some(taken) = self.taken.pop() {
+            if let Some(parent) = taken.parent {
+                self.taken[parent].total += taken.total;
+            }
+            if !taken.left_out {
+                expected.learn(taken.look, taken.total / taken.weight);
+            }
+        }
+    }
+}
+
+/// What to draw by: how much of the tree each is thought to stand for, and some more.
+fn measures(weighed: impl Iterator<Item = (f64, f64)> + Clone) -> Vec<f64> {
+    let (weight, size) = weighed.clone().fold((0.0, 0.0), |(weights, sizes), it| {
+        (weights + it.0, sizes + it.0 * it.1)
+    });
+    let some = DEFENCE * size / weight;
+    weighed
+        .map(|(weight, size)| weight * (size + some))
+        .collect()
+}
+
+impl Frame {
+    /// Takes the branch at this position, of those that are left the last to be taken.
+    fn child(&mut self, position: usize) -> Frame {
+        self.branches.truncate(position + 1);
+        let Branch { keep, change } = self.branches.pop().expect("there is such a branch");
+        self.truncate(keep);
+        let mut child = Frame::default();
+        match change {
+            Change::Revisit { receive, send } => child.revisit(self, receive, send, None),
+            Change::Gather {
+                meeting,
+                newest,
+                companions,
+            } => child.revisit(self, meeting, newest, Some(companions)),
+            change => {
+                let branches = std::mem::take(&mut self.branches);
+                child.clone_from(self);
+                self.branches = branches;
+                child.make(change);
+            }
+        }
+        child
+    }
+}

@@ -1,0 +1,106 @@
+//! How many classes a branch leads to, learned from what earlier samples found.
+//!
+//! What a branch changes and how many events are left to insert after it say much about the size
+//! of its tree. A better guess makes an estimate more precise; a bad one never makes it wrong.
+
+use crate::memory::clock::covers;
+use crate::search::explore::frame::{Branch, Change, Frame};
+
+/// What is known about a branch before it is taken.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Look {
+    /// What is changed.
+    kind: usize,
+    /// How many events of the parent are not kept.
+    left: usize,
+}
+
+impl Look {
+    pub(crate) fn at(frame: &Frame, branch: Branch) -> Self {
+        let graph = &frame.graph;
+        let (kind, kept) = match branch.change {
+            Change::Revisit { receive, send } => {
+                let prefix = graph.causal(send);
+                let first = graph.node(receive).stamp as usize + 1;
+                let after = &graph.order[first..branch.keep];
+                let kept = after.iter().filter(|&&event| covers(prefix, event)).count();
+                (0, first + kept)
+            }
+            Change::Gather { .. } => (1, branch.keep),
+            Change::Source { .. } => (2, branch.keep),
+            Change::Place { .. } => (3, branch.keep),
+            Change::PlaceForRead { .. } => (4, branch.keep),
+            Change::Complete { .. } => (5, branch.keep),
+            Change::Choose { .. } => (6, branch.keep),
+            Change::Take { .. } | Change::Arrive { .. } => (7, branch.keep),
+            Change::Group { .. } => (8, branch.keep),
+        };
+        Look {
+            kind,
+            left: graph.order.len() - kept,
+        }
+    }
+}
+
+/// Mean sizes by look.
+#[derive(Debug, Default)]
+pub(crate) struct Expected {
+    /// By kind and by what is left.
+    seen: Vec<Vec<Seen>>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Seen {
+    count: f64,
+    sum: f64,
+}
+
+/// So many sizes make a mean.
+const ENOUGH: f64 = 4.0;
+/// Looks that differ by more events than this are not alike.
+const FAR: usize = 40;
+/// A tree that seemed empty may have been unlucky.
+const LEAST: f64 = 0.05;
+
+impl Expected {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.seen.is_empty()
+    }
+
+    pub(crate) fn learn(&mut self, look: Look, size: f64) {
+        if self.seen.len() <= look.kind {
+            self.seen.resize_with(look.kind + 1, Vec::new);
+        }
+        let row = &mut self.seen[look.kind];
+        if row.len() <= look.left {
+            row.resize(look.left + 1, Seen::default());
+        }
+        row[look.left].count += 1.0;
+        row[look.left].sum += size;
+    }
+
+    /// The mean size of branches with that look, or with one close to it.
+    pub(crate) fn size(&self, look: Look) -> f64 {
+        if self.is_empty() {
+            return look.left as f64 + 1.0;
+        }
+        let row = self.seen.get(look.kind).map_or(&[][..], Vec::as_slice);
+        let mut near = Seen::default();
+        for distance in 0..FAR {
+            let above = row.get(look.left + distance);
+            let below = (look.left.checked_sub(distance).filter(|_| distance > 0))
+                .and_then(|left| row.get(left));
+            for seen in above.into_iter().chain(below) {
+                near.count += seen.count;
+                near.sum += seen.sum;
+            }
+            if near.count >= ENOUGH {
+                break;
+            }
+        }
+        match near.count > 0.0 {
+            true => (near.sum / near.count).max(LEAST),
+            false => 1.0,
+        }
+    }
+}

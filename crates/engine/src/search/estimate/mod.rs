@@ -1,0 +1,313 @@
+//! How large the rest of the search is, from samples of its tree.
+//!
+//! In the tree of the search every run is a node, and its branches lead to its children. A
+//! *descent* goes down that tree generation by generation. If a generation has more graphs than it
+//! may run, it runs some, each with a probability that it knows, and each then counts for as many
+//! more. So what a descent counts is the size of the tree on average, whatever the probabilities
+//! are, and it varies the less, the better they match the sizes of the subtrees, which are learned
+//! on the way. The idea is Knuth's (Estimating the efficiency of backtrack programs, 1975), with a
+//! whole generation at a time as Chen has it (Heterogeneous sampling, 1992).
+//!
+//! Descents come in rounds, each with generations twice as wide as the last one's, until the
+//! estimate is precise enough or has had its share of the runs.
+
+mod descent;
+mod expected;
+mod interval;
+mod thin;
+
+use super::Exhaustive;
+use crate::base::rng::Rng;
+use crate::model::estimate::Estimate;
+use crate::search::estimate::descent::{Descent, Sample};
+use crate::search::estimate::expected::Expected;
+use crate::search::estimate::interval::interval;
+use crate::search::explore::frame::Frame;
+
+/// When a search estimates how large it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Sampling {
+    /// Where random choices start from.
+    pub seed: u64,
+    /// After so many classes for the first time; then whenever there are some times as many.
+    pub after: u64,
+    /// So many runs at most for the first estimate, roughly; later ones have a share of all runs.
+    pub runs: u64,
+}
+
+/// An estimate is made again when there are so many times as many classes.
+const AGAIN: u64 = 4;
+/// One run in so many, roughly, is for estimates.
+const SHARE: u64 = 16;
+/// Descents in a round. The more, the better is known how precise they are; the fewer, the wider
+/// they can be.
+const DESCENTS: usize = 10;
+/// In the first round, which is for learning what sizes there are.
+const FIRST_DESCENTS: usize = 4;
+/// A tree that takes no more runs than this is not worth sampling.
+const SMALL: u64 = 2_000;
+/// Nor kept in memory all at once, if it has more events than this.
+const MOST_EVENTS: usize = 200_000;
+/// A first estimate that has taken so many times the runs that it may take comes to nothing.
+const PATIENCE: u64 = 4;
+/// A generation that wide is never thinned.
+const EVERYTHING: usize = usize::MAX;
+/// An interval this narrow is good enough, as a part of what it is about.
+const PRECISE: f64 = 0.1;
+
+/// What samples the tree of a search, and what it has found out.
+#[derive(Debug)]
+pub(crate) struct Sampler {
+    settings: Sampling,
+    rng: Rng,
+    expected: Expected,
+    /// When it is due.
+    next: u64,
+    going_on: Option<Round>,
+    /// Runs so far, and branches tried.
+    samples: u64,
+    tried: u64,
+    estimate: Option<Estimate>,
+}
+
+/// Some descents of the same width.
+#[derive(Debug)]
+struct Round {
+    width: usize,
+    /// How many classes each descent counted.
+    totals: Vec<f64>,
+    /// How many runs each of them counted.
+    runs: Vec<f64>,
+    /// How many branches all of them counted.
+    branches: f64,
+    /// How many runs there were before this round, and before the first.
+    before: u64,
+    first: u64,
+    descent: Descent,
+}
+
+impl Sampler {
+    pub(crate) fn new(settings: Sampling) -> Self {
+        Sampler {
+            settings,
+            rng: Rng::new(settings.seed),
+            expected: Expected::default(),
+            next: settings.after,
+            going_on: None,
+            samples: 0,
+            tried: 0,
+            estimate: None,
+        }
+    }
+
+    pub(crate) fn is_going_on(&self) -> bool {
+        self.going_on.is_some()
+    }
+
+    /// Whether it is going on, or should begin.
+    fn is_wanted(&self) -> bool {
+        self.is_going_on() || self.next == 0 && self.estimate.is_none()
+    }
+
+    /// Whether there is nothing to say yet, and there will be.
+    pub(crate) fn is_pending(&self) -> bool {
+        self.estimate.is_none() && self.next < u64::MAX
+    }
+
+    /// What there was to sample is no longer all in one place.
+    pub(crate) fn stop(&mut self) {
+        self.going_on = None;
+        self.next = u64::MAX;
+    }
+
+    pub(crate) fn estimate(&self) -> Option<Estimate> {
+        self.estimate
+    }
+}
+
+impl Exhaustive {
+    /// Does not wait any longer with its first estimate, for which it may use so many runs.
+    pub fn sample_now(&mut self, runs: u64) {
+        if let Some(sampler) = &mut self.sampler
+            && sampler.is_pending()
+            && !sampler.is_going_on()
+        {
+            sampler.settings.runs = runs;
+            sampler.next = 0;
+        }
+    }
+
+    /// Whether its next runs are for an estimate.
+    pub(crate) fn is_estimating(&self) -> bool {
+        self.sampler.as_ref().is_some_and(Sampler::is_wanted)
+    }
+
+    /// Gets ready for a run that is for the estimate, if it is time for one; otherwise it is the
+    /// search's turn.
+    pub(crate) fn begin_sample(&mut self) -> bool {
+        let Some(sampler) = &mut self.sampler else {
+            return false;
+        };
+        let more = !self.started || self.frames.iter().any(|it| !it.branches.is_empty());
+        if sampler.going_on.is_none() && more && self.counted >= sampler.next {
+            sampler.going_on = Some(Round {
+                width: 1,
+                totals: Vec::new(),
+                runs: Vec::new(),
+                branches: 0.0,
+                before: sampler.samples,
+                first: sampler.samples,
+                descent: Descent::default(),
+            });
+            self.begin_descent();
+            self.next_generation();
+        }
+        let going_on = (self.sampler.as_mut()).and_then(|sampler| sampler.going_on.as_mut());
+        let sample = going_on.and_then(|round| {
+            let sample = round.descent.generation.pop()?;
+            round.descent.running = sample.taken;
+            Some(sample.frame)
+        });
+        self.sampled = sample.is_some();
+        self.frames.extend(sample);
+        self.sampled
+    }
+
+    /// Starts from the branches of the search, or if it has not begun, from the empty graph.
+    fn begin_descent(&mut self) {
+        let empty = (!self.started).then(|| Frame::new(self.reductions, self.order));
+        let descent = Descent::new(&self.frames, empty);
+        if let Some(round) = (self.sampler.as_mut()).and_then(|it| it.going_on.as_mut()) {
+            round.descent = descent;
+        }
+    }
+
+    /// A run that was for the estimate is over; whether its class counts.
+    pub(crate) fn end_sample(&mut self, counts: bool) {
+        let frame = self.frames.pop();
+        if let (Some(sampler), Some(frame)) = (&mut self.sampler, frame)
+            && let Some(round) = &mut sampler.going_on
+        {
+            sampler.samples += 1;
+            round.descent.end(frame, counts);
+            let used = sampler.samples - round.first;
+            // Who asks for nothing but an estimate waits for it.
+            if sampler.settings.after > 0
+                && sampler.estimate.is_none()
+                && used > PATIENCE * sampler.settings.runs
+            {
+                sampler.stop();
+            }
+        }
+        self.next_generation();
+    }
+
+    /// Finds out what is to be run next for the estimate, in this descent or in the next one, unless
+    /// the estimate is there.
+    fn next_generation(&mut self) {
+        let Some(mut sampler) = self.sampler.take() else {
+            return;
+        };
+        while let Some(round) = &mut sampler.going_on {
+            let Round { descent, width, .. } = round;
+            if !descent.generation.is_empty() {
+                break;
+            }
+            if descent.is_over() {
+                let goes_on = sampler.end_descent(self.counted, self.started);
+                self.sampler = Some(sampler);
+                if goes_on {
+                    self.begin_descent();
+                }
+                sampler = self.sampler.take().expect("it was just put there");
+                continue;
+            }
+            let mut runnable = Vec::new();
+            let mut drawn = descent.draw(*width, &sampler.expected, &mut sampler.rng);
+            while let Some(sample) = descent.take(&mut drawn) {
+                sampler.tried += 1;
+                self.frames.push(sample.frame);
+                let can_run = self.settle() && !self.is_out_of_bounds();
+                let frame = self.frames.pop().expect("it was just pushed");
+                let sample = Sample { frame, ..sample };
+                match can_run {
+                    true => runnable.push(sample),
+                    false => descent.keep(sample),
+                }
+            }
+            descent.run(runnable, *width, &sampler.expected, &mut sampler.rng);
+        }
+        self.sampler = Some(sampler);
+    }
+}
+
+impl Sampler {
+    /// Takes stock of a descent; whether another one follows.
+    fn end_descent(&mut self, counted: u64, started: bool) -> bool {
+        let Some(round) = &mut self.going_on else {
+            return false;
+        };
+        let mut descent = std::mem::take(&mut round.descent);
+        descent.teach(&mut self.expected);
+        let exact = !descent.thinned;
+        if exact {
+            round.totals.clear();
+            round.runs.clear();
+            round.branches = 0.0;
+        }
+        round.totals.push(descent.total);
+        round.runs.push(descent.runs);
+        round.branches += descent.branches;
+        let wanted = match round.width {
+            1 => FIRST_DESCENTS,
+            _ => DESCENTS,
+        };
+        if !exact && round.totals.len() < wanted {
+            return true;
+        }
+        let cost = self.samples - round.before;
+        let finest = if exact {
+            0.0
+        } else {
+            (cost as f64).sqrt().recip()
+        };
+        let (mean, low, high) = interval(&round.totals, finest);
+        let next = 2 * cost * DESCENTS as u64 / wanted as u64;
+        let may_use = self.settings.runs.max(counted / SHARE);
+        let used = self.samples - round.first;
+        let (runs, _, most_runs) = interval(&round.runs, finest);
+        let is_small = most_runs <= may_use.saturating_sub(used).min(SMALL) as f64
+            && most_runs * descent.longest as f64 <= MOST_EVENTS as f64;
+        let is_precise = high - low <= PRECISE * mean;
+        // What is small is run completely, unless the search is about to do that.
+        let goes_on = match is_small {
+            true => !exact && !started,
+            false => !is_precise && used + next <= may_use,
+        };
+        if goes_on {
+            round.width = match is_small {
+                true => EVERYTHING,
+                false => round.width * 2,
+            };
+            round.totals.clear();
+            round.runs.clear();
+            round.branches = 0.0;
+            round.before = self.samples;
+        } else {
+            let count = round.totals.len() as f64;
+            let whole = |rest: f64| counted.saturating_add(rest.round() as u64);
+            self.estimate = Some(Estimate {
+                classes: whole(mean),
+                low: whole(low),
+                high: whole(high),
+                runs: whole(runs),
+                branches: (round.branches / count).round() as u64,
+                tried: self.tried,
+                samples: self.samples,
+            });
+            self.going_on = None;
+            self.next = counted.max(1).saturating_mul(AGAIN);
+        }
+        goes_on
+    }
+}

@@ -1,0 +1,479 @@
+//! The graph's names for what the running world calls something else.
+//!
+//! The world numbers threads, locations and objects by first use in this run; the graph's names
+//! last from run to run. They are matched through events: when a thread performs the operation
+//! that the graph has for it, whatever it touches gets the graph's name. If that contradicts an
+//! earlier match, or the operation is another one, the program is not deterministic.
+
+use crate::base::ids::{EventId, LocationId, ObjectId, PortListId, ThreadId};
+use crate::model::choice::Choice;
+use crate::model::ending::{Divergence, Record};
+use crate::model::operation::{Operation, Ports};
+use crate::search::graph::{Graph, Kind, Machine};
+use crate::world::State;
+use crate::world::UNSETTLED;
+
+#[derive(Debug, Default)]
+pub(crate) struct Binding {
+    threads: Names<ThreadId>,
+    locations: Names<LocationId>,
+    objects: Names<ObjectId>,
+    /// Where to look for unused names next.
+    free_location: usize,
+    free_object: usize,
+    /// By thread of a weak graph: how many of its events have been performed in this run.
+    done: Vec<u32>,
+    /// By location of a weak graph: the last place in coherence order of a write that has been.
+    last_done: Vec<usize>,
+}
+
+/// A one-to-one match of names, both ways.
+#[derive(Debug)]
+struct Names<Id> {
+    to_world: Vec<Option<Id>>,
+    to_graph: Vec<Option<Id>>,
+}
+
+impl<Id> Default for Names<Id> {
+    fn default() -> Self {
+        Names {
+            to_world: Vec::new(),
+            to_graph: Vec::new(),
+        }
+    }
+}
+
+impl<Id: Copy + PartialEq> Names<Id> {
+    fn clear(&mut self) {
+        self.to_world.clear();
+        self.to_graph.clear();
+    }
+
+    fn world(&self, graph: usize) -> Option<Id> {
+        self.to_world.get(graph).copied().flatten()
+    }
+
+    fn graph(&self, world: usize) -> Option<Id> {
+        self.to_graph.get(world).copied().flatten()
+    }
+
+    /// Matches the two; `false` if one of them is matched with another already.
+    fn bind(&mut self, (graph, at): (Id, usize), (world, here): (Id, usize)) -> bool {
+        if self.to_world.len() <= at {
+            self.to_world.resize(at + 1, None);
+        }
+        if self.to_graph.len() <= here {
+            self.to_graph.resize(here + 1, None);
+        }
+        *self.to_world[at].get_or_insert(world) == world
+            && *self.to_graph[here].get_or_insert(graph) == graph
+    }
+}
+
+impl Binding {
+    /// Starts a run: only the main thread is known.
+    pub(crate) fn reset(&mut self) {
+        self.threads.clear();
+        self.locations.clear();
+        self.objects.clear();
+        self.free_location = 0;
+        self.free_object = 0;
+        self.done.clear();
+        self.last_done.clear();
+        self.bind_thread(ThreadId::MAIN, ThreadId::MAIN);
+    }
+
+    pub(crate) fn bind_thread(&mut self, graph: ThreadId, world: ThreadId) {
+        self.threads
+            .bind((graph, graph.index()), (world, world.index()));
+    }
+
+    pub(crate) fn to_world(&self, thread: ThreadId) -> ThreadId {
+        self.threads
+            .world(thread.index())
+            .expect("its creation has been run")
+    }
+
+    pub(crate) fn to_graph(&self, thread: ThreadId) -> ThreadId {
+        self.threads
+            .graph(thread.index())
+            .expect("its creation is in the graph")
+    }
+
+    fn bind_location(&mut self, graph: LocationId, world: LocationId) -> bool {
+        self.locations
+            .bind((graph, graph.index()), (world, world.index()))
+    }
+
+    fn bind_object(&mut self, graph: ObjectId, world: ObjectId) -> bool {
+        self.objects
+            .bind((graph, graph.index()), (world, world.index()))
+    }
+
+    /// The graph's name of a location, a new one if the graph has not seen it.
+    pub(crate) fn location(
+        &mut self,
+        graph: &mut Graph,
+        state: &State,
+        world: LocationId,
+    ) -> LocationId {
+        if let Some(known) = self.locations.graph(world.index()) {
+            return known;
+        }
+        let used = |index: usize| self.locations.world(index).is_some();
+        let mut index = self.free_location;
+        while index < graph.cells.len() && (used(index) || !graph.is_free_cell(index)) {
+            index += 1;
+        }
+        self.free_location = index;
+        if index == graph.cells.len() {
+            graph.cells.push(Default::default());
+        }
+        graph.cells[index].initial = state.execution().locations[world.index()].initial;
+        let name = LocationId::new(index);
+        self.bind_location(name, world);
+        name
+    }
+
+    /// The graph's name of an object, a new one if the graph has not seen it.
+    pub(crate) fn object(&mut self, graph: &mut Graph, state: &State, world: ObjectId) -> ObjectId {
+        if let Some(known) = self.objects.graph(world.index()) {
+            return known;
+        }
+        let mut index = self.free_object;
+        let used = |machine: &Machine| {
+            !(machine.calls.is_empty() && machine.inbox.is_unused() && machine.hall.is_unused())
+        };
+        while index < graph.machines.len() && used(&graph.machines[index]) {
+            index += 1;
+        }
+        self.free_object = index + 1;
+        if index == graph.machines.len() {
+            graph.machines.push(Machine::default());
+        }
+        let states = &mut graph.machines[index].states;
+        states.clear();
+        states.push(state.execution().objects[world.index()].clone());
+        let name = ObjectId::new(index);
+        self.bind_object(name, world);
+        name
+    }
+
+    /// The graph's name of the ports that a receive looks at.
+    pub(crate) fn ports(&mut self, graph: &mut Graph, state: &State, world: Ports) -> Ports {
+        let Ports::Any(_) = world else {
+            let port = state.execution().port_list(&world)[0];
+            return Ports::One(self.object(graph, state, port));
+        };
+        let names = state.execution().port_list(&world).iter();
+        let names: Vec<ObjectId> = names.map(|&port| self.object(graph, state, port)).collect();
+        let known = graph.port_lists.iter().position(|list| *list == names);
+        Ports::Any(PortListId::new(known.unwrap_or_else(|| {
+            graph.port_lists.push(names);
+            graph.port_lists.len() - 1
+        })))
+    }
+
+    /// Which of the messages that the thread's receive could take in the running world is the one
+    /// that the graph says.
+    pub(crate) fn message(
+        &self,
+        graph: &Graph,
+        state: &State,
+        thread: ThreadId,
+        source: Option<EventId>,
+    ) -> Option<u32> {
+        let Operation::Receive { ports, .. } = *state.pending(thread) else {
+            return None;
+        };
+        let Kind::Send { port } = graph.node(source?).kind else {
+            return None;
+        };
+        let sender = self.threads.world(source?.thread.index())?;
+        let port = self.objects.world(port.index())?;
+        let mut messages = state.messages(ports);
+        let position =
+            messages.position(|(_, at, message)| at == port && message.send.thread == sender);
+        position.map(|position| position as u32)
+    }
+
+    /// Which of the groups that could meet in the running world is the one that the graph says.
+    fn group(
+        &self,
+        graph: &Graph,
+        state: &State,
+        barrier: ObjectId,
+        event: EventId,
+    ) -> Option<u32> {
+        let thread = self.to_world(event.thread);
+        let meeting = graph.node(event).source.unwrap_or(event);
+        let members: Vec<ThreadId> = graph
+            .members(meeting)
+            .filter_map(|one| self.threads.world(one.thread.index()))
+            .collect();
+        let barrier = self.objects.world(barrier.index())?;
+        state.group_of(barrier, thread, &members)
+    }
+
+    /// The choice that performs the graph's event, if the program still does that.
+    pub(crate) fn replay(
+        &mut self,
+        graph: &Graph,
+        state: &State,
+        event: EventId,
+    ) -> Result<Choice, Box<Divergence>> {
+        let node = graph.node(event);
+        let thread = self.to_world(event.thread);
+        if state.is_enabled(thread) && self.fits(graph, state, event) {
+            let outcome = match node.kind {
+                Kind::Receive { .. } => self.message(graph, state, thread, node.source),
+                Kind::Met { barrier } => self.group(graph, state, barrier, event),
+                Kind::Leads { .. } => Some(node.outcome.min(state.outcomes(thread) - 1)),
+                Kind::Read { location }
+                | Kind::Write { location }
+                | Kind::HangUp { location, .. } => Some(self.back(graph, event, location)),
+                Kind::ReadForUpdate { location, .. } => {
+                    Some(2 * self.back(graph, event, location) + node.outcome)
+                }
+                _ => Some(node.outcome),
+            };
+            let outcome = outcome.unwrap_or(0);
+            self.note_done(graph, event);
+            return Ok(Choice { thread, outcome });
+        }
+        Err(self.divergence(graph, state, event))
+    }
+
+    /// In a weak graph: how many writes that have been performed stand behind the place of a write,
+    /// or behind the source of a read.
+    fn back(&self, graph: &Graph, event: EventId, location: LocationId) -> u32 {
+        if !graph.weak {
+            return 0;
+        }
+        let node = graph.node(event);
+        let of = match node.kind {
+            Kind::Write { .. } | Kind::HangUp { .. } => Some(event),
+            _ => node.source,
+        };
+        let is_done = |&&write: &&EventId| {
+            let done = self.done.get(write.thread.index());
+            done.is_some_and(|&done| done > write.index)
+        };
+        let last = self.last_done.get(location.index()).copied().unwrap_or(0);
+        let later = graph.coherence(location, of)..last;
+        let later = graph.cell(location).writes.get(later);
+        later.map_or(0, |later| later.iter().filter(is_done).count() as u32)
+    }
+
+    fn note_done(&mut self, graph: &Graph, event: EventId) {
+        if !graph.weak {
+            return;
+        }
+        let thread = event.thread.index();
+        if self.done.len() <= thread {
+            self.done.resize(thread + 1, 0);
+        }
+        let next = graph.lines[thread].nodes.get(event.index as usize + 1);
+        let writes = next.is_some_and(|next| matches!(next.kind, Kind::WriteOfUpdate { .. }));
+        self.done[thread] = event.index + 1 + u32::from(writes);
+        let index = event.index + u32::from(writes);
+        let last = EventId { index, ..event };
+        if let Some(location) = graph.node(last).kind.writes() {
+            if self.last_done.len() <= location.index() {
+                self.last_done.resize(location.index() + 1, 0);
+            }
+            let place = graph.coherence(location, Some(last));
+            let last_done = &mut self.last_done[location.index()];
+            *last_done = place.max(*last_done);
+        }
+    }
+
+    /// Matches the calls that wait at the end of the replayed part with those of the graph.
+    pub(crate) fn bind_waiting_calls(
+        &mut self,
+        graph: &Graph,
+        state: &State,
+    ) -> Result<(), Box<Divergence>> {
+        for &thread in &graph.canonical {
+            let Some((event, node)) = graph.tail(thread) else {
+                continue;
+            };
+            let fits = match (node.kind, *state.pending(self.to_world(thread))) {
+                (
+                    Kind::Call { object, call },
+                    Operation::Call {
+                        object: here,
+                        call: now,
+                    },
+                ) => call == now && self.bind_object(object, here),
+                (Kind::Meet { barrier }, Operation::Meet { barrier: here }) => {
+                    self.bind_object(barrier, here)
+                }
+                (kind, _) => !matches!(kind, Kind::Call { .. } | Kind::Meet { .. }),
+            };
+            if !fits {
+                return Err(self.divergence(graph, state, event));
+            }
+        }
+        Ok(())
+    }
+
+    fn fits(&mut self, graph: &Graph, state: &State, event: EventId) -> bool {
+        let node = graph.node(event);
+        let thread = self.to_world(event.thread);
+        let reads = |here: LocationId, location: LocationId, binding: &Self| {
+            let value = state.value_of(here, binding.back(graph, event, location));
+            // What the program stores by itself is not known when the graph is made.
+            let expected = graph.value(location, node.source);
+            expected == value || expected == UNSETTLED
+        };
+        match (node.kind, *state.pending(thread)) {
+            (Kind::Begin, Operation::Begin) | (Kind::End { .. }, Operation::End) => true,
+            (Kind::Local, Operation::Yield | Operation::Sleep { .. })
+            | (Kind::Fence, Operation::Fence { .. }) => true,
+            (Kind::Spawn { child }, Operation::Spawn) => {
+                self.bind_thread(child, ThreadId::new(state.execution().threads.len()));
+                true
+            }
+            (Kind::Join { target }, Operation::Join { target: here }) => {
+                self.to_world(target) == here
+            }
+            (Kind::Choose { alternatives }, Operation::Choose { alternatives: now }) => {
+                alternatives == now
+            }
+            (Kind::Choose { alternatives }, Operation::Chance { .. }) => alternatives == 2,
+            (Kind::Read { location }, Operation::IsFinished { target }) => {
+                location == graph.ended(self.to_graph(target))
+            }
+            (Kind::Read { location }, Operation::Load { location: here, .. }) => {
+                self.bind_location(location, here) && reads(here, location, self)
+            }
+            (
+                Kind::Write { location },
+                Operation::Store {
+                    location: here,
+                    value,
+                    ..
+                },
+            ) => self.bind_location(location, here) && node.value == value,
+            (
+                Kind::ReadForUpdate { location, update },
+                Operation::Update {
+                    location: here,
+                    update: now,
+                    ..
+                },
+            ) => self.bind_location(location, here) && update == now && reads(here, location, self),
+            (
+                Kind::Silent { object, call },
+                Operation::Call {
+                    object: here,
+                    call: now,
+                },
+            ) => call == now && self.bind_object(object, here),
+            (Kind::Met { barrier }, Operation::Meet { barrier: here }) => {
+                self.bind_object(barrier, here)
+                    && self.group(graph, state, barrier, event).is_some()
+            }
+            (
+                Kind::Leads { barrier },
+                Operation::Leads {
+                    barrier: here,
+                    member,
+                    round,
+                },
+            ) => {
+                self.bind_object(barrier, here)
+                    && graph.meeting_of(barrier, self.to_graph(member), round) == node.source
+            }
+            (Kind::Send { port }, Operation::Send { port: here })
+            | (Kind::Delivered { port }, Operation::Delivered { port: here }) => {
+                self.bind_object(port, here)
+            }
+            (
+                Kind::HangUp { port, location },
+                Operation::HangUp {
+                    port: here,
+                    location: now,
+                },
+            ) => self.bind_object(port, here) && self.bind_location(location, now),
+            (
+                Kind::Receive { ports, wait },
+                Operation::Receive {
+                    ports: here,
+                    wait: now,
+                },
+            ) => {
+                let (list, now_list) =
+                    (graph.port_list(&ports), state.execution().port_list(&here));
+                wait == now
+                    && list.len() == now_list.len()
+                    && (list.iter().zip(now_list))
+                        .all(|(&port, &here)| self.bind_object(port, here))
+                    && match node.source {
+                        Some(_) => self.message(graph, state, thread, node.source).is_some(),
+                        None => state.messages(here).next().is_none(),
+                    }
+            }
+            (
+                Kind::Completion { object },
+                Operation::Call {
+                    object: here,
+                    call: now,
+                },
+            ) => {
+                let call = EventId {
+                    index: event.index - 1,
+                    ..event
+                };
+                self.bind_object(object, here)
+                    && matches!(graph.node(call).kind, Kind::Call { call, .. } if call == now)
+            }
+            _ => false,
+        }
+    }
+
+    fn divergence(&self, graph: &Graph, state: &State, event: EventId) -> Box<Divergence> {
+        let thread = self.to_world(event.thread);
+        let expected = match graph.node(event).kind {
+            Kind::Begin => "begin",
+            Kind::End { .. } => "end",
+            Kind::Spawn { .. } => "spawn",
+            Kind::Join { .. } => "join",
+            Kind::Local => "yield or sleep",
+            Kind::Fence => "fence",
+            Kind::Choose { .. } => "choose",
+            Kind::Read { .. } => "load",
+            Kind::ReadForUpdate { .. } | Kind::WriteOfUpdate { .. } => "atomic update",
+            Kind::Write { .. } => "store",
+            Kind::Send { .. } => "send",
+            Kind::Receive { wait: true, .. } => "receive",
+            Kind::Receive { wait: false, .. } => "try-receive",
+            Kind::Delivered { .. } => "delivered",
+            Kind::HangUp { .. } => "hang-up",
+            Kind::Meet { .. } | Kind::Met { .. } => "wait",
+            Kind::Leads { .. } => "is-leader",
+            Kind::Call { call, .. } | Kind::Silent { call, .. } => call.label(),
+            Kind::Completion { .. } => match graph
+                .node(EventId {
+                    index: event.index - 1,
+                    ..event
+                })
+                .kind
+            {
+                Kind::Call { call, .. } => call.label(),
+                _ => "call",
+            },
+        };
+        Box::new(Divergence {
+            from: Record::EarlierRun,
+            after: state.execution().events.len(),
+            thread: state.execution().path(thread).to_string(),
+            expected: expected.to_owned(),
+            expected_at: graph.site(event),
+            found: (!state.has_ended(thread)).then(|| state.pending(thread).label().to_owned()),
+            pending: (!state.has_ended(thread)).then(|| *state.pending(thread)),
+            found_at: (!state.has_ended(thread)).then(|| state.pending_site(thread)),
+        })
+    }
+}

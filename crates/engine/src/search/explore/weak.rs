@@ -1,0 +1,180 @@
+//! Graphs whose threads may see different things.
+//!
+//! What is consistent is decided by what happens before: a read may take any write that is not
+//! older, in coherence order, than one its thread knows, and a write may stand behind all those.
+//! What happens before an event depends on nothing that is added later, so clocks never change, and
+//! any order that puts sources first can be run. Only `SeqCst` needs a look at the whole graph.
+
+use super::frame::{Change, Frame};
+use crate::base::ids::{EventId, LocationId, ThreadId};
+use crate::memory::clock::covers;
+use crate::memory::psc::{Psc, Touch};
+use crate::search::graph::linearise::linearise;
+use crate::search::graph::{Graph, Kind};
+
+impl Frame {
+    /// From now on threads may see different things.
+    pub(crate) fn weaken(&mut self) {
+        if self.graph.weak {
+            return;
+        }
+        self.graph.weak = true;
+        for line in &mut self.graph.lines {
+            line.clocks.clear();
+        }
+        let placed = linearise(&mut self.graph, &mut self.steps);
+        debug_assert!(
+            placed,
+            "what one order explains, sources first explains too"
+        );
+        self.is_mixed = true;
+    }
+
+    /// Makes a change that leaves the operations in an order in which they can be run; `false` if it
+    /// is none of those.
+    pub(crate) fn make_weakly(&mut self, change: Change) -> bool {
+        self.graph.forget_accesses();
+        match change {
+            Change::Source { read, .. } | Change::PlaceForRead { read, .. } => {
+                self.apply(change);
+                self.graph.set_clocks(read);
+            }
+            Change::Place { .. } | Change::Choose { .. } => self.apply(change),
+            Change::Complete { stamp, .. } => {
+                let last = self.steps.pop() == Some(self.graph.order[stamp as usize]);
+                self.apply(change);
+                if !last {
+                    self.in_order = false;
+                    return true;
+                }
+                self.run_last(stamp);
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// The read that the change gives a write which came after it, and that write.
+    pub(crate) fn revisited_by(&self, change: Change) -> Option<(EventId, EventId)> {
+        match change {
+            Change::PlaceForRead { read, write, .. } => Some((read, write)),
+            Change::Source {
+                read,
+                source: Some(write),
+                ..
+            } if self.graph.node(write).stamp > self.graph.node(read).stamp => Some((read, write)),
+            _ => None,
+        }
+    }
+
+    /// Makes a weak graph ready to run; `false` if it is not consistent.
+    pub(crate) fn settle_weakly(&mut self, psc: &mut Psc) -> bool {
+        if !self.in_order {
+            self.is_mixed = true;
+            if !linearise(&mut self.graph, &mut self.steps) {
+                return false;
+            }
+            self.in_order = true;
+        }
+        if let Some((read, write)) = self.revisited.take()
+            && !(self.graph.is_coherent(read) && self.graph.is_coherent(write))
+        {
+            return false;
+        }
+        if !self.graph.is_strong_enough(psc) {
+            return false;
+        }
+        while let Some((read, location, value)) = self.missing_write() {
+            let source = self.graph.node(read).source;
+            let position = self.graph.coherence(location, source);
+            let kind = Kind::WriteOfUpdate { location };
+            let write = self.push_write(read.thread, kind, location, value);
+            if !self.graph.may_place(location, position) {
+                return false;
+            }
+            self.graph.place(location, write, position);
+            if !self.graph.is_strong_enough(psc) {
+                return false;
+            }
+        }
+        true
+    }
+}
+
+impl Graph {
+    /// How many writes of the location, in coherence order, the event must not go back behind.
+    pub(crate) fn seen_writes(&self, event: EventId, location: LocationId) -> usize {
+        let Some(index) = event.index.checked_sub(1) else {
+            return 0;
+        };
+        let before = self.before(EventId { index, ..event });
+        let cell = self.cell(location);
+        let known = cell.writes.iter().rposition(|&write| covers(before, write));
+        let mut known = known.map_or(0, |place| place + 1);
+        for &read in cell.reads.iter().rev() {
+            if known == cell.writes.len() {
+                break;
+            }
+            if covers(before, read) {
+                known = known.max(self.coherence(location, self.node(read).source));
+            }
+        }
+        known
+    }
+
+    /// Whether the event takes no source, or place, that is older than what its thread knows, and
+    /// stands between no update and the write it read.
+    fn is_coherent(&self, event: EventId) -> bool {
+        let kind = self.node(event).kind;
+        if let Some(location) = kind.writes() {
+            let place = self.coherence(location, Some(event));
+            let torn = self.cell(location).writes.get(place).is_some_and(|&next| {
+                let is_update = matches!(self.node(next).kind, Kind::WriteOfUpdate { .. });
+                let read = |index| EventId { index, ..next };
+                is_update && self.node(read(next.index - 1)).source != Some(event)
+            });
+            return !torn && place > self.seen_writes(event, location);
+        }
+        match kind.reads() {
+            Some(location) => {
+                let place = self.coherence(location, self.node(event).source);
+                place >= self.seen_writes(event, location)
+            }
+            None => true,
+        }
+    }
+
+    pub(crate) fn has_meetings_or_messages(&self) -> bool {
+        self.meetings > 0 || self.messages > 0
+    }
+
+    /// Whether what `SeqCst` asks holds.
+    fn is_strong_enough(&self, psc: &mut Psc) -> bool {
+        psc.clear();
+        for (thread, line) in self.lines.iter().enumerate() {
+            psc.begin_thread();
+            for (index, node) in line.nodes.iter().enumerate() {
+                let id = EventId {
+                    thread: ThreadId::new(thread),
+                    index: index as u32,
+                };
+                let location = node.kind.reads().or(node.kind.writes());
+                let place = |of| location.map(|location| self.coherence(location, of) as u32);
+                psc.add(Touch {
+                    location: location.map(|location| location.index() as u32),
+                    read: node.kind.reads().and_then(|_| place(node.source)),
+                    written: node.kind.writes().and_then(|_| place(Some(id))),
+                    seq_cst: location.is_some() && self.strength_of(id, node).is_seq_cst()
+                        || matches!(node.kind, Kind::Fence) && node.strength.is_seq_cst(),
+                    fence: matches!(node.kind, Kind::Fence),
+                });
+            }
+        }
+        psc.holds(|thread, index| {
+            self.before(EventId {
+                thread: ThreadId::new(thread as usize),
+                index,
+            })
+        })
+    }
+}

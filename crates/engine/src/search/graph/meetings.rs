@@ -1,0 +1,390 @@
+//! Meetings at barriers in a graph: who met whom.
+//!
+//! To come is a send; that a group meets is a receive which takes as many of those who wait as the
+//! group has members, first the oldest. It lives on the line of its oldest member, and the others
+//! depend on it. The groups of one barrier come one after the other, like the completions of an
+//! object.
+//!
+//! Whether a thread led its group is free until its group has a leader, or only the thread is left to
+//! be it. The answers are not ordered.
+
+use super::{Graph, Kind, Node};
+use crate::base::ids::{EventId, ObjectId, ThreadId};
+use crate::base::subsets::{subset, subsets};
+use crate::memory::clock::{covers, join};
+use crate::object::Object;
+use crate::search::explore::frame::{Branch, Change, Frame};
+use crate::search::explore::revisit::all_maximal;
+
+/// What happened at a barrier, besides the groups that met.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Hall {
+    /// Who came, in insertion order; the source of each is the meeting of its group.
+    pub(crate) came: Vec<EventId>,
+    /// Who asked about leaders, in insertion order; the source of each is the meeting it is about.
+    pub(crate) asked: Vec<EventId>,
+}
+
+impl Hall {
+    pub(crate) fn is_unused(&self) -> bool {
+        self.came.is_empty()
+    }
+
+    /// Makes this the part of `whole` for which `keep` says so.
+    pub(crate) fn restrict(&mut self, whole: &Hall, keep: impl Fn(EventId) -> bool) {
+        let copy = |to: &mut Vec<EventId>, from: &[EventId]| {
+            to.clear();
+            to.extend(from.iter().copied().filter(|&id| keep(id)));
+        };
+        copy(&mut self.came, &whole.came);
+        copy(&mut self.asked, &whole.asked);
+    }
+}
+
+impl Graph {
+    pub(crate) fn hall(&self, barrier: ObjectId) -> &Hall {
+        &self.machine(barrier).hall
+    }
+
+    fn hall_mut(&mut self, barrier: ObjectId) -> &mut Hall {
+        &mut self.machine_mut(barrier).hall
+    }
+
+    pub(crate) fn group_size(&self, barrier: ObjectId) -> usize {
+        match self.machine(barrier).state() {
+            Object::Barrier(barrier) => barrier.size(),
+            _ => unreachable!("meetings are at barriers"),
+        }
+    }
+
+    /// Those who came and are in no group.
+    fn waiting(&self, barrier: ObjectId) -> Vec<EventId> {
+        let came = self.hall(barrier).came.iter().copied();
+        came.filter(|&one| self.node(one).source.is_none())
+            .collect()
+    }
+
+    /// Who met there, as they came.
+    pub(crate) fn members(&self, meeting: EventId) -> impl Iterator<Item = EventId> + '_ {
+        let Kind::Met { barrier } = self.node(meeting).kind else {
+            unreachable!("only meetings have members");
+        };
+        let came = self.hall(barrier).came.iter().copied();
+        came.filter(move |&one| self.node(one).source == Some(meeting))
+    }
+
+    /// Notes a new event.
+    pub(crate) fn enter_hall(&mut self, id: EventId, kind: Kind) {
+        match kind {
+            Kind::Meet { barrier } => {
+                self.meetings += 1;
+                self.hall_mut(barrier).came.push(id);
+            }
+            Kind::Leads { barrier } => self.hall_mut(barrier).asked.push(id),
+            _ => {}
+        }
+    }
+
+    /// Undoes that for the last event, which is no longer on its line.
+    pub(crate) fn leave_hall(&mut self, id: EventId, kind: Kind, source: Option<EventId>) {
+        match kind {
+            Kind::Meet { barrier } => {
+                self.meetings -= 1;
+                self.hall_mut(barrier).came.pop();
+            }
+            Kind::Leads { barrier } => {
+                self.hall_mut(barrier).asked.pop();
+            }
+            Kind::Met { barrier } if source.is_none() => self.dissolve(barrier, id),
+            _ => {}
+        }
+    }
+
+    /// Its last group has not met.
+    fn dissolve(&mut self, barrier: ObjectId, meeting: EventId) {
+        self.machine_mut(barrier).completions.pop();
+        for position in 0..self.hall(barrier).came.len() {
+            let one = self.hall(barrier).came[position];
+            let node = self.node_mut(one);
+            node.source = node.source.filter(|&other| other != meeting);
+        }
+    }
+
+    /// Forgets meetings that are gone, in a graph just restricted.
+    pub(crate) fn forget_lost_meetings(&mut self, keep: impl Fn(EventId) -> bool) {
+        for index in 0..self.machines.len() {
+            for position in 0..self.machines[index].hall.came.len() {
+                let one = self.machines[index].hall.came[position];
+                let node = self.node_mut(one);
+                node.source = node.source.filter(|&meeting| keep(meeting));
+            }
+        }
+    }
+
+    /// The meeting is of this group of those who wait, whatever it was before. It keeps its place in
+    /// insertion order and is the last of its barrier.
+    pub(crate) fn move_meeting(&mut self, stamp: u32, group: u32) {
+        let old = self.order[stamp as usize];
+        let removed = self.lines[old.thread.index()].nodes.pop();
+        let removed = removed.expect("it is the last");
+        let Kind::Met { barrier } = removed.kind else {
+            unreachable!("only meetings are moved");
+        };
+        self.dissolve(barrier, old);
+        let waiting = self.waiting(barrier);
+        let members = subset(waiting.len(), self.group_size(barrier), group);
+        let first = waiting[members[0]];
+        let id = EventId {
+            index: first.index + 1,
+            ..first
+        };
+        // Its neighbours in insertion order are another thread's.
+        let moved = Node {
+            run: stamp,
+            ..removed
+        };
+        self.lines[id.thread.index()].nodes.push(moved);
+        self.order[stamp as usize] = id;
+        self.gather(barrier, id, members.iter().map(|&member| waiting[member]));
+    }
+
+    /// Puts those who came in a group that meets next.
+    fn gather(
+        &mut self,
+        barrier: ObjectId,
+        meeting: EventId,
+        members: impl Iterator<Item = EventId>,
+    ) {
+        for member in members {
+            self.node_mut(member).source = Some(meeting);
+        }
+        let groups = &mut self.machine_mut(barrier).completions;
+        groups.push(meeting);
+        let position = groups.len() as u64 - 1;
+        self.node_mut(meeting).value = position;
+    }
+
+    /// Whether the meeting is of those whom the search would have chosen, seen from what is kept.
+    pub(crate) fn is_maximal_meeting(
+        &self,
+        barrier: ObjectId,
+        meeting: EventId,
+        kept: impl Fn(EventId) -> bool,
+    ) -> bool {
+        let position = self.node(meeting).value;
+        let waits = |&one: &EventId| {
+            let group = self.node(one).source;
+            let met_before = |other: EventId| kept(other) && self.node(other).value < position;
+            kept(one) && !group.is_some_and(met_before)
+        };
+        let came = self.hall(barrier).came.iter().copied();
+        let mut oldest = came.filter(waits).take(self.group_size(barrier));
+        self.members(meeting).all(&kept)
+            && self.members(meeting).all(|one| oldest.next() == Some(one))
+    }
+
+    /// Those who came after the meeting met, do not depend on it, and met no earlier; without the
+    /// newest.
+    fn late(&self, meeting: EventId, newest: EventId) -> Vec<EventId> {
+        let Kind::Met { barrier } = self.node(meeting).kind else {
+            unreachable!("only meetings have members");
+        };
+        let at = self.node(meeting);
+        let met_before = |other: EventId| self.node(other).value < at.value;
+        let is_late = |&one: &EventId| {
+            one != newest
+                && self.node(one).stamp > at.stamp
+                && !covers(self.causal(one), meeting)
+                && !self.node(one).source.is_some_and(met_before)
+        };
+        let came = self.hall(barrier).came.iter().copied();
+        came.filter(is_late).collect()
+    }
+
+    /// What those depend on who came late: the newest, and the chosen ones of the others.
+    pub(crate) fn prefix_of_group(
+        &self,
+        meeting: EventId,
+        newest: EventId,
+        companions: u32,
+    ) -> Vec<u32> {
+        let mut prefix = self.causal(newest).to_vec();
+        for (position, &one) in self.late(meeting, newest).iter().enumerate() {
+            if companions >> position & 1 == 1 {
+                join(&mut prefix, self.causal(one));
+            }
+        }
+        prefix
+    }
+
+    /// With which others, of those who came late, the newest could have been in the meeting, each as
+    /// a set of bits.
+    fn companions(&self, meeting: EventId, newest: EventId) -> Vec<u32> {
+        let Kind::Met { barrier } = self.node(meeting).kind else {
+            unreachable!("only meetings have members");
+        };
+        if covers(self.causal(newest), meeting) {
+            return Vec::new();
+        }
+        let late = self.late(meeting, newest).len();
+        assert!(
+            late < 32,
+            "raddle: more than 32 threads wait at a barrier at once; please make the test smaller"
+        );
+        let room = self.group_size(barrier) - 1;
+        let all = (0..1u32 << late).filter(|set| set.count_ones() as usize <= room);
+        all.filter(|&set| {
+            let prefix = self.prefix_of_group(meeting, newest, set);
+            !covers(&prefix, meeting) && all_maximal(self, meeting, newest, &prefix)
+        })
+        .collect()
+    }
+
+    /// What the search answers first to a question about leaders, and whether that is the only
+    /// answer, seen from what is kept.
+    pub(crate) fn first_answer(
+        &self,
+        barrier: ObjectId,
+        question: EventId,
+        kept: impl Fn(EventId) -> bool,
+    ) -> (u32, bool) {
+        let group = self.node(question).source;
+        let about_it = |&&other: &&EventId| {
+            other != question && self.node(other).source == group && kept(other)
+        };
+        let others = || self.hall(barrier).asked.iter().filter(about_it);
+        let member = |id: EventId| self.node(id).value;
+        if let Some(&same) = others().find(|&&other| member(other) == member(question)) {
+            return (self.node(same).outcome, true);
+        }
+        if others().any(|&other| self.node(other).outcome == 1) {
+            return (0, true);
+        }
+        let mut told: Vec<u64> = others().map(|&other| member(other)).collect();
+        told.sort();
+        told.dedup();
+        (1, told.len() + 1 == self.group_size(barrier))
+    }
+
+    /// The meeting of a thread's group the given number of meetings after its first there.
+    pub(crate) fn meeting_of(
+        &self,
+        barrier: ObjectId,
+        member: ThreadId,
+        round: u32,
+    ) -> Option<EventId> {
+        let came = self.hall(barrier).came.iter();
+        let mut mine = came.filter(|one| one.thread == member);
+        let one = mine.nth(round as usize)?;
+        self.node(*one).source
+    }
+}
+
+impl Frame {
+    pub(crate) fn push_meet(&mut self, thread: ThreadId, barrier: ObjectId) {
+        let came = self.graph.push(thread, Kind::Meet { barrier });
+        self.graph.set_clocks(came);
+        let keep = self.graph.order.len();
+        for &meeting in &self.graph.machine(barrier).completions {
+            for companions in self.graph.companions(meeting, came) {
+                self.branches.push(Branch {
+                    keep,
+                    change: Change::Gather {
+                        meeting,
+                        newest: came,
+                        companions,
+                    },
+                });
+            }
+        }
+    }
+
+    /// If some thread can go on from a barrier, lets it do so, with the oldest of those who wait
+    /// if its group has not met; every other group is a branch.
+    pub(crate) fn let_pass(&mut self) -> Option<EventId> {
+        if self.graph.meetings == 0 {
+            return None;
+        }
+        let graph = &mut self.graph;
+        for slot in 0..graph.canonical.len() {
+            let thread = graph.canonical[slot];
+            let Some((_, &Node { kind, source, .. })) = graph.tail(thread) else {
+                continue;
+            };
+            let Kind::Meet { barrier } = kind else {
+                continue;
+            };
+            if let Some(meeting) = source {
+                let id = graph.push(thread, Kind::Met { barrier });
+                graph.node_mut(id).source = Some(meeting);
+                graph.set_clocks(id);
+                self.steps.push(id);
+                return Some(id);
+            }
+            let waiting = graph.waiting(barrier);
+            let size = graph.group_size(barrier);
+            if waiting.len() >= size {
+                let id = graph.push(waiting[0].thread, Kind::Met { barrier });
+                graph.gather(barrier, id, waiting[..size].iter().copied());
+                graph.set_clocks(id);
+                self.steps.push(id);
+                let stamp = graph.node(id).stamp;
+                for group in 1..subsets(waiting.len(), size) {
+                    self.branch(Change::Group { stamp, group });
+                }
+                return Some(id);
+            }
+        }
+        None
+    }
+
+    /// In a graph just restricted for it: the group that meets has all who came after it met before,
+    /// in every way it can.
+    pub(crate) fn take_late(&mut self, meeting: EventId, barrier: ObjectId) {
+        let graph = &self.graph;
+        let stamp = graph.node(meeting).stamp;
+        let in_no_other = |&one: &EventId| graph.node(one).source.is_none_or(|at| at == meeting);
+        let came = graph.hall(barrier).came.iter().copied();
+        let waiting: Vec<EventId> = came.filter(in_no_other).collect();
+        let late: Vec<usize> = (0..waiting.len())
+            .filter(|&position| graph.node(waiting[position]).stamp > stamp)
+            .collect();
+        let size = graph.group_size(barrier);
+        let has_late = |&group: &u32| {
+            let members = subset(waiting.len(), size, group);
+            late.iter().all(|position| members.contains(position))
+        };
+        let mut groups = (0..subsets(waiting.len(), size)).filter(has_late);
+        let first = groups.next().expect("there is room for all who came late");
+        for group in groups {
+            self.branches.push(Branch {
+                keep: self.graph.order.len(),
+                change: Change::Group { stamp, group },
+            });
+        }
+        self.graph.move_meeting(stamp, first);
+    }
+
+    /// Inserts the question whether a member of the group led it.
+    pub(crate) fn push_question(
+        &mut self,
+        thread: ThreadId,
+        barrier: ObjectId,
+        meeting: EventId,
+        member: ThreadId,
+    ) {
+        let question = self.push_step(thread, Kind::Leads { barrier });
+        let node = self.graph.node_mut(question);
+        node.source = Some(meeting);
+        node.value = member.index() as u64;
+        self.graph.set_clocks(question);
+        let (answer, only) = self.graph.first_answer(barrier, question, |_| true);
+        self.graph.node_mut(question).outcome = answer;
+        if !only {
+            self.branch(Change::Choose {
+                event: question,
+                outcome: 1 - answer,
+            });
+        }
+    }
+}

@@ -1,0 +1,306 @@
+//! Messages in a graph: who took what, and in which order an ordered port got them.
+//!
+//! A receive takes a message that nobody has taken: in an ordered port the first to arrive, in any
+//! other the first of any thread. So the choice lies with the receive in an unordered port, and with
+//! the place of the send among those that arrived in an ordered one. Either way a new send may
+//! revisit older receives.
+//!
+//! Only one thread at a time receives from a port, so all receives from one port are ordered by
+//! what happened before.
+
+use super::{Graph, Kind};
+use crate::base::ids::{EventId, ObjectId, ThreadId};
+use crate::memory::clock::covers;
+use crate::model::operation::Ports;
+use crate::object::Object;
+use crate::search::explore::frame::{Branch, Change, Frame};
+
+/// What happened to a port.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Inbox {
+    /// In the order they arrived, if the port is ordered; else in insertion order.
+    pub(crate) sends: Vec<EventId>,
+    /// In insertion order.
+    pub(crate) receives: Vec<EventId>,
+    pub(crate) hang_ups: Vec<EventId>,
+    /// While the graph is put in a line: how many sends are placed.
+    pub(crate) placed: usize,
+}
+
+impl Inbox {
+    pub(crate) fn is_unused(&self) -> bool {
+        self.sends.is_empty() && self.receives.is_empty() && self.hang_ups.is_empty()
+    }
+
+    /// Makes this the part of `whole` for which `keep` says so.
+    pub(crate) fn restrict(&mut self, whole: &Inbox, keep: impl Fn(EventId) -> bool) {
+        let copy = |to: &mut Vec<EventId>, from: &[EventId]| {
+            to.clear();
+            to.extend(from.iter().copied().filter(|&id| keep(id)));
+        };
+        copy(&mut self.sends, &whole.sends);
+        copy(&mut self.receives, &whole.receives);
+        copy(&mut self.hang_ups, &whole.hang_ups);
+    }
+}
+
+impl Graph {
+    pub(crate) fn inbox(&self, port: ObjectId) -> &Inbox {
+        &self.machine(port).inbox
+    }
+
+    pub(crate) fn inbox_mut(&mut self, port: ObjectId) -> &mut Inbox {
+        &mut self.machine_mut(port).inbox
+    }
+
+    pub(crate) fn is_ordered(&self, port: ObjectId) -> bool {
+        matches!(self.machine(port).state(), Object::Port(port) if port.is_ordered())
+    }
+
+    /// The ports that a receive looks at.
+    pub(crate) fn port_list<'a>(&'a self, ports: &'a Ports) -> &'a [ObjectId] {
+        match ports {
+            Ports::One(port) => std::slice::from_ref(port),
+            Ports::Any(list) => &self.port_lists[list.index()],
+        }
+    }
+
+    /// Notes a new event at the ports it is about.
+    pub(crate) fn enter_inboxes(&mut self, id: EventId, kind: Kind) {
+        match kind {
+            Kind::Send { port } => self.inbox_mut(port).sends.push(id),
+            Kind::HangUp { port, .. } => self.inbox_mut(port).hang_ups.push(id),
+            Kind::Receive { ports, .. } => {
+                for position in 0..self.port_list(&ports).len() {
+                    let port = self.port_list(&ports)[position];
+                    self.inbox_mut(port).receives.push(id);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Undoes that for the last event, which is no longer on its line.
+    pub(crate) fn leave_inboxes(&mut self, id: EventId, kind: Kind, source: Option<EventId>) {
+        match kind {
+            Kind::Send { port } => self.inbox_mut(port).sends.retain(|&other| other != id),
+            Kind::HangUp { port, .. } => {
+                self.inbox_mut(port).hang_ups.pop();
+            }
+            Kind::Receive { ports, .. } => {
+                for position in 0..self.port_list(&ports).len() {
+                    let port = self.port_list(&ports)[position];
+                    self.inbox_mut(port).receives.pop();
+                }
+                if let Some(send) = source {
+                    self.node_mut(send).source = None;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Forgets receives that are gone, in a graph just restricted.
+    pub(crate) fn forget_lost_receives(&mut self, keep: impl Fn(EventId) -> bool) {
+        for index in 0..self.machines.len() {
+            for position in 0..self.machines[index].inbox.sends.len() {
+                let send = self.machines[index].inbox.sends[position];
+                let node = self.node_mut(send);
+                node.source = node.source.filter(|&receive| keep(receive));
+            }
+        }
+    }
+
+    /// Lets a receive take another message than before, or none.
+    pub(crate) fn take_message(&mut self, receive: EventId, send: Option<EventId>) {
+        if let Some(old) = std::mem::replace(&mut self.node_mut(receive).source, send) {
+            self.node_mut(old).source = None;
+        }
+        if let Some(send) = send {
+            self.node_mut(send).source = Some(receive);
+        }
+    }
+
+    /// Moves a send to this position among those that arrived.
+    pub(crate) fn arrive(&mut self, port: ObjectId, send: EventId, position: usize) {
+        let sends = &mut self.inbox_mut(port).sends;
+        sends.retain(|&other| other != send);
+        sends.insert(position, send);
+    }
+
+    /// How many messages of an ordered port have been taken: the first ones to arrive.
+    fn taken(&self, port: ObjectId) -> usize {
+        let sends = &self.inbox(port).sends;
+        sends.partition_point(|&send| self.node(send).source.is_some())
+    }
+
+    /// The messages of an unordered port that could be taken now: the first of each thread.
+    fn heads(&self, port: ObjectId) -> impl Iterator<Item = EventId> + '_ {
+        let mut seen: Vec<ThreadId> = Vec::new();
+        let sends = self.inbox(port).sends.iter().copied();
+        sends
+            .filter(|&send| self.node(send).source.is_none())
+            .filter(move |send| {
+                let is_first = !seen.contains(&send.thread);
+                seen.push(send.thread);
+                is_first
+            })
+    }
+
+    /// Whether the receive could take the send as far as the sender's other messages go: those it
+    /// sent before must have been taken before.
+    pub(crate) fn may_take(&self, receive: EventId, send: EventId) -> bool {
+        let Kind::Send { port } = self.node(send).kind else {
+            return false;
+        };
+        let Kind::Receive { ports, .. } = self.node(receive).kind else {
+            return false;
+        };
+        let known = self.causal(receive);
+        let taken_before = |earlier: EventId| {
+            let taken = self.node(earlier).source;
+            taken.is_some_and(|by| by != receive && covers(known, by))
+        };
+        self.port_list(&ports).contains(&port)
+            && self.inbox(port).sends.iter().all(|&other| {
+                other.thread != send.thread || other.index >= send.index || taken_before(other)
+            })
+    }
+
+    /// Whether the search would have inserted the send the same way, seen from what is kept.
+    pub(crate) fn is_maximal_send(
+        &self,
+        send: EventId,
+        port: ObjectId,
+        kept: impl Fn(EventId) -> bool,
+    ) -> bool {
+        let is_last = || {
+            let sends = &self.inbox(port).sends;
+            let place = sends.iter().rposition(|&other| other == send);
+            let later = place.map_or(0, |place| place + 1);
+            !sends[later..].iter().any(|&other| kept(other))
+        };
+        !self.node(send).source.is_some_and(&kept) && (!self.is_ordered(port) || is_last())
+    }
+
+    /// Whether the search would have inserted the receive the same way, seen from what is kept.
+    pub(crate) fn is_maximal_receive(
+        &self,
+        receive: EventId,
+        ports: Ports,
+        wait: bool,
+        kept: impl Fn(EventId) -> bool,
+    ) -> bool {
+        let node = self.node(receive);
+        let ports = self.port_list(&ports);
+        let ordered = self.is_ordered(ports[0]);
+        match node.source {
+            None if wait => true,
+            None => {
+                let sends = &self.inbox(ports[0]).sends;
+                !sends[node.value as usize..].iter().any(|&send| kept(send))
+            }
+            Some(send) if ordered => kept(send),
+            Some(send) => {
+                let older = |&&other: &&EventId| self.node(other).stamp < self.node(send).stamp;
+                let there = |&other: &EventId| {
+                    let taken = self.node(other).source;
+                    kept(other) && !taken.is_some_and(|by| by != receive && kept(by))
+                };
+                kept(send)
+                    && !ports.iter().any(|&port| {
+                        let sends = self.inbox(port).sends.iter();
+                        sends.take_while(older).any(there)
+                    })
+            }
+        }
+    }
+}
+
+impl Frame {
+    /// A message arrives last; any earlier place among those nobody has taken is a branch if the port
+    /// is ordered, unless a message there is already known to the sender.
+    pub(crate) fn push_send(&mut self, thread: ThreadId, port: ObjectId) {
+        let send = self.push_step(thread, Kind::Send { port });
+        self.graph.set_clocks(send);
+        self.push_revisits(send);
+        if !self.graph.is_ordered(port) {
+            return;
+        }
+        let last = self.graph.inbox(port).sends.len() - 1;
+        let first = self.graph.taken(port).max(self.known_sends(send, port));
+        for position in first..last {
+            self.branch(Change::Arrive { send, position });
+        }
+    }
+
+    /// How many sends of an ordered port, in the order they arrived, come before the event.
+    fn known_sends(&self, event: EventId, port: ObjectId) -> usize {
+        let Some(index) = event.index.checked_sub(1) else {
+            return 0;
+        };
+        let before = self.graph.before(EventId { index, ..event });
+        let sends = &self.graph.inbox(port).sends;
+        let last = sends.iter().rposition(|&send| covers(before, send));
+        last.map_or(0, |place| place + 1)
+    }
+
+    /// Inserts a receive; says which message it takes.
+    pub(crate) fn push_receive(
+        &mut self,
+        thread: ThreadId,
+        ports: Ports,
+        wait: bool,
+    ) -> Option<EventId> {
+        let first = self.graph.port_list(&ports)[0];
+        let ordered = self.graph.is_ordered(first);
+        let receive = self.push_step(thread, Kind::Receive { ports, wait });
+        let source = if ordered {
+            let taken = self.graph.taken(first);
+            self.graph.node_mut(receive).value = taken as u64;
+            let source = self.graph.inbox(first).sends.get(taken).copied();
+            if source.is_some() && !wait && self.known_sends(receive, first) <= taken {
+                self.branch(Change::Take {
+                    receive,
+                    send: None,
+                });
+            }
+            source
+        } else {
+            self.first_of_all(receive, ports)
+        };
+        self.graph.take_message(receive, source);
+        self.graph.set_clocks(receive);
+        source
+    }
+
+    /// Inserts that the thread's last message at the port has been taken.
+    pub(crate) fn push_delivered(&mut self, thread: ThreadId, port: ObjectId) {
+        let id = self.push_step(thread, Kind::Delivered { port });
+        let graph = &mut self.graph;
+        let sends = graph.inbox(port).sends.iter();
+        let last = sends.filter(|send| send.thread == thread).max();
+        let taken_by = last.and_then(|&send| graph.node(send).source);
+        graph.node_mut(id).source = taken_by;
+        graph.set_clocks(id);
+    }
+
+    /// The oldest message a receive from unordered ports could take; every other is a branch.
+    fn first_of_all(&mut self, receive: EventId, ports: Ports) -> Option<EventId> {
+        let graph = &self.graph;
+        let ports = graph.port_list(&ports);
+        let heads = || ports.iter().flat_map(|&port| graph.heads(port));
+        let oldest = heads().min_by_key(|&send| graph.node(send).stamp);
+        let keep = graph.order.len();
+        let others = heads().filter(|&send| Some(send) != oldest);
+        let branches = others.map(|send| {
+            let send = Some(send);
+            Branch {
+                keep,
+                change: Change::Take { receive, send },
+            }
+        });
+        self.branches.extend(branches);
+        oldest
+    }
+}

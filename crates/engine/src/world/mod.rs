@@ -6,10 +6,10 @@
 //! up to its next operation. The set of enabled threads is kept up to date as operations are
 //! announced and performed, so a decision costs the same whatever the number of threads.
 
+mod barriers;
 mod cells;
-mod meetings;
-mod messages;
 mod perform;
+mod ports;
 mod positions;
 mod spin;
 mod stopped;
@@ -160,7 +160,7 @@ impl State {
                 barrier,
                 member,
                 round,
-            } => 1 + u32::from(self.barrier(barrier).may_lead_or_not(member, round)),
+            } => self.leader_answers(barrier, member, round),
             _ => 1,
         }
     }

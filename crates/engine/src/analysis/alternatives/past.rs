@@ -8,7 +8,6 @@ use crate::memory::clock::join;
 use crate::model::event::Event;
 use crate::model::execution::Execution;
 use crate::model::operation::Operation;
-use crate::object::Object;
 
 /// A clock for every event: of each thread, how many events it depends on, itself included.
 pub(super) struct Past {
@@ -58,10 +57,8 @@ impl Past {
         event: &Event,
         meetings: &mut Vec<(EventId, Vec<u32>)>,
     ) -> usize {
-        let object = event.operation.object();
-        let Some(Object::Barrier(barrier)) = object.map(|it| &execution.objects[it.index()]) else {
-            unreachable!("threads meet at barriers");
-        };
+        let object = event.operation.object().expect("threads meet at barriers");
+        let barrier = execution.objects[object.index()].barrier();
         let (name, members) = barrier.group_left_by(event.id, event.source);
         if let Some(known) = meetings.iter().position(|(known, _)| *known == name) {
             return known;

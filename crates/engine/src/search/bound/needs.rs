@@ -56,11 +56,7 @@ impl Outline<'_> {
                 }
                 match node.source {
                     Some(send) => need(send),
-                    None if wait => {
-                        let port = self.graph.port_list(&ports)[0];
-                        let hang_ups = self.graph.inbox(port).hang_ups.iter();
-                        hang_ups.copied().for_each(need);
-                    }
+                    None if wait => self.graph.hang_ups(ports).for_each(need),
                     None => {}
                 }
                 releases = true;

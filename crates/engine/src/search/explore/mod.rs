@@ -1,7 +1,9 @@
 //! One path down the tree of the search: graphs, their extension, and their replay in the world.
 
+mod barriers;
 pub(crate) mod binding;
 pub(crate) mod frame;
+mod ports;
 pub(crate) mod revisit;
 mod settled;
 mod weak;

@@ -142,11 +142,8 @@ impl Graph {
         if let Kind::Receive { ports, wait: true } = node.kind
             && node.source.is_none()
         {
-            let port = self.port_list(&ports)[0];
-            for &hang_up in &self.inbox(port).hang_ups {
-                if hang_up.thread != id.thread {
-                    join(&mut own[..CLOCKS * width], self.clocks(hang_up));
-                }
+            for hang_up in self.hang_ups(ports).filter(|one| one.thread != id.thread) {
+                join(&mut own[..CLOCKS * width], self.clocks(hang_up));
             }
         }
         if self.weak {

@@ -11,7 +11,7 @@
 //! nothing: whether such a graph is consistent is decided elsewhere.
 
 use super::{Graph, Kind, Node};
-use crate::base::ids::{EventId, LocationId, ObjectId, ThreadId};
+use crate::base::ids::{EventId, LocationId, ThreadId};
 
 /// Puts the graph's operations in an order in which they can be run, and gives every event its
 /// clocks; `false` if there is no such order. A call runs when it is completed, an atomic update
@@ -76,13 +76,7 @@ fn next_ready(graph: &Graph, thread: ThreadId) -> Option<EventId> {
         }
         Kind::Write { .. } | Kind::HangUp { .. } | Kind::End { .. } if graph.weak => true,
         Kind::Call { .. } | Kind::Meet { .. } => true,
-        Kind::Met { barrier } => match node.source {
-            Some(meeting) => is_placed(meeting),
-            None => {
-                graph.machine(barrier).placed as u64 == node.value
-                    && graph.members(id).all(is_placed)
-            }
-        },
+        Kind::Met { barrier } => graph.is_pass_ready(barrier, id, is_placed),
         Kind::Leads { .. } | Kind::Silent { .. } => node.source.is_some_and(is_placed),
         Kind::Completion { object } => graph.machine(object).placed as u64 == node.value,
         Kind::Read { location } => latest(graph, location) == node.source,
@@ -102,14 +96,10 @@ fn next_ready(graph: &Graph, thread: ThreadId) -> Option<EventId> {
                     _ => true,
                 }
         }
-        Kind::Send { port } => !graph.is_ordered(port) || is_next_send(graph, port, id),
+        Kind::Send { port } => graph.is_send_ready(port, id, is_placed),
         Kind::Receive { ports, wait } => match node.source {
             Some(send) => is_placed(send),
-            None if wait => {
-                let hang_ups = &graph.inbox(graph.port_list(&ports)[0]).hang_ups;
-                hang_ups.iter().all(|&hang_up| is_placed(hang_up))
-            }
-            None => true,
+            None => !wait || graph.hang_ups(ports).all(is_placed),
         },
         Kind::Delivered { .. } => node.source.is_some_and(is_placed),
         Kind::Write { location } | Kind::HangUp { location, .. } | Kind::End { location } => {
@@ -124,21 +114,6 @@ fn next_ready(graph: &Graph, thread: ThreadId) -> Option<EventId> {
 fn latest(graph: &Graph, location: LocationId) -> Option<EventId> {
     let cell = graph.cell(location);
     cell.placed.checked_sub(1).map(|index| cell.writes[index])
-}
-
-/// Whether the message is the next to arrive at an ordered port, and everyone has come who was to
-/// find the port empty before that.
-fn is_next_send(graph: &Graph, port: ObjectId, send: EventId) -> bool {
-    let inbox = graph.inbox(port);
-    let found_empty_before = |&receive: &EventId| {
-        let node = graph.node(receive);
-        let is_placed = graph.lines[receive.thread.index()].placed > receive.index;
-        is_placed
-            || node.source.is_some()
-            || matches!(node.kind, Kind::Receive { wait: true, .. })
-            || node.value as usize > inbox.placed
-    };
-    inbox.sends.get(inbox.placed) == Some(&send) && inbox.receives.iter().all(found_empty_before)
 }
 
 fn is_next_write(graph: &Graph, location: LocationId, write: EventId) -> bool {

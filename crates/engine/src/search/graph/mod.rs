@@ -9,10 +9,10 @@
 //! Identifiers here are the graph's own. They survive from run to run, whereas the running world
 //! numbers threads, locations and objects afresh each time.
 
+mod barriers;
 mod clocks;
 pub(crate) mod linearise;
-pub(crate) mod meetings;
-pub(crate) mod messages;
+mod ports;
 mod undo;
 
 use super::reduce::Reductions;
@@ -22,8 +22,8 @@ use crate::memory::Strength;
 use crate::model::operation::{Ports, Update};
 use crate::object::passing::Passing;
 use crate::object::{Call, Object, condvar, parker};
-use crate::search::graph::meetings::Hall;
-use crate::search::graph::messages::Inbox;
+use barriers::Hall;
+use ports::Inbox;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Kind {

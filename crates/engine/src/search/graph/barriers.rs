@@ -10,10 +10,9 @@
 
 use super::{Graph, Kind, Node};
 use crate::base::ids::{EventId, ObjectId, ThreadId};
-use crate::base::subsets::{subset, subsets};
+use crate::base::subsets::subset;
 use crate::memory::clock::{covers, join};
-use crate::object::Object;
-use crate::search::explore::frame::{Branch, Change, Frame};
+use crate::object::barrier::only_answer;
 use crate::search::explore::revisit::all_maximal;
 
 /// What happened at a barrier, besides the groups that met.
@@ -51,14 +50,11 @@ impl Graph {
     }
 
     pub(crate) fn group_size(&self, barrier: ObjectId) -> usize {
-        match self.machine(barrier).state() {
-            Object::Barrier(barrier) => barrier.size(),
-            _ => unreachable!("meetings are at barriers"),
-        }
+        self.machine(barrier).state().barrier().size()
     }
 
     /// Those who came and are in no group.
-    fn waiting(&self, barrier: ObjectId) -> Vec<EventId> {
+    pub(crate) fn waiting(&self, barrier: ObjectId) -> Vec<EventId> {
         let came = self.hall(barrier).came.iter().copied();
         came.filter(|&one| self.node(one).source.is_none())
             .collect()
@@ -149,7 +145,7 @@ impl Graph {
     }
 
     /// Puts those who came in a group that meets next.
-    fn gather(
+    pub(crate) fn gather(
         &mut self,
         barrier: ObjectId,
         meeting: EventId,
@@ -219,7 +215,7 @@ impl Graph {
 
     /// With which others, of those who came late, the newest could have been in the meeting, each as
     /// a set of bits.
-    fn companions(&self, meeting: EventId, newest: EventId) -> Vec<u32> {
+    pub(crate) fn companions(&self, meeting: EventId, newest: EventId) -> Vec<u32> {
         let Kind::Met { barrier } = self.node(meeting).kind else {
             unreachable!("only meetings have members");
         };
@@ -252,18 +248,16 @@ impl Graph {
         let about_it = |&&other: &&EventId| {
             other != question && self.node(other).source == group && kept(other)
         };
-        let others = || self.hall(barrier).asked.iter().filter(about_it);
-        let member = |id: EventId| self.node(id).value;
-        if let Some(&same) = others().find(|&&other| member(other) == member(question)) {
-            return (self.node(same).outcome, true);
+        let others = self.hall(barrier).asked.iter().filter(about_it);
+        let answered = others.map(|&other| {
+            let other = self.node(other);
+            (other.value, other.outcome == 1)
+        });
+        let member = self.node(question).value;
+        match only_answer(answered, member, self.group_size(barrier)) {
+            Some(leads) => (u32::from(leads), true),
+            None => (1, false),
         }
-        if others().any(|&other| self.node(other).outcome == 1) {
-            return (0, true);
-        }
-        let mut told: Vec<u64> = others().map(|&other| member(other)).collect();
-        told.sort();
-        told.dedup();
-        (1, told.len() + 1 == self.group_size(barrier))
     }
 
     /// The meeting of a thread's group the given number of meetings after its first there.
@@ -278,113 +272,22 @@ impl Graph {
         let one = mine.nth(round as usize)?;
         self.node(*one).source
     }
-}
 
-impl Frame {
-    pub(crate) fn push_meet(&mut self, thread: ThreadId, barrier: ObjectId) {
-        let came = self.graph.push(thread, Kind::Meet { barrier });
-        self.graph.set_clocks(came);
-        let keep = self.graph.order.len();
-        for &meeting in &self.graph.machine(barrier).completions {
-            for companions in self.graph.companions(meeting, came) {
-                self.branches.push(Branch {
-                    keep,
-                    change: Change::Gather {
-                        meeting,
-                        newest: came,
-                        companions,
-                    },
-                });
-            }
-        }
-    }
-
-    /// If some thread can go on from a barrier, lets it do so, with the oldest of those who wait
-    /// if its group has not met; every other group is a branch.
-    pub(crate) fn let_pass(&mut self) -> Option<EventId> {
-        if self.graph.meetings == 0 {
-            return None;
-        }
-        let graph = &mut self.graph;
-        for slot in 0..graph.canonical.len() {
-            let thread = graph.canonical[slot];
-            let Some((_, &Node { kind, source, .. })) = graph.tail(thread) else {
-                continue;
-            };
-            let Kind::Meet { barrier } = kind else {
-                continue;
-            };
-            if let Some(meeting) = source {
-                let id = graph.push(thread, Kind::Met { barrier });
-                graph.node_mut(id).source = Some(meeting);
-                graph.set_clocks(id);
-                self.steps.push(id);
-                return Some(id);
-            }
-            let waiting = graph.waiting(barrier);
-            let size = graph.group_size(barrier);
-            if waiting.len() >= size {
-                let id = graph.push(waiting[0].thread, Kind::Met { barrier });
-                graph.gather(barrier, id, waiting[..size].iter().copied());
-                graph.set_clocks(id);
-                self.steps.push(id);
-                let stamp = graph.node(id).stamp;
-                for group in 1..subsets(waiting.len(), size) {
-                    self.branch(Change::Group { stamp, group });
-                }
-                return Some(id);
-            }
-        }
-        None
-    }
-
-    /// In a graph just restricted for it: the group that meets has all who came after it met before,
-    /// in every way it can.
-    pub(crate) fn take_late(&mut self, meeting: EventId, barrier: ObjectId) {
-        let graph = &self.graph;
-        let stamp = graph.node(meeting).stamp;
-        let in_no_other = |&one: &EventId| graph.node(one).source.is_none_or(|at| at == meeting);
-        let came = graph.hall(barrier).came.iter().copied();
-        let waiting: Vec<EventId> = came.filter(in_no_other).collect();
-        let late: Vec<usize> = (0..waiting.len())
-            .filter(|&position| graph.node(waiting[position]).stamp > stamp)
-            .collect();
-        let size = graph.group_size(barrier);
-        let has_late = |&group: &u32| {
-            let members = subset(waiting.len(), size, group);
-            late.iter().all(|position| members.contains(position))
-        };
-        let mut groups = (0..subsets(waiting.len(), size)).filter(has_late);
-        let first = groups.next().expect("there is room for all who came late");
-        for group in groups {
-            self.branches.push(Branch {
-                keep: self.graph.order.len(),
-                change: Change::Group { stamp, group },
-            });
-        }
-        self.graph.move_meeting(stamp, first);
-    }
-
-    /// Inserts the question whether a member of the group led it.
-    pub(crate) fn push_question(
-        &mut self,
-        thread: ThreadId,
+    /// True when a pass can be next in a linearization: its group has met, or it is the meeting of the
+    /// group, the groups before have met, and all members have come.
+    pub(crate) fn is_pass_ready(
+        &self,
         barrier: ObjectId,
-        meeting: EventId,
-        member: ThreadId,
-    ) {
-        let question = self.push_step(thread, Kind::Leads { barrier });
-        let node = self.graph.node_mut(question);
-        node.source = Some(meeting);
-        node.value = member.index() as u64;
-        self.graph.set_clocks(question);
-        let (answer, only) = self.graph.first_answer(barrier, question, |_| true);
-        self.graph.node_mut(question).outcome = answer;
-        if !only {
-            self.branch(Change::Choose {
-                event: question,
-                outcome: 1 - answer,
-            });
+        pass: EventId,
+        is_placed: impl Fn(EventId) -> bool,
+    ) -> bool {
+        let node = self.node(pass);
+        match node.source {
+            Some(meeting) => is_placed(meeting),
+            None => {
+                self.machine(barrier).placed as u64 == node.value
+                    && self.members(pass).all(is_placed)
+            }
         }
     }
 }

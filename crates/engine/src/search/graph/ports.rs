@@ -9,11 +9,10 @@
 //! what happened before.
 
 use super::{Graph, Kind};
-use crate::base::ids::{EventId, ObjectId, ThreadId};
+use crate::base::ids::{EventId, ObjectId};
 use crate::memory::clock::covers;
 use crate::model::operation::Ports;
-use crate::object::Object;
-use crate::search::explore::frame::{Branch, Change, Frame};
+use crate::object::port::heads;
 
 /// What happened to a port.
 #[derive(Clone, Debug, Default)]
@@ -54,7 +53,7 @@ impl Graph {
     }
 
     pub(crate) fn is_ordered(&self, port: ObjectId) -> bool {
-        matches!(self.machine(port).state(), Object::Port(port) if port.is_ordered())
+        self.machine(port).state().port().is_ordered()
     }
 
     /// The ports that a receive looks at.
@@ -129,22 +128,18 @@ impl Graph {
     }
 
     /// How many messages of an ordered port have been taken: the first ones to arrive.
-    fn taken(&self, port: ObjectId) -> usize {
+    pub(crate) fn taken(&self, port: ObjectId) -> usize {
         let sends = &self.inbox(port).sends;
         sends.partition_point(|&send| self.node(send).source.is_some())
     }
 
-    /// The messages of an unordered port that could be taken now: the first of each thread.
-    fn heads(&self, port: ObjectId) -> impl Iterator<Item = EventId> + '_ {
-        let mut seen: Vec<ThreadId> = Vec::new();
+    /// The messages of an unordered port that could be taken now.
+    pub(crate) fn heads(&self, port: ObjectId) -> Vec<EventId> {
         let sends = self.inbox(port).sends.iter().copied();
-        sends
+        let left: Vec<EventId> = sends
             .filter(|&send| self.node(send).source.is_none())
-            .filter(move |send| {
-                let is_first = !seen.contains(&send.thread);
-                seen.push(send.thread);
-                is_first
-            })
+            .collect();
+        heads(&left, false, |send| send.thread).copied().collect()
     }
 
     /// Whether the receive could take the send as far as the sender's other messages go: those it
@@ -215,92 +210,36 @@ impl Graph {
             }
         }
     }
-}
 
-impl Frame {
-    /// A message arrives last; any earlier place among those nobody has taken is a branch if the port
-    /// is ordered, unless a message there is already known to the sender.
-    pub(crate) fn push_send(&mut self, thread: ThreadId, port: ObjectId) {
-        let send = self.push_step(thread, Kind::Send { port });
-        self.graph.set_clocks(send);
-        self.push_revisits(send);
-        if !self.graph.is_ordered(port) {
-            return;
-        }
-        let last = self.graph.inbox(port).sends.len() - 1;
-        let first = self.graph.taken(port).max(self.known_sends(send, port));
-        for position in first..last {
-            self.branch(Change::Arrive { send, position });
-        }
-    }
-
-    /// How many sends of an ordered port, in the order they arrived, come before the event.
-    fn known_sends(&self, event: EventId, port: ObjectId) -> usize {
-        let Some(index) = event.index.checked_sub(1) else {
-            return 0;
+    /// The hang-ups that a receive comes after which found its ports closed.
+    pub(crate) fn hang_ups(&self, ports: Ports) -> impl Iterator<Item = EventId> + '_ {
+        let port = match ports {
+            Ports::One(port) => port,
+            Ports::Any(list) => self.port_lists[list.index()][0],
         };
-        let before = self.graph.before(EventId { index, ..event });
-        let sends = &self.graph.inbox(port).sends;
-        let last = sends.iter().rposition(|&send| covers(before, send));
-        last.map_or(0, |place| place + 1)
+        self.inbox(port).hang_ups.iter().copied()
     }
 
-    /// Inserts a receive; says which message it takes.
-    pub(crate) fn push_receive(
-        &mut self,
-        thread: ThreadId,
-        ports: Ports,
-        wait: bool,
-    ) -> Option<EventId> {
-        let first = self.graph.port_list(&ports)[0];
-        let ordered = self.graph.is_ordered(first);
-        let receive = self.push_step(thread, Kind::Receive { ports, wait });
-        let source = if ordered {
-            let taken = self.graph.taken(first);
-            self.graph.node_mut(receive).value = taken as u64;
-            let source = self.graph.inbox(first).sends.get(taken).copied();
-            if source.is_some() && !wait && self.known_sends(receive, first) <= taken {
-                self.branch(Change::Take {
-                    receive,
-                    send: None,
-                });
-            }
-            source
-        } else {
-            self.first_of_all(receive, ports)
+    /// True when a send can be next in a linearization: at an ordered port only if it is the next to
+    /// arrive, and every receive that found the port empty before it is placed.
+    pub(crate) fn is_send_ready(
+        &self,
+        port: ObjectId,
+        send: EventId,
+        is_placed: impl Fn(EventId) -> bool,
+    ) -> bool {
+        if !self.is_ordered(port) {
+            return true;
+        }
+        let inbox = self.inbox(port);
+        let found_empty_before = |&receive: &EventId| {
+            let node = self.node(receive);
+            is_placed(receive)
+                || node.source.is_some()
+                || matches!(node.kind, Kind::Receive { wait: true, .. })
+                || node.value as usize > inbox.placed
         };
-        self.graph.take_message(receive, source);
-        self.graph.set_clocks(receive);
-        source
-    }
-
-    /// Inserts that the thread's last message at the port has been taken.
-    pub(crate) fn push_delivered(&mut self, thread: ThreadId, port: ObjectId) {
-        let id = self.push_step(thread, Kind::Delivered { port });
-        let graph = &mut self.graph;
-        let sends = graph.inbox(port).sends.iter();
-        let last = sends.filter(|send| send.thread == thread).max();
-        let taken_by = last.and_then(|&send| graph.node(send).source);
-        graph.node_mut(id).source = taken_by;
-        graph.set_clocks(id);
-    }
-
-    /// The oldest message a receive from unordered ports could take; every other is a branch.
-    fn first_of_all(&mut self, receive: EventId, ports: Ports) -> Option<EventId> {
-        let graph = &self.graph;
-        let ports = graph.port_list(&ports);
-        let heads = || ports.iter().flat_map(|&port| graph.heads(port));
-        let oldest = heads().min_by_key(|&send| graph.node(send).stamp);
-        let keep = graph.order.len();
-        let others = heads().filter(|&send| Some(send) != oldest);
-        let branches = others.map(|send| {
-            let send = Some(send);
-            Branch {
-                keep,
-                change: Change::Take { receive, send },
-            }
-        });
-        self.branches.extend(branches);
-        oldest
+        inbox.sends.get(inbox.placed) == Some(&send)
+            && inbox.receives.iter().all(found_empty_before)
     }
 }

@@ -4,22 +4,15 @@ use super::State;
 use crate::base::ids::{EventId, ObjectId, ThreadId};
 use crate::base::reply::{Received, Reply};
 use crate::model::operation::{Operation, Ports};
-use crate::object::Object;
-use crate::object::port::{Message, Port};
+use crate::object::port::{Message, Port, can_receive};
 
 impl State {
     pub(crate) fn port(&self, port: ObjectId) -> &Port {
-        match &self.execution.objects[port.index()] {
-            Object::Port(port) => port,
-            other => panic!("raddle: a message for {other:?}; please report this"),
-        }
+        self.execution.objects[port.index()].port()
     }
 
     pub(super) fn port_mut(&mut self, port: ObjectId) -> &mut Port {
-        match &mut self.execution.objects[port.index()] {
-            Object::Port(port) => port,
-            other => panic!("raddle: a message for {other:?}; please report this"),
-        }
+        self.execution.objects[port.index()].port_mut()
     }
 
     /// Every message that a receive could take now, each with its port and the position of that
@@ -48,17 +41,14 @@ impl State {
         }
     }
 
-    fn each_port(&self, ports: Ports) -> impl Iterator<Item = (usize, ObjectId)> + '_ {
+    fn each_port(&self, ports: Ports) -> impl Iterator<Item = (usize, ObjectId)> + Clone + '_ {
         let positions = 0..self.port_count(ports);
         positions.map(move |position| (position, self.port_at(ports, position)))
     }
 
     /// Whether a receive that wants to wait need not.
     pub(super) fn can_receive(&self, ports: Ports) -> bool {
-        let mut all = self.each_port(ports);
-        let mut again = self.each_port(ports);
-        all.any(|(_, port)| self.port(port).has_messages())
-            || again.all(|(_, port)| self.port(port).is_closed())
+        can_receive(self.each_port(ports).map(|(_, port)| self.port(port)))
     }
 
     /// The thread is told when something happens to one of the ports.

@@ -10,29 +10,29 @@
 //! stack of [`Branch`]es. A revisit starts a new [`Frame`] with the part of the graph it keeps.
 //! Memory grows with the depth of the tree, never with its size.
 
-mod along;
 mod bound;
+mod cheapest_replay;
 mod estimate;
 mod explore;
 pub mod frontier;
 mod graph;
+mod random_order;
 mod reduce;
-mod scatter;
 mod share;
 
 use std::sync::atomic::Ordering;
 
-pub use along::Along;
 use bound::Bound;
+pub use cheapest_replay::CheapestReplay;
 use estimate::Sampler;
 pub use estimate::Sampling;
 use explore::binding::Binding;
 use explore::frame::{Branch, Change, Frame, MayBeOpen};
 pub use frontier::item::Item;
-use graph::Kind;
+use graph::NodeKind;
 use graph::linearise::linearise;
+use random_order::RandomOrder;
 pub use reduce::Reductions;
-use scatter::Scatter;
 pub use share::Reach;
 
 use crate::base::ids::{EventId, ThreadId};
@@ -63,7 +63,7 @@ pub struct Exhaustive {
     reductions: Reductions,
     /// Which thread comes first; see [`graph::Graph::shuffled`].
     order: u64,
-    scatter: Option<Scatter>,
+    random_order: Option<RandomOrder>,
     /// Whether branches that only reorder writes are put off.
     sources_first: bool,
     /// How many classes have been run.
@@ -133,10 +133,10 @@ impl Exhaustive {
     /// Takes branches until one leads to a graph that can be run.
     fn next_graph(&mut self) -> bool {
         loop {
-            if !self.scatter() && !self.take_newest() {
+            if !self.take_random() && !self.take_newest() {
                 return false;
             }
-            if self.settle() && !self.is_out_of_bounds() {
+            if self.make_runnable() && !self.is_out_of_bounds() {
                 return true;
             }
         }
@@ -155,7 +155,7 @@ impl Exhaustive {
             frame.truncate(keep);
             match change {
                 Change::Revisit { receive, send } => self.start_revisit(receive, send, None),
-                Change::Gather {
+                Change::RevisitGroup {
                     meeting,
                     newest,
                     companions,
@@ -191,10 +191,10 @@ impl Exhaustive {
 
     /// Makes the top graph ready to run: adds the writes of updates whose read has a new source,
     /// and puts everything in a line. `false` if no run has this graph.
-    fn settle(&mut self) -> bool {
+    fn make_runnable(&mut self) -> bool {
         let frame = self.frames.last_mut().expect("a graph was just made");
         if frame.graph.weak {
-            return frame.settle_weakly(&mut self.psc);
+            return frame.make_runnable_weakly(&mut self.psc);
         }
         if frame.in_order {
             return true;
@@ -209,7 +209,7 @@ impl Exhaustive {
                 .coherence(location, frame.graph.node(read).source);
             let write = frame.push_write(
                 read.thread,
-                Kind::WriteOfUpdate { location },
+                NodeKind::WriteOfUpdate { location },
                 location,
                 value,
             );
@@ -258,7 +258,7 @@ impl Exhaustive {
             if let Some(caller) = frame.complete_a_call() {
                 return Ok(Choice::run(self.binding.to_world(caller)));
             }
-            if let Some(event) = frame.let_pass() {
+            if let Some(event) = frame.pass_a_barrier() {
                 return self.binding.replay(&frame.graph, state, event);
             }
             let thread = self.first_to_go_on(state).expect(
@@ -294,8 +294,8 @@ impl Exhaustive {
         let mut able = graph.canonical.iter().filter(can_go_on).copied();
         let first = able.next()?;
         let impatience = |thread: &ThreadId| {
-            let line = &graph.lines[thread.index()];
-            line.nodes.len() / LONG_TURN + (line.pauses / PATIENCE) as usize
+            let log = &graph.threads[thread.index()];
+            log.nodes.len() / LONG_TURN + (log.pauses / PATIENCE) as usize
         };
         match impatience(&first) {
             0 => Some(first),
@@ -311,11 +311,11 @@ impl Exhaustive {
         match *state.pending(here) {
             Operation::Call { object, call } => {
                 let object = self.binding.object(&mut frame.graph, state, object);
-                frame.push_call(thread, Kind::Call { object, call });
+                frame.push_call(thread, NodeKind::Call { object, call });
             }
             Operation::Meet { barrier } => {
                 let barrier = self.binding.object(&mut frame.graph, state, barrier);
-                frame.push_meet(thread, barrier);
+                frame.push_arrival(thread, barrier);
             }
             _ => unreachable!("only called when the next operation is a call"),
         }
@@ -336,48 +336,48 @@ impl Exhaustive {
         graph.site = Some(state.pending_site(here));
         (graph.strength, graph.failure) = strengths(operation);
         match *operation {
-            Operation::Begin => frame.push_plain(thread, Kind::Begin),
+            Operation::Begin => frame.push_plain(thread, NodeKind::Begin),
             Operation::Yield | Operation::Sleep { .. } => {
-                frame.push_plain(thread, Kind::Local);
+                frame.push_plain(thread, NodeKind::Local);
             }
-            Operation::Fence { .. } => frame.push_plain(thread, Kind::Fence),
+            Operation::Fence { .. } => frame.push_plain(thread, NodeKind::Fence),
             Operation::Spawn => {
                 let child = frame.push_spawn(thread, state.pending_site(here));
                 binding.bind_thread(child, ThreadId::new(state.execution().threads.len()));
             }
             Operation::Join { target } => {
                 let target = binding.to_graph(target);
-                frame.push_plain(thread, Kind::Join { target });
+                frame.push_plain(thread, NodeKind::Join { target });
             }
             Operation::Choose { alternatives } => frame.push_choice(thread, alternatives),
             Operation::Chance { .. } => frame.push_choice(thread, 2),
             Operation::End => {
                 let location = graph.ended(thread);
-                frame.append_write(thread, Kind::End { location }, location, 1);
+                frame.append_write(thread, NodeKind::End { location }, location, 1);
             }
             Operation::IsFinished { target } => {
                 let location = graph.ended(binding.to_graph(target));
-                frame.push_read(thread, Kind::Read { location }, location);
+                frame.push_read(thread, NodeKind::Read { location }, location);
             }
             Operation::Load { location, .. } => {
                 let location = binding.location(graph, state, location);
-                frame.push_read(thread, Kind::Read { location }, location);
+                frame.push_read(thread, NodeKind::Read { location }, location);
             }
             Operation::Store {
                 location, value, ..
             } => {
                 let location = binding.location(graph, state, location);
-                frame.append_write(thread, Kind::Write { location }, location, value);
+                frame.append_write(thread, NodeKind::Write { location }, location, value);
             }
             Operation::Update {
                 location, update, ..
             } => {
                 let location = binding.location(graph, state, location);
-                let kind = Kind::ReadForUpdate { location, update };
+                let kind = NodeKind::ReadForUpdate { location, update };
                 let read = frame.push_read(thread, kind, location);
                 let old = frame.graph.value(location, frame.graph.node(read).source);
                 if let Some(new) = update.apply(old, 0) {
-                    frame.append_write(thread, Kind::WriteOfUpdate { location }, location, new);
+                    frame.append_write(thread, NodeKind::WriteOfUpdate { location }, location, new);
                 }
             }
             Operation::Leads {
@@ -387,9 +387,9 @@ impl Exhaustive {
             } => {
                 let barrier = binding.object(graph, state, barrier);
                 let member = binding.to_graph(member);
-                let meeting = graph.meeting_of(barrier, member, round);
+                let meeting = graph.group_of_member(barrier, member, round);
                 let meeting = meeting.expect("who asks has seen the group meet");
-                frame.push_question(thread, barrier, meeting, member);
+                frame.push_leader_question(thread, barrier, meeting, member);
                 let (_, answer) = frame.graph.tail(thread).expect("it was just inserted");
                 return answer.outcome.min(state.outcomes(here) - 1);
             }
@@ -411,7 +411,7 @@ impl Exhaustive {
             Operation::HangUp { port, location } => {
                 let port = binding.object(graph, state, port);
                 let location = binding.location(graph, state, location);
-                frame.append_write(thread, Kind::HangUp { port, location }, location, 1);
+                frame.append_write(thread, NodeKind::HangUp { port, location }, location, 1);
             }
             Operation::Call { object, call } if call.is_silent() => {
                 let object = binding.object(graph, state, object);

@@ -3,7 +3,7 @@
 //! Both come from reachability testing (Lei and Carver), where they take sends out of race sets;
 //! here they leave out branches and revisits.
 
-use super::graph::{Graph, Kind};
+use super::graph::{Graph, NodeKind};
 use crate::base::ids::EventId;
 use crate::memory::clock::covers;
 use crate::object::{Call, Object, semaphore};
@@ -28,7 +28,7 @@ impl Graph {
 
     /// Whether nothing else is tried in place of this call.
     pub(super) fn is_early_release(&self, call: EventId) -> bool {
-        let Kind::Call {
+        let NodeKind::Call {
             object,
             call: Call::Semaphore(semaphore::Call::Release),
         } = self.node(call).kind
@@ -36,17 +36,17 @@ impl Graph {
             return false;
         };
         let is_counting =
-            matches!(self.machine(object).state(), Object::Semaphore(one) if one.is_counting());
+            matches!(self.object(object).state(), Object::Semaphore(one) if one.is_counting());
         self.reductions.releases && is_counting
     }
 
     /// Whether it makes no difference which of the two calls is completed first.
     pub(super) fn are_interchangeable(&self, one: EventId, other: EventId) -> bool {
         let asks = |id: EventId| match self.node(id).kind {
-            Kind::Call { object, call } => Some((object, call)),
+            NodeKind::Call { object, call } => Some((object, call)),
             _ => None,
         };
-        let place = |id: EventId| self.lines[id.thread.index()].place;
+        let place = |id: EventId| self.threads[id.thread.index()].place;
         self.reductions.symmetry
             && place(one).is_some()
             && place(one) == place(other)
@@ -54,7 +54,7 @@ impl Graph {
     }
 
     /// Whether a newer call is not tried in place of the one that `completion` completes.
-    pub(super) fn is_settled(&self, completion: EventId, newer: EventId) -> bool {
+    pub(super) fn is_reduced_away(&self, completion: EventId, newer: EventId) -> bool {
         if self.reductions == Reductions::default() {
             return false;
         }
@@ -62,13 +62,13 @@ impl Graph {
             index: completion.index - 1,
             ..completion
         };
-        let Kind::Call { object, call: asks } = self.node(newer).kind else {
+        let NodeKind::Call { object, call: asks } = self.node(newer).kind else {
             return false;
         };
         let position = self.node(completion).value;
-        let state = &self.machine(object).states[position as usize];
+        let state = &self.object(object).states[position as usize];
         self.is_early_release(call)
-            || self.machine(object).calls.iter().any(|&other| {
+            || self.object(object).calls.iter().any(|&other| {
                 other != newer
                     && self.are_interchangeable(other, newer)
                     && !completed_before(self, other, position)

@@ -31,5 +31,7 @@ pub use sampling::urw::Urw;
 
 pub use crate::model::choice::{Choice, Planned};
 pub use crate::model::ending::{Divergence, Record};
-pub use crate::search::{Along, Exhaustive, Item, Reach, Reductions, Sampling};
+pub use crate::search::{
+    CheapestReplay as Along, CheapestReplay, Exhaustive, Item, Reach, Reductions, Sampling,
+};
 pub use crate::world::strategy::{Bound, Repeat, Strategy};

@@ -41,14 +41,14 @@ pub enum Why {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
     /// The event that wrote.
-    pub write: End,
+    pub write: RaceSide,
     /// The event that read.
-    pub read: End,
+    pub read: RaceSide,
 }
 
 /// One end of a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct End {
+pub struct RaceSide {
     /// Who did it.
     pub thread: ThreadId,
     /// What.
@@ -115,7 +115,7 @@ fn missing_link(execution: &Execution, first: Access, second: Access) -> Option<
         if releases && acquires {
             return None;
         }
-        let end = |event: &Event, is_weak| End {
+        let end = |event: &Event, is_weak| RaceSide {
             thread: event.id.thread,
             operation: event.operation,
             site: event.site,

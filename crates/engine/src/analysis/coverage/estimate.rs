@@ -25,7 +25,7 @@ use std::collections::HashMap;
 
 use super::catalogue::Requirement;
 use super::metric::Metric;
-use super::model::{Action, Kind, Model};
+use super::model::{Action, ActionKind, Model};
 use crate::base::ids::SiteId;
 use crate::object::effect::Mode;
 
@@ -119,7 +119,7 @@ impl<'a> Thing<'a> {
         &self.model.actions[self.all[position]]
     }
 
-    fn kind(&self, position: usize) -> Kind {
+    fn kind(&self, position: usize) -> ActionKind {
         self.action(position).kind
     }
 
@@ -178,7 +178,7 @@ impl<'a> Thing<'a> {
 
     fn locks(&self, verdicts: &mut dyn Verdicts) {
         for (p, q) in self.pairs() {
-            let (Kind::Hold { mode: first, .. }, Kind::Hold { mode, waits }) =
+            let (ActionKind::Hold { mode: first, .. }, ActionKind::Hold { mode, waits }) =
                 (self.kind(p), self.kind(q))
             else {
                 continue;
@@ -193,7 +193,9 @@ impl<'a> Thing<'a> {
                 verdicts.is_possible(pair) && (!by_other || verdicts.is_possible(follows));
             if !is_known {
                 let parts = |x| match self.kind(x) {
-                    Kind::Hold { mode: other, .. } => mode == Mode::Write || other == Mode::Write,
+                    ActionKind::Hold { mode: other, .. } => {
+                        mode == Mode::Write || other == Mode::Write
+                    }
                     _ => false,
                 };
                 let verdict = self.judge(p, q, parts);
@@ -234,12 +236,12 @@ impl<'a> Thing<'a> {
     fn accesses(&self, with_adjacent: bool, verdicts: &mut dyn Verdicts) {
         for (p, q) in self.pairs() {
             let (
-                Kind::Access {
+                ActionKind::Access {
                     reads: p_reads,
                     writes: p_writes,
                     ..
                 },
-                Kind::Access { reads, writes, .. },
+                ActionKind::Access { reads, writes, .. },
             ) = (self.kind(p), self.kind(q))
             else {
                 continue;
@@ -276,7 +278,7 @@ impl<'a> Thing<'a> {
         if asked.clone().all(|one| verdicts.is_possible(one)) {
             return;
         }
-        let parts = |x| matches!(self.kind(x), Kind::Access { always: true, .. });
+        let parts = |x| matches!(self.kind(x), ActionKind::Access { always: true, .. });
         let verdict = self.judge(p, q, parts);
         for requirement in asked {
             verdicts.say(requirement, verdict);
@@ -290,7 +292,7 @@ impl<'a> Thing<'a> {
             if verdicts.is_possible(pair) {
                 continue;
             }
-            let writes = |x| matches!(self.kind(x), Kind::Access { always: true, .. });
+            let writes = |x| matches!(self.kind(x), ActionKind::Access { always: true, .. });
             let is_late = (0..self.all.len()).any(|x| writes(x) && self.precedes(x, q));
             verdicts.say(
                 pair,
@@ -304,7 +306,8 @@ impl<'a> Thing<'a> {
 
     fn notifications(&self, verdicts: &mut dyn Verdicts) {
         for (p, q) in self.pairs() {
-            let (Kind::Notify, Kind::Wake { since }) = (self.kind(p), self.kind(q)) else {
+            let (ActionKind::Notify, ActionKind::Wake { since }) = (self.kind(p), self.kind(q))
+            else {
                 continue;
             };
             if self.same_thread(p, q) {

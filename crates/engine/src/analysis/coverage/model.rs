@@ -18,7 +18,7 @@ use crate::object::{Call, condvar};
 
 /// What an action does.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) enum Kind {
+pub(super) enum ActionKind {
     /// Takes a lock.
     Hold { mode: Mode, waits: bool },
     /// Reads, writes or both. `always` if it writes whatever it reads.
@@ -38,7 +38,7 @@ pub(super) enum Kind {
 pub(super) struct Action {
     pub(super) id: EventId,
     pub(super) site: SiteId,
-    pub(super) kind: Kind,
+    pub(super) kind: ActionKind,
     /// In `Model::guards`.
     held: Range<usize>,
     /// In `Model::clocks`.
@@ -135,10 +135,10 @@ impl Model {
                     builder.waits_since = event.id.index;
                     return;
                 }
-                condvar::Call::Wake { .. } => Kind::Wake {
+                condvar::Call::Wake { .. } => ActionKind::Wake {
                     since: builder.waits_since,
                 },
-                condvar::Call::NotifyOne | condvar::Call::NotifyAll => Kind::Notify,
+                condvar::Call::NotifyOne | condvar::Call::NotifyAll => ActionKind::Notify,
             };
             let action = self.push(event, kind, builder);
             self.condvars[object.index()].push(action);
@@ -155,7 +155,7 @@ impl Model {
         self.clocks.push(builder.clock.clone());
     }
 
-    fn push(&mut self, event: &Event, kind: Kind, builder: &Builder) -> usize {
+    fn push(&mut self, event: &Event, kind: ActionKind, builder: &Builder) -> usize {
         let held = self.snapshot(builder);
         self.actions.push(Action {
             id: event.id,
@@ -179,7 +179,7 @@ impl Model {
         let mine = |(guard, _): &(Guard, Option<usize>)| guard.object == object;
         match effect {
             Effect::Take { mode, waits } => {
-                let action = self.push(event, Kind::Hold { mode, waits }, builder);
+                let action = self.push(event, ActionKind::Hold { mode, waits }, builder);
                 self.locks[object.index()].push(action);
                 let guard = Guard {
                     object,
@@ -263,7 +263,7 @@ impl Model {
     }
 }
 
-fn access(event: &Event) -> Option<Kind> {
+fn access(event: &Event) -> Option<ActionKind> {
     let (reads, always) = match event.operation {
         Operation::Load { .. } => (true, false),
         Operation::Store { .. } | Operation::HangUp { .. } => (false, true),
@@ -273,7 +273,7 @@ fn access(event: &Event) -> Option<Kind> {
         }
         _ => return None,
     };
-    Some(Kind::Access {
+    Some(ActionKind::Access {
         reads,
         writes: event.writes(),
         always,

@@ -25,7 +25,7 @@ use crate::object::{Call, channel, condvar, monitor, parker, semaphore};
 type Waiter = (ThreadId, u32, Option<SiteId>);
 
 #[derive(Clone, Debug, Default)]
-struct Place {
+struct WaitPoint {
     waiters: Vec<Waiter>,
     /// Where something was left last, if nothing has been taken since.
     left: Option<SiteId>,
@@ -37,7 +37,7 @@ struct Place {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Wakes {
     /// By object.
-    places: Vec<Place>,
+    places: Vec<WaitPoint>,
 }
 
 impl Wakes {
@@ -49,9 +49,10 @@ impl Wakes {
         }
     }
 
-    fn place(&mut self, object: ObjectId) -> &mut Place {
+    fn place(&mut self, object: ObjectId) -> &mut WaitPoint {
         if object.index() >= self.places.len() {
-            self.places.resize_with(object.index() + 1, Place::default);
+            self.places
+                .resize_with(object.index() + 1, WaitPoint::default);
         }
         &mut self.places[object.index()]
     }
@@ -80,7 +81,7 @@ impl Wakes {
     }
 }
 
-impl Place {
+impl WaitPoint {
     fn condvar(&mut self, call: condvar::Call, event: &Event, board: &mut Board) {
         let thread = event.id.thread;
         match call {

@@ -42,11 +42,11 @@ mod needs;
 mod outline;
 mod search;
 
-use super::graph::{Graph, Kind, Node};
+use super::graph::{Graph, Node, NodeKind};
 use crate::base::ids::{EventId, ThreadId};
 use crate::memory::clock::join;
 use crate::model::operation::UpdateKind;
-use crate::search::explore::revisit::is_settled_choice;
+use crate::search::explore::revisit::is_never_deleted;
 use outline::{Extent, Outline};
 
 /// A part whose cost is not known after so many steps of looking is not left out.
@@ -65,7 +65,7 @@ impl Bound {
     /// Whether nothing that is made from this graph is within the bound.
     /// Its operations can be run in this order. `weak` if threads may come to see different things.
     pub(super) fn excludes(self, graph: &Graph, order: &[EventId], weak: bool) -> bool {
-        let settled = graph.settled();
+        let settled = graph.fixed_prefix();
         let outline = Outline::of(graph, Extent::Part(&settled), weak);
         outline.preemptions_of(order) > self.preemptions
             && outline.costs_at_most(self.preemptions, MAX_EFFORT) == Some(false)
@@ -85,10 +85,10 @@ impl Bound {
 
 impl Graph {
     /// By thread: how many of its events are in every graph that will be made from this one.
-    fn settled(&self) -> Vec<u32> {
-        let mut settled = vec![0; self.lines.len()];
+    fn fixed_prefix(&self) -> Vec<u32> {
+        let mut settled = vec![0; self.threads.len()];
         for &event in &self.order {
-            if is_settled_choice(self, event) {
+            if is_never_deleted(self, event) {
                 join(&mut settled, self.causal(event));
             }
         }
@@ -101,7 +101,7 @@ impl Graph {
         let weak = self.weak && self.has_weak_accesses();
         let outline = Outline::of(self, Extent::Whole, weak);
         let threads = outline.cheapest_order(preemptions, MAX_EFFORT)?;
-        let steps = (0..self.lines.len()).map(|thread| outline.events_of(ThreadId::new(thread)));
+        let steps = (0..self.threads.len()).map(|thread| outline.events_of(ThreadId::new(thread)));
         let mut steps: Vec<_> = steps.map(Vec::into_iter).collect();
         let next = |thread: usize| steps[thread].next().expect("a step is an event");
         Some(threads.into_iter().map(next).collect())
@@ -110,17 +110,19 @@ impl Graph {
     /// Whether some access is weaker than `SeqCst`, or there is a fence.
     fn has_weak_accesses(&self) -> bool {
         let is_weak = |node: &Node| match node.kind {
-            Kind::Fence => true,
-            Kind::Write { .. } => !node.strength.is_seq_cst(),
+            NodeKind::Fence => true,
+            NodeKind::Write { .. } => !node.strength.is_seq_cst(),
             // Whether a thread has ended is no access.
-            Kind::Read { location } => !self.cell(location).reserved && !node.strength.is_seq_cst(),
-            Kind::ReadForUpdate { update, .. } => {
+            NodeKind::Read { location } => {
+                !self.location(location).reserved && !node.strength.is_seq_cst()
+            }
+            NodeKind::ReadForUpdate { update, .. } => {
                 let may_fail = matches!(update.kind, UpdateKind::CompareExchange { .. });
                 !node.strength.is_seq_cst() || may_fail && !node.failure.is_seq_cst()
             }
             _ => false,
         };
-        let mut nodes = self.lines.iter().flat_map(|line| &line.nodes);
+        let mut nodes = self.threads.iter().flat_map(|log| &log.nodes);
         nodes.any(is_weak)
     }
 }

@@ -3,11 +3,11 @@
 use super::outline::{Outline, Step, Waits, next, previous_of};
 use crate::base::ids::{EventId, LocationId, ObjectId, ThreadId};
 use crate::object::{Call, Object};
-use crate::search::graph::Kind;
+use crate::search::graph::NodeKind;
 
 impl Outline<'_> {
     /// What the event does, seen from outside its thread.
-    pub(super) fn step(&self, event: EventId, kind: Kind) -> Step {
+    pub(super) fn step(&self, event: EventId, kind: NodeKind) -> Step {
         let node = self.graph.node(event);
         let mut needs = Vec::new();
         let mut need = |earlier: EventId| {
@@ -18,39 +18,39 @@ impl Outline<'_> {
         let mut waits = Waits::Never;
         let mut releases = false;
         match kind {
-            Kind::Begin => {
-                let line = &self.graph.lines[event.thread.index()];
-                line.spawned_by.into_iter().for_each(need);
+            NodeKind::Begin => {
+                let log = &self.graph.threads[event.thread.index()];
+                log.spawned_by.into_iter().for_each(need);
             }
-            Kind::Join { target } => {
+            NodeKind::Join { target } => {
                 waits = Waits::ForNeeds;
                 self.graph.end_of(target).into_iter().for_each(need);
             }
-            Kind::Completion { object } => {
-                let machine = self.graph.machine(object);
+            NodeKind::Completion { object } => {
+                let log = self.graph.object(object);
                 if let Some(previous) = node.value.checked_sub(1) {
-                    need(machine.completions[previous as usize]);
+                    need(log.completions[previous as usize]);
                 }
-                if let Kind::Call { call, .. } = self.graph.node(previous_of(event)).kind {
+                if let NodeKind::Call { call, .. } = self.graph.node(previous_of(event)).kind {
                     let by = event.thread;
                     waits = Waits::ForObject { object, call, by };
                 }
                 releases = self.opens_for_another(event, object);
             }
-            Kind::Met { barrier } => {
+            NodeKind::Pass { barrier } => {
                 let group = self.group(previous_of(event));
                 waits = Waits::ForGroup { barrier, group };
                 releases = true;
             }
-            Kind::Silent { .. } | Kind::Delivered { .. } => {
+            NodeKind::Silent { .. } | NodeKind::Delivered { .. } => {
                 waits = Waits::ForNeeds;
                 node.source.into_iter().for_each(need);
             }
-            Kind::Send { port } => {
+            NodeKind::Send { port } => {
                 self.before_send(event, port, need);
                 releases = true;
             }
-            Kind::Receive { ports, wait } => {
+            NodeKind::Receive { ports, wait } => {
                 if wait {
                     waits = Waits::ForMessage(event);
                 }
@@ -61,22 +61,22 @@ impl Outline<'_> {
                 }
                 releases = true;
             }
-            Kind::Read { .. } => node.source.into_iter().for_each(need),
-            Kind::ReadForUpdate { location, .. } => {
+            NodeKind::Read { .. } => node.source.into_iter().for_each(need),
+            NodeKind::ReadForUpdate { location, .. } => {
                 node.source.into_iter().for_each(&mut need);
                 let write = next(event);
                 let writes = self.has(write)
-                    && matches!(self.graph.node(write).kind, Kind::WriteOfUpdate { .. });
+                    && matches!(self.graph.node(write).kind, NodeKind::WriteOfUpdate { .. });
                 if writes {
                     self.before_write(write, location, need);
                 }
             }
-            Kind::Write { location } => self.before_write(event, location, need),
-            Kind::HangUp { location, .. } => {
+            NodeKind::Write { location } => self.before_write(event, location, need),
+            NodeKind::HangUp { location, .. } => {
                 self.before_write(event, location, need);
                 releases = true;
             }
-            Kind::End { location } => {
+            NodeKind::End { location } => {
                 self.before_write(event, location, need);
                 releases = self.is_joined_early(event.thread);
             }
@@ -86,7 +86,7 @@ impl Outline<'_> {
             needs,
             waits,
             releases,
-            makes_way: matches!(kind, Kind::Local),
+            makes_way: matches!(kind, NodeKind::Local),
         }
     }
 
@@ -95,12 +95,12 @@ impl Outline<'_> {
         if self.weak {
             return;
         }
-        let cell = self.graph.cell(location);
+        let log = self.graph.location(location);
         let place = self.graph.coherence(location, Some(write)) - 1;
-        let mut earlier = cell.writes[..place].iter().copied();
+        let mut earlier = log.writes[..place].iter().copied();
         let previous = earlier.rfind(|&other| self.has(other));
         previous.into_iter().for_each(&mut need);
-        let reads = cell.reads.iter().copied().filter(|&read| self.has(read));
+        let reads = log.reads.iter().copied().filter(|&read| self.has(read));
         reads
             .filter(|&read| self.graph.node(read).source == previous)
             .for_each(need);
@@ -111,18 +111,18 @@ impl Outline<'_> {
         if !self.graph.is_ordered(port) {
             return;
         }
-        let inbox = self.graph.inbox(port);
-        let arrived = inbox.sends.iter().position(|&other| other == send);
+        let log = self.graph.port(port);
+        let arrived = log.sends.iter().position(|&other| other == send);
         let place = arrived.expect("a message arrives");
-        let mut earlier = inbox.sends[..place].iter().copied();
+        let mut earlier = log.sends[..place].iter().copied();
         let previous = earlier.rfind(|&other| self.has(other));
         previous.into_iter().for_each(&mut need);
         let came_before = |&receive: &EventId| {
             let node = self.graph.node(receive);
-            let polls = matches!(node.kind, Kind::Receive { wait: false, .. });
+            let polls = matches!(node.kind, NodeKind::Receive { wait: false, .. });
             polls && node.source.is_none() && node.value as usize <= place
         };
-        let receives = inbox.receives.iter().copied();
+        let receives = log.receives.iter().copied();
         receives
             .filter(|&receive| self.has(receive))
             .filter(came_before)
@@ -131,13 +131,13 @@ impl Outline<'_> {
 
     /// Whether the completion opens its object for a call of another thread that it was not open for.
     fn opens_for_another(&self, completion: EventId, object: ObjectId) -> bool {
-        let machine = self.graph.machine(object);
+        let log = self.graph.object(object);
         let position = self.graph.node(completion).value as usize;
-        let (before, after) = (&machine.states[position], &machine.states[position + 1]);
+        let (before, after) = (&log.states[position], &log.states[position + 1]);
         let opens = |call: Call, by: ThreadId| !before.open(call, by) && after.open(call, by);
-        let mut calls = machine.calls.iter().filter(|&&id| self.has(id));
+        let mut calls = log.calls.iter().filter(|&&id| self.has(id));
         calls.any(|&id| {
-            let Kind::Call { call, .. } = self.graph.node(id).kind else {
+            let NodeKind::Call { call, .. } = self.graph.node(id).kind else {
                 return false;
             };
             id.thread != completion.thread && opens(call, id.thread)
@@ -147,13 +147,13 @@ impl Outline<'_> {
     /// Whether somebody joins the thread and does more after that than to wait for others and to end.
     /// Who does no more can come last of all, and so is never left where he could go on.
     fn is_joined_early(&self, target: ThreadId) -> bool {
-        (0..self.graph.lines.len())
+        (0..self.graph.threads.len())
             .map(ThreadId::new)
             .any(|thread| {
-                let nodes = &self.graph.lines[thread.index()].nodes;
+                let nodes = &self.graph.threads[thread.index()].nodes;
                 let nodes = &nodes[..self.length(thread) as usize];
                 let joins =
-                    |kind: &Kind| matches!(kind, Kind::Join { target: it } if *it == target);
+                    |kind: &NodeKind| matches!(kind, NodeKind::Join { target: it } if *it == target);
                 let joined = nodes.iter().position(|node| joins(&node.kind));
                 joined.is_some_and(|joined| {
                     !nodes[joined..].iter().all(|node| self.is_last(&node.kind))
@@ -162,14 +162,14 @@ impl Outline<'_> {
     }
 
     /// Whether nobody else notices.
-    fn is_last(&self, kind: &Kind) -> bool {
+    fn is_last(&self, kind: &NodeKind) -> bool {
         match *kind {
-            Kind::Join { .. } => true,
-            Kind::End { location } => {
-                let joins = |kind: &Kind| matches!(kind, Kind::Join { target } if self.graph.ended(*target) == location);
-                let mut lines = self.graph.lines.iter();
-                self.graph.cell(location).reads.is_empty()
-                    && !lines.any(|line| line.nodes.iter().any(|node| joins(&node.kind)))
+            NodeKind::Join { .. } => true,
+            NodeKind::End { location } => {
+                let joins = |kind: &NodeKind| matches!(kind, NodeKind::Join { target } if self.graph.ended(*target) == location);
+                let mut lines = self.graph.threads.iter();
+                self.graph.location(location).reads.is_empty()
+                    && !lines.any(|log| log.nodes.iter().any(|node| joins(&node.kind)))
             }
             _ => false,
         }

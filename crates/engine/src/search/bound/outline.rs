@@ -6,7 +6,7 @@
 
 use crate::base::ids::{EventId, ObjectId, ThreadId};
 use crate::object::Call;
-use crate::search::graph::{Graph, Kind};
+use crate::search::graph::{Graph, NodeKind};
 
 /// For each thread, how many of its steps are done.
 pub(super) type Cut = [u32];
@@ -73,7 +73,7 @@ pub(super) enum Waits {
 /// Threads that met at a barrier. Whoever goes on first, the group has met then.
 #[derive(Debug)]
 struct Group {
-    came: Vec<Done>,
+    arrivals: Vec<Done>,
     went_on: Vec<Done>,
     /// The group before it at the same barrier.
     previous: Option<usize>,
@@ -83,7 +83,7 @@ struct Group {
 
 impl Group {
     fn has_come(&self, cut: &Cut) -> bool {
-        self.came.iter().all(|one| one.is_in(cut))
+        self.arrivals.iter().all(|one| one.is_in(cut))
     }
 
     fn has_met(&self, cut: &Cut) -> bool {
@@ -114,26 +114,26 @@ impl<'a> Outline<'a> {
             graph,
             extent,
             weak,
-            steps: Vec::with_capacity(graph.lines.len()),
-            last_wait: vec![Waits::Forever; graph.lines.len()],
-            done: Vec::with_capacity(graph.lines.len()),
+            steps: Vec::with_capacity(graph.threads.len()),
+            last_wait: vec![Waits::Forever; graph.threads.len()],
+            done: Vec::with_capacity(graph.threads.len()),
             groups: Vec::new(),
         };
-        for thread in 0..graph.lines.len() {
+        for thread in 0..graph.threads.len() {
             outline.count_steps(ThreadId::new(thread));
         }
         outline.add_groups();
-        for thread in 0..graph.lines.len() {
+        for thread in 0..graph.threads.len() {
             outline.add_steps(ThreadId::new(thread));
         }
         outline
     }
 
     pub(super) fn length(&self, thread: ThreadId) -> u32 {
-        let line = &self.graph.lines[thread.index()];
+        let log = &self.graph.threads[thread.index()];
         match self.extent {
-            _ if !line.live => 0,
-            Extent::Whole => line.nodes.len() as u32,
+            _ if !log.live => 0,
+            Extent::Whole => log.nodes.len() as u32,
             Extent::Part(lengths) => lengths[thread.index()],
         }
     }
@@ -143,7 +143,7 @@ impl<'a> Outline<'a> {
     }
 
     fn count_steps(&mut self, thread: ThreadId) {
-        let nodes = &self.graph.lines[thread.index()].nodes[..self.length(thread) as usize];
+        let nodes = &self.graph.threads[thread.index()].nodes[..self.length(thread) as usize];
         let mut count = 0;
         let done = nodes.iter().map(|node| {
             count += u32::from(is_step(&node.kind));
@@ -160,18 +160,18 @@ impl<'a> Outline<'a> {
     }
 
     fn add_groups(&mut self) {
-        let barriers = self.graph.machines.iter();
-        for machine in barriers.filter(|machine| !machine.hall.came.is_empty()) {
+        let barriers = self.graph.objects.iter();
+        for log in barriers.filter(|log| !log.barrier.arrivals.is_empty()) {
             let mut previous = None;
-            for &meeting in &machine.completions {
+            for &meeting in &log.completions {
                 if !self.has(meeting) {
                     break;
                 }
-                let came: Vec<EventId> = self.graph.members(meeting).collect();
-                let went_on = came.iter().map(|&one| next(one));
+                let arrivals: Vec<EventId> = self.graph.members(meeting).collect();
+                let went_on = arrivals.iter().map(|&one| next(one));
                 let (known, unknown): (Vec<_>, Vec<_>) = went_on.partition(|&one| self.has(one));
                 self.groups.push(Group {
-                    came: came.iter().map(|&one| self.done(one)).collect(),
+                    arrivals: arrivals.iter().map(|&one| self.done(one)).collect(),
                     went_on: known.iter().map(|&one| self.done(one)).collect(),
                     previous,
                     may_have_met: !unknown.is_empty() && matches!(self.extent, Extent::Part(_)),
@@ -186,7 +186,7 @@ impl<'a> Outline<'a> {
         let is_member =
             |one: &Done| one.thread == came.thread && one.steps == self.done(came).steps;
         let mut groups = self.groups.iter();
-        groups.position(|group| group.came.iter().any(is_member))
+        groups.position(|group| group.arrivals.iter().any(is_member))
     }
 
     fn add_steps(&mut self, thread: ThreadId) {
@@ -196,11 +196,11 @@ impl<'a> Outline<'a> {
             let kind = self.graph.node(event).kind;
             let is_last = index + 1 == self.length(thread);
             match kind {
-                Kind::Call { object, call } if is_last => {
+                NodeKind::Call { object, call } if is_last => {
                     let by = thread;
                     self.last_wait[thread.index()] = Waits::ForObject { object, call, by };
                 }
-                Kind::Meet { barrier } => {
+                NodeKind::Arrive { barrier } => {
                     // Others may have waited for this one.
                     if let Some(step) = steps.last_mut() {
                         step.releases = true;
@@ -277,10 +277,10 @@ impl<'a> Outline<'a> {
             Waits::Forever => false,
             Waits::ForNeeds => is_ready(),
             Waits::ForObject { object, call, by } => {
-                let machine = self.graph.machine(object);
+                let log = self.graph.object(object);
                 let has_happened = |&id: &EventId| self.has(id) && self.done(id).is_in(cut);
-                let completed = machine.completions.partition_point(has_happened);
-                machine.states[completed].open(call, by)
+                let completed = log.completions.partition_point(has_happened);
+                log.states[completed].open(call, by)
             }
             Waits::ForMessage(receive) => is_ready() || self.finds_message(receive, cut),
             Waits::ForGroup { barrier, group } => {
@@ -291,7 +291,7 @@ impl<'a> Outline<'a> {
     }
 
     fn finds_message(&self, receive: EventId, cut: &Cut) -> bool {
-        let Kind::Receive { ports, .. } = self.graph.node(receive).kind else {
+        let NodeKind::Receive { ports, .. } = self.graph.node(receive).kind else {
             return false;
         };
         let has_happened = |id: EventId| self.has(id) && self.done(id).is_in(cut);
@@ -299,7 +299,7 @@ impl<'a> Outline<'a> {
             has_happened(send) && !self.graph.node(send).source.is_some_and(has_happened)
         };
         let mut ports = self.graph.port_list(&ports).iter();
-        ports.any(|&port| self.graph.inbox(port).sends.iter().any(is_there))
+        ports.any(|&port| self.graph.port(port).sends.iter().any(is_there))
     }
 
     /// Whether so many wait at the barrier that some group could meet.
@@ -308,16 +308,22 @@ impl<'a> Outline<'a> {
             let group = self.group(came).map(|group| &self.groups[group]);
             self.done(came).is_in(cut) && !group.is_some_and(|group| group.has_met(cut))
         };
-        let waiting = self.graph.hall(barrier).came.iter().filter(waits).count();
+        let waiting = self
+            .graph
+            .barrier(barrier)
+            .arrivals
+            .iter()
+            .filter(waits)
+            .count();
         waiting >= self.graph.group_size(barrier)
     }
 }
 
 /// Whether the world performs something there. A call is performed when it is completed.
-fn is_step(kind: &Kind) -> bool {
+fn is_step(kind: &NodeKind) -> bool {
     !matches!(
         kind,
-        Kind::Call { .. } | Kind::Meet { .. } | Kind::WriteOfUpdate { .. }
+        NodeKind::Call { .. } | NodeKind::Arrive { .. } | NodeKind::WriteOfUpdate { .. }
     )
 }
 

@@ -20,7 +20,7 @@ use super::outline::{Cut, Outline};
 use crate::base::ids::EventId;
 
 /// A cut, and last the thread that does the next step.
-type Place = Box<[u32]>;
+type CutAndThread = Box<[u32]>;
 
 impl Outline<'_> {
     /// Whether some order has at most so many preemptions; `None` if that takes more effort than
@@ -31,9 +31,9 @@ impl Outline<'_> {
         }
         let mut walk = Walk::of(self);
         match walk.ends_within(preemptions, effort) {
-            End::At(_) => Some(true),
-            End::TooFar => Some(false),
-            End::TooMuch => None,
+            WalkEnd::At(_) => Some(true),
+            WalkEnd::TooFar => Some(false),
+            WalkEnd::TooMuch => None,
         }
     }
 
@@ -41,7 +41,7 @@ impl Outline<'_> {
     /// more preemptions or more effort than this.
     pub(super) fn cheapest_order(&self, preemptions: u32, effort: usize) -> Option<Vec<usize>> {
         let mut walk = Walk::of(self);
-        let End::At(end) = walk.ends_within(preemptions, effort) else {
+        let WalkEnd::At(end) = walk.ends_within(preemptions, effort) else {
             return None;
         };
         let mut order = Vec::new();
@@ -137,17 +137,17 @@ impl Outline<'_> {
 
 struct Walk<'a> {
     outline: &'a Outline<'a>,
-    seen: HashSet<Place, BuildHasherDefault<Mixed>>,
+    seen: HashSet<CutAndThread, BuildHasherDefault<Mixed>>,
     /// Places to go on from that cost as much as the present one.
-    now: Vec<(Place, usize)>,
+    now: Vec<(CutAndThread, usize)>,
     /// Places that cost one more.
-    later: Vec<(Place, usize)>,
+    later: Vec<(CutAndThread, usize)>,
     /// Where threads have taken over, each with the one before it; the first with itself.
-    trail: Vec<(Place, usize)>,
+    trail: Vec<(CutAndThread, usize)>,
 }
 
 /// How a walk ends.
-enum End {
+enum WalkEnd {
     /// At the end of all threads; the last thread took over at this place of the trail.
     At(usize),
     /// Every way costs more than it may.
@@ -168,24 +168,24 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn ends_within(&mut self, preemptions: u32, effort: usize) -> End {
+    fn ends_within(&mut self, preemptions: u32, effort: usize) -> WalkEnd {
         for _ in 0..=preemptions {
             while let Some((place, before)) = self.now.pop() {
                 if self.seen.len() > effort {
-                    return End::TooMuch;
+                    return WalkEnd::TooMuch;
                 }
                 if self.go_on(place, before) {
-                    return End::At(self.trail.len() - 1);
+                    return WalkEnd::At(self.trail.len() - 1);
                 }
             }
             std::mem::swap(&mut self.now, &mut self.later);
         }
-        End::TooFar
+        WalkEnd::TooFar
     }
 
     /// Lets the thread go as far as it can; whether that is the end. Notes where others could take
     /// over.
-    fn go_on(&mut self, mut place: Place, before: usize) -> bool {
+    fn go_on(&mut self, mut place: CutAndThread, before: usize) -> bool {
         let outline = self.outline;
         if !self.seen.insert(place.clone()) {
             return false;
@@ -219,7 +219,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Every other thread that can takes over, or one that may as well go first.
-    fn take_over(&mut self, place: &Place, interrupted: bool) {
+    fn take_over(&mut self, place: &CutAndThread, interrupted: bool) {
         let (&thread, cut) = place.split_last().expect("a place has a thread");
         let places = match interrupted {
             true => &mut self.later,

@@ -11,17 +11,17 @@
 //! Descents come in rounds, each with generations twice as wide as the last one's, until the
 //! estimate is precise enough or has had its share of the runs.
 
-mod descent;
-mod expected;
 mod interval;
-mod thin;
+mod subtree_size;
+mod systematic_sample;
+mod tree_sample;
 
 use super::Exhaustive;
 use crate::base::rng::Rng;
 use crate::model::estimate::Estimate;
-use crate::search::estimate::descent::{Descent, Sample};
-use crate::search::estimate::expected::Expected;
 use crate::search::estimate::interval::interval;
+use crate::search::estimate::subtree_size::SubtreeSizes;
+use crate::search::estimate::tree_sample::{SampledFrame, TreeSample};
 use crate::search::explore::frame::Frame;
 
 /// When a search estimates how large it is.
@@ -41,9 +41,9 @@ const AGAIN: u64 = 4;
 const SHARE: u64 = 16;
 /// Descents in a round. The more, the better is known how precise they are; the fewer, the wider
 /// they can be.
-const DESCENTS: usize = 10;
+const TREES: usize = 10;
 /// In the first round, which is for learning what sizes there are.
-const FIRST_DESCENTS: usize = 4;
+const FIRST_TREES: usize = 4;
 /// A tree that takes no more runs than this is not worth sampling.
 const SMALL: u64 = 2_000;
 /// Nor kept in memory all at once, if it has more events than this.
@@ -60,7 +60,7 @@ const PRECISE: f64 = 0.1;
 pub(crate) struct Sampler {
     settings: Sampling,
     rng: Rng,
-    expected: Expected,
+    sizes: SubtreeSizes,
     /// When it is due.
     next: u64,
     going_on: Option<Round>,
@@ -83,7 +83,7 @@ struct Round {
     /// How many runs there were before this round, and before the first.
     before: u64,
     first: u64,
-    descent: Descent,
+    tree: TreeSample,
 }
 
 impl Sampler {
@@ -91,7 +91,7 @@ impl Sampler {
         Sampler {
             settings,
             rng: Rng::new(settings.seed),
-            expected: Expected::default(),
+            sizes: SubtreeSizes::default(),
             next: settings.after,
             going_on: None,
             samples: 0,
@@ -157,15 +157,15 @@ impl Exhaustive {
                 branches: 0.0,
                 before: sampler.samples,
                 first: sampler.samples,
-                descent: Descent::default(),
+                tree: TreeSample::default(),
             });
-            self.begin_descent();
+            self.begin_tree();
             self.next_generation();
         }
         let going_on = (self.sampler.as_mut()).and_then(|sampler| sampler.going_on.as_mut());
         let sample = going_on.and_then(|round| {
-            let sample = round.descent.generation.pop()?;
-            round.descent.running = sample.taken;
+            let sample = round.tree.generation.pop()?;
+            round.tree.running = sample.taken;
             Some(sample.frame)
         });
         self.sampled = sample.is_some();
@@ -174,11 +174,11 @@ impl Exhaustive {
     }
 
     /// Starts from the branches of the search, or if it has not begun, from the empty graph.
-    fn begin_descent(&mut self) {
+    fn begin_tree(&mut self) {
         let empty = (!self.started).then(|| Frame::new(self.reductions, self.order));
-        let descent = Descent::new(&self.frames, empty);
+        let tree = TreeSample::new(&self.frames, empty);
         if let Some(round) = (self.sampler.as_mut()).and_then(|it| it.going_on.as_mut()) {
-            round.descent = descent;
+            round.tree = tree;
         }
     }
 
@@ -189,7 +189,7 @@ impl Exhaustive {
             && let Some(round) = &mut sampler.going_on
         {
             sampler.samples += 1;
-            round.descent.end(frame, counts);
+            round.tree.end(frame, counts);
             let used = sampler.samples - round.first;
             // Who asks for nothing but an estimate waits for it.
             if sampler.settings.after > 0
@@ -209,33 +209,33 @@ impl Exhaustive {
             return;
         };
         while let Some(round) = &mut sampler.going_on {
-            let Round { descent, width, .. } = round;
-            if !descent.generation.is_empty() {
+            let Round { tree, width, .. } = round;
+            if !tree.generation.is_empty() {
                 break;
             }
-            if descent.is_over() {
-                let goes_on = sampler.end_descent(self.counted, self.started);
+            if tree.is_over() {
+                let goes_on = sampler.end_tree(self.counted, self.started);
                 self.sampler = Some(sampler);
                 if goes_on {
-                    self.begin_descent();
+                    self.begin_tree();
                 }
                 sampler = self.sampler.take().expect("it was just put there");
                 continue;
             }
             let mut runnable = Vec::new();
-            let mut drawn = descent.draw(*width, &sampler.expected, &mut sampler.rng);
-            while let Some(sample) = descent.take(&mut drawn) {
+            let mut drawn = tree.draw(*width, &sampler.sizes, &mut sampler.rng);
+            while let Some(sample) = tree.take(&mut drawn) {
                 sampler.tried += 1;
                 self.frames.push(sample.frame);
-                let can_run = self.settle() && !self.is_out_of_bounds();
+                let can_run = self.make_runnable() && !self.is_out_of_bounds();
                 let frame = self.frames.pop().expect("it was just pushed");
-                let sample = Sample { frame, ..sample };
+                let sample = SampledFrame { frame, ..sample };
                 match can_run {
                     true => runnable.push(sample),
-                    false => descent.keep(sample),
+                    false => tree.keep(sample),
                 }
             }
-            descent.run(runnable, *width, &sampler.expected, &mut sampler.rng);
+            tree.run(runnable, *width, &sampler.sizes, &mut sampler.rng);
         }
         self.sampler = Some(sampler);
     }
@@ -243,24 +243,24 @@ impl Exhaustive {
 
 impl Sampler {
     /// Takes stock of a descent; whether another one follows.
-    fn end_descent(&mut self, counted: u64, started: bool) -> bool {
+    fn end_tree(&mut self, counted: u64, started: bool) -> bool {
         let Some(round) = &mut self.going_on else {
             return false;
         };
-        let mut descent = std::mem::take(&mut round.descent);
-        descent.teach(&mut self.expected);
-        let exact = !descent.thinned;
+        let mut tree = std::mem::take(&mut round.tree);
+        tree.teach(&mut self.sizes);
+        let exact = !tree.thinned;
         if exact {
             round.totals.clear();
             round.runs.clear();
             round.branches = 0.0;
         }
-        round.totals.push(descent.total);
-        round.runs.push(descent.runs);
-        round.branches += descent.branches;
+        round.totals.push(tree.total);
+        round.runs.push(tree.runs);
+        round.branches += tree.branches;
         let wanted = match round.width {
-            1 => FIRST_DESCENTS,
-            _ => DESCENTS,
+            1 => FIRST_TREES,
+            _ => TREES,
         };
         if !exact && round.totals.len() < wanted {
             return true;
@@ -272,12 +272,12 @@ impl Sampler {
             (cost as f64).sqrt().recip()
         };
         let (mean, low, high) = interval(&round.totals, finest);
-        let next = 2 * cost * DESCENTS as u64 / wanted as u64;
+        let next = 2 * cost * TREES as u64 / wanted as u64;
         let may_use = self.settings.runs.max(counted / SHARE);
         let used = self.samples - round.first;
         let (runs, _, most_runs) = interval(&round.runs, finest);
         let is_small = most_runs <= may_use.saturating_sub(used).min(SMALL) as f64
-            && most_runs * descent.longest as f64 <= MOST_EVENTS as f64;
+            && most_runs * tree.longest as f64 <= MOST_EVENTS as f64;
         let is_precise = high - low <= PRECISE * mean;
         // What is small is run completely, unless the search is about to do that.
         let goes_on = match is_small {

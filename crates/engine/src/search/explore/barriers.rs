@@ -3,18 +3,18 @@
 use super::frame::{Branch, Change, Frame};
 use crate::base::ids::{EventId, ObjectId, ThreadId};
 use crate::base::subsets::{subset, subsets};
-use crate::search::graph::{Kind, Node};
+use crate::search::graph::{Node, NodeKind};
 
 impl Frame {
-    pub(crate) fn push_meet(&mut self, thread: ThreadId, barrier: ObjectId) {
-        let came = self.graph.push(thread, Kind::Meet { barrier });
+    pub(crate) fn push_arrival(&mut self, thread: ThreadId, barrier: ObjectId) {
+        let came = self.graph.push(thread, NodeKind::Arrive { barrier });
         self.graph.set_clocks(came);
         let keep = self.graph.order.len();
-        for &meeting in &self.graph.machine(barrier).completions {
+        for &meeting in &self.graph.object(barrier).completions {
             for companions in self.graph.companions(meeting, came) {
                 self.branches.push(Branch {
                     keep,
-                    change: Change::Gather {
+                    change: Change::RevisitGroup {
                         meeting,
                         newest: came,
                         companions,
@@ -26,8 +26,8 @@ impl Frame {
 
     /// If some thread can go on from a barrier, lets it do so, with the oldest of those who wait
     /// if its group has not met; every other group is a branch.
-    pub(crate) fn let_pass(&mut self) -> Option<EventId> {
-        if self.graph.meetings == 0 {
+    pub(crate) fn pass_a_barrier(&mut self) -> Option<EventId> {
+        if self.graph.arrivals == 0 {
             return None;
         }
         let graph = &mut self.graph;
@@ -36,11 +36,11 @@ impl Frame {
             let Some((_, &Node { kind, source, .. })) = graph.tail(thread) else {
                 continue;
             };
-            let Kind::Meet { barrier } = kind else {
+            let NodeKind::Arrive { barrier } = kind else {
                 continue;
             };
             if let Some(meeting) = source {
-                let id = graph.push(thread, Kind::Met { barrier });
+                let id = graph.push(thread, NodeKind::Pass { barrier });
                 graph.node_mut(id).source = Some(meeting);
                 graph.set_clocks(id);
                 self.steps.push(id);
@@ -49,13 +49,13 @@ impl Frame {
             let waiting = graph.waiting(barrier);
             let size = graph.group_size(barrier);
             if waiting.len() >= size {
-                let id = graph.push(waiting[0].thread, Kind::Met { barrier });
-                graph.gather(barrier, id, waiting[..size].iter().copied());
+                let id = graph.push(waiting[0].thread, NodeKind::Pass { barrier });
+                graph.form_group(barrier, id, waiting[..size].iter().copied());
                 graph.set_clocks(id);
                 self.steps.push(id);
                 let stamp = graph.node(id).stamp;
                 for group in 1..subsets(waiting.len(), size) {
-                    self.branch(Change::Group { stamp, group });
+                    self.branch(Change::Regroup { stamp, group });
                 }
                 return Some(id);
             }
@@ -65,11 +65,11 @@ impl Frame {
 
     /// In a graph just restricted for it: the group that meets has all who came after it met before,
     /// in every way it can.
-    pub(crate) fn take_late(&mut self, meeting: EventId, barrier: ObjectId) {
+    pub(crate) fn regroup_with_late(&mut self, meeting: EventId, barrier: ObjectId) {
         let graph = &self.graph;
         let stamp = graph.node(meeting).stamp;
         let in_no_other = |&one: &EventId| graph.node(one).source.is_none_or(|at| at == meeting);
-        let came = graph.hall(barrier).came.iter().copied();
+        let came = graph.barrier(barrier).arrivals.iter().copied();
         let waiting: Vec<EventId> = came.filter(in_no_other).collect();
         let late: Vec<usize> = (0..waiting.len())
             .filter(|&position| graph.node(waiting[position]).stamp > stamp)
@@ -84,26 +84,26 @@ impl Frame {
         for group in groups {
             self.branches.push(Branch {
                 keep: self.graph.order.len(),
-                change: Change::Group { stamp, group },
+                change: Change::Regroup { stamp, group },
             });
         }
-        self.graph.move_meeting(stamp, first);
+        self.graph.regroup(stamp, first);
     }
 
     /// Inserts the question whether a member of the group led it.
-    pub(crate) fn push_question(
+    pub(crate) fn push_leader_question(
         &mut self,
         thread: ThreadId,
         barrier: ObjectId,
         meeting: EventId,
         member: ThreadId,
     ) {
-        let question = self.push_step(thread, Kind::Leads { barrier });
+        let question = self.push_step(thread, NodeKind::AskLeader { barrier });
         let node = self.graph.node_mut(question);
         node.source = Some(meeting);
         node.value = member.index() as u64;
         self.graph.set_clocks(question);
-        let (answer, only) = self.graph.first_answer(barrier, question, |_| true);
+        let (answer, only) = self.graph.first_leader_answer(barrier, question, |_| true);
         self.graph.node_mut(question).outcome = answer;
         if !only {
             self.branch(Change::Choose {

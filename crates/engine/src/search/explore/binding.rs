@@ -9,7 +9,7 @@ use crate::base::ids::{EventId, LocationId, ObjectId, PortListId, ThreadId};
 use crate::model::choice::Choice;
 use crate::model::ending::{Divergence, Record};
 use crate::model::operation::{Operation, Ports};
-use crate::search::graph::{Graph, Kind, Machine};
+use crate::search::graph::{Graph, NodeKind, ObjectLog};
 use crate::world::State;
 use crate::world::UNSETTLED;
 
@@ -122,14 +122,14 @@ impl Binding {
         }
         let used = |index: usize| self.locations.world(index).is_some();
         let mut index = self.free_location;
-        while index < graph.cells.len() && (used(index) || !graph.is_free_cell(index)) {
+        while index < graph.locations.len() && (used(index) || !graph.is_free_location(index)) {
             index += 1;
         }
         self.free_location = index;
-        if index == graph.cells.len() {
-            graph.cells.push(Default::default());
+        if index == graph.locations.len() {
+            graph.locations.push(Default::default());
         }
-        graph.cells[index].initial = state.execution().locations[world.index()].initial;
+        graph.locations[index].initial = state.execution().locations[world.index()].initial;
         let name = LocationId::new(index);
         self.bind_location(name, world);
         name
@@ -141,17 +141,17 @@ impl Binding {
             return known;
         }
         let mut index = self.free_object;
-        let used = |machine: &Machine| {
-            !(machine.calls.is_empty() && machine.inbox.is_unused() && machine.hall.is_unused())
+        let used = |log: &ObjectLog| {
+            !(log.calls.is_empty() && log.port.is_unused() && log.barrier.is_unused())
         };
-        while index < graph.machines.len() && used(&graph.machines[index]) {
+        while index < graph.objects.len() && used(&graph.objects[index]) {
             index += 1;
         }
         self.free_object = index + 1;
-        if index == graph.machines.len() {
-            graph.machines.push(Machine::default());
+        if index == graph.objects.len() {
+            graph.objects.push(ObjectLog::default());
         }
-        let states = &mut graph.machines[index].states;
+        let states = &mut graph.objects[index].states;
         states.clear();
         states.push(state.execution().objects[world.index()].clone());
         let name = ObjectId::new(index);
@@ -186,7 +186,7 @@ impl Binding {
         let Operation::Receive { ports, .. } = *state.pending(thread) else {
             return None;
         };
-        let Kind::Send { port } = graph.node(source?).kind else {
+        let NodeKind::Send { port } = graph.node(source?).kind else {
             return None;
         };
         let sender = self.threads.world(source?.thread.index())?;
@@ -226,13 +226,13 @@ impl Binding {
         let thread = self.to_world(event.thread);
         if state.is_enabled(thread) && self.fits(graph, state, event) {
             let outcome = match node.kind {
-                Kind::Receive { .. } => self.message(graph, state, thread, node.source),
-                Kind::Met { barrier } => self.group(graph, state, barrier, event),
-                Kind::Leads { .. } => Some(node.outcome.min(state.outcomes(thread) - 1)),
-                Kind::Read { location }
-                | Kind::Write { location }
-                | Kind::HangUp { location, .. } => Some(self.back(graph, event, location)),
-                Kind::ReadForUpdate { location, .. } => {
+                NodeKind::Receive { .. } => self.message(graph, state, thread, node.source),
+                NodeKind::Pass { barrier } => self.group(graph, state, barrier, event),
+                NodeKind::AskLeader { .. } => Some(node.outcome.min(state.outcomes(thread) - 1)),
+                NodeKind::Read { location }
+                | NodeKind::Write { location }
+                | NodeKind::HangUp { location, .. } => Some(self.back(graph, event, location)),
+                NodeKind::ReadForUpdate { location, .. } => {
                     Some(2 * self.back(graph, event, location) + node.outcome)
                 }
                 _ => Some(node.outcome),
@@ -252,7 +252,7 @@ impl Binding {
         }
         let node = graph.node(event);
         let of = match node.kind {
-            Kind::Write { .. } | Kind::HangUp { .. } => Some(event),
+            NodeKind::Write { .. } | NodeKind::HangUp { .. } => Some(event),
             _ => node.source,
         };
         let is_done = |&&write: &&EventId| {
@@ -261,7 +261,7 @@ impl Binding {
         };
         let last = self.last_done.get(location.index()).copied().unwrap_or(0);
         let later = graph.coherence(location, of)..last;
-        let later = graph.cell(location).writes.get(later);
+        let later = graph.location(location).writes.get(later);
         later.map_or(0, |later| later.iter().filter(is_done).count() as u32)
     }
 
@@ -273,8 +273,8 @@ impl Binding {
         if self.done.len() <= thread {
             self.done.resize(thread + 1, 0);
         }
-        let next = graph.lines[thread].nodes.get(event.index as usize + 1);
-        let writes = next.is_some_and(|next| matches!(next.kind, Kind::WriteOfUpdate { .. }));
+        let next = graph.threads[thread].nodes.get(event.index as usize + 1);
+        let writes = next.is_some_and(|next| matches!(next.kind, NodeKind::WriteOfUpdate { .. }));
         self.done[thread] = event.index + 1 + u32::from(writes);
         let index = event.index + u32::from(writes);
         let last = EventId { index, ..event };
@@ -300,16 +300,16 @@ impl Binding {
             };
             let fits = match (node.kind, *state.pending(self.to_world(thread))) {
                 (
-                    Kind::Call { object, call },
+                    NodeKind::Call { object, call },
                     Operation::Call {
                         object: here,
                         call: now,
                     },
                 ) => call == now && self.bind_object(object, here),
-                (Kind::Meet { barrier }, Operation::Meet { barrier: here }) => {
+                (NodeKind::Arrive { barrier }, Operation::Meet { barrier: here }) => {
                     self.bind_object(barrier, here)
                 }
-                (kind, _) => !matches!(kind, Kind::Call { .. } | Kind::Meet { .. }),
+                (kind, _) => !matches!(kind, NodeKind::Call { .. } | NodeKind::Arrive { .. }),
             };
             if !fits {
                 return Err(self.divergence(graph, state, event));
@@ -328,28 +328,28 @@ impl Binding {
             expected == value || expected == UNSETTLED
         };
         match (node.kind, *state.pending(thread)) {
-            (Kind::Begin, Operation::Begin) | (Kind::End { .. }, Operation::End) => true,
-            (Kind::Local, Operation::Yield | Operation::Sleep { .. })
-            | (Kind::Fence, Operation::Fence { .. }) => true,
-            (Kind::Spawn { child }, Operation::Spawn) => {
+            (NodeKind::Begin, Operation::Begin) | (NodeKind::End { .. }, Operation::End) => true,
+            (NodeKind::Local, Operation::Yield | Operation::Sleep { .. })
+            | (NodeKind::Fence, Operation::Fence { .. }) => true,
+            (NodeKind::Spawn { child }, Operation::Spawn) => {
                 self.bind_thread(child, ThreadId::new(state.execution().threads.len()));
                 true
             }
-            (Kind::Join { target }, Operation::Join { target: here }) => {
+            (NodeKind::Join { target }, Operation::Join { target: here }) => {
                 self.to_world(target) == here
             }
-            (Kind::Choose { alternatives }, Operation::Choose { alternatives: now }) => {
+            (NodeKind::Choose { alternatives }, Operation::Choose { alternatives: now }) => {
                 alternatives == now
             }
-            (Kind::Choose { alternatives }, Operation::Chance { .. }) => alternatives == 2,
-            (Kind::Read { location }, Operation::IsFinished { target }) => {
+            (NodeKind::Choose { alternatives }, Operation::Chance { .. }) => alternatives == 2,
+            (NodeKind::Read { location }, Operation::IsFinished { target }) => {
                 location == graph.ended(self.to_graph(target))
             }
-            (Kind::Read { location }, Operation::Load { location: here, .. }) => {
+            (NodeKind::Read { location }, Operation::Load { location: here, .. }) => {
                 self.bind_location(location, here) && reads(here, location, self)
             }
             (
-                Kind::Write { location },
+                NodeKind::Write { location },
                 Operation::Store {
                     location: here,
                     value,
@@ -357,7 +357,7 @@ impl Binding {
                 },
             ) => self.bind_location(location, here) && node.value == value,
             (
-                Kind::ReadForUpdate { location, update },
+                NodeKind::ReadForUpdate { location, update },
                 Operation::Update {
                     location: here,
                     update: now,
@@ -365,18 +365,18 @@ impl Binding {
                 },
             ) => self.bind_location(location, here) && update == now && reads(here, location, self),
             (
-                Kind::Silent { object, call },
+                NodeKind::Silent { object, call },
                 Operation::Call {
                     object: here,
                     call: now,
                 },
             ) => call == now && self.bind_object(object, here),
-            (Kind::Met { barrier }, Operation::Meet { barrier: here }) => {
+            (NodeKind::Pass { barrier }, Operation::Meet { barrier: here }) => {
                 self.bind_object(barrier, here)
                     && self.group(graph, state, barrier, event).is_some()
             }
             (
-                Kind::Leads { barrier },
+                NodeKind::AskLeader { barrier },
                 Operation::Leads {
                     barrier: here,
                     member,
@@ -384,21 +384,21 @@ impl Binding {
                 },
             ) => {
                 self.bind_object(barrier, here)
-                    && graph.meeting_of(barrier, self.to_graph(member), round) == node.source
+                    && graph.group_of_member(barrier, self.to_graph(member), round) == node.source
             }
-            (Kind::Send { port }, Operation::Send { port: here })
-            | (Kind::Delivered { port }, Operation::Delivered { port: here }) => {
+            (NodeKind::Send { port }, Operation::Send { port: here })
+            | (NodeKind::Delivered { port }, Operation::Delivered { port: here }) => {
                 self.bind_object(port, here)
             }
             (
-                Kind::HangUp { port, location },
+                NodeKind::HangUp { port, location },
                 Operation::HangUp {
                     port: here,
                     location: now,
                 },
             ) => self.bind_object(port, here) && self.bind_location(location, now),
             (
-                Kind::Receive { ports, wait },
+                NodeKind::Receive { ports, wait },
                 Operation::Receive {
                     ports: here,
                     wait: now,
@@ -416,7 +416,7 @@ impl Binding {
                     }
             }
             (
-                Kind::Completion { object },
+                NodeKind::Completion { object },
                 Operation::Call {
                     object: here,
                     call: now,
@@ -427,7 +427,7 @@ impl Binding {
                     ..event
                 };
                 self.bind_object(object, here)
-                    && matches!(graph.node(call).kind, Kind::Call { call, .. } if call == now)
+                    && matches!(graph.node(call).kind, NodeKind::Call { call, .. } if call == now)
             }
             _ => false,
         }
@@ -436,32 +436,32 @@ impl Binding {
     fn divergence(&self, graph: &Graph, state: &State, event: EventId) -> Box<Divergence> {
         let thread = self.to_world(event.thread);
         let expected = match graph.node(event).kind {
-            Kind::Begin => "begin",
-            Kind::End { .. } => "end",
-            Kind::Spawn { .. } => "spawn",
-            Kind::Join { .. } => "join",
-            Kind::Local => "yield or sleep",
-            Kind::Fence => "fence",
-            Kind::Choose { .. } => "choose",
-            Kind::Read { .. } => "load",
-            Kind::ReadForUpdate { .. } | Kind::WriteOfUpdate { .. } => "atomic update",
-            Kind::Write { .. } => "store",
-            Kind::Send { .. } => "send",
-            Kind::Receive { wait: true, .. } => "receive",
-            Kind::Receive { wait: false, .. } => "try-receive",
-            Kind::Delivered { .. } => "delivered",
-            Kind::HangUp { .. } => "hang-up",
-            Kind::Meet { .. } | Kind::Met { .. } => "wait",
-            Kind::Leads { .. } => "is-leader",
-            Kind::Call { call, .. } | Kind::Silent { call, .. } => call.label(),
-            Kind::Completion { .. } => match graph
+            NodeKind::Begin => "begin",
+            NodeKind::End { .. } => "end",
+            NodeKind::Spawn { .. } => "spawn",
+            NodeKind::Join { .. } => "join",
+            NodeKind::Local => "yield or sleep",
+            NodeKind::Fence => "fence",
+            NodeKind::Choose { .. } => "choose",
+            NodeKind::Read { .. } => "load",
+            NodeKind::ReadForUpdate { .. } | NodeKind::WriteOfUpdate { .. } => "atomic update",
+            NodeKind::Write { .. } => "store",
+            NodeKind::Send { .. } => "send",
+            NodeKind::Receive { wait: true, .. } => "receive",
+            NodeKind::Receive { wait: false, .. } => "try-receive",
+            NodeKind::Delivered { .. } => "delivered",
+            NodeKind::HangUp { .. } => "hang-up",
+            NodeKind::Arrive { .. } | NodeKind::Pass { .. } => "wait",
+            NodeKind::AskLeader { .. } => "is-leader",
+            NodeKind::Call { call, .. } | NodeKind::Silent { call, .. } => call.label(),
+            NodeKind::Completion { .. } => match graph
                 .node(EventId {
                     index: event.index - 1,
                     ..event
                 })
                 .kind
             {
-                Kind::Call { call, .. } => call.label(),
+                NodeKind::Call { call, .. } => call.label(),
                 _ => "call",
             },
         };

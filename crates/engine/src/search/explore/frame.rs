@@ -4,7 +4,7 @@ use super::revisit;
 use crate::base::ids::{EventId, LocationId, ObjectId, SiteId, ThreadId};
 use crate::memory::clock::covers;
 use crate::object::Call;
-use crate::search::graph::{Graph, Kind};
+use crate::search::graph::{Graph, NodeKind};
 use crate::search::reduce::Reductions;
 
 /// A graph, and the choices made in it that have alternatives left.
@@ -74,12 +74,12 @@ pub(crate) enum Change {
         send: Option<EventId>,
     },
     /// The meeting with this stamp is of another group.
-    Group { stamp: u32, group: u32 },
+    Regroup { stamp: u32, group: u32 },
     /// A message arrives earlier.
-    Arrive { send: EventId, position: usize },
+    Deliver { send: EventId, position: usize },
     /// An older meeting is of a group with the newest who came, and with some of those who came
     /// since then.
-    Gather {
+    RevisitGroup {
         meeting: EventId,
         newest: EventId,
         companions: u32,
@@ -121,9 +121,9 @@ impl Frame {
     /// order as in `whole`, but for the receive; unless there is memory, where there is more to it
     /// than that, or the receive is no completion.
     pub(crate) fn keep_steps(&mut self, whole: &Frame, receive: EventId, prefix: &[u32]) {
-        let is_completion = matches!(whole.graph.node(receive).kind, Kind::Completion { .. });
+        let is_completion = matches!(whole.graph.node(receive).kind, NodeKind::Completion { .. });
         let is_simple = match whole.graph.weak {
-            true => !whole.graph.has_meetings_or_messages(),
+            true => !whole.graph.has_barriers_or_messages(),
             false => whole.graph.memory == 0 && is_completion,
         };
         self.in_order = whole.in_order && is_simple;
@@ -209,16 +209,16 @@ impl Frame {
             } => {
                 graph.move_completion(stamp, call, outcome);
             }
-            Change::Group { stamp, group } => graph.move_meeting(stamp, group),
+            Change::Regroup { stamp, group } => graph.regroup(stamp, group),
             Change::Take { receive, send } => graph.take_message(receive, send),
-            Change::Arrive { send, position } => {
-                let Kind::Send { port } = graph.node(send).kind else {
+            Change::Deliver { send, position } => {
+                let NodeKind::Send { port } = graph.node(send).kind else {
                     unreachable!("only messages arrive");
                 };
                 graph.arrive(port, send, position);
             }
             Change::Choose { event, outcome } => graph.node_mut(event).outcome = outcome,
-            Change::Revisit { .. } | Change::Gather { .. } => {
+            Change::Revisit { .. } | Change::RevisitGroup { .. } => {
                 unreachable!("a revisit makes a frame of its own")
             }
         }
@@ -237,7 +237,7 @@ impl Frame {
         let prefix = match companions {
             None => parent.graph.causal(send),
             Some(companions) => {
-                of_group = parent.graph.prefix_of_group(receive, send, companions);
+                of_group = parent.graph.prefix_of_revisit(receive, send, companions);
                 &of_group
             }
         };
@@ -255,9 +255,9 @@ impl Frame {
     /// In a graph just restricted for it: the receive takes the send, in every way it can.
     pub(crate) fn take_send(&mut self, receive: EventId, send: EventId) {
         let graph = &mut self.graph;
-        if let Kind::Call { object, call } = graph.node(send).kind {
+        if let NodeKind::Call { object, call } = graph.node(send).kind {
             let node = *graph.node(receive);
-            let state = &graph.machine(object).states[node.value as usize];
+            let state = &graph.object(object).states[node.value as usize];
             let outcomes = state.outcomes(call, send.thread);
             graph.move_completion(node.stamp, send, 0);
             for outcome in 1..outcomes {
@@ -269,11 +269,11 @@ impl Frame {
             }
             return;
         }
-        if let Kind::Meet { barrier } = graph.node(send).kind {
-            self.take_late(receive, barrier);
+        if let NodeKind::Arrive { barrier } = graph.node(send).kind {
+            self.regroup_with_late(receive, barrier);
             return;
         }
-        if let Kind::Send { port } = graph.node(send).kind {
+        if let NodeKind::Send { port } = graph.node(send).kind {
             graph.take_message(receive, Some(send));
             if graph.is_ordered(port) {
                 graph.arrive(port, send, graph.node(receive).value as usize);
@@ -285,7 +285,7 @@ impl Frame {
         let location = kind.writes().expect("a send is a call or a write");
         graph.unplace(location, send);
         let outcomes = (graph.node(receive).kind).outcomes(graph.node(send).value);
-        if let Kind::WriteOfUpdate { .. } = kind {
+        if let NodeKind::WriteOfUpdate { .. } = kind {
             let read = EventId {
                 index: send.index - 1,
                 ..send
@@ -301,7 +301,7 @@ impl Frame {
             }
             return;
         }
-        let last = graph.cell(location).writes.len();
+        let last = graph.location(location).writes.len();
         graph.place(location, send, last);
         for position in 0..=last {
             if !self.graph.may_place(location, position) {
@@ -322,7 +322,7 @@ impl Frame {
     pub(crate) fn missing_write(&self) -> Option<(EventId, LocationId, u64)> {
         self.graph.canonical.iter().find_map(|&thread| {
             let (read, node) = self.graph.tail(thread)?;
-            let Kind::ReadForUpdate { location, update } = node.kind else {
+            let NodeKind::ReadForUpdate { location, update } = node.kind else {
                 return None;
             };
             let value = update.apply(self.graph.value(location, node.source), node.outcome)?;
@@ -330,7 +330,7 @@ impl Frame {
         })
     }
 
-    pub(crate) fn push_plain(&mut self, thread: ThreadId, kind: Kind) {
+    pub(crate) fn push_plain(&mut self, thread: ThreadId, kind: NodeKind) {
         let id = self.push_step(thread, kind);
         self.graph.set_clocks(id);
     }
@@ -343,14 +343,14 @@ impl Frame {
     }
 
     /// Adds an event with which an operation is done.
-    pub(crate) fn push_step(&mut self, thread: ThreadId, kind: Kind) -> EventId {
+    pub(crate) fn push_step(&mut self, thread: ThreadId, kind: NodeKind) -> EventId {
         let id = self.graph.push(thread, kind);
         self.steps.push(id);
         id
     }
 
     pub(crate) fn push_choice(&mut self, thread: ThreadId, alternatives: u32) {
-        let event = self.push_step(thread, Kind::Choose { alternatives });
+        let event = self.push_step(thread, NodeKind::Choose { alternatives });
         self.graph.set_clocks(event);
         for outcome in 1..alternatives {
             self.branch(Change::Choose { event, outcome });
@@ -362,14 +362,14 @@ impl Frame {
     pub(crate) fn push_read(
         &mut self,
         thread: ThreadId,
-        kind: Kind,
+        kind: NodeKind,
         location: LocationId,
     ) -> EventId {
         let read = self.push_step(thread, kind);
-        let count = self.graph.cell(location).writes.len();
-        let write = |place: usize| self.graph.cell(location).writes[place];
+        let count = self.graph.location(location).writes.len();
+        let write = |place: usize| self.graph.location(location).writes[place];
         let source = |place: usize| place.checked_sub(1).map(write);
-        let known = self.known_writes(read, location);
+        let known = self.coherence_floor(read, location);
         let keep = self.graph.order.len();
         for place in known..=count {
             let source = source(place);
@@ -382,21 +382,21 @@ impl Frame {
             self.branches
                 .extend(changes.map(|change| Branch { keep, change }));
         }
-        self.graph.node_mut(read).source = self.graph.cell(location).writes.last().copied();
+        self.graph.node_mut(read).source = self.graph.location(location).writes.last().copied();
         self.graph.set_clocks(read);
         read
     }
 
     /// How many writes of the location, in coherence order, come before the event.
-    fn known_writes(&self, event: EventId, location: LocationId) -> usize {
+    fn coherence_floor(&self, event: EventId, location: LocationId) -> usize {
         if self.graph.weak {
-            return self.graph.seen_writes(event, location);
+            return self.graph.weak_coherence_floor(event, location);
         }
         let Some(index) = event.index.checked_sub(1) else {
             return 0;
         };
-        let before = self.graph.before(EventId { index, ..event });
-        let writes = &self.graph.cell(location).writes;
+        let before = self.graph.hb(EventId { index, ..event });
+        let writes = &self.graph.location(location).writes;
         writes
             .iter()
             .rposition(|&write| covers(before, write))
@@ -408,17 +408,17 @@ impl Frame {
     pub(crate) fn append_write(
         &mut self,
         thread: ThreadId,
-        kind: Kind,
+        kind: NodeKind,
         location: LocationId,
         value: u64,
     ) {
         let write = self.push_write(thread, kind, location, value);
-        if !matches!(kind, Kind::WriteOfUpdate { .. }) {
+        if !matches!(kind, NodeKind::WriteOfUpdate { .. }) {
             self.steps.push(write);
         }
-        let last = self.graph.cell(location).writes.len();
-        if let Kind::Write { .. } = kind {
-            let known = self.known_writes(write, location);
+        let last = self.graph.location(location).writes.len();
+        if let NodeKind::Write { .. } = kind {
+            let known = self.coherence_floor(write, location);
             let keep = self.graph.order.len();
             let graph = &self.graph;
             self.branches.extend(
@@ -437,7 +437,7 @@ impl Frame {
     pub(crate) fn push_write(
         &mut self,
         thread: ThreadId,
-        kind: Kind,
+        kind: NodeKind,
         location: LocationId,
         value: u64,
     ) -> EventId {
@@ -449,7 +449,7 @@ impl Frame {
         write
     }
 
-    pub(crate) fn push_call(&mut self, thread: ThreadId, kind: Kind) {
+    pub(crate) fn push_call(&mut self, thread: ThreadId, kind: NodeKind) {
         let call = self.graph.push(thread, kind);
         self.graph.set_clocks(call);
         self.push_revisits(call);
@@ -461,10 +461,10 @@ impl Frame {
 
     /// Inserts a silent call, which is open.
     pub(crate) fn push_silent(&mut self, thread: ThreadId, object: ObjectId, call: Call) {
-        let machine = self.graph.machine(object);
-        let opened_by = machine.state().opened_by(call, thread);
-        let source = opened_by.map(|position| machine.completions[position as usize]);
-        let id = self.push_step(thread, Kind::Silent { object, call });
+        let log = self.graph.object(object);
+        let opened_by = log.state().opened_by(call, thread);
+        let source = opened_by.map(|position| log.completions[position as usize]);
+        let id = self.push_step(thread, NodeKind::Silent { object, call });
         self.graph.node_mut(id).source = source;
         self.graph.set_clocks(id);
     }
@@ -499,7 +499,7 @@ impl Frame {
             let Some((id, called, call)) = graph.pending_call(thread) else {
                 continue;
             };
-            let state = graph.machine(called).state();
+            let state = graph.object(called).state();
             if object.is_none_or(|object| object == called) && state.open(call, thread) {
                 object = Some(called);
                 calls.push((id, state.outcomes(call, thread)));

@@ -2,8 +2,8 @@
 
 mod barriers;
 pub(crate) mod binding;
+mod fixed;
 pub(crate) mod frame;
 mod ports;
 pub(crate) mod revisit;
-mod settled;
 mod weak;

@@ -4,32 +4,32 @@ use super::frame::{Branch, Change, Frame};
 use crate::base::ids::{EventId, ObjectId, ThreadId};
 use crate::memory::clock::covers;
 use crate::model::operation::Ports;
-use crate::search::graph::Kind;
+use crate::search::graph::NodeKind;
 
 impl Frame {
     /// A message arrives last; any earlier place among those nobody has taken is a branch if the port
     /// is ordered, unless a message there is already known to the sender.
     pub(crate) fn push_send(&mut self, thread: ThreadId, port: ObjectId) {
-        let send = self.push_step(thread, Kind::Send { port });
+        let send = self.push_step(thread, NodeKind::Send { port });
         self.graph.set_clocks(send);
         self.push_revisits(send);
         if !self.graph.is_ordered(port) {
             return;
         }
-        let last = self.graph.inbox(port).sends.len() - 1;
-        let first = self.graph.taken(port).max(self.known_sends(send, port));
+        let last = self.graph.port(port).sends.len() - 1;
+        let first = self.graph.taken(port).max(self.arrival_floor(send, port));
         for position in first..last {
-            self.branch(Change::Arrive { send, position });
+            self.branch(Change::Deliver { send, position });
         }
     }
 
     /// How many sends of an ordered port, in the order they arrived, come before the event.
-    fn known_sends(&self, event: EventId, port: ObjectId) -> usize {
+    fn arrival_floor(&self, event: EventId, port: ObjectId) -> usize {
         let Some(index) = event.index.checked_sub(1) else {
             return 0;
         };
-        let before = self.graph.before(EventId { index, ..event });
-        let sends = &self.graph.inbox(port).sends;
+        let before = self.graph.hb(EventId { index, ..event });
+        let sends = &self.graph.port(port).sends;
         let last = sends.iter().rposition(|&send| covers(before, send));
         last.map_or(0, |place| place + 1)
     }
@@ -43,12 +43,12 @@ impl Frame {
     ) -> Option<EventId> {
         let first = self.graph.port_list(&ports)[0];
         let ordered = self.graph.is_ordered(first);
-        let receive = self.push_step(thread, Kind::Receive { ports, wait });
+        let receive = self.push_step(thread, NodeKind::Receive { ports, wait });
         let source = if ordered {
             let taken = self.graph.taken(first);
             self.graph.node_mut(receive).value = taken as u64;
-            let source = self.graph.inbox(first).sends.get(taken).copied();
-            if source.is_some() && !wait && self.known_sends(receive, first) <= taken {
+            let source = self.graph.port(first).sends.get(taken).copied();
+            if source.is_some() && !wait && self.arrival_floor(receive, first) <= taken {
                 self.branch(Change::Take {
                     receive,
                     send: None,
@@ -65,9 +65,9 @@ impl Frame {
 
     /// Inserts that the thread's last message at the port has been taken.
     pub(crate) fn push_delivered(&mut self, thread: ThreadId, port: ObjectId) {
-        let id = self.push_step(thread, Kind::Delivered { port });
+        let id = self.push_step(thread, NodeKind::Delivered { port });
         let graph = &mut self.graph;
-        let sends = graph.inbox(port).sends.iter();
+        let sends = graph.port(port).sends.iter();
         let last = sends.filter(|send| send.thread == thread).max();
         let taken_by = last.and_then(|&send| graph.node(send).source);
         graph.node_mut(id).source = taken_by;

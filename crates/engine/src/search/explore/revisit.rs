@@ -9,7 +9,7 @@
 
 use crate::base::ids::{EventId, LocationId, ObjectId, ThreadId};
 use crate::memory::clock::covers;
-use crate::search::graph::{Graph, Kind};
+use crate::search::graph::{Graph, NodeKind};
 
 /// The receives that `send` may revisit, newest first. Called when the send has its clocks and is
 /// the last event, but has no place in coherence order yet.
@@ -21,19 +21,19 @@ pub(crate) fn revisits(graph: &mut Graph, send: EventId, mut found: impl FnMut(E
     let graph = &*graph;
     let prefix = graph.causal(send);
     let candidates = match kind {
-        Kind::Call { object, .. } => {
+        NodeKind::Call { object, .. } => {
             // Completions of one object depend on each other, so those it knows come first.
-            let completions = &graph.machine(object).completions;
+            let completions = &graph.object(object).completions;
             &completions[completions.partition_point(|&completion| covers(prefix, completion))..]
         }
-        Kind::Send { port } => {
+        NodeKind::Send { port } => {
             // So do receives from one port.
-            let receives = &graph.inbox(port).receives;
+            let receives = &graph.port(port).receives;
             &receives[receives.partition_point(|&receive| covers(prefix, receive))..]
         }
         kind => {
             let location = kind.writes().expect("a send is a call or a write");
-            &graph.cell(location).reads[known_reads.unwrap_or(0)..]
+            &graph.location(location).reads[known_reads.unwrap_or(0)..]
         }
     };
     let may_take = |&&receive: &&EventId| !covers(prefix, receive) && matches(graph, receive, send);
@@ -66,15 +66,15 @@ pub(crate) fn revisits(graph: &mut Graph, send: EventId, mut found: impl FnMut(E
 fn matches(graph: &Graph, event: EventId, send: EventId) -> bool {
     let node = graph.node(event);
     match graph.node(send).kind {
-        Kind::Call { object, call } => match node.kind {
-            Kind::Completion { object: of } => {
+        NodeKind::Call { object, call } => match node.kind {
+            NodeKind::Completion { object: of } => {
                 of == object
-                    && !graph.is_settled(event, send)
-                    && graph.machine(object).states[node.value as usize].open(call, send.thread)
+                    && !graph.is_reduced_away(event, send)
+                    && graph.object(object).states[node.value as usize].open(call, send.thread)
             }
             _ => false,
         },
-        Kind::Send { .. } => graph.may_take(event, send),
+        NodeKind::Send { .. } => graph.may_take(event, send),
         kind => node.kind.reads().is_some() && node.kind.reads() == kind.writes(),
     }
 }
@@ -91,11 +91,11 @@ pub(crate) fn all_maximal(graph: &Graph, receive: EventId, send: EventId, prefix
 
 /// Whether the event is not what the search would have chosen first in view of what was inserted before
 /// it. Nothing ever deletes it then; see `bound.rs`.
-pub(crate) fn is_settled_choice(graph: &Graph, event: EventId) -> bool {
+pub(crate) fn is_never_deleted(graph: &Graph, event: EventId) -> bool {
     // No send, and nothing that leads to it.
-    let nothing = vec![0; graph.lines.len()];
+    let nothing = vec![0; graph.threads.len()];
     let nobody = EventId {
-        thread: ThreadId::new(graph.lines.len()),
+        thread: ThreadId::new(graph.threads.len()),
         index: 0,
     };
     !is_maximal(graph, event, nobody, &nothing)
@@ -107,7 +107,7 @@ pub(crate) fn is_settled_choice(graph: &Graph, event: EventId) -> bool {
 pub(crate) fn is_final(graph: &Graph, event: EventId) -> bool {
     let node = graph.node(event);
     let source = match node.kind {
-        Kind::Completion { .. } => Some(EventId {
+        NodeKind::Completion { .. } => Some(EventId {
             index: event.index - 1,
             ..event
         }),
@@ -116,10 +116,10 @@ pub(crate) fn is_final(graph: &Graph, event: EventId) -> bool {
     let late = source.filter(|&source| graph.node(source).stamp > node.stamp);
     let prefix = match late {
         Some(source) => graph.causal(source).to_vec(),
-        None => vec![0; graph.lines.len()],
+        None => vec![0; graph.threads.len()],
     };
     let nobody = EventId {
-        thread: ThreadId::new(graph.lines.len()),
+        thread: ThreadId::new(graph.threads.len()),
         index: 0,
     };
     !is_maximal(graph, event, nobody, &prefix)
@@ -134,49 +134,51 @@ fn is_maximal(graph: &Graph, event: EventId, send: EventId, prefix: &[u32]) -> b
     };
     let last_in_coherence = |location: LocationId, write: Option<EventId>| {
         let place = graph.coherence(location, write);
-        !graph.cell(location).writes[place..]
+        !graph.location(location).writes[place..]
             .iter()
             .any(|&later| kept(later))
     };
     match node.kind {
-        Kind::Begin
-        | Kind::Spawn { .. }
-        | Kind::Join { .. }
-        | Kind::Delivered { .. }
-        | Kind::Silent { .. }
-        | Kind::Fence
-        | Kind::Local => true,
-        Kind::Meet { .. } => !node.source.is_some_and(kept),
-        Kind::Met { barrier } => {
-            node.source.is_some() || graph.is_maximal_meeting(barrier, event, kept)
+        NodeKind::Begin
+        | NodeKind::Spawn { .. }
+        | NodeKind::Join { .. }
+        | NodeKind::Delivered { .. }
+        | NodeKind::Silent { .. }
+        | NodeKind::Fence
+        | NodeKind::Local => true,
+        NodeKind::Arrive { .. } => !node.source.is_some_and(kept),
+        NodeKind::Pass { barrier } => {
+            node.source.is_some() || graph.is_maximal_group(barrier, event, kept)
         }
-        Kind::Leads { barrier } => graph.first_answer(barrier, event, kept).0 == node.outcome,
-        Kind::Send { port } => graph.is_maximal_send(event, port, kept),
-        Kind::Receive { ports, wait } => graph.is_maximal_receive(event, ports, wait, kept),
-        Kind::Choose { .. } => node.outcome == 0,
-        Kind::Read { location } | Kind::ReadForUpdate { location, .. } => {
+        NodeKind::AskLeader { barrier } => {
+            graph.first_leader_answer(barrier, event, kept).0 == node.outcome
+        }
+        NodeKind::Send { port } => graph.is_maximal_send(event, port, kept),
+        NodeKind::Receive { ports, wait } => graph.is_maximal_receive(event, ports, wait, kept),
+        NodeKind::Choose { .. } => node.outcome == 0,
+        NodeKind::Read { location } | NodeKind::ReadForUpdate { location, .. } => {
             node.outcome == 0
                 && node.source.is_none_or(kept)
                 && last_in_coherence(location, node.source)
         }
-        Kind::Write { location }
-        | Kind::WriteOfUpdate { location }
-        | Kind::HangUp { location, .. }
-        | Kind::End { location } => {
+        NodeKind::Write { location }
+        | NodeKind::WriteOfUpdate { location }
+        | NodeKind::HangUp { location, .. }
+        | NodeKind::End { location } => {
             let is_read = |&read: &EventId| graph.node(read).source == Some(event) && kept(read);
-            !graph.cell(location).reads.iter().any(is_read)
+            !graph.location(location).reads.iter().any(is_read)
                 && last_in_coherence(location, Some(event))
         }
-        Kind::Call { .. } => {
+        NodeKind::Call { .. } => {
             let completion = EventId {
                 index: event.index + 1,
                 ..event
             };
             let completed =
-                graph.lines[event.thread.index()].nodes.len() > completion.index as usize;
+                graph.threads[event.thread.index()].nodes.len() > completion.index as usize;
             !(completed && kept(completion))
         }
-        Kind::Completion { object } => {
+        NodeKind::Completion { object } => {
             let call = EventId {
                 index: event.index - 1,
                 ..event
@@ -196,9 +198,9 @@ fn older_call_waits(
     completion: EventId,
     kept: impl Fn(EventId) -> bool,
 ) -> bool {
-    let machine = graph.machine(object);
+    let log = graph.object(object);
     let position = graph.node(completion).value;
-    let state = &machine.states[position as usize];
+    let state = &log.states[position as usize];
     let call = EventId {
         index: completion.index - 1,
         ..completion
@@ -207,24 +209,20 @@ fn older_call_waits(
     // Without that reduction, in insertion order.
     let may_rank_before =
         |other: &&EventId| graph.reductions.releases || graph.rank(**other) < rank;
-    machine
-        .calls
-        .iter()
-        .take_while(may_rank_before)
-        .any(|&other| {
-            let Kind::Call { call, .. } = graph.node(other).kind else {
-                return false;
-            };
-            graph.rank(other) < rank
-                && !completed_before(graph, other, position)
-                && kept(other)
-                && state.open(call, other.thread)
-        })
+    log.calls.iter().take_while(may_rank_before).any(|&other| {
+        let NodeKind::Call { call, .. } = graph.node(other).kind else {
+            return false;
+        };
+        graph.rank(other) < rank
+            && !completed_before(graph, other, position)
+            && kept(other)
+            && state.open(call, other.thread)
+    })
 }
 
 /// Whether the call is completed before this position of its object's completions.
 pub(crate) fn completed_before(graph: &Graph, call: EventId, position: u64) -> bool {
-    let nodes = &graph.lines[call.thread.index()].nodes;
+    let nodes = &graph.threads[call.thread.index()].nodes;
     nodes
         .get(call.index as usize + 1)
         .is_some_and(|completion| completion.value < position)

@@ -10,7 +10,7 @@ use crate::base::ids::{EventId, LocationId, ThreadId};
 use crate::memory::clock::covers;
 use crate::memory::psc::{Psc, Touch};
 use crate::search::graph::linearise::linearise;
-use crate::search::graph::{Graph, Kind};
+use crate::search::graph::{Graph, NodeKind};
 
 impl Frame {
     /// From now on threads may see different things.
@@ -19,8 +19,8 @@ impl Frame {
             return;
         }
         self.graph.weak = true;
-        for line in &mut self.graph.lines {
-            line.clocks.clear();
+        for log in &mut self.graph.threads {
+            log.clocks.clear();
         }
         let placed = linearise(&mut self.graph, &mut self.steps);
         debug_assert!(
@@ -68,7 +68,7 @@ impl Frame {
     }
 
     /// Makes a weak graph ready to run; `false` if it is not consistent.
-    pub(crate) fn settle_weakly(&mut self, psc: &mut Psc) -> bool {
+    pub(crate) fn make_runnable_weakly(&mut self, psc: &mut Psc) -> bool {
         if !self.in_order {
             self.is_mixed = true;
             if !linearise(&mut self.graph, &mut self.steps) {
@@ -87,7 +87,7 @@ impl Frame {
         while let Some((read, location, value)) = self.missing_write() {
             let source = self.graph.node(read).source;
             let position = self.graph.coherence(location, source);
-            let kind = Kind::WriteOfUpdate { location };
+            let kind = NodeKind::WriteOfUpdate { location };
             let write = self.push_write(read.thread, kind, location, value);
             if !self.graph.may_place(location, position) {
                 return false;
@@ -103,16 +103,16 @@ impl Frame {
 
 impl Graph {
     /// How many writes of the location, in coherence order, the event must not go back behind.
-    pub(crate) fn seen_writes(&self, event: EventId, location: LocationId) -> usize {
+    pub(crate) fn weak_coherence_floor(&self, event: EventId, location: LocationId) -> usize {
         let Some(index) = event.index.checked_sub(1) else {
             return 0;
         };
-        let before = self.before(EventId { index, ..event });
-        let cell = self.cell(location);
-        let known = cell.writes.iter().rposition(|&write| covers(before, write));
+        let before = self.hb(EventId { index, ..event });
+        let log = self.location(location);
+        let known = log.writes.iter().rposition(|&write| covers(before, write));
         let mut known = known.map_or(0, |place| place + 1);
-        for &read in cell.reads.iter().rev() {
-            if known == cell.writes.len() {
+        for &read in log.reads.iter().rev() {
+            if known == log.writes.len() {
                 break;
             }
             if covers(before, read) {
@@ -128,32 +128,36 @@ impl Graph {
         let kind = self.node(event).kind;
         if let Some(location) = kind.writes() {
             let place = self.coherence(location, Some(event));
-            let torn = self.cell(location).writes.get(place).is_some_and(|&next| {
-                let is_update = matches!(self.node(next).kind, Kind::WriteOfUpdate { .. });
-                let read = |index| EventId { index, ..next };
-                is_update && self.node(read(next.index - 1)).source != Some(event)
-            });
-            return !torn && place > self.seen_writes(event, location);
+            let torn = self
+                .location(location)
+                .writes
+                .get(place)
+                .is_some_and(|&next| {
+                    let is_update = matches!(self.node(next).kind, NodeKind::WriteOfUpdate { .. });
+                    let read = |index| EventId { index, ..next };
+                    is_update && self.node(read(next.index - 1)).source != Some(event)
+                });
+            return !torn && place > self.weak_coherence_floor(event, location);
         }
         match kind.reads() {
             Some(location) => {
                 let place = self.coherence(location, self.node(event).source);
-                place >= self.seen_writes(event, location)
+                place >= self.weak_coherence_floor(event, location)
             }
             None => true,
         }
     }
 
-    pub(crate) fn has_meetings_or_messages(&self) -> bool {
-        self.meetings > 0 || self.messages > 0
+    pub(crate) fn has_barriers_or_messages(&self) -> bool {
+        self.arrivals > 0 || self.messages > 0
     }
 
     /// Whether what `SeqCst` asks holds.
     fn is_strong_enough(&self, psc: &mut Psc) -> bool {
         psc.clear();
-        for (thread, line) in self.lines.iter().enumerate() {
+        for (thread, log) in self.threads.iter().enumerate() {
             psc.begin_thread();
-            for (index, node) in line.nodes.iter().enumerate() {
+            for (index, node) in log.nodes.iter().enumerate() {
                 let id = EventId {
                     thread: ThreadId::new(thread),
                     index: index as u32,
@@ -165,13 +169,13 @@ impl Graph {
                     read: node.kind.reads().and_then(|_| place(node.source)),
                     written: node.kind.writes().and_then(|_| place(Some(id))),
                     seq_cst: location.is_some() && self.strength_of(id, node).is_seq_cst()
-                        || matches!(node.kind, Kind::Fence) && node.strength.is_seq_cst(),
-                    fence: matches!(node.kind, Kind::Fence),
+                        || matches!(node.kind, NodeKind::Fence) && node.strength.is_seq_cst(),
+                    fence: matches!(node.kind, NodeKind::Fence),
                 });
             }
         }
         psc.holds(|thread, index| {
-            self.before(EventId {
+            self.hb(EventId {
                 thread: ThreadId::new(thread as usize),
                 index,
             })

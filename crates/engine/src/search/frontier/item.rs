@@ -11,7 +11,7 @@ use super::{Problem, VERSION};
 use crate::base::ids::{EventId, ObjectId, SiteId, ThreadId};
 use crate::object::Object;
 use crate::search::explore::frame::{Branch, Frame};
-use crate::search::graph::{Cell, Graph, Kind, Line, Machine, Node};
+use crate::search::graph::{Graph, LocationLog, Node, NodeKind, ObjectLog, ThreadLog};
 use crate::search::reduce::Reductions;
 
 /// A part of the tree that the exhaustive search walks: a graph, and branches from it.
@@ -33,20 +33,20 @@ impl Item {
             place: &place,
         };
         let mut body = String::new();
-        for line in &graph.lines {
+        for line in &graph.threads {
             write_line(&mut body, line, &mut sites);
         }
-        for cell in &graph.cells {
+        for cell in &graph.locations {
             body += "location";
             cell.initial.write(&mut body);
             cell.is_reserved().write(&mut body);
             cell.writes.iter().for_each(|write| write.write(&mut body));
             body += "\n";
         }
-        for machine in &graph.machines {
+        for machine in &graph.objects {
             body += "object";
             machine.states.first().cloned().write(&mut body);
-            let sends = machine.inbox.sends.iter();
+            let sends = machine.port.sends.iter();
             sends.for_each(|send| send.write(&mut body));
             body += "\n";
         }
@@ -64,9 +64,9 @@ impl Item {
         let mut text = format!(
             "item {VERSION} weak {} threads {} locations {} objects {} lists {} sites {}\n",
             u32::from(graph.weak),
-            graph.lines.len(),
-            graph.cells.len(),
-            graph.machines.len(),
+            graph.threads.len(),
+            graph.locations.len(),
+            graph.objects.len(),
             graph.port_lists.len(),
             sites.places.len(),
         );
@@ -85,7 +85,7 @@ impl Item {
         let (weak, limits) = header(lines.next().ok_or(Problem::TextEnds)?)?;
         let mut graph = Graph::new(Reductions::default());
         graph.weak = weak;
-        (graph.lines, graph.cells, graph.canonical) = Default::default();
+        (graph.threads, graph.locations, graph.canonical) = Default::default();
         let (mut places, mut branches) = (Vec::new(), Vec::new());
         let mut messages: Vec<Vec<EventId>> = Vec::new();
         loop {
@@ -97,28 +97,28 @@ impl Item {
                     places.push(site(line.trim_start_matches("site").trim()));
                     continue;
                 }
-                "thread" => graph.lines.push(Line {
+                "thread" => graph.threads.push(ThreadLog {
                     ended: words.read()?,
                     place: place(&mut words, &places)?,
-                    ..Line::default()
+                    ..ThreadLog::default()
                 }),
                 "event" => {
                     let (node, at) = read_event(&mut words, &places)?;
-                    let line = graph.lines.last_mut().ok_or(Problem::Events)?;
+                    let line = graph.threads.last_mut().ok_or(Problem::Events)?;
                     line.nodes.push(node);
                     line.sites.push(at);
                     continue;
                 }
-                "location" => graph.cells.push(Cell::written(
+                "location" => graph.locations.push(LocationLog::written(
                     words.read()?,
                     words.read()?,
                     rest(&mut words)?,
                 )),
                 "object" => {
                     let state: Option<Object> = words.read()?;
-                    graph.machines.push(Machine {
+                    graph.objects.push(ObjectLog {
                         states: state.into_iter().collect(),
-                        ..Machine::default()
+                        ..ObjectLog::default()
                     });
                     messages.push(rest(&mut words)?);
                 }
@@ -133,9 +133,9 @@ impl Item {
             words.end()?;
         }
         let has = Limits {
-            threads: graph.lines.len(),
-            locations: graph.cells.len(),
-            objects: graph.machines.len(),
+            threads: graph.threads.len(),
+            locations: graph.locations.len(),
+            objects: graph.objects.len(),
             port_lists: graph.port_lists.len(),
             sites: places.len(),
         };
@@ -218,7 +218,7 @@ fn rest<T: Words>(words: &mut Reader<'_>) -> Result<Vec<T>, Problem> {
     Ok(list)
 }
 
-fn write_line(out: &mut String, line: &Line, sites: &mut Sites<'_>) {
+fn write_line(out: &mut String, line: &ThreadLog, sites: &mut Sites<'_>) {
     *out += "thread";
     line.ended.write(out);
     sites.write(line.place, out);
@@ -262,7 +262,7 @@ impl Graph {
     /// Finds everything that follows from events, the order of writes and that of messages.
     fn rebuild(&mut self, messages: &[Vec<EventId>]) -> Result<(), Problem> {
         self.find_order()?;
-        while self.width < self.lines.len() {
+        while self.width < self.threads.len() {
             self.width *= 2;
         }
         self.revive(ThreadId::MAIN, None);
@@ -276,10 +276,10 @@ impl Graph {
             }
             self.note(id, kind);
             match kind {
-                Kind::Spawn { child } => self.revive(child, Some(id)),
-                Kind::Completion { object } => self.machine_mut(object).completions.push(id),
-                Kind::Met { barrier } if source.is_none() => {
-                    self.machine_mut(barrier).completions.push(id);
+                NodeKind::Spawn { child } => self.revive(child, Some(id)),
+                NodeKind::Completion { object } => self.object_mut(object).completions.push(id),
+                NodeKind::Pass { barrier } if source.is_none() => {
+                    self.object_mut(barrier).completions.push(id);
                 }
                 _ => {}
             }
@@ -287,9 +287,9 @@ impl Graph {
         for (index, sends) in messages.iter().enumerate() {
             self.put_in_order(ObjectId::new(index), sends)?;
         }
-        for index in 0..self.cells.len() {
-            for position in 0..self.cells[index].writes.len() {
-                let write = self.cells[index].writes[position];
+        for index in 0..self.locations.len() {
+            for position in 0..self.locations[index].writes.len() {
+                let write = self.locations[index].writes[position];
                 if !self.has(write) {
                     return Err(Problem::Events);
                 }
@@ -302,14 +302,14 @@ impl Graph {
     }
 
     fn has(&self, id: EventId) -> bool {
-        let line = self.lines.get(id.thread.index());
+        let line = self.threads.get(id.thread.index());
         line.is_some_and(|line| (id.index as usize) < line.nodes.len())
     }
 
     fn find_order(&mut self) -> Result<(), Problem> {
-        let count = self.lines.iter().map(|line| line.nodes.len()).sum();
+        let count = self.threads.iter().map(|line| line.nodes.len()).sum();
         let mut order = vec![None; count];
-        for (thread, line) in self.lines.iter().enumerate() {
+        for (thread, line) in self.threads.iter().enumerate() {
             let thread = ThreadId::new(thread);
             for (index, node) in line.nodes.iter().enumerate() {
                 let index = index as u32;
@@ -325,7 +325,7 @@ impl Graph {
 
     /// Messages in the order in which they arrived.
     fn put_in_order(&mut self, port: ObjectId, sends: &[EventId]) -> Result<(), Problem> {
-        let inbox = self.inbox_mut(port);
+        let inbox = self.port_mut(port);
         let is_known = |send: &EventId| inbox.sends.contains(send);
         if sends.len() != inbox.sends.len() || !sends.iter().all(is_known) {
             return Err(Problem::Events);
@@ -336,9 +336,9 @@ impl Graph {
 
     /// Puts completions and meetings in order, and lets objects go through their states.
     fn complete_again(&mut self) -> Result<(), Problem> {
-        for index in 0..self.machines.len() {
+        for index in 0..self.objects.len() {
             let object = ObjectId::new(index);
-            let mut completions = std::mem::take(&mut self.machines[index].completions);
+            let mut completions = std::mem::take(&mut self.objects[index].completions);
             completions.sort_by_key(|&id| self.node(id).value);
             let position =
                 |(position, &id): (usize, &EventId)| self.node(id).value == position as u64;
@@ -347,16 +347,16 @@ impl Graph {
             }
             for &id in &completions {
                 let node = *self.node(id);
-                let Kind::Completion { .. } = node.kind else {
+                let NodeKind::Completion { .. } = node.kind else {
                     continue;
                 };
                 let Some(index) = id.index.checked_sub(1) else {
                     return Err(Problem::Events);
                 };
-                let Kind::Call { call, .. } = self.node(EventId { index, ..id }).kind else {
+                let NodeKind::Call { call, .. } = self.node(EventId { index, ..id }).kind else {
                     return Err(Problem::Events);
                 };
-                let machine = self.machine_mut(object);
+                let machine = self.object_mut(object);
                 let mut state = machine.states.last().ok_or(Problem::Events)?.clone();
                 if !state.takes(call) {
                     return Err(Problem::Events);
@@ -365,7 +365,7 @@ impl Graph {
                 machine.passings.push(state.passing(call, reply));
                 machine.states.push(state);
             }
-            self.machines[index].completions = completions;
+            self.objects[index].completions = completions;
         }
         Ok(())
     }

@@ -15,7 +15,7 @@ use crate::object::{
     semaphore,
 };
 use crate::search::explore::frame::Change;
-use crate::search::graph::Kind;
+use crate::search::graph::NodeKind;
 
 /// One word for each variant, then its fields.
 macro_rules! tables {
@@ -54,7 +54,7 @@ macro_rules! tables {
 }
 
 tables! {
-    Kind {
+    NodeKind {
         "begin" => Begin,
         "end" => End { location },
         "spawn" => Spawn { child },
@@ -70,9 +70,9 @@ tables! {
         "receive" => Receive { ports, wait },
         "delivered" => Delivered { port },
         "hang-up" => HangUp { port, location },
-        "meet" => Meet { barrier },
-        "met" => Met { barrier },
-        "leads" => Leads { barrier },
+        "meet" => Arrive { barrier },
+        "met" => Pass { barrier },
+        "leads" => AskLeader { barrier },
         "call" => Call { object, call },
         "silent" => Silent { object, call },
         "complete" => Completion { object },
@@ -84,9 +84,9 @@ tables! {
         "complete" => Complete { stamp, call, outcome },
         "choose" => Choose { event, outcome },
         "take" => Take { receive, send },
-        "group" => Group { stamp, group },
-        "arrive" => Arrive { send, position },
-        "gather" => Gather { meeting, newest, companions },
+        "group" => Regroup { stamp, group },
+        "arrive" => Deliver { send, position },
+        "gather" => RevisitGroup { meeting, newest, companions },
         "revisit" => Revisit { receive, send },
     }
     UpdateKind {

@@ -8,7 +8,7 @@
 //! Whether a thread led its group is free until its group has a leader, or only the thread is left to
 //! be it. The answers are not ordered.
 
-use super::{Graph, Kind, Node};
+use super::{Graph, Node, NodeKind};
 use crate::base::ids::{EventId, ObjectId, ThreadId};
 use crate::base::subsets::subset;
 use crate::memory::clock::{covers, join};
@@ -17,100 +17,105 @@ use crate::search::explore::revisit::all_maximal;
 
 /// What happened at a barrier, besides the groups that met.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Hall {
+pub(crate) struct BarrierLog {
     /// Who came, in insertion order; the source of each is the meeting of its group.
-    pub(crate) came: Vec<EventId>,
+    pub(crate) arrivals: Vec<EventId>,
     /// Who asked about leaders, in insertion order; the source of each is the meeting it is about.
-    pub(crate) asked: Vec<EventId>,
+    pub(crate) questions: Vec<EventId>,
 }
 
-impl Hall {
+impl BarrierLog {
     pub(crate) fn is_unused(&self) -> bool {
-        self.came.is_empty()
+        self.arrivals.is_empty()
     }
 
     /// Makes this the part of `whole` for which `keep` says so.
-    pub(crate) fn restrict(&mut self, whole: &Hall, keep: impl Fn(EventId) -> bool) {
+    pub(crate) fn restrict(&mut self, whole: &BarrierLog, keep: impl Fn(EventId) -> bool) {
         let copy = |to: &mut Vec<EventId>, from: &[EventId]| {
             to.clear();
             to.extend(from.iter().copied().filter(|&id| keep(id)));
         };
-        copy(&mut self.came, &whole.came);
-        copy(&mut self.asked, &whole.asked);
+        copy(&mut self.arrivals, &whole.arrivals);
+        copy(&mut self.questions, &whole.questions);
     }
 }
 
 impl Graph {
-    pub(crate) fn hall(&self, barrier: ObjectId) -> &Hall {
-        &self.machine(barrier).hall
+    pub(crate) fn barrier(&self, barrier: ObjectId) -> &BarrierLog {
+        &self.object(barrier).barrier
     }
 
-    fn hall_mut(&mut self, barrier: ObjectId) -> &mut Hall {
-        &mut self.machine_mut(barrier).hall
+    fn barrier_mut(&mut self, barrier: ObjectId) -> &mut BarrierLog {
+        &mut self.object_mut(barrier).barrier
     }
 
     pub(crate) fn group_size(&self, barrier: ObjectId) -> usize {
-        self.machine(barrier).state().barrier().size()
+        self.object(barrier).state().barrier().size()
     }
 
     /// Those who came and are in no group.
     pub(crate) fn waiting(&self, barrier: ObjectId) -> Vec<EventId> {
-        let came = self.hall(barrier).came.iter().copied();
+        let came = self.barrier(barrier).arrivals.iter().copied();
         came.filter(|&one| self.node(one).source.is_none())
             .collect()
     }
 
     /// Who met there, as they came.
     pub(crate) fn members(&self, meeting: EventId) -> impl Iterator<Item = EventId> + '_ {
-        let Kind::Met { barrier } = self.node(meeting).kind else {
+        let NodeKind::Pass { barrier } = self.node(meeting).kind else {
             unreachable!("only meetings have members");
         };
-        let came = self.hall(barrier).came.iter().copied();
+        let came = self.barrier(barrier).arrivals.iter().copied();
         came.filter(move |&one| self.node(one).source == Some(meeting))
     }
 
     /// Notes a new event.
-    pub(crate) fn enter_hall(&mut self, id: EventId, kind: Kind) {
+    pub(crate) fn record_at_barrier(&mut self, id: EventId, kind: NodeKind) {
         match kind {
-            Kind::Meet { barrier } => {
-                self.meetings += 1;
-                self.hall_mut(barrier).came.push(id);
+            NodeKind::Arrive { barrier } => {
+                self.arrivals += 1;
+                self.barrier_mut(barrier).arrivals.push(id);
             }
-            Kind::Leads { barrier } => self.hall_mut(barrier).asked.push(id),
+            NodeKind::AskLeader { barrier } => self.barrier_mut(barrier).questions.push(id),
             _ => {}
         }
     }
 
     /// Undoes that for the last event, which is no longer on its line.
-    pub(crate) fn leave_hall(&mut self, id: EventId, kind: Kind, source: Option<EventId>) {
+    pub(crate) fn unrecord_at_barrier(
+        &mut self,
+        id: EventId,
+        kind: NodeKind,
+        source: Option<EventId>,
+    ) {
         match kind {
-            Kind::Meet { barrier } => {
-                self.meetings -= 1;
-                self.hall_mut(barrier).came.pop();
+            NodeKind::Arrive { barrier } => {
+                self.arrivals -= 1;
+                self.barrier_mut(barrier).arrivals.pop();
             }
-            Kind::Leads { barrier } => {
-                self.hall_mut(barrier).asked.pop();
+            NodeKind::AskLeader { barrier } => {
+                self.barrier_mut(barrier).questions.pop();
             }
-            Kind::Met { barrier } if source.is_none() => self.dissolve(barrier, id),
+            NodeKind::Pass { barrier } if source.is_none() => self.dissolve(barrier, id),
             _ => {}
         }
     }
 
     /// Its last group has not met.
     fn dissolve(&mut self, barrier: ObjectId, meeting: EventId) {
-        self.machine_mut(barrier).completions.pop();
-        for position in 0..self.hall(barrier).came.len() {
-            let one = self.hall(barrier).came[position];
+        self.object_mut(barrier).completions.pop();
+        for position in 0..self.barrier(barrier).arrivals.len() {
+            let one = self.barrier(barrier).arrivals[position];
             let node = self.node_mut(one);
             node.source = node.source.filter(|&other| other != meeting);
         }
     }
 
     /// Forgets meetings that are gone, in a graph just restricted.
-    pub(crate) fn forget_lost_meetings(&mut self, keep: impl Fn(EventId) -> bool) {
-        for index in 0..self.machines.len() {
-            for position in 0..self.machines[index].hall.came.len() {
-                let one = self.machines[index].hall.came[position];
+    pub(crate) fn forget_lost_groups(&mut self, keep: impl Fn(EventId) -> bool) {
+        for index in 0..self.objects.len() {
+            for position in 0..self.objects[index].barrier.arrivals.len() {
+                let one = self.objects[index].barrier.arrivals[position];
                 let node = self.node_mut(one);
                 node.source = node.source.filter(|&meeting| keep(meeting));
             }
@@ -119,11 +124,11 @@ impl Graph {
 
     /// The meeting is of this group of those who wait, whatever it was before. It keeps its place in
     /// insertion order and is the last of its barrier.
-    pub(crate) fn move_meeting(&mut self, stamp: u32, group: u32) {
+    pub(crate) fn regroup(&mut self, stamp: u32, group: u32) {
         let old = self.order[stamp as usize];
-        let removed = self.lines[old.thread.index()].nodes.pop();
+        let removed = self.threads[old.thread.index()].nodes.pop();
         let removed = removed.expect("it is the last");
-        let Kind::Met { barrier } = removed.kind else {
+        let NodeKind::Pass { barrier } = removed.kind else {
             unreachable!("only meetings are moved");
         };
         self.dissolve(barrier, old);
@@ -139,13 +144,13 @@ impl Graph {
             run: stamp,
             ..removed
         };
-        self.lines[id.thread.index()].nodes.push(moved);
+        self.threads[id.thread.index()].nodes.push(moved);
         self.order[stamp as usize] = id;
-        self.gather(barrier, id, members.iter().map(|&member| waiting[member]));
+        self.form_group(barrier, id, members.iter().map(|&member| waiting[member]));
     }
 
     /// Puts those who came in a group that meets next.
-    pub(crate) fn gather(
+    pub(crate) fn form_group(
         &mut self,
         barrier: ObjectId,
         meeting: EventId,
@@ -154,14 +159,14 @@ impl Graph {
         for member in members {
             self.node_mut(member).source = Some(meeting);
         }
-        let groups = &mut self.machine_mut(barrier).completions;
+        let groups = &mut self.object_mut(barrier).completions;
         groups.push(meeting);
         let position = groups.len() as u64 - 1;
         self.node_mut(meeting).value = position;
     }
 
     /// Whether the meeting is of those whom the search would have chosen, seen from what is kept.
-    pub(crate) fn is_maximal_meeting(
+    pub(crate) fn is_maximal_group(
         &self,
         barrier: ObjectId,
         meeting: EventId,
@@ -173,7 +178,7 @@ impl Graph {
             let met_before = |other: EventId| kept(other) && self.node(other).value < position;
             kept(one) && !group.is_some_and(met_before)
         };
-        let came = self.hall(barrier).came.iter().copied();
+        let came = self.barrier(barrier).arrivals.iter().copied();
         let mut oldest = came.filter(waits).take(self.group_size(barrier));
         self.members(meeting).all(&kept)
             && self.members(meeting).all(|one| oldest.next() == Some(one))
@@ -181,8 +186,8 @@ impl Graph {
 
     /// Those who came after the meeting met, do not depend on it, and met no earlier; without the
     /// newest.
-    fn late(&self, meeting: EventId, newest: EventId) -> Vec<EventId> {
-        let Kind::Met { barrier } = self.node(meeting).kind else {
+    fn late_arrivals(&self, meeting: EventId, newest: EventId) -> Vec<EventId> {
+        let NodeKind::Pass { barrier } = self.node(meeting).kind else {
             unreachable!("only meetings have members");
         };
         let at = self.node(meeting);
@@ -193,19 +198,19 @@ impl Graph {
                 && !covers(self.causal(one), meeting)
                 && !self.node(one).source.is_some_and(met_before)
         };
-        let came = self.hall(barrier).came.iter().copied();
+        let came = self.barrier(barrier).arrivals.iter().copied();
         came.filter(is_late).collect()
     }
 
     /// What those depend on who came late: the newest, and the chosen ones of the others.
-    pub(crate) fn prefix_of_group(
+    pub(crate) fn prefix_of_revisit(
         &self,
         meeting: EventId,
         newest: EventId,
         companions: u32,
     ) -> Vec<u32> {
         let mut prefix = self.causal(newest).to_vec();
-        for (position, &one) in self.late(meeting, newest).iter().enumerate() {
+        for (position, &one) in self.late_arrivals(meeting, newest).iter().enumerate() {
             if companions >> position & 1 == 1 {
                 join(&mut prefix, self.causal(one));
             }
@@ -216,13 +221,13 @@ impl Graph {
     /// With which others, of those who came late, the newest could have been in the meeting, each as
     /// a set of bits.
     pub(crate) fn companions(&self, meeting: EventId, newest: EventId) -> Vec<u32> {
-        let Kind::Met { barrier } = self.node(meeting).kind else {
+        let NodeKind::Pass { barrier } = self.node(meeting).kind else {
             unreachable!("only meetings have members");
         };
         if covers(self.causal(newest), meeting) {
             return Vec::new();
         }
-        let late = self.late(meeting, newest).len();
+        let late = self.late_arrivals(meeting, newest).len();
         assert!(
             late < 32,
             "raddle: more than 32 threads wait at a barrier at once; please make the test smaller"
@@ -230,7 +235,7 @@ impl Graph {
         let room = self.group_size(barrier) - 1;
         let all = (0..1u32 << late).filter(|set| set.count_ones() as usize <= room);
         all.filter(|&set| {
-            let prefix = self.prefix_of_group(meeting, newest, set);
+            let prefix = self.prefix_of_revisit(meeting, newest, set);
             !covers(&prefix, meeting) && all_maximal(self, meeting, newest, &prefix)
         })
         .collect()
@@ -238,7 +243,7 @@ impl Graph {
 
     /// What the search answers first to a question about leaders, and whether that is the only
     /// answer, seen from what is kept.
-    pub(crate) fn first_answer(
+    pub(crate) fn first_leader_answer(
         &self,
         barrier: ObjectId,
         question: EventId,
@@ -248,7 +253,7 @@ impl Graph {
         let about_it = |&&other: &&EventId| {
             other != question && self.node(other).source == group && kept(other)
         };
-        let others = self.hall(barrier).asked.iter().filter(about_it);
+        let others = self.barrier(barrier).questions.iter().filter(about_it);
         let answered = others.map(|&other| {
             let other = self.node(other);
             (other.value, other.outcome == 1)
@@ -261,13 +266,13 @@ impl Graph {
     }
 
     /// The meeting of a thread's group the given number of meetings after its first there.
-    pub(crate) fn meeting_of(
+    pub(crate) fn group_of_member(
         &self,
         barrier: ObjectId,
         member: ThreadId,
         round: u32,
     ) -> Option<EventId> {
-        let came = self.hall(barrier).came.iter();
+        let came = self.barrier(barrier).arrivals.iter();
         let mut mine = came.filter(|one| one.thread == member);
         let one = mine.nth(round as usize)?;
         self.node(*one).source
@@ -285,7 +290,7 @@ impl Graph {
         match node.source {
             Some(meeting) => is_placed(meeting),
             None => {
-                self.machine(barrier).placed as u64 == node.value
+                self.object(barrier).placed as u64 == node.value
                     && self.members(pass).all(is_placed)
             }
         }

@@ -13,7 +13,7 @@
 
 use std::sync::atomic::Ordering;
 
-use super::{Graph, Kind, Node};
+use super::{Graph, Node, NodeKind};
 use crate::base::ids::{EventId, LocationId};
 use crate::memory::Strength;
 use crate::memory::clock::{covers, join};
@@ -23,22 +23,22 @@ use crate::object::passing::Passing;
 const CLOCKS: usize = 2;
 const WEAK_CLOCKS: usize = 5;
 /// Which of them is which, in a weak graph.
-const BEFORE: usize = 1;
-const COULD_SEE: usize = 2;
-const RELEASED: usize = 3;
-const PASSED_ON: usize = 4;
+const HB: usize = 1;
+const ACQUIRE_PENDING: usize = 2;
+const RELEASE_FENCE: usize = 3;
+const RELEASE_CLOCK: usize = 4;
 
 impl Graph {
     /// How many reads of the location, from the first inserted, the write depends on. Remembered
     /// while a graph is extended, because what a thread depends on only grows.
     pub(crate) fn known_reads(&mut self, location: LocationId, write: EventId) -> usize {
         let row = self.row();
-        let line = &self.lines[write.thread.index()];
-        let prefix = &line.clocks[write.index as usize * row..][..self.width];
-        let cell = &mut self.cells[location.index()];
-        cell.known_reads.resize(self.width, 0);
-        let known = &mut cell.known_reads[write.thread.index()];
-        let further = cell.reads[*known as usize..].iter();
+        let log = &self.threads[write.thread.index()];
+        let prefix = &log.clocks[write.index as usize * row..][..self.width];
+        let log = &mut self.locations[location.index()];
+        log.known_reads.resize(self.width, 0);
+        let known = &mut log.known_reads[write.thread.index()];
+        let further = log.reads[*known as usize..].iter();
         *known += further.take_while(|&&read| covers(prefix, read)).count() as u32;
         *known as usize
     }
@@ -47,13 +47,13 @@ impl Graph {
         &self.clocks(id)[..self.width]
     }
 
-    pub(crate) fn before(&self, id: EventId) -> &[u32] {
+    pub(crate) fn hb(&self, id: EventId) -> &[u32] {
         &self.clocks(id)[self.width..2 * self.width]
     }
 
     /// What a write passes on in a weak graph.
-    fn passed_on(&self, id: EventId) -> &[u32] {
-        &self.clocks(id)[PASSED_ON * self.width..]
+    fn release_clock(&self, id: EventId) -> &[u32] {
+        &self.clocks(id)[RELEASE_CLOCK * self.width..]
     }
 
     /// Entries of all the clocks of an event.
@@ -68,7 +68,7 @@ impl Graph {
     /// All clocks of an event, one behind the other.
     fn clocks(&self, id: EventId) -> &[u32] {
         let row = self.row();
-        &self.lines[id.thread.index()].clocks[id.index as usize * row..][..row]
+        &self.threads[id.thread.index()].clocks[id.index as usize * row..][..row]
     }
 
     /// Makes room for more threads in every clock.
@@ -81,11 +81,11 @@ impl Graph {
             }
             *clocks = wide;
         };
-        for line in &mut self.lines {
-            relay(&mut line.clocks);
+        for log in &mut self.threads {
+            relay(&mut log.clocks);
         }
-        for cell in &mut self.cells {
-            relay(&mut cell.accesses);
+        for log in &mut self.locations {
+            relay(&mut log.accesses);
         }
         self.width = new;
     }
@@ -96,7 +96,7 @@ impl Graph {
         let start = id.index as usize * row;
         let node = *self.node(id);
         let mine = id.thread.index();
-        let mut clocks = std::mem::take(&mut self.lines[mine].clocks);
+        let mut clocks = std::mem::take(&mut self.threads[mine].clocks);
         if clocks.len() < start + row {
             clocks.resize(start + row, 0);
         }
@@ -108,23 +108,23 @@ impl Graph {
         own[mine] = id.index + 1;
         own[width + mine] = id.index + 1;
         let comes_from = match node.kind {
-            Kind::Begin => self.lines[mine].spawned_by,
-            Kind::Join { target } => self.end_of(target),
-            Kind::Completion { object } => {
+            NodeKind::Begin => self.threads[mine].spawned_by,
+            NodeKind::Join { target } => self.end_of(target),
+            NodeKind::Completion { object } => {
                 let earlier = (node.value as usize).checked_sub(1);
-                earlier.map(|position| self.machine(object).completions[position])
+                earlier.map(|position| self.object(object).completions[position])
             }
-            Kind::Send { .. } | Kind::Meet { .. } => None,
-            Kind::Met { barrier } if node.source.is_none() => {
+            NodeKind::Send { .. } | NodeKind::Arrive { .. } => None,
+            NodeKind::Pass { barrier } if node.source.is_none() => {
                 let earlier = (node.value as usize).checked_sub(1);
-                earlier.map(|position| self.machine(barrier).completions[position])
+                earlier.map(|position| self.object(barrier).completions[position])
             }
             _ => node.source,
         };
         // In a weak graph these are only ordered by what they pass on.
         let is_passing = match node.kind {
-            Kind::Completion { .. } | Kind::Silent { .. } => true,
-            Kind::Met { .. } => node.source.is_none(),
+            NodeKind::Completion { .. } | NodeKind::Silent { .. } => true,
+            NodeKind::Pass { .. } => node.source.is_none(),
             kind => kind.reads().is_some(),
         };
         // An event of the same thread comes before anyway, and its clocks are on loan here.
@@ -132,14 +132,14 @@ impl Graph {
             let clocks = if self.weak && is_passing { 1 } else { CLOCKS };
             join(&mut own[..clocks * width], self.clocks(from));
         }
-        if let Kind::Met { .. } = node.kind
+        if let NodeKind::Pass { .. } = node.kind
             && node.source.is_none()
         {
             for member in self.members(id).filter(|one| one.thread != id.thread) {
                 join(&mut own[..CLOCKS * width], self.clocks(member));
             }
         }
-        if let Kind::Receive { ports, wait: true } = node.kind
+        if let NodeKind::Receive { ports, wait: true } = node.kind
             && node.source.is_none()
         {
             for hang_up in self.hang_ups(ports).filter(|one| one.thread != id.thread) {
@@ -147,16 +147,17 @@ impl Graph {
             }
         }
         if self.weak {
-            self.pass_on(id, &node, &mut clocks);
-            self.lines[mine].clocks = clocks;
+            self.set_release_clocks(id, &node, &mut clocks);
+            self.threads[mine].clocks = clocks;
             return;
         }
-        let is_end = matches!(node.kind, Kind::End { .. });
+        let is_end = matches!(node.kind, NodeKind::End { .. });
         let touched = node.kind.reads().or(node.kind.writes());
         // An end that nobody asks about is nobody's concern.
-        let touched = touched.filter(|&location| !is_end || !self.cell(location).reads.is_empty());
+        let touched =
+            touched.filter(|&location| !is_end || !self.location(location).reads.is_empty());
         if let Some(location) = touched {
-            let accesses = &mut self.cells[location.index()].accesses;
+            let accesses = &mut self.locations[location.index()].accesses;
             accesses.resize(width, 0);
             let before = &mut own[width..];
             if node.kind.writes().is_some() {
@@ -164,15 +165,15 @@ impl Graph {
             }
             join(accesses, before);
         }
-        self.lines[mine].clocks = clocks;
+        self.threads[mine].clocks = clocks;
     }
 
     /// Finds what every event depends on, in a graph of which nothing is known but its events. What
     /// comes before an event for other reasons is found when the graph is put in a line.
     pub(crate) fn find_clocks(&mut self) {
         let row = self.row();
-        for line in &mut self.lines {
-            line.clocks = vec![0; line.nodes.len() * row];
+        for log in &mut self.threads {
+            log.clocks = vec![0; log.nodes.len() * row];
         }
         // A receive may have been inserted before its source: until nothing new is learnt.
         let mut known: Vec<u32> = Vec::new();
@@ -191,45 +192,45 @@ impl Graph {
 
     /// In a weak graph: what a read takes over, what a fence adds, and what a write passes on. The
     /// clocks of the event's thread are on loan.
-    fn pass_on(&self, id: EventId, node: &Node, clocks: &mut [u32]) {
+    fn set_release_clocks(&self, id: EventId, node: &Node, clocks: &mut [u32]) {
         let (width, row) = (self.width, self.row());
         let start = id.index as usize * row;
         let (earlier, own) = clocks.split_at_mut(start);
         let own = &mut own[..row];
         let of = |write: EventId| match write.thread == id.thread {
-            true => &earlier[write.index as usize * row..][PASSED_ON * width..row],
-            false => self.passed_on(write),
+            true => &earlier[write.index as usize * row..][RELEASE_CLOCK * width..row],
+            false => self.release_clock(write),
         };
         let strength = self.strength_of(id, node);
-        own[PASSED_ON * width..].fill(0);
+        own[RELEASE_CLOCK * width..].fill(0);
         match node.kind {
-            Kind::Read { .. } | Kind::ReadForUpdate { .. } => {
+            NodeKind::Read { .. } | NodeKind::ReadForUpdate { .. } => {
                 let Some(source) = node.source else { return };
-                join(&mut own[COULD_SEE * width..][..width], of(source));
+                join(&mut own[ACQUIRE_PENDING * width..][..width], of(source));
                 if strength.acquires() {
-                    join(&mut own[BEFORE * width..][..width], of(source));
+                    join(&mut own[HB * width..][..width], of(source));
                 }
             }
-            Kind::Completion { object } => {
-                let machine = self.machine(object);
+            NodeKind::Completion { object } => {
+                let log = self.object(object);
                 let earlier = ..node.value as usize;
-                let before = &mut own[BEFORE * width..][..width];
-                for lane in machine.passings[node.value as usize].takes() {
-                    let completions = machine.completions[earlier].iter();
-                    let passings = machine.passings[earlier].iter();
+                let before = &mut own[HB * width..][..width];
+                for lane in log.passings[node.value as usize].takes() {
+                    let completions = log.completions[earlier].iter();
+                    let passings = log.passings[earlier].iter();
                     let gives = |(_, passing): &(_, &Passing)| passing.gives() == Some(lane);
                     for (&from, _) in completions.zip(passings).filter(gives) {
                         if from.thread != id.thread {
-                            join(before, self.before(from));
+                            join(before, self.hb(from));
                         }
                     }
                 }
             }
-            Kind::Fence => {
-                let (before, rest) = own[BEFORE * width..].split_at_mut(width);
-                let (could_see, rest) = rest.split_at_mut(width);
+            NodeKind::Fence => {
+                let (before, rest) = own[HB * width..].split_at_mut(width);
+                let (acquire_pending, rest) = rest.split_at_mut(width);
                 if strength.acquires() {
-                    join(before, could_see);
+                    join(before, acquire_pending);
                 }
                 if strength.releases() {
                     rest[..width].copy_from_slice(before);
@@ -237,18 +238,18 @@ impl Graph {
             }
             kind if kind.writes().is_some() => {
                 let clock = if strength.releases() {
-                    BEFORE
+                    HB
                 } else {
-                    RELEASED
+                    RELEASE_FENCE
                 };
-                own.copy_within(clock * width..(clock + 1) * width, PASSED_ON * width);
-                if let Kind::WriteOfUpdate { .. } = kind {
+                own.copy_within(clock * width..(clock + 1) * width, RELEASE_CLOCK * width);
+                if let NodeKind::WriteOfUpdate { .. } = kind {
                     let read = EventId {
                         index: id.index - 1,
                         ..id
                     };
                     if let Some(source) = self.node(read).source {
-                        join(&mut own[PASSED_ON * width..], of(source));
+                        join(&mut own[RELEASE_CLOCK * width..], of(source));
                     }
                 }
             }
@@ -259,15 +260,15 @@ impl Graph {
     /// What an event does besides reading and writing.
     pub(crate) fn strength_of(&self, id: EventId, node: &Node) -> Strength {
         match node.kind {
-            Kind::End { .. } | Kind::HangUp { .. } => Strength::of(Ordering::Release),
-            Kind::WriteOfUpdate { .. } => {
+            NodeKind::End { .. } | NodeKind::HangUp { .. } => Strength::of(Ordering::Release),
+            NodeKind::WriteOfUpdate { .. } => {
                 let read = EventId {
                     index: id.index - 1,
                     ..id
                 };
                 self.node(read).strength
             }
-            Kind::ReadForUpdate { location, update } => {
+            NodeKind::ReadForUpdate { location, update } => {
                 let old = self.value(location, node.source);
                 match update.apply(old, node.outcome) {
                     Some(_) => node.strength,
@@ -280,9 +281,9 @@ impl Graph {
 
     /// Forgets what is known of the locations from the last time the graph was put in a line.
     pub(crate) fn forget_accesses(&mut self) {
-        for cell in &mut self.cells {
-            cell.accesses.clear();
-            cell.known_reads.clear();
+        for log in &mut self.locations {
+            log.accesses.clear();
+            log.known_reads.clear();
         }
     }
 }

@@ -10,7 +10,7 @@
 //! A weak graph is put in a line the same way, but reads wait for their source only and writes for
 //! nothing: whether such a graph is consistent is decided elsewhere.
 
-use super::{Graph, Kind, Node};
+use super::{Graph, Node, NodeKind};
 use crate::base::ids::{EventId, LocationId, ThreadId};
 
 /// Puts the graph's operations in an order in which they can be run, and gives every event its
@@ -26,7 +26,7 @@ pub(crate) fn linearise(graph: &mut Graph, steps: &mut Vec<EventId>) -> bool {
             let thread = graph.canonical[slot];
             while let Some(id) = next_ready(graph, thread) {
                 let count = place(graph, id, steps);
-                graph.lines[thread.index()].placed += count;
+                graph.threads[thread.index()].placed += count;
                 left -= count as usize;
             }
         }
@@ -39,22 +39,22 @@ pub(crate) fn linearise(graph: &mut Graph, steps: &mut Vec<EventId>) -> bool {
 
 fn prepare(graph: &mut Graph) {
     graph.forget_accesses();
-    for line in &mut graph.lines {
-        line.placed = 0;
-        line.nodes.iter_mut().for_each(|node| node.unread = 0);
+    for log in &mut graph.threads {
+        log.placed = 0;
+        log.nodes.iter_mut().for_each(|node| node.unread = 0);
     }
-    for machine in &mut graph.machines {
-        machine.placed = 0;
-        machine.inbox.placed = 0;
+    for log in &mut graph.objects {
+        log.placed = 0;
+        log.port.placed = 0;
     }
-    for index in 0..graph.cells.len() {
-        graph.cells[index].placed = 0;
-        graph.cells[index].unread = 0;
-        for read in 0..graph.cells[index].reads.len() {
-            let read = graph.cells[index].reads[read];
+    for index in 0..graph.locations.len() {
+        graph.locations[index].placed = 0;
+        graph.locations[index].unread = 0;
+        for read in 0..graph.locations[index].reads.len() {
+            let read = graph.locations[index].reads[read];
             match graph.node(read).source {
                 Some(write) => graph.node_mut(write).unread += 1,
-                None => graph.cells[index].unread += 1,
+                None => graph.locations[index].unread += 1,
             }
         }
     }
@@ -62,29 +62,33 @@ fn prepare(graph: &mut Graph) {
 
 /// The thread's next event, if it can be placed now.
 fn next_ready(graph: &Graph, thread: ThreadId) -> Option<EventId> {
-    let line = &graph.lines[thread.index()];
-    let index = line.placed;
-    let node = line.nodes.get(index as usize)?;
+    let log = &graph.threads[thread.index()];
+    let index = log.placed;
+    let node = log.nodes.get(index as usize)?;
     let id = EventId { thread, index };
-    let is_placed = |event: EventId| graph.lines[event.thread.index()].placed > event.index;
+    let is_placed = |event: EventId| graph.threads[event.thread.index()].placed > event.index;
     let ready = match node.kind {
-        Kind::Begin => line.spawned_by.is_none_or(is_placed),
-        Kind::Join { target } => graph.end_of(target).is_some_and(is_placed),
-        Kind::Local | Kind::Fence | Kind::Spawn { .. } | Kind::Choose { .. } => true,
-        Kind::Read { .. } | Kind::ReadForUpdate { .. } if graph.weak => {
+        NodeKind::Begin => log.spawned_by.is_none_or(is_placed),
+        NodeKind::Join { target } => graph.end_of(target).is_some_and(is_placed),
+        NodeKind::Local | NodeKind::Fence | NodeKind::Spawn { .. } | NodeKind::Choose { .. } => {
+            true
+        }
+        NodeKind::Read { .. } | NodeKind::ReadForUpdate { .. } if graph.weak => {
             node.source.is_none_or(is_placed)
         }
-        Kind::Write { .. } | Kind::HangUp { .. } | Kind::End { .. } if graph.weak => true,
-        Kind::Call { .. } | Kind::Meet { .. } => true,
-        Kind::Met { barrier } => graph.is_pass_ready(barrier, id, is_placed),
-        Kind::Leads { .. } | Kind::Silent { .. } => node.source.is_some_and(is_placed),
-        Kind::Completion { object } => graph.machine(object).placed as u64 == node.value,
-        Kind::Read { location } => latest(graph, location) == node.source,
-        Kind::ReadForUpdate { location, .. } => {
+        NodeKind::Write { .. } | NodeKind::HangUp { .. } | NodeKind::End { .. } if graph.weak => {
+            true
+        }
+        NodeKind::Call { .. } | NodeKind::Arrive { .. } => true,
+        NodeKind::Pass { barrier } => graph.is_pass_ready(barrier, id, is_placed),
+        NodeKind::AskLeader { .. } | NodeKind::Silent { .. } => node.source.is_some_and(is_placed),
+        NodeKind::Completion { object } => graph.object(object).placed as u64 == node.value,
+        NodeKind::Read { location } => latest(graph, location) == node.source,
+        NodeKind::ReadForUpdate { location, .. } => {
             latest(graph, location) == node.source
-                && match line.nodes.get(index as usize + 1) {
+                && match log.nodes.get(index as usize + 1) {
                     Some(&Node {
-                        kind: Kind::WriteOfUpdate { .. },
+                        kind: NodeKind::WriteOfUpdate { .. },
                         ..
                     }) => {
                         let write = EventId {
@@ -96,36 +100,38 @@ fn next_ready(graph: &Graph, thread: ThreadId) -> Option<EventId> {
                     _ => true,
                 }
         }
-        Kind::Send { port } => graph.is_send_ready(port, id, is_placed),
-        Kind::Receive { ports, wait } => match node.source {
+        NodeKind::Send { port } => graph.is_send_ready(port, id, is_placed),
+        NodeKind::Receive { ports, wait } => match node.source {
             Some(send) => is_placed(send),
             None => !wait || graph.hang_ups(ports).all(is_placed),
         },
-        Kind::Delivered { .. } => node.source.is_some_and(is_placed),
-        Kind::Write { location } | Kind::HangUp { location, .. } | Kind::End { location } => {
+        NodeKind::Delivered { .. } => node.source.is_some_and(is_placed),
+        NodeKind::Write { location }
+        | NodeKind::HangUp { location, .. }
+        | NodeKind::End { location } => {
             is_next_write(graph, location, id) && unread(graph, location) == 0
         }
-        Kind::WriteOfUpdate { .. } => unreachable!("placed together with its read"),
+        NodeKind::WriteOfUpdate { .. } => unreachable!("placed together with its read"),
     };
     ready.then_some(id)
 }
 
 /// The write that a read would take now.
 fn latest(graph: &Graph, location: LocationId) -> Option<EventId> {
-    let cell = graph.cell(location);
-    cell.placed.checked_sub(1).map(|index| cell.writes[index])
+    let log = graph.location(location);
+    log.placed.checked_sub(1).map(|index| log.writes[index])
 }
 
 fn is_next_write(graph: &Graph, location: LocationId, write: EventId) -> bool {
-    let cell = graph.cell(location);
-    cell.writes.get(cell.placed) == Some(&write)
+    let log = graph.location(location);
+    log.writes.get(log.placed) == Some(&write)
 }
 
 /// How many reads of the latest write are still to come.
 fn unread(graph: &Graph, location: LocationId) -> u32 {
     match latest(graph, location) {
         Some(write) => graph.node(write).unread,
-        None => graph.cell(location).unread,
+        None => graph.location(location).unread,
     }
 }
 
@@ -134,35 +140,39 @@ fn place(graph: &mut Graph, id: EventId, steps: &mut Vec<EventId>) -> u32 {
     graph.set_clocks(id);
     let node = *graph.node(id);
     match node.kind {
-        Kind::Call { .. } | Kind::Meet { .. } => return 1,
-        Kind::Met { barrier } if node.source.is_none() => graph.machine_mut(barrier).placed += 1,
-        Kind::Completion { object } => graph.machine_mut(object).placed += 1,
-        Kind::Read { location } | Kind::ReadForUpdate { location, .. } => {
+        NodeKind::Call { .. } | NodeKind::Arrive { .. } => return 1,
+        NodeKind::Pass { barrier } if node.source.is_none() => {
+            graph.object_mut(barrier).placed += 1
+        }
+        NodeKind::Completion { object } => graph.object_mut(object).placed += 1,
+        NodeKind::Read { location } | NodeKind::ReadForUpdate { location, .. } => {
             match node.source {
                 Some(write) => graph.node_mut(write).unread -= 1,
-                None => graph.cell_mut(location).unread -= 1,
+                None => graph.location_mut(location).unread -= 1,
             }
             let write = EventId {
                 index: id.index + 1,
                 ..id
             };
-            let next = graph.lines[id.thread.index()]
+            let next = graph.threads[id.thread.index()]
                 .nodes
                 .get(write.index as usize);
             if let Some(Node {
-                kind: Kind::WriteOfUpdate { .. },
+                kind: NodeKind::WriteOfUpdate { .. },
                 ..
             }) = next
             {
                 graph.set_clocks(write);
-                graph.cell_mut(location).placed += 1;
+                graph.location_mut(location).placed += 1;
                 steps.push(id);
                 return 2;
             }
         }
-        Kind::Send { port } => graph.inbox_mut(port).placed += 1,
-        Kind::Write { location } | Kind::HangUp { location, .. } | Kind::End { location } => {
-            graph.cell_mut(location).placed += 1;
+        NodeKind::Send { port } => graph.port_mut(port).placed += 1,
+        NodeKind::Write { location }
+        | NodeKind::HangUp { location, .. }
+        | NodeKind::End { location } => {
+            graph.location_mut(location).placed += 1;
         }
         _ => {}
     }

@@ -22,11 +22,11 @@ use crate::memory::Strength;
 use crate::model::operation::{Ports, Update};
 use crate::object::passing::Passing;
 use crate::object::{Call, Object, condvar, parker};
-use barriers::Hall;
-use ports::Inbox;
+use barriers::BarrierLog;
+use ports::PortLog;
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Kind {
+pub(crate) enum NodeKind {
     Begin,
     End {
         location: LocationId,
@@ -75,16 +75,16 @@ pub(crate) enum Kind {
         location: LocationId,
     },
     /// To come to a barrier. Its source is the meeting of its group.
-    Meet {
+    Arrive {
         barrier: ObjectId,
     },
     /// To go on from a barrier; the previous event of the thread is that it came. Without a source it
     /// is the meeting of the group, else its source is.
-    Met {
+    Pass {
         barrier: ObjectId,
     },
     /// To ask about the leader of the group whose meeting is its source.
-    Leads {
+    AskLeader {
         barrier: ObjectId,
     },
     Call {
@@ -102,10 +102,12 @@ pub(crate) enum Kind {
     },
 }
 
-impl Kind {
+impl NodeKind {
     pub(crate) fn reads(&self) -> Option<LocationId> {
         match *self {
-            Kind::Read { location } | Kind::ReadForUpdate { location, .. } => Some(location),
+            NodeKind::Read { location } | NodeKind::ReadForUpdate { location, .. } => {
+                Some(location)
+            }
             _ => None,
         }
     }
@@ -114,21 +116,21 @@ impl Kind {
     /// messages.
     pub(crate) fn is_memory(&self) -> bool {
         match self {
-            Kind::End { .. } => false,
-            Kind::Send { .. } | Kind::Receive { .. } => true,
+            NodeKind::End { .. } => false,
+            NodeKind::Send { .. } | NodeKind::Receive { .. } => true,
             _ => self.reads().is_some() || self.writes().is_some(),
         }
     }
 
     pub(crate) fn is_message(&self) -> bool {
-        matches!(self, Kind::Send { .. } | Kind::Receive { .. })
+        matches!(self, NodeKind::Send { .. } | NodeKind::Receive { .. })
     }
 
     /// Whether the thread gives others a chance: it yields, sleeps, or waits no longer than some time.
     pub(crate) fn is_pause(&self) -> bool {
         match self {
-            Kind::Local => true,
-            Kind::Call { call, .. } => matches!(
+            NodeKind::Local => true,
+            NodeKind::Call { call, .. } => matches!(
                 call,
                 Call::Condvar(condvar::Call::Wake { timeout: true })
                     | Call::Parker(parker::Call::Park { timeout: true })
@@ -140,7 +142,7 @@ impl Kind {
     /// How many ways it can turn out if it reads this value.
     pub(crate) fn outcomes(&self, value: u64) -> u32 {
         match self {
-            Kind::ReadForUpdate { update, .. } => update.outcomes(value),
+            NodeKind::ReadForUpdate { update, .. } => update.outcomes(value),
             _ => 1,
         }
     }
@@ -148,10 +150,10 @@ impl Kind {
     /// An end is a write too: of the fact that the thread has ended.
     pub(crate) fn writes(&self) -> Option<LocationId> {
         match *self {
-            Kind::Write { location }
-            | Kind::WriteOfUpdate { location }
-            | Kind::HangUp { location, .. }
-            | Kind::End { location } => Some(location),
+            NodeKind::Write { location }
+            | NodeKind::WriteOfUpdate { location }
+            | NodeKind::HangUp { location, .. }
+            | NodeKind::End { location } => Some(location),
             _ => None,
         }
     }
@@ -159,7 +161,7 @@ impl Kind {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Node {
-    pub(crate) kind: Kind,
+    pub(crate) kind: NodeKind,
     /// Position in insertion order.
     pub(crate) stamp: u32,
     /// From this position on, insertion order has events of this thread only that come before this
@@ -186,7 +188,7 @@ pub(crate) struct Node {
 }
 
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Line {
+pub(crate) struct ThreadLog {
     pub(crate) nodes: Vec<Node>,
     /// Where in the source each event is that was inserted on its own, for messages; may have more
     /// entries than there are events.
@@ -209,7 +211,7 @@ pub(crate) struct Line {
 }
 
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Cell {
+pub(crate) struct LocationLog {
     pub(crate) initial: u64,
     /// In coherence order.
     pub(crate) writes: Vec<EventId>,
@@ -228,7 +230,7 @@ pub(crate) struct Cell {
 }
 
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Machine {
+pub(crate) struct ObjectLog {
     /// Before each completion, and after the last.
     pub(crate) states: Vec<Object>,
     pub(crate) completions: Vec<EventId>,
@@ -239,21 +241,21 @@ pub(crate) struct Machine {
     /// While the graph is put in a line: how many completions are placed.
     pub(crate) placed: usize,
     /// If it is a port.
-    pub(crate) inbox: Inbox,
+    pub(crate) port: PortLog,
     /// If it is a barrier.
-    pub(crate) hall: Hall,
+    pub(crate) barrier: BarrierLog,
 }
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Graph {
-    pub(crate) lines: Vec<Line>,
+    pub(crate) threads: Vec<ThreadLog>,
     /// The threads of the graph in an order that depends on the graph alone: creators before the
     /// created, siblings by age or as drawn.
     pub(crate) canonical: Vec<ThreadId>,
     /// All events in insertion order.
     pub(crate) order: Vec<EventId>,
-    pub(crate) cells: Vec<Cell>,
-    pub(crate) machines: Vec<Machine>,
+    pub(crate) locations: Vec<LocationLog>,
+    pub(crate) objects: Vec<ObjectLog>,
     /// Lists of ports that receives look at.
     pub(crate) port_lists: Vec<Vec<ObjectId>>,
     pub(crate) reductions: Reductions,
@@ -269,21 +271,21 @@ pub(crate) struct Graph {
     /// How many events read or write memory, an end aside, or pass messages.
     pub(crate) memory: u32,
     /// How many times threads came to barriers.
-    pub(crate) meetings: u32,
+    pub(crate) arrivals: u32,
     /// How many messages were sent or looked for.
     pub(crate) messages: u32,
     /// Entries of a clock; at least the number of lines.
     pub(crate) width: usize,
 }
 
-impl Cell {
+impl LocationLog {
     /// A location with these writes.
     pub(crate) fn written(initial: u64, reserved: bool, writes: Vec<EventId>) -> Self {
-        Cell {
+        LocationLog {
             initial,
             reserved,
             writes,
-            ..Cell::default()
+            ..LocationLog::default()
         }
     }
 
@@ -292,7 +294,7 @@ impl Cell {
     }
 }
 
-impl Machine {
+impl ObjectLog {
     /// The object's state after all completions.
     pub(crate) fn state(&self) -> &Object {
         self.states.last().expect("an object has a state")
@@ -318,43 +320,43 @@ impl Graph {
     }
 
     pub(crate) fn node(&self, id: EventId) -> &Node {
-        &self.lines[id.thread.index()].nodes[id.index as usize]
+        &self.threads[id.thread.index()].nodes[id.index as usize]
     }
 
     /// Where in the source an event is; of the two events of a call or an update, the first knows.
     pub(crate) fn site(&self, id: EventId) -> Option<SiteId> {
         let second = matches!(
             self.node(id).kind,
-            Kind::Completion { .. } | Kind::Met { .. } | Kind::WriteOfUpdate { .. }
+            NodeKind::Completion { .. } | NodeKind::Pass { .. } | NodeKind::WriteOfUpdate { .. }
         );
-        let sites = &self.lines[id.thread.index()].sites;
+        let sites = &self.threads[id.thread.index()].sites;
         let position = id.index as usize - usize::from(second);
         sites.get(position).copied().flatten()
     }
 
     pub(crate) fn node_mut(&mut self, id: EventId) -> &mut Node {
-        &mut self.lines[id.thread.index()].nodes[id.index as usize]
+        &mut self.threads[id.thread.index()].nodes[id.index as usize]
     }
 
-    pub(crate) fn cell(&self, location: LocationId) -> &Cell {
-        &self.cells[location.index()]
+    pub(crate) fn location(&self, location: LocationId) -> &LocationLog {
+        &self.locations[location.index()]
     }
 
-    pub(crate) fn cell_mut(&mut self, location: LocationId) -> &mut Cell {
-        &mut self.cells[location.index()]
+    pub(crate) fn location_mut(&mut self, location: LocationId) -> &mut LocationLog {
+        &mut self.locations[location.index()]
     }
 
-    pub(crate) fn machine(&self, object: ObjectId) -> &Machine {
-        &self.machines[object.index()]
+    pub(crate) fn object(&self, object: ObjectId) -> &ObjectLog {
+        &self.objects[object.index()]
     }
 
-    pub(crate) fn machine_mut(&mut self, object: ObjectId) -> &mut Machine {
-        &mut self.machines[object.index()]
+    pub(crate) fn object_mut(&mut self, object: ObjectId) -> &mut ObjectLog {
+        &mut self.objects[object.index()]
     }
 
     /// The last event of a thread.
     pub(crate) fn tail(&self, thread: ThreadId) -> Option<(EventId, &Node)> {
-        let nodes = &self.lines[thread.index()].nodes;
+        let nodes = &self.threads[thread.index()].nodes;
         let index = nodes.len().checked_sub(1)?;
         Some((
             EventId {
@@ -368,7 +370,7 @@ impl Graph {
     /// Whether a thread has called an object or come to a barrier, and waits.
     pub(crate) fn is_waiting(&self, thread: ThreadId) -> bool {
         let last = self.tail(thread).map(|(_, node)| node.kind);
-        matches!(last, Some(Kind::Call { .. } | Kind::Meet { .. }))
+        matches!(last, Some(NodeKind::Call { .. } | NodeKind::Arrive { .. }))
     }
 
     /// The call a thread waits for, if its last event is one.
@@ -377,7 +379,7 @@ impl Graph {
             (
                 id,
                 &Node {
-                    kind: Kind::Call { object, call },
+                    kind: NodeKind::Call { object, call },
                     ..
                 },
             ) => Some((id, object, call)),
@@ -387,19 +389,19 @@ impl Graph {
 
     /// The location that a thread's end writes.
     pub(crate) fn ended(&self, thread: ThreadId) -> LocationId {
-        self.lines[thread.index()]
+        self.threads[thread.index()]
             .ended
             .expect("every line has its location")
     }
 
     pub(crate) fn end_of(&self, thread: ThreadId) -> Option<EventId> {
-        self.cell(self.ended(thread)).writes.first().copied()
+        self.location(self.ended(thread)).writes.first().copied()
     }
 
     /// The value a read with this source sees.
     pub(crate) fn value(&self, location: LocationId, source: Option<EventId>) -> u64 {
         match source {
-            None => self.cell(location).initial,
+            None => self.location(location).initial,
             Some(write) => self.node(write).value,
         }
     }
@@ -407,7 +409,7 @@ impl Graph {
     /// Where a write stands in coherence order, counted from 1; 0 is the initial value.
     pub(crate) fn coherence(&self, location: LocationId, write: Option<EventId>) -> usize {
         let Some(write) = write else { return 0 };
-        let writes = &self.cell(location).writes;
+        let writes = &self.location(location).writes;
         let last_seen = self.node(write).place as usize;
         if writes.get(last_seen) == Some(&write) {
             return 1 + last_seen;
@@ -418,31 +420,31 @@ impl Graph {
 
     /// Adds the creation of a thread.
     pub(crate) fn spawn(&mut self, thread: ThreadId, place: SiteId) -> ThreadId {
-        let index = self.lines[thread.index()].nodes.len() as u32;
+        let index = self.threads[thread.index()].nodes.len() as u32;
         let child = self.add_thread(Some(EventId { thread, index }));
-        self.lines[child.index()].place = Some(place);
-        let id = self.push(thread, Kind::Spawn { child });
+        self.threads[child.index()].place = Some(place);
+        let id = self.push(thread, NodeKind::Spawn { child });
         self.set_clocks(id);
         child
     }
 
     fn add_thread(&mut self, spawned_by: Option<EventId>) -> ThreadId {
-        let index = match self.lines.iter().position(|line| !line.live) {
+        let index = match self.threads.iter().position(|log| !log.live) {
             Some(index) => index,
             None => {
-                self.cells.push(Cell {
+                self.locations.push(LocationLog {
                     reserved: true,
-                    ..Cell::default()
+                    ..LocationLog::default()
                 });
-                let ended = Some(LocationId::new(self.cells.len() - 1));
-                self.lines.push(Line {
+                let ended = Some(LocationId::new(self.locations.len() - 1));
+                self.threads.push(ThreadLog {
                     ended,
-                    ..Line::default()
+                    ..ThreadLog::default()
                 });
-                self.lines.len() - 1
+                self.threads.len() - 1
             }
         };
-        if self.lines.len() > self.width {
+        if self.threads.len() > self.width {
             self.widen();
         }
         let id = ThreadId::new(index);
@@ -461,16 +463,16 @@ impl Graph {
             }
         };
         self.canonical.insert(position, id);
-        let line = &mut self.lines[id.index()];
-        line.key = key;
-        line.live = true;
-        line.depth = depth;
-        line.spawned_by = spawned_by;
+        let log = &mut self.threads[id.index()];
+        log.key = key;
+        log.live = true;
+        log.depth = depth;
+        log.spawned_by = spawned_by;
     }
 
     /// Where a thread that this event creates stands among its siblings: the last if it is by age.
     fn key_of_child(&self, spawned_by: EventId) -> u64 {
-        let parent = self.lines[spawned_by.thread.index()].key;
+        let parent = self.threads[spawned_by.thread.index()].key;
         match self.shuffle {
             0 => 0,
             shuffle => mix(shuffle ^ mix(parent ^ u64::from(spawned_by.index))),
@@ -480,15 +482,15 @@ impl Graph {
     /// Depth and canonical position of a new child of `parent`: behind the descendants of all siblings
     /// that do not have a larger key.
     fn place_of_child(&self, parent: ThreadId, key: u64) -> (u32, usize) {
-        let line = |thread: ThreadId| &self.lines[thread.index()];
+        let log = |thread: ThreadId| &self.threads[thread.index()];
         let at = self
             .canonical
             .iter()
             .position(|&t| t == parent)
             .expect("the parent is live");
-        let depth = line(parent).depth + 1;
+        let depth = log(parent).depth + 1;
         let comes_after = |&thread: &ThreadId| {
-            line(thread).depth < depth || line(thread).depth == depth && line(thread).key > key
+            log(thread).depth < depth || log(thread).depth == depth && log(thread).key > key
         };
         let behind = self.canonical[at + 1..].iter().position(comes_after);
         (depth, behind.map_or(self.canonical.len(), |n| at + 1 + n))
@@ -496,14 +498,14 @@ impl Graph {
 
     /// Adds an event at the end of its thread and of the insertion order. Its place in coherence
     /// or completion order, and its clocks, are given separately.
-    pub(crate) fn push(&mut self, thread: ThreadId, kind: Kind) -> EventId {
+    pub(crate) fn push(&mut self, thread: ThreadId, kind: NodeKind) -> EventId {
         let stamp = self.order.len() as u32;
         let id = EventId {
             thread,
-            index: self.lines[thread.index()].nodes.len() as u32,
+            index: self.threads[thread.index()].nodes.len() as u32,
         };
         let run = self.run_before(stamp, id);
-        let Line { nodes, sites, .. } = &mut self.lines[thread.index()];
+        let ThreadLog { nodes, sites, .. } = &mut self.threads[thread.index()];
         match sites.get_mut(nodes.len()) {
             Some(site) => *site = self.site,
             None => {
@@ -530,18 +532,18 @@ impl Graph {
     }
 
     /// Notes a new event wherever it belongs.
-    pub(crate) fn note(&mut self, id: EventId, kind: Kind) {
+    pub(crate) fn note(&mut self, id: EventId, kind: NodeKind) {
         self.memory += u32::from(kind.is_memory());
         self.messages += u32::from(kind.is_message());
-        self.lines[id.thread.index()].pauses += u32::from(kind.is_pause());
+        self.threads[id.thread.index()].pauses += u32::from(kind.is_pause());
         if let Some(location) = kind.reads() {
-            self.cell_mut(location).reads.push(id);
+            self.location_mut(location).reads.push(id);
         }
         match kind {
-            Kind::Call { object, .. } => self.machine_mut(object).calls.push(id),
+            NodeKind::Call { object, .. } => self.object_mut(object).calls.push(id),
             _ => {
-                self.enter_inboxes(id, kind);
-                self.enter_hall(id, kind);
+                self.record_at_ports(id, kind);
+                self.record_at_barrier(id, kind);
             }
         }
     }
@@ -557,10 +559,10 @@ impl Graph {
 
     /// Completes a call as the next one on its object.
     pub(crate) fn push_completion(&mut self, call: EventId, outcome: u32) -> EventId {
-        let Kind::Call { object, .. } = self.node(call).kind else {
+        let NodeKind::Call { object, .. } = self.node(call).kind else {
             unreachable!("only calls are completed");
         };
-        let id = self.push(call.thread, Kind::Completion { object });
+        let id = self.push(call.thread, NodeKind::Completion { object });
         self.finish_completion(id, object, outcome);
         id
     }
@@ -570,16 +572,16 @@ impl Graph {
             index: id.index - 1,
             ..id
         };
-        let Kind::Call { call, .. } = self.node(call).kind else {
+        let NodeKind::Call { call, .. } = self.node(call).kind else {
             unreachable!("a completion follows its call");
         };
-        let machine = self.machine_mut(object);
-        let position = machine.completions.len() as u64;
-        machine.completions.push(id);
-        let mut state = machine.state().clone();
+        let log = self.object_mut(object);
+        let position = log.completions.len() as u64;
+        log.completions.push(id);
+        let mut state = log.state().clone();
         let reply = state.apply(call, id.thread, outcome);
-        machine.passings.push(state.passing(call, reply));
-        machine.states.push(state);
+        log.passings.push(state.passing(call, reply));
+        log.states.push(state);
         let node = self.node_mut(id);
         node.outcome = outcome;
         node.value = position;
@@ -589,18 +591,18 @@ impl Graph {
     /// insertion order.
     pub(crate) fn move_completion(&mut self, stamp: u32, call: EventId, outcome: u32) {
         let old = self.order[stamp as usize];
-        let removed = self.lines[old.thread.index()]
+        let removed = self.threads[old.thread.index()]
             .nodes
             .pop()
             .expect("it is the last");
-        let Kind::Completion { object } = removed.kind else {
+        let NodeKind::Completion { object } = removed.kind else {
             unreachable!("only completions are moved");
         };
-        let machine = self.machine_mut(object);
-        debug_assert_eq!(machine.completions.last(), Some(&old));
-        machine.completions.pop();
-        machine.passings.pop();
-        machine.states.pop();
+        let log = self.object_mut(object);
+        debug_assert_eq!(log.completions.last(), Some(&old));
+        log.completions.pop();
+        log.passings.pop();
+        log.states.pop();
         let id = EventId {
             index: call.index + 1,
             ..call
@@ -611,14 +613,14 @@ impl Graph {
             oldest: false,
             ..removed
         };
-        self.lines[id.thread.index()].nodes.push(moved);
+        self.threads[id.thread.index()].nodes.push(moved);
         self.order[stamp as usize] = id;
         self.finish_completion(id, object, outcome);
     }
 
     /// Takes a write out of its location's coherence order.
     pub(crate) fn unplace(&mut self, location: LocationId, write: EventId) {
-        let writes = &mut self.cell_mut(location).writes;
+        let writes = &mut self.location_mut(location).writes;
         if let Some(position) = writes.iter().rposition(|&other| other == write) {
             writes.remove(position);
         }
@@ -626,21 +628,21 @@ impl Graph {
 
     /// Puts a write at this position of its location's coherence order.
     pub(crate) fn place(&mut self, location: LocationId, write: EventId, position: usize) {
-        self.cell_mut(location).writes.insert(position, write);
+        self.location_mut(location).writes.insert(position, write);
         self.node_mut(write).place = position as u32;
     }
 
     /// Whether a write may stand at this position without tearing an atomic update apart.
     pub(crate) fn may_place(&self, location: LocationId, position: usize) -> bool {
-        match self.cell(location).writes.get(position) {
-            Some(&next) => !matches!(self.node(next).kind, Kind::WriteOfUpdate { .. }),
+        match self.location(location).writes.get(position) {
+            Some(&next) => !matches!(self.node(next).kind, NodeKind::WriteOfUpdate { .. }),
             None => true,
         }
     }
 
     /// Whether nothing in the graph uses this location, so that it can be handed out.
-    pub(crate) fn is_free_cell(&self, index: usize) -> bool {
-        let cell = &self.cells[index];
-        !cell.reserved && cell.writes.is_empty() && cell.reads.is_empty()
+    pub(crate) fn is_free_location(&self, index: usize) -> bool {
+        let log = &self.locations[index];
+        !log.reserved && log.writes.is_empty() && log.reads.is_empty()
     }
 }

@@ -8,15 +8,16 @@
 //! Only one thread at a time receives from a port, so all receives from one port are ordered by
 //! what happened before.
 
-use super::{Graph, Kind};
+use super::{Graph, NodeKind};
 use crate::base::ids::{EventId, ObjectId};
 use crate::memory::clock::covers;
 use crate::model::operation::Ports;
+use crate::object::Object;
 use crate::object::port::heads;
 
 /// What happened to a port.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Inbox {
+pub(crate) struct PortLog {
     /// In the order they arrived, if the port is ordered; else in insertion order.
     pub(crate) sends: Vec<EventId>,
     /// In insertion order.
@@ -26,13 +27,13 @@ pub(crate) struct Inbox {
     pub(crate) placed: usize,
 }
 
-impl Inbox {
+impl PortLog {
     pub(crate) fn is_unused(&self) -> bool {
         self.sends.is_empty() && self.receives.is_empty() && self.hang_ups.is_empty()
     }
 
     /// Makes this the part of `whole` for which `keep` says so.
-    pub(crate) fn restrict(&mut self, whole: &Inbox, keep: impl Fn(EventId) -> bool) {
+    pub(crate) fn restrict(&mut self, whole: &PortLog, keep: impl Fn(EventId) -> bool) {
         let copy = |to: &mut Vec<EventId>, from: &[EventId]| {
             to.clear();
             to.extend(from.iter().copied().filter(|&id| keep(id)));
@@ -44,16 +45,16 @@ impl Inbox {
 }
 
 impl Graph {
-    pub(crate) fn inbox(&self, port: ObjectId) -> &Inbox {
-        &self.machine(port).inbox
+    pub(crate) fn port(&self, port: ObjectId) -> &PortLog {
+        &self.object(port).port
     }
 
-    pub(crate) fn inbox_mut(&mut self, port: ObjectId) -> &mut Inbox {
-        &mut self.machine_mut(port).inbox
+    pub(crate) fn port_mut(&mut self, port: ObjectId) -> &mut PortLog {
+        &mut self.object_mut(port).port
     }
 
     pub(crate) fn is_ordered(&self, port: ObjectId) -> bool {
-        self.machine(port).state().port().is_ordered()
+        matches!(self.object(port).state(), Object::Port(port) if port.is_ordered())
     }
 
     /// The ports that a receive looks at.
@@ -65,14 +66,14 @@ impl Graph {
     }
 
     /// Notes a new event at the ports it is about.
-    pub(crate) fn enter_inboxes(&mut self, id: EventId, kind: Kind) {
+    pub(crate) fn record_at_ports(&mut self, id: EventId, kind: NodeKind) {
         match kind {
-            Kind::Send { port } => self.inbox_mut(port).sends.push(id),
-            Kind::HangUp { port, .. } => self.inbox_mut(port).hang_ups.push(id),
-            Kind::Receive { ports, .. } => {
+            NodeKind::Send { port } => self.port_mut(port).sends.push(id),
+            NodeKind::HangUp { port, .. } => self.port_mut(port).hang_ups.push(id),
+            NodeKind::Receive { ports, .. } => {
                 for position in 0..self.port_list(&ports).len() {
                     let port = self.port_list(&ports)[position];
-                    self.inbox_mut(port).receives.push(id);
+                    self.port_mut(port).receives.push(id);
                 }
             }
             _ => {}
@@ -80,16 +81,21 @@ impl Graph {
     }
 
     /// Undoes that for the last event, which is no longer on its line.
-    pub(crate) fn leave_inboxes(&mut self, id: EventId, kind: Kind, source: Option<EventId>) {
+    pub(crate) fn unrecord_at_ports(
+        &mut self,
+        id: EventId,
+        kind: NodeKind,
+        source: Option<EventId>,
+    ) {
         match kind {
-            Kind::Send { port } => self.inbox_mut(port).sends.retain(|&other| other != id),
-            Kind::HangUp { port, .. } => {
-                self.inbox_mut(port).hang_ups.pop();
+            NodeKind::Send { port } => self.port_mut(port).sends.retain(|&other| other != id),
+            NodeKind::HangUp { port, .. } => {
+                self.port_mut(port).hang_ups.pop();
             }
-            Kind::Receive { ports, .. } => {
+            NodeKind::Receive { ports, .. } => {
                 for position in 0..self.port_list(&ports).len() {
                     let port = self.port_list(&ports)[position];
-                    self.inbox_mut(port).receives.pop();
+                    self.port_mut(port).receives.pop();
                 }
                 if let Some(send) = source {
                     self.node_mut(send).source = None;
@@ -101,9 +107,9 @@ impl Graph {
 
     /// Forgets receives that are gone, in a graph just restricted.
     pub(crate) fn forget_lost_receives(&mut self, keep: impl Fn(EventId) -> bool) {
-        for index in 0..self.machines.len() {
-            for position in 0..self.machines[index].inbox.sends.len() {
-                let send = self.machines[index].inbox.sends[position];
+        for index in 0..self.objects.len() {
+            for position in 0..self.objects[index].port.sends.len() {
+                let send = self.objects[index].port.sends[position];
                 let node = self.node_mut(send);
                 node.source = node.source.filter(|&receive| keep(receive));
             }
@@ -122,20 +128,20 @@ impl Graph {
 
     /// Moves a send to this position among those that arrived.
     pub(crate) fn arrive(&mut self, port: ObjectId, send: EventId, position: usize) {
-        let sends = &mut self.inbox_mut(port).sends;
+        let sends = &mut self.port_mut(port).sends;
         sends.retain(|&other| other != send);
         sends.insert(position, send);
     }
 
     /// How many messages of an ordered port have been taken: the first ones to arrive.
     pub(crate) fn taken(&self, port: ObjectId) -> usize {
-        let sends = &self.inbox(port).sends;
+        let sends = &self.port(port).sends;
         sends.partition_point(|&send| self.node(send).source.is_some())
     }
 
     /// The messages of an unordered port that could be taken now.
     pub(crate) fn heads(&self, port: ObjectId) -> Vec<EventId> {
-        let sends = self.inbox(port).sends.iter().copied();
+        let sends = self.port(port).sends.iter().copied();
         let left: Vec<EventId> = sends
             .filter(|&send| self.node(send).source.is_none())
             .collect();
@@ -145,10 +151,10 @@ impl Graph {
     /// Whether the receive could take the send as far as the sender's other messages go: those it
     /// sent before must have been taken before.
     pub(crate) fn may_take(&self, receive: EventId, send: EventId) -> bool {
-        let Kind::Send { port } = self.node(send).kind else {
+        let NodeKind::Send { port } = self.node(send).kind else {
             return false;
         };
-        let Kind::Receive { ports, .. } = self.node(receive).kind else {
+        let NodeKind::Receive { ports, .. } = self.node(receive).kind else {
             return false;
         };
         let known = self.causal(receive);
@@ -157,7 +163,7 @@ impl Graph {
             taken.is_some_and(|by| by != receive && covers(known, by))
         };
         self.port_list(&ports).contains(&port)
-            && self.inbox(port).sends.iter().all(|&other| {
+            && self.port(port).sends.iter().all(|&other| {
                 other.thread != send.thread || other.index >= send.index || taken_before(other)
             })
     }
@@ -170,7 +176,7 @@ impl Graph {
         kept: impl Fn(EventId) -> bool,
     ) -> bool {
         let is_last = || {
-            let sends = &self.inbox(port).sends;
+            let sends = &self.port(port).sends;
             let place = sends.iter().rposition(|&other| other == send);
             let later = place.map_or(0, |place| place + 1);
             !sends[later..].iter().any(|&other| kept(other))
@@ -192,7 +198,7 @@ impl Graph {
         match node.source {
             None if wait => true,
             None => {
-                let sends = &self.inbox(ports[0]).sends;
+                let sends = &self.port(ports[0]).sends;
                 !sends[node.value as usize..].iter().any(|&send| kept(send))
             }
             Some(send) if ordered => kept(send),
@@ -204,7 +210,7 @@ impl Graph {
                 };
                 kept(send)
                     && !ports.iter().any(|&port| {
-                        let sends = self.inbox(port).sends.iter();
+                        let sends = self.port(port).sends.iter();
                         sends.take_while(older).any(there)
                     })
             }
@@ -217,7 +223,7 @@ impl Graph {
             Ports::One(port) => port,
             Ports::Any(list) => self.port_lists[list.index()][0],
         };
-        self.inbox(port).hang_ups.iter().copied()
+        self.port(port).hang_ups.iter().copied()
     }
 
     /// True when a send can be next in a linearization: at an ordered port only if it is the next to
@@ -231,15 +237,14 @@ impl Graph {
         if !self.is_ordered(port) {
             return true;
         }
-        let inbox = self.inbox(port);
+        let log = self.port(port);
         let found_empty_before = |&receive: &EventId| {
             let node = self.node(receive);
             is_placed(receive)
                 || node.source.is_some()
-                || matches!(node.kind, Kind::Receive { wait: true, .. })
-                || node.value as usize > inbox.placed
+                || matches!(node.kind, NodeKind::Receive { wait: true, .. })
+                || node.value as usize > log.placed
         };
-        inbox.sends.get(inbox.placed) == Some(&send)
-            && inbox.receives.iter().all(found_empty_before)
+        log.sends.get(log.placed) == Some(&send) && log.receives.iter().all(found_empty_before)
     }
 }

@@ -1,6 +1,6 @@
 //! Going back: the last insertions undone, or the part of a graph that a revisit keeps.
 
-use super::{Cell, Graph, Kind, Line, Machine};
+use super::{Graph, LocationLog, NodeKind, ObjectLog, ThreadLog};
 use crate::base::ids::{EventId, ThreadId};
 use crate::memory::clock::covers;
 
@@ -17,31 +17,31 @@ impl Graph {
     pub(crate) fn truncate(&mut self, keep: usize) {
         while self.order.len() > keep {
             let id = self.order.pop().expect("longer than keep");
-            let line = &mut self.lines[id.thread.index()];
-            let node = line.nodes.pop().expect("the event is in its line");
-            debug_assert_eq!(line.nodes.len(), id.index as usize);
-            line.pauses -= u32::from(node.kind.is_pause());
+            let log = &mut self.threads[id.thread.index()];
+            let node = log.nodes.pop().expect("the event is in its line");
+            debug_assert_eq!(log.nodes.len(), id.index as usize);
+            log.pauses -= u32::from(node.kind.is_pause());
             self.memory -= u32::from(node.kind.is_memory());
             self.messages -= u32::from(node.kind.is_message());
             match node.kind {
-                Kind::Spawn { child } => {
-                    self.lines[child.index()].live = false;
+                NodeKind::Spawn { child } => {
+                    self.threads[child.index()].live = false;
                     self.canonical.retain(|&thread| thread != child);
                 }
-                Kind::Call { object, .. } => {
-                    self.machine_mut(object).calls.pop();
+                NodeKind::Call { object, .. } => {
+                    self.object_mut(object).calls.pop();
                 }
-                Kind::Completion { object } => {
-                    let machine = self.machine_mut(object);
-                    machine.completions.pop();
-                    machine.passings.pop();
-                    machine.states.pop();
+                NodeKind::Completion { object } => {
+                    let log = self.object_mut(object);
+                    log.completions.pop();
+                    log.passings.pop();
+                    log.states.pop();
                 }
                 kind => {
-                    self.leave_inboxes(id, kind, node.source);
-                    self.leave_hall(id, kind, node.source);
+                    self.unrecord_at_ports(id, kind, node.source);
+                    self.unrecord_at_barrier(id, kind, node.source);
                     if let Some(location) = kind.reads() {
-                        self.cell_mut(location).reads.pop();
+                        self.location_mut(location).reads.pop();
                     }
                     if let Some(location) = kind.writes() {
                         self.unplace(location, id);
@@ -59,16 +59,16 @@ impl Graph {
         self.width = whole.width;
         (self.reductions, self.shuffle) = (whole.reductions, whole.shuffle);
         self.weak = whole.weak;
-        let counts = whole.memory + whole.meetings > 0;
-        let is = |what: fn(&Kind) -> bool| {
+        let counts = whole.memory + whole.arrivals > 0;
+        let is = |what: fn(&NodeKind) -> bool| {
             let kept = whole.order.iter().filter(|&&id| keep(id));
             kept.filter(|&&id| what(&whole.node(id).kind)).count() as u32
         };
-        (self.memory, self.meetings, self.messages) = match counts {
+        (self.memory, self.arrivals, self.messages) = match counts {
             true => (
-                is(Kind::is_memory),
-                is(|kind| matches!(kind, Kind::Meet { .. })),
-                is(Kind::is_message),
+                is(NodeKind::is_memory),
+                is(|kind| matches!(kind, NodeKind::Arrive { .. })),
+                is(NodeKind::is_message),
             ),
             false => (0, 0, 0),
         };
@@ -78,35 +78,36 @@ impl Graph {
         self.order.clear();
         self.order
             .extend(whole.order.iter().copied().filter(|&id| keep(id)));
-        self.lines.resize_with(whole.lines.len(), Line::default);
-        for (index, (line, from)) in self.lines.iter_mut().zip(&whole.lines).enumerate() {
+        self.threads
+            .resize_with(whole.threads.len(), ThreadLog::default);
+        for (index, (log, from)) in self.threads.iter_mut().zip(&whole.threads).enumerate() {
             let thread = ThreadId::new(index);
             let kept = (0..from.nodes.len() as u32)
                 .take_while(|&index| keep(EventId { thread, index }))
                 .count();
-            line.nodes.clear();
-            line.nodes.extend_from_slice(&from.nodes[..kept]);
-            line.pauses = match from.pauses {
+            log.nodes.clear();
+            log.nodes.extend_from_slice(&from.nodes[..kept]);
+            log.pauses = match from.pauses {
                 0 => 0,
-                _ => line
+                _ => log
                     .nodes
                     .iter()
                     .map(|it| u32::from(it.kind.is_pause()))
                     .sum(),
             };
-            copy(&mut line.sites, &from.sites[..kept.min(from.sites.len())]);
+            copy(&mut log.sites, &from.sites[..kept.min(from.sites.len())]);
             if keep_clocks {
-                line.clocks.clear();
-                line.clocks.extend_from_slice(&from.clocks[..kept * row]);
+                log.clocks.clear();
+                log.clocks.extend_from_slice(&from.clocks[..kept * row]);
             }
-            line.live = from.live && from.spawned_by.is_none_or(keep);
-            line.spawned_by = from.spawned_by;
-            line.place = from.place;
-            line.depth = from.depth;
-            line.key = from.key;
-            line.ended = from.ended;
+            log.live = from.live && from.spawned_by.is_none_or(keep);
+            log.spawned_by = from.spawned_by;
+            log.place = from.place;
+            log.depth = from.depth;
+            log.key = from.key;
+            log.ended = from.ended;
         }
-        let lines = &self.lines;
+        let lines = &self.threads;
         self.canonical.clear();
         self.canonical.extend(
             whole
@@ -115,38 +116,37 @@ impl Graph {
                 .copied()
                 .filter(|thread| lines[thread.index()].live),
         );
-        self.cells.resize_with(whole.cells.len(), Cell::default);
-        for (cell, from) in self.cells.iter_mut().zip(&whole.cells) {
-            cell.initial = from.initial;
-            cell.reserved = from.reserved;
-            cell.writes.clear();
-            cell.writes
+        self.locations
+            .resize_with(whole.locations.len(), LocationLog::default);
+        for (log, from) in self.locations.iter_mut().zip(&whole.locations) {
+            log.initial = from.initial;
+            log.reserved = from.reserved;
+            log.writes.clear();
+            log.writes
                 .extend(from.writes.iter().copied().filter(|&id| keep(id)));
-            cell.reads.clear();
-            cell.reads
+            log.reads.clear();
+            log.reads
                 .extend(from.reads.iter().copied().filter(|&id| keep(id)));
         }
-        self.machines
-            .resize_with(whole.machines.len(), Machine::default);
-        for (machine, from) in self.machines.iter_mut().zip(&whole.machines) {
-            machine.completions.clear();
-            machine
-                .completions
+        self.objects
+            .resize_with(whole.objects.len(), ObjectLog::default);
+        for (log, from) in self.objects.iter_mut().zip(&whole.objects) {
+            log.completions.clear();
+            log.completions
                 .extend(from.completions.iter().copied().take_while(|&id| keep(id)));
-            let states = from.states.len().min(machine.completions.len() + 1);
-            copy(&mut machine.states, &from.states[..states]);
-            let passings = from.passings.len().min(machine.completions.len());
-            copy(&mut machine.passings, &from.passings[..passings]);
-            machine.calls.clear();
-            machine
-                .calls
+            let states = from.states.len().min(log.completions.len() + 1);
+            copy(&mut log.states, &from.states[..states]);
+            let passings = from.passings.len().min(log.completions.len());
+            copy(&mut log.passings, &from.passings[..passings]);
+            log.calls.clear();
+            log.calls
                 .extend(from.calls.iter().copied().filter(|&id| keep(id)));
-            machine.inbox.restrict(&from.inbox, keep);
-            machine.hall.restrict(&from.hall, keep);
+            log.port.restrict(&from.port, keep);
+            log.barrier.restrict(&from.barrier, keep);
         }
         self.port_lists.clone_from(&whole.port_lists);
         self.forget_lost_receives(keep);
-        self.forget_lost_meetings(keep);
+        self.forget_lost_groups(keep);
         for stamp in 0..self.order.len() as u32 {
             let id = self.order[stamp as usize];
             let run = self.run_before(stamp, id);

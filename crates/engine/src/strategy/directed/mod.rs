@@ -161,8 +161,8 @@ impl Strategy for Directed {
             if wrong > self.wrong {
                 self.wrong = wrong;
                 // Nothing that the search makes from here will be any better.
-                let settled = |one: &Followed| one.receive.is_some_and(|it| search.is_settled(it));
-                if self.evidence.is_enough(&self.follower) && self.follower.wrong().any(settled) {
+                let fixed = |one: &Followed| one.receive.is_some_and(|it| search.is_fixed(it));
+                if self.evidence.is_enough(&self.follower) && self.follower.wrong().any(fixed) {
                     return Err(self.abandon(state));
                 }
             }

@@ -19,7 +19,7 @@ use crate::world::State;
 pub(crate) struct Shares {
     family: Family,
     /// By place.
-    known: Vec<Known>,
+    known: Vec<ThreadLengths>,
     /// By thread of this execution.
     now: Vec<Now>,
     /// For [`Shares::learn`], by thread.
@@ -28,7 +28,7 @@ pub(crate) struct Shares {
 
 /// What is known of a thread.
 #[derive(Clone, Debug, Default)]
-struct Known {
+struct ThreadLengths {
     /// The counts of each stretch from one join to the next.
     stretches: Vec<Mean>,
     /// All of them together.
@@ -111,7 +111,8 @@ impl Shares {
 
     fn make_room(&mut self) {
         if self.known.len() < self.family.places() {
-            self.known.resize_with(self.family.places(), Known::default);
+            self.known
+                .resize_with(self.family.places(), ThreadLengths::default);
         }
     }
 

@@ -1,7 +1,7 @@
 //! One way down the tree of a search, generation by generation; see `sample.rs`.
 
-use super::expected::{Expected, Look};
-use super::thin::thin;
+use super::subtree_size::{BranchShape, SubtreeSizes};
+use super::systematic_sample::systematic_sample;
 use crate::base::rng::Rng;
 use crate::search::explore::frame::{Branch, Change, Frame};
 
@@ -13,16 +13,16 @@ const DEFENCE: f64 = 0.3;
 
 /// One way down the tree.
 #[derive(Debug, Default)]
-pub(crate) struct Descent {
+pub(crate) struct TreeSample {
     /// What is still to be run of this generation.
-    pub(crate) generation: Vec<Sample>,
+    pub(crate) generation: Vec<SampledFrame>,
     /// What was run and has branches, which lead to the next.
-    parents: Vec<Sample>,
+    parents: Vec<SampledFrame>,
     /// Whether some of what was run uses memory.
     has_memory: bool,
     /// What is being run.
     pub(crate) running: Option<usize>,
-    pub(crate) taken: Vec<Taken>,
+    pub(crate) taken: Vec<TakenBranch>,
     /// How many classes it has counted, how many runs, and how many branches.
     pub(crate) total: f64,
     pub(crate) runs: f64,
@@ -35,7 +35,7 @@ pub(crate) struct Descent {
 
 /// A graph, which stands for so many.
 #[derive(Debug)]
-pub(crate) struct Sample {
+pub(crate) struct SampledFrame {
     pub(crate) frame: Frame,
     /// What was taken to get here; nothing for the beginning.
     pub(crate) taken: Option<usize>,
@@ -44,9 +44,9 @@ pub(crate) struct Sample {
 
 /// A branch that was taken.
 #[derive(Debug)]
-pub(crate) struct Taken {
+pub(crate) struct TakenBranch {
     parent: Option<usize>,
-    look: Look,
+    shape: BranchShape,
     pub(crate) weight: f64,
     /// What was counted in its tree.
     pub(crate) total: f64,
@@ -56,8 +56,8 @@ pub(crate) struct Taken {
 
 /// Children that were drawn, which are made one by one: most of them may turn out not to run, and
 /// all at once would take much memory.
-pub(crate) struct Drawn {
-    parents: Vec<Sample>,
+pub(crate) struct DrawnChildren {
+    parents: Vec<SampledFrame>,
     /// By parent, the last branch first.
     children: std::vec::IntoIter<Child>,
     /// The parents before this one have had all their children.
@@ -68,27 +68,27 @@ pub(crate) struct Drawn {
 struct Child {
     parent: usize,
     position: usize,
-    look: Look,
+    shape: BranchShape,
     share: f64,
 }
 
-impl Descent {
+impl TreeSample {
     /// A descent from the branches of the search, or if it has not begun, from the empty graph.
     pub(crate) fn new(search: &[Frame], empty: Option<Frame>) -> Self {
-        let sample = |frame| Sample {
+        let sample = |frame| SampledFrame {
             frame,
             taken: None,
             weight: 1.0,
         };
-        let mut descent = Descent {
+        let mut tree = TreeSample {
             generation: empty.map(sample).into_iter().collect(),
-            ..Descent::default()
+            ..TreeSample::default()
         };
         let unfinished = search.iter().filter(|frame| !frame.branches.is_empty());
         for frame in unfinished {
-            descent.keep(sample(frame.clone()));
+            tree.keep(sample(frame.clone()));
         }
-        descent
+        tree
     }
 
     /// This was run; whether its class counts.
@@ -103,7 +103,7 @@ impl Descent {
                 self.taken[taken].total += weight;
             }
         }
-        self.keep(Sample {
+        self.keep(SampledFrame {
             frame,
             taken,
             weight,
@@ -111,7 +111,7 @@ impl Descent {
     }
 
     /// Keeps this for its branches, if it has any.
-    pub(crate) fn keep(&mut self, sample: Sample) {
+    pub(crate) fn keep(&mut self, sample: SampledFrame) {
         self.has_memory |= sample.frame.graph.memory > 0;
         if !sample.frame.branches.is_empty() {
             self.parents.push(sample);
@@ -119,13 +119,18 @@ impl Descent {
     }
 
     /// Draws children of what was run.
-    pub(crate) fn draw(&mut self, width: usize, expected: &Expected, rng: &mut Rng) -> Drawn {
+    pub(crate) fn draw(
+        &mut self,
+        width: usize,
+        sizes: &SubtreeSizes,
+        rng: &mut Rng,
+    ) -> DrawnChildren {
         let mut children = Vec::new();
         for (parent, sample) in self.parents.iter().enumerate() {
             for (position, &branch) in sample.frame.branches.iter().enumerate() {
-                let look = Look::at(&sample.frame, branch);
-                let size = expected.size(look);
-                children.push((parent, position, look, size));
+                let shape = BranchShape::at(&sample.frame, branch);
+                let size = sizes.size(shape);
+                children.push((parent, position, shape, size));
             }
         }
         let mut drawn: Vec<_> = children.iter().map(|_| Some(1.0)).collect();
@@ -138,22 +143,22 @@ impl Descent {
             children.sort_by(|one, other| one.3.total_cmp(&other.3));
             let of_parent = children.iter().map(|it| self.parents[it.0].weight);
             let weighed = of_parent.zip(children.iter().map(|it| it.3));
-            drawn = thin(&measures(weighed), width, rng);
+            drawn = systematic_sample(&measures(weighed), width, rng);
         }
         let mut drawn: Vec<_> = children
             .into_iter()
             .zip(drawn)
-            .filter_map(|((parent, position, look, _), share)| {
+            .filter_map(|((parent, position, shape, _), share)| {
                 Some(Child {
                     parent,
                     position,
-                    look,
+                    shape,
                     share: share?,
                 })
             })
             .collect();
         drawn.sort_by_key(|child| (child.parent, std::cmp::Reverse(child.position)));
-        Drawn {
+        DrawnChildren {
             parents: std::mem::take(&mut self.parents),
             children: drawn.into_iter(),
             parent: 0,
@@ -161,7 +166,7 @@ impl Descent {
     }
 
     /// Makes the next of the children that were drawn.
-    pub(crate) fn take(&mut self, drawn: &mut Drawn) -> Option<Sample> {
+    pub(crate) fn take(&mut self, drawn: &mut DrawnChildren) -> Option<SampledFrame> {
         let child = drawn.children.next()?;
         for done in &mut drawn.parents[drawn.parent..child.parent] {
             done.frame = Frame::default();
@@ -170,14 +175,14 @@ impl Descent {
         let parent = &mut drawn.parents[child.parent];
         let weight = parent.weight / child.share;
         self.branches += weight;
-        self.taken.push(Taken {
+        self.taken.push(TakenBranch {
             parent: parent.taken,
-            look: child.look,
+            shape: child.shape,
             weight,
             total: 0.0,
             left_out: false,
         });
-        Some(Sample {
+        Some(SampledFrame {
             frame: parent.frame.child(child.position),
             taken: Some(self.taken.len() - 1),
             weight,
@@ -187,9 +192,9 @@ impl Descent {
     /// Makes these the next generation, or some of them if there are too many.
     pub(crate) fn run(
         &mut self,
-        samples: Vec<Sample>,
+        samples: Vec<SampledFrame>,
         width: usize,
-        expected: &Expected,
+        sizes: &SubtreeSizes,
         rng: &mut Rng,
     ) {
         if samples.len() <= width {
@@ -199,10 +204,10 @@ impl Descent {
         self.thinned = true;
         let taken = &mut self.taken;
         let weighed = samples.iter().map(|sample| {
-            let look = sample.taken.map(|it| taken[it].look);
-            (sample.weight, look.map_or(1.0, |look| expected.size(look)))
+            let shape = sample.taken.map(|it| taken[it].shape);
+            (sample.weight, shape.map_or(1.0, |shape| sizes.size(shape)))
         });
-        let shares = thin(&measures(weighed), width, rng);
+        let shares = systematic_sample(&measures(weighed), width, rng);
         for (mut sample, share) in samples.into_iter().zip(shares) {
             let taken = sample.taken.map(|it| &mut taken[it]);
             let taken = taken.expect("only children are drawn");
@@ -222,13 +227,13 @@ impl Descent {
     }
 
     /// Learns how large the trees of the branches taken are.
-    pub(crate) fn teach(&mut self, expected: &mut Expected) {
+    pub(crate) fn teach(&mut self, sizes: &mut SubtreeSizes) {
         while let Some(taken) = self.taken.pop() {
             if let Some(parent) = taken.parent {
                 self.taken[parent].total += taken.total;
             }
             if !taken.left_out {
-                expected.learn(taken.look, taken.total / taken.weight);
+                sizes.learn(taken.shape, taken.total / taken.weight);
             }
         }
     }
@@ -254,7 +259,7 @@ impl Frame {
         let mut child = Frame::default();
         match change {
             Change::Revisit { receive, send } => child.revisit(self, receive, send, None),
-            Change::Gather {
+            Change::RevisitGroup {
                 meeting,
                 newest,
                 companions,

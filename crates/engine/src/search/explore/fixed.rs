@@ -3,13 +3,13 @@
 use super::revisit::is_final;
 use crate::base::ids::{EventId, ThreadId};
 use crate::search::Exhaustive;
-use crate::search::graph::{Graph, Kind};
+use crate::search::graph::{Graph, NodeKind};
 
 impl Exhaustive {
     /// Whether an event of the running execution, with the source it has, is part of every execution
     /// that the search will make from the present graph: it is final, or something final depends on it.
     /// To revisit it would delete that.
-    pub(crate) fn is_settled(&self, event: EventId) -> bool {
+    pub(crate) fn is_fixed(&self, event: EventId) -> bool {
         let Some(frame) = self.frames.last() else {
             return false;
         };
@@ -27,21 +27,21 @@ impl Exhaustive {
 fn is_receive(graph: &Graph, event: EventId) -> bool {
     matches!(
         graph.node(event).kind,
-        Kind::Read { .. }
-            | Kind::ReadForUpdate { .. }
-            | Kind::Completion { .. }
-            | Kind::Choose { .. }
+        NodeKind::Read { .. }
+            | NodeKind::ReadForUpdate { .. }
+            | NodeKind::Completion { .. }
+            | NodeKind::Choose { .. }
     )
 }
 
 /// How many operations the first events of a thread are. A call and an update are two events, of which
 /// the second of a call counts, and the first of an update.
 fn operations(graph: &Graph, thread: ThreadId, events: u32) -> u32 {
-    let nodes = graph.lines[thread.index()].nodes.iter();
-    let is_half = |kind: &Kind| {
+    let nodes = graph.threads[thread.index()].nodes.iter();
+    let is_half = |kind: &NodeKind| {
         matches!(
             kind,
-            Kind::Call { .. } | Kind::Meet { .. } | Kind::WriteOfUpdate { .. }
+            NodeKind::Call { .. } | NodeKind::Arrive { .. } | NodeKind::WriteOfUpdate { .. }
         )
     };
     let whole = nodes

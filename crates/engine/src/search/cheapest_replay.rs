@@ -14,7 +14,7 @@ use crate::world::strategy::{Repeat, Strategy};
 
 /// One execution along the events of a graph.
 #[derive(Debug)]
-pub struct Along {
+pub struct CheapestReplay {
     graph: Graph,
     steps: Vec<EventId>,
     position: usize,
@@ -25,10 +25,10 @@ pub struct Along {
 impl Exhaustive {
     /// The class that was run last, in an order with as few preemptions as can be; `None` if no order
     /// is found with at most so many.
-    pub fn cheapest(&self, preemptions: u32) -> Option<Along> {
+    pub fn cheapest(&self, preemptions: u32) -> Option<CheapestReplay> {
         let graph = &self.frames.last()?.graph;
         let steps = graph.cheapest_order(preemptions)?;
-        Some(Along {
+        Some(CheapestReplay {
             graph: graph.clone(),
             steps,
             position: 0,
@@ -38,7 +38,7 @@ impl Exhaustive {
     }
 }
 
-impl Strategy for Along {
+impl Strategy for CheapestReplay {
     fn begin(&mut self) -> bool {
         self.binding.reset();
         !std::mem::replace(&mut self.started, true)

@@ -8,14 +8,14 @@ use crate::search::explore::frame::{Branch, Change, Frame};
 
 /// What is known about a branch before it is taken.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Look {
+pub(crate) struct BranchShape {
     /// What is changed.
     kind: usize,
     /// How many events of the parent are not kept.
     left: usize,
 }
 
-impl Look {
+impl BranchShape {
     pub(crate) fn at(frame: &Frame, branch: Branch) -> Self {
         let graph = &frame.graph;
         let (kind, kept) = match branch.change {
@@ -26,16 +26,16 @@ impl Look {
                 let kept = after.iter().filter(|&&event| covers(prefix, event)).count();
                 (0, first + kept)
             }
-            Change::Gather { .. } => (1, branch.keep),
+            Change::RevisitGroup { .. } => (1, branch.keep),
             Change::Source { .. } => (2, branch.keep),
             Change::Place { .. } => (3, branch.keep),
             Change::PlaceForRead { .. } => (4, branch.keep),
             Change::Complete { .. } => (5, branch.keep),
             Change::Choose { .. } => (6, branch.keep),
-            Change::Take { .. } | Change::Arrive { .. } => (7, branch.keep),
-            Change::Group { .. } => (8, branch.keep),
+            Change::Take { .. } | Change::Deliver { .. } => (7, branch.keep),
+            Change::Regroup { .. } => (8, branch.keep),
         };
-        Look {
+        BranchShape {
             kind,
             left: graph.order.len() - kept,
         }
@@ -44,13 +44,13 @@ impl Look {
 
 /// Mean sizes by look.
 #[derive(Debug, Default)]
-pub(crate) struct Expected {
+pub(crate) struct SubtreeSizes {
     /// By kind and by what is left.
-    seen: Vec<Vec<Seen>>,
+    sums: Vec<Vec<SizeSum>>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Seen {
+struct SizeSum {
     count: f64,
     sum: f64,
 }
@@ -62,37 +62,37 @@ const FAR: usize = 40;
 /// A tree that seemed empty may have been unlucky.
 const LEAST: f64 = 0.05;
 
-impl Expected {
+impl SubtreeSizes {
     pub(crate) fn is_empty(&self) -> bool {
-        self.seen.is_empty()
+        self.sums.is_empty()
     }
 
-    pub(crate) fn learn(&mut self, look: Look, size: f64) {
-        if self.seen.len() <= look.kind {
-            self.seen.resize_with(look.kind + 1, Vec::new);
+    pub(crate) fn learn(&mut self, shape: BranchShape, size: f64) {
+        if self.sums.len() <= shape.kind {
+            self.sums.resize_with(shape.kind + 1, Vec::new);
         }
-        let row = &mut self.seen[look.kind];
-        if row.len() <= look.left {
-            row.resize(look.left + 1, Seen::default());
+        let row = &mut self.sums[shape.kind];
+        if row.len() <= shape.left {
+            row.resize(shape.left + 1, SizeSum::default());
         }
-        row[look.left].count += 1.0;
-        row[look.left].sum += size;
+        row[shape.left].count += 1.0;
+        row[shape.left].sum += size;
     }
 
     /// The mean size of branches with that look, or with one close to it.
-    pub(crate) fn size(&self, look: Look) -> f64 {
+    pub(crate) fn size(&self, shape: BranchShape) -> f64 {
         if self.is_empty() {
-            return look.left as f64 + 1.0;
+            return shape.left as f64 + 1.0;
         }
-        let row = self.seen.get(look.kind).map_or(&[][..], Vec::as_slice);
-        let mut near = Seen::default();
+        let row = self.sums.get(shape.kind).map_or(&[][..], Vec::as_slice);
+        let mut near = SizeSum::default();
         for distance in 0..FAR {
-            let above = row.get(look.left + distance);
-            let below = (look.left.checked_sub(distance).filter(|_| distance > 0))
+            let above = row.get(shape.left + distance);
+            let below = (shape.left.checked_sub(distance).filter(|_| distance > 0))
                 .and_then(|left| row.get(left));
-            for seen in above.into_iter().chain(below) {
-                near.count += seen.count;
-                near.sum += seen.sum;
+            for sums in above.into_iter().chain(below) {
+                near.count += sums.count;
+                near.sum += sums.sum;
             }
             if near.count >= ENOUGH {
                 break;

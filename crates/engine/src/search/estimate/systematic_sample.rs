@@ -7,7 +7,7 @@ use crate::base::rng::Rng;
 ///
 /// Of neighbours one is taken soon after another was not, so it pays to have those side by side
 /// that are alike (systematic sampling).
-pub(crate) fn thin(measures: &[f64], width: usize, rng: &mut Rng) -> Vec<Option<f64>> {
+pub(crate) fn systematic_sample(measures: &[f64], width: usize, rng: &mut Rng) -> Vec<Option<f64>> {
     let mut certain = vec![false; measures.len()];
     // What is too large for its share is taken for certain, which makes less room for others.
     let (left, sum) = loop {
@@ -60,7 +60,7 @@ mod tests {
         let rounds = 20_000;
         let mut sum = 0.0;
         for _ in 0..rounds {
-            let taken = thin(&measures, 4, &mut rng);
+            let taken = systematic_sample(&measures, 4, &mut rng);
             assert_eq!(taken[1], Some(1.0), "too large to be left out");
             let count = taken.iter().flatten().count();
             assert!((3..=5).contains(&count), "{count} of about 4");

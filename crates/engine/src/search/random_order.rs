@@ -21,7 +21,7 @@ const PUT_OFF: usize = 16;
 
 /// Where the next branch is taken.
 #[derive(Clone, Debug)]
-pub(super) struct Scatter {
+pub(super) struct RandomOrder {
     rng: Rng,
     is_over: bool,
 }
@@ -32,7 +32,7 @@ impl Exhaustive {
         let mut rng = Rng::new(seed);
         Exhaustive {
             order: rng.below(usize::MAX) as u64 | 1,
-            scatter: Some(Scatter {
+            random_order: Some(RandomOrder {
                 rng,
                 is_over: false,
             }),
@@ -49,15 +49,15 @@ impl Exhaustive {
     }
 
     /// Makes what some branch leads to the newest graph; `false` if branches are to be taken in order.
-    pub(super) fn scatter(&mut self) -> bool {
-        let Some(scatter) = &mut self.scatter else {
+    pub(super) fn take_random(&mut self) -> bool {
+        let Some(random_order) = &mut self.random_order else {
             return false;
         };
-        let rng = &mut scatter.rng;
+        let rng = &mut random_order.rng;
         while let Some(last) = self.frames.len().checked_sub(1) {
             let length = self.frames[last].graph.order.len();
-            scatter.is_over |= self.frames.len() * length > MOST_EVENTS;
-            if scatter.is_over {
+            random_order.is_over |= self.frames.len() * length > MOST_EVENTS;
+            if random_order.is_over {
                 return false;
             }
             let index = match rng.below(GO_ON) {
@@ -109,7 +109,7 @@ impl Frame {
         self.truncate(keep);
         let (receive, send, companions) = match change {
             Change::Revisit { receive, send } => (receive, send, None),
-            Change::Gather {
+            Change::RevisitGroup {
                 meeting,
                 newest,
                 companions,

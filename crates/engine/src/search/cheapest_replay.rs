@@ -1,7 +1,7 @@
-//! The execution that a search has run last once more, in an order with fewer preemptions.
+//! Replay of the class that a search ran last, in a linearization with fewer preemptions.
 //!
-//! A search that is bounded by preemptions runs a class because *some* order of its events is within
-//! the bound, and the order in which it was run need not be that one.
+//! A search bounded by preemptions runs a class because *some* linearization is within the bound;
+//! the order of its own run need not be that one.
 
 use super::Exhaustive;
 use super::graph::Graph;
@@ -12,7 +12,7 @@ use crate::search::explore::binding::Binding;
 use crate::world::State;
 use crate::world::strategy::{Repeat, Strategy};
 
-/// One execution along the events of a graph.
+/// Runs one linearization of a graph, once.
 #[derive(Debug)]
 pub struct CheapestReplay {
     graph: Graph,
@@ -23,8 +23,8 @@ pub struct CheapestReplay {
 }
 
 impl Exhaustive {
-    /// The class that was run last, in an order with as few preemptions as can be; `None` if no order
-    /// is found with at most so many.
+    /// Returns a replay of the last class in a linearization with the fewest preemptions; `None` if
+    /// none is found with at most `preemptions`.
     pub fn cheapest(&self, preemptions: u32) -> Option<CheapestReplay> {
         let graph = &self.frames.last()?.graph;
         let steps = graph.cheapest_order(preemptions)?;
@@ -52,7 +52,7 @@ impl Strategy for CheapestReplay {
         self.binding.replay(&self.graph, state, event)
     }
 
-    /// As the search did.
+    /// Same answer as the search gave.
     fn repeats(&mut self, _state: &State, thread: ThreadId) -> Repeat {
         let thread = self.binding.to_graph(thread);
         let left = &self.steps[self.position.min(self.steps.len())..];

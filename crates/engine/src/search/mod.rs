@@ -1,14 +1,15 @@
-//! Every class of executions, each exactly once, with no memory of the past.
+//! Exhaustive search: runs every equivalence class of executions exactly once, without a table of
+//! visited classes.
 //!
 //! All nondeterminism is a receive choosing its send: a read its write, a grant its caller. The
-//! search builds graphs of events. Extending a graph by one event tries every source the event
-//! could have; a new send moreover *revisits* older receives that could take it. A maximality test
-//! makes each graph be reached from exactly one parent, so nothing needs to be remembered.
+//! search builds graphs of events. Extending a graph by one event tries every source that the event
+//! could have; a new send also *revisits* older receives that could take it. A maximality test
+//! gives each graph exactly one parent, so no visited graph needs to be stored.
 //!
-//! One run of the program is one path down that tree: the graph is put in a line and replayed,
-//! then extended with the first choice at every step, while all other choices are pushed on a
-//! stack of [`Branch`]es. A revisit starts a new [`Frame`] with the part of the graph it keeps.
-//! Memory grows with the depth of the tree, never with its size.
+//! One run of the program is one path down that tree. The graph is linearized and replayed, then
+//! extended with the first choice at every step. All other choices are pushed on a stack of
+//! [`Branch`]es. A revisit starts a new [`Frame`] with the part of the graph that it keeps. Memory
+//! grows with the depth of the tree, never with its size.
 
 mod bound;
 mod cheapest_replay;
@@ -46,54 +47,54 @@ use crate::model::operation::Operation;
 use crate::world::State;
 use crate::world::strategy::{self, Repeat, Strategy};
 
-/// So often a thread may pause before others go first, and so many events it may have.
+/// Pauses and events, respectively, after which a thread is scheduled after those with fewer.
 const PATIENCE: u32 = 8;
 const LONG_TURN: usize = 1024;
 
-/// Runs every class of executions exactly once.
+/// The exhaustive search: runs every class of executions exactly once.
 #[derive(Debug, Default)]
 pub struct Exhaustive {
     frames: Vec<Frame>,
     spare: Vec<Frame>,
-    /// How many operations of the present graph have been run.
+    /// Number of operations of the current graph that have been replayed.
     position: usize,
     binding: Binding,
     extending: bool,
     started: bool,
     reductions: Reductions,
-    /// Which thread comes first; see [`graph::Graph::shuffled`].
+    /// Seed of the canonical order of threads; see [`graph::Graph::shuffled`].
     order: u64,
     random_order: Option<RandomOrder>,
-    /// Whether branches that only reorder writes are put off.
+    /// True when branches that change only coherence are put off.
     sources_first: bool,
-    /// How many classes have been run.
+    /// Number of classes run.
     counted: u64,
     sampler: Option<Sampler>,
-    /// Whether the last run was for an estimate.
+    /// True when the last run was a sample for an estimate.
     sampled: bool,
     model: Model,
     psc: Psc,
     bound: Option<Bound>,
-    /// Whether something was left out because it is not within the bound.
+    /// True when a graph was left out because it exceeds the bound.
     left_out: bool,
-    /// Whether the last execution was not within the bound.
+    /// True when the last execution exceeded the bound.
     exceeded: bool,
-    /// Whether threads have been found to see different things, and whether something had been left out
-    /// before.
+    /// `weakened` is true once the program has used an access weaker than SeqCst; `weakened_late`
+    /// when a graph had been left out before that.
     weakened: bool,
     weakened_late: bool,
-    /// An execution with so many events is too long, and then the search is over.
+    /// Maximum events of an execution; a longer one ends the search.
     too_long: Option<usize>,
     gave_up: bool,
 }
 
 impl Exhaustive {
-    /// A search that has run nothing yet.
+    /// Creates a search that has run nothing.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A search that leaves out what these reductions say.
+    /// Creates a search that leaves out the classes that `reductions` names.
     pub fn reduced(reductions: Reductions) -> Self {
         Exhaustive {
             reductions,
@@ -101,7 +102,7 @@ impl Exhaustive {
         }
     }
 
-    /// The same search, which also estimates how large it is.
+    /// Makes the search estimate its own size as well.
     pub fn sampling(self, sampling: Sampling) -> Self {
         Exhaustive {
             sampler: Some(Sampler::new(sampling)),
@@ -109,7 +110,7 @@ impl Exhaustive {
         }
     }
 
-    /// The same search for classes that can be run with at most so many preemptions.
+    /// Restricts the search to classes with a linearization of at most `preemptions` preemptions.
     pub fn bounded(self, preemptions: u32) -> Self {
         Exhaustive {
             bound: Some(Bound { preemptions }),
@@ -117,7 +118,7 @@ impl Exhaustive {
         }
     }
 
-    /// The same search, which gives up when an execution has more events than this.
+    /// Makes the search give up when an execution has more than `events` events.
     pub fn giving_up_after(self, events: usize) -> Self {
         Exhaustive {
             too_long: Some(events),
@@ -125,7 +126,7 @@ impl Exhaustive {
         }
     }
 
-    /// The same search under another memory model.
+    /// Sets the memory model.
     pub fn under(self, model: Model) -> Self {
         Exhaustive { model, ..self }
     }
@@ -142,7 +143,7 @@ impl Exhaustive {
         }
     }
 
-    /// Takes the newest branch; `false` if there is none.
+    /// Takes the newest branch; returns `false` if there is none.
     fn take_newest(&mut self) -> bool {
         loop {
             let Some(frame) = self.frames.last_mut() else {
@@ -166,11 +167,11 @@ impl Exhaustive {
         }
     }
 
-    /// Whether nothing within the bound is made from the top graph.
+    /// True when no graph within the bound descends from the top graph.
     fn is_out_of_bounds(&mut self) -> bool {
         let frame = self.frames.last().expect("a graph was just made");
         let (graph, steps) = (&frame.graph, &frame.steps);
-        // A part of another search may bring the news.
+        // A graph taken over from another worker may be the first weak one here.
         self.weakened_late |= graph.weak && self.left_out && !self.weakened;
         self.weakened |= graph.weak;
         let excludes = |bound: Bound| bound.excludes(graph, steps, self.weakened);
@@ -190,7 +191,7 @@ impl Exhaustive {
     }
 
     /// Makes the top graph ready to run: adds the writes of updates whose read has a new source,
-    /// and puts everything in a line. `false` if no run has this graph.
+    /// and linearizes it. Returns `false` if the graph is inconsistent.
     fn make_runnable(&mut self) -> bool {
         let frame = self.frames.last_mut().expect("a graph was just made");
         if frame.graph.weak {
@@ -225,7 +226,7 @@ impl Exhaustive {
         true
     }
 
-    /// Forgets what is left to run.
+    /// Drops everything that is left to run.
     #[cold]
     fn give_up(&mut self) {
         self.gave_up = true;
@@ -240,7 +241,7 @@ impl Exhaustive {
         self.started && self.frames.iter().all(|frame| frame.branches.is_empty())
     }
 
-    /// Called at every step past the replayed part.
+    /// Prepares the first step after the replayed part; later calls do nothing.
     fn start_extending(&mut self, state: &State) -> Result<(), Box<Divergence>> {
         if std::mem::replace(&mut self.extending, true) {
             return Ok(());
@@ -250,8 +251,8 @@ impl Exhaustive {
         self.binding.bind_waiting_calls(&frame.graph, state)
     }
 
-    /// Extends the graph by one operation of the program: a call that can be completed if there is
-    /// one, else the next operation of the first thread that has one.
+    /// Extends the graph by one operation: a call that can be completed if there is one, else the
+    /// next operation of the first thread that has one.
     fn extend(&mut self, state: &State) -> Result<Choice, Box<Divergence>> {
         loop {
             let frame = self.frames.last_mut().expect("a run has a frame");
@@ -277,11 +278,12 @@ impl Exhaustive {
         }
     }
 
-    /// The first thread, in canonical order, whose pending operation can be inserted: any call
-    /// that the graph does not have, whether it can be completed or not, and anything else that
-    /// can be performed. One that pauses again and again, or has very many events, comes after those of
-    /// which that is less true: it may be waiting for them in a way that nobody recognises, and would
-    /// never end.
+    /// Returns the first thread, in canonical order, whose pending operation can be inserted. That
+    /// is any call that the graph does not have, even one that cannot be completed, and any other
+    /// enabled operation.
+    ///
+    /// Threads with many pauses or many events come after threads with fewer: they may wait for
+    /// others in a loop that is not recognised as one, and such a run would never end.
     fn first_to_go_on(&self, state: &State) -> Option<ThreadId> {
         let graph = &self.frames.last().expect("a run has a frame").graph;
         let can_go_on = |&&thread: &&ThreadId| {
@@ -303,7 +305,7 @@ impl Exhaustive {
         }
     }
 
-    /// Inserts the pending operation of a thread, which is a call, or that it came to a barrier.
+    /// Inserts the pending call of a thread, or its arrival at a barrier.
     fn insert_call(&mut self, state: &State, thread: ThreadId) {
         let frame = self.frames.last_mut().expect("a run has a frame");
         let here = self.binding.to_world(thread);
@@ -321,8 +323,8 @@ impl Exhaustive {
         }
     }
 
-    /// Inserts the pending operation of a thread, which is not a call, the canonical way; says which
-    /// of its outcomes that is in the running world.
+    /// Inserts the pending operation of a thread, which is not a call, with its first choice.
+    /// Returns the outcome that this choice has in the running world.
     fn insert(&mut self, state: &State, thread: ThreadId, here: ThreadId) -> u32 {
         let binding = &mut self.binding;
         let frame = self.frames.last_mut().expect("a run has a frame");
@@ -425,7 +427,7 @@ impl Exhaustive {
     }
 }
 
-/// What the operation does besides reading and writing, and what it does if it fails.
+/// Returns the ordering constraints of an operation, and those that it has if it fails.
 fn strengths(operation: &Operation) -> (Strength, Strength) {
     match *operation {
         Operation::Load { ordering, .. }
@@ -439,7 +441,7 @@ fn strengths(operation: &Operation) -> (Strength, Strength) {
     }
 }
 
-/// Whether the operation is a send that waits for its receive.
+/// True when the operation is a send that blocks until its receive.
 fn is_waited_for(operation: &Operation) -> bool {
     match operation {
         Operation::Call { call, .. } => !call.is_silent(),
@@ -473,7 +475,7 @@ impl Strategy for Exhaustive {
         self.extend(state)
     }
 
-    /// The graph still gets the calls that nobody will complete: they may revisit.
+    /// Inserts the calls that cannot be completed as well: they may revisit.
     fn stuck(&mut self, state: &State) -> Result<(), Box<Divergence>> {
         self.start_extending(state)?;
         while let Some(thread) = self.first_to_go_on(state) {
@@ -482,8 +484,8 @@ impl Strategy for Exhaustive {
         Ok(())
     }
 
-    /// What the search has run counts if its class is within the bound. The order of the run is one of
-    /// those that the class has.
+    /// Counts the execution if its class is within the bound. The class may have a linearization
+    /// with fewer preemptions than the run had.
     fn end(&mut self, execution: &Execution, ending: &Ending) {
         self.exceeded = false;
         if self.too_long.is_some() && *ending == Ending::TooManyEvents {
@@ -538,13 +540,13 @@ impl Strategy for Exhaustive {
         Some(strategy::Bound::Preemptions(bound.preemptions))
     }
 
-    /// A send that comes after an `assume` may revisit the receive that made it fail.
+    /// A send after an `assume` may revisit the receive that made the assumption fail.
     fn runs_on(&self) -> bool {
         true
     }
 
-    /// A thread that looks again before there is anything new to see is of no interest: a later write
-    /// will revisit what it read at first.
+    /// A thread that repeats a read before any new write exists is stopped: a later write will
+    /// revisit its first read.
     fn repeats(&mut self, _state: &State, thread: ThreadId) -> Repeat {
         let frame = self.frames.last().expect("a run has a frame");
         let thread = self.binding.to_graph(thread);

@@ -1,25 +1,27 @@
-//! Taking branches here and there, so that the first executions have little in common.
+//! Random order of branches, so that early executions have little in common.
 //!
-//! In which order the tree of the search is walked makes no difference to what is in it. To take the
-//! newest branch first needs least memory, but then executions differ for a long time only in what
-//! happens last. So a search that may not come to its end begins otherwise: it takes a branch at random,
-//! of the graph that was just run or of any that was run before, until there are too many graphs to keep
-//! them all. No class is run twice, and if there is time for all of them, all of them are run.
+//! The order in which the tree is walked does not change the classes in it. Newest branch first
+//! needs the least memory, but then executions differ only near their ends for a long time. A
+//! search that may be stopped early begins differently: it takes a random branch of the last graph
+//! or of any earlier one. It does so until too many graphs are stored. No class is run twice, and
+//! all are run if time allows.
 //!
-//! Which thread comes first is drawn too, once for a search: see [`Graph::shuffled`](super::graph::Graph::shuffled).
+//! The canonical order of threads is random as well, once per search: see
+//! [`Graph::shuffled`](super::graph::Graph::shuffled).
 
 use super::Exhaustive;
 use crate::base::rng::Rng;
 use crate::search::explore::frame::{Branch, Change, Frame};
 
-/// So many events may be in all graphs that are kept, roughly.
+/// Maximum events in all stored graphs together, roughly.
 const MOST_EVENTS: usize = 200_000;
-/// One in so many executions goes on from the one before, if that can be.
+/// One execution in this many continues from the one before.
 const GO_ON: usize = 3;
-/// What differs in the order of writes only is put off so many times, if that is wanted.
+/// A graph with only coherence branches left is skipped this many times on average, if the search
+/// puts them off.
 const PUT_OFF: usize = 16;
 
-/// Where the next branch is taken.
+/// State of the random order.
 #[derive(Clone, Debug)]
 pub(super) struct RandomOrder {
     rng: Rng,
@@ -27,7 +29,8 @@ pub(super) struct RandomOrder {
 }
 
 impl Exhaustive {
-    /// The same search in an order that depends on the seed. What it has left cannot be written down.
+    /// Walks the tree in an order that depends on the seed. The rest of such a search cannot be
+    /// saved.
     pub fn scattered(self, seed: u64) -> Self {
         let mut rng = Rng::new(seed);
         Exhaustive {
@@ -40,7 +43,7 @@ impl Exhaustive {
         }
     }
 
-    /// The same search, which puts off what differs in the order of writes only.
+    /// Puts off branches that change only coherence.
     pub fn sources_first(self) -> Self {
         Exhaustive {
             sources_first: true,
@@ -48,7 +51,8 @@ impl Exhaustive {
         }
     }
 
-    /// Makes what some branch leads to the newest graph; `false` if branches are to be taken in order.
+    /// Makes the graph of a random branch the newest one; returns `false` when branches are to be
+    /// taken in order.
     pub(super) fn take_random(&mut self) -> bool {
         let Some(random_order) = &mut self.random_order else {
             return false;
@@ -82,7 +86,7 @@ impl Exhaustive {
     }
 }
 
-/// Which branch to take; nothing if it is better to look elsewhere first.
+/// Draws the position of the next branch; `None` to try another graph first.
 fn draw(branches: &[Branch], sources_first: bool, rng: &mut Rng) -> Option<usize> {
     let is_order = |branch: &Branch| {
         matches!(
@@ -100,7 +104,7 @@ fn draw(branches: &[Branch], sources_first: bool, rng: &mut Rng) -> Option<usize
 }
 
 impl Frame {
-    /// Makes this what a branch of `parent` leads to, which stays as it is.
+    /// Makes this frame the result of taking `branch` in `parent`, which stays as it is.
     fn grow(&mut self, parent: &Frame, Branch { keep, change }: Branch, spare: &mut Vec<Frame>) {
         self.graph.clone_from(&parent.graph);
         self.steps.clone_from(&parent.steps);

@@ -1,7 +1,7 @@
-//! Reductions that may lose classes, for those who know that they do not lose what matters.
+//! Reductions that may lose classes; the user vouches that the lost ones do not matter.
 //!
-//! Both come from reachability testing (Lei and Carver), where they take sends out of race sets;
-//! here they leave out branches and revisits.
+//! Both come from reachability testing (Lei and Carver), where they remove sends from race sets.
+//! Here they leave out branches and revisits.
 
 use super::graph::{Graph, NodeKind};
 use crate::base::ids::EventId;
@@ -9,24 +9,23 @@ use crate::memory::clock::covers;
 use crate::object::{Call, Object, semaphore};
 use crate::search::explore::revisit::completed_before;
 
-/// Which classes not to run.
+/// Which classes are left out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Reductions {
-    /// Threads that were created at the same place are interchangeable: of several that ask the same
-    /// of an object, only one is served first.
+    /// Threads created at the same source location are interchangeable: of several with the same
+    /// call on an object, only one is served first.
     pub symmetry: bool,
-    /// To give a permit back to a counting semaphore comes before whatever else is asked of it at
-    /// the same time.
+    /// A release of a counting semaphore precedes every other concurrent call on it.
     pub releases: bool,
 }
 
 impl Graph {
-    /// In which order calls on one object are completed: the first of them is.
+    /// Sort key of the calls on one object; the least is completed first.
     pub(super) fn rank(&self, call: EventId) -> (bool, u32) {
         (!self.is_early_release(call), self.node(call).stamp)
     }
 
-    /// Whether nothing else is tried in place of this call.
+    /// True when no other call is tried in place of this release.
     pub(super) fn is_early_release(&self, call: EventId) -> bool {
         let NodeKind::Call {
             object,
@@ -40,7 +39,7 @@ impl Graph {
         self.reductions.releases && is_counting
     }
 
-    /// Whether it makes no difference which of the two calls is completed first.
+    /// True when the two calls are symmetric, so that only one order of them is run.
     pub(super) fn are_interchangeable(&self, one: EventId, other: EventId) -> bool {
         let asks = |id: EventId| match self.node(id).kind {
             NodeKind::Call { object, call } => Some((object, call)),
@@ -53,7 +52,8 @@ impl Graph {
             && asks(one) == asks(other)
     }
 
-    /// Whether a newer call is not tried in place of the one that `completion` completes.
+    /// True when the reductions forbid that `newer` takes the place of the call completed by
+    /// `completion`.
     pub(super) fn is_reduced_away(&self, completion: EventId, newer: EventId) -> bool {
         if self.reductions == Reductions::default() {
             return false;

@@ -1,10 +1,10 @@
-//! Giving away a part of the search, and taking over a part of another.
+//! Work sharing: splitting off a part of the search, and taking over a part of another.
 
 use super::Exhaustive;
 use crate::search::explore::frame::Frame;
 use crate::search::frontier::item::Item;
 
-/// How far a bounded search goes.
+/// Progress of a bounded search, as far as it decides what the search may claim.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reach {
     left_out: bool,
@@ -13,7 +13,7 @@ pub struct Reach {
 }
 
 impl Reach {
-    /// Both parts of a search have gone so far.
+    /// Combines the progress of two parts of one search.
     pub fn and(self, other: Reach) -> Self {
         let late = |one: Reach, other: Reach| one.left_out && !one.weakened && other.weakened;
         Reach {
@@ -26,13 +26,13 @@ impl Reach {
         }
     }
 
-    /// As three words for a file: whether something was left out, whether threads saw different
-    /// things, and whether that came after something was left out.
+    /// Returns the three flags for a file: a graph was left out, a weak access was found, and one
+    /// was found after a graph was left out.
     pub fn to_words(self) -> [bool; 3] {
         [self.left_out, self.weakened, self.weakened_late]
     }
 
-    /// From the words of a file.
+    /// Restores the value from the flags of a file.
     pub fn of_words([left_out, weakened, weakened_late]: [bool; 3]) -> Self {
         Reach {
             left_out,
@@ -43,7 +43,7 @@ impl Reach {
 }
 
 impl Exhaustive {
-    /// The same search with nothing to run until it takes over something.
+    /// Makes the search start with nothing to run until it takes over an item.
     pub fn idle(self) -> Self {
         Exhaustive {
             started: true,
@@ -51,7 +51,7 @@ impl Exhaustive {
         }
     }
 
-    /// The same search, with so many classes that were run before.
+    /// Starts counting at `classes`, which were run before.
     pub fn counting_from(self, classes: u64) -> Self {
         Exhaustive {
             counted: classes,
@@ -59,7 +59,7 @@ impl Exhaustive {
         }
     }
 
-    /// What it knows of how far its bound goes.
+    /// Returns the progress within the bound.
     pub fn reach(&self) -> Reach {
         Reach {
             left_out: self.left_out,
@@ -68,7 +68,7 @@ impl Exhaustive {
         }
     }
 
-    /// Another part of the same search has gone so far.
+    /// Adds the progress of another part of the same search.
     pub fn reached(&mut self, other: Reach) {
         let both = self.reach().and(other);
         self.left_out = both.left_out;
@@ -76,7 +76,7 @@ impl Exhaustive {
         self.weakened_late = both.weakened_late;
     }
 
-    /// Takes over a part of another search. Only between two executions.
+    /// Takes over a part of another search. Must be called between executions.
     pub fn take(&mut self, item: Item) {
         if self.position > 0
             && let Some(sampler) = &mut self.sampler
@@ -89,9 +89,9 @@ impl Exhaustive {
         self.frames.push(frame);
     }
 
-    /// Gives away the oldest branches, which tend to have most behind them, and keeps at least one.
-    /// Only between two executions. Nothing is given away before the search has estimated how large
-    /// it is, if it does so.
+    /// Splits off the oldest branches, which tend to have the largest subtrees, and keeps at least
+    /// one. Must be called between executions. Returns `None` while a pending estimate still needs
+    /// the whole tree.
     pub fn give(&mut self) -> Option<Item> {
         match &mut self.sampler {
             Some(sampler) if sampler.is_pending() => return None,
@@ -120,8 +120,8 @@ impl Exhaustive {
         Some(Item(given))
     }
 
-    /// A copy of all that is left to run, oldest first; `None` before the first execution. Only
-    /// between two executions.
+    /// Returns a copy of everything left to run, oldest first; `None` before the first execution.
+    /// Must be called between executions.
     pub fn left(&self) -> Option<Vec<Item>> {
         let left = (0..self.frames.len()).filter(|&index| self.has_branches(index));
         let item = |index: usize| {
@@ -133,7 +133,7 @@ impl Exhaustive {
         self.started.then(|| left.map(item).collect())
     }
 
-    /// Gives away everything that is left. Only between two executions.
+    /// Removes and returns everything left to run. Must be called between executions.
     pub fn give_all(&mut self) -> Vec<Item> {
         let mut frames = std::mem::take(&mut self.frames);
         frames.retain(|frame| !frame.branches.is_empty());

@@ -1,41 +1,41 @@
-//! Only classes that can be run with few preemptions.
+//! Preemption bounding: only classes that can be run with few preemptions.
 //!
-//! A *preemption* is a switch from a thread that could have gone on, whatever the class wants it to
-//! wait for: a load can always go on, a call when its object is open for it, a join when the other has
-//! ended. To switch from a thread that has ended, that must wait, or whose last operation was to yield
-//! or to sleep costs nothing. The cost of a class is the least number of preemptions over all orders
-//! in which its events can be run; `outline.rs`, `needs.rs` and `search.rs` find it.
+//! A *preemption* is a switch from a thread that could have continued, whatever the class requires
+//! it to wait for: a load can always continue, a call when its object is open for it, a join when
+//! its target has ended. A switch from a thread that has ended, that must wait, or whose last
+//! operation was a yield or a sleep costs nothing. The cost of a class is the least number of
+//! preemptions over all its linearizations; `outline.rs`, `needs.rs` and `search.rs` compute it.
 //!
-//! The search runs all classes whose cost is within the bound and no other. It cannot just leave out
-//! a graph that costs too much, because a revisit deletes events, and with them may go what made it
-//! cost so much. But not all events can go:
+//! The search runs exactly the classes whose cost is within the bound. It cannot simply leave out a
+//! graph that costs too much: a revisit deletes events, and with them may go the reason for the
+//! cost. But some events are never deleted:
 //!
-//! 1. *What a revisit has made a receive take is never deleted.* To be deleted, an event must be
-//!    maximal in view of all that was inserted before it; and the receive that takes it was. For the
-//!    same reason nothing that it depends on is.
-//! 2. *What is not maximal in view of what was inserted before it is never deleted*, nor what it
-//!    depends on. For it to become maximal, one of those others must be deleted while it is kept; then
-//!    it is among what the send of that revisit depends on, and 1 holds.
+//! 1. *The source that a revisit gave a receive is never deleted*, nor its causal prefix. A deleted
+//!    event must be maximal given the events inserted before it; the receive that takes the source
+//!    was inserted before it.
+//! 2. *An event that is not maximal given the events inserted before it is never deleted*, nor its
+//!    causal prefix. To become maximal, one of those earlier events must be deleted while it is
+//!    kept. Then it is in the causal prefix of the send of that revisit, and 1 holds.
 //!
-//! So each graph has a part that all graphs made from it have too, unchanged ([`Graph::settled`]). Its
-//! cost, where a thread at the end of its part may be left for nothing, is a lower bound for theirs.
-//! Take the cheapest order of such a graph and leave out all events that are not of the part. Where a
-//! thread of the part is left although it could have gone on there, it is left in the whole order at
-//! the same event; and it could have gone on there too, because its next event is of the part, and
-//! with it everything that decides whether it must wait (the calls completed before it on its object,
-//! the messages taken before it). So if that costs too much, the graph is left out.
+//! So each graph has a part that all its descendants share unchanged ([`Graph::fixed_prefix`]). The
+//! cost of that part, where switching from a thread at the end of its part is free, is a lower
+//! bound of theirs. To see this, take the cheapest linearization of a descendant and drop all
+//! events outside the part. Where a thread of the part is preempted there, it is preempted in the
+//! whole linearization at the same event. It could have continued there too: its next event is in
+//! the part, and with it everything that decides whether it must wait (the calls completed before
+//! it on its object, the messages taken before it). So if the part costs too much, the graph is
+//! left out.
 //!
-//! Where threads may see different things (see `weak.rs`), any order that puts sources first can be run,
-//! so that stale reads cost nothing. But a class in which nothing is weaker than `SeqCst` costs what it
-//! costs under sequential consistency, and a program that has done nothing weaker yet is taken to be one
-//! that never does. Should it turn out otherwise after something was left out, the search goes on and
-//! promises nothing.
+//! In a weak graph (see `weak.rs`) any order that puts sources first is a linearization, so stale
+//! reads cost nothing. But a class without any access weaker than SeqCst has its cost under
+//! sequential consistency, and a program is assumed to be of that kind until it performs a weaker
+//! access. If one comes after a graph was left out, the search continues and claims nothing.
 //!
-//! What is not settled was added as the search would always have added it, which seldom interrupts
-//! anybody. So little is run in vain: only graphs that go over the bound in their last part.
-//! Published bounded searches prune with a slack instead, of one less than the number of threads
-//! (Marmanis, Kokologiannakis, Vafeiadis, "Reconciling Preemption Bounding with DPOR", TACAS 2023); that
-//! is right for memory, but wrong here, where what is added as always may interrupt a thread at every
+//! Events outside the fixed prefix are first choices of the search, which seldom preempt. So few
+//! executions are wasted: only graphs that exceed the bound in their last part. Published bounded
+//! searches prune with a slack of one less than the number of threads instead (Marmanis,
+//! Kokologiannakis, Vafeiadis, "Reconciling Preemption Bounding with DPOR", TACAS 2023). That is
+//! right for memory accesses, but not here, where first choices may preempt a thread at every
 //! message.
 
 mod needs;
@@ -49,21 +49,21 @@ use crate::model::operation::UpdateKind;
 use crate::search::explore::revisit::is_never_deleted;
 use outline::{Extent, Outline};
 
-/// A part whose cost is not known after so many steps of looking is not left out.
+/// Search steps after which the cost of a part counts as unknown; then the graph is not left out.
 const MAX_EFFORT: usize = 20_000;
-/// A class whose cost is not known after so many counts as one within the bound. More would take more
+/// Search steps after which the cost of a class counts as within the bound. More would take more
 /// memory than the search itself, and longer than the execution.
 const MAX_EFFORT_OF_A_CLASS: usize = 200_000;
 
-/// How many preemptions a class may cost.
+/// Maximum number of preemptions of a class.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bound {
     pub(super) preemptions: u32,
 }
 
 impl Bound {
-    /// Whether nothing that is made from this graph is within the bound.
-    /// Its operations can be run in this order. `weak` if threads may come to see different things.
+    /// True when no descendant of the graph is within the bound. `order` is a linearization of the
+    /// graph; `weak` says whether weak accesses may occur.
     pub(super) fn excludes(self, graph: &Graph, order: &[EventId], weak: bool) -> bool {
         let settled = graph.fixed_prefix();
         let outline = Outline::of(graph, Extent::Part(&settled), weak);
@@ -71,8 +71,7 @@ impl Bound {
             && outline.costs_at_most(self.preemptions, MAX_EFFORT) == Some(false)
     }
 
-    /// Whether the graph, which is that of a whole execution, is within the bound, as far as can be found
-    /// out.
+    /// True when the class of a complete execution is within the bound, or its cost is unknown.
     pub(super) fn includes(self, graph: &Graph) -> bool {
         let outline = Outline::of(
             graph,
@@ -84,7 +83,7 @@ impl Bound {
 }
 
 impl Graph {
-    /// By thread: how many of its events are in every graph that will be made from this one.
+    /// By thread: number of its events that all descendants of the graph share.
     fn fixed_prefix(&self) -> Vec<u32> {
         let mut settled = vec![0; self.threads.len()];
         for &event in &self.order {
@@ -95,8 +94,8 @@ impl Graph {
         settled
     }
 
-    /// The events of a whole execution in an order with as few preemptions as can be, if one is found
-    /// with at most so many.
+    /// Returns a linearization of a complete execution with the fewest preemptions, if one is found
+    /// with at most `preemptions`.
     pub(super) fn cheapest_order(&self, preemptions: u32) -> Option<Vec<EventId>> {
         let weak = self.weak && self.has_weak_accesses();
         let outline = Outline::of(self, Extent::Whole, weak);
@@ -107,12 +106,12 @@ impl Graph {
         Some(threads.into_iter().map(next).collect())
     }
 
-    /// Whether some access is weaker than `SeqCst`, or there is a fence.
+    /// True when there is a fence or an access weaker than SeqCst.
     fn has_weak_accesses(&self) -> bool {
         let is_weak = |node: &Node| match node.kind {
             NodeKind::Fence => true,
             NodeKind::Write { .. } => !node.strength.is_seq_cst(),
-            // Whether a thread has ended is no access.
+            // A read of whether a thread has ended is not an access of the program.
             NodeKind::Read { location } => {
                 !self.location(location).reserved && !node.strength.is_seq_cst()
             }

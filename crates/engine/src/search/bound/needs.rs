@@ -1,4 +1,4 @@
-//! What must have happened before each step of a graph, and which steps let others go on.
+//! Predecessors of each step of an outline, and which steps may unblock others.
 
 use super::outline::{Outline, Step, Waits, next, previous_of};
 use crate::base::ids::{EventId, LocationId, ObjectId, ThreadId};
@@ -6,7 +6,7 @@ use crate::object::{Call, Object};
 use crate::search::graph::NodeKind;
 
 impl Outline<'_> {
-    /// What the event does, seen from outside its thread.
+    /// Returns the step that the event is.
     pub(super) fn step(&self, event: EventId, kind: NodeKind) -> Step {
         let node = self.graph.node(event);
         let mut needs = Vec::new();
@@ -90,7 +90,7 @@ impl Outline<'_> {
         }
     }
 
-    /// The write before it in coherence order, and all reads of that.
+    /// Reports the write before it in coherence order, and all reads of that write.
     fn before_write(&self, write: EventId, location: LocationId, mut need: impl FnMut(EventId)) {
         if self.weak {
             return;
@@ -106,7 +106,8 @@ impl Outline<'_> {
             .for_each(need);
     }
 
-    /// At an ordered port: the message that arrived before it, and all who came while there was none.
+    /// At an ordered port: reports the message that arrived before it, and all receives that found
+    /// the port empty before it.
     fn before_send(&self, send: EventId, port: ObjectId, mut need: impl FnMut(EventId)) {
         if !self.graph.is_ordered(port) {
             return;
@@ -129,7 +130,7 @@ impl Outline<'_> {
             .for_each(need);
     }
 
-    /// Whether the completion opens its object for a call of another thread that it was not open for.
+    /// True when the completion opens its object for a pending call of another thread.
     fn opens_for_another(&self, completion: EventId, object: ObjectId) -> bool {
         let log = self.graph.object(object);
         let position = self.graph.node(completion).value as usize;
@@ -144,8 +145,8 @@ impl Outline<'_> {
         }) || matches!(after, Object::Condvar(_))
     }
 
-    /// Whether somebody joins the thread and does more after that than to wait for others and to end.
-    /// Who does no more can come last of all, and so is never left where he could go on.
+    /// True when a thread joins `target` and then does more than join others and end. A thread that
+    /// does no more can run last, so it is never preempted.
     fn is_joined_early(&self, target: ThreadId) -> bool {
         (0..self.graph.threads.len())
             .map(ThreadId::new)
@@ -161,7 +162,7 @@ impl Outline<'_> {
             })
     }
 
-    /// Whether nobody else notices.
+    /// True when no other thread can observe the event.
     fn is_last(&self, kind: &NodeKind) -> bool {
         match *kind {
             NodeKind::Join { .. } => true,

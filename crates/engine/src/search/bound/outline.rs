@@ -1,27 +1,28 @@
-//! A graph as far as it matters for preemptions: what each thread does step by step, what must have
-//! happened before each step, and whether a thread can go on.
+//! A graph reduced to what matters for preemptions: the steps of each thread, their predecessors,
+//! and when a thread can continue.
 //!
-//! A step is what the world performs at once: a call when it is completed, an update with its read and
-//! its write. How far a run has come is a *cut*: for each thread, how many of its steps are done.
+//! A step is what the world performs at once: a call at its completion, an update with its read and
+//! its write. The progress of a run is a *cut*: for each thread, the number of its steps that are
+//! done.
 
 use crate::base::ids::{EventId, ObjectId, ThreadId};
 use crate::object::Call;
 use crate::search::graph::{Graph, NodeKind};
 
-/// For each thread, how many of its steps are done.
+/// For each thread, the number of its steps that are done.
 pub(super) type Cut = [u32];
 
-/// Which part of a graph.
+/// The part of a graph that an outline covers.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Extent<'a> {
-    /// All of it: threads at their end have ended, or wait for ever.
+    /// All of it: threads at their end have ended or wait forever.
     Whole,
-    /// So many events of each thread, and what they depend on is among them: nobody knows what comes
-    /// next.
+    /// A causally closed prefix, given by the number of events of each thread: what comes next is
+    /// unknown.
     Part(&'a [u32]),
 }
 
-/// So many steps of a thread.
+/// A thread's progress: that many of its steps are done.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Done {
     thread: ThreadId,
@@ -34,25 +35,25 @@ impl Done {
     }
 }
 
-/// One thing that a thread does.
+/// One step of a thread.
 #[derive(Debug)]
 pub(super) struct Step {
-    /// What comes before, besides the thread's own steps.
+    /// Predecessors in other threads.
     pub(super) needs: Vec<Done>,
-    /// What a thread may have to wait for.
+    /// When the thread can continue with this step.
     pub(super) waits: Waits,
-    /// Whether it may let another thread go on that had to wait.
+    /// True when the step may unblock another thread.
     pub(super) releases: bool,
-    /// Whether it lets others go first.
+    /// True when the step is a yield or a sleep.
     pub(super) makes_way: bool,
 }
 
-/// When a thread can go on.
+/// Condition under which a thread can continue.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Waits {
-    /// At any time.
+    /// Always.
     Never,
-    /// When everything has happened that comes before it.
+    /// When all predecessors are done.
     ForNeeds,
     /// When the object is open for the call.
     ForObject {
@@ -60,9 +61,9 @@ pub(super) enum Waits {
         call: Call,
         by: ThreadId,
     },
-    /// When there is any message, or all that comes before it has happened.
+    /// When any message is there, or all predecessors are done.
     ForMessage(EventId),
-    /// When there are enough for a group, or its group has met.
+    /// When enough threads for a group have arrived, or its group has met.
     ForGroup {
         barrier: ObjectId,
         group: Option<usize>,
@@ -70,14 +71,14 @@ pub(super) enum Waits {
     Forever,
 }
 
-/// Threads that met at a barrier. Whoever goes on first, the group has met then.
+/// Threads that met at a barrier. The first of them to pass makes the group meet.
 #[derive(Debug)]
 struct Group {
     arrivals: Vec<Done>,
     went_on: Vec<Done>,
-    /// The group before it at the same barrier.
+    /// The previous group at the same barrier.
     previous: Option<usize>,
-    /// Whether it may have met by a step that is not in the outline.
+    /// True when the step that made it meet may be outside the outline.
     may_have_met: bool,
 }
 
@@ -91,19 +92,19 @@ impl Group {
     }
 }
 
-/// A graph, or a part of it.
+/// The outline of a graph or of a prefix of it.
 #[derive(Debug)]
 pub(super) struct Outline<'a> {
     pub(super) graph: &'a Graph,
     extent: Extent<'a>,
-    /// Whether threads may see different things: then a read comes after its source, and nothing else
-    /// orders reads and writes.
+    /// True for weak memory: a read is ordered after its source, and nothing else orders reads and
+    /// writes.
     pub(super) weak: bool,
     /// By thread.
     pub(super) steps: Vec<Vec<Step>>,
-    /// By thread: what it waits for at its end.
+    /// By thread: the condition that it waits for at its end.
     last_wait: Vec<Waits>,
-    /// By thread and event: how many of its steps are done when the event has happened.
+    /// By thread and event: number of its steps that are done after the event.
     done: Vec<Vec<u32>>,
     groups: Vec<Group>,
 }
@@ -181,7 +182,7 @@ impl<'a> Outline<'a> {
         }
     }
 
-    /// The group of a thread that came to a barrier.
+    /// Returns the group of an arrival.
     pub(super) fn group(&self, came: EventId) -> Option<usize> {
         let is_member =
             |one: &Done| one.thread == came.thread && one.steps == self.done(came).steps;
@@ -201,7 +202,7 @@ impl<'a> Outline<'a> {
                     self.last_wait[thread.index()] = Waits::ForObject { object, call, by };
                 }
                 NodeKind::Arrive { barrier } => {
-                    // Others may have waited for this one.
+                    // Other arrivals may have waited for this one.
                     if let Some(step) = steps.last_mut() {
                         step.releases = true;
                     }
@@ -221,7 +222,7 @@ impl<'a> Outline<'a> {
         self.steps.push(steps);
     }
 
-    /// The events that are the steps of a thread.
+    /// Returns the events that are the steps of a thread.
     pub(super) fn events_of(&self, thread: ThreadId) -> Vec<EventId> {
         let events = (0..self.length(thread)).map(|index| EventId { thread, index });
         events
@@ -236,7 +237,7 @@ impl<'a> Outline<'a> {
             .all(|(steps, &done)| steps.len() == done as usize)
     }
 
-    /// The thread's next step, if it may come now.
+    /// Returns the thread's next step if its predecessors are done.
     pub(super) fn next_ready(&self, thread: usize, cut: &Cut) -> Option<&Step> {
         let step = self.next(thread, cut)?;
         self.is_ready(step, cut).then_some(step)
@@ -259,7 +260,8 @@ impl<'a> Outline<'a> {
             }
     }
 
-    /// Whether the thread could go on, be it with something that comes later.
+    /// True when the thread could continue at this cut, possibly with an event that is ordered
+    /// later in the class.
     pub(super) fn can_go_on(&self, thread: usize, cut: &Cut) -> bool {
         match self.next(thread, cut) {
             Some(step) => self.is_open(step.waits, Some(step), cut),
@@ -302,7 +304,7 @@ impl<'a> Outline<'a> {
         ports.any(|&port| self.graph.port(port).sends.iter().any(is_there))
     }
 
-    /// Whether so many wait at the barrier that some group could meet.
+    /// True when enough threads wait at the barrier to form a group.
     fn are_enough(&self, barrier: ObjectId, cut: &Cut) -> bool {
         let waits = |&&came: &&EventId| {
             let group = self.group(came).map(|group| &self.groups[group]);
@@ -319,7 +321,7 @@ impl<'a> Outline<'a> {
     }
 }
 
-/// Whether the world performs something there. A call is performed when it is completed.
+/// True when the world performs an operation at this event. A call is performed at its completion.
 fn is_step(kind: &NodeKind) -> bool {
     !matches!(
         kind,

@@ -1,17 +1,16 @@
-//! The least number of preemptions over all orders in which an outline can be run.
+//! The least number of preemptions over all linearizations of an outline.
 //!
-//! A search over cuts and the thread that runs there, cheapest first. The worst case is all cuts, of
-//! which there are as many as the product of the threads' lengths. Far fewer are looked at, because a
-//! thread whose next step is ready is only left in two places:
+//! A best-first search over cuts and the running thread. In the worst case it visits all cuts,
+//! whose number is the product of the threads' lengths. It visits far fewer, because a thread whose
+//! next step is ready is switched from in two places only:
 //!
-//! - where it has just let others go first, which costs nothing;
-//! - before a step that may let another thread go on, because the other can be left for nothing as long
-//!   as it must wait.
+//! - after a yield or a sleep, where a switch is free;
+//! - before a step that may unblock another thread, because switching from a blocked thread is
+//!   free.
 //!
-//! Anywhere else the thread might as well have done the step before it was left: no other thread's
-//! switches cost more for that, and to leave it one step later costs no more either. For the same
-//! reason, where another thread takes over, one that will come to where it can be left for nothing
-//! without letting anybody go on may as well go first.
+//! Anywhere else the thread may as well do the step first: no other switch costs more for that, and
+//! the switch one step later costs no more either. For the same reason, a thread that reaches a
+//! free switch without unblocking any other may as well run first.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -19,12 +18,12 @@ use std::hash::{BuildHasherDefault, Hasher};
 use super::outline::{Cut, Outline};
 use crate::base::ids::EventId;
 
-/// A cut, and last the thread that does the next step.
+/// A cut, followed by the thread that does the next step.
 type CutAndThread = Box<[u32]>;
 
 impl Outline<'_> {
-    /// Whether some order has at most so many preemptions; `None` if that takes more effort than
-    /// this.
+    /// True when some linearization has at most `preemptions` preemptions; `None` if that is
+    /// unknown after `effort` steps.
     pub(super) fn costs_at_most(&self, preemptions: u32, effort: usize) -> Option<bool> {
         if self.greedy_cost() <= preemptions {
             return Some(true);
@@ -37,8 +36,8 @@ impl Outline<'_> {
         }
     }
 
-    /// The threads of an order with as few preemptions as can be, step by step; `None` if that takes
-    /// more preemptions or more effort than this.
+    /// Returns the thread of each step of a linearization with the fewest preemptions; `None` if
+    /// that takes more than `preemptions` or more than `effort` steps.
     pub(super) fn cheapest_order(&self, preemptions: u32, effort: usize) -> Option<Vec<usize>> {
         let mut walk = Walk::of(self);
         let WalkEnd::At(end) = walk.ends_within(preemptions, effort) else {
@@ -64,7 +63,7 @@ impl Outline<'_> {
 }
 
 impl Outline<'_> {
-    /// How many preemptions this order of the events has.
+    /// Number of preemptions of this linearization.
     pub(super) fn preemptions_of(&self, order: &[EventId]) -> u32 {
         let mut cut = vec![0; self.steps.len()];
         let (mut last, mut preemptions) = (0, 0);
@@ -78,7 +77,7 @@ impl Outline<'_> {
         preemptions
     }
 
-    /// How many preemptions it takes if each thread runs as far as it can, then the one that gets
+    /// Number of preemptions if each thread runs as far as it can, followed by the one that gets
     /// furthest. Seldom more than the least.
     fn greedy_cost(&self) -> u32 {
         let mut cut = vec![0; self.steps.len()];
@@ -96,14 +95,14 @@ impl Outline<'_> {
             let others = (0..self.steps.len()).filter(|&other| reach(&other).1 > 0);
             match others.max_by_key(reach) {
                 Some(other) => thread = other,
-                // Nothing can: the caller finds out by searching.
+                // No thread is ready: the caller finds out by searching.
                 None => return u32::MAX,
             }
         }
     }
 
-    /// How good it is to let the thread go on: whether it can be left for nothing, and how many steps
-    /// it does until then.
+    /// Rating of a switch to the thread: whether it reaches a free switch, and the number of steps
+    /// until then.
     fn reach(&self, thread: usize, cut: &mut Cut) -> (bool, u32) {
         let start = cut[thread];
         while self.next_ready(thread, cut).is_some() {
@@ -113,14 +112,14 @@ impl Outline<'_> {
         (steps > 0 && !self.can_go_on(thread, cut), steps)
     }
 
-    /// Whether the thread's last step lets others go first.
+    /// True when the thread's last step is a yield or a sleep.
     fn makes_way(&self, thread: usize, cut: &Cut) -> bool {
         let last = cut[thread].checked_sub(1);
         last.is_some_and(|last| self.steps[thread][last as usize].makes_way)
     }
 
-    /// Whether the thread, which can go on, comes to where it can be left for nothing without letting
-    /// anybody go on before.
+    /// True when the thread, which is ready, reaches a free switch without a step that may unblock
+    /// another.
     fn may_go_first(&self, thread: usize, cut: &mut Cut) -> bool {
         while let Some(step) = self.next_ready(thread, cut) {
             if step.releases {
@@ -138,21 +137,22 @@ impl Outline<'_> {
 struct Walk<'a> {
     outline: &'a Outline<'a>,
     seen: HashSet<CutAndThread, BuildHasherDefault<Mixed>>,
-    /// Places to go on from that cost as much as the present one.
+    /// Positions with the same cost as the current one.
     now: Vec<(CutAndThread, usize)>,
-    /// Places that cost one more.
+    /// Positions that cost one more.
     later: Vec<(CutAndThread, usize)>,
-    /// Where threads have taken over, each with the one before it; the first with itself.
+    /// Positions at which threads took over, each with the index of its predecessor; the first with
+    /// its own.
     trail: Vec<(CutAndThread, usize)>,
 }
 
 /// How a walk ends.
 enum WalkEnd {
-    /// At the end of all threads; the last thread took over at this place of the trail.
+    /// All threads are done; the last one took over at this index of the trail.
     At(usize),
-    /// Every way costs more than it may.
+    /// Every linearization costs more than allowed.
     TooFar,
-    /// There is more to look at than may be.
+    /// The effort is used up.
     TooMuch,
 }
 
@@ -183,8 +183,8 @@ impl<'a> Walk<'a> {
         WalkEnd::TooFar
     }
 
-    /// Lets the thread go as far as it can; whether that is the end. Notes where others could take
-    /// over.
+    /// Runs the thread as far as it can and records where others could take over; returns true when
+    /// all threads are done.
     fn go_on(&mut self, mut place: CutAndThread, before: usize) -> bool {
         let outline = self.outline;
         if !self.seen.insert(place.clone()) {
@@ -196,7 +196,7 @@ impl<'a> Walk<'a> {
         if cut[thread] as usize == outline.steps[thread].len() {
             return outline.is_complete(cut);
         }
-        // Whoever takes over does at least one step.
+        // The thread that takes over does at least one step.
         cut[thread] += 1;
         loop {
             let makes_way = outline.makes_way(thread, &place);
@@ -218,7 +218,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Every other thread that can takes over, or one that may as well go first.
+    /// Records that every other ready thread takes over, or only one that may as well run first.
     fn take_over(&mut self, place: &CutAndThread, interrupted: bool) {
         let (&thread, cut) = place.split_last().expect("a place has a thread");
         let places = match interrupted {
@@ -245,7 +245,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Good enough for a few small numbers.
+/// A fast hash of a few small numbers.
 #[derive(Default)]
 struct Mixed(u64);
 

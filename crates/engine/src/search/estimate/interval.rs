@@ -1,21 +1,20 @@
-//! Confidence intervals.
+//! Confidence intervals of estimated tree sizes.
 
-/// The mean of independent unbiased samples, and an interval that has the true mean in it with a
-/// confidence of 95 %.
+/// Returns the mean of independent unbiased samples, and a 95 % confidence interval of the true
+/// mean.
 ///
-/// Samples of the size of a tree are skewed: many are too small by a little and few too large by
-/// much. Their logarithms are nearly normal, so the interval is that of the mean of a lognormal
-/// distribution (Cox's), with Student's quantile because there are few. Two things make it too
-/// narrow, and are allowed for: samples are taken until they agree, and the largest trees are those
-/// that are easiest to miss. `finest` is the least width that is believed, however well the samples
-/// agree.
+/// Samples of the size of a tree are skewed: many are a little too small and few much too large.
+/// Their logarithms are nearly normal, so this is Cox's interval of the mean of a lognormal
+/// distribution, with Student's quantile because there are few samples. Two corrections widen it:
+/// sampling stops when the samples agree, and the largest subtrees are the easiest to miss.
+/// `finest` is the least relative width, however well the samples agree.
 pub(crate) fn interval(samples: &[f64], finest: f64) -> (f64, f64, f64) {
     let count = samples.len() as f64;
     let mean = samples.iter().sum::<f64>() / count;
     if mean <= 0.0 {
         return (0.0, 0.0, 0.0);
     }
-    // A sample that found nothing has no logarithm.
+    // A sample of zero has no logarithm.
     let logarithms = samples.iter().map(|sample| (sample / mean).max(1e-3).ln());
     let centre = logarithms.clone().sum::<f64>() / count;
     let squares: f64 = logarithms.map(|it| (it - centre).powi(2)).sum();
@@ -32,17 +31,17 @@ pub(crate) fn interval(samples: &[f64], finest: f64) -> (f64, f64, f64) {
     )
 }
 
-/// How much wider an interval is than it seems if one stops when it is narrow.
+/// Factor that corrects for stopping as soon as the interval is narrow.
 const STOPPED_EARLY: f64 = 1.2;
 
-/// The 97.5 % quantile of Student's distribution for the mean of so many samples.
+/// The 97.5 % quantile of Student's distribution for the mean of this many samples.
 fn student(samples: usize) -> f64 {
     const QUANTILES: [f64; 10] = [
         12.706, 12.706, 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306,
     ];
     match QUANTILES.get(samples) {
         Some(&quantile) => quantile,
-        // Within one percent from here on.
+        // Approximation, within one percent.
         None => 1.96 + 2.7 / (samples as f64 - 1.0),
     }
 }
@@ -62,7 +61,8 @@ mod tests {
         assert_eq!(interval(&[0.0, 0.0], 0.1), (0.0, 0.0, 0.0));
     }
 
-    /// Lognormal samples, whose mean is known: the interval has it as often as it says.
+    /// Lognormal samples with a known mean: the interval contains it in at least 94 % of the
+    /// rounds.
     #[test]
     fn an_interval_has_the_mean_in_it() {
         let mut rng = Rng::new(3);

@@ -1,15 +1,15 @@
-//! How large the rest of the search is, from samples of its tree.
+//! Estimates of the number of classes, from random samples of the search tree.
 //!
-//! In the tree of the search every run is a node, and its branches lead to its children. A
-//! *descent* goes down that tree generation by generation. If a generation has more graphs than it
-//! may run, it runs some, each with a probability that it knows, and each then counts for as many
-//! more. So what a descent counts is the size of the tree on average, whatever the probabilities
-//! are, and it varies the less, the better they match the sizes of the subtrees, which are learned
-//! on the way. The idea is Knuth's (Estimating the efficiency of backtrack programs, 1975), with a
-//! whole generation at a time as Chen has it (Heterogeneous sampling, 1992).
+//! Every run is a node of the search tree, and its branches lead to its children. A *tree sample*
+//! goes down the tree generation by generation. If a generation has more graphs than it may run, it
+//! runs some, each with a known probability, and weights each by the inverse. So the expected total
+//! is the size of the tree, whatever the probabilities are. Its variance falls as they match the
+//! sizes of the subtrees, which are learned on the way. The idea is Knuth's (Estimating the
+//! efficiency of backtrack programs, 1975), with a whole generation at a time as in Chen
+//! (Heterogeneous sampling, 1992).
 //!
-//! Descents come in rounds, each with generations twice as wide as the last one's, until the
-//! estimate is precise enough or has had its share of the runs.
+//! Tree samples come in rounds, each with generations twice as wide as the last round's, until the
+//! estimate is precise enough or has used its share of the runs.
 
 mod interval;
 mod subtree_size;
@@ -24,44 +24,44 @@ use crate::search::estimate::subtree_size::SubtreeSizes;
 use crate::search::estimate::tree_sample::{SampledFrame, TreeSample};
 use crate::search::explore::frame::Frame;
 
-/// When a search estimates how large it is.
+/// When a search estimates its size.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sampling {
-    /// Where random choices start from.
+    /// Seed of the random choices.
     pub seed: u64,
-    /// After so many classes for the first time; then whenever there are some times as many.
+    /// Number of classes before the first estimate; later ones follow at multiples.
     pub after: u64,
-    /// So many runs at most for the first estimate, roughly; later ones have a share of all runs.
+    /// Approximate maximum of runs for the first estimate; later ones have a share of all runs.
     pub runs: u64,
 }
 
-/// An estimate is made again when there are so many times as many classes.
+/// An estimate is repeated when the number of classes has grown by this factor.
 const AGAIN: u64 = 4;
-/// One run in so many, roughly, is for estimates.
+/// About one run in this many is for estimates.
 const SHARE: u64 = 16;
-/// Descents in a round. The more, the better is known how precise they are; the fewer, the wider
-/// they can be.
+/// Tree samples in a round. More of them give a better measure of their precision, fewer can be
+/// wider.
 const TREES: usize = 10;
-/// In the first round, which is for learning what sizes there are.
+/// Tree samples in the first round, which serves to learn subtree sizes.
 const FIRST_TREES: usize = 4;
-/// A tree that takes no more runs than this is not worth sampling.
+/// A tree of at most this many runs is run completely instead of sampled.
 const SMALL: u64 = 2_000;
-/// Nor kept in memory all at once, if it has more events than this.
+/// Unless its graphs have more events than this in total, which would not fit in memory at once.
 const MOST_EVENTS: usize = 200_000;
-/// A first estimate that has taken so many times the runs that it may take comes to nothing.
+/// A first estimate is abandoned after this multiple of its runs.
 const PATIENCE: u64 = 4;
-/// A generation that wide is never thinned.
+/// Width of a generation that is never sampled from.
 const EVERYTHING: usize = usize::MAX;
-/// An interval this narrow is good enough, as a part of what it is about.
+/// Relative width of an interval that is precise enough.
 const PRECISE: f64 = 0.1;
 
-/// What samples the tree of a search, and what it has found out.
+/// The sampler of a search, and its result.
 #[derive(Debug)]
 pub(crate) struct Sampler {
     settings: Sampling,
     rng: Rng,
     sizes: SubtreeSizes,
-    /// When it is due.
+    /// Number of classes at which the next estimate is due.
     next: u64,
     going_on: Option<Round>,
     /// Runs so far, and branches tried.
@@ -70,17 +70,17 @@ pub(crate) struct Sampler {
     estimate: Option<Estimate>,
 }
 
-/// Some descents of the same width.
+/// Tree samples of the same width.
 #[derive(Debug)]
 struct Round {
     width: usize,
-    /// How many classes each descent counted.
+    /// Classes counted by each tree sample.
     totals: Vec<f64>,
-    /// How many runs each of them counted.
+    /// Runs counted by each tree sample.
     runs: Vec<f64>,
-    /// How many branches all of them counted.
+    /// Branches counted by all tree samples.
     branches: f64,
-    /// How many runs there were before this round, and before the first.
+    /// Runs before this round, and before the first round.
     before: u64,
     first: u64,
     tree: TreeSample,
@@ -104,17 +104,17 @@ impl Sampler {
         self.going_on.is_some()
     }
 
-    /// Whether it is going on, or should begin.
+    /// True when a round is in progress or should begin.
     fn is_wanted(&self) -> bool {
         self.is_going_on() || self.next == 0 && self.estimate.is_none()
     }
 
-    /// Whether there is nothing to say yet, and there will be.
+    /// True when there is no estimate yet and there will be one.
     pub(crate) fn is_pending(&self) -> bool {
         self.estimate.is_none() && self.next < u64::MAX
     }
 
-    /// What there was to sample is no longer all in one place.
+    /// Stops sampling for good: parts of the tree are now elsewhere.
     pub(crate) fn stop(&mut self) {
         self.going_on = None;
         self.next = u64::MAX;
@@ -126,7 +126,7 @@ impl Sampler {
 }
 
 impl Exhaustive {
-    /// Does not wait any longer with its first estimate, for which it may use so many runs.
+    /// Starts the first estimate now, with at most `runs` runs.
     pub fn sample_now(&mut self, runs: u64) {
         if let Some(sampler) = &mut self.sampler
             && sampler.is_pending()
@@ -137,13 +137,12 @@ impl Exhaustive {
         }
     }
 
-    /// Whether its next runs are for an estimate.
+    /// True when the next runs are for an estimate.
     pub(crate) fn is_estimating(&self) -> bool {
         self.sampler.as_ref().is_some_and(Sampler::is_wanted)
     }
 
-    /// Gets ready for a run that is for the estimate, if it is time for one; otherwise it is the
-    /// search's turn.
+    /// Prepares a run for the estimate if one is due; returns `false` when it is the search's turn.
     pub(crate) fn begin_sample(&mut self) -> bool {
         let Some(sampler) = &mut self.sampler else {
             return false;
@@ -173,7 +172,7 @@ impl Exhaustive {
         self.sampled
     }
 
-    /// Starts from the branches of the search, or if it has not begun, from the empty graph.
+    /// Starts from the branches of the search, or from the empty graph if it has run nothing.
     fn begin_tree(&mut self) {
         let empty = (!self.started).then(|| Frame::new(self.reductions, self.order));
         let tree = TreeSample::new(&self.frames, empty);
@@ -182,7 +181,7 @@ impl Exhaustive {
         }
     }
 
-    /// A run that was for the estimate is over; whether its class counts.
+    /// Ends a run for the estimate; `counts` says whether its class counts.
     pub(crate) fn end_sample(&mut self, counts: bool) {
         let frame = self.frames.pop();
         if let (Some(sampler), Some(frame)) = (&mut self.sampler, frame)
@@ -191,7 +190,7 @@ impl Exhaustive {
             sampler.samples += 1;
             round.tree.end(frame, counts);
             let used = sampler.samples - round.first;
-            // Who asks for nothing but an estimate waits for it.
+            // With `after == 0` the estimate is all that is asked for, so it is never abandoned.
             if sampler.settings.after > 0
                 && sampler.estimate.is_none()
                 && used > PATIENCE * sampler.settings.runs
@@ -202,8 +201,8 @@ impl Exhaustive {
         self.next_generation();
     }
 
-    /// Finds out what is to be run next for the estimate, in this descent or in the next one, unless
-    /// the estimate is there.
+    /// Determines the next runs for the estimate, in this tree sample or in the next one, until the
+    /// estimate is complete.
     fn next_generation(&mut self) {
         let Some(mut sampler) = self.sampler.take() else {
             return;
@@ -242,7 +241,7 @@ impl Exhaustive {
 }
 
 impl Sampler {
-    /// Takes stock of a descent; whether another one follows.
+    /// Evaluates a tree sample; returns true when another one follows.
     fn end_tree(&mut self, counted: u64, started: bool) -> bool {
         let Some(round) = &mut self.going_on else {
             return false;
@@ -279,7 +278,7 @@ impl Sampler {
         let is_small = most_runs <= may_use.saturating_sub(used).min(SMALL) as f64
             && most_runs * tree.longest as f64 <= MOST_EVENTS as f64;
         let is_precise = high - low <= PRECISE * mean;
-        // What is small is run completely, unless the search is about to do that.
+        // A small tree is run completely, unless the search is about to do that.
         let goes_on = match is_small {
             true => !exact && !started,
             false => !is_precise && used + next <= may_use,

@@ -1,7 +1,7 @@
-//! How many classes a branch leads to, learned from what earlier samples found.
+//! Expected number of classes behind a branch, learned from earlier samples.
 //!
-//! What a branch changes and how many events are left to insert after it say much about the size
-//! of its tree. A better guess makes an estimate more precise; a bad one never makes it wrong.
+//! The kind of change and the number of events left to insert predict the size of a subtree well. A
+//! better prediction makes an estimate more precise; a bad one never biases it.
 
 use crate::memory::clock::covers;
 use crate::search::explore::frame::{Branch, Change, Frame};
@@ -9,9 +9,9 @@ use crate::search::explore::frame::{Branch, Change, Frame};
 /// What is known about a branch before it is taken.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BranchShape {
-    /// What is changed.
+    /// Kind of change.
     kind: usize,
-    /// How many events of the parent are not kept.
+    /// Number of events of the parent that are not kept.
     left: usize,
 }
 
@@ -42,10 +42,10 @@ impl BranchShape {
     }
 }
 
-/// Mean sizes by look.
+/// Mean subtree sizes by shape.
 #[derive(Debug, Default)]
 pub(crate) struct SubtreeSizes {
-    /// By kind and by what is left.
+    /// By kind, and by number of events left.
     sums: Vec<Vec<SizeSum>>,
 }
 
@@ -55,11 +55,11 @@ struct SizeSum {
     sum: f64,
 }
 
-/// So many sizes make a mean.
+/// Number of sizes that make a mean.
 const ENOUGH: f64 = 4.0;
-/// Looks that differ by more events than this are not alike.
+/// Shapes that differ by more events than this are unrelated.
 const FAR: usize = 40;
-/// A tree that seemed empty may have been unlucky.
+/// Least size, because a subtree that seemed empty may have been missed.
 const LEAST: f64 = 0.05;
 
 impl SubtreeSizes {
@@ -79,7 +79,7 @@ impl SubtreeSizes {
         row[shape.left].sum += size;
     }
 
-    /// The mean size of branches with that look, or with one close to it.
+    /// Returns the mean size of branches with this shape, or with a similar one.
     pub(crate) fn size(&self, shape: BranchShape) -> f64 {
         if self.is_empty() {
             return shape.left as f64 + 1.0;

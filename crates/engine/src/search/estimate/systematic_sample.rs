@@ -1,15 +1,16 @@
-//! Some of many, each with a probability of its own.
+//! Systematic sampling with unequal probabilities.
 
 use crate::base::rng::Rng;
 
-/// Says which of some things to take so that about `width` are taken, each with a probability in
-/// proportion to its measure, at most 1: that probability for those taken, nothing for others.
+/// Selects about `width` elements, each with a probability proportional to its measure and at most
+/// 1. Returns the probability of each selected element, `None` for the others.
 ///
-/// Of neighbours one is taken soon after another was not, so it pays to have those side by side
-/// that are alike (systematic sampling).
+/// Neighbours are seldom selected together, so similar elements should be adjacent (systematic
+/// sampling).
 pub(crate) fn systematic_sample(measures: &[f64], width: usize, rng: &mut Rng) -> Vec<Option<f64>> {
     let mut certain = vec![false; measures.len()];
-    // What is too large for its share is taken for certain, which makes less room for others.
+    // An element too large for its share is selected for certain, which leaves fewer places for the
+    // others.
     let (left, sum) = loop {
         let others = || {
             measures
@@ -50,7 +51,7 @@ pub(crate) fn systematic_sample(measures: &[f64], width: usize, rng: &mut Rng) -
 mod tests {
     use super::*;
 
-    /// The measures of what is taken, each divided by its probability, add up to the sum of all on
+    /// The values of the selected elements, each divided by its probability, add up to the total on
     /// average.
     #[test]
     fn what_is_taken_stands_for_all() {

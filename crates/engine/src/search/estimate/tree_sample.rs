@@ -1,43 +1,43 @@
-//! One way down the tree of a search, generation by generation; see `sample.rs`.
+//! One random sample of the search tree, generation by generation; see `mod.rs`.
 
 use super::subtree_size::{BranchShape, SubtreeSizes};
 use super::systematic_sample::systematic_sample;
 use crate::base::rng::Rng;
 use crate::search::explore::frame::{Branch, Change, Frame};
 
-/// So many times as many graphs are drawn as are run, where there is memory, because some of them
-/// cannot be run.
+/// With memory accesses, this many times as many graphs are drawn as are run, because some are
+/// inconsistent.
 const DRAWN: usize = 4;
-/// How much of a chance every graph has, whatever its size is thought to be.
+/// Share of the mean size added to each expected size, so that every graph has a fair chance.
 const DEFENCE: f64 = 0.3;
 
-/// One way down the tree.
+/// One sample of the tree.
 #[derive(Debug, Default)]
 pub(crate) struct TreeSample {
-    /// What is still to be run of this generation.
+    /// Graphs of this generation that are still to be run.
     pub(crate) generation: Vec<SampledFrame>,
-    /// What was run and has branches, which lead to the next.
+    /// Graphs that were run and have branches, which lead to the next generation.
     parents: Vec<SampledFrame>,
-    /// Whether some of what was run uses memory.
+    /// True when some of these graphs have memory accesses.
     has_memory: bool,
-    /// What is being run.
+    /// Index, in `taken`, of the branch that is being run.
     pub(crate) running: Option<usize>,
     pub(crate) taken: Vec<TakenBranch>,
-    /// How many classes it has counted, how many runs, and how many branches.
+    /// Weighted numbers of classes, of runs and of branches.
     pub(crate) total: f64,
     pub(crate) runs: f64,
     pub(crate) branches: f64,
-    /// Whether some graphs were left out.
+    /// True when some graphs were left out.
     pub(crate) thinned: bool,
-    /// How many events the longest execution has.
+    /// Number of events of the longest execution.
     pub(crate) longest: usize,
 }
 
-/// A graph, which stands for so many.
+/// A graph with its weight, the inverse of the probability that it was selected.
 #[derive(Debug)]
 pub(crate) struct SampledFrame {
     pub(crate) frame: Frame,
-    /// What was taken to get here; nothing for the beginning.
+    /// Index of the branch that led here; `None` for the root.
     pub(crate) taken: Option<usize>,
     pub(crate) weight: f64,
 }
@@ -48,23 +48,23 @@ pub(crate) struct TakenBranch {
     parent: Option<usize>,
     shape: BranchShape,
     pub(crate) weight: f64,
-    /// What was counted in its tree.
+    /// Weighted number of classes in its subtree.
     pub(crate) total: f64,
-    /// Whether it was left out after all.
+    /// True when it was drawn but then left out.
     left_out: bool,
 }
 
-/// Children that were drawn, which are made one by one: most of them may turn out not to run, and
-/// all at once would take much memory.
+/// Drawn children, which are created one by one: many may be inconsistent, and all at once would
+/// take much memory.
 pub(crate) struct DrawnChildren {
     parents: Vec<SampledFrame>,
     /// By parent, the last branch first.
     children: std::vec::IntoIter<Child>,
-    /// The parents before this one have had all their children.
+    /// All children of the parents before this index have been created.
     parent: usize,
 }
 
-/// A child that was drawn with some probability.
+/// A child, with the probability of being drawn.
 struct Child {
     parent: usize,
     position: usize,
@@ -73,7 +73,7 @@ struct Child {
 }
 
 impl TreeSample {
-    /// A descent from the branches of the search, or if it has not begun, from the empty graph.
+    /// Starts from the branches of the search, or from the empty graph if it has run nothing.
     pub(crate) fn new(search: &[Frame], empty: Option<Frame>) -> Self {
         let sample = |frame| SampledFrame {
             frame,
@@ -91,7 +91,7 @@ impl TreeSample {
         tree
     }
 
-    /// This was run; whether its class counts.
+    /// Records a run; `counts` says whether its class counts.
     pub(crate) fn end(&mut self, frame: Frame, counts: bool) {
         let taken = self.running.take();
         let weight = taken.map_or(1.0, |taken| self.taken[taken].weight);
@@ -110,7 +110,7 @@ impl TreeSample {
         });
     }
 
-    /// Keeps this for its branches, if it has any.
+    /// Keeps the graph as a parent if it has branches.
     pub(crate) fn keep(&mut self, sample: SampledFrame) {
         self.has_memory |= sample.frame.graph.memory > 0;
         if !sample.frame.branches.is_empty() {
@@ -118,7 +118,7 @@ impl TreeSample {
         }
     }
 
-    /// Draws children of what was run.
+    /// Draws children of the graphs that were run.
     pub(crate) fn draw(
         &mut self,
         width: usize,
@@ -165,7 +165,7 @@ impl TreeSample {
         }
     }
 
-    /// Makes the next of the children that were drawn.
+    /// Creates the next drawn child.
     pub(crate) fn take(&mut self, drawn: &mut DrawnChildren) -> Option<SampledFrame> {
         let child = drawn.children.next()?;
         for done in &mut drawn.parents[drawn.parent..child.parent] {
@@ -189,7 +189,7 @@ impl TreeSample {
         })
     }
 
-    /// Makes these the next generation, or some of them if there are too many.
+    /// Makes these the next generation, or a sample of them if there are too many.
     pub(crate) fn run(
         &mut self,
         samples: Vec<SampledFrame>,
@@ -226,7 +226,7 @@ impl TreeSample {
         self.generation.is_empty() && self.parents.is_empty()
     }
 
-    /// Learns how large the trees of the branches taken are.
+    /// Adds the sizes of the subtrees of the branches taken.
     pub(crate) fn teach(&mut self, sizes: &mut SubtreeSizes) {
         while let Some(taken) = self.taken.pop() {
             if let Some(parent) = taken.parent {
@@ -239,7 +239,8 @@ impl TreeSample {
     }
 }
 
-/// What to draw by: how much of the tree each is thought to stand for, and some more.
+/// Returns the measures to draw by: the part of the tree that each element is expected to stand
+/// for, plus a share of the mean.
 fn measures(weighed: impl Iterator<Item = (f64, f64)> + Clone) -> Vec<f64> {
     let (weight, size) = weighed.clone().fold((0.0, 0.0), |(weights, sizes), it| {
         (weights + it.0, sizes + it.0 * it.1)
@@ -251,7 +252,7 @@ fn measures(weighed: impl Iterator<Item = (f64, f64)> + Clone) -> Vec<f64> {
 }
 
 impl Frame {
-    /// Takes the branch at this position, of those that are left the last to be taken.
+    /// Takes the branch at this position, the last of those that are left.
     fn child(&mut self, position: usize) -> Frame {
         self.branches.truncate(position + 1);
         let Branch { keep, change } = self.branches.pop().expect("there is such a branch");

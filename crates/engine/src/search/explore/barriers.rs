@@ -1,4 +1,4 @@
-//! Extending a graph by what threads do at barriers.
+//! Extending a graph by arrivals at barriers, passes and questions about leaders.
 
 use super::frame::{Branch, Change, Frame};
 use crate::base::ids::{EventId, ObjectId, ThreadId};
@@ -24,8 +24,8 @@ impl Frame {
         }
     }
 
-    /// If some thread can go on from a barrier, lets it do so, with the oldest of those who wait
-    /// if its group has not met; every other group is a branch.
+    /// Lets a thread pass a barrier if one can. If its group has not met, the oldest waiting
+    /// arrivals form it, and every other group is a branch.
     pub(crate) fn pass_a_barrier(&mut self) -> Option<EventId> {
         if self.graph.arrivals == 0 {
             return None;
@@ -63,8 +63,8 @@ impl Frame {
         None
     }
 
-    /// In a graph just restricted for it: the group that meets has all who came after it met before,
-    /// in every way it can.
+    /// In a graph just restricted for a revisit of the meeting: forms a group with all late
+    /// arrivals, and pushes a branch for every other such group.
     pub(crate) fn regroup_with_late(&mut self, meeting: EventId, barrier: ObjectId) {
         let graph = &self.graph;
         let stamp = graph.node(meeting).stamp;
@@ -90,7 +90,7 @@ impl Frame {
         self.graph.regroup(stamp, first);
     }
 
-    /// Inserts the question whether a member of the group led it.
+    /// Inserts a question whether a member of the group led it.
     pub(crate) fn push_leader_question(
         &mut self,
         thread: ThreadId,

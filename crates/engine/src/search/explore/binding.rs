@@ -1,9 +1,9 @@
-//! The graph's names for what the running world calls something else.
+//! Bijection between the identifiers of a graph and those of the running world.
 //!
-//! The world numbers threads, locations and objects by first use in this run; the graph's names
-//! last from run to run. They are matched through events: when a thread performs the operation
-//! that the graph has for it, whatever it touches gets the graph's name. If that contradicts an
-//! earlier match, or the operation is another one, the program is not deterministic.
+//! The world numbers threads, locations and objects by first use in the current run; the graph's
+//! identifiers are stable from run to run. Events connect them: when a thread performs the
+//! operation that the graph has for it, the objects of the operation are bound to the graph's. If
+//! that contradicts an earlier binding, or the operation differs, the program is nondeterministic.
 
 use crate::base::ids::{EventId, LocationId, ObjectId, PortListId, ThreadId};
 use crate::model::choice::Choice;
@@ -18,16 +18,17 @@ pub(crate) struct Binding {
     threads: Names<ThreadId>,
     locations: Names<LocationId>,
     objects: Names<ObjectId>,
-    /// Where to look for unused names next.
+    /// First index to try when a new identifier is needed.
     free_location: usize,
     free_object: usize,
-    /// By thread of a weak graph: how many of its events have been performed in this run.
+    /// By thread of a weak graph: number of its events performed in this run.
     done: Vec<u32>,
-    /// By location of a weak graph: the last place in coherence order of a write that has been.
+    /// By location of a weak graph: greatest position in coherence order of a write performed in
+    /// this run.
     last_done: Vec<usize>,
 }
 
-/// A one-to-one match of names, both ways.
+/// A bijection of identifiers, indexed both ways.
 #[derive(Debug)]
 struct Names<Id> {
     to_world: Vec<Option<Id>>,
@@ -57,7 +58,7 @@ impl<Id: Copy + PartialEq> Names<Id> {
         self.to_graph.get(world).copied().flatten()
     }
 
-    /// Matches the two; `false` if one of them is matched with another already.
+    /// Binds the two identifiers; returns `false` if one of them is bound to another.
     fn bind(&mut self, (graph, at): (Id, usize), (world, here): (Id, usize)) -> bool {
         if self.to_world.len() <= at {
             self.to_world.resize(at + 1, None);
@@ -71,7 +72,7 @@ impl<Id: Copy + PartialEq> Names<Id> {
 }
 
 impl Binding {
-    /// Starts a run: only the main thread is known.
+    /// Starts a run: only the main thread is bound.
     pub(crate) fn reset(&mut self) {
         self.threads.clear();
         self.locations.clear();
@@ -110,7 +111,7 @@ impl Binding {
             .bind((graph, graph.index()), (world, world.index()))
     }
 
-    /// The graph's name of a location, a new one if the graph has not seen it.
+    /// Returns the graph's identifier of a location, a new one if the graph does not have it.
     pub(crate) fn location(
         &mut self,
         graph: &mut Graph,
@@ -135,7 +136,7 @@ impl Binding {
         name
     }
 
-    /// The graph's name of an object, a new one if the graph has not seen it.
+    /// Returns the graph's identifier of an object, a new one if the graph does not have it.
     pub(crate) fn object(&mut self, graph: &mut Graph, state: &State, world: ObjectId) -> ObjectId {
         if let Some(known) = self.objects.graph(world.index()) {
             return known;
@@ -159,7 +160,7 @@ impl Binding {
         name
     }
 
-    /// The graph's name of the ports that a receive looks at.
+    /// Returns the graph's identifiers of the ports of a receive.
     pub(crate) fn ports(&mut self, graph: &mut Graph, state: &State, world: Ports) -> Ports {
         let Ports::Any(_) = world else {
             let port = state.execution().port_list(&world)[0];
@@ -174,8 +175,8 @@ impl Binding {
         })))
     }
 
-    /// Which of the messages that the thread's receive could take in the running world is the one
-    /// that the graph says.
+    /// Returns the number, in the running world, of the message that the thread's receive takes in
+    /// the graph.
     pub(crate) fn message(
         &self,
         graph: &Graph,
@@ -197,7 +198,8 @@ impl Binding {
         position.map(|position| position as u32)
     }
 
-    /// Which of the groups that could meet in the running world is the one that the graph says.
+    /// Returns the number, in the running world, of the group that the event belongs to in the
+    /// graph.
     fn group(
         &self,
         graph: &Graph,
@@ -215,7 +217,8 @@ impl Binding {
         state.group_of(barrier, thread, &members)
     }
 
-    /// The choice that performs the graph's event, if the program still does that.
+    /// Returns the choice that performs the graph's event, or a divergence if the program does
+    /// something else.
     pub(crate) fn replay(
         &mut self,
         graph: &Graph,
@@ -244,8 +247,8 @@ impl Binding {
         Err(self.divergence(graph, state, event))
     }
 
-    /// In a weak graph: how many writes that have been performed stand behind the place of a write,
-    /// or behind the source of a read.
+    /// In a weak graph: number of performed writes that follow the position of a write, or the
+    /// source of a read, in coherence order.
     fn back(&self, graph: &Graph, event: EventId, location: LocationId) -> u32 {
         if !graph.weak {
             return 0;
@@ -288,7 +291,7 @@ impl Binding {
         }
     }
 
-    /// Matches the calls that wait at the end of the replayed part with those of the graph.
+    /// Binds the calls that wait at the end of the replayed part to those of the graph.
     pub(crate) fn bind_waiting_calls(
         &mut self,
         graph: &Graph,
@@ -323,7 +326,7 @@ impl Binding {
         let thread = self.to_world(event.thread);
         let reads = |here: LocationId, location: LocationId, binding: &Self| {
             let value = state.value_of(here, binding.back(graph, event, location));
-            // What the program stores by itself is not known when the graph is made.
+            // A value that the program stores by itself is unknown when the graph is built.
             let expected = graph.value(location, node.source);
             expected == value || expected == UNSETTLED
         };

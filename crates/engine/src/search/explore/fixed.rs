@@ -1,4 +1,4 @@
-//! What is the same in all executions that are left in a part of the search.
+//! Events that are the same in all remaining executions of a part of the search.
 
 use super::revisit::is_final;
 use crate::base::ids::{EventId, ThreadId};
@@ -6,9 +6,9 @@ use crate::search::Exhaustive;
 use crate::search::graph::{Graph, NodeKind};
 
 impl Exhaustive {
-    /// Whether an event of the running execution, with the source it has, is part of every execution
-    /// that the search will make from the present graph: it is final, or something final depends on it.
-    /// To revisit it would delete that.
+    /// True when the event, with its source, is part of every execution that descends from the
+    /// current graph: it is final, or a final event depends on it. A revisit of it would delete
+    /// that event.
     pub(crate) fn is_fixed(&self, event: EventId) -> bool {
         let Some(frame) = self.frames.last() else {
             return false;
@@ -23,7 +23,7 @@ impl Exhaustive {
     }
 }
 
-/// Whether the event has a source, or turns out in one of several ways.
+/// True when the event has a source or several outcomes.
 fn is_receive(graph: &Graph, event: EventId) -> bool {
     matches!(
         graph.node(event).kind,
@@ -34,8 +34,8 @@ fn is_receive(graph: &Graph, event: EventId) -> bool {
     )
 }
 
-/// How many operations the first events of a thread are. A call and an update are two events, of which
-/// the second of a call counts, and the first of an update.
+/// Number of operations in the first `events` events of a thread. Of the two events of a call the
+/// second counts, of those of an update the first.
 fn operations(graph: &Graph, thread: ThreadId, events: u32) -> u32 {
     let nodes = graph.threads[thread.index()].nodes.iter();
     let is_half = |kind: &NodeKind| {

@@ -1,4 +1,5 @@
-//! Ways to go on from a graph: taking the canonical one, keeping the others for later.
+//! Frames of the search: a graph with its untried branches, extended by the first choice at each
+//! step.
 
 use super::revisit;
 use crate::base::ids::{EventId, LocationId, ObjectId, SiteId, ThreadId};
@@ -7,26 +8,26 @@ use crate::object::Call;
 use crate::search::graph::{Graph, NodeKind};
 use crate::search::reduce::Reductions;
 
-/// A graph, and the choices made in it that have alternatives left.
+/// A graph, and the branches that are left from the choices made in it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Frame {
     pub(crate) graph: Graph,
-    /// The operations of the graph in an order in which they can be run.
+    /// The operations of the graph as a linearization.
     pub(crate) steps: Vec<EventId>,
-    /// Whether that is so; otherwise the order must be found first.
+    /// True when `steps` is a valid linearization; otherwise one must be found first.
     pub(crate) in_order: bool,
-    /// Whether the steps may be in another order than they were inserted.
+    /// True when `steps` may differ from insertion order.
     pub(crate) is_mixed: bool,
     pub(crate) branches: Vec<Branch>,
-    /// What could be completed now.
+    /// Calls that may have become open since the last look.
     pub(crate) may_be_open: MayBeOpen,
-    /// Calls that can be completed now, with their outcomes; empty between two uses.
+    /// Calls that can be completed now, with their numbers of outcomes; empty between two uses.
     pub(crate) open_calls: Vec<(EventId, u32)>,
-    /// In a weak graph: the read that a write has just revisited.
+    /// In a weak graph: the read that was just revisited, and the write.
     pub(crate) revisited: Option<(EventId, EventId)>,
 }
 
-/// Which calls could be completed: a completion may open any, a call opens no other.
+/// Which calls may be open: a completion may open any call, a call opens no other.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) enum MayBeOpen {
     Nothing,
@@ -35,7 +36,7 @@ pub(crate) enum MayBeOpen {
     AnyCall,
 }
 
-/// Another way to go on: undo the insertions after the first `keep`, then change one thing.
+/// An alternative: undo the insertions after the first `keep`, then apply one change.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Branch {
     pub(crate) keep: usize,
@@ -44,52 +45,52 @@ pub(crate) struct Branch {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Change {
-    /// A read takes another write, or turns out another way.
+    /// Another source or outcome of a read.
     Source {
         read: EventId,
         source: Option<EventId>,
         outcome: u32,
     },
-    /// A write stands elsewhere in coherence order.
+    /// Another position of a write in coherence order.
     Place { write: EventId, position: usize },
-    /// A write that has revisited a read stands elsewhere in coherence order, or the read turns out
-    /// another way.
+    /// Another position in coherence order of a write that revisited a read, or another outcome of
+    /// the read.
     PlaceForRead {
         write: EventId,
         position: usize,
         read: EventId,
         outcome: u32,
     },
-    /// The completion with this stamp completes another call, or the same with another outcome.
+    /// Another call, or another outcome, for the completion with this stamp.
     Complete {
         stamp: u32,
         call: EventId,
         outcome: u32,
     },
-    /// A choice takes another alternative.
+    /// Another alternative of a choice.
     Choose { event: EventId, outcome: u32 },
-    /// A receive takes another message, or none.
+    /// Another message for a receive, or none.
     Take {
         receive: EventId,
         send: Option<EventId>,
     },
-    /// The meeting with this stamp is of another group.
+    /// Another group for the meeting with this stamp.
     Regroup { stamp: u32, group: u32 },
-    /// A message arrives earlier.
+    /// Another position of a send in the arrival order of an ordered port.
     Deliver { send: EventId, position: usize },
-    /// An older meeting is of a group with the newest who came, and with some of those who came
-    /// since then.
+    /// A revisit of a meeting by the newest arrival, together with some of those inserted since the
+    /// meeting.
     RevisitGroup {
         meeting: EventId,
         newest: EventId,
         companions: u32,
     },
-    /// An older receive takes a newer send.
+    /// A revisit: an older receive takes a newer send.
     Revisit { receive: EventId, send: EventId },
 }
 
 impl Frame {
-    /// An empty graph in which nothing was chosen.
+    /// Creates a frame with an empty graph.
     pub(crate) fn new(reductions: Reductions, order: u64) -> Self {
         Frame {
             graph: Graph::new(reductions).shuffled(order),
@@ -117,9 +118,9 @@ impl Frame {
         self.graph.truncate(keep);
     }
 
-    /// In a graph just restricted for a revisit of `receive`: what is kept can be run in the same
-    /// order as in `whole`, but for the receive; unless there is memory, where there is more to it
-    /// than that, or the receive is no completion.
+    /// In a graph just restricted for a revisit of `receive`: keeps the linearization of `whole`
+    /// without the receive. With memory accesses, or if the receive is not a completion, the
+    /// linearization must be found anew.
     pub(crate) fn keep_steps(&mut self, whole: &Frame, receive: EventId, prefix: &[u32]) {
         let is_completion = matches!(whole.graph.node(receive).kind, NodeKind::Completion { .. });
         let is_simple = match whole.graph.weak {
@@ -141,15 +142,15 @@ impl Frame {
         self.graph.forget_accesses();
     }
 
-    /// The completion that a revisit has moved is run last.
+    /// Appends the completion that a revisit has moved to the linearization.
     pub(crate) fn run_last(&mut self, stamp: u32) {
         let completion = self.graph.order[stamp as usize];
         self.graph.set_clocks(completion);
         self.steps.push(completion);
     }
 
-    /// Changes one thing. Without memory, another choice or completion leaves the operations in an
-    /// order in which they can be run, and the clocks of all others what they are.
+    /// Applies a change. In a graph without memory accesses, another choice or completion keeps the
+    /// linearization valid, and the clocks of all other events.
     pub(crate) fn make(&mut self, change: Change) {
         self.revisited = self.revisited_by(change);
         if self.graph.weak && self.in_order && self.make_weakly(change) {
@@ -224,7 +225,7 @@ impl Frame {
         }
     }
 
-    /// Makes this what a revisit leaves of `parent`, with nothing chosen in it yet.
+    /// Makes this frame the result of a revisit in `parent`, without branches.
     pub(crate) fn revisit(
         &mut self,
         parent: &Frame,
@@ -252,7 +253,8 @@ impl Frame {
         }
     }
 
-    /// In a graph just restricted for it: the receive takes the send, in every way it can.
+    /// In a graph just restricted for it: makes the receive take the send, and pushes a branch for
+    /// every other way to do so.
     pub(crate) fn take_send(&mut self, receive: EventId, send: EventId) {
         let graph = &mut self.graph;
         if let NodeKind::Call { object, call } = graph.node(send).kind {
@@ -318,7 +320,8 @@ impl Frame {
         }
     }
 
-    /// An update that has read a value for which it writes, but has not written.
+    /// Returns an update that read a value for which it writes, but has no write yet, with the
+    /// value to write.
     pub(crate) fn missing_write(&self) -> Option<(EventId, LocationId, u64)> {
         self.graph.canonical.iter().find_map(|&thread| {
             let (read, node) = self.graph.tail(thread)?;
@@ -342,7 +345,7 @@ impl Frame {
         child
     }
 
-    /// Adds an event with which an operation is done.
+    /// Appends an event at which an operation is performed.
     pub(crate) fn push_step(&mut self, thread: ThreadId, kind: NodeKind) -> EventId {
         let id = self.graph.push(thread, kind);
         self.steps.push(id);
@@ -357,8 +360,8 @@ impl Frame {
         }
     }
 
-    /// A read takes the last write; any earlier one is a branch, unless a later one is already
-    /// known to the reading thread, and so is any other way to turn out.
+    /// Inserts a read of the last write. Every other source at or above the coherence floor is a
+    /// branch, and so is every other outcome.
     pub(crate) fn push_read(
         &mut self,
         thread: ThreadId,
@@ -387,7 +390,8 @@ impl Frame {
         read
     }
 
-    /// How many writes of the location, in coherence order, come before the event.
+    /// Number of writes, in coherence order, that the event must not go behind: those up to the
+    /// last one that happens before it.
     fn coherence_floor(&self, event: EventId, location: LocationId) -> usize {
         if self.graph.weak {
             return self.graph.weak_coherence_floor(event, location);
@@ -403,8 +407,8 @@ impl Frame {
             .map_or(0, |place| place + 1)
     }
 
-    /// A write goes last in coherence order; any earlier place is a branch, unless a write there
-    /// is already known to the writing thread.
+    /// Inserts a write at the end of coherence order. Every other position at or above the
+    /// coherence floor is a branch.
     pub(crate) fn append_write(
         &mut self,
         thread: ThreadId,
@@ -433,7 +437,7 @@ impl Frame {
         self.graph.place(location, write, last);
     }
 
-    /// Adds a write that has no place in coherence order yet, and its revisits.
+    /// Inserts a write without a position in coherence order, and its revisits.
     pub(crate) fn push_write(
         &mut self,
         thread: ThreadId,
@@ -459,7 +463,7 @@ impl Frame {
         };
     }
 
-    /// Inserts a silent call, which is open.
+    /// Inserts a silent call, which must be open.
     pub(crate) fn push_silent(&mut self, thread: ThreadId, object: ObjectId, call: Call) {
         let log = self.graph.object(object);
         let opened_by = log.state().opened_by(call, thread);
@@ -480,8 +484,8 @@ impl Frame {
         });
     }
 
-    /// If some call can be completed, completes the oldest one and says whose it is; every other is
-    /// a branch.
+    /// Completes the first open call by [`Graph::rank`], if any is open, and returns its thread.
+    /// Every other open call is a branch.
     pub(crate) fn complete_a_call(&mut self) -> Option<ThreadId> {
         let one;
         let callers = match self.may_be_open {

@@ -1,4 +1,4 @@
-//! One path down the tree of the search: graphs, their extension, and their replay in the world.
+//! One path down the tree of the search: frames, revisits, and the replay of graphs in the world.
 
 mod barriers;
 pub(crate) mod binding;

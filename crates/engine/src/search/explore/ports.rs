@@ -1,4 +1,4 @@
-//! Extending a graph by messages.
+//! Extending a graph by sends and receives of messages.
 
 use super::frame::{Branch, Change, Frame};
 use crate::base::ids::{EventId, ObjectId, ThreadId};
@@ -7,8 +7,8 @@ use crate::model::operation::Ports;
 use crate::search::graph::NodeKind;
 
 impl Frame {
-    /// A message arrives last; any earlier place among those nobody has taken is a branch if the port
-    /// is ordered, unless a message there is already known to the sender.
+    /// Inserts a send, last in arrival order. In an ordered port every other position behind the
+    /// taken messages is a branch, unless a send there happens before this one.
     pub(crate) fn push_send(&mut self, thread: ThreadId, port: ObjectId) {
         let send = self.push_step(thread, NodeKind::Send { port });
         self.graph.set_clocks(send);
@@ -23,7 +23,8 @@ impl Frame {
         }
     }
 
-    /// How many sends of an ordered port, in the order they arrived, come before the event.
+    /// Number of sends of an ordered port, in arrival order, up to the last one that happens before
+    /// the event.
     fn arrival_floor(&self, event: EventId, port: ObjectId) -> usize {
         let Some(index) = event.index.checked_sub(1) else {
             return 0;
@@ -34,7 +35,7 @@ impl Frame {
         last.map_or(0, |place| place + 1)
     }
 
-    /// Inserts a receive; says which message it takes.
+    /// Inserts a receive; returns the send that it takes.
     pub(crate) fn push_receive(
         &mut self,
         thread: ThreadId,
@@ -63,7 +64,7 @@ impl Frame {
         source
     }
 
-    /// Inserts that the thread's last message at the port has been taken.
+    /// Inserts the wait for the thread's last message at the port to be taken.
     pub(crate) fn push_delivered(&mut self, thread: ThreadId, port: ObjectId) {
         let id = self.push_step(thread, NodeKind::Delivered { port });
         let graph = &mut self.graph;
@@ -74,7 +75,8 @@ impl Frame {
         graph.set_clocks(id);
     }
 
-    /// The oldest message a receive from unordered ports could take; every other is a branch.
+    /// Returns the oldest message that a receive from unordered ports could take; every other is a
+    /// branch.
     fn first_of_all(&mut self, receive: EventId, ports: Ports) -> Option<EventId> {
         let graph = &self.graph;
         let ports = graph.port_list(&ports);

@@ -1,18 +1,18 @@
-//! Which receives a new send may revisit.
+//! Revisits: which earlier receives a new send may become the source of.
 //!
-//! A receive that was given its source before the send existed must get the chance to take it.
-//! Revisiting deletes what was inserted after the receive and does not lead to the send. To reach
-//! every graph from exactly one parent, this is done only when everything deleted, and the old
-//! source of the receive itself, is what the search would have chosen first (is *maximal*) in view
-//! of what is kept: then no other graph leads to the same result. The idea is TruSt's
-//! (Kokologiannakis et al., POPL 2022), extended to completions of calls.
+//! A receive whose source was chosen before the send existed must get the chance to take it. A
+//! revisit deletes the events inserted after the receive that are not in the causal prefix of the
+//! send. It is done only if every deleted event, and the old source of the receive, is *maximal*:
+//! the search's first choice, given the kept events. Then no other graph leads to the same result,
+//! and every graph has exactly one parent. The algorithm is TruSt (Kokologiannakis et al., POPL
+//! 2022), extended to completions of calls.
 
 use crate::base::ids::{EventId, LocationId, ObjectId, ThreadId};
 use crate::memory::clock::covers;
 use crate::search::graph::{Graph, NodeKind};
 
-/// The receives that `send` may revisit, newest first. Called when the send has its clocks and is
-/// the last event, but has no place in coherence order yet.
+/// Reports the receives that `send` may revisit, newest first. The send must be the last event and
+/// have its clocks, but no position in coherence order.
 pub(crate) fn revisits(graph: &mut Graph, send: EventId, mut found: impl FnMut(EventId)) {
     let kind = graph.node(send).kind;
     let known_reads = kind
@@ -22,12 +22,12 @@ pub(crate) fn revisits(graph: &mut Graph, send: EventId, mut found: impl FnMut(E
     let prefix = graph.causal(send);
     let candidates = match kind {
         NodeKind::Call { object, .. } => {
-            // Completions of one object depend on each other, so those it knows come first.
+            // Completions of one object are causally ordered, so those in the prefix come first.
             let completions = &graph.object(object).completions;
             &completions[completions.partition_point(|&completion| covers(prefix, completion))..]
         }
         NodeKind::Send { port } => {
-            // So do receives from one port.
+            // So are receives from one port.
             let receives = &graph.port(port).receives;
             &receives[receives.partition_point(|&receive| covers(prefix, receive))..]
         }
@@ -49,7 +49,7 @@ pub(crate) fn revisits(graph: &mut Graph, send: EventId, mut found: impl FnMut(E
         stamp -= 1;
         let event = graph.order[stamp];
         if covers(prefix, event) {
-            // So is everything before it in its thread.
+            // Earlier events of its thread are covered as well.
             stamp = graph.node(event).run as usize;
             continue;
         }
@@ -62,7 +62,7 @@ pub(crate) fn revisits(graph: &mut Graph, send: EventId, mut found: impl FnMut(E
     }
 }
 
-/// Whether the event is a receive that could take the send.
+/// True when the event is a receive that could take the send.
 fn matches(graph: &Graph, event: EventId, send: EventId) -> bool {
     let node = graph.node(event);
     match graph.node(send).kind {
@@ -79,8 +79,7 @@ fn matches(graph: &Graph, event: EventId, send: EventId) -> bool {
     }
 }
 
-/// Whether everything that a revisit of `receive` deletes, and the receive itself, is what the search
-/// would have chosen first.
+/// True when the receive, and every event that a revisit of it deletes, is maximal.
 pub(crate) fn all_maximal(graph: &Graph, receive: EventId, send: EventId, prefix: &[u32]) -> bool {
     let after = graph.node(receive).stamp as usize..graph.node(send).stamp as usize;
     let mut deleted = graph.order[after]
@@ -89,10 +88,10 @@ pub(crate) fn all_maximal(graph: &Graph, receive: EventId, send: EventId, prefix
     deleted.all(|&event| is_maximal(graph, event, send, prefix))
 }
 
-/// Whether the event is not what the search would have chosen first in view of what was inserted before
-/// it. Nothing ever deletes it then; see `bound.rs`.
+/// True when the event is not maximal given the events inserted before it. No revisit deletes such
+/// an event; see `bound/mod.rs`.
 pub(crate) fn is_never_deleted(graph: &Graph, event: EventId) -> bool {
-    // No send, and nothing that leads to it.
+    // Stand for no send, with an empty causal prefix.
     let nothing = vec![0; graph.threads.len()];
     let nobody = EventId {
         thread: ThreadId::new(graph.threads.len()),
@@ -101,9 +100,9 @@ pub(crate) fn is_never_deleted(graph: &Graph, event: EventId) -> bool {
     !is_maximal(graph, event, nobody, &nothing)
 }
 
-/// Whether the event has its source for good: no revisit will delete it or give it another one. Either
-/// would need it to be what the search would have chosen first in view of what was inserted before it,
-/// of its source and of what that depends on; and more is kept at most.
+/// True when no revisit will delete the event or change its source. Either would require the event
+/// to be maximal given the events inserted before it and the causal prefix of its source, and any
+/// revisit keeps at least those.
 pub(crate) fn is_final(graph: &Graph, event: EventId) -> bool {
     let node = graph.node(event);
     let source = match node.kind {
@@ -125,8 +124,8 @@ pub(crate) fn is_final(graph: &Graph, event: EventId) -> bool {
     !is_maximal(graph, event, nobody, &prefix)
 }
 
-/// Whether the search would have added the event the same way, seen from what is kept: what was
-/// inserted no later than it, and what the send depends on, which `prefix` covers.
+/// True when the event is the search's first choice, given the kept events: those inserted no later
+/// than it, and the causal prefix of the send, which `prefix` covers.
 fn is_maximal(graph: &Graph, event: EventId, send: EventId, prefix: &[u32]) -> bool {
     let node = graph.node(event);
     let kept = |other: EventId| {
@@ -190,7 +189,7 @@ fn is_maximal(graph: &Graph, event: EventId, send: EventId, prefix: &[u32]) -> b
     }
 }
 
-/// Whether some kept call, inserted before the one that `completion` completes, could have been
+/// True when a kept call that ranks before the one completed by `completion` could have been
 /// completed in its place.
 fn older_call_waits(
     graph: &Graph,
@@ -206,7 +205,7 @@ fn older_call_waits(
         ..completion
     };
     let rank = graph.rank(call);
-    // Without that reduction, in insertion order.
+    // Without the reduction of releases, rank is insertion order.
     let may_rank_before =
         |other: &&EventId| graph.reductions.releases || graph.rank(**other) < rank;
     log.calls.iter().take_while(may_rank_before).any(|&other| {
@@ -220,7 +219,7 @@ fn older_call_waits(
     })
 }
 
-/// Whether the call is completed before this position of its object's completions.
+/// True when the call is completed before this position in its object's completion order.
 pub(crate) fn completed_before(graph: &Graph, call: EventId, position: u64) -> bool {
     let nodes = &graph.threads[call.thread.index()].nodes;
     nodes

@@ -1,9 +1,9 @@
-//! Graphs whose threads may see different things.
+//! Weak graphs: consistency under RC11.
 //!
-//! What is consistent is decided by what happens before: a read may take any write that is not
-//! older, in coherence order, than one its thread knows, and a write may stand behind all those.
-//! What happens before an event depends on nothing that is added later, so clocks never change, and
-//! any order that puts sources first can be run. Only `SeqCst` needs a look at the whole graph.
+//! Happens-before decides consistency: a read may take any write at or above its coherence floor,
+//! and a write may have any position above it. Happens-before of an event depends on no event added
+//! later, so clocks never change, and every order that puts sources first is a linearization. Only
+//! SeqCst requires a look at the whole graph (`psc`).
 
 use super::frame::{Change, Frame};
 use crate::base::ids::{EventId, LocationId, ThreadId};
@@ -13,7 +13,7 @@ use crate::search::graph::linearise::linearise;
 use crate::search::graph::{Graph, NodeKind};
 
 impl Frame {
-    /// From now on threads may see different things.
+    /// Turns the graph into a weak one.
     pub(crate) fn weaken(&mut self) {
         if self.graph.weak {
             return;
@@ -30,8 +30,8 @@ impl Frame {
         self.is_mixed = true;
     }
 
-    /// Makes a change that leaves the operations in an order in which they can be run; `false` if it
-    /// is none of those.
+    /// Applies a change that keeps the linearization valid; returns `false` if it is another kind
+    /// of change.
     pub(crate) fn make_weakly(&mut self, change: Change) -> bool {
         self.graph.forget_accesses();
         match change {
@@ -54,7 +54,7 @@ impl Frame {
         true
     }
 
-    /// The read that the change gives a write which came after it, and that write.
+    /// Returns the read and the later-inserted write that the change makes its source.
     pub(crate) fn revisited_by(&self, change: Change) -> Option<(EventId, EventId)> {
         match change {
             Change::PlaceForRead { read, write, .. } => Some((read, write)),
@@ -67,7 +67,7 @@ impl Frame {
         }
     }
 
-    /// Makes a weak graph ready to run; `false` if it is not consistent.
+    /// Makes a weak graph ready to run; returns `false` if it is inconsistent.
     pub(crate) fn make_runnable_weakly(&mut self, psc: &mut Psc) -> bool {
         if !self.in_order {
             self.is_mixed = true;
@@ -102,7 +102,8 @@ impl Frame {
 }
 
 impl Graph {
-    /// How many writes of the location, in coherence order, the event must not go back behind.
+    /// Coherence floor of the event: number of writes, in coherence order, up to the last one that
+    /// happens before it or is read by a read that does.
     pub(crate) fn weak_coherence_floor(&self, event: EventId, location: LocationId) -> usize {
         let Some(index) = event.index.checked_sub(1) else {
             return 0;
@@ -122,8 +123,8 @@ impl Graph {
         known
     }
 
-    /// Whether the event takes no source, or place, that is older than what its thread knows, and
-    /// stands between no update and the write it read.
+    /// True when the event is at or above its coherence floor, and does not separate an update from
+    /// its source.
     fn is_coherent(&self, event: EventId) -> bool {
         let kind = self.node(event).kind;
         if let Some(location) = kind.writes() {
@@ -152,7 +153,7 @@ impl Graph {
         self.arrivals > 0 || self.messages > 0
     }
 
-    /// Whether what `SeqCst` asks holds.
+    /// True when the SeqCst events satisfy `psc`.
     fn is_strong_enough(&self, psc: &mut Psc) -> bool {
         psc.clear();
         for (thread, log) in self.threads.iter().enumerate() {

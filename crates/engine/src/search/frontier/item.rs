@@ -1,8 +1,8 @@
-//! A part of the search that can be run by itself, and its text.
+//! A part of the search that can be run on its own, and its text form.
 //!
-//! Written down is what the search has decided: events with their sources and outcomes, the order in
-//! which they were inserted, the order of writes and messages, and branches. Clocks, states of objects
-//! and lists by location or object follow from that.
+//! The text has what the search has decided: events with their sources and outcomes, insertion
+//! order, coherence, arrival order, and branches. Clocks, states of objects and logs by location or
+//! object follow from that.
 
 use std::fmt::Write;
 
@@ -14,17 +14,17 @@ use crate::search::explore::frame::{Branch, Frame};
 use crate::search::graph::{Graph, LocationLog, Node, NodeKind, ObjectLog, ThreadLog};
 use crate::search::reduce::Reductions;
 
-/// A part of the tree that the exhaustive search walks: a graph, and branches from it.
+/// A part of the search tree: a graph, and branches from it.
 #[derive(Debug)]
 pub struct Item(pub(crate) Frame);
 
 impl Item {
-    /// How many branches nobody has taken.
+    /// Number of untried branches.
     pub fn branches(&self) -> usize {
         self.0.branches.len()
     }
 
-    /// The text; `place` says where in the source a site is, in one word.
+    /// Writes the text; `place` returns the source location of a site as one word.
     pub fn to_text(&self, place: impl Fn(SiteId) -> Option<String>) -> String {
         let graph = &self.0.graph;
         let mut sites = Sites {
@@ -76,8 +76,7 @@ impl Item {
         text + &body + "end\n"
     }
 
-    /// Reads one item from the lines of a text; `site` is asked for the name of each place in the
-    /// source.
+    /// Reads one item from the lines of a text; `site` interns a source location.
     pub fn read<'a>(
         lines: &mut impl Iterator<Item = &'a str>,
         mut site: impl FnMut(&str) -> SiteId,
@@ -93,7 +92,7 @@ impl Item {
             let mut words = Reader::new(line, limits);
             match words.word()? {
                 "site" => {
-                    // Paths may have spaces in them.
+                    // Paths may contain spaces.
                     places.push(site(line.trim_start_matches("site").trim()));
                     continue;
                 }
@@ -156,7 +155,7 @@ impl Item {
     }
 }
 
-/// Places as they are written: each once.
+/// Source locations in the order of first use, each once.
 struct Sites<'a> {
     known: Vec<SiteId>,
     places: Vec<String>,
@@ -185,7 +184,7 @@ fn place(words: &mut Reader<'_>, places: &[SiteId]) -> Result<Option<SiteId>, Pr
         .transpose()
 }
 
-/// Whether threads may see different things, and how many of everything there are.
+/// Reads whether the graph is weak, and the number of everything in it.
 fn header(line: &str) -> Result<(bool, Limits), Problem> {
     let mut words = Reader::new(line, Limits::default());
     let mut number = |name: &str| {
@@ -259,7 +258,7 @@ fn read_event(
 }
 
 impl Graph {
-    /// Finds everything that follows from events, the order of writes and that of messages.
+    /// Derives everything that follows from events, coherence and arrival order.
     fn rebuild(&mut self, messages: &[Vec<EventId>]) -> Result<(), Problem> {
         self.find_order()?;
         while self.width < self.threads.len() {
@@ -323,7 +322,7 @@ impl Graph {
         Ok(())
     }
 
-    /// Messages in the order in which they arrived.
+    /// Sets the arrival order of an ordered port.
     fn put_in_order(&mut self, port: ObjectId, sends: &[EventId]) -> Result<(), Problem> {
         let inbox = self.port_mut(port);
         let is_known = |send: &EventId| inbox.sends.contains(send);
@@ -334,7 +333,7 @@ impl Graph {
         Ok(())
     }
 
-    /// Puts completions and meetings in order, and lets objects go through their states.
+    /// Sorts completions and meetings, and derives the states of objects.
     fn complete_again(&mut self) -> Result<(), Problem> {
         for index in 0..self.objects.len() {
             let object = ObjectId::new(index);

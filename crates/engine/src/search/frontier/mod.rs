@@ -1,11 +1,11 @@
-//! What is left to run, as pieces that can be handed to another worker, another machine, or a later
-//! day.
+//! The frontier of the search: what is left to run, as items for another worker, another machine,
+//! or a later run.
 //!
-//! An [`Item`] is a part of the tree that the exhaustive search walks: a graph, and branches from it
-//! that nobody has taken. Items share nothing and depend on no order, so whoever runs them, the same
-//! classes are found, each once. Their text form has no name that means something in one process only:
-//! threads, locations and objects are numbered within the item, places in the source are written out,
-//! and an object is described as it was before anybody used it. The book has a page on it.
+//! An [`Item`] is a part of the search tree: a graph, and untried branches from it. Items share
+//! nothing and are independent of order, so the same classes are found, each once, wherever they
+//! are run. Their text form has no process-local identifiers: threads, locations and objects are
+//! numbered within the item, source locations are written out, and objects have their initial
+//! state. The book has a page on it.
 
 pub(crate) mod item;
 mod tables;
@@ -15,22 +15,22 @@ use std::fmt;
 
 pub use item::Item;
 
-/// The version of the text form that is written, and the only one that is read.
+/// Version of the text form that is written, and the only one that is read.
 pub const VERSION: u32 = 1;
 
-/// Why a text is no item.
+/// Why a text is not an item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Problem {
-    /// It is of another version.
+    /// It has another version.
     Version(String),
-    /// A word that is not known there.
+    /// An unknown word.
     Unknown(String),
     /// A line has too few words.
     LineEnds,
     /// The text has too few lines.
     TextEnds,
-    /// An event that the item does not have is spoken of, or one is there twice.
+    /// An event is referred to that the item does not have, or an event occurs twice.
     Events,
 }
 

@@ -1,7 +1,7 @@
-//! What a graph is made of, as words: one table for each type, used for writing and for reading.
+//! The vocabulary of items: one table for each type, used for writing and for reading.
 //!
-//! Words are separated by spaces, and fields follow in the order of the table. A new variant or field
-//! is one entry here, and a new [`VERSION`](super::VERSION).
+//! Words are separated by spaces, and fields follow in the order of the table. A new variant or
+//! field needs an entry here and a new [`VERSION`](super::VERSION).
 
 use std::sync::atomic::Ordering;
 
@@ -201,7 +201,7 @@ tables! {
     }
 }
 
-/// Nobody calls these.
+/// Types without values.
 macro_rules! never {
     ($($type:path),*) => {
         $(impl Words for $type {
@@ -260,7 +260,7 @@ impl Words for Update {
     }
 }
 
-/// An object as it is before anybody has used it.
+/// An object in its initial state.
 impl Words for Object {
     fn write(&self, out: &mut String) {
         match self {
@@ -308,14 +308,14 @@ impl Words for Object {
             "barrier" => Object::Barrier(barrier::Barrier::new(words.read()?)),
             "channel" => Object::Channel(channel::Channel::new(words.read()?)),
             "condvar" => Object::Condvar(condvar::Condvar::default()),
-            // Which other object belongs to it only messages tell, and they ask the running world.
+            // The associated object is used in diagnostics only, which ask the running world.
             "counted" => Object::Counted(counted::Counted::default()),
             "monitor" => Object::Monitor(monitor::Monitor::new(words.read()?)),
             "mutex" => Object::Mutex(mutex::Mutex::new(words.read()?)),
             "once" => Object::Once(words.read()?),
-            // Likewise whose it is.
+            // So is the owner.
             "parker" => Object::Parker(parker::Parker::new(ThreadId::MAIN)),
-            // Likewise how many could send: a graph has those who hang up.
+            // So is the number of senders: a graph has the hang-ups.
             "port" => Object::Port(match words.read()? {
                 true => port::Port::ordered(0),
                 false => port::Port::unordered(),

@@ -1,18 +1,18 @@
-//! Numbers and names as words, and reading them again.
+//! Reading and writing values as words.
 
 use super::Problem;
 use crate::base::ids::{EventId, LocationId, ObjectId, PortListId, SiteId, ThreadId};
 
-/// A value that can be written as words and read again.
+/// A value with a text form.
 pub(crate) trait Words: Sized {
-    /// Adds the words, each with a space before it.
+    /// Appends the words, each preceded by a space.
     fn write(&self, out: &mut String);
 
-    /// Takes the words.
+    /// Reads the words.
     fn read(words: &mut Reader<'_>) -> Result<Self, Problem>;
 }
 
-/// How many things an item has, so that no name goes beyond them.
+/// Number of identifiers of each kind in an item; larger ones are rejected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Limits {
     pub(crate) threads: usize,
@@ -128,7 +128,7 @@ impl Words for EventId {
     }
 }
 
-/// `-` is nothing.
+/// `-` stands for `None`.
 impl<T: Words> Words for Option<T> {
     fn write(&self, out: &mut String) {
         match self {

@@ -1,12 +1,12 @@
-//! Meetings at barriers in a graph: who met whom.
+//! Barriers in a graph: arrivals, and the groups that pass together.
 //!
-//! To come is a send; that a group meets is a receive which takes as many of those who wait as the
-//! group has members, first the oldest. It lives on the line of its oldest member, and the others
-//! depend on it. The groups of one barrier come one after the other, like the completions of an
-//! object.
+//! An arrival is a send. The meeting of a group is a receive that takes as many waiting arrivals as
+//! the group has members, oldest first. It belongs to the thread of its oldest member, and the
+//! passes of all other members depend on it. The groups of one barrier are totally ordered, like
+//! the completions of an object.
 //!
-//! Whether a thread led its group is free until its group has a leader, or only the thread is left to
-//! be it. The answers are not ordered.
+//! The answer to a question about a leader is free until the group has a leader, or only the thread
+//! asked about can be it. The answers are not ordered.
 
 use super::{Graph, Node, NodeKind};
 use crate::base::ids::{EventId, ObjectId, ThreadId};
@@ -15,12 +15,13 @@ use crate::memory::clock::{covers, join};
 use crate::object::barrier::only_answer;
 use crate::search::explore::revisit::all_maximal;
 
-/// What happened at a barrier, besides the groups that met.
+/// Events at a barrier besides the meetings of groups, which are its completions.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BarrierLog {
-    /// Who came, in insertion order; the source of each is the meeting of its group.
+    /// Arrivals in insertion order; the source of each is the meeting of its group.
     pub(crate) arrivals: Vec<EventId>,
-    /// Who asked about leaders, in insertion order; the source of each is the meeting it is about.
+    /// Questions about leaders in insertion order; the source of each is the meeting that it is
+    /// about.
     pub(crate) questions: Vec<EventId>,
 }
 
@@ -29,7 +30,7 @@ impl BarrierLog {
         self.arrivals.is_empty()
     }
 
-    /// Makes this the part of `whole` for which `keep` says so.
+    /// Makes this the part of `whole` that `keep` selects.
     pub(crate) fn restrict(&mut self, whole: &BarrierLog, keep: impl Fn(EventId) -> bool) {
         let copy = |to: &mut Vec<EventId>, from: &[EventId]| {
             to.clear();
@@ -53,14 +54,14 @@ impl Graph {
         self.object(barrier).state().barrier().size()
     }
 
-    /// Those who came and are in no group.
+    /// Returns the arrivals that are in no group.
     pub(crate) fn waiting(&self, barrier: ObjectId) -> Vec<EventId> {
         let came = self.barrier(barrier).arrivals.iter().copied();
         came.filter(|&one| self.node(one).source.is_none())
             .collect()
     }
 
-    /// Who met there, as they came.
+    /// Returns the arrivals of a group, in insertion order.
     pub(crate) fn members(&self, meeting: EventId) -> impl Iterator<Item = EventId> + '_ {
         let NodeKind::Pass { barrier } = self.node(meeting).kind else {
             unreachable!("only meetings have members");
@@ -69,7 +70,7 @@ impl Graph {
         came.filter(move |&one| self.node(one).source == Some(meeting))
     }
 
-    /// Notes a new event.
+    /// Adds a new event to the log of its barrier.
     pub(crate) fn record_at_barrier(&mut self, id: EventId, kind: NodeKind) {
         match kind {
             NodeKind::Arrive { barrier } => {
@@ -81,7 +82,7 @@ impl Graph {
         }
     }
 
-    /// Undoes that for the last event, which is no longer on its line.
+    /// Reverts `record_at_barrier` for the last event, which has left the log of its thread.
     pub(crate) fn unrecord_at_barrier(
         &mut self,
         id: EventId,
@@ -101,7 +102,7 @@ impl Graph {
         }
     }
 
-    /// Its last group has not met.
+    /// Removes the last group of the barrier.
     fn dissolve(&mut self, barrier: ObjectId, meeting: EventId) {
         self.object_mut(barrier).completions.pop();
         for position in 0..self.barrier(barrier).arrivals.len() {
@@ -111,7 +112,7 @@ impl Graph {
         }
     }
 
-    /// Forgets meetings that are gone, in a graph just restricted.
+    /// Clears the sources of arrivals whose meeting is not kept, in a graph just restricted.
     pub(crate) fn forget_lost_groups(&mut self, keep: impl Fn(EventId) -> bool) {
         for index in 0..self.objects.len() {
             for position in 0..self.objects[index].barrier.arrivals.len() {
@@ -122,8 +123,8 @@ impl Graph {
         }
     }
 
-    /// The meeting is of this group of those who wait, whatever it was before. It keeps its place in
-    /// insertion order and is the last of its barrier.
+    /// Gives the meeting with this stamp another group of the waiting arrivals. It keeps its
+    /// position in insertion order and must be the last of its barrier.
     pub(crate) fn regroup(&mut self, stamp: u32, group: u32) {
         let old = self.order[stamp as usize];
         let removed = self.threads[old.thread.index()].nodes.pop();
@@ -139,7 +140,7 @@ impl Graph {
             index: first.index + 1,
             ..first
         };
-        // Its neighbours in insertion order are another thread's.
+        // Its neighbours in insertion order belong to another thread.
         let moved = Node {
             run: stamp,
             ..removed
@@ -149,7 +150,7 @@ impl Graph {
         self.form_group(barrier, id, members.iter().map(|&member| waiting[member]));
     }
 
-    /// Puts those who came in a group that meets next.
+    /// Makes the arrivals a group, the next one of its barrier.
     pub(crate) fn form_group(
         &mut self,
         barrier: ObjectId,
@@ -165,7 +166,7 @@ impl Graph {
         self.node_mut(meeting).value = position;
     }
 
-    /// Whether the meeting is of those whom the search would have chosen, seen from what is kept.
+    /// True when the group is the search's first choice, given the kept events.
     pub(crate) fn is_maximal_group(
         &self,
         barrier: ObjectId,
@@ -184,8 +185,8 @@ impl Graph {
             && self.members(meeting).all(|one| oldest.next() == Some(one))
     }
 
-    /// Those who came after the meeting met, do not depend on it, and met no earlier; without the
-    /// newest.
+    /// Returns the arrivals inserted after the meeting that do not depend on it and are in no
+    /// earlier group, except `newest`.
     fn late_arrivals(&self, meeting: EventId, newest: EventId) -> Vec<EventId> {
         let NodeKind::Pass { barrier } = self.node(meeting).kind else {
             unreachable!("only meetings have members");
@@ -202,7 +203,8 @@ impl Graph {
         came.filter(is_late).collect()
     }
 
-    /// What those depend on who came late: the newest, and the chosen ones of the others.
+    /// Returns the joined causal clocks of `newest` and of the late arrivals selected by the bit
+    /// set `companions`.
     pub(crate) fn prefix_of_revisit(
         &self,
         meeting: EventId,
@@ -218,8 +220,8 @@ impl Graph {
         prefix
     }
 
-    /// With which others, of those who came late, the newest could have been in the meeting, each as
-    /// a set of bits.
+    /// Returns the sets of late arrivals, as bit sets, with which `newest` could revisit the
+    /// meeting.
     pub(crate) fn companions(&self, meeting: EventId, newest: EventId) -> Vec<u32> {
         let NodeKind::Pass { barrier } = self.node(meeting).kind else {
             unreachable!("only meetings have members");
@@ -241,8 +243,8 @@ impl Graph {
         .collect()
     }
 
-    /// What the search answers first to a question about leaders, and whether that is the only
-    /// answer, seen from what is kept.
+    /// Returns the first answer of the search to a question about a leader, given the kept events,
+    /// and whether it is the only possible one.
     pub(crate) fn first_leader_answer(
         &self,
         barrier: ObjectId,
@@ -265,7 +267,8 @@ impl Graph {
         }
     }
 
-    /// The meeting of a thread's group the given number of meetings after its first there.
+    /// Returns the meeting of the group that the thread was in, counted by its arrivals at the
+    /// barrier.
     pub(crate) fn group_of_member(
         &self,
         barrier: ObjectId,
@@ -278,8 +281,8 @@ impl Graph {
         self.node(*one).source
     }
 
-    /// True when a pass can be next in a linearization: its group has met, or it is the meeting of the
-    /// group, the groups before have met, and all members have come.
+    /// True when a pass can be next in a linearization: the meeting of its group is placed, or it
+    /// is the meeting itself, the earlier groups have met, and all members have arrived.
     pub(crate) fn is_pass_ready(
         &self,
         barrier: ObjectId,

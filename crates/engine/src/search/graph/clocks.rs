@@ -1,15 +1,15 @@
-//! What comes before what, as vector clocks.
+//! Vector clocks of the events of a graph.
 //!
-//! Each event of a graph has two: `causal` (program order, sources, creation and join, the order of
-//! completions on one object), which never changes while the event lives, and `before`, which adds
-//! coherence and from-reads as one run of the graph shows them. A clock counts, for each thread, how
-//! many of its events come before or are the event itself.
+//! Each event has two. `causal` covers program order, reads-from, spawn and join, and the
+//! completion order of each object; it never changes while the event exists. `hb` adds coherence
+//! and from-reads, as one linearization of the graph shows them. A clock counts, for each thread,
+//! the events that precede the event or are it.
 //!
-//! In a weak graph `before` is what happens before the event (of two completions on one object, only
-//! what the one passes on to the other), which is less than `causal` and never changes either, and
-//! there are three more: what the thread's reads so far would have passed on to
-//! it had they been acquires, what had happened before its last release fence, and what the event, if
-//! it is a write, passes on.
+//! In a weak graph `hb` is happens-before, where of two completions on one object only those that
+//! synchronize are ordered. It is smaller than `causal` and never changes either. There are three
+//! more clocks. `ACQUIRE_PENDING` is what the thread's reads would have acquired had they been
+//! acquire reads; an acquire fence takes it. `RELEASE_FENCE` is `hb` at the thread's last release
+//! fence. `RELEASE_CLOCK` is what a write releases to the reads that acquire from it.
 
 use std::sync::atomic::Ordering;
 
@@ -19,18 +19,18 @@ use crate::memory::Strength;
 use crate::memory::clock::{covers, join};
 use crate::object::passing::Passing;
 
-/// How many clocks an event has.
+/// Number of clocks of an event.
 const CLOCKS: usize = 2;
 const WEAK_CLOCKS: usize = 5;
-/// Which of them is which, in a weak graph.
+/// Index of each clock in a weak graph.
 const HB: usize = 1;
 const ACQUIRE_PENDING: usize = 2;
 const RELEASE_FENCE: usize = 3;
 const RELEASE_CLOCK: usize = 4;
 
 impl Graph {
-    /// How many reads of the location, from the first inserted, the write depends on. Remembered
-    /// while a graph is extended, because what a thread depends on only grows.
+    /// Number of reads of the location, from the first inserted, that the write causally depends
+    /// on. Cached while a graph is extended, because the causal past of a thread only grows.
     pub(crate) fn known_reads(&mut self, location: LocationId, write: EventId) -> usize {
         let row = self.row();
         let log = &self.threads[write.thread.index()];
@@ -51,12 +51,12 @@ impl Graph {
         &self.clocks(id)[self.width..2 * self.width]
     }
 
-    /// What a write passes on in a weak graph.
+    /// Returns the release clock of a write in a weak graph.
     fn release_clock(&self, id: EventId) -> &[u32] {
         &self.clocks(id)[RELEASE_CLOCK * self.width..]
     }
 
-    /// Entries of all the clocks of an event.
+    /// Number of entries of all clocks of an event.
     #[inline]
     pub(crate) fn row(&self) -> usize {
         match self.weak {
@@ -65,13 +65,13 @@ impl Graph {
         }
     }
 
-    /// All clocks of an event, one behind the other.
+    /// Returns all clocks of an event, one after the other.
     fn clocks(&self, id: EventId) -> &[u32] {
         let row = self.row();
         &self.threads[id.thread.index()].clocks[id.index as usize * row..][..row]
     }
 
-    /// Makes room for more threads in every clock.
+    /// Doubles the number of threads that fit into every clock.
     pub(crate) fn widen(&mut self) {
         let (old, new) = (self.width, self.width * 2);
         let relay = |clocks: &mut Vec<u32>| {
@@ -90,7 +90,7 @@ impl Graph {
         self.width = new;
     }
 
-    /// Gives an event its clocks, from what comes before it. Its predecessors have theirs.
+    /// Sets the clocks of an event. The clocks of its predecessors must be set.
     pub(crate) fn set_clocks(&mut self, id: EventId) {
         let (width, row) = (self.width, self.row());
         let start = id.index as usize * row;
@@ -121,13 +121,13 @@ impl Graph {
             }
             _ => node.source,
         };
-        // In a weak graph these are only ordered by what they pass on.
+        // In a weak graph these events are ordered by release and acquire only.
         let is_passing = match node.kind {
             NodeKind::Completion { .. } | NodeKind::Silent { .. } => true,
             NodeKind::Pass { .. } => node.source.is_none(),
             kind => kind.reads().is_some(),
         };
-        // An event of the same thread comes before anyway, and its clocks are on loan here.
+        // Events of the same thread precede it anyway, and their clocks are moved out here.
         if let Some(from) = comes_from.filter(|from| from.thread != id.thread) {
             let clocks = if self.weak && is_passing { 1 } else { CLOCKS };
             join(&mut own[..clocks * width], self.clocks(from));
@@ -153,7 +153,7 @@ impl Graph {
         }
         let is_end = matches!(node.kind, NodeKind::End { .. });
         let touched = node.kind.reads().or(node.kind.writes());
-        // An end that nobody asks about is nobody's concern.
+        // The end of a thread matters only if some event reads it.
         let touched =
             touched.filter(|&location| !is_end || !self.location(location).reads.is_empty());
         if let Some(location) = touched {
@@ -168,14 +168,14 @@ impl Graph {
         self.threads[mine].clocks = clocks;
     }
 
-    /// Finds what every event depends on, in a graph of which nothing is known but its events. What
-    /// comes before an event for other reasons is found when the graph is put in a line.
+    /// Sets the causal clocks of all events of a graph that was just read from text. Linearization
+    /// sets the `hb` clocks.
     pub(crate) fn find_clocks(&mut self) {
         let row = self.row();
         for log in &mut self.threads {
             log.clocks = vec![0; log.nodes.len() * row];
         }
-        // A receive may have been inserted before its source: until nothing new is learnt.
+        // A receive may be inserted before its source, so this iterates to a fixpoint.
         let mut known: Vec<u32> = Vec::new();
         let mut learns = true;
         while std::mem::take(&mut learns) {
@@ -190,8 +190,8 @@ impl Graph {
         self.forget_accesses();
     }
 
-    /// In a weak graph: what a read takes over, what a fence adds, and what a write passes on. The
-    /// clocks of the event's thread are on loan.
+    /// In a weak graph: sets the clocks that a read acquires, a fence updates and a write releases.
+    /// `clocks` are those of the event's thread, moved out of the graph.
     fn set_release_clocks(&self, id: EventId, node: &Node, clocks: &mut [u32]) {
         let (width, row) = (self.width, self.row());
         let start = id.index as usize * row;
@@ -257,7 +257,7 @@ impl Graph {
         }
     }
 
-    /// What an event does besides reading and writing.
+    /// Returns the ordering that an event has, given the value that it read.
     pub(crate) fn strength_of(&self, id: EventId, node: &Node) -> Strength {
         match node.kind {
             NodeKind::End { .. } | NodeKind::HangUp { .. } => Strength::of(Ordering::Release),
@@ -279,7 +279,7 @@ impl Graph {
         }
     }
 
-    /// Forgets what is known of the locations from the last time the graph was put in a line.
+    /// Clears what the last linearization cached per location.
     pub(crate) fn forget_accesses(&mut self) {
         for log in &mut self.locations {
             log.accesses.clear();

@@ -1,21 +1,21 @@
-//! Sequential consistency: one order of all events explains every read.
+//! Linearization: an order of all events that explains every read, if there is one (sequential
+//! consistency).
 //!
-//! A graph is consistent when program order, sources, coherence, from-reads and the order of
-//! completions together have no cycle. [`linearise`] finds such an order by running what can run,
-//! thread by thread as far as each goes, exactly as the program will be run: a read is ready when
-//! its source is the latest write placed, a write when it is next in coherence order and everyone
-//! who reads the write before it has done so. If nothing is ready before all is placed, there is a
-//! cycle.
+//! A graph is consistent when program order, reads-from, coherence, from-reads and completion order
+//! together are acyclic. [`linearise`] runs each thread as far as it goes, exactly as the program
+//! will be run. A read is ready when its source is the last write placed. A write is ready when it
+//! is next in coherence order and all reads of the write before it are placed. If no event is ready
+//! before all are placed, there is a cycle.
 //!
-//! A weak graph is put in a line the same way, but reads wait for their source only and writes for
-//! nothing: whether such a graph is consistent is decided elsewhere.
+//! A weak graph is linearized the same way, but a read waits only for its source and a write for
+//! nothing; whether such a graph is consistent is checked separately.
 
 use super::{Graph, Node, NodeKind};
 use crate::base::ids::{EventId, LocationId, ThreadId};
 
-/// Puts the graph's operations in an order in which they can be run, and gives every event its
-/// clocks; `false` if there is no such order. A call runs when it is completed, an atomic update
-/// runs when it reads.
+/// Puts the operations of the graph in an order in which they can be run, and sets the clocks of
+/// all events. Returns `false` if there is no such order. A call runs at its completion, an atomic
+/// update at its read.
 pub(crate) fn linearise(graph: &mut Graph, steps: &mut Vec<EventId>) -> bool {
     prepare(graph);
     steps.clear();
@@ -60,7 +60,7 @@ fn prepare(graph: &mut Graph) {
     }
 }
 
-/// The thread's next event, if it can be placed now.
+/// Returns the thread's next event if it can be placed now.
 fn next_ready(graph: &Graph, thread: ThreadId) -> Option<EventId> {
     let log = &graph.threads[thread.index()];
     let index = log.placed;
@@ -116,7 +116,7 @@ fn next_ready(graph: &Graph, thread: ThreadId) -> Option<EventId> {
     ready.then_some(id)
 }
 
-/// The write that a read would take now.
+/// Returns the last write placed, which a read would take now.
 fn latest(graph: &Graph, location: LocationId) -> Option<EventId> {
     let log = graph.location(location);
     log.placed.checked_sub(1).map(|index| log.writes[index])
@@ -127,7 +127,7 @@ fn is_next_write(graph: &Graph, location: LocationId, write: EventId) -> bool {
     log.writes.get(log.placed) == Some(&write)
 }
 
-/// How many reads of the latest write are still to come.
+/// Number of reads of the last write that are not placed.
 fn unread(graph: &Graph, location: LocationId) -> u32 {
     match latest(graph, location) {
         Some(write) => graph.node(write).unread,
@@ -135,7 +135,7 @@ fn unread(graph: &Graph, location: LocationId) -> u32 {
     }
 }
 
-/// Places the event, and the write of an update with its read; says how many events that were.
+/// Places the event, and with the read of an update its write; returns the number of events placed.
 fn place(graph: &mut Graph, id: EventId, steps: &mut Vec<EventId>) -> u32 {
     graph.set_clocks(id);
     let node = *graph.node(id);

@@ -1,13 +1,13 @@
-//! An execution as a partial order, while the search is building it.
+//! An execution graph under construction: events with program order, reads-from and coherence.
 //!
-//! Events are kept per thread in program order, with the order in which they were inserted beside
-//! it: the search undoes and restricts graphs by that order. A call and its completion are two
-//! neighbouring events of the calling thread, and so are the read and the write of an atomic
-//! update; in both cases the second belongs to the first but is inserted, deleted and revisited on
-//! its own. Clocks are in `clocks.rs`, deleting events is in `undo.rs`.
+//! Events are kept per thread in program order, and in insertion order beside it: the search undoes
+//! and restricts graphs by insertion order. A call and its completion are two consecutive events of
+//! the calling thread. So are the read and the write of an atomic update. In both cases the second
+//! is inserted, deleted and revisited on its own. `clocks.rs` has the clocks, `undo.rs` deletes
+//! events.
 //!
-//! Identifiers here are the graph's own. They survive from run to run, whereas the running world
-//! numbers threads, locations and objects afresh each time.
+//! Identifiers are the graph's own. They are stable from run to run, whereas the world numbers
+//! threads, locations and objects anew in each run.
 
 mod barriers;
 mod clocks;
@@ -37,9 +37,9 @@ pub(crate) enum NodeKind {
     Join {
         target: ThreadId,
     },
-    /// Touches nothing that others can see: a yield, a sleep.
+    /// Has no effect on other threads: a yield or a sleep.
     Local,
-    /// Its strength is the node's.
+    /// A fence; the node has its ordering.
     Fence,
     Choose {
         alternatives: u32,
@@ -47,7 +47,8 @@ pub(crate) enum NodeKind {
     Read {
         location: LocationId,
     },
-    /// The read of an atomic update. If it writes, the next event of the thread is its write.
+    /// The read of an atomic update. If the update writes, the next event of the thread is its
+    /// write.
     ReadForUpdate {
         location: LocationId,
         update: Update,
@@ -55,7 +56,7 @@ pub(crate) enum NodeKind {
     Write {
         location: LocationId,
     },
-    /// The write of an atomic update: directly after its source in coherence order.
+    /// The write of an atomic update; immediately follows its source in coherence order.
     WriteOfUpdate {
         location: LocationId,
     },
@@ -66,7 +67,8 @@ pub(crate) enum NodeKind {
         ports: Ports,
         wait: bool,
     },
-    /// The previous event of the thread at the port is a send, and its source took that.
+    /// Waits until the thread's last message at the port is taken; the source is the receive that
+    /// took it.
     Delivered {
         port: ObjectId,
     },
@@ -74,16 +76,16 @@ pub(crate) enum NodeKind {
         port: ObjectId,
         location: LocationId,
     },
-    /// To come to a barrier. Its source is the meeting of its group.
+    /// Arrival at a barrier; the source is the meeting of its group.
     Arrive {
         barrier: ObjectId,
     },
-    /// To go on from a barrier; the previous event of the thread is that it came. Without a source it
-    /// is the meeting of the group, else its source is.
+    /// Pass of a barrier; the previous event of the thread is its arrival. Without a source it is
+    /// the meeting of its group, else the source is the meeting.
     Pass {
         barrier: ObjectId,
     },
-    /// To ask about the leader of the group whose meeting is its source.
+    /// Question whether a thread led the group whose meeting is the source.
     AskLeader {
         barrier: ObjectId,
     },
@@ -91,12 +93,12 @@ pub(crate) enum NodeKind {
         object: ObjectId,
         call: Call,
     },
-    /// A silent call, which comes after the completion that opened it and nothing else.
+    /// A silent call; ordered after the completion that opened it and nothing else.
     Silent {
         object: ObjectId,
         call: Call,
     },
-    /// The previous event of the thread is the call it completes.
+    /// Completion of the call that is the previous event of the thread.
     Completion {
         object: ObjectId,
     },
@@ -112,8 +114,8 @@ impl NodeKind {
         }
     }
 
-    /// Whether it takes part in what only a model of memory decides: reads, writes but for ends, and
-    /// messages.
+    /// True for events whose order only a memory model decides: reads, writes except thread ends,
+    /// and messages.
     pub(crate) fn is_memory(&self) -> bool {
         match self {
             NodeKind::End { .. } => false,
@@ -126,7 +128,7 @@ impl NodeKind {
         matches!(self, NodeKind::Send { .. } | NodeKind::Receive { .. })
     }
 
-    /// Whether the thread gives others a chance: it yields, sleeps, or waits no longer than some time.
+    /// True when the thread lets others run: a yield, a sleep, or a wait with a timeout.
     pub(crate) fn is_pause(&self) -> bool {
         match self {
             NodeKind::Local => true,
@@ -139,7 +141,7 @@ impl NodeKind {
         }
     }
 
-    /// How many ways it can turn out if it reads this value.
+    /// Number of outcomes of the event if it reads this value.
     pub(crate) fn outcomes(&self, value: u64) -> u32 {
         match self {
             NodeKind::ReadForUpdate { update, .. } => update.outcomes(value),
@@ -147,7 +149,7 @@ impl NodeKind {
         }
     }
 
-    /// An end is a write too: of the fact that the thread has ended.
+    /// Returns the location written. The end of a thread writes the location of that fact.
     pub(crate) fn writes(&self) -> Option<LocationId> {
         match *self {
             NodeKind::Write { location }
@@ -164,25 +166,25 @@ pub(crate) struct Node {
     pub(crate) kind: NodeKind,
     /// Position in insertion order.
     pub(crate) stamp: u32,
-    /// From this position on, insertion order has events of this thread only that come before this
-    /// one in the thread, up to this one.
+    /// Start of a range of insertion order that ends with this event and holds only earlier events
+    /// of its thread.
     pub(crate) run: u32,
-    /// For a read, the write it takes its value from; `None` is the initial value. For a receive,
-    /// the send whose message it takes; for a send, the receive that takes it.
+    /// Reads-from: the write of a read (`None` is the initial value), the send of a receive; for a
+    /// send, the receive that takes it.
     pub(crate) source: Option<EventId>,
     pub(crate) outcome: u32,
-    /// For a write, the value; for a completion or the meeting of a group, its position among those
-    /// of its object; for a question about a leader, of whom; for a
-    /// receive from an ordered port, how many messages were taken before.
+    /// Of a write, the value; of a completion or a meeting, its position among those of its object;
+    /// of a question about a leader, the thread asked about; of a receive from an ordered port, the
+    /// number of messages taken before.
     pub(crate) value: u64,
-    /// For a completion: when it was inserted, no older call could have been completed instead.
-    /// Deleting events never makes this untrue.
+    /// Of a completion: true when no older call could have been completed instead at insertion.
+    /// Deleting events never makes this false.
     pub(crate) oldest: bool,
-    /// For a write, where it was last seen in coherence order.
+    /// Of a write: cached position in coherence order.
     pub(crate) place: u32,
-    /// While the graph is put in a line: how many reads of this write are still to come.
+    /// During linearization: number of reads of this write that are not placed.
     pub(crate) unread: u32,
-    /// What an access or a fence does besides, and what a failed update does.
+    /// Ordering of an access or a fence, and ordering of a failed update.
     pub(crate) strength: Strength,
     pub(crate) failure: Strength,
 }
@@ -190,23 +192,22 @@ pub(crate) struct Node {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ThreadLog {
     pub(crate) nodes: Vec<Node>,
-    /// Where in the source each event is that was inserted on its own, for messages; may have more
-    /// entries than there are events.
+    /// Source location of each event, for diagnostics; may be longer than `nodes`.
     pub(crate) sites: Vec<Option<SiteId>>,
     pub(crate) spawned_by: Option<EventId>,
-    /// Where the thread was created.
+    /// Source location of the spawn.
     pub(crate) place: Option<SiteId>,
     pub(crate) depth: u32,
-    /// Where it stands among its siblings, if that is drawn.
+    /// Random sort key among siblings, if their order is random.
     pub(crate) key: u64,
     pub(crate) live: bool,
-    /// How many of the events are pauses.
+    /// Number of events that are pauses.
     pub(crate) pauses: u32,
-    /// Written by the thread's end.
+    /// Location that the end of the thread writes.
     pub(crate) ended: Option<LocationId>,
-    /// Several for each event; see `clocks.rs`.
+    /// All clocks of all events; see `clocks.rs`.
     pub(crate) clocks: Vec<u32>,
-    /// While the graph is put in a line: how many events are placed.
+    /// During linearization: number of events placed.
     pub(crate) placed: u32,
 }
 
@@ -217,69 +218,69 @@ pub(crate) struct LocationLog {
     pub(crate) writes: Vec<EventId>,
     /// In insertion order.
     pub(crate) reads: Vec<EventId>,
-    /// Belongs to a thread's end, so it is never handed out for anything else.
+    /// True when the location belongs to the end of a thread and must not be reused.
     pub(crate) reserved: bool,
-    /// Joined `before` clocks of all reads and writes so far.
+    /// Joined `hb` clocks of all reads and writes so far.
     pub(crate) accesses: Vec<u32>,
-    /// By thread: how many reads, from the first, its latest write is known to depend on.
+    /// By thread: number of reads, from the first, that its latest write causally depends on.
     pub(crate) known_reads: Vec<u32>,
-    /// While the graph is put in a line: how many writes are placed, and how many reads of the
-    /// initial value are still to come.
+    /// During linearization: number of writes placed, and number of reads of the initial value not
+    /// placed.
     pub(crate) placed: usize,
     pub(crate) unread: u32,
 }
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ObjectLog {
-    /// Before each completion, and after the last.
+    /// State before each completion, and after the last.
     pub(crate) states: Vec<Object>,
     pub(crate) completions: Vec<EventId>,
-    /// What each completion passes on.
+    /// Synchronizes-with effects of each completion.
     pub(crate) passings: Vec<Passing>,
     /// In insertion order.
     pub(crate) calls: Vec<EventId>,
-    /// While the graph is put in a line: how many completions are placed.
+    /// During linearization: number of completions placed.
     pub(crate) placed: usize,
-    /// If it is a port.
+    /// Events at the object if it is a port.
     pub(crate) port: PortLog,
-    /// If it is a barrier.
+    /// Events at the object if it is a barrier.
     pub(crate) barrier: BarrierLog,
 }
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Graph {
     pub(crate) threads: Vec<ThreadLog>,
-    /// The threads of the graph in an order that depends on the graph alone: creators before the
-    /// created, siblings by age or as drawn.
+    /// Threads in an order that depends on the graph alone: parents before children, siblings by
+    /// age or by a random key.
     pub(crate) canonical: Vec<ThreadId>,
     /// All events in insertion order.
     pub(crate) order: Vec<EventId>,
     pub(crate) locations: Vec<LocationLog>,
     pub(crate) objects: Vec<ObjectLog>,
-    /// Lists of ports that receives look at.
+    /// Lists of ports that receives use.
     pub(crate) port_lists: Vec<Vec<ObjectId>>,
     pub(crate) reductions: Reductions,
-    /// How the order of siblings is drawn; by age if it is 0.
+    /// Seed of the order of siblings; 0 for the order of their creation.
     pub(crate) shuffle: u64,
-    /// Where in the source what is inserted next is, and what it does besides reading and writing.
+    /// Source location and orderings of the event that is inserted next.
     pub(crate) site: Option<SiteId>,
     pub(crate) strength: Strength,
     pub(crate) failure: Strength,
-    /// Whether threads may see different things: then `before` is what happens before, and there are
-    /// more clocks.
+    /// True for a weak graph: some access is weaker than SeqCst under RC11, `hb` is happens-before,
+    /// and each event has more clocks.
     pub(crate) weak: bool,
-    /// How many events read or write memory, an end aside, or pass messages.
+    /// Number of events for which [`NodeKind::is_memory`] holds.
     pub(crate) memory: u32,
-    /// How many times threads came to barriers.
+    /// Number of arrivals at barriers.
     pub(crate) arrivals: u32,
-    /// How many messages were sent or looked for.
+    /// Number of sends and receives.
     pub(crate) messages: u32,
-    /// Entries of a clock; at least the number of lines.
+    /// Entries of a clock; at least the number of threads.
     pub(crate) width: usize,
 }
 
 impl LocationLog {
-    /// A location with these writes.
+    /// Creates a location with these writes in coherence order.
     pub(crate) fn written(initial: u64, reserved: bool, writes: Vec<EventId>) -> Self {
         LocationLog {
             initial,
@@ -295,14 +296,14 @@ impl LocationLog {
 }
 
 impl ObjectLog {
-    /// The object's state after all completions.
+    /// Returns the state after all completions.
     pub(crate) fn state(&self) -> &Object {
         self.states.last().expect("an object has a state")
     }
 }
 
 impl Graph {
-    /// A graph with the main thread and no event.
+    /// Creates a graph with the main thread and no event.
     pub(crate) fn new(reductions: Reductions) -> Self {
         let mut graph = Graph {
             width: 4,
@@ -313,8 +314,8 @@ impl Graph {
         graph
     }
 
-    /// The same graph, in which siblings are in an order drawn from this number, or by age if it is 0.
-    /// The search needs a fixed order of threads, but any will do.
+    /// Orders siblings by a key drawn from this seed, or by age if it is 0. The search needs a
+    /// fixed order of threads; any will do.
     pub(crate) fn shuffled(self, shuffle: u64) -> Self {
         Graph { shuffle, ..self }
     }
@@ -323,7 +324,8 @@ impl Graph {
         &self.threads[id.thread.index()].nodes[id.index as usize]
     }
 
-    /// Where in the source an event is; of the two events of a call or an update, the first knows.
+    /// Returns the source location of an event. Of the two events of a call or an update, the first
+    /// has it.
     pub(crate) fn site(&self, id: EventId) -> Option<SiteId> {
         let second = matches!(
             self.node(id).kind,
@@ -354,7 +356,7 @@ impl Graph {
         &mut self.objects[object.index()]
     }
 
-    /// The last event of a thread.
+    /// Returns the last event of a thread.
     pub(crate) fn tail(&self, thread: ThreadId) -> Option<(EventId, &Node)> {
         let nodes = &self.threads[thread.index()].nodes;
         let index = nodes.len().checked_sub(1)?;
@@ -367,13 +369,13 @@ impl Graph {
         ))
     }
 
-    /// Whether a thread has called an object or come to a barrier, and waits.
+    /// True when the last event of the thread is a call or an arrival.
     pub(crate) fn is_waiting(&self, thread: ThreadId) -> bool {
         let last = self.tail(thread).map(|(_, node)| node.kind);
         matches!(last, Some(NodeKind::Call { .. } | NodeKind::Arrive { .. }))
     }
 
-    /// The call a thread waits for, if its last event is one.
+    /// Returns the call that the thread waits for, if its last event is one.
     pub(crate) fn pending_call(&self, thread: ThreadId) -> Option<(EventId, ObjectId, Call)> {
         match self.tail(thread)? {
             (
@@ -387,7 +389,7 @@ impl Graph {
         }
     }
 
-    /// The location that a thread's end writes.
+    /// Returns the location that the end of the thread writes.
     pub(crate) fn ended(&self, thread: ThreadId) -> LocationId {
         self.threads[thread.index()]
             .ended
@@ -398,7 +400,7 @@ impl Graph {
         self.location(self.ended(thread)).writes.first().copied()
     }
 
-    /// The value a read with this source sees.
+    /// Returns the value that a read with this source takes.
     pub(crate) fn value(&self, location: LocationId, source: Option<EventId>) -> u64 {
         match source {
             None => self.location(location).initial,
@@ -406,7 +408,7 @@ impl Graph {
         }
     }
 
-    /// Where a write stands in coherence order, counted from 1; 0 is the initial value.
+    /// Returns the position of a write in coherence order, counted from 1; 0 is the initial value.
     pub(crate) fn coherence(&self, location: LocationId, write: Option<EventId>) -> usize {
         let Some(write) = write else { return 0 };
         let writes = &self.location(location).writes;
@@ -452,7 +454,7 @@ impl Graph {
         id
     }
 
-    /// The thread is part of the graph, as the youngest child of its creator.
+    /// Makes the thread part of the graph, after the existing siblings with the same key.
     pub(crate) fn revive(&mut self, id: ThreadId, spawned_by: Option<EventId>) {
         let (depth, key, position) = match spawned_by {
             None => (0, self.shuffle, 0),
@@ -470,7 +472,7 @@ impl Graph {
         log.spawned_by = spawned_by;
     }
 
-    /// Where a thread that this event creates stands among its siblings: the last if it is by age.
+    /// Sort key, among its siblings, of the thread that this event creates.
     fn key_of_child(&self, spawned_by: EventId) -> u64 {
         let parent = self.threads[spawned_by.thread.index()].key;
         match self.shuffle {
@@ -479,8 +481,8 @@ impl Graph {
         }
     }
 
-    /// Depth and canonical position of a new child of `parent`: behind the descendants of all siblings
-    /// that do not have a larger key.
+    /// Depth and canonical position of a new child of `parent`: after the descendants of all
+    /// siblings that do not have a larger key.
     fn place_of_child(&self, parent: ThreadId, key: u64) -> (u32, usize) {
         let log = |thread: ThreadId| &self.threads[thread.index()];
         let at = self
@@ -496,8 +498,8 @@ impl Graph {
         (depth, behind.map_or(self.canonical.len(), |n| at + 1 + n))
     }
 
-    /// Adds an event at the end of its thread and of the insertion order. Its place in coherence
-    /// or completion order, and its clocks, are given separately.
+    /// Appends an event to its thread and to insertion order. The caller sets its position in
+    /// coherence or completion order, and its clocks.
     pub(crate) fn push(&mut self, thread: ThreadId, kind: NodeKind) -> EventId {
         let stamp = self.order.len() as u32;
         let id = EventId {
@@ -531,7 +533,7 @@ impl Graph {
         id
     }
 
-    /// Notes a new event wherever it belongs.
+    /// Adds a new event to every log that it belongs to.
     pub(crate) fn note(&mut self, id: EventId, kind: NodeKind) {
         self.memory += u32::from(kind.is_memory());
         self.messages += u32::from(kind.is_message());
@@ -548,8 +550,8 @@ impl Graph {
         }
     }
 
-    /// Where the run of a thread begins that has the event with this stamp. A completion that was
-    /// moved may stand before events that it comes after in its thread.
+    /// Returns the value of [`Node::run`] for an event. A moved completion may be inserted before
+    /// earlier events of its thread.
     pub(crate) fn run_before(&self, stamp: u32, id: EventId) -> u32 {
         match (stamp as usize).checked_sub(1).map(|last| self.order[last]) {
             Some(last) if last.thread == id.thread && last.index < id.index => self.node(last).run,
@@ -557,7 +559,7 @@ impl Graph {
         }
     }
 
-    /// Completes a call as the next one on its object.
+    /// Completes a call as the next completion of its object.
     pub(crate) fn push_completion(&mut self, call: EventId, outcome: u32) -> EventId {
         let NodeKind::Call { object, .. } = self.node(call).kind else {
             unreachable!("only calls are completed");
@@ -587,7 +589,7 @@ impl Graph {
         node.value = position;
     }
 
-    /// Lets the last completion of an object complete another call instead. It keeps its place in
+    /// Makes the last completion of an object complete another call. It keeps its position in
     /// insertion order.
     pub(crate) fn move_completion(&mut self, stamp: u32, call: EventId, outcome: u32) {
         let old = self.order[stamp as usize];
@@ -607,7 +609,7 @@ impl Graph {
             index: call.index + 1,
             ..call
         };
-        // Its neighbours in insertion order are another thread's.
+        // Its neighbours in insertion order belong to another thread.
         let moved = Node {
             run: stamp,
             oldest: false,
@@ -618,7 +620,7 @@ impl Graph {
         self.finish_completion(id, object, outcome);
     }
 
-    /// Takes a write out of its location's coherence order.
+    /// Removes a write from the coherence order of its location.
     pub(crate) fn unplace(&mut self, location: LocationId, write: EventId) {
         let writes = &mut self.location_mut(location).writes;
         if let Some(position) = writes.iter().rposition(|&other| other == write) {
@@ -626,13 +628,13 @@ impl Graph {
         }
     }
 
-    /// Puts a write at this position of its location's coherence order.
+    /// Inserts a write at this position of its location's coherence order.
     pub(crate) fn place(&mut self, location: LocationId, write: EventId, position: usize) {
         self.location_mut(location).writes.insert(position, write);
         self.node_mut(write).place = position as u32;
     }
 
-    /// Whether a write may stand at this position without tearing an atomic update apart.
+    /// True when a write at this position would not separate an atomic update from its source.
     pub(crate) fn may_place(&self, location: LocationId, position: usize) -> bool {
         match self.location(location).writes.get(position) {
             Some(&next) => !matches!(self.node(next).kind, NodeKind::WriteOfUpdate { .. }),
@@ -640,7 +642,7 @@ impl Graph {
         }
     }
 
-    /// Whether nothing in the graph uses this location, so that it can be handed out.
+    /// True when no event uses this location, so that it can be reused.
     pub(crate) fn is_free_location(&self, index: usize) -> bool {
         let log = &self.locations[index];
         !log.reserved && log.writes.is_empty() && log.reads.is_empty()

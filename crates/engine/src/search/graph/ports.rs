@@ -1,12 +1,12 @@
-//! Messages in a graph: who took what, and in which order an ordered port got them.
+//! Messages in a graph: reads-from of receives, and the arrival order of ordered ports.
 //!
-//! A receive takes a message that nobody has taken: in an ordered port the first to arrive, in any
-//! other the first of any thread. So the choice lies with the receive in an unordered port, and with
-//! the place of the send among those that arrived in an ordered one. Either way a new send may
-//! revisit older receives.
+//! A receive takes an untaken message: in an ordered port the first to arrive, in any other the
+//! first of any sender. So the choice lies with the receive in an unordered port, and with the
+//! position of the send in arrival order in an ordered one. Either way a new send may revisit older
+//! receives.
 //!
-//! Only one thread at a time receives from a port, so all receives from one port are ordered by
-//! what happened before.
+//! Only one thread at a time receives from a port, so happens-before orders all receives from one
+//! port.
 
 use super::{Graph, NodeKind};
 use crate::base::ids::{EventId, ObjectId};
@@ -15,15 +15,15 @@ use crate::model::operation::Ports;
 use crate::object::Object;
 use crate::object::port::heads;
 
-/// What happened to a port.
+/// Events at a port.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PortLog {
-    /// In the order they arrived, if the port is ordered; else in insertion order.
+    /// In arrival order if the port is ordered, else in insertion order.
     pub(crate) sends: Vec<EventId>,
     /// In insertion order.
     pub(crate) receives: Vec<EventId>,
     pub(crate) hang_ups: Vec<EventId>,
-    /// While the graph is put in a line: how many sends are placed.
+    /// During linearization: number of sends placed.
     pub(crate) placed: usize,
 }
 
@@ -32,7 +32,7 @@ impl PortLog {
         self.sends.is_empty() && self.receives.is_empty() && self.hang_ups.is_empty()
     }
 
-    /// Makes this the part of `whole` for which `keep` says so.
+    /// Makes this the part of `whole` that `keep` selects.
     pub(crate) fn restrict(&mut self, whole: &PortLog, keep: impl Fn(EventId) -> bool) {
         let copy = |to: &mut Vec<EventId>, from: &[EventId]| {
             to.clear();
@@ -57,7 +57,7 @@ impl Graph {
         matches!(self.object(port).state(), Object::Port(port) if port.is_ordered())
     }
 
-    /// The ports that a receive looks at.
+    /// Returns the ports of a receive.
     pub(crate) fn port_list<'a>(&'a self, ports: &'a Ports) -> &'a [ObjectId] {
         match ports {
             Ports::One(port) => std::slice::from_ref(port),
@@ -65,7 +65,7 @@ impl Graph {
         }
     }
 
-    /// Notes a new event at the ports it is about.
+    /// Adds a new event to the logs of its ports.
     pub(crate) fn record_at_ports(&mut self, id: EventId, kind: NodeKind) {
         match kind {
             NodeKind::Send { port } => self.port_mut(port).sends.push(id),
@@ -80,7 +80,7 @@ impl Graph {
         }
     }
 
-    /// Undoes that for the last event, which is no longer on its line.
+    /// Reverts `record_at_ports` for the last event, which has left the log of its thread.
     pub(crate) fn unrecord_at_ports(
         &mut self,
         id: EventId,
@@ -105,7 +105,7 @@ impl Graph {
         }
     }
 
-    /// Forgets receives that are gone, in a graph just restricted.
+    /// Clears the receivers of sends whose receive is not kept, in a graph just restricted.
     pub(crate) fn forget_lost_receives(&mut self, keep: impl Fn(EventId) -> bool) {
         for index in 0..self.objects.len() {
             for position in 0..self.objects[index].port.sends.len() {
@@ -116,7 +116,7 @@ impl Graph {
         }
     }
 
-    /// Lets a receive take another message than before, or none.
+    /// Changes the message that a receive takes; `None` for no message.
     pub(crate) fn take_message(&mut self, receive: EventId, send: Option<EventId>) {
         if let Some(old) = std::mem::replace(&mut self.node_mut(receive).source, send) {
             self.node_mut(old).source = None;
@@ -126,20 +126,20 @@ impl Graph {
         }
     }
 
-    /// Moves a send to this position among those that arrived.
+    /// Moves a send to this position in arrival order.
     pub(crate) fn arrive(&mut self, port: ObjectId, send: EventId, position: usize) {
         let sends = &mut self.port_mut(port).sends;
         sends.retain(|&other| other != send);
         sends.insert(position, send);
     }
 
-    /// How many messages of an ordered port have been taken: the first ones to arrive.
+    /// Number of messages taken from an ordered port; they are the first in arrival order.
     pub(crate) fn taken(&self, port: ObjectId) -> usize {
         let sends = &self.port(port).sends;
         sends.partition_point(|&send| self.node(send).source.is_some())
     }
 
-    /// The messages of an unordered port that could be taken now.
+    /// Returns the messages of an unordered port that could be taken now.
     pub(crate) fn heads(&self, port: ObjectId) -> Vec<EventId> {
         let sends = self.port(port).sends.iter().copied();
         let left: Vec<EventId> = sends
@@ -148,8 +148,7 @@ impl Graph {
         heads(&left, false, |send| send.thread).copied().collect()
     }
 
-    /// Whether the receive could take the send as far as the sender's other messages go: those it
-    /// sent before must have been taken before.
+    /// True when every earlier message of the same sender is taken before the receive.
     pub(crate) fn may_take(&self, receive: EventId, send: EventId) -> bool {
         let NodeKind::Send { port } = self.node(send).kind else {
             return false;
@@ -168,7 +167,7 @@ impl Graph {
             })
     }
 
-    /// Whether the search would have inserted the send the same way, seen from what is kept.
+    /// True when the send is inserted as the search's first choice, given the kept events.
     pub(crate) fn is_maximal_send(
         &self,
         send: EventId,
@@ -184,7 +183,7 @@ impl Graph {
         !self.node(send).source.is_some_and(&kept) && (!self.is_ordered(port) || is_last())
     }
 
-    /// Whether the search would have inserted the receive the same way, seen from what is kept.
+    /// True when the receive is inserted as the search's first choice, given the kept events.
     pub(crate) fn is_maximal_receive(
         &self,
         receive: EventId,
@@ -217,7 +216,7 @@ impl Graph {
         }
     }
 
-    /// The hang-ups that a receive comes after which found its ports closed.
+    /// Returns the hang-ups that precede a receive which found its ports closed.
     pub(crate) fn hang_ups(&self, ports: Ports) -> impl Iterator<Item = EventId> + '_ {
         let port = match ports {
             Ports::One(port) => port,
@@ -226,8 +225,8 @@ impl Graph {
         self.port(port).hang_ups.iter().copied()
     }
 
-    /// True when a send can be next in a linearization: at an ordered port only if it is the next to
-    /// arrive, and every receive that found the port empty before it is placed.
+    /// True when a send can be next in a linearization. At an ordered port it must be the next to
+    /// arrive, and every receive that found the port empty before it must be placed.
     pub(crate) fn is_send_ready(
         &self,
         port: ObjectId,

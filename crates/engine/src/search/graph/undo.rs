@@ -1,10 +1,11 @@
-//! Going back: the last insertions undone, or the part of a graph that a revisit keeps.
+//! Removing events: undoing the last insertions, or restricting a graph to the part that a revisit
+//! keeps.
 
 use super::{Graph, LocationLog, NodeKind, ObjectLog, ThreadLog};
 use crate::base::ids::{EventId, ThreadId};
 use crate::memory::clock::covers;
 
-/// Makes the one equal to the other, keeping as much of its memory as it can.
+/// Makes `to` equal to `from` and reuses the memory of its elements.
 fn copy<T: Clone>(to: &mut Vec<T>, from: &[T]) {
     to.truncate(from.len());
     let (same, more) = from.split_at(to.len());
@@ -51,8 +52,8 @@ impl Graph {
         }
     }
 
-    /// Makes this graph the part of `whole` that a revisit of `receive` keeps: what was inserted no
-    /// later than the receive, and what the send depends on, which `prefix` covers.
+    /// Makes this graph the part of `whole` that a revisit of `receive` keeps: events inserted no
+    /// later than the receive, and the causal prefix of the send, which `prefix` covers.
     pub(crate) fn restrict(&mut self, whole: &Graph, receive: EventId, prefix: &[u32]) {
         let last = whole.node(receive).stamp;
         let keep = |id: EventId| whole.node(id).stamp <= last || covers(prefix, id);
@@ -72,7 +73,8 @@ impl Graph {
             ),
             false => (0, 0, 0),
         };
-        // Without memory they depend on nothing that could have gone, nor in a weak graph.
+        // Clocks of a graph without memory accesses depend on kept events only; so do those of a
+        // weak graph.
         let keep_clocks = whole.memory == 0 || whole.weak;
         let row = whole.row();
         self.order.clear();

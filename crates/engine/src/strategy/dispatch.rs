@@ -1,4 +1,4 @@
-//! How a world calls its strategy.
+//! Dispatch of a world's calls to its strategy.
 
 use std::any::Any;
 
@@ -12,10 +12,10 @@ use crate::search::Exhaustive;
 use crate::world::strategy::{Dispatch, Strategy};
 use crate::world::{self, State};
 
-/// The strategy of a world. A random walk is called directly, because it does so little that a virtual
-/// call at every step would show.
+/// The strategy of a world. The random walk is called directly: it does so little that a virtual
+/// call at every step is measurable.
 pub enum Dispatcher {
-    /// The plain random walk.
+    /// The uniform random walk.
     Random(Random),
     /// Any other strategy.
     Other(Box<dyn Strategy>),
@@ -51,7 +51,7 @@ impl Dispatch for Dispatcher {
         }
     }
 
-    /// A random walk spends its choices on what matters.
+    /// The random walk does not spend random choices on steps that no other thread can observe.
     #[inline(always)]
     fn skips_trivial_choices(&self) -> bool {
         matches!(self, Dispatcher::Random(_))
@@ -78,7 +78,7 @@ impl Dispatch for Dispatcher {
 pub type World = world::World<Dispatcher>;
 
 impl World {
-    /// The exhaustive search, if the strategy is one or has one.
+    /// Returns the exhaustive search, if the strategy is one or contains one.
     pub fn exhaustive(&mut self) -> Option<&mut Exhaustive> {
         let strategy: &mut dyn Any = self.strategy_mut();
         if strategy.is::<Exhaustive>() {
@@ -87,12 +87,12 @@ impl World {
         strategy.downcast_mut::<Portfolio>()?.search()
     }
 
-    /// The strategy, if it looks for an execution that fits a future.
+    /// Returns the strategy if it searches for an execution that fits a future.
     pub fn directed(&mut self) -> Option<&mut Directed> {
         (self.strategy_mut() as &mut dyn Any).downcast_mut()
     }
 
-    /// The strategy, if it goes for coverage.
+    /// Returns the strategy if it is guided by coverage.
     pub fn guided(&mut self) -> Option<&mut CoverageGuided> {
         (self.strategy_mut() as &mut dyn Any).downcast_mut()
     }

@@ -1,8 +1,8 @@
-//! Follows a plan as far as the program lets it, once.
+//! Follows a plan as far as the program permits, once.
 //!
-//! Unlike a schedule, a plan need not fit: where its thread cannot go on, the next in the plan does,
-//! and behind its end whoever ran last goes on. That is what it takes to try whether a program fails
-//! in the same way when it is run a little differently.
+//! Unlike a schedule, a plan need not fit. Steps of threads that cannot run are skipped, and after
+//! the end of the plan the last thread continues. Minimisation uses this to test whether a program
+//! fails in the same way under a slightly different schedule.
 
 use crate::base::ids::ThreadId;
 use crate::model::choice::{Choice, Planned};
@@ -20,7 +20,7 @@ pub struct Guided {
 }
 
 impl Guided {
-    /// Will follow this plan.
+    /// Creates a strategy that follows this plan.
     pub fn new(plan: Vec<Planned>) -> Self {
         Guided {
             plan,

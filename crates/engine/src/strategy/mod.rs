@@ -1,8 +1,8 @@
-//! Deciding what happens next.
+//! Strategies: which thread runs next.
 //!
-//! A strategy is told the pending operation of every enabled thread and answers which thread goes
-//! on, and how an operation with several outcomes turns out. It never sees how threads are run. The
-//! world defines what it asks of one; see [`Strategy`]. A new strategy is one file here.
+//! A strategy sees the pending operation of every enabled thread. It chooses the thread that runs,
+//! and the outcome of an operation that has several. It never sees how threads are run. The world
+//! defines the interface; see [`Strategy`]. A new strategy is one file here.
 
 mod coverage;
 mod directed;

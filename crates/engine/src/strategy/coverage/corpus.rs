@@ -1,20 +1,20 @@
-//! Decisions of executions that covered something new, and variations of them.
+//! Corpus of executions that covered something new, and mutations of them.
 //!
-//! An execution that makes its choices by numbers is told by these numbers. Those that covered
-//! something new are kept; taking turns, each has some children, in which a few of the numbers are
-//! different. Up to the first of them a child is as its parent was, so it comes where few executions
-//! come, and then goes elsewhere (as fuzzers for sequential programs do with their input).
+//! An execution is determined by its sequence of choices. Sequences that covered something new are
+//! kept. Taking turns, each has some children, in which a few choices are changed. Up to the first
+//! change a child equals its parent, so it reaches states that few executions reach, and then
+//! diverges (as fuzzers for sequential programs mutate their inputs).
 
 use crate::base::rng::Rng;
 
-/// So many executions are tried for each parent before it is the next one's turn.
+/// Executions per parent before the next parent's turn.
 const CHILDREN: u32 = 16;
-/// So many numbers of a child are different.
+/// Number of choices changed in a child.
 const CHANGES: usize = 5;
-/// So many parents are kept; later ones take the place of the oldest.
+/// Maximum number of parents; later ones replace the oldest.
 const MOST: usize = 1024;
 
-/// The choices of one execution, each a number that is scaled to how many there are to choose from.
+/// The choices of one execution, each a number that is scaled to the number of alternatives.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Stream {
     numbers: Vec<u32>,
@@ -22,7 +22,7 @@ pub(super) struct Stream {
 }
 
 impl Stream {
-    /// The next choice among so many; random behind the end.
+    /// Returns the next choice; random after the end.
     pub(super) fn next(&mut self, choices: usize, rng: &mut Rng) -> usize {
         let number = match self.numbers.get(self.position) {
             Some(&number) => number,
@@ -36,7 +36,7 @@ impl Stream {
         scaled(number, choices)
     }
 
-    /// Notes a choice that was made otherwise.
+    /// Records a choice made elsewhere.
     pub(super) fn push(&mut self, choice: usize, choices: usize) {
         self.numbers.truncate(self.position);
         let width = (1u64 << 32) / choices as u64;
@@ -45,7 +45,7 @@ impl Stream {
         self.position += 1;
     }
 
-    /// Begins anew, with nothing.
+    /// Starts with no choices.
     pub(super) fn clear(&mut self) {
         self.numbers.clear();
         self.position = 0;
@@ -65,13 +65,13 @@ fn scaled(number: u32, choices: usize) -> usize {
 pub(super) struct Corpus {
     parents: Vec<Vec<u32>>,
     oldest: usize,
-    /// Whose turn it is, and how many children it has had.
+    /// Index of the parent whose turn it is, and the number of its children.
     turn: usize,
     children: u32,
 }
 
 impl Corpus {
-    /// Keeps the choices of an execution.
+    /// Adds the choices of an execution.
     pub(super) fn add(&mut self, stream: &Stream) {
         let numbers = stream.numbers[..stream.position].to_vec();
         if self.parents.len() < MOST {
@@ -82,7 +82,7 @@ impl Corpus {
         }
     }
 
-    /// A child of the execution whose turn it is, if there is any.
+    /// Makes `stream` a child of the next parent; returns `false` if there is none.
     pub(super) fn child(&mut self, stream: &mut Stream, rng: &mut Rng) -> bool {
         if self.parents.is_empty() {
             return false;

@@ -8,7 +8,7 @@ use crate::model::operation::Operation;
 use crate::object::effect::Effect;
 use crate::world::State;
 
-/// An access or a call that takes a lock.
+/// An access, or a call that takes a lock.
 #[derive(Clone, Copy)]
 pub(super) enum Step {
     Lock(ObjectId, Effect),
@@ -43,7 +43,7 @@ impl CoverageGuided {
         }
     }
 
-    /// What the thread's step would cover.
+    /// Reports what the thread's step would cover.
     pub(super) fn covers(&self, state: &State, thread: ThreadId, mut take: impl FnMut(Option<Id>)) {
         let site = state.pending_site(thread);
         let pass = self.coverage.pass();
@@ -94,7 +94,7 @@ impl CoverageGuided {
         }
     }
 
-    /// What the second thread's step would cover right after that of the first.
+    /// Reports what the second thread's step would cover right after the first's.
     pub(super) fn covers_after(
         &self,
         state: &State,

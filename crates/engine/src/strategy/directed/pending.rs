@@ -1,4 +1,4 @@
-//! Which choices of a future the pending operations of threads belong to.
+//! Relation of pending operations to the choices of a future.
 
 use crate::analysis::alternatives::Sees;
 use crate::analysis::alternatives::follow::{Follower, Role, Verdict, fits};
@@ -7,7 +7,7 @@ use crate::model::operation::Operation;
 use crate::world::State;
 
 impl Follower {
-    /// Which choices the thread's pending operation is the receive of.
+    /// Returns the choices whose receive is the thread's pending operation.
     pub(super) fn receives_next(&self, state: &State, thread: ThreadId) -> Vec<usize> {
         let operation = state.pending(thread);
         let is_next = |&index: &usize| {
@@ -20,7 +20,7 @@ impl Follower {
         (0..self.choices.len()).filter(is_next).collect()
     }
 
-    /// Which choices the thread's pending operation may be the source of.
+    /// Returns the choice whose source may be the thread's pending operation.
     pub(super) fn sends_next(&self, state: &State, thread: ThreadId) -> Option<usize> {
         let operation = state.pending(thread);
         self.choices.iter().position(|one| match &one.choice.sees {
@@ -34,7 +34,7 @@ impl Follower {
         })
     }
 
-    /// The outcome with which the thread's pending operation does what these choices say.
+    /// Returns the outcome with which the thread's pending operation satisfies these choices.
     pub(super) fn outcome(&self, state: &State, thread: ThreadId, all: &[usize]) -> Option<u32> {
         let operation = state.pending(thread);
         let right = |&outcome: &u32| {

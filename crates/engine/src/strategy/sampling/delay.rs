@@ -1,11 +1,10 @@
-//! Every schedule that differs little from taking turns.
+//! Delay-bounded scheduling: every schedule that differs little from round-robin.
 //!
-//! Left alone, a thread runs until it must wait or ends, and then the next one goes on, in the order
-//! they were made and round again. To *delay* is to pass over a thread whose turn it is: whoever goes
-//! on instead costs as many delays as threads that could go on were passed over. All schedules with at
-//! most so many delays are run, each once, those with the fewest first. Their number grows with the
-//! length of the program only, not with its threads (Emmi, Qadeer, Rakamarić, "Delay-Bounded
-//! Scheduling", POPL 2011).
+//! Without delays, a thread runs until it blocks or ends, and then the next one runs, in order of
+//! creation and cyclically. A *delay* skips an enabled thread whose turn it is. All schedules
+//! within a bound of delays are run, each once, those with the fewest first. Their number grows
+//! with the length of the program only, not with its threads (Emmi, Qadeer, Rakamarić,
+//! "Delay-Bounded Scheduling", POPL 2011).
 
 use std::collections::BTreeMap;
 
@@ -19,9 +18,9 @@ use crate::world::strategy::{Bound, Strategy};
 #[derive(Debug)]
 pub struct Delay {
     bound: u32,
-    /// By number of delays: schedules that are still to be run.
+    /// Schedules that are still to be run, by number of delays.
     waiting: BTreeMap<u32, Vec<Vec<Departure>>>,
-    /// The schedule that is being run, and how far it has come.
+    /// The schedule being run, and the current position in it.
     departures: Vec<Departure>,
     next: usize,
     step: u32,
@@ -30,7 +29,7 @@ pub struct Delay {
     left_out: bool,
 }
 
-/// Where a schedule departs from taking turns. Everywhere else the first alternative is taken.
+/// A departure from round-robin. Everywhere else the first alternative is taken.
 #[derive(Clone, Copy, Debug)]
 struct Departure {
     step: u32,
@@ -39,7 +38,7 @@ struct Departure {
 }
 
 impl Delay {
-    /// Will run everything with at most so many delays.
+    /// Creates a strategy that runs every schedule with at most `bound` delays.
     pub fn new(bound: u32) -> Self {
         Delay {
             bound,
@@ -53,7 +52,7 @@ impl Delay {
         }
     }
 
-    /// Keeps what else could be done at this step for later.
+    /// Keeps the other alternatives of this step for later.
     fn branch(&mut self, alternatives: &[(Choice, u32)]) {
         let spent: u32 = self.departures.iter().map(|one| one.delays).sum();
         for (alternative, &(_, delays)) in alternatives.iter().enumerate().skip(1) {
@@ -132,7 +131,7 @@ impl Strategy for Delay {
     }
 }
 
-/// What could happen next, each with its delays, first what costs none.
+/// Returns the possible choices, each with its delays, starting with the one that costs none.
 fn alternatives(state: &State) -> Vec<(Choice, u32)> {
     let last = state.execution().events.last();
     let last = last.map_or(ThreadId::MAIN, |event| event.id.thread);

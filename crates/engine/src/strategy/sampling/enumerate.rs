@@ -1,8 +1,8 @@
-//! Every schedule, one after the other, with no reduction at all.
+//! Enumeration of all schedules, without any reduction.
 //!
-//! The oracle that every cleverer search is compared with, so it is kept too simple to be wrong:
-//! remember how many alternatives each step had and which one was taken, and in the next
-//! execution take the next alternative at the last step that has one left.
+//! This is the oracle for every other search, so it is kept too simple to be wrong. It stores the
+//! number of alternatives of each step and the one taken. The next execution takes the next
+//! alternative at the last step that has one left.
 
 use crate::base::ids::ThreadId;
 use crate::model::choice::Choice;
@@ -16,7 +16,7 @@ use crate::world::strategy::{Bound, Repeat, Strategy};
 #[derive(Debug, Default)]
 pub struct Enumerate {
     private_first: bool,
-    /// How many preemptions a schedule may have.
+    /// Maximum number of preemptions of a schedule.
     preemptions: Option<u32>,
     left_out: bool,
     steps: Vec<Taken>,
@@ -32,12 +32,12 @@ struct Taken {
 }
 
 impl Enumerate {
-    /// An enumeration that has run nothing yet.
+    /// Creates an enumeration that has run nothing.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Every schedule with at most so many preemptions; see [`State::interrupts`].
+    /// Enumerates schedules with at most `preemptions` preemptions; see [`State::interrupts`].
     pub fn bounded(preemptions: u32) -> Self {
         Enumerate {
             preemptions: Some(preemptions),
@@ -45,8 +45,8 @@ impl Enumerate {
         }
     }
 
-    /// Like [`Enumerate::new`], but an operation that no other thread can notice is performed as
-    /// soon as it is pending. This leaves out most schedules and no class.
+    /// Like [`Enumerate::new`], but performs an operation that no other thread can observe as soon
+    /// as it is pending. This leaves out most schedules and no class.
     pub fn private_first() -> Self {
         Enumerate {
             private_first: true,
@@ -121,7 +121,7 @@ impl Strategy for Enumerate {
         self.steps.truncate(self.depth);
     }
 
-    /// As in the exhaustive search, so that the two can be compared.
+    /// Same answer as the exhaustive search, so that the two can be compared.
     fn repeats(&mut self, _state: &State, _thread: ThreadId) -> Repeat {
         Repeat::Stop
     }

@@ -1,36 +1,35 @@
-//! Which thread of one execution is which thread of another: the one with the same place in the tree
-//! of creations.
+//! Matches threads across executions by their position in the spawn tree.
 
 use crate::base::ids::ThreadId;
 use crate::model::execution::Execution;
 
-/// The places where threads have been, and who is where in this execution.
+/// Known positions in the spawn tree, and the position of each thread of this execution.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Family {
-    /// By place: the places of its children, in the order it makes them.
+    /// By position: the positions of its children, in spawn order.
     children: Vec<Vec<usize>>,
     /// By thread of this execution.
     places: Vec<usize>,
 }
 
 impl Family {
-    /// An execution begins, in which nobody is known.
+    /// Starts an execution, in which no thread is known.
     pub(super) fn begin(&mut self) {
         self.places.clear();
     }
 
-    /// How many places there are.
+    /// Number of known positions.
     pub(super) fn places(&self) -> usize {
         self.children.len()
     }
 
-    /// Where the thread is, which is known.
+    /// Returns the position of a known thread.
     #[inline]
     pub(super) fn place(&self, thread: ThreadId) -> usize {
         self.places[thread.index()]
     }
 
-    /// The next thread that nobody knew yet, and who made it; known from now on.
+    /// Returns the next unknown thread and its parent, and makes it known.
     #[inline]
     pub(super) fn meet(&mut self, execution: &Execution) -> Option<(ThreadId, Option<ThreadId>)> {
         if self.places.len() == execution.threads.len() {

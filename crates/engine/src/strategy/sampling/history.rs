@@ -1,11 +1,11 @@
-//! Does at every place what it has not done there before.
+//! History-dependent scheduling: prefers decisions that were never made in the same abstract state.
 //!
-//! A place is an abstraction of the program's state: how many threads are about to go on at each line
-//! of the source, whoever they are and whatever values they have. Of several threads that could go on,
-//! one is taken whose line was never taken at this place before, in any execution; if there is none,
-//! all are equally likely. Threads at the same line are taken for interchangeable, and states that
-//! differ in their values only for the same, so this is no search that comes to an end. (The
-//! history-dependent policy of Cooperari; Simões, master's thesis, University of Lisbon, 2014.)
+//! An abstract state is the multiset of source lines at which threads are about to continue; thread
+//! identities and values do not matter. Of the enabled threads, one is chosen whose line was never
+//! chosen in this abstract state, in any execution. If there is none, all are equally likely.
+//! Threads at the same line count as interchangeable, and states that differ only in values as
+//! equal, so this search is not exhaustive. (The history-dependent policy of Cooperari; Simões,
+//! master's thesis, University of Lisbon, 2014.)
 
 use std::collections::HashSet;
 
@@ -18,22 +18,22 @@ use crate::strategy::sampling;
 use crate::world::State;
 use crate::world::strategy::Strategy;
 
-/// So many decisions are remembered; then it goes on with those.
+/// Maximum number of decisions stored; later ones are not.
 const MOST_DECISIONS: usize = 1 << 20;
 
-/// New decisions first.
+/// Random scheduling that prefers new decisions.
 #[derive(Clone, Debug)]
 pub struct History {
     rng: Rng,
     foregone: Foregone,
-    /// By thread: its line, which is known until it goes on.
+    /// By thread: its line, valid until it runs.
     lines: Vec<Option<u64>>,
-    /// What was taken where.
+    /// Decisions made, each with its abstract state.
     taken: HashSet<u64>,
 }
 
 impl History {
-    /// Depends on nothing but the seed and the program.
+    /// Creates the strategy; schedules depend only on the seed and the program.
     pub fn new(seed: u64) -> Self {
         History {
             rng: Rng::new(seed),
@@ -43,8 +43,8 @@ impl History {
         }
     }
 
-    /// Where the thread is: the place in the source, and what it does there, as some calls do several
-    /// things one after the other.
+    /// Returns the thread's line: source location and operation, because one call may perform
+    /// several operations.
     fn line(&mut self, state: &State, thread: ThreadId) -> u64 {
         let line = &mut self.lines[thread.index()];
         *line.get_or_insert_with(|| {

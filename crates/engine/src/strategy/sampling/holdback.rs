@@ -1,8 +1,8 @@
-//! Holds threads back at certain places, so that they meet there.
+//! Delays threads at given source locations, so that they are there at the same time.
 //!
-//! To see whether locks taken in different orders can be a deadlock: every thread that is about to
-//! take its second lock waits until nobody else can go on. If each of them holds what another one
-//! wants by then, that is it. (DeadlockFuzzer, Joshi and others, PLDI 2009, does the same.)
+//! This tests whether locks taken in different orders can deadlock. Every thread that is about to
+//! take its second lock waits until no other thread can run. If each then holds what another one
+//! wants, that is a deadlock. (DeadlockFuzzer, Joshi et al., PLDI 2009, does the same.)
 
 use crate::base::ids::{SiteId, ThreadId};
 use crate::base::rng::Rng;
@@ -12,7 +12,7 @@ use crate::model::operation::Operation;
 use crate::world::State;
 use crate::world::strategy::Strategy;
 
-/// Random walks that reach certain places as late as they can.
+/// Random walks that reach given source locations as late as possible.
 #[derive(Debug)]
 pub struct Holdback {
     places: Vec<SiteId>,
@@ -20,7 +20,7 @@ pub struct Holdback {
 }
 
 impl Holdback {
-    /// Holds threads back that are about to call something at one of these places.
+    /// Creates a strategy that delays threads about to make a call at one of these locations.
     pub fn new(places: Vec<SiteId>, seed: u64) -> Self {
         Holdback {
             places,

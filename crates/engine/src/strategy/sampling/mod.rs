@@ -1,4 +1,4 @@
-//! Strategies that draw schedules at random or enumerate them, and what they have in common.
+//! Strategies that sample or enumerate schedules, and their common parts.
 
 pub(super) mod delay;
 pub(super) mod enumerate;
@@ -28,7 +28,7 @@ use crate::model::ending::Ending;
 use crate::model::operation::Operation;
 use crate::world::State;
 
-/// A number below `bound`. Where there is no choice, none is drawn.
+/// Returns a random number below `bound`; draws nothing if there is only one.
 #[inline]
 pub(super) fn below(rng: &mut Rng, bound: u32) -> u32 {
     if bound == 1 {
@@ -38,7 +38,7 @@ pub(super) fn below(rng: &mut Rng, bound: u32) -> u32 {
     }
 }
 
-/// The thread goes on; how its operation turns out is drawn from all that is possible.
+/// Chooses the thread, with a uniformly drawn possible outcome.
 #[inline]
 pub(super) fn run(rng: &mut Rng, state: &State, thread: ThreadId) -> Choice {
     let outcomes = state.outcomes(thread);
@@ -49,14 +49,14 @@ pub(super) fn run(rng: &mut Rng, state: &State, thread: ThreadId) -> Choice {
     Choice { thread, outcome }
 }
 
-/// One of the enabled threads.
+/// Returns a uniformly drawn enabled thread.
 #[inline]
 pub(super) fn any(rng: &mut Rng, state: &State) -> ThreadId {
     let enabled = state.enabled();
     enabled[below(rng, enabled.len() as u32) as usize]
 }
 
-/// Draws a position with a probability in proportion to its weight; `None` if all weights are zero.
+/// Draws a position with a probability proportional to its weight; `None` if all weights are zero.
 #[inline]
 pub(super) fn weighted(rng: &mut Rng, weights: impl Iterator<Item = f64> + Clone) -> Option<usize> {
     let all: f64 = weights.clone().sum();
@@ -74,17 +74,17 @@ pub(super) fn weighted(rng: &mut Rng, weights: impl Iterator<Item = f64> + Clone
     last
 }
 
-/// Operations that are no choice of a scheduler's: no other thread can tell when they are performed,
-/// so they are performed at once. No class is lost that way, and choices are spent on what matters.
+/// Operations whose order no other thread can observe; they are performed at once. No class is lost
+/// that way, and random choices are spent on steps that matter.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Foregone {
-    /// Whether the program asks if threads have ended. Otherwise nobody can tell when they do, because
-    /// nobody can wait for it and do something else meanwhile.
+    /// True once the program has asked whether a thread has ended. Until then no thread can observe
+    /// an end without blocking on it.
     ends_matter: bool,
 }
 
 impl Foregone {
-    /// Whether the operation is one of these, as far as is known.
+    /// True when the operation is one of these, as far as is known.
     #[inline]
     pub(super) fn includes(&self, operation: &Operation) -> bool {
         match operation {
@@ -99,7 +99,7 @@ impl Foregone {
         }
     }
 
-    /// Some thread whose next operation is one of these.
+    /// Returns a thread whose next operation is one of these.
     #[inline]
     pub(super) fn next(&mut self, state: &State) -> Option<ThreadId> {
         let asks = |&thread: &ThreadId| {
@@ -112,7 +112,7 @@ impl Foregone {
     }
 }
 
-/// Whether something can be learned about the length of executions from one that ended like this.
+/// True when the length of an execution with this ending is meaningful.
 pub(super) fn is_whole(ending: &Ending) -> bool {
     matches!(
         ending,
@@ -120,7 +120,7 @@ pub(super) fn is_whole(ending: &Ending) -> bool {
     )
 }
 
-/// How often in a row the same thread has gone on although others could have.
+/// Length of the current run of steps of one thread while others were enabled.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Turns {
     last: Option<ThreadId>,
@@ -128,7 +128,7 @@ pub(super) struct Turns {
 }
 
 impl Turns {
-    /// The thread goes on; how often in a row, with this time.
+    /// Records a step of the thread; returns the length of its current run.
     #[inline]
     pub(super) fn note(&mut self, state: &State, thread: ThreadId) -> u64 {
         if self.last != Some(thread) {

@@ -1,9 +1,9 @@
-//! Threads run on, and are interrupted now and then.
+//! Noise: threads run on, with a random preemption now and then.
 //!
-//! Left alone, a thread goes on until it must wait, yields or ends. With some probability another one
-//! goes on instead, at every step. That is what noise makers do to programs that run freely (Edelstein,
-//! Farchi, Nir, Ratsaby, Ur, "Multithreaded Java Program Test Generation", IBM Systems Journal 2002): little
-//! noise has few preemptions, much noise is a random walk.
+//! A thread runs until it blocks, yields or ends; at every step another thread preempts it with
+//! some probability. That is what noise makers do to uncontrolled programs (Edelstein, Farchi, Nir,
+//! Ratsaby, Ur, "Multithreaded Java Program Test Generation", IBM Systems Journal 2002). Little
+//! noise gives few preemptions, much noise is a random walk.
 
 use super::{Foregone, Turns};
 use crate::base::ids::ThreadId;
@@ -14,22 +14,22 @@ use crate::strategy::sampling;
 use crate::world::State;
 use crate::world::strategy::Strategy;
 
-/// So many steps in a row are enough for a thread that others may wait for.
+/// Maximum consecutive steps of a thread that others may be waiting for in a loop.
 const LONG_TURN: u64 = 1_000;
 
-/// Interruptions with some probability.
+/// Random preemptions.
 #[derive(Clone, Debug)]
 pub struct Noise {
     rng: Rng,
     probability: f64,
     foregone: Foregone,
     turns: Turns,
-    /// Who has gone on last, and whether it makes way.
+    /// The last thread, and whether it yielded or slept.
     last: Option<(ThreadId, bool)>,
 }
 
 impl Noise {
-    /// Interrupts with this probability at every step.
+    /// Creates a strategy that preempts with this probability at every step.
     pub fn new(probability: f64, seed: u64) -> Self {
         Noise {
             rng: Rng::new(seed),
@@ -52,7 +52,7 @@ impl Noise {
         }
     }
 
-    /// Another thread, if there is one.
+    /// Returns another enabled thread, if there is one.
     fn other(&mut self, state: &State, last: ThreadId) -> ThreadId {
         let others = || state.enabled().iter().filter(|&&thread| thread != last);
         match others().count() {

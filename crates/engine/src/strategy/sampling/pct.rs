@@ -1,15 +1,16 @@
-//! Threads with random priorities, and few points at which one loses its own.
+//! PCT: random thread priorities with a few priority change points.
 //!
-//! Every thread gets a random priority when it is made, and the enabled thread with the highest goes
-//! on. At d - 1 random steps whoever is about to go on falls behind everybody who has not fallen yet.
-//! A bug of *depth* d needs d events in a certain order; with n threads and k steps it is found in one
-//! execution with a probability of at least 1 / (n k^(d - 1)) (Burckhardt, Kothari, Musuvathi,
-//! Nagarakatte, "A Randomized Scheduler with Probabilistic Guarantees of Finding Bugs", ASPLOS 2010).
+//! Every thread gets a random priority at its creation, and the enabled thread with the highest
+//! runs. At d - 1 random steps the priority of the thread about to run drops below all that have
+//! not dropped. A bug of *depth* d needs d events in a certain order; with n threads and k steps
+//! one execution finds it with a probability of at least 1 / (n k^(d - 1)) (Burckhardt, Kothari,
+//! Musuvathi, Nagarakatte, "A Randomized Scheduler with Probabilistic Guarantees of Finding Bugs",
+//! ASPLOS 2010).
 //!
-//! Steps are those at which there is a choice. How many there are is learned from earlier executions.
-//! The guarantee is for threads that do not wait for each other in loops. To be fair to those that do,
-//! a thread that yields falls behind everybody, and so does one that has gone on for very long; if that
-//! does not help, the rest of the execution is a random walk.
+//! Only steps with several enabled threads count; their number is learned from earlier executions.
+//! The guarantee holds for threads that do not busy-wait for each other. For fairness to those that
+//! do, a thread that yields drops below all others, and so does one that has run for very long. If
+//! that does not help, the rest of the execution is a random walk.
 
 use super::{Foregone, Turns};
 use crate::base::ids::ThreadId;
@@ -22,12 +23,12 @@ use crate::strategy::sampling;
 use crate::world::State;
 use crate::world::strategy::Strategy;
 
-/// For so many executions, longer ones than those so far are expected.
+/// Number of executions during which longer ones than so far are expected.
 const FEW: u64 = 10;
-/// A thread that has gone on for so many steps, or twice the length of the longest execution so far if
-/// that is more, waits for somebody.
+/// Consecutive steps after which a thread is taken to busy-wait, or twice the length of the longest
+/// execution if that is more.
 const LONG_TURN: u64 = 256;
-/// After so many of these the rest is a random walk.
+/// Number of such turns after which the rest of the execution is a random walk.
 const MOST_LONG_TURNS: u32 = 8;
 
 /// Random priorities with few changes.
@@ -37,11 +38,11 @@ pub struct Pct {
     shallowest: u32,
     deepest: u32,
     foregone: Foregone,
-    /// By thread: how far it is from falling behind.
+    /// Priority of each thread.
     levels: Vec<i64>,
-    /// At which steps somebody falls, and to which level; the last comes first.
+    /// Change points and the priorities that they set, last first.
     changes: Vec<(u64, i64)>,
-    /// Nobody is lower.
+    /// Lowest priority in use.
     lowest: i64,
     steps: u64,
     turns: Turns,
@@ -52,13 +53,13 @@ pub struct Pct {
 }
 
 impl Pct {
-    /// For bugs of this depth; 1 if it is less.
+    /// Creates the strategy for bugs of this depth, at least 1.
     pub fn new(depth: u32, seed: u64) -> Self {
         let depth = depth.max(1);
         Self::between(depth, depth, seed)
     }
 
-    /// For bugs of all depths up to this one: every execution draws its own.
+    /// Creates the strategy for bugs of all depths up to `deepest`: every execution draws its own.
     pub fn portfolio(deepest: u32, seed: u64) -> Self {
         Self::between(1, deepest.max(1), seed)
     }
@@ -80,7 +81,7 @@ impl Pct {
         }
     }
 
-    /// How many steps the execution will have, at a guess; none if nobody knows.
+    /// Expected number of steps; 0 if unknown.
     fn length(&self) -> u64 {
         match self.executions {
             0..FEW => self.longest + self.longest.div_ceil(5),
@@ -94,7 +95,7 @@ impl Pct {
         *highest.expect("some thread is enabled")
     }
 
-    /// The thread falls behind everybody.
+    /// Drops the thread's priority below all others.
     fn lower(&mut self, thread: ThreadId) {
         self.lowest -= 1;
         self.levels[thread.index()] = self.lowest;
@@ -152,7 +153,7 @@ impl Strategy for Pct {
 
     fn choose(&mut self, state: &State) -> Result<Choice, Box<Divergence>> {
         while self.levels.len() < state.execution().threads.len() {
-            // Above all that threads fall to.
+            // Above all priorities that threads drop to.
             let level = (self.rng.next() >> 2) as i64 + (1 << 32);
             self.levels.push(level);
         }

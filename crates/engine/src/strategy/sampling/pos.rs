@@ -1,14 +1,13 @@
-//! Partial-order sampling: a random priority for every operation.
+//! Partial-order sampling (POS): a random priority for every operation.
 //!
-//! The enabled operation with the highest priority is performed. What its thread does next gets a new
-//! priority, and so does every operation that races with the one performed; all others keep theirs. So
-//! the order of operations that have nothing to do with each other, of which there are many, does not
-//! decide about the order of those that do. (Yuan, Yang, Gu, "Partial Order Aware Concurrency
-//! Sampling", CAV 2018.)
+//! The enabled operation with the highest priority is performed. The next operation of its thread
+//! gets a new priority, and so does every operation that races with it; all others keep theirs. So
+//! the many orders of independent operations do not influence the order of dependent ones. (Yuan,
+//! Yang, Gu, "Partial Order Aware Concurrency Sampling", CAV 2018.)
 //!
-//! Threads that wait in loops and race with each other get a new priority with every turn, so one of them is nearly
-//! always before a thread with a low one, even if that is what they wait for. So every now and then all are drawn
-//! again.
+//! Threads that busy-wait and race with each other get a new priority at every step, so one of them
+//! nearly always precedes a thread with a low priority, even if they wait for that one. So all
+//! priorities are redrawn now and then.
 
 use super::{Foregone, Priorities};
 use crate::base::ids::ThreadId;
@@ -19,10 +18,10 @@ use crate::strategy::sampling;
 use crate::world::State;
 use crate::world::strategy::Strategy;
 
-/// After so many steps all priorities are drawn again.
+/// Steps after which all priorities are redrawn.
 const LONG_WAIT: u64 = 1_000;
 
-/// Random priorities for operations, drawn again where they race.
+/// Random priorities of operations, redrawn where they race.
 #[derive(Clone, Debug)]
 pub struct Pos {
     rng: Rng,
@@ -32,7 +31,7 @@ pub struct Pos {
 }
 
 impl Pos {
-    /// Depends on nothing but the seed and the program.
+    /// Creates the strategy; schedules depend only on the seed and the program.
     pub fn new(seed: u64) -> Self {
         Pos {
             rng: Rng::new(seed),

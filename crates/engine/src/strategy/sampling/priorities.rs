@@ -1,15 +1,15 @@
-//! A random priority for what each thread is about to do.
+//! A random priority for each pending operation.
 
 use super::Turns;
 use crate::base::ids::ThreadId;
 use crate::base::rng::Rng;
 use crate::world::State;
 
-/// After so many steps of one thread all priorities are drawn again: a thread that waits in a loop for
-/// one with a low priority should not wait for long.
+/// Consecutive steps of one thread after which all priorities are redrawn: a thread that busy-waits
+/// for one with a low priority should not wait long.
 const LONG_TURN: u64 = 100;
 
-/// By thread: the priority of its pending operation.
+/// Priority of each thread's pending operation.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Priorities {
     by_thread: Vec<u64>,
@@ -17,13 +17,13 @@ pub(crate) struct Priorities {
 }
 
 impl Priorities {
-    /// An execution begins.
+    /// Starts an execution.
     pub(crate) fn begin(&mut self) {
         self.by_thread.clear();
         self.turns = Turns::default();
     }
 
-    /// New threads get a priority.
+    /// Draws priorities for new threads.
     #[inline]
     pub(crate) fn meet(&mut self, rng: &mut Rng, state: &State) {
         while self.by_thread.len() < state.execution().threads.len() {
@@ -31,7 +31,7 @@ impl Priorities {
         }
     }
 
-    /// Of the enabled threads that may go on, the one whose operation has the highest priority.
+    /// Returns the eligible enabled thread whose operation has the highest priority.
     #[inline]
     pub(crate) fn highest(
         &self,
@@ -43,14 +43,14 @@ impl Priorities {
         candidates.max_by_key(|thread| self.by_thread[thread.index()])
     }
 
-    /// Another one, at random.
+    /// Draws a new priority for the thread.
     #[inline]
     pub(crate) fn redraw(&mut self, rng: &mut Rng, thread: ThreadId) {
         self.by_thread[thread.index()] = rng.next();
     }
 
-    /// The thread goes on. If it has done so for long, everybody gets another priority; whether they
-    /// do.
+    /// Records a step of the thread; returns true when all priorities were redrawn because it has
+    /// run for long.
     #[inline]
     pub(crate) fn performs(&mut self, rng: &mut Rng, state: &State, thread: ThreadId) -> bool {
         self.redraw(rng, thread);
@@ -61,7 +61,7 @@ impl Priorities {
         is_long
     }
 
-    /// Everybody gets another one.
+    /// Draws new priorities for all threads.
     pub(crate) fn redraw_all(&mut self, rng: &mut Rng) {
         self.turns = Turns::default();
         self.by_thread.fill_with(|| rng.next());

@@ -1,11 +1,11 @@
-//! Which operations race: the order in which they are performed may make a difference.
+//! Races between pending operations: whether their order may matter.
 
 use crate::base::ids::ThreadId;
 use crate::model::operation::{Operation, Ports};
 use crate::world::State;
 
-/// Whether it matters which of the two threads performs its pending operation first: both use the
-/// same object, or the same location and one of them writes it.
+/// True when both pending operations use the same object, or the same location and one of them
+/// writes it.
 #[inline]
 pub(crate) fn races(state: &State, one: ThreadId, other: ThreadId) -> bool {
     let (first, second) = (state.pending(one), state.pending(other));
@@ -23,7 +23,7 @@ fn is_load(operation: &Operation) -> bool {
     matches!(operation, Operation::Load { .. })
 }
 
-/// A call that leaves nothing behind is in no order with others.
+/// True for a call that is not ordered with others on its object.
 fn is_silent(operation: &Operation) -> bool {
     matches!(operation, Operation::Call { call, .. } if call.is_silent())
 }
@@ -55,7 +55,7 @@ fn share_object(state: &State, first: &Operation, second: &Operation) -> bool {
     }
 }
 
-/// Whether the question is if the thread has ended that is about to.
+/// True when `question` asks whether the thread has ended and the thread is about to.
 fn asks_about(question: &Operation, thread: ThreadId, operation: &Operation) -> bool {
     matches!(operation, Operation::End)
         && matches!(question, Operation::IsFinished { target } if *target == thread)

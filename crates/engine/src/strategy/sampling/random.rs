@@ -1,4 +1,4 @@
-//! Every step a uniform choice among the enabled threads.
+//! Uniform random walk: each step chooses uniformly among the enabled threads.
 
 use crate::base::rng::Rng;
 use crate::model::choice::Choice;
@@ -7,14 +7,14 @@ use crate::strategy::sampling;
 use crate::world::State;
 use crate::world::strategy::Strategy;
 
-/// A random walk from a seed; the same seed gives the same schedules.
+/// A random walk; the same seed gives the same schedules.
 #[derive(Clone, Debug)]
 pub struct Random {
     rng: Rng,
 }
 
 impl Random {
-    /// A walk that depends on nothing but the seed and the program.
+    /// Creates a walk that depends only on the seed and the program.
     pub fn new(seed: u64) -> Self {
         Random {
             rng: Rng::new(seed),

@@ -1,11 +1,11 @@
-//! How many events each thread has still to come, as far as earlier executions tell.
+//! Expected number of remaining events of each thread, learned from earlier executions.
 //!
-//! Some of the events are counted. Those of threads that do not exist yet count for whoever will make
-//! them. What comes after a join counts only from there on: it comes after all that the joined thread
-//! does, so it does not compete with that. If a scheduler then runs each thread with a probability in
-//! proportion to its count, all orders are equally likely: of n!/(a! b! ...) orders of threads with
-//! a, b, ... events, a/n of them begin with the first thread. (Zhao, Wolff, Mathur, Roychoudhury,
-//! "Selectively Uniform Concurrency Testing", ASPLOS 2025.)
+//! Only some events are counted. Events of threads that do not exist yet count for the thread that
+//! will spawn them. Events after a join count only from there on: they follow all events of the
+//! joined thread, so they do not compete with those. If a scheduler then runs each thread with a
+//! probability proportional to its count, all interleavings are equally likely: of n!/(a! b! ...)
+//! interleavings of threads with a, b, ... events, a/n begin with the first thread. (Zhao, Wolff,
+//! Mathur, Roychoudhury, "Selectively Uniform Concurrency Testing", ASPLOS 2025.)
 
 use super::family::Family;
 use crate::base::ids::ThreadId;
@@ -14,11 +14,11 @@ use crate::model::execution::Execution;
 use crate::model::operation::Operation;
 use crate::world::State;
 
-/// What is known of the program's threads, and where they are now.
+/// Learned lengths of the program's threads, and their progress in this execution.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Shares {
     family: Family,
-    /// By place.
+    /// By position in the spawn tree.
     known: Vec<ThreadLengths>,
     /// By thread of this execution.
     now: Vec<Now>,
@@ -26,29 +26,29 @@ pub(crate) struct Shares {
     counted: Vec<Counted>,
 }
 
-/// What is known of a thread.
+/// Mean numbers of counted events of a thread.
 #[derive(Clone, Debug, Default)]
 struct ThreadLengths {
-    /// The counts of each stretch from one join to the next.
+    /// For each stretch from one join to the next.
     stretches: Vec<Mean>,
-    /// All of them together.
+    /// For the whole thread.
     whole: Mean,
 }
 
-/// How far a thread is.
+/// Progress of a thread.
 #[derive(Clone, Copy, Debug, Default)]
 struct Now {
-    /// How many joins it has behind it.
+    /// Number of joins so far.
     stretch: usize,
-    /// What it and the threads it made are known to have had of this stretch.
+    /// Counted events of this stretch so far, those of spawned threads included.
     done: f64,
 }
 
-/// What a thread had in a whole execution.
+/// Counted events of a thread in a complete execution.
 #[derive(Clone, Debug, Default)]
 struct Counted {
     stretches: Vec<u64>,
-    /// Who made it, and in which stretch.
+    /// The parent, and the stretch in which it spawned the thread.
     parent: Option<(usize, usize)>,
 }
 
@@ -73,27 +73,27 @@ impl Mean {
     }
 }
 
-/// A thread that was made.
+/// A new thread.
 pub(crate) struct Birth {
     pub(crate) child: ThreadId,
-    /// Who made it, and which part of what that one had left is the child's.
+    /// The parent, and the part of its remaining events that is the child's.
     pub(crate) parent: Option<(ThreadId, f64)>,
 }
 
 impl Shares {
-    /// An execution begins.
+    /// Starts an execution.
     pub(crate) fn begin(&mut self) {
         self.family.begin();
         self.now.clear();
     }
 
-    /// The thread's place in the tree of creations.
+    /// Returns the thread's position in the spawn tree.
     #[inline]
     pub(crate) fn place(&self, thread: ThreadId) -> usize {
         self.family.place(thread)
     }
 
-    /// Gets to know a new thread, if there is one.
+    /// Returns the next new thread, if there is one, and makes it known.
     #[inline]
     pub(crate) fn meet(&mut self, state: &State) -> Option<Birth> {
         let (child, parent) = self.family.meet(state.execution())?;
@@ -116,15 +116,15 @@ impl Shares {
         }
     }
 
-    /// Gets to know the threads of an execution that has ended, whoever made its choices.
+    /// Makes all threads of a finished execution known, whichever strategy ran it.
     pub(crate) fn meet_all(&mut self, execution: &Execution) {
         self.family.begin();
         while self.family.meet(execution).is_some() {}
         self.make_room();
     }
 
-    /// How many counted events the thread has before its next join, with those of the threads it makes
-    /// until then. If it had more than in earlier executions, this is not positive.
+    /// Expected number of counted events of the thread before its next join, those of threads
+    /// spawned until then included. Not positive if it had more than in earlier executions.
     #[inline]
     pub(crate) fn left(&self, thread: ThreadId) -> f64 {
         let Now { stretch, done } = self.now[thread.index()];
@@ -132,7 +132,7 @@ impl Shares {
         known.stretches.get(stretch).map_or(0.0, Mean::value) - done
     }
 
-    /// The thread goes on, and whether that counts.
+    /// Records a step of the thread; `counts` says whether it is counted.
     #[inline]
     pub(crate) fn performs(&mut self, thread: ThreadId, operation: &Operation, counts: bool) {
         let now = &mut self.now[thread.index()];
@@ -145,7 +145,7 @@ impl Shares {
         now.done += f64::from(u8::from(counts));
     }
 
-    /// Forgets what earlier executions had.
+    /// Forgets all earlier executions.
     pub(crate) fn forget(&mut self) {
         for known in &mut self.known {
             known.stretches.clear();
@@ -153,7 +153,8 @@ impl Shares {
         }
     }
 
-    /// Learns how many events count from an execution that has ended, all of whose threads were met.
+    /// Learns the numbers of counted events from a finished execution, all of whose threads are
+    /// known.
     pub(crate) fn learn(&mut self, execution: &Execution, counts: impl Fn(&Event) -> bool) {
         let threads = execution.threads.len();
         if self.counted.len() < threads {

@@ -1,13 +1,13 @@
-//! A selectively uniform random walk: every order of what is done to one thing is equally likely.
+//! SURW, a selectively uniform random walk: every order of the uses of one location or object is
+//! equally likely.
 //!
-//! A bug is often a matter of one location or object. If all its uses are to come in an order that is
-//! drawn uniformly, fewer events share the probability than if all events are. Every execution draws
-//! one location or object that several threads use, with a probability in proportion to its uses in
-//! the execution before. Which thread is to use it next is drawn by how often each of them will
-//! (`sampler/shares.rs`), and other threads that are about to use it wait for that one. All else is
-//! performed by random priorities, new ones for every operation. The first execution only looks what
-//! there is. (Zhao, Wolff, Mathur, Roychoudhury, "Selectively Uniform Concurrency Testing", ASPLOS
-//! 2025.)
+//! A bug often depends on one location or object. If the order of its uses is drawn uniformly,
+//! fewer events share the probability than if all events do. Every execution draws one location or
+//! object used by several threads, with a probability proportional to its uses in the execution
+//! before. The thread that uses it next is drawn in proportion to its remaining uses (`shares.rs`),
+//! and other threads about to use it wait for that one. Everything else is scheduled by random
+//! priorities, redrawn for every operation. The first execution only collects what there is. (Zhao,
+//! Wolff, Mathur, Roychoudhury, "Selectively Uniform Concurrency Testing", ASPLOS 2025.)
 
 use super::{Foregone, Priorities, Shares, Target};
 use crate::base::ids::ThreadId;
@@ -21,23 +21,23 @@ use crate::strategy::sampling;
 use crate::world::State;
 use crate::world::strategy::Strategy;
 
-/// Every order of the uses of one thing is equally likely.
+/// Selectively uniform random walk.
 #[derive(Clone, Debug)]
 pub struct Surw {
     rng: Rng,
     foregone: Foregone,
     priorities: Priorities,
-    /// Uses of the target.
+    /// Remaining uses of the target.
     shares: Shares,
     target: Target,
-    /// Who is to use the target next.
+    /// The thread that uses the target next.
     intended: Option<ThreadId>,
-    /// By thread: whether it waits for that one.
+    /// By thread: true while it waits for that one.
     held: Vec<bool>,
 }
 
 impl Surw {
-    /// Depends on nothing but the seed and the program.
+    /// Creates the strategy; schedules depend only on the seed and the program.
     pub fn new(seed: u64) -> Self {
         Surw {
             rng: Rng::new(seed),
@@ -50,7 +50,7 @@ impl Surw {
         }
     }
 
-    /// Gets to know new threads.
+    /// Makes new threads known.
     fn meet(&mut self, state: &State) {
         self.priorities.meet(&mut self.rng, state);
         self.held.resize(state.execution().threads.len(), false);
@@ -58,7 +58,7 @@ impl Surw {
             let Some((parent, part)) = birth.parent else {
                 continue;
             };
-            // It may have been intended for the sake of what its child will do.
+            // The parent may have been drawn for a use that is the child's.
             if self.intended == Some(parent) && self.rng.unit() < part {
                 self.intended = Some(birth.child);
             }
@@ -98,7 +98,7 @@ impl Surw {
         self.held.fill(false);
     }
 
-    /// Who is to use the target next; `user` is about to.
+    /// Draws the thread that uses the target next; `user` is about to.
     fn draw(&mut self, state: &State, user: ThreadId) -> ThreadId {
         let left = |&thread: &ThreadId| {
             let at_least = f64::from(u8::from(thread == user));

@@ -1,7 +1,7 @@
-//! One location or object of the program, found again in every execution.
+//! One location or object of the program, recognised across executions.
 //!
-//! Locations and objects are numbered in the order of their first use, which depends on the schedule.
-//! What a thread uses first, second and so on depends on it less. So a target is described by that,
+//! Locations and objects are numbered by first use, which depends on the schedule. The order in
+//! which one thread first uses things depends on it less. So a target is described by that order,
 //! for every thread that used it in the execution in which it was picked.
 
 use crate::base::ids::ThreadId;
@@ -15,7 +15,7 @@ use crate::model::operation::Operation;
 pub(crate) struct Thing(usize);
 
 impl Thing {
-    /// What the operation uses.
+    /// Returns what the operation uses.
     #[inline]
     pub(crate) fn of(operation: &Operation) -> Option<Thing> {
         match operation.object() {
@@ -24,35 +24,36 @@ impl Thing {
         }
     }
 
-    /// Whether the operation uses it.
+    /// True when the operation uses it.
     pub(crate) fn is_used_by(self, operation: &Operation) -> bool {
         Thing::of(operation) == Some(self)
     }
 }
 
-/// Who has used a thing.
+/// Uses of a location or an object.
 #[derive(Clone, Copy, Debug, Default)]
 struct Use {
-    /// Threads, each a bit; two threads whose numbers differ by 64 are taken for one.
+    /// Bit set of the threads that use it, modulo 64.
     by: u64,
     times: u32,
 }
 
-/// What threads use, and what of it is the target.
+/// Uses of the current execution, and the target.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Target {
-    /// By place in the tree of creations: the how manieth thing, from 0, that the thread comes to use.
+    /// By position in the spawn tree: ordinal of the target, from 0, among the things that the
+    /// thread comes to use.
     ordinals: Vec<Option<u32>>,
-    /// Which one it is in this execution, once somebody is about to use it.
+    /// The target in this execution, once a thread is about to use it.
     found: Option<Thing>,
     /// By thing.
     uses: Vec<Use>,
-    /// By thread: how many different things it has used.
+    /// By thread: number of different things used.
     used: Vec<u32>,
 }
 
 impl Target {
-    /// An execution begins.
+    /// Starts an execution.
     pub(crate) fn begin(&mut self) {
         self.found = None;
         self.clear();
@@ -63,7 +64,7 @@ impl Target {
         self.used.clear();
     }
 
-    /// Whether the thread at this place uses the target with this operation.
+    /// True when the thread at this position uses the target with this operation.
     #[inline]
     pub(crate) fn is_used(
         &mut self,
@@ -93,7 +94,7 @@ impl Target {
         uses.is_some_and(|uses| uses.by & bit(thread) != 0)
     }
 
-    /// The thread performs the operation.
+    /// Records that the thread performs the operation.
     #[inline]
     pub(crate) fn performs(&mut self, thread: ThreadId, operation: &Operation) {
         if self.found.is_none()
@@ -103,7 +104,7 @@ impl Target {
         }
     }
 
-    /// The how manieth thing it is that the thread uses, if it is new to it.
+    /// Returns the ordinal of the thing among those that the thread uses, if it is new to it.
     fn note(&mut self, thread: ThreadId, thing: Thing) -> Option<u32> {
         if self.uses.len() <= thing.0 {
             self.uses.resize(thing.0 + 1, Use::default());
@@ -120,8 +121,8 @@ impl Target {
         is_new.then(|| *used - 1)
     }
 
-    /// Picks something that several threads have used, with a probability in proportion to how often
-    /// it was used; which one it was in this execution.
+    /// Picks a thing used by several threads, with a probability proportional to its uses; returns
+    /// its identity in this execution.
     pub(crate) fn pick(
         &mut self,
         rng: &mut Rng,

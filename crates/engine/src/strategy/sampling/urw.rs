@@ -1,11 +1,11 @@
-//! A uniform random walk: every order of events is equally likely.
+//! URW, a uniform random walk: every interleaving is equally likely.
 //!
-//! In a plain random walk short threads are over long before long ones. Here a thread goes on with a
-//! probability in proportion to how many events it has still to come, as `sampler/shares.rs` learns
-//! from earlier executions; the first execution is a plain random walk. If threads do not wait for
-//! each other but by joining at their ends, and have as many events in every execution, all orders of
-//! these are equally likely. (Zhao, Wolff, Mathur, Roychoudhury, "Selectively Uniform Concurrency
-//! Testing", ASPLOS 2025.)
+//! In a plain random walk short threads end long before long ones. Here a thread runs with a
+//! probability proportional to its remaining events, as learned from earlier executions
+//! (`shares.rs`); the first execution is a plain random walk. If threads block only on joins at
+//! their ends, and have the same number of events in every execution, all interleavings are equally
+//! likely. (Zhao, Wolff, Mathur, Roychoudhury, "Selectively Uniform Concurrency Testing", ASPLOS
+//! 2025.)
 
 use super::{Foregone, Shares};
 use crate::base::ids::ThreadId;
@@ -19,7 +19,7 @@ use crate::strategy::sampling;
 use crate::world::State;
 use crate::world::strategy::Strategy;
 
-/// A random walk in which every order is equally likely.
+/// Uniform random walk over interleavings.
 #[derive(Clone, Debug)]
 pub struct Urw {
     rng: Rng,
@@ -28,7 +28,7 @@ pub struct Urw {
 }
 
 impl Urw {
-    /// Depends on nothing but the seed and the program.
+    /// Creates the strategy; schedules depend only on the seed and the program.
     pub fn new(seed: u64) -> Self {
         Urw {
             rng: Rng::new(seed),
@@ -37,13 +37,13 @@ impl Urw {
         }
     }
 
-    /// One of the enabled threads, by what they have left.
+    /// Draws an enabled thread in proportion to its remaining events.
     fn draw(&mut self, state: &State) -> ThreadId {
         let enabled = state.enabled();
         if let [only] = *enabled {
             return only;
         }
-        // What it is about to do is left, whatever was learned.
+        // The pending operation remains in any case, whatever was learned.
         let left = |&thread: &ThreadId| self.shares.left(thread).max(1.0);
         let drawn = sampling::weighted(&mut self.rng, enabled.iter().map(left));
         enabled[drawn.expect("no weight is zero")]

@@ -11,7 +11,7 @@
 
 use std::cell::Cell;
 
-use crate::event::{EventId, ThreadId};
+use crate::base::ids::{EventId, ThreadId};
 
 /// One write.
 #[derive(Clone, Copy, Debug)]

@@ -17,8 +17,10 @@ use super::Strength;
 use super::clock::{join, row, widen};
 use super::coherence::{Coherence, Known, Write};
 use super::psc::{Psc, Touch};
-use crate::event::{Event, EventId, LocationId, Operation, ThreadId};
-use crate::execution::Execution;
+use crate::base::ids::{EventId, LocationId, ThreadId};
+use crate::model::event::Event;
+use crate::model::execution::Execution;
+use crate::model::operation::Operation;
 use crate::object::Object;
 use crate::object::barrier::Barrier;
 
@@ -429,7 +431,7 @@ impl Views {
                 Some(send) if send.thread == event.id.thread => {}
                 Some(send) => view.learn(events.hb(send)),
                 None => {
-                    if let crate::event::Ports::One(port) = ports
+                    if let crate::model::operation::Ports::One(port) = ports
                         && let Some(closed) = closed.get(port.index())
                     {
                         view.learn(closed);

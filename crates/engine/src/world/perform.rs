@@ -1,8 +1,11 @@
 //! Announcing an operation, and performing it: the effect on the world, its source and its reply.
 
 use super::State;
-use crate::event::{Event, EventId, ObjectId, Operation, Ports, Reply, SiteId, ThreadId};
-use crate::execution::{decides, distinguishing};
+use crate::base::ids::{EventId, ObjectId, SiteId, ThreadId};
+use crate::base::reply::Reply;
+use crate::model::event::Event;
+use crate::model::execution::{decides, distinguishing};
+use crate::model::operation::{Operation, Ports};
 use crate::object::{Call, Object};
 
 impl State {

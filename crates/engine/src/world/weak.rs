@@ -5,8 +5,10 @@
 //! if it fails spuriously.
 
 use super::State;
-use crate::event::{EventId, LocationId, Operation, Reply, ThreadId, UpdateKind};
-use crate::execution::distinguishing;
+use crate::base::ids::{EventId, LocationId, ThreadId};
+use crate::base::reply::Reply;
+use crate::model::execution::distinguishing;
+use crate::model::operation::{Operation, UpdateKind};
 
 impl State {
     /// Number of outcomes of the thread's pending operation, if that depends on its clock. Some of them
@@ -145,7 +147,7 @@ impl State {
     fn follow(&mut self, store: EventId, old: Option<EventId>, new: EventId) {
         let event = &mut self.execution.events[self.views.position(store)];
         event.source = Some(new);
-        if !crate::execution::decides(&event.operation) {
+        if !crate::model::execution::decides(&event.operation) {
             return;
         }
         let outcome = distinguishing(&event.operation, event.outcome, event.reply);

@@ -2,13 +2,13 @@
 
 use std::sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release};
 
-use crate::event::{
-    Event, EventId, LocationId, ObjectId, Operation, SiteId, ThreadId, Update, UpdateKind,
-};
+use crate::base::ids::{EventId, LocationId, ObjectId, SiteId, ThreadId};
 use crate::memory::Model;
+use crate::model::event::Event;
+use crate::model::operation::{Operation, Update, UpdateKind};
 use crate::object::Object;
 use crate::object::port::Port;
-use crate::strategy::Random;
+use crate::strategy::{Dispatcher, Random};
 use crate::world::{State, World};
 
 const PROGRAMS: u64 = 200;
@@ -221,7 +221,8 @@ fn random_operation(rng: &mut fastrand::Rng, port: ObjectId, threads: usize) -> 
 fn clocks_and_outcomes_are_as_defined() {
     let mut widest = 0;
     let mut stale_writes = 0;
-    let mut world = World::new(Box::new(Random::new(0)), usize::MAX).under(Model::Rc11);
+    let mut world =
+        World::<Dispatcher>::new(Box::new(Random::new(0)), usize::MAX).under(Model::Rc11);
     for seed in 0..PROGRAMS {
         let mut rng = fastrand::Rng::with_seed(seed);
         let site = SiteId::new(0);

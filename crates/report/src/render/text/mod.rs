@@ -1,0 +1,4 @@
+//! Text for terminals.
+
+pub(crate) mod colour;
+pub(crate) mod story;

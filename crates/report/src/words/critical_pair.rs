@@ -1,0 +1,148 @@
+//! The two steps whose order decides, in one sentence.
+
+use raddle_engine::check::Finding;
+use raddle_engine::minimise::{Moment, Swap};
+use raddle_engine::{Execution, Operation, SiteId, ThreadId};
+
+use crate::data::insight::CriticalPair;
+use crate::data::trace::{Names, Place};
+use crate::render::text::story::file_name;
+use crate::words::things::{Things, title};
+
+impl CriticalPair {
+    /// The pair of an execution that goes wrong, if all goes well when they are swapped.
+    pub fn of(swap: &Swap, finding: &Finding, execution: &Execution, names: &dyn Names) -> Self {
+        let things = Things::of(execution, names);
+        let deed = |thread: ThreadId, operation: &Operation, site: SiteId| Deed {
+            thread: title(execution, thread),
+            what: in_words(&things.describe_pending(operation, execution)),
+            place: names.place(site),
+        };
+        let at = |position: usize| {
+            let event = &execution.events[position];
+            deed(event.id.thread, &event.operation, event.site)
+        };
+        let (second, step) = match swap.second {
+            Moment::At(position) => (at(position), step(finding, position)),
+            Moment::Never(thread) => {
+                let pending = &execution.pending[..=thread.index()];
+                let (operation, site) = pending[thread.index()].expect("it waits for that");
+                let before = pending.iter().flatten().count() - 1;
+                let position = execution.events.len() + before;
+                (deed(thread, &operation, site), step(finding, position))
+            }
+        };
+        let first = at(swap.first);
+        CriticalPair {
+            first: step_of_event(finding, swap.first),
+            second: step,
+            why: match swap.is_stale {
+                true => unseen(&first, &second),
+                false => sentence(&first, &second),
+            },
+        }
+    }
+}
+
+/// What a thread does, where.
+struct Deed {
+    thread: String,
+    what: String,
+    place: Option<Place>,
+}
+
+impl Deed {
+    /// The line, with its file if the two are not in the same.
+    fn at(&self, other: &Deed) -> String {
+        let Some(place) = &self.place else {
+            return String::new();
+        };
+        let other = other.place.as_ref().map(|other| &other.file);
+        match other == Some(&place.file) {
+            true => format!(" (:{})", place.line),
+            false => format!(" ({}:{})", file_name(&place.file), place.line),
+        }
+    }
+}
+
+fn sentence(first: &Deed, second: &Deed) -> String {
+    let does = match first.what == second.what {
+        true => "does",
+        false => &second.what,
+    };
+    format!(
+        "fails when {} {}{} before {} {does}{}, not the other way round",
+        first.thread,
+        first.what,
+        first.at(second),
+        second.thread,
+        second.at(first),
+    )
+}
+
+fn unseen(first: &Deed, second: &Deed) -> String {
+    format!(
+        "fails when {} {}{} and misses that {} {}{}, not when it sees it",
+        second.thread,
+        second.what,
+        second.at(first),
+        first.thread,
+        first.what,
+        first.at(second),
+    )
+}
+
+/// What a thread does, as a part of a sentence: `locks fork`.
+fn in_words(text: &str) -> String {
+    let word = text.split(' ').next().unwrap_or_default();
+    let verb = match word {
+        "load" => "loads",
+        "store" => "stores to",
+        "lock" => "locks",
+        "unlock" | "read-unlock" | "write-unlock" => "unlocks",
+        "read" => "read-locks",
+        "write" => "write-locks",
+        "try-lock" => "tries to lock",
+        "try-read" => "tries to read-lock",
+        "try-write" => "tries to write-lock",
+        "wait" => "waits for",
+        "notify-one" | "notify-all" => "notifies",
+        "signal" | "signal-all" => "signals",
+        "park" => "parks",
+        "unpark" => "unparks",
+        "send" => "sends",
+        "try-send" => "tries to send",
+        "receive" => "receives",
+        "try-receive" => "tries to receive",
+        "acquire" => "acquires",
+        "try-acquire" => "tries to acquire",
+        "release" => "releases",
+        "enter" => "enters",
+        "exit" => "leaves",
+        "drop" => "drops",
+        "upgrade" => "upgrades",
+        "clone" => "clones",
+        "use" => "uses",
+        "look" => "looks",
+        "swap" | "compare-exchange" => "updates",
+        word if word.starts_with("fetch-") => "updates",
+        _ => return format!("does `{text}`"),
+    };
+    format!("{verb}{}", &text[word.len()..])
+}
+
+/// Which step of the story it is that comes at this position of the execution; `None` if the story
+/// ends before.
+fn step(finding: &Finding, position: usize) -> Option<usize> {
+    let end = finding.after().unwrap_or(usize::MAX);
+    (position < end).then(|| step_of_event(finding, position))
+}
+
+/// The same for an event that is in the story. The first of two accesses that race is a step, and no
+/// event.
+fn step_of_event(finding: &Finding, position: usize) -> usize {
+    match finding {
+        Finding::DataRace(race) => position + usize::from(position >= race.first.after),
+        _ => position,
+    }
+}

@@ -1,0 +1,12 @@
+//! Findings in words, a file for each kind.
+
+pub(crate) mod context;
+mod livelock;
+mod lock_order;
+pub(crate) mod marks;
+pub(crate) mod memory;
+mod nondeterminism;
+mod panic;
+mod stale;
+mod stuck;
+pub(crate) mod waits;

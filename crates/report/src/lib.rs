@@ -8,18 +8,19 @@ mod render;
 mod words;
 
 pub use data::advice::{Advice, ClassGrowth, Prospect};
-pub use data::coverage::{
-    CodePlace, Coverage, CoverageCounts, CoverageGoal, CoverageGrowth, Covered,
-};
+pub use data::coverage::{Coverage, CoverageCounts, CoverageGoal, CoverageGrowth, Covered};
 pub use data::earlier::Earlier;
 pub use data::effect::Effect;
 pub use data::estimate::{Estimate, Unseen};
 pub use data::failure::{Failure, FailureKind};
+pub use data::guarantee::{Alone, Completeness, Guarantee};
 pub use data::insight::{CriticalPair, Mark, Minimised, Receive, Source, Told, Wait};
-pub use data::report::{Alone, Completeness, Guarantee, Report, Search};
-pub use data::trace::{CellAccess, Names, Place, Trace, TraceSpan, TraceStep, TraceThread};
+pub use data::place::{CodePlace, Place};
+pub use data::report::{Report, Search};
+pub use data::trace::{CellAccess, Trace, TraceSpan, TraceStep, TraceThread};
 pub use render::json::to_json;
 pub use render::std_trace::StdTrace;
 pub use render::{event, html};
 pub use words::finding::memory::ordering_in_c;
+pub use words::names::Names;
 pub use words::number::{grouped, rounded};

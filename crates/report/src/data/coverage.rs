@@ -10,35 +10,7 @@ use raddle_engine::SiteId;
 use raddle_engine::coverage::{self, Metric, Standing};
 use serde::{Serialize, Serializer};
 
-use crate::render::text::story::counted;
-
-/// A place in the source, to the column.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
-pub struct CodePlace {
-    /// As the compiler calls the file.
-    pub file: String,
-    /// Counted from 1.
-    pub line: u32,
-    /// Counted from 1.
-    pub column: u32,
-}
-
-impl CodePlace {
-    /// Reads `file:line:column`.
-    pub fn parse(text: &str) -> Option<Self> {
-        let mut parts = text.rsplitn(3, ':');
-        let mut number = || parts.next().and_then(|part| part.parse().ok());
-        let (column, line) = (number()?, number()?);
-        let file = parts.next()?.to_owned();
-        Some(CodePlace { file, line, column })
-    }
-}
-
-impl fmt::Display for CodePlace {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}:{}", self.file, self.line, self.column)
-    }
-}
+use crate::data::place::CodePlace;
 
 /// Why a requirement is not covered, or that it is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
@@ -306,59 +278,6 @@ impl Coverage {
             }
         }
         places
-    }
-}
-
-/// At most so many requirements that are not covered are shown.
-const SHOWN: usize = 40;
-
-impl fmt::Display for Coverage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if !self.is_measured() {
-            return write!(f, "coverage was not measured");
-        }
-        let executions = counted(self.executions, "execution", "executions");
-        writeln!(f, "coverage after {executions}")?;
-        let heads = ["metric", "covered", "known", "infeasible"];
-        writeln!(
-            f,
-            "  {:<14}{:>9}{:>9}{:>12}",
-            heads[0], heads[1], heads[2], heads[3]
-        )?;
-        for metric in Metric::ALL {
-            let counts = self.counts(metric);
-            if counts.known > 0 {
-                let name = metric.name();
-                let CoverageCounts {
-                    covered,
-                    known,
-                    infeasible,
-                } = counts;
-                writeln!(f, "  {name:<14}{covered:>9}{known:>9}{infeasible:>12}")?;
-            }
-        }
-        write!(
-            f,
-            "  {} of at most {} pairs of {} in one execution",
-            self.combinations.covered, self.combinations.known, self.combined
-        )?;
-        for (place, counts) in self.places() {
-            write!(f, "\n  {place}: {} of {}", counts.covered, counts.known)?;
-            if counts.infeasible > 0 {
-                write!(f, ", {} infeasible", counts.infeasible)?;
-            }
-        }
-        let open: Vec<_> = self.goals().filter(|(_, it)| *it != Covered::Yes).collect();
-        if !open.is_empty() {
-            write!(f, "\nnot covered:")?;
-        }
-        for (goal, covered) in open.iter().take(SHOWN) {
-            write!(f, "\n  {goal}: {covered}")?;
-        }
-        match open.len().saturating_sub(SHOWN) {
-            0 => Ok(()),
-            more => write!(f, "\n  and {more} more"),
-        }
     }
 }
 

@@ -1,10 +1,6 @@
 //! What earlier runs of a check have done.
 
-use std::fmt;
-
 use serde::Serialize;
-
-use crate::render::text::story::counted;
 
 /// What earlier runs of a check have done, if it remembers them.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
@@ -37,17 +33,5 @@ impl Earlier {
             requirements,
             growth,
         }
-    }
-}
-
-impl fmt::Display for Earlier {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let runs = counted(self.runs, "earlier check", "earlier checks");
-        let executions = counted(self.executions, "run", "runs");
-        write!(
-            f,
-            "{} of them known from {runs} with {executions}",
-            self.classes
-        )
     }
 }

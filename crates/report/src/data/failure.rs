@@ -2,18 +2,11 @@
 
 use std::fmt;
 
-use raddle_engine::check::Finding;
-use raddle_engine::check::panic::Manner;
-use raddle_engine::{Execution, Record, Schedule};
+use raddle_engine::Schedule;
 use serde::{Serialize, Serializer};
 
 use crate::data::insight::{CriticalPair, Mark, Minimised, Receive, Told, Wait};
-use crate::data::trace::{Names, Trace};
-use crate::render::text::colour::Paint;
-use crate::render::text::story;
-use crate::words::finding::context::Words;
-use crate::words::finding::{marks, waits};
-use crate::words::things::Things;
+use crate::data::trace::Trace;
 
 /// What kind of thing goes wrong.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
@@ -128,47 +121,11 @@ pub struct Failure {
     pub page: Option<String>,
 }
 
-/// So many events of an execution that is too long are told: all of them, with a page and a line of JSON, would
-/// be hundreds of megabytes.
-const TOLD: usize = 1_000;
-
 fn as_text<S: Serializer>(schedule: &Schedule, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(schedule)
 }
 
 impl Failure {
-    /// The failure behind a finding.
-    pub fn new(finding: &Finding, execution: &Execution, names: &dyn Names) -> Self {
-        let left_out = match finding {
-            Finding::TooManyEvents { .. } => execution.events.len().saturating_sub(TOLD),
-            _ => 0,
-        };
-        let mut trace = Trace::since(left_out, execution, names);
-        match finding {
-            Finding::Panic(panic) => trace.end_with_panic(panic),
-            Finding::DataRace(race) => trace.end_with_race(race, execution, names),
-            Finding::MemoryError(error) => trace.end_with_error(error, names),
-            _ => {}
-        }
-        let things = Things::of(execution, names);
-        let words = Words {
-            execution,
-            trace: &trace,
-            things: &things,
-            names,
-        };
-        let marks = marks::of(finding, &words);
-        let waits = waits::of(finding, &words);
-        let message = words.message(finding);
-        let cut = (left_out > 0).then(|| format!("only its last {TOLD} events are told"));
-        Failure {
-            marks,
-            waits,
-            notes: cut.into_iter().collect(),
-            ..Failure::bare(kind(finding), message, trace, Schedule::of(execution), 0)
-        }
-    }
-
     /// A failure of which nothing else is known.
     pub(crate) fn bare(
         kind: FailureKind,
@@ -197,11 +154,6 @@ impl Failure {
         }
     }
 
-    /// The story with its headline and the threads' names in colour, for terminals.
-    pub fn coloured(&self) -> impl fmt::Display + '_ {
-        fmt::from_fn(|f| story::failure(self, Paint::Colours, f))
-    }
-
     /// What makes it the same failure as another one.
     pub fn gist(&self) -> (FailureKind, String) {
         let message = match self.kind {
@@ -211,42 +163,5 @@ impl Failure {
             _ => &self.message,
         };
         (self.kind, message.to_owned())
-    }
-}
-
-fn kind(finding: &Finding) -> FailureKind {
-    match finding {
-        Finding::Panic(panic) => match panic.manner {
-            Manner::Panic => FailureKind::Panic,
-            Manner::Assertion => FailureKind::Assertion,
-            Manner::Crash => FailureKind::Crash,
-            Manner::Memory => FailureKind::UseAfterFree,
-            Manner::Outside => FailureKind::OutOfBounds,
-            Manner::Exit => FailureKind::Exit,
-            Manner::Uncontrolled => FailureKind::Uncontrolled,
-        },
-        Finding::Deadlock(_) => FailureKind::Deadlock,
-        Finding::LostWakeup { .. } => FailureKind::LostWakeup,
-        Finding::Livelock { .. } => FailureKind::Livelock,
-        Finding::ThreadOutlives(_) => FailureKind::ThreadOutlives,
-        Finding::LockOrder(_) => FailureKind::LockOrder,
-        Finding::TooManyEvents { .. } => FailureKind::TooLong,
-        Finding::StackOverflow(_) => FailureKind::Limit,
-        Finding::Leak(_) => FailureKind::Leak,
-        Finding::Hang { .. } => FailureKind::Hang,
-        Finding::DataRace(_) => FailureKind::DataRace,
-        Finding::MemoryError(_) => FailureKind::UseAfterFree,
-        Finding::Crash(_) => FailureKind::Crash,
-        Finding::Nondeterminism(divergence) => match divergence.from {
-            Record::EarlierRun => FailureKind::Nondeterminism,
-            Record::Schedule => FailureKind::ScheduleMismatch,
-            Record::Future => FailureKind::Impossible,
-        },
-    }
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        story::failure(self, Paint::Plain, f)
     }
 }

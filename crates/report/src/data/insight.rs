@@ -1,10 +1,10 @@
 //! What is known of a failure besides its story: what it was before it was shortened, what decides
 //! it, what could have happened instead, and which lines are to blame.
 
-use raddle_engine::{Execution, Schedule};
 use serde::Serialize;
 
-use crate::data::trace::{Names, Place, Trace};
+use crate::data::place::Place;
+use crate::data::trace::Trace;
 
 /// Another execution than the one that is told.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
@@ -15,17 +15,6 @@ pub struct Told {
     pub schedule: String,
     /// How often another thread went on although the one that ran could have.
     pub preemptions: u32,
-}
-
-impl Told {
-    /// This execution.
-    pub fn of(execution: &Execution, names: &dyn Names) -> Self {
-        Told {
-            trace: Trace::of(execution, names),
-            schedule: Schedule::of(execution).to_string(),
-            preemptions: execution.preemptions,
-        }
-    }
 }
 
 /// How the execution that was found became the one that is told.

@@ -6,6 +6,8 @@ pub(crate) mod earlier;
 pub(crate) mod effect;
 pub(crate) mod estimate;
 pub(crate) mod failure;
+pub(crate) mod guarantee;
 pub(crate) mod insight;
+pub(crate) mod place;
 pub(crate) mod report;
 pub(crate) mod trace;

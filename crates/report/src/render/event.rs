@@ -4,7 +4,8 @@ use serde::Serialize;
 
 use crate::data::estimate::Estimate;
 use crate::data::failure::Failure;
-use crate::data::report::{Guarantee, Report};
+use crate::data::guarantee::Guarantee;
+use crate::data::report::Report;
 use crate::data::trace::Trace;
 use crate::render::json::to_json;
 

@@ -13,7 +13,8 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Write;
 
 use crate::data::effect::Effect;
-use crate::data::trace::{CellAccess, Place, Trace};
+use crate::data::place::Place;
+use crate::data::trace::{CellAccess, Trace};
 
 /// A trace in the STD format, and what its places are.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -5,8 +5,8 @@ use raddle_engine::minimise::{Moment, Swap};
 use raddle_engine::{Execution, Operation, SiteId, ThreadId};
 
 use crate::data::insight::CriticalPair;
-use crate::data::trace::{Names, Place};
-use crate::render::text::story::file_name;
+use crate::data::place::Place;
+use crate::words::names::Names;
 use crate::words::things::{Things, title};
 
 impl CriticalPair {
@@ -60,7 +60,7 @@ impl Deed {
         let other = other.place.as_ref().map(|other| &other.file);
         match other == Some(&place.file) {
             true => format!(" (:{})", place.line),
-            false => format!(" ({}:{})", file_name(&place.file), place.line),
+            false => format!(" ({}:{})", place.file_name(), place.line),
         }
     }
 }

@@ -4,8 +4,10 @@ use raddle_engine::futures::{Chain, Sees, Why};
 use raddle_engine::{EventId, Execution, Schedule, SiteId};
 
 use crate::data::failure::{Failure, FailureKind};
-use crate::data::trace::{Names, Place, Trace};
-use crate::render::text::story::counted;
+use crate::data::place::Place;
+use crate::data::trace::Trace;
+use crate::words::names::Names;
+use crate::words::number::counted;
 
 /// Names of an execution that is not the last one, as far as it has kept them itself.
 struct Kept<'a> {

@@ -1,9 +1,13 @@
 //! Executions and findings in words, with the names that the program's source has for things.
 
-pub(crate) mod critical_pair;
+mod advice;
+mod critical_pair;
+mod failure;
 pub(crate) mod finding;
-pub(crate) mod impossible;
+mod impossible;
+pub(crate) mod names;
 pub(crate) mod number;
-pub(crate) mod thing_names;
+mod thing_names;
 pub(crate) mod things;
-pub(crate) mod values;
+mod trace;
+mod values;

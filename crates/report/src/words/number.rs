@@ -20,6 +20,21 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
+/// So many of something, in words.
+pub(crate) fn counted(count: u64, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
+/// In percent, with two digits that mean something.
+pub(crate) fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    let digits = match percent >= 9.95 {
+        true => 0,
+        false => 1 + (-percent.max(1e-9).log10().floor()).max(0.0) as usize,
+    };
+    format!("{percent:.digits$}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,7 +5,8 @@ use std::collections::HashMap;
 
 use raddle_engine::Execution;
 
-use crate::data::trace::{Names, Place};
+use crate::data::place::Place;
+use crate::words::names::Names;
 
 /// A location or object.
 pub(crate) struct Called {

@@ -1,13 +1,18 @@
 //! The things of one execution, and what is done to them, in words.
 
+use raddle_engine::memory::races::Access;
 use raddle_engine::object::{Call, Object, channel, parker};
 use raddle_engine::{
     Chance, Event, Execution, Grant, Operation, Ports, Received, ThreadId, UpdateKind,
 };
 
-use crate::data::trace::{NOTHING, Names, Place};
+use crate::data::place::Place;
+use crate::words::names::Names;
 use crate::words::thing_names::{self, Called};
 use crate::words::values::Values;
+
+/// What a step says when something that might have happened did not.
+pub(crate) const NOTHING: &str = "nothing unexpected";
 
 /// Names for the locations and objects of one execution, and what was done to them in words.
 pub(crate) struct Things {
@@ -266,6 +271,11 @@ impl Things {
 pub(crate) fn title(execution: &Execution, thread: ThreadId) -> String {
     let name = execution.threads[thread.index()].name.clone();
     name.unwrap_or_else(|| execution.path(thread).to_string())
+}
+
+/// What an access does to a cell.
+pub(crate) fn access_verb(access: &Access) -> &'static str {
+    if access.writes { "write" } else { "read" }
 }
 
 /// A call on a channel in words.

@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use serde::Serialize;
 
 use crate::data::failure::Failure;
+use crate::data::place::Place;
 use crate::data::report::Report;
-use crate::data::trace::{Place, Trace};
+use crate::data::trace::Trace;
 use crate::render::json::to_json;
 
 /// So many lines are shown before and after a place.

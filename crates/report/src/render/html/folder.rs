@@ -9,7 +9,8 @@ use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::document;
+use crate::render::html::document;
+use crate::render::html::frame;
 
 const DATA: &str = "report.json";
 const PAGE: &str = "index.html";
@@ -31,7 +32,7 @@ pub fn write(folder: &Path, json: &str) -> io::Result<PathBuf> {
     std::fs::create_dir_all(folder)?;
     replace(&folder.join(DATA), json)?;
     let page = folder.join(PAGE);
-    replace(&page, &super::page(json))?;
+    replace(&page, &frame::page(json))?;
     Ok(page)
 }
 
@@ -56,7 +57,7 @@ pub fn rebuild(run: &Path) -> io::Result<Rebuilt> {
         match summary(&data) {
             Some(_) => {
                 let json = std::fs::read_to_string(&data)?;
-                replace(&data.with_file_name(PAGE), &super::page(&json))?;
+                replace(&data.with_file_name(PAGE), &frame::page(&json))?;
             }
             None => unreadable.push(data),
         }
@@ -72,7 +73,7 @@ pub fn rebuild(run: &Path) -> io::Result<Rebuilt> {
 fn list(run: &Path) -> io::Result<usize> {
     let mut checks = summaries(run)?;
     loop {
-        replace(&run.join(PAGE), &super::index(&checks))?;
+        replace(&run.join(PAGE), &frame::index(&checks))?;
         let now = summaries(run)?;
         if now == checks {
             return Ok(now.len());

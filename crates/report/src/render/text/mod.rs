@@ -1,4 +1,7 @@
 //! Text for terminals.
 
-pub(crate) mod colour;
-pub(crate) mod story;
+mod colour;
+mod coverage;
+mod progress;
+mod report;
+mod story;

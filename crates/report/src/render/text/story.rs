@@ -7,15 +7,30 @@ use raddle_engine::ThreadId;
 use unicode_width::UnicodeWidthStr;
 
 use crate::data::failure::{Failure, FailureKind};
-use crate::data::trace::{NOTHING, Trace, TraceStep};
+use crate::data::trace::{Trace, TraceStep};
 use crate::render::text::colour::Paint;
+use crate::words::number::counted;
+use crate::words::things::NOTHING;
 
 /// With more threads than this the steps are a list, because columns would not fit a terminal.
 const MAX_COLUMNS: usize = 6;
 /// Steps shown; of a longer story, the end.
 const MAX_STEPS: usize = 200;
 
-pub(crate) fn failure(failure: &Failure, paint: Paint, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Failure {
+    /// The story with its headline and the threads' names in colour, for terminals.
+    pub fn coloured(&self) -> impl fmt::Display + '_ {
+        fmt::from_fn(|f| write_failure(self, Paint::Colours, f))
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_failure(self, Paint::Plain, f)
+    }
+}
+
+fn write_failure(failure: &Failure, paint: Paint, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let executions = counted(failure.execution, "execution", "executions");
     let headline = format!("{} after {executions} ({})", failure.kind, failure.search);
     writeln!(f, "{}\n", paint.headline(&headline))?;
@@ -68,19 +83,10 @@ fn is_mentioned(name: &str, trace: &Trace) -> bool {
     })
 }
 
-/// So many of something, in words.
-pub(crate) fn counted(count: u64, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
-}
-
 /// What a person wants to see of a step; beginnings and ends, and what did not happen,
 /// only fill the page.
 fn is_shown(step: &TraceStep) -> bool {
     step.waits || !matches!(step.what.as_str(), "begin" | "end" | NOTHING)
-}
-
-pub(crate) fn file_name(path: &str) -> &str {
-    path.rsplit(['/', '\\']).next().unwrap_or(path)
 }
 
 fn steps(trace: &Trace, paint: Paint, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -104,7 +110,7 @@ fn steps(trace: &Trace, paint: Paint, f: &mut fmt::Formatter<'_>) -> fmt::Result
     let cell = |step: &TraceStep| {
         let wait = if step.waits { "⏳ " } else { "" };
         let line = step.place.as_ref().map(|place| match several_files {
-            true => format!(" {}:{}", file_name(&place.file), place.line),
+            true => format!(" {}:{}", place.file_name(), place.line),
             false => format!(" :{}", place.line),
         });
         format!("{wait}{}{}", step.what, line.unwrap_or_default())
@@ -163,7 +169,8 @@ mod tests {
 
     use super::*;
     use crate::data::effect::Effect;
-    use crate::data::trace::{Place, TraceThread};
+    use crate::data::place::Place;
+    use crate::data::trace::TraceThread;
 
     #[test]
     fn everything_that_a_step_speaks_of_is_told_where_it_was_made() {

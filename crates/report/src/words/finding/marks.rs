@@ -8,7 +8,7 @@ use raddle_engine::memory::races::Access;
 use raddle_engine::{ObjectId, SiteId, ThreadId};
 
 use crate::data::insight::Mark;
-use crate::data::trace::Place;
+use crate::data::place::Place;
 use crate::words::finding::context::Words;
 
 /// Everything that marks are made of, and those that are made.

@@ -3,16 +3,10 @@
 use raddle_engine::check::memory_error::{Fate, MemoryError, Moment};
 use raddle_engine::check::race::{DataRace, End, Link, Why};
 use raddle_engine::memory::races::Access;
-use raddle_engine::{Execution, Operation, ThreadId};
+use raddle_engine::{Operation, ThreadId};
 
-use crate::data::effect::Effect;
-use crate::data::trace::{Names, Trace, TraceStep};
 use crate::words::finding::context::Words;
-use crate::words::things::Things;
-
-fn verb(access: &Access) -> &'static str {
-    if access.writes { "write" } else { "read" }
-}
+use crate::words::things::access_verb;
 
 impl Words<'_> {
     /// Who did what to the cell, and where.
@@ -28,7 +22,7 @@ impl Words<'_> {
         format!(
             "{} {}s {cell}{atomically}{}",
             self.trace.title(access.thread),
-            verb(access),
+            access_verb(access),
             self.at(access.site)
         )
     }
@@ -220,52 +214,6 @@ fn ordering(end: &End) -> String {
         false => end.operation.ordering(),
     };
     ordering.map_or("?".to_owned(), |ordering| format!("{ordering:?}"))
-}
-
-impl Trace {
-    /// Leaves out what happened after the race, and shows both accesses.
-    pub(crate) fn end_with_race(
-        &mut self,
-        race: &DataRace,
-        execution: &Execution,
-        names: &dyn Names,
-    ) {
-        let things = Things::of(execution, names);
-        let cell = things.cell(race.cell.index());
-        let step = |access: &Access| TraceStep {
-            thread: access.thread.index(),
-            what: match access.made {
-                true => format!("make {cell}"),
-                false => format!("{} {cell}", verb(access)),
-            },
-            place: names.place(access.site),
-            waits: false,
-            thing: Some(things.number_of_cell(race.cell.index())),
-            source: None,
-            effect: match access.writes {
-                true => Effect::WriteCell,
-                false => Effect::ReadCell,
-            },
-        };
-        self.cut(race.second.after);
-        self.steps.push(step(&race.second));
-        let first = race.first.after.min(self.steps.len() - 1);
-        self.insert(first, step(&race.first));
-    }
-
-    /// Leaves out what happened after the error, and shows it.
-    pub(crate) fn end_with_error(&mut self, error: &MemoryError, names: &dyn Names) {
-        self.cut(error.after);
-        self.steps.push(TraceStep {
-            thread: error.thread.index(),
-            what: format!("use {} that is not there", error.what),
-            place: names.place(error.site),
-            waits: false,
-            thing: None,
-            source: None,
-            effect: Effect::Other,
-        });
-    }
 }
 
 #[cfg(test)]

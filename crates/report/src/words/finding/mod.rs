@@ -5,6 +5,7 @@ mod livelock;
 mod lock_order;
 pub(crate) mod marks;
 pub(crate) mod memory;
+mod message;
 mod nondeterminism;
 mod panic;
 mod stale;

@@ -2,8 +2,8 @@
 
 use raddle_engine::{Divergence, Operation};
 
-use crate::render::text::story::counted;
 use crate::words::finding::context::Words;
+use crate::words::number::counted;
 
 const IN_RUST: &str = "time, randomness, the order of a hash map, locks that raddle does not see, and state \
      kept from one execution to the next, such as the contents of a lock made outside the check";

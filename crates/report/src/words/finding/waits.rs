@@ -6,7 +6,7 @@ use raddle_engine::check::deadlock::{self, Blocked};
 use raddle_engine::object::{Call, channel};
 
 use crate::data::insight::Wait;
-use crate::data::trace::Place;
+use crate::data::place::Place;
 use crate::words::finding::context::Words;
 
 /// The threads that wait in what was found.

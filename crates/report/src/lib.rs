@@ -1,7 +1,10 @@
-//! What a check found, as data ([`Report`], [`Failure`], [`Trace`]) and as text for people.
+//! Results of a check as data ([`Report`], [`Failure`], [`Trace`]) and in output formats: text,
+//! pages, JSON, Graphviz.
 //!
-//! A report is made from finished executions and from nothing else; the front end only says how
-//! things are called in the user's source ([`Names`]). Everything here can be serialised.
+//! Three layers, each of which uses only itself and those below it: `render` (output formats),
+//! `words` (executions and findings in words) and `data` (serialisable types). A report is made
+//! from finished executions only; the front end supplies the names of the program's source
+//! ([`Names`]).
 
 mod data;
 mod render;

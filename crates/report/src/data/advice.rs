@@ -1,15 +1,15 @@
-//! Whether a longer check would find more, and what to try if not.
+//! Trend of the number of classes at the end of a check.
 
 use raddle_engine::Growth;
 use serde::Serialize;
 
-/// How many classes a check had run after some executions.
+/// A point on the curve of classes over executions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[non_exhaustive]
 pub struct ClassGrowth {
-    /// So many executions, those included that count nowhere because their class was known.
+    /// Number of executions, including those that no other count has because their class was known.
     pub runs: u64,
-    /// So many classes.
+    /// Number of classes they have.
     pub classes: u64,
 }
 
@@ -22,31 +22,30 @@ impl From<Growth> for ClassGrowth {
     }
 }
 
-/// Where the number of classes is going, at the end of a check that has not run them all.
+/// Trend of the number of classes, at the end of a check that has not run them all.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[non_exhaustive]
 pub enum Prospect {
-    /// At least one in twenty of the last executions was of a new class.
+    /// At least 5 % of the last executions had a new class.
     Growing,
-    /// Fewer were.
+    /// Between 1 % and 5 % of the last executions had a new class.
     Slowing,
-    /// Fewer than one in a hundred was.
+    /// Less than 1 % of the last executions had a new class.
     Saturated,
 }
 
-/// What the last executions of a check say about the next ones. `Display` writes what to do, if there
-/// is something to say.
+/// Forecast of the benefit of further executions. `Display` writes the recommendation.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Advice {
-    /// So many executions were the last: about half of them all, or somewhat more.
+    /// Number of last executions that the forecast is based on: half of them all, or slightly more.
     pub recent: u64,
-    /// How many of them were of a new class.
+    /// Number of new classes among them.
     pub new_classes: u64,
-    /// How many requirements they were the first to cover, if that was measured.
+    /// Number of requirements that they covered first; `None` if coverage was not measured.
     pub new_requirements: Option<u64>,
-    /// Where that goes.
+    /// Trend of the number of classes.
     pub prospect: Prospect,
-    /// What to try instead.
+    /// Setting to try instead, when the number of classes is saturated.
     pub instead: Option<String>,
 }

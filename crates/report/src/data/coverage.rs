@@ -1,7 +1,7 @@
-//! What a check has covered, with places instead of numbers.
+//! Coverage of a check, with source locations instead of site numbers.
 //!
-//! A requirement has a *key*, which is the same for all builds of the same source: its metric and its
-//! places. So what was covered can be kept, and added to what another run has covered.
+//! A requirement has a *key* of its metric and its places, which is the same for all builds of the
+//! same source. Coverage can therefore be stored, and merged with the coverage of other runs.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,17 +12,18 @@ use serde::{Serialize, Serializer};
 
 use crate::data::place::CodePlace;
 
-/// Why a requirement is not covered, or that it is.
+/// State of a requirement. The order is that of precedence when two runs disagree.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
 #[non_exhaustive]
 pub enum Covered {
-    /// Some execution covered it.
+    /// Covered by at least one execution.
     Yes,
-    /// Nothing is known to be in the way: it has not happened yet.
+    /// Not covered yet; nothing is known that makes it infeasible.
     NotTried,
-    /// Estimated to be impossible: a lock keeps the one away from the other.
+    /// Estimated to be infeasible: a lock orders the two operations.
     OrderedByLock,
-    /// Estimated to be impossible: creation and joins order the two, or put something between them.
+    /// Estimated to be infeasible: thread creation and joins order the two operations, or force
+    /// another one between them.
     NeverConcurrent,
 }
 
@@ -48,16 +49,16 @@ impl From<Standing> for Covered {
     }
 }
 
-/// Something to be covered. `Display` writes its key, such as
-/// `sync-pair src/a.rs:3:14 -> src/b.rs:7:9`.
+/// A requirement of a coverage metric. `Display` writes its key, such as `sync-pair src/a.rs:3:14
+/// -> src/b.rs:7:9`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
 pub struct CoverageGoal {
-    /// What it is about.
+    /// The metric.
     #[serde(serialize_with = "as_text")]
     pub metric: Metric,
-    /// The place, or the first of two.
+    /// The only place, or the first of two.
     pub first: CodePlace,
-    /// The second, if the metric is about two.
+    /// The second place, for a metric of pairs.
     pub second: Option<CodePlace>,
 }
 
@@ -78,7 +79,7 @@ impl fmt::Display for CoverageGoal {
 }
 
 impl CoverageGoal {
-    /// Reads a key; `None` if it is none.
+    /// Parses a key.
     pub fn parse(key: &str) -> Option<Self> {
         let (metric, places) = key.split_once(' ')?;
         let metric = Metric::named(metric)?;
@@ -95,15 +96,15 @@ impl CoverageGoal {
     }
 }
 
-/// How many requirements there are of one metric, or at one place.
+/// Numbers of requirements, of one metric or at one place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 #[non_exhaustive]
 pub struct CoverageCounts {
-    /// Covered by some execution.
+    /// Covered by at least one execution.
     pub covered: u64,
-    /// Covered, or seen to be possible or impossible.
+    /// Covered, feasible or infeasible, as far as observed.
     pub known: u64,
-    /// Known, not covered, and estimated to be impossible.
+    /// Known, not covered, and estimated to be infeasible.
     pub infeasible: u64,
 }
 
@@ -117,37 +118,37 @@ impl CoverageCounts {
         }
     }
 
-    /// Neither covered nor estimated to be impossible.
+    /// Number of requirements neither covered nor estimated to be infeasible.
     pub fn open(&self) -> u64 {
         self.known - self.covered - self.infeasible
     }
 }
 
-/// How far coverage had come after some executions.
+/// A point on the curve of coverage over executions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[non_exhaustive]
 pub struct CoverageGrowth {
-    /// So many executions.
+    /// Number of executions.
     pub executions: u64,
-    /// So many requirements covered.
+    /// Number of covered requirements.
     pub requirements: u64,
-    /// So many pairs of requirements covered in one execution.
+    /// Number of pairs of requirements that one execution covered together.
     pub combinations: u64,
 }
 
-/// What a check has covered.
+/// Coverage of a check.
 #[derive(Clone, Debug, Default, Serialize)]
 #[non_exhaustive]
 pub struct Coverage {
-    /// How many executions were looked at; none if nothing was measured.
+    /// Number of measured executions; 0 if coverage was not measured.
     pub executions: u64,
-    /// Whose requirements are combined, such as `sync-pair+def-use`.
+    /// Metrics whose requirements are combined to pairs, such as `sync-pair+def-use`.
     pub combined: String,
-    /// Pairs of requirements covered in one execution; `known` are those whose parts are not estimated
-    /// to be impossible.
+    /// Pairs of requirements that one execution covered together; `known` counts pairs of
+    /// requirements that are not estimated to be infeasible.
     pub combinations: CoverageCounts,
-    /// After 1, 2, 4, 8 and so on executions, and after the last. With several workers: of the first,
-    /// and then of all.
+    /// Growth after 1, 2, 4, 8 and so on executions, and after the last one. With several workers:
+    /// that of the first worker, then one point for all of them.
     pub growth: Vec<CoverageGrowth>,
     #[serde(serialize_with = "as_list")]
     goals: BTreeMap<CoverageGoal, Covered>,
@@ -161,9 +162,9 @@ fn as_list<S: Serializer>(
 }
 
 impl Coverage {
-    /// The same with places instead of numbers; `place` gives `file:line:column`.
+    /// Converts the engine's measurement; `place` returns `file:line:column` of a site.
     pub fn of(measured: &coverage::Coverage, place: impl Fn(SiteId) -> Option<String>) -> Self {
-        // Each place is part of many requirements.
+        // Parsed once for each site, because a site is part of many requirements.
         let mut known: Vec<Option<Option<CodePlace>>> = Vec::new();
         let mut place = |site: SiteId| {
             if site.index() >= known.len() {
@@ -182,7 +183,7 @@ impl Coverage {
                 continue;
             };
             let second = requirement.second.map(&mut place);
-            // Half a pair would be a requirement with a key that nobody can read.
+            // The key of half a pair could not be parsed again.
             if second == Some(None) {
                 continue;
             }
@@ -208,34 +209,36 @@ impl Coverage {
         this
     }
 
-    /// One place may have several numbers, and several runs may know different things.
+    /// Adds a requirement, or the better of two states: several sites may have the same place, and
+    /// runs may know different states.
     fn add(&mut self, goal: CoverageGoal, covered: Covered) {
         let known = self.goals.entry(goal).or_insert(covered);
         *known = (*known).min(covered);
     }
 
-    /// Whether anything was measured.
+    /// True when coverage was measured.
     pub fn is_measured(&self) -> bool {
         self.executions > 0
     }
 
-    /// All requirements that are known.
+    /// Returns all known requirements with their states.
     pub fn goals(&self) -> impl Iterator<Item = (&CoverageGoal, Covered)> {
         self.goals.iter().map(|(goal, covered)| (goal, *covered))
     }
 
-    /// How a requirement stands, if it is known.
+    /// Returns the state of a requirement, if it is known.
     pub fn get(&self, goal: &CoverageGoal) -> Option<Covered> {
         self.goals.get(goal).copied()
     }
 
-    /// The keys of all that was covered.
+    /// Returns the keys of all covered requirements.
     pub fn covered_keys(&self) -> impl Iterator<Item = String> + '_ {
         let covered = self.goals().filter(|(_, it)| *it == Covered::Yes);
         covered.map(|(goal, _)| goal.to_string())
     }
 
-    /// Counts these keys as covered; how many are no keys.
+    /// Marks the requirements with these keys as covered. Returns the number of keys that cannot be
+    /// parsed.
     pub fn import<'a>(&mut self, keys: impl IntoIterator<Item = &'a str>) -> usize {
         let mut unknown = 0;
         for key in keys {
@@ -247,8 +250,8 @@ impl Coverage {
         unknown
     }
 
-    /// Adds what another run has covered. Of the pairs covered in one execution only the larger number
-    /// is kept: which they are is not known here.
+    /// Adds the coverage of another run. Of the counts of pairs the larger one is kept, because the
+    /// pairs themselves are not known here.
     pub fn merge(&mut self, other: &Coverage) {
         for (goal, covered) in other.goals() {
             self.add(goal.clone(), covered);
@@ -260,7 +263,7 @@ impl Coverage {
         }
     }
 
-    /// How many requirements of a metric there are.
+    /// Counts the requirements of a metric.
     pub fn counts(&self, metric: Metric) -> CoverageCounts {
         let mut counts = CoverageCounts::default();
         let goals = self.goals().filter(|(goal, _)| goal.metric == metric);
@@ -268,7 +271,7 @@ impl Coverage {
         counts
     }
 
-    /// Every place, with how many requirements it is part of.
+    /// Counts the requirements at each place.
     pub fn places(&self) -> BTreeMap<&CodePlace, CoverageCounts> {
         let mut places: BTreeMap<&CodePlace, CoverageCounts> = BTreeMap::new();
         for (goal, covered) in self.goals() {
@@ -305,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_covered_once_stays_covered() {
+    fn covered_requirements_stay_covered() {
         let key = "blocked a.rs:1:1";
         let goal = CoverageGoal::parse(key).unwrap();
         let mut one = Coverage::default();

@@ -1,25 +1,25 @@
-//! What earlier runs of a check have done.
+//! Totals of earlier runs of a check.
 
 use serde::Serialize;
 
-/// What earlier runs of a check have done, if it remembers them.
+/// Totals of earlier runs of a check, from the file of remembered runs.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Earlier {
-    /// How many runs there were.
+    /// Number of runs.
     pub runs: u64,
-    /// How many executions they have run.
+    /// Number of executions.
     pub executions: u64,
-    /// How many classes.
+    /// Number of classes.
     pub classes: u64,
-    /// How many requirements they covered, of those that were measured.
+    /// Number of covered requirements, of the metrics that were measured.
     pub requirements: u64,
-    /// After each run, from the oldest on: executions, classes and requirements of it and all before.
+    /// Cumulative executions, classes and requirements after each run, oldest first.
     pub growth: Vec<(u64, u64, u64)>,
 }
 
 impl Earlier {
-    /// Runs that have come so far, with how far each of them had come.
+    /// Builds the totals from the cumulative counts after each run, oldest first.
     pub fn new(
         classes: u64,
         requirements: u64,

@@ -1,39 +1,39 @@
-//! What a step does, for programs that read traces.
+//! Effects of steps, for programs that read traces.
 
 use raddle_engine::object::effect::{self, Mode};
 use raddle_engine::{Event, Operation};
 use serde::{Deserialize, Serialize};
 
-/// What a step does.
+/// Effect of a step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Effect {
-    /// Creates a thread, which is an index into the threads of the trace.
+    /// Creates a thread, given as an index into the threads of the trace.
     Fork(usize),
-    /// Waits for the end of a thread.
+    /// Joins a thread, given as an index into the threads of the trace.
     Join(usize),
-    /// Takes a lock alone.
+    /// Acquires a lock exclusively.
     Acquire,
-    /// Takes a lock with others who read.
+    /// Acquires a lock shared with other readers.
     AcquireShared,
-    /// Gives a lock back.
+    /// Releases a lock.
     Release,
-    /// Keeps a lock that it had alone, with others who read.
+    /// Turns exclusive ownership of a lock into shared ownership.
     Downgrade,
     /// Reads an atomic.
     Read,
-    /// Writes one.
+    /// Writes an atomic.
     Write,
     /// Reads a cell.
     ReadCell,
-    /// Writes one.
+    /// Writes a cell.
     WriteCell,
-    /// Reads an atomic and writes it in the same step.
+    /// Reads and writes an atomic in one step.
     Update,
-    /// Uses something else that orders threads, such as a channel.
+    /// Uses another object that orders threads, such as a channel.
     Use,
-    /// Does nothing to anything that others see.
+    /// Has no effect that another thread can observe.
     Other,
 }
 

@@ -1,18 +1,18 @@
-//! How much there is that a check has not run.
+//! Estimates of the part of a program's behaviour that a check has not run.
 
 use serde::Serialize;
 
-/// How many classes there are, as far as samples tell.
+/// Estimated number of classes, from samples.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Estimate {
-    /// About so many.
+    /// Point estimate.
     pub classes: u64,
-    /// With a confidence of 95 %, so many at least,
+    /// Lower end of the 95 % confidence interval.
     pub low: u64,
-    /// and so many at most.
+    /// Upper end of the 95 % confidence interval.
     pub high: u64,
-    /// How many runs of the program it is based on, besides the executions that were counted.
+    /// Number of sampling runs of the program, not counted as executions.
     pub samples: u64,
 }
 
@@ -34,13 +34,13 @@ impl From<raddle_engine::Estimate> for Estimate {
     }
 }
 
-/// How likely a random execution is one that the check has not run.
+/// Probability that a random execution has a class that the check has not run.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Unseen {
-    /// About so likely, from 0 to 1.
+    /// Point estimate, from 0 to 1.
     pub share: f64,
-    /// With a confidence of 95 %, at most so likely.
+    /// Upper end of the 95 % confidence interval.
     pub at_most: f64,
 }
 

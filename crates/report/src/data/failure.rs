@@ -1,4 +1,4 @@
-//! One thing that goes wrong, with everything needed to understand and to replay it.
+//! Failures, with everything needed to understand and to replay them.
 
 use std::fmt;
 
@@ -8,48 +8,48 @@ use serde::{Serialize, Serializer};
 use crate::data::insight::{CriticalPair, Mark, Minimised, Receive, Told, Wait};
 use crate::data::trace::Trace;
 
-/// What kind of thing goes wrong.
+/// Kind of a failure.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
 #[non_exhaustive]
 pub enum FailureKind {
-    /// A thread panicked and nobody dealt with it.
+    /// A thread panicked, and the panic was not handled.
     Panic,
-    /// Some threads can never go on.
+    /// Threads block each other, or wait for an event that no thread can cause any more.
     Deadlock,
     /// A thread waits for ever, because it was notified before it waited.
     LostWakeup,
-    /// Threads look again and again at what nobody is left to change.
+    /// Threads spin on values that no other thread is left to change.
     Livelock,
-    /// A thread waits for what nobody will give it when the body of the check has ended.
+    /// A thread still waits, with no thread left to wake it, after the body of the check has ended.
     ThreadOutlives,
-    /// Locks are taken in different orders.
+    /// Locks are acquired in inconsistent orders.
     LockOrder,
-    /// Messages were sent that nobody received.
+    /// Messages were sent and not received.
     Leak,
-    /// The program behaves differently when it is run the same way.
+    /// The program behaves differently under the same schedule.
     Nondeterminism,
-    /// The program does not do what the schedule to be replayed says.
+    /// The program cannot follow the schedule that it should replay.
     ScheduleMismatch,
-    /// An execution has more events than it may have. That is no fault of the program's: it may be a loop
-    /// without end, or a test that does much.
+    /// An execution exceeded the limit of events. This need not be a bug: the cause may be an
+    /// endless loop or a long test.
     TooLong,
-    /// An execution exceeded another of its limits.
+    /// An execution exceeded another limit.
     Limit,
-    /// No execution does what the future says that was asked for.
+    /// No execution has the requested alternative.
     Impossible,
-    /// A thread does not come to its next operation.
+    /// A thread does not reach its next scheduling point.
     Hang,
-    /// Two accesses of a cell, one of them a write, that nothing orders.
+    /// Two accesses to a cell, at least one of them a write, without a happens-before edge.
     DataRace,
-    /// A thread used memory that was freed, dropped or never made.
+    /// A thread used memory that was freed, dropped or never initialised.
     UseAfterFree,
-    /// A thread did something for which the system ends the process.
+    /// A thread did something for which the operating system ends the process.
     Crash,
     /// An assertion of a program in C or C++ failed.
     Assertion,
-    /// A program in C or C++ used memory outside of what it had asked for.
+    /// A program in C or C++ accessed memory outside of an allocated block.
     OutOfBounds,
-    /// A program in C or C++ ended with a status that is not 0.
+    /// A program in C or C++ ended with a non-zero exit status.
     Exit,
     /// A program in C or C++ did something that raddle cannot control.
     Uncontrolled,
@@ -82,42 +82,42 @@ impl fmt::Display for FailureKind {
     }
 }
 
-/// One thing that goes wrong. `Display` tells the story.
+/// A failure. `Display` prints its story.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Failure {
-    /// What kind of thing.
+    /// The kind of the failure.
     pub kind: FailureKind,
-    /// What happened, in a few lines.
+    /// Description in a few lines.
     pub message: String,
-    /// The schedule that leads there.
+    /// The schedule that reproduces it.
     #[serde(serialize_with = "as_text")]
     pub schedule: Schedule,
-    /// The steps that led there.
+    /// The steps up to the failure.
     pub trace: Trace,
-    /// In which execution it was found, counted from 1.
+    /// Number of the execution in which it was found, from 1.
     pub execution: u64,
-    /// How the search was run, in a few words.
+    /// Description of the search in a few words.
     pub search: String,
-    /// What to type to see it again.
+    /// Command that replays it.
     pub replay: Option<String>,
-    /// What else the user should know.
+    /// Further remarks for the user.
     pub notes: Vec<String>,
-    /// The execution as it was found, if the one that is told is another.
+    /// The execution in which the failure was found, if `trace` is that of a minimised one.
     pub found: Option<Box<Told>>,
-    /// How it was made shorter, if that was tried.
+    /// Result of the minimisation, if there was one.
     pub minimised: Option<Minimised>,
-    /// The execution most like the one that is told in which all goes well, if one was found.
+    /// The most similar execution without a failure, if one was found.
     pub passing: Option<Box<Told>>,
-    /// The two steps whose order decides, if they are known.
+    /// The two steps whose order decides whether it fails, if known.
     pub critical: Option<CriticalPair>,
-    /// What steps of the story could have seen instead.
+    /// Steps that could have had another source, with their sources.
     pub receives: Vec<Receive>,
-    /// The lines that have to do with it.
+    /// Source lines that the failure is about.
     pub marks: Vec<Mark>,
-    /// Who waits for whom at the end.
+    /// Threads that wait at the end, as edges of the wait-for graph.
     pub waits: Vec<Wait>,
-    /// The page that shows it, if there is one.
+    /// Path of the page that shows it, if there is one.
     pub page: Option<String>,
 }
 
@@ -126,7 +126,7 @@ fn as_text<S: Serializer>(schedule: &Schedule, serializer: S) -> Result<S::Ok, S
 }
 
 impl Failure {
-    /// A failure of which nothing else is known.
+    /// Builds a failure without any optional part.
     pub(crate) fn bare(
         kind: FailureKind,
         message: String,
@@ -154,7 +154,7 @@ impl Failure {
         }
     }
 
-    /// What makes it the same failure as another one.
+    /// Identity of the failure: two failures with the same gist count as one.
     pub fn gist(&self) -> (FailureKind, String) {
         let message = match self.kind {
             FailureKind::TooLong | FailureKind::Limit => {

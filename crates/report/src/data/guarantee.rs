@@ -1,65 +1,65 @@
-//! How much of a program's behaviour a check has covered.
+//! Guarantees of a finished check.
 
 use serde::Serialize;
 
-/// What a finished check can promise.
+/// Part of a program's behaviour that a finished check has covered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[non_exhaustive]
 pub enum Guarantee {
     /// Every class of executions was run.
     Exhaustive,
-    /// Every class was run that the reductions asked for leave; others may behave differently.
-    Reduced,
-    /// Every class was run that can be run with at most so many preemptions; others may behave
+    /// Every class that remains under the requested reductions was run; others may behave
     /// differently.
+    Reduced,
+    /// Every class within the bound on preemptions was run; others may behave differently.
     Bounded {
-        /// How many.
+        /// Maximum number of preemptions.
         preemptions: u32,
     },
-    /// Every schedule with at most so many delays was run; others may behave differently.
+    /// Every schedule within the bound on delays was run; others may behave differently.
     Delayed {
-        /// How many.
+        /// Maximum number of delays.
         delays: u32,
     },
     /// Some classes were run; others may behave differently.
     Sampled,
     /// One given schedule was run.
     Replayed,
-    /// One execution was run that does what a given future says, or there is none.
+    /// One execution with the requested alternative was run, or none exists.
     Directed,
 }
 
-/// Whether the search itself was checked, by running every schedule.
+/// Result of comparing the search with plain enumeration of all schedules.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[non_exhaustive]
 pub enum Completeness {
-    /// All schedules were run, and have the classes that the search has run.
+    /// All schedules were run, and have exactly the classes that the search has run.
     Verified {
-        /// How many schedules there are.
+        /// Number of schedules.
         schedules: u64,
     },
-    /// Not all schedules were run. Those that were have no other class than the search has run.
+    /// Enumeration stopped early; so far it has found no class that the search has not run.
     Unfinished {
-        /// How many schedules were run.
+        /// Number of schedules that were run.
         schedules: u64,
-        /// How many classes they have.
+        /// Number of their classes.
         classes: u64,
     },
-    /// No schedules were run.
+    /// No schedule was enumerated.
     NotVerified {
-        /// Why.
+        /// Reason for that.
         reason: String,
     },
 }
 
-/// Why a test has only one behaviour: often because it uses what raddle does not see.
+/// Reason why a test has only one class. Often the test uses types that raddle does not control.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[non_exhaustive]
 pub enum Alone {
-    /// It starts no thread, and uses nothing that raddle controls.
+    /// The test creates no thread and uses no controlled type.
     Nothing,
-    /// It starts no thread that raddle controls.
+    /// The test creates no controlled thread.
     Thread,
-    /// Its threads do nothing that could happen in another order.
+    /// No two operations of its threads depend on each other's order.
     Order,
 }

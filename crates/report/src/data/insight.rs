@@ -1,97 +1,98 @@
-//! What is known of a failure besides its story: what it was before it was shortened, what decides
-//! it, what could have happened instead, and which lines are to blame.
+//! Details of a failure besides its trace: the execution before minimisation, the critical pair,
+//! the alternatives of each receive and the source lines to highlight.
 
 use serde::Serialize;
 
 use crate::data::place::Place;
 use crate::data::trace::Trace;
 
-/// Another execution than the one that is told.
+/// An execution other than the one in the failure's trace.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Told {
-    /// What happened.
+    /// Its steps.
     pub trace: Trace,
-    /// As the text of a schedule.
+    /// Its schedule, in text form.
     pub schedule: String,
-    /// How often another thread went on although the one that ran could have.
+    /// Number of its preemptions: switches away from a thread that could have continued.
     pub preemptions: u32,
 }
 
-/// How the execution that was found became the one that is told.
+/// Result of minimising the execution in which a failure was found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Minimised {
-    /// Preemptions of the execution as it was found.
+    /// Preemptions of the original execution.
     pub preemptions_before: u32,
-    /// Preemptions of the one that is told.
+    /// Preemptions of the minimised execution.
     pub preemptions_after: u32,
-    /// Events of the execution as it was found, to its end.
+    /// Events of the original execution, up to its end.
     pub events_before: usize,
-    /// Events of the one that is told, up to what goes wrong.
+    /// Events of the minimised execution, up to the failure.
     pub events_after: usize,
-    /// How often the program was run for that.
+    /// Number of runs of the program during minimisation.
     pub runs: u64,
-    /// Whether every class that takes fewer preemptions was run, and none fails in the same way: under
-    /// sequential consistency, if nothing stale is told. A thread that looks again and again in a loop
-    /// counts as if it waited.
+    /// True when every class with fewer preemptions was run and none fails in the same way. Only
+    /// executions under sequential consistency are compared, if the minimised one has no stale
+    /// read. A thread that spins counts as waiting.
     pub is_minimal: bool,
 }
 
-/// Two steps whose order decides.
+/// Two steps whose order decides whether the execution fails.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct CriticalPair {
-    /// The step that comes first, as an index into the steps of the story.
+    /// The first step, as an index into the trace.
     pub first: usize,
-    /// The step that comes second, and would come first if all went well; `None` if it comes only
-    /// after the end of the story, as behind a panic.
+    /// The second step, which comes first in passing executions; `None` if the trace ends before
+    /// it, for instance with a panic.
     pub second: Option<usize>,
-    /// What follows from their order, in one sentence.
+    /// Consequence of their order, in one sentence.
     pub why: String,
 }
 
-/// A step that could have seen something else.
+/// A receive with more than one possible source.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Receive {
-    /// Index into the steps of the story.
+    /// Index into the steps of the trace.
     pub step: usize,
-    /// What it saw, and what it could have seen.
+    /// Its actual source and all alternatives.
     pub sources: Vec<Source>,
 }
 
-/// What a receive sees or could have seen.
+/// A possible source of a receive.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Source {
-    /// In words: `store 1 to ready by producer`, `the initial value`.
+    /// Description, such as `store 1 to ready by producer` or `the initial value`.
     pub what: String,
-    /// The step that does it, if it is one of the story.
+    /// The step of that send, if it is in the trace.
     pub step: Option<usize>,
-    /// Whether that is what it saw.
+    /// True for the actual source.
     pub is_seen: bool,
-    /// What to type to run it so.
+    /// Command that runs the execution with this source.
     pub command: Option<String>,
 }
 
-/// A line that has to do with the failure.
+/// A source line that a failure is about.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Mark {
-    /// Which line.
+    /// The place.
     pub place: Place,
-    /// What happens there.
+    /// Description of the operation there.
     pub what: String,
-    /// Whether it is where the failure shows itself, and not what led there.
+    /// True where the failure occurs, false for what led to it.
     pub is_primary: bool,
 }
 
-/// A thread that waits at the end.
+/// A thread that waits at the end of an execution.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Wait {
-    /// Index into the threads of the story.
+    /// Index into the threads of the trace.
     pub thread: usize,
-    /// What it waits for, as the story calls it.
+    /// Name of the object or event that it waits for.
     pub what: String,
-    /// Where it waits.
+    /// Place of the waiting operation.
     pub place: Option<Place>,
-    /// Who could end that but waits too, as an index into the threads of the story.
+    /// The thread that could end the wait but waits as well, as an index into the threads of the
+    /// trace.
     pub on: Option<usize>,
-    /// Where that thread took what is waited for.
+    /// Place where that thread acquired the object.
     pub taken: Option<Place>,
 }

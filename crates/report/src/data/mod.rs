@@ -1,4 +1,5 @@
-//! What a check has found, as data that can be serialised.
+//! Results of a check as serialisable data. No module here builds sentences or knows an output
+//! format; `Display` is implemented here only for keys and fixed labels.
 
 pub(crate) mod advice;
 pub(crate) mod coverage;

@@ -1,17 +1,17 @@
-//! Places in the program's source.
+//! Source locations.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A place in the user's source.
+/// A source location. `Display` writes the file and the line.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Place {
-    /// As the compiler calls the file.
+    /// Path of the file, as the compiler prints it.
     pub file: String,
-    /// Counted from 1.
+    /// Line, from 1.
     pub line: u32,
-    /// Counted from 1.
+    /// Column, from 1.
     pub column: u32,
 }
 
@@ -28,26 +28,26 @@ impl From<CodePlace> for Place {
 }
 
 impl Place {
-    /// The file without its folders.
+    /// Returns the file's name without its folders.
     pub(crate) fn file_name(&self) -> &str {
         let name = self.file.rsplit(['/', '\\']).next();
         name.unwrap_or(&self.file)
     }
 }
 
-/// A place in the source, to the column.
+/// A source location with its column, as part of a key. `Display` writes file, line and column.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
 pub struct CodePlace {
-    /// As the compiler calls the file.
+    /// Path of the file, as the compiler prints it.
     pub file: String,
-    /// Counted from 1.
+    /// Line, from 1.
     pub line: u32,
-    /// Counted from 1.
+    /// Column, from 1.
     pub column: u32,
 }
 
 impl CodePlace {
-    /// Reads `file:line:column`.
+    /// Parses `file:line:column`.
     pub fn parse(text: &str) -> Option<Self> {
         let mut parts = text.rsplitn(3, ':');
         let mut number = || parts.next().and_then(|part| part.parse().ok());

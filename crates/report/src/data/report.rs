@@ -1,4 +1,4 @@
-//! What a whole check has found.
+//! The report of a check.
 
 use std::time::Duration;
 
@@ -11,18 +11,18 @@ use crate::data::estimate::{Estimate, Unseen};
 use crate::data::failure::{Failure, FailureKind};
 use crate::data::guarantee::{Alone, Completeness, Guarantee};
 
-/// How a check was run; the part of a report that is known beforehand.
+/// Settings of the search.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Search {
-    /// The strategy's name.
+    /// Name of the strategy.
     pub strategy: String,
-    /// The seed of random choices.
+    /// Seed of the random choices.
     pub seed: u64,
 }
 
 impl Search {
-    /// A search with this strategy and seed.
+    /// Search with this strategy and seed.
     pub fn new(strategy: impl Into<String>, seed: u64) -> Self {
         Search {
             strategy: strategy.into(),
@@ -31,29 +31,29 @@ impl Search {
     }
 }
 
-/// What a check has found.
+/// Result of a check.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Report {
-    /// How it was run.
+    /// Settings of the search.
     pub search: Search,
-    /// How many executions were run, without those that `assume` discarded.
+    /// Number of executions, without those that `assume` discarded.
     pub executions: u64,
-    /// How many executions `assume` discarded.
+    /// Number of executions that `assume` discarded.
     pub discarded: u64,
-    /// How many runs were only attempts to do what a future says.
+    /// Number of unsuccessful runs for a requested alternative.
     pub attempts: u64,
-    /// Whether every class was run.
+    /// True when every class was run.
     pub exhausted: bool,
-    /// What goes wrong, in the order it was found.
+    /// Failures, in the order in which they were found.
     pub failures: Vec<Failure>,
-    /// What went well, and may not do so for ever; each with an execution that shows it.
+    /// Problems that did not occur but could, each with an execution that shows the reason.
     pub warnings: Vec<Failure>,
-    /// What to type to go on with a search that was interrupted before its end.
+    /// Command that continues the search, if it was interrupted.
     pub resume: Option<String>,
-    /// How long it took.
+    /// Duration of the check.
     pub elapsed: Duration,
-    /// Whether every schedule was run to check the search; `None` if nobody asked for it.
+    /// Result of the comparison with plain enumeration, if it was requested.
     pub completeness: Option<Completeness>,
     pub(crate) classes: u64,
     pub(crate) guarantee: Guarantee,
@@ -68,7 +68,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// A report of a check that has run nothing.
+    /// Report of a check before its first execution.
     pub fn new(search: Search) -> Self {
         Report {
             search,
@@ -94,86 +94,87 @@ impl Report {
         }
     }
 
-    /// Notes why there is only one behaviour, as those ask who expected more.
+    /// Sets the reason why there is only one class, which the summary then mentions.
     pub fn set_alone(&mut self, alone: Alone) {
         self.alone = Some(alone);
     }
 
-    /// Notes whether executions are too long for a search.
+    /// Sets whether the search was abandoned because executions are too long.
     pub fn set_gave_up(&mut self, gave_up: bool) {
         self.gave_up = gave_up;
     }
 
-    /// Fills in how far the check went.
+    /// Sets the number of classes and the guarantee.
     pub fn set_classes(&mut self, classes: u64, guarantee: Guarantee) {
         self.classes = classes;
         self.guarantee = guarantee;
     }
 
-    /// Fills in how many classes there are.
+    /// Sets the estimated number of classes.
     pub fn set_estimate(&mut self, estimate: Estimate) {
         self.estimate = Some(estimate);
     }
 
-    /// How many classes there are, if that was estimated.
+    /// Returns the estimated number of classes.
     pub fn estimate(&self) -> Option<Estimate> {
         self.estimate
     }
 
-    /// Fills in how likely a random execution is one that was not run.
+    /// Sets the probability that a random execution has a new class.
     pub fn set_unseen(&mut self, unseen: Option<Unseen>) {
         self.unseen = unseen;
     }
 
-    /// How likely a random execution is of a class that the check has not run, if some of its
-    /// executions were random. Behaviours that are rare at random are hardly seen in it.
+    /// Returns the probability that a random execution has a class that the check has not run.
+    /// `None` if no execution was random. Classes that are improbable under random scheduling
+    /// hardly count.
     pub fn unseen(&self) -> Option<Unseen> {
         self.unseen
     }
 
-    /// Fills in what was covered.
+    /// Sets the coverage.
     pub fn set_coverage(&mut self, coverage: Coverage) {
         self.coverage = coverage;
     }
 
-    /// What was covered; nothing if that was not measured.
+    /// Returns the coverage; it is empty if it was not measured.
     pub fn coverage(&self) -> &Coverage {
         &self.coverage
     }
 
-    /// Fills in what earlier runs have done.
+    /// Sets the totals of earlier runs.
     pub fn set_earlier(&mut self, earlier: Earlier) {
         self.earlier = Some(earlier);
     }
 
-    /// What earlier runs of the check have done, if it remembers any.
+    /// Returns the totals of earlier runs, if the check remembers them.
     pub fn earlier(&self) -> Option<&Earlier> {
         self.earlier.as_ref()
     }
 
-    /// How many classes there were after 1, 2, 4, 8 and so on executions, and after the last; nothing if
-    /// they were not compared. With several workers only the last.
+    /// Returns the number of classes after 1, 2, 4, 8 and so on executions, and after the last one.
+    /// Empty if classes were not compared. With several workers there is only the last point.
     pub fn growth(&self) -> &[ClassGrowth] {
         &self.growth
     }
 
-    /// Whether a longer check would find more, if it has run some behaviours and nothing is wrong.
+    /// Returns a forecast of what a longer check would find, for a sampled check without failures.
     pub fn advice(&self) -> Option<&Advice> {
         self.advice.as_ref()
     }
 
-    /// How many different executions, as partial orders, were run; with those that earlier runs have
-    /// run, if the check remembers them and has not run everything.
+    /// Returns the number of classes that were run. For a check that remembers earlier runs and is
+    /// not complete, their classes are included.
     pub fn classes(&self) -> u64 {
         self.classes
     }
 
-    /// What the check can promise.
+    /// Returns the guarantee.
     pub fn guarantee(&self) -> Guarantee {
         self.guarantee
     }
 
-    /// Whether no execution does what the future says that was asked for; see
+    /// True when no execution has the requested alternative; see
     /// [`Strategy::Directed`](https://docs.rs/raddle/latest/raddle/enum.Strategy.html).
     pub fn impossible(&self) -> bool {
         let mut kinds = self.failures.iter().map(|failure| failure.kind);

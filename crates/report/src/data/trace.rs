@@ -1,4 +1,4 @@
-//! An execution in the user's own names: what each thread did, to what, on which line.
+//! The steps of an execution, in the names and lines of the program's source.
 
 use raddle_engine::ThreadId;
 use serde::{Deserialize, Serialize};
@@ -9,87 +9,88 @@ use crate::data::place::Place;
 /// A thread of a trace.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct TraceThread {
-    /// Its place in the tree of creations, `main.2` for the second thread that `main` created.
+    /// Path in the tree of creations: `main.2` is the second thread that `main` created.
     pub path: String,
-    /// The name the program gave it.
+    /// Name given by the program.
     pub name: Option<String>,
-    /// Where it was created; nothing for the main thread.
+    /// Place of creation; `None` for the main thread.
     pub spawned: Option<Place>,
 }
 
 impl TraceThread {
-    /// What to call it in front of the user.
+    /// Returns the thread's name, or its path if it has none.
     pub fn title(&self) -> &str {
         self.name.as_deref().unwrap_or(&self.path)
     }
 }
 
-/// One step of a trace.
+/// A step of a trace.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct TraceStep {
     /// Index into [`Trace::threads`].
     pub thread: usize,
-    /// In words: `lock Mutex#2`, `store 1 to AtomicU32#1`.
+    /// Description, such as `lock Mutex#2` or `store 1 to AtomicU32#1`.
     pub what: String,
-    /// The line it was written on.
+    /// Place of the operation.
     pub place: Option<Place>,
-    /// Whether the thread still waits for it at the end.
+    /// True when the thread still waits for the operation at the end.
     pub waits: bool,
-    /// What it is done to, as an index into [`Trace::things`].
+    /// Target of the operation, as an index into [`Trace::things`].
     pub thing: Option<usize>,
-    /// The step from which it has its value or its turn.
+    /// The step that is the source of this one: the write that a read takes, the release before an
+    /// acquire.
     pub source: Option<usize>,
-    /// What it does, for programs.
+    /// Effect, for programs that read the trace.
     pub effect: Effect,
 }
 
-/// A lock that a thread holds for a while.
+/// A period in which a thread holds a lock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct TraceSpan {
     /// Index into [`Trace::threads`].
     pub thread: usize,
     /// The lock, as an index into [`Trace::things`].
     pub thing: usize,
-    /// The step that takes it.
+    /// The step that acquires it.
     pub from: usize,
-    /// The step that gives it back; nothing if it is held to the end.
+    /// The step that releases it; `None` if it is held to the end.
     pub to: Option<usize>,
-    /// Whether others may hold it at the same time.
+    /// True when other readers may hold it at the same time.
     pub shared: bool,
 }
 
-/// What happened, step by step.
+/// The steps of an execution.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Trace {
-    /// Every thread, in order of creation.
+    /// Threads, in order of creation.
     pub threads: Vec<TraceThread>,
-    /// Every step, in the order it happened; what never happened comes last.
+    /// Steps, in order of execution; pending operations come last.
     pub steps: Vec<TraceStep>,
-    /// The names used in the steps, each with the place where the thing was made.
+    /// Names of locations, objects and cells, each with its place of creation.
     pub things: Vec<(String, Option<Place>)>,
-    /// Which locks were held, in the order in which they were taken.
+    /// Periods in which locks were held, in order of acquisition.
     pub spans: Vec<TraceSpan>,
-    /// Accesses of cells, in the order they happened; only of executions that were replayed.
+    /// Accesses to cells, in order; recorded only when an execution is replayed.
     pub accesses: Vec<CellAccess>,
 }
 
-/// An access of a cell. It is no step: nobody waits for it, and nothing follows from it.
+/// An access to a cell. It is not a step, because it is not a scheduling point.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct CellAccess {
     /// Index into [`Trace::threads`].
     pub thread: usize,
     /// Index into [`Trace::things`].
     pub thing: usize,
-    /// Whether it may have been changed.
+    /// True for a write.
     pub writes: bool,
-    /// The line it was written on.
+    /// Place of the access.
     pub place: Option<Place>,
-    /// How many steps came before.
+    /// Number of steps before the access.
     pub after: usize,
 }
 
 impl Trace {
-    /// Leaves out everything from a step on.
+    /// Removes all steps from index `length` on, with the accesses and locks after them.
     pub(crate) fn cut(&mut self, length: usize) {
         self.steps.truncate(length);
         self.accesses.retain(|access| access.after <= length);
@@ -99,7 +100,7 @@ impl Trace {
         }
     }
 
-    /// Puts a step that is no event before another.
+    /// Inserts a step that is not an event, and shifts all indices after it.
     pub(crate) fn insert(&mut self, at: usize, step: TraceStep) {
         self.steps.insert(at, step);
         let later = |index: &mut usize| *index += usize::from(*index >= at);
@@ -111,14 +112,14 @@ impl Trace {
             later(&mut span.from);
             span.to.as_mut().map(later);
         }
-        // What comes right before it is still so.
+        // An access directly before the new step stays before it.
         for access in &mut self.accesses {
             access.after += usize::from(access.after > at);
         }
     }
 
-    /// For each event of the execution, as far as it is told, the step that it is. The accesses of a race are
-    /// steps, and no events.
+    /// Returns the index of the step of each event, in order. The accesses of a race are steps
+    /// without an event.
     pub fn steps_of_events(&self) -> impl Iterator<Item = usize> + '_ {
         let is_access =
             |step: &TraceStep| matches!(step.effect, Effect::ReadCell | Effect::WriteCell);
@@ -127,7 +128,7 @@ impl Trace {
         events.map(|(index, _)| index)
     }
 
-    /// What to call a thread in front of the user.
+    /// Returns the name of a thread, or its path if it has none.
     pub fn title(&self, thread: ThreadId) -> &str {
         self.threads
             .get(thread.index())

@@ -1,4 +1,4 @@
-//! What checks do, for other programs: each of these is a line of JSON.
+//! Progress and results of a running check as lines of JSON, for other programs.
 
 use serde::Serialize;
 
@@ -9,65 +9,65 @@ use crate::data::report::Report;
 use crate::data::trace::Trace;
 use crate::render::json::to_json;
 
-/// Something that happens in a check.
+/// An event of a check, written as one line.
 #[derive(Clone, Debug, Serialize)]
 pub struct Event<'a> {
-    /// The program that runs it.
+    /// Name of the test program.
     pub binary: String,
-    /// The name of the test, or of the check.
+    /// Name of the test, or of the check.
     pub test: &'a str,
-    /// Which check of that name, counted from 1.
+    /// Number of the check among those with this name, from 1.
     pub check: u32,
-    /// What happens.
+    /// The event itself.
     #[serde(flatten)]
     pub what: Happening<'a>,
 }
 
-/// What happens in a check.
+/// Kinds of events, with their data.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "event", rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Happening<'a> {
-    /// It begins.
+    /// The check begins.
     Started {
-        /// What it runs.
+        /// Name of its strategy.
         strategy: String,
-        /// Where random choices start.
+        /// Seed of its random choices.
         seed: u64,
     },
-    /// It has come so far.
+    /// The check continues.
     Progress(Progress),
-    /// Something is wrong.
+    /// A failure was found.
     Failure(Told<'a>),
-    /// Something may go wrong one day.
+    /// A warning was found.
     Warning(Told<'a>),
     /// A schedule was replayed.
     Replayed {
-        /// What happened.
+        /// Steps of the replayed execution.
         trace: &'a Trace,
     },
-    /// It is over.
+    /// The check has ended.
     Finished(Finished),
 }
 
-/// How far a check is.
+/// Progress of a check.
 #[derive(Clone, Debug, Serialize)]
 pub struct Progress {
-    /// Which part of it runs.
+    /// Name of the current phase.
     pub phase: &'static str,
-    /// How many executions were run.
+    /// Number of executions so far.
     pub executions: u64,
-    /// How many there are.
+    /// Estimated total number of classes.
     pub estimate: Option<Estimate>,
-    /// How many are run in a second.
+    /// Executions per second.
     pub per_second: Option<f64>,
-    /// How many seconds are left, or how many at most.
+    /// Estimated or maximum number of seconds left.
     pub seconds_left: Option<f64>,
-    /// All of it in words.
+    /// The same as text.
     pub text: String,
 }
 
-/// A failure or a warning, with its story in words.
+/// A failure or a warning, with its story as text.
 #[derive(Clone, Debug, Serialize)]
 pub struct Told<'a> {
     failure: &'a Failure,
@@ -83,7 +83,7 @@ impl<'a> From<&'a Failure> for Told<'a> {
     }
 }
 
-/// How a check ended.
+/// Result of a check.
 #[derive(Clone, Debug, Serialize)]
 pub struct Finished {
     passed: bool,
@@ -104,7 +104,7 @@ pub struct Finished {
 }
 
 impl Finished {
-    /// What a report says of it, and whether somebody wanted it to end.
+    /// Extracts the result from a report. `interrupted` is true when the user stopped the check.
     pub fn new(report: &Report, interrupted: bool) -> Self {
         Finished {
             passed: report.failures.is_empty(),
@@ -127,7 +127,7 @@ impl Finished {
 }
 
 impl Event<'_> {
-    /// As a line.
+    /// Returns the event as a line of JSON.
     pub fn to_line(&self) -> String {
         to_json(self) + "\n"
     }

@@ -1,5 +1,5 @@
-//! A trace as a graph in the language of Graphviz: a column for each thread, an arrow from each step
-//! to the next of its thread, and from each step to those that have their value or turn from it.
+//! Traces in the DOT language of Graphviz. Each thread is a cluster; edges are program order within
+//! a thread and reads-from or synchronization between threads.
 
 use std::fmt::Write;
 
@@ -7,7 +7,8 @@ use crate::data::failure::Failure;
 use crate::data::trace::Trace;
 
 impl Failure {
-    /// The execution as a graph for Graphviz; `dot -Tsvg` draws it.
+    /// Returns the execution as a DOT graph, with the critical pair highlighted; `dot -Tsvg` draws
+    /// it.
     pub fn graphviz(&self) -> String {
         let pair = self.critical.iter();
         let steps = pair.flat_map(|pair| [Some(pair.first), pair.second]);
@@ -16,7 +17,7 @@ impl Failure {
 }
 
 impl Trace {
-    /// The execution as a graph for Graphviz; `dot -Tsvg` draws it.
+    /// Returns the execution as a DOT graph; `dot -Tsvg` draws it.
     pub fn graphviz(&self) -> String {
         graph(self, &[])
     }

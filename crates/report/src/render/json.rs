@@ -1,51 +1,51 @@
-//! Whatever can be serialised, as JSON.
+//! A JSON serializer.
 //!
-//! There is a crate for that. But every crate that a test depends on, at whatever distance, takes part in
-//! the compiler's search for types: with `serde_json` there, `assert_eq!(numbers, [])` compiles no more,
-//! because numbers can then be compared with JSON too. To adopt raddle must not break a test.
+//! `serde_json` is not used, because its `PartialEq` implementations take part in type inference of
+//! every crate that depends on it, even indirectly: `assert_eq!(numbers, [])` becomes ambiguous.
+//! Depending on raddle must not break a user's test.
 
 use std::fmt::{self, Display, Write};
 
 use serde::{Serialize, ser};
 
-/// The value as JSON, on one line.
+/// Serializes a value as JSON, on one line.
 ///
 /// # Panics
 ///
-/// If it cannot be written: if the key of a map is neither a text nor a number, or if serialising it
-/// fails by itself. Nothing in this crate does so.
+/// If the key of a map is neither a string nor a number, or if the value's `Serialize`
+/// implementation fails. No type of this crate does.
 pub fn to_json(value: &(impl Serialize + ?Sized)) -> String {
     let mut text = String::new();
-    if let Err(error) = value.serialize(Writer(&mut text)) {
+    if let Err(error) = value.serialize(JsonWriter(&mut text)) {
         panic!("raddle: a report cannot be written as JSON: {error}");
     }
     text
 }
 
-/// Why something cannot be written.
+/// Reason why a value cannot be serialized.
 #[derive(Debug)]
-pub(crate) struct Problem(String);
+pub(crate) struct JsonError(String);
 
-impl Display for Problem {
+impl Display for JsonError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::error::Error for Problem {}
+impl std::error::Error for JsonError {}
 
-impl ser::Error for Problem {
-    fn custom<T: Display>(problem: T) -> Self {
-        Problem(problem.to_string())
+impl ser::Error for JsonError {
+    fn custom<T: Display>(message: T) -> Self {
+        JsonError(message.to_string())
     }
 }
 
-type Result<T = ()> = std::result::Result<T, Problem>;
+type Result<T = ()> = std::result::Result<T, JsonError>;
 
-/// Writes one value.
-struct Writer<'a>(&'a mut String);
+/// Serializes one value.
+struct JsonWriter<'a>(&'a mut String);
 
-impl Writer<'_> {
+impl JsonWriter<'_> {
     fn plain(self, value: impl Display) -> Result {
         let _ = write!(self.0, "{value}");
         Ok(())
@@ -70,35 +70,35 @@ fn quoted(text: &str, out: &mut String) {
     out.push('"');
 }
 
-/// Writes the values of a list, or the names and values of an object.
-struct Several<'a> {
+/// Serializes the elements of an array, or the members of an object.
+struct JsonCompound<'a> {
     out: &'a mut String,
     is_first: bool,
     end: &'static str,
 }
 
-impl<'a> Several<'a> {
+impl<'a> JsonCompound<'a> {
     fn begin(out: &'a mut String, begin: &str, end: &'static str) -> Self {
         out.push_str(begin);
-        Several {
+        JsonCompound {
             out,
             is_first: true,
             end,
         }
     }
 
-    /// Puts a comma between this and the one before.
-    fn next(&mut self) -> Writer<'_> {
+    /// Returns a writer for the next element, after a comma unless it is the first.
+    fn next(&mut self) -> JsonWriter<'_> {
         if !std::mem::take(&mut self.is_first) {
             self.out.push(',');
         }
-        Writer(self.out)
+        JsonWriter(self.out)
     }
 
     fn named(&mut self, name: &str, value: &(impl Serialize + ?Sized)) -> Result {
         quoted(name, self.next().0);
         self.out.push(':');
-        value.serialize(Writer(self.out))
+        value.serialize(JsonWriter(self.out))
     }
 
     fn finish(self) -> Result {
@@ -115,16 +115,16 @@ macro_rules! plain {
     )*};
 }
 
-impl<'a> ser::Serializer for Writer<'a> {
+impl<'a> ser::Serializer for JsonWriter<'a> {
     type Ok = ();
-    type Error = Problem;
-    type SerializeSeq = Several<'a>;
-    type SerializeTuple = Several<'a>;
-    type SerializeTupleStruct = Several<'a>;
-    type SerializeTupleVariant = Several<'a>;
-    type SerializeMap = Several<'a>;
-    type SerializeStruct = Several<'a>;
-    type SerializeStructVariant = Several<'a>;
+    type Error = JsonError;
+    type SerializeSeq = JsonCompound<'a>;
+    type SerializeTuple = JsonCompound<'a>;
+    type SerializeTupleStruct = JsonCompound<'a>;
+    type SerializeTupleVariant = JsonCompound<'a>;
+    type SerializeMap = JsonCompound<'a>;
+    type SerializeStruct = JsonCompound<'a>;
+    type SerializeStructVariant = JsonCompound<'a>;
 
     plain! {
         serialize_bool: bool,
@@ -193,20 +193,20 @@ impl<'a> ser::Serializer for Writer<'a> {
         variant: &'static str,
         value: &T,
     ) -> Result {
-        let mut object = Several::begin(self.0, "{", "}");
+        let mut object = JsonCompound::begin(self.0, "{", "}");
         object.named(variant, value)?;
         object.finish()
     }
 
-    fn serialize_seq(self, _: Option<usize>) -> Result<Several<'a>> {
-        Ok(Several::begin(self.0, "[", "]"))
+    fn serialize_seq(self, _: Option<usize>) -> Result<JsonCompound<'a>> {
+        Ok(JsonCompound::begin(self.0, "[", "]"))
     }
 
-    fn serialize_tuple(self, _: usize) -> Result<Several<'a>> {
+    fn serialize_tuple(self, _: usize) -> Result<JsonCompound<'a>> {
         self.serialize_seq(None)
     }
 
-    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Several<'a>> {
+    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<JsonCompound<'a>> {
         self.serialize_seq(None)
     }
 
@@ -216,17 +216,17 @@ impl<'a> ser::Serializer for Writer<'a> {
         _: u32,
         variant: &'static str,
         _: usize,
-    ) -> Result<Several<'a>> {
+    ) -> Result<JsonCompound<'a>> {
         self.0.push('{');
         quoted(variant, self.0);
-        Ok(Several::begin(self.0, ":[", "]}"))
+        Ok(JsonCompound::begin(self.0, ":[", "]}"))
     }
 
-    fn serialize_map(self, _: Option<usize>) -> Result<Several<'a>> {
-        Ok(Several::begin(self.0, "{", "}"))
+    fn serialize_map(self, _: Option<usize>) -> Result<JsonCompound<'a>> {
+        Ok(JsonCompound::begin(self.0, "{", "}"))
     }
 
-    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Several<'a>> {
+    fn serialize_struct(self, _: &'static str, _: usize) -> Result<JsonCompound<'a>> {
         self.serialize_map(None)
     }
 
@@ -236,18 +236,18 @@ impl<'a> ser::Serializer for Writer<'a> {
         _: u32,
         variant: &'static str,
         _: usize,
-    ) -> Result<Several<'a>> {
+    ) -> Result<JsonCompound<'a>> {
         self.0.push('{');
         quoted(variant, self.0);
-        Ok(Several::begin(self.0, ":{", "}}"))
+        Ok(JsonCompound::begin(self.0, ":{", "}}"))
     }
 }
 
 macro_rules! lists {
     ($($kind:ident: $method:ident,)*) => {$(
-        impl ser::$kind for Several<'_> {
+        impl ser::$kind for JsonCompound<'_> {
             type Ok = ();
-            type Error = Problem;
+            type Error = JsonError;
 
             fn $method<T: Serialize + ?Sized>(&mut self, value: &T) -> Result {
                 value.serialize(self.next())
@@ -268,9 +268,9 @@ lists! {
 
 macro_rules! objects {
     ($($kind:ident)*) => {$(
-        impl ser::$kind for Several<'_> {
+        impl ser::$kind for JsonCompound<'_> {
             type Ok = ();
-            type Error = Problem;
+            type Error = JsonError;
 
             fn serialize_field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result {
                 self.named(name, value)
@@ -284,18 +284,18 @@ macro_rules! objects {
 }
 objects!(SerializeStruct SerializeStructVariant);
 
-impl ser::SerializeMap for Several<'_> {
+impl ser::SerializeMap for JsonCompound<'_> {
     type Ok = ();
-    type Error = Problem;
+    type Error = JsonError;
 
-    /// Names are texts; a number is written as one.
+    /// Keys are strings; a number is quoted.
     fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result {
         let mut name = String::new();
-        key.serialize(Writer(&mut name))?;
+        key.serialize(JsonWriter(&mut name))?;
         let out = self.next().0;
         match name.as_bytes() {
             [b'"', ..] => out.push_str(&name),
-            [b'[' | b'{', ..] => return Err(Problem(format!("{name} is no name"))),
+            [b'[' | b'{', ..] => return Err(JsonError(format!("{name} is not a valid key"))),
             _ => quoted(&name, out),
         }
         Ok(())
@@ -303,7 +303,7 @@ impl ser::SerializeMap for Several<'_> {
 
     fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result {
         self.out.push(':');
-        value.serialize(Writer(self.out))
+        value.serialize(JsonWriter(self.out))
     }
 
     fn end(self) -> Result {
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_what_others_read() {
+    fn output_agrees_with_serde_json() {
         let all = All {
             text: "\"quotes\", \\ and \u{0}\u{1f}\u{7f}\n\t\r\u{8}\u{c} ä€𝄞\u{2028}</script>",
             none: None,

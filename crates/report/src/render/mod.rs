@@ -1,4 +1,4 @@
-//! Reports, failures and traces in their output formats.
+//! Output formats of reports, failures and traces.
 
 pub mod event;
 mod graphviz;

@@ -1,13 +1,15 @@
-//! A trace in the STD format of offline race predictors such as RAPID: an event a line,
-//! `THREAD|EVENT(TARGET)|PLACE`, where events are `fork`, `join`, `acq`, `rel`, `r` and `w`.
+//! Traces in the STD format of offline race predictors such as RAPID: one event per line,
+//! `THREAD|EVENT(TARGET)|PLACE`, with the events `fork`, `join`, `acq`, `rel`, `r` and `w`.
 //!
-//! The format knows threads, locks and variables, so the rest is told in terms of these:
+//! The format has threads, locks and variables only. Everything else is encoded with these:
 //!
-//! - An atomic is accessed under a lock of its own: nobody takes it for a race, and who reads it still
-//!   comes after who wrote it.
-//! - So is anything else that orders threads, such as a channel: using it reads and writes it.
-//! - A lock that is shared by readers is one lock for each thread: a reader takes its own, a writer all.
-//! - Cells are plain variables: these are what a race can be about.
+//! - An atomic is accessed under a lock of its own. Its accesses therefore never race, and a read
+//!   happens after the write that it takes.
+//! - Any other object that orders threads, such as a channel, is treated the same: each use reads
+//!   and writes it.
+//! - A reader-writer lock is one lock for each thread: a reader acquires its own, a writer all of
+//!   them.
+//! - Cells are plain variables, the only ones that can race.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Write;
@@ -16,20 +18,20 @@ use crate::data::effect::Effect;
 use crate::data::place::Place;
 use crate::data::trace::{CellAccess, Trace};
 
-/// A trace in the STD format, and what its places are.
+/// A trace in the STD format, with its table of places.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct StdTrace {
-    /// An event a line.
+    /// The events, one per line.
     pub events: String,
-    /// `NUMBER FILE:LINE:COLUMN`, a place a line.
+    /// The places, one `NUMBER FILE:LINE:COLUMN` per line.
     pub places: String,
 }
 
 impl Trace {
-    /// The execution in the STD format of offline race predictors.
+    /// Returns the execution in the STD format of offline race predictors.
     pub fn std_trace(&self) -> StdTrace {
-        let mut writer = Writer {
+        let mut writer = StdTraceWriter {
             trace: self,
             names: names(self),
             shared: shared(self),
@@ -45,7 +47,7 @@ impl Trace {
     }
 }
 
-/// Locks that are shared by readers somewhere.
+/// Returns the locks that are acquired shared at least once.
 fn shared(trace: &Trace) -> BTreeSet<usize> {
     let steps = trace.steps.iter();
     let shared = steps.filter(|step| {
@@ -54,8 +56,8 @@ fn shared(trace: &Trace) -> BTreeSet<usize> {
     shared.filter_map(|step| step.thing).collect()
 }
 
-/// What the format can call things: names without what it uses itself, each a different one, and none like
-/// those of the locks that are made up here.
+/// Returns a name for each thing without the format's separators. Names are unique, and differ from
+/// those of the generated locks.
 fn names(trace: &Trace) -> Vec<String> {
     let keep = |c: char| if c.is_alphanumeric() { c } else { '_' };
     let plain = |name: &str| name.chars().map(keep).collect::<String>();
@@ -63,7 +65,7 @@ fn names(trace: &Trace) -> Vec<String> {
     let mut names = Vec::new();
     for (name, _) in &trace.things {
         let mut name = plain(name);
-        while is_made_up(&name) || !taken.insert(name.clone()) {
+        while is_generated(&name) || !taken.insert(name.clone()) {
             name.push('_');
         }
         names.push(name);
@@ -71,18 +73,18 @@ fn names(trace: &Trace) -> Vec<String> {
     names
 }
 
-/// The lock that an atomic is accessed under.
+/// Name of the generated lock of an atomic.
 fn guard(name: &str) -> String {
     format!("{name}_lock")
 }
 
-/// The lock that a thread takes of one that readers share.
+/// Name of a thread's generated lock for a reader-writer lock.
 fn part(name: &str, thread: usize) -> String {
     format!("{name}_T{thread}")
 }
 
-/// Whether a name looks like one of these.
-fn is_made_up(name: &str) -> bool {
+/// True for a name that a generated lock could have.
+fn is_generated(name: &str) -> bool {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
     let is_part = name
         .rsplit_once("_T")
@@ -90,7 +92,7 @@ fn is_made_up(name: &str) -> bool {
     is_part || name.ends_with("_lock")
 }
 
-struct Writer<'a> {
+struct StdTraceWriter<'a> {
     trace: &'a Trace,
     names: Vec<String>,
     shared: BTreeSet<usize>,
@@ -99,7 +101,7 @@ struct Writer<'a> {
     list: String,
 }
 
-impl Writer<'_> {
+impl StdTraceWriter<'_> {
     fn write(&mut self) {
         let trace = self.trace;
         let mut accesses = trace.accesses.iter().peekable();
@@ -120,7 +122,7 @@ impl Writer<'_> {
                 continue;
             };
             let is_shared = self.shared.contains(&thing);
-            // A trace that was read from a file may speak of what it does not have.
+            // In a trace that was read from a file, indices may be out of range.
             let Some(name) = self.names.get(thing).cloned() else {
                 continue;
             };
@@ -147,7 +149,7 @@ impl Writer<'_> {
                         self.event(thread, "rel", &part(&name, reader), place);
                     }
                 }
-                // These are among the accesses too, if there are any.
+                // The list of accesses, if there is one, contains these steps as well.
                 Effect::ReadCell | Effect::WriteCell if !trace.accesses.is_empty() => {}
                 Effect::ReadCell => self.event(thread, "r", &name, place),
                 Effect::WriteCell => self.event(thread, "w", &name, place),
@@ -160,7 +162,7 @@ impl Writer<'_> {
         accesses.for_each(|access| self.access(access));
     }
 
-    /// An access of a cell.
+    /// Writes an access to a cell.
     fn access(&mut self, access: &CellAccess) {
         let event = if access.writes { "w" } else { "r" };
         if let Some(target) = self.names.get(access.thing).cloned() {
@@ -168,7 +170,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Whether a thread that gives a shared lock back has had it alone.
+    /// True when the lock that this step releases was held exclusively.
     fn is_alone(&self, release: usize) -> bool {
         let (thread, thing) = {
             let step = &self.trace.steps[release];
@@ -199,7 +201,7 @@ impl Writer<'_> {
         let _ = writeln!(self.events, "T{thread}|{event}({target})|{place}");
     }
 
-    /// Places are numbers, from 1.
+    /// Returns the number of a place, from 1, and adds a new one to the table.
     fn number(&mut self, place: &Place) -> usize {
         if let Some(&number) = self.places.get(place) {
             return number;
@@ -217,7 +219,7 @@ mod tests {
     use crate::data::trace::TraceThread;
 
     #[test]
-    fn accesses_after_the_last_step_are_told() {
+    fn accesses_after_the_last_step_are_written() {
         let thread = TraceThread {
             path: "main".to_owned(),
             name: None,
@@ -240,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn no_thing_has_the_name_of_a_lock_that_is_made_up() {
+    fn names_differ_from_those_of_generated_locks() {
         let things = ["x", "x_lock", "x-lock", "x_T1", "x_Tea", "x.lock"];
         let trace = Trace {
             things: things.map(|name| (name.to_owned(), None)).into(),

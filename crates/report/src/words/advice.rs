@@ -1,4 +1,4 @@
-//! Whether a longer check would find more, and what to try if not.
+//! Forecast of what a longer check would find, and which setting to try instead.
 
 use raddle_engine::{Growth, Outlook, Trend};
 
@@ -7,8 +7,8 @@ use crate::data::guarantee::Guarantee;
 use crate::data::report::Report;
 
 impl Report {
-    /// Fills in how the number of classes has grown, and what follows from that for those who want
-    /// more; the last thing to be filled in.
+    /// Sets the growth of the number of classes, and derives the advice. Must be called last,
+    /// because the advice depends on the guarantee, the failures and the coverage.
     pub fn set_growth(&mut self, growth: &[Growth]) {
         self.growth = growth.iter().copied().map(Into::into).collect();
         if self.guarantee != Guarantee::Sampled || !self.failures.is_empty() {
@@ -25,7 +25,8 @@ impl Report {
 }
 
 impl Advice {
-    /// Reads the curves of a check with this strategy; `None` if they are too short.
+    /// Derives the advice from the growth curves of a check with this strategy; `None` if they are
+    /// too short.
     pub(crate) fn of(
         classes: &[Growth],
         requirements: Option<&[Growth]>,

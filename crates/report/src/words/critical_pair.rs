@@ -1,4 +1,4 @@
-//! The two steps whose order decides, in one sentence.
+//! The critical pair of a failure, with a sentence that explains it.
 
 use raddle_engine::check::Finding;
 use raddle_engine::minimise::{Moment, Swap};
@@ -10,26 +10,27 @@ use crate::words::names::Names;
 use crate::words::things::{Things, title};
 
 impl CriticalPair {
-    /// The pair of an execution that goes wrong, if all goes well when they are swapped.
+    /// Builds the pair from a failing execution and the swap of two events that makes it pass.
     pub fn of(swap: &Swap, finding: &Finding, execution: &Execution, names: &dyn Names) -> Self {
         let things = Things::of(execution, names);
-        let deed = |thread: ThreadId, operation: &Operation, site: SiteId| Deed {
+        let action = |thread: ThreadId, operation: &Operation, site: SiteId| Action {
             thread: title(execution, thread),
-            what: in_words(&things.describe_pending(operation, execution)),
+            what: as_clause(&things.describe_pending(operation, execution)),
             place: names.place(site),
         };
         let at = |position: usize| {
             let event = &execution.events[position];
-            deed(event.id.thread, &event.operation, event.site)
+            action(event.id.thread, &event.operation, event.site)
         };
         let (second, step) = match swap.second {
             Moment::At(position) => (at(position), step(finding, position)),
             Moment::Never(thread) => {
                 let pending = &execution.pending[..=thread.index()];
-                let (operation, site) = pending[thread.index()].expect("it waits for that");
+                let (operation, site) =
+                    pending[thread.index()].expect("a thread that waits has a pending operation");
                 let before = pending.iter().flatten().count() - 1;
                 let position = execution.events.len() + before;
-                (deed(thread, &operation, site), step(finding, position))
+                (action(thread, &operation, site), step(finding, position))
             }
         };
         let first = at(swap.first);
@@ -44,16 +45,17 @@ impl CriticalPair {
     }
 }
 
-/// What a thread does, where.
-struct Deed {
+/// An operation of a thread, with its place.
+struct Action {
     thread: String,
     what: String,
     place: Option<Place>,
 }
 
-impl Deed {
-    /// The line, with its file if the two are not in the same.
-    fn at(&self, other: &Deed) -> String {
+impl Action {
+    /// Returns the line in parentheses, with the file's name if the other action is in another
+    /// file.
+    fn at(&self, other: &Action) -> String {
         let Some(place) = &self.place else {
             return String::new();
         };
@@ -65,7 +67,7 @@ impl Deed {
     }
 }
 
-fn sentence(first: &Deed, second: &Deed) -> String {
+fn sentence(first: &Action, second: &Action) -> String {
     let does = match first.what == second.what {
         true => "does",
         false => &second.what,
@@ -80,7 +82,7 @@ fn sentence(first: &Deed, second: &Deed) -> String {
     )
 }
 
-fn unseen(first: &Deed, second: &Deed) -> String {
+fn unseen(first: &Action, second: &Action) -> String {
     format!(
         "fails when {} {}{} and misses that {} {}{}, not when it sees it",
         second.thread,
@@ -92,8 +94,8 @@ fn unseen(first: &Deed, second: &Deed) -> String {
     )
 }
 
-/// What a thread does, as a part of a sentence: `locks fork`.
-fn in_words(text: &str) -> String {
+/// Turns the description of a step into a clause: `lock fork` becomes `locks fork`.
+fn as_clause(text: &str) -> String {
     let word = text.split(' ').next().unwrap_or_default();
     let verb = match word {
         "load" => "loads",
@@ -131,15 +133,14 @@ fn in_words(text: &str) -> String {
     format!("{verb}{}", &text[word.len()..])
 }
 
-/// Which step of the story it is that comes at this position of the execution; `None` if the story
-/// ends before.
+/// Returns the step of the event at this position; `None` if the trace ends before it.
 fn step(finding: &Finding, position: usize) -> Option<usize> {
     let end = finding.after().unwrap_or(usize::MAX);
     (position < end).then(|| step_of_event(finding, position))
 }
 
-/// The same for an event that is in the story. The first of two accesses that race is a step, and no
-/// event.
+/// Returns the step of an event that is in the trace. The first access of a race is a step without
+/// an event.
 fn step_of_event(finding: &Finding, position: usize) -> usize {
     match finding {
         Finding::DataRace(race) => position + usize::from(position >= race.first.after),

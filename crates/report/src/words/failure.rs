@@ -1,4 +1,4 @@
-//! Failures, from what the engine has found.
+//! Failures, built from findings of the engine.
 
 use raddle_engine::check::Finding;
 use raddle_engine::check::panic::Manner;
@@ -6,20 +6,20 @@ use raddle_engine::{Execution, Record, Schedule};
 
 use crate::data::failure::{Failure, FailureKind};
 use crate::data::trace::Trace;
-use crate::words::finding::context::Words;
+use crate::words::finding::context::FindingContext;
 use crate::words::finding::{marks, waits};
 use crate::words::names::Names;
 use crate::words::things::Things;
 
-/// So many events of an execution that is too long are told: all of them, with a page and a line of JSON, would
-/// be hundreds of megabytes.
-const TOLD: usize = 1_000;
+/// Maximum number of events in the trace of an execution that is too long. A page and a line of
+/// JSON with all of them would take hundreds of megabytes.
+const MAX_EVENTS: usize = 1_000;
 
 impl Failure {
-    /// The failure behind a finding.
+    /// Builds the failure of a finding.
     pub fn new(finding: &Finding, execution: &Execution, names: &dyn Names) -> Self {
         let left_out = match finding {
-            Finding::TooManyEvents { .. } => execution.events.len().saturating_sub(TOLD),
+            Finding::TooManyEvents { .. } => execution.events.len().saturating_sub(MAX_EVENTS),
             _ => 0,
         };
         let mut trace = Trace::since(left_out, execution, names);
@@ -30,16 +30,16 @@ impl Failure {
             _ => {}
         }
         let things = Things::of(execution, names);
-        let words = Words {
+        let context = FindingContext {
             execution,
             trace: &trace,
             things: &things,
             names,
         };
-        let marks = marks::of(finding, &words);
-        let waits = waits::of(finding, &words);
-        let message = words.message(finding);
-        let cut = (left_out > 0).then(|| format!("only its last {TOLD} events are told"));
+        let marks = marks::of(finding, &context);
+        let waits = waits::of(finding, &context);
+        let message = context.message(finding);
+        let cut = (left_out > 0).then(|| format!("only its last {MAX_EVENTS} events are told"));
         Failure {
             marks,
             waits,

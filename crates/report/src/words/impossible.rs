@@ -1,4 +1,4 @@
-//! Futures that no execution has, in words.
+//! Explanations of impossible alternatives.
 
 use raddle_engine::futures::{Chain, Sees, Why};
 use raddle_engine::{EventId, Execution, Schedule, SiteId};
@@ -9,13 +9,13 @@ use crate::data::trace::Trace;
 use crate::words::names::Names;
 use crate::words::number::counted;
 
-/// Names of an execution that is not the last one, as far as it has kept them itself.
-struct Kept<'a> {
+/// Names as recorded in an execution, for one that is no longer the front end's current one.
+struct RecordedNames<'a> {
     execution: &'a Execution,
     places: &'a dyn Names,
 }
 
-/// A place of which nobody needs to know more than the line.
+/// A place of which only the line is known.
 fn line(line: u32) -> Place {
     Place {
         file: String::new(),
@@ -24,7 +24,7 @@ fn line(line: u32) -> Place {
     }
 }
 
-impl Names for Kept<'_> {
+impl Names for RecordedNames<'_> {
     fn place(&self, site: SiteId) -> Option<Place> {
         self.places.place(site)
     }
@@ -63,7 +63,7 @@ impl Names for Kept<'_> {
 }
 
 impl Failure {
-    /// That a future is impossible, after so many runs.
+    /// Builds the failure for an impossible alternative, after this number of runs.
     pub fn impossible(why: &Why, runs: u64, names: &dyn Names) -> Self {
         let (message, trace, schedule) = match why {
             Why::NoThread { name, threads } => {
@@ -103,15 +103,15 @@ impl Failure {
                 (message, Trace::default(), Schedule::default())
             }
             Why::NeverSees { execution, .. } => {
-                let kept = Kept {
+                let recorded = RecordedNames {
                     execution,
                     places: names,
                 };
-                let mut trace = Trace::of(execution, &kept);
+                let mut trace = Trace::of(execution, &recorded);
                 for (_, made) in &mut trace.things {
                     made.take_if(|place| place.file.is_empty());
                 }
-                let message = Sentence {
+                let message = NeverSeesText {
                     execution,
                     trace: &trace,
                 }
@@ -122,7 +122,7 @@ impl Failure {
         Failure::bare(FailureKind::Impossible, message, trace, schedule, runs)
     }
 
-    /// That nothing was found in the time there was.
+    /// Builds the failure for a search that exceeded its budget before it found the alternative.
     pub fn not_found(future: &str, runs: u64) -> Self {
         let message = format!(
             "in {} none was found that does what the future says: {future}\n\
@@ -138,17 +138,17 @@ impl Failure {
 const CLOSEST: &str = "no execution does that; in the one that comes closest, something else takes its \
                        place before that:\n";
 
-struct Sentence<'a> {
+struct NeverSeesText<'a> {
     execution: &'a Execution,
     trace: &'a Trace,
 }
 
-impl Sentence<'_> {
-    /// An event in words, with its thread and line.
-    fn say(&self, id: EventId) -> String {
+impl NeverSeesText<'_> {
+    /// Returns an event with its thread and line.
+    fn event(&self, id: EventId) -> String {
         let mut events = self.execution.events.iter();
         let position = events.position(|event| event.id == id);
-        let step = &self.trace.steps[position.expect("it is an event of the execution")];
+        let step = &self.trace.steps[position.expect("the event is in the execution")];
         let thread = self.trace.title(id.thread);
         let place = step.place.as_ref().map(|place| format!(" ({place})"));
         format!("{thread}: {}{}", step.what, place.unwrap_or_default())
@@ -164,7 +164,7 @@ impl Sentence<'_> {
             ..
         } = why
         else {
-            unreachable!("only asked for this");
+            unreachable!("called for this variant only");
         };
         let wanted = match &choice.sees {
             None => format!("turn out as {}", choice.outcome.unwrap_or(0)),
@@ -192,10 +192,10 @@ impl Sentence<'_> {
             }
             Chain::Unknown => {
                 let saw = match instead {
-                    Some(id) => self.say(*id),
+                    Some(id) => self.event(*id),
                     None => "what was there at first".to_owned(),
                 };
-                let receive = self.say(*receive);
+                let receive = self.event(*receive);
                 text += &format!(
                     "no execution does that; in the one that comes closest,\n  {receive}\nhas seen\n  \
                      {saw}\n"
@@ -205,7 +205,8 @@ impl Sentence<'_> {
         text + "the one that comes closest:"
     }
 
-    /// The events of a chain, without those of a thread between its first and its last.
+    /// Lists the events of a chain. Of several consecutive events of one thread, only the first and
+    /// the last.
     fn list(&self, chain: &[EventId], remark: &str) -> String {
         let is_shown = |&at: &usize| {
             let same = |other: Option<usize>| {
@@ -216,7 +217,7 @@ impl Sentence<'_> {
         };
         let shown = (0..chain.len()).filter(is_shown);
         let mut lines: Vec<String> = shown
-            .map(|at| format!("  {}", self.say(chain[at])))
+            .map(|at| format!("  {}", self.event(chain[at])))
             .collect();
         if let Some(last) = lines.last_mut() {
             last.push_str(remark);

@@ -1,4 +1,5 @@
-//! Executions and findings in words, with the names that the program's source has for things.
+//! Executions and findings in words: builds the data of a report from the engine's executions, with
+//! the names that the program's source has for threads, locations, objects and cells.
 
 mod advice;
 mod critical_pair;

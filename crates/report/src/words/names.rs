@@ -1,59 +1,58 @@
-//! The front end's names for what the engine numbers.
+//! The interface to the front end's names.
 
 use raddle_engine::SiteId;
 
 use crate::data::place::Place;
 
-/// How the front end calls what the engine only numbers.
+/// Names that the front end has for what the engine numbers.
 pub trait Names {
-    /// Where an operation was written.
+    /// Returns the place of an operation.
     fn place(&self, site: SiteId) -> Option<Place>;
-    /// Kind and place of creation of an object, by index.
+    /// Returns the kind and the place of creation of an object.
     fn object(&self, index: usize) -> (&str, Option<Place>);
-    /// Kind and place of creation of a memory location, by index.
+    /// Returns the kind and the place of creation of a memory location.
     fn location(&self, index: usize) -> (&str, Option<Place>);
-    /// The name that the program gave an object, which goes before its kind.
+    /// Returns the name that the program gave to an object; it takes precedence over all others.
     fn object_label(&self, _index: usize) -> Option<String> {
         None
     }
-    /// The name that the program gave a memory location.
+    /// Returns the name that the program gave to a memory location.
     fn location_label(&self, _index: usize) -> Option<String> {
         None
     }
-    /// What the program's source calls an object, if that is known: a variable or a field. It goes
-    /// before the kind, and after a name that the program gave.
+    /// Returns the variable or field of an object, if known. It takes precedence over the kind.
     fn object_variable(&self, _index: usize) -> Option<String> {
         None
     }
-    /// What the program's source calls a memory location.
+    /// Returns the variable or field of a memory location, if known.
     fn location_variable(&self, _index: usize) -> Option<String> {
         None
     }
-    /// Kind and place of creation of a cell, by index.
+    /// Returns the kind and the place of creation of a cell.
     fn cell(&self, _index: usize) -> (&str, Option<Place>) {
         ("UnsafeCell", None)
     }
-    /// The name that the program gave a cell.
+    /// Returns the name that the program gave to a cell.
     fn cell_label(&self, _index: usize) -> Option<String> {
         None
     }
-    /// What the program's source calls a cell.
+    /// Returns the variable or field of a cell, if known.
     fn cell_variable(&self, _index: usize) -> Option<String> {
         None
     }
-    /// What memory a cell is, in words, if there is more to say than its name.
+    /// Returns a description of a cell's memory, if there is more to say than its name.
     fn cell_story(&self, _index: usize) -> Option<String> {
         None
     }
-    /// Whether the program is known by its addresses.
+    /// True for a native program, whose variables are identified by address.
     fn is_native(&self) -> bool {
         false
     }
-    /// Whether orderings have the names that C gives them.
+    /// True when memory orderings are printed with C's names.
     fn is_c(&self) -> bool {
         false
     }
-    /// The calls that led to a place, in words, if they are known.
+    /// Returns a description of the calls that led to a site, if known.
     fn chain(&self, _site: SiteId) -> Option<String> {
         None
     }

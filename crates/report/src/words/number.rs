@@ -1,13 +1,13 @@
-//! Large numbers as people read them.
+//! Numbers in text.
 
-/// The nearest number with two digits that mean something.
+/// Rounds to two significant digits.
 pub fn rounded(number: u64) -> u64 {
     let digits = number.checked_ilog10().unwrap_or(0);
     let unit = 10u64.pow(digits.saturating_sub(1));
     number.saturating_add(unit / 2) / unit * unit
 }
 
-/// A number with commas between thousands.
+/// Formats a number with commas between groups of three digits.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
@@ -20,12 +20,12 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
-/// So many of something, in words.
+/// Formats a count with its noun in the singular or plural.
 pub(crate) fn counted(count: u64, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
-/// In percent, with two digits that mean something.
+/// Formats a share as a percentage with two significant digits.
 pub(crate) fn percent(share: f64) -> String {
     let percent = share * 100.0;
     let digits = match percent >= 9.95 {

@@ -1,5 +1,5 @@
-//! Names for the locations and objects of one execution: the name that the program gave it, or what
-//! its source calls it, or else its kind.
+//! Names for the locations, objects and cells of an execution: the name that the program gave, or
+//! its variable, or else its kind.
 
 use std::collections::HashMap;
 
@@ -8,25 +8,25 @@ use raddle_engine::Execution;
 use crate::data::place::Place;
 use crate::words::names::Names;
 
-/// A location or object.
-pub(crate) struct Called {
+/// Names of a location, object or cell.
+pub(crate) struct ThingName {
     pub(crate) kind: String,
     pub(crate) made: Option<Place>,
-    /// In a step, where the operation says what sort of thing it is.
+    /// Name in a step, where the operation implies the kind.
     pub(crate) in_step: String,
-    /// In a sentence.
+    /// Name in a sentence: with the kind, if it is a variable.
     pub(crate) in_sentence: String,
 }
 
-/// What is known of a location or object.
-struct Known<'a> {
+/// A location, object or cell as the front end describes it.
+struct KnownThing<'a> {
     kind: &'a str,
     made: Option<Place>,
     label: Option<String>,
     variable: Option<String>,
 }
 
-impl Known<'_> {
+impl KnownThing<'_> {
     fn name(&self) -> &str {
         let given = self.label.as_ref().or(self.variable.as_ref());
         given.map_or(self.kind, |name| name)
@@ -41,11 +41,11 @@ impl Known<'_> {
     }
 }
 
-/// The locations of an execution, then its objects, then its cells.
-pub(crate) fn all(execution: &Execution, names: &dyn Names) -> Vec<Called> {
+/// Returns the names of all locations, then of all objects, then of all cells.
+pub(crate) fn all(execution: &Execution, names: &dyn Names) -> Vec<ThingName> {
     let locations = (0..execution.locations.len()).map(|index| {
         let (kind, made) = names.location(index);
-        Known {
+        KnownThing {
             kind,
             made,
             label: names.location_label(index),
@@ -54,7 +54,7 @@ pub(crate) fn all(execution: &Execution, names: &dyn Names) -> Vec<Called> {
     });
     let objects = (0..execution.objects.len()).map(|index| {
         let (kind, made) = names.object(index);
-        Known {
+        KnownThing {
             kind,
             made,
             label: names.object_label(index),
@@ -63,23 +63,23 @@ pub(crate) fn all(execution: &Execution, names: &dyn Names) -> Vec<Called> {
     });
     let cells = (0..execution.cells).map(|index| {
         let (kind, made) = names.cell(index);
-        Known {
+        KnownThing {
             kind,
             made,
             label: names.cell_label(index),
             variable: names.cell_variable(index),
         }
     });
-    let known: Vec<Known<'_>> = locations.chain(objects).chain(cells).collect();
-    let mut same: HashMap<&str, Same> = HashMap::new();
+    let known: Vec<KnownThing<'_>> = locations.chain(objects).chain(cells).collect();
+    let mut same: HashMap<&str, SameName> = HashMap::new();
     for one in &known {
         same.entry(one.name()).or_default().add(one);
     }
-    let call = |one: &Known<'_>| {
+    let name = |one: &KnownThing<'_>| {
         let in_step = same
             .get_mut(one.name())
-            .map_or_else(String::new, |same| same.call(one));
-        Called {
+            .map_or_else(String::new, |same| same.name_of(one));
+        ThingName {
             kind: one.kind.to_owned(),
             made: one.made.clone(),
             in_sentence: match one.is_variable() {
@@ -89,33 +89,33 @@ pub(crate) fn all(execution: &Execution, names: &dyn Names) -> Vec<Called> {
             in_step,
         }
     };
-    known.iter().map(call).collect()
+    known.iter().map(name).collect()
 }
 
-/// All that have the same name.
+/// All locations, objects and cells with the same name.
 #[derive(Default)]
-struct Same {
+struct SameName {
     count: usize,
-    /// How many of them are variables, and were made on each line.
+    /// Number of those that are variables, in total and by line of creation.
     variables: usize,
     lines: HashMap<Option<u32>, usize>,
-    /// How many were called.
-    called: usize,
+    /// Number of names returned so far.
+    named: usize,
 }
 
-impl Same {
-    fn add(&mut self, one: &Known<'_>) {
+impl SameName {
+    fn add(&mut self, one: &KnownThing<'_>) {
         self.count += 1;
         self.variables += usize::from(one.is_variable());
         *self.lines.entry(one.line()).or_default() += 1;
     }
 
-    /// The name of the next one; if it is not the only one of its name, with the line on which it was made
-    /// behind it or, where that does not help, with a number in order of first use.
-    fn call(&mut self, one: &Known<'_>) -> String {
-        self.called += 1;
+    /// Returns the name of the next one. An ambiguous name gets a suffix: the line of creation, or
+    /// a number in order of first use if the line does not distinguish it.
+    fn name_of(&mut self, one: &KnownThing<'_>) -> String {
+        self.named += 1;
         let name = one.name();
-        // What is known by its address is the same memory if it has the same name.
+        // Variables identified by address are the same memory if they have the same name.
         let is_by_address = one.is_variable() && one.made.is_none();
         if is_by_address || self.count == 1 {
             return name.to_owned();
@@ -123,7 +123,7 @@ impl Same {
         let is_alone = self.variables == self.count && self.lines[&one.line()] == 1;
         match one.line().filter(|_| is_alone) {
             Some(line) => format!("{name}@{line}"),
-            None => format!("{name}#{}", self.called),
+            None => format!("{name}#{}", self.named),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The things of one execution, and what is done to them, in words.
+//! Locations, objects and cells of an execution, and descriptions of the operations on them.
 
 use raddle_engine::memory::races::Access;
 use raddle_engine::object::{Call, Object, channel, parker};
@@ -8,19 +8,19 @@ use raddle_engine::{
 
 use crate::data::place::Place;
 use crate::words::names::Names;
-use crate::words::thing_names::{self, Called};
+use crate::words::thing_names::{self, ThingName};
 use crate::words::values::Values;
 
-/// What a step says when something that might have happened did not.
-pub(crate) const NOTHING: &str = "nothing unexpected";
+/// Description of a modelled choice, such as a spurious wake-up, that was not taken.
+pub(crate) const NOTHING_UNEXPECTED: &str = "nothing unexpected";
 
-/// Names for the locations and objects of one execution, and what was done to them in words.
+/// Names of all locations, objects and cells of an execution.
 pub(crate) struct Things {
     pub(crate) locations: Vec<String>,
     values: Values,
-    objects: Vec<Called>,
-    cells: Vec<Called>,
-    /// All of them, each with the place where it was made: [`Trace::things`](crate::Trace::things).
+    objects: Vec<ThingName>,
+    cells: Vec<ThingName>,
+    /// All of them with their places of creation, in the order of `Trace::things`.
     pub(crate) made: Vec<(String, Option<Place>)>,
 }
 
@@ -44,12 +44,12 @@ impl Things {
         }
     }
 
-    /// What a sentence calls an object.
+    /// Returns an object's name for a sentence.
     pub(crate) fn title(&self, index: usize) -> &str {
         &self.objects[index].in_sentence
     }
 
-    /// What a sentence calls the ports that a receive looks at.
+    /// Returns the names of a receive's ports for a sentence.
     pub(crate) fn port_titles(&self, ports: &Ports, execution: &Execution) -> String {
         let ports = execution.port_list(ports).iter();
         let names: Vec<_> = ports.map(|port| self.title(port.index())).collect();
@@ -60,17 +60,17 @@ impl Things {
         &self.objects[index].in_step
     }
 
-    /// What a step calls a cell.
+    /// Returns a cell's name for a step.
     pub(crate) fn cell(&self, index: usize) -> &str {
         &self.cells[index].in_step
     }
 
-    /// What sort of cell it is.
+    /// Returns the kind of a cell.
     pub(crate) fn cell_kind(&self, index: usize) -> &str {
         &self.cells[index].kind
     }
 
-    /// What a sentence calls a cell.
+    /// Returns a cell's name for a sentence.
     pub(crate) fn cell_title(&self, index: usize) -> &str {
         &self.cells[index].in_sentence
     }
@@ -79,32 +79,32 @@ impl Things {
         &self.locations[index]
     }
 
-    /// Where in [`Trace::things`](crate::Trace::things) it is what an operation is done to.
+    /// Returns the index in `Trace::things` of the operation's target.
     pub(crate) fn number(&self, operation: &Operation) -> Option<usize> {
         let object = || Some(self.locations.len() + operation.object()?.index());
         let location = operation.location().map(|location| location.index());
         location.or_else(object)
     }
 
-    /// Where in [`Trace::things`](crate::Trace::things) a cell is.
+    /// Returns the index in `Trace::things` of a cell.
     pub(crate) fn number_of_cell(&self, index: usize) -> usize {
         self.locations.len() + self.objects.len() + index
     }
 
-    /// The ports that a receive looks at.
+    /// Returns the names of a receive's ports for a step.
     fn ports(&self, ports: &Ports, execution: &Execution) -> String {
         let ports = execution.port_list(ports).iter();
         let names: Vec<_> = ports.map(|port| self.object(port.index())).collect();
         names.join(" or ")
     }
 
-    /// Whether the location says if an end of a channel is gone.
+    /// True for the location that holds whether one end of a channel was dropped.
     fn is_end(&self, index: usize) -> bool {
         matches!(self.values.kind(index), "Sender" | "Receiver")
     }
 
-    /// What using a location is called that is no variable but stands for something of the system's, such
-    /// as a pipe; its values mean nothing.
+    /// Describes the use of a location that stands for a resource of the operating system, such as
+    /// a pipe. The values of such a location have no meaning.
     fn use_of(&self, operation: &Operation) -> Option<String> {
         let index = operation.location()?.index();
         let kind = self.values.kind(index);
@@ -197,7 +197,7 @@ impl Things {
             }
             Operation::Sleep { time } => format!("sleep {time:?}"),
             Operation::Chance { what } => match (what, event.outcome) {
-                (_, 0) => NOTHING.to_owned(),
+                (_, 0) => NOTHING_UNEXPECTED.to_owned(),
                 (Chance::SpuriousUnpark, _) => "park (wakes up spuriously)".to_owned(),
             },
             Operation::IsFinished { .. } | Operation::Leads { .. } => {
@@ -267,18 +267,18 @@ impl Things {
     }
 }
 
-/// What to call a thread in front of the user.
+/// Returns the name of a thread, or its path if it has none.
 pub(crate) fn title(execution: &Execution, thread: ThreadId) -> String {
     let name = execution.threads[thread.index()].name.clone();
     name.unwrap_or_else(|| execution.path(thread).to_string())
 }
 
-/// What an access does to a cell.
+/// Returns the verb for an access to a cell.
 pub(crate) fn access_verb(access: &Access) -> &'static str {
     if access.writes { "write" } else { "read" }
 }
 
-/// A call on a channel in words.
+/// Describes a call on a channel.
 fn channel_call(call: &channel::Call, name: &str) -> String {
     match call {
         channel::Call::Send => format!("send to {name}"),

@@ -1,4 +1,4 @@
-//! The trace of an execution, in the program's own names.
+//! Traces, built from executions.
 
 use std::collections::HashMap;
 
@@ -18,12 +18,12 @@ use crate::words::names::Names;
 use crate::words::things::{Things, access_verb, title};
 
 impl Trace {
-    /// The trace of a finished execution.
+    /// Builds the trace of a finished execution.
     pub fn of(execution: &Execution, names: &dyn Names) -> Self {
         Trace::since(0, execution, names)
     }
 
-    /// The trace of an execution from an event on: the first step is that event.
+    /// Builds the trace of the events from index `first` on.
     pub(crate) fn since(first: usize, execution: &Execution, names: &dyn Names) -> Self {
         let things = Things::of(execution, names);
         let positions = execution.events.iter().map(|event| event.id).zip(0..);
@@ -111,7 +111,7 @@ impl Trace {
         }
     }
 
-    /// Leaves out what happened after the panic, and shows the panic itself.
+    /// Removes everything after the panic, and appends a step for the panic.
     pub(crate) fn end_with_panic(&mut self, panic: &Panic) {
         let place = panic.place.as_deref().and_then(CodePlace::parse);
         let place = place.map(Place::from);
@@ -135,7 +135,7 @@ impl Trace {
         });
     }
 
-    /// Leaves out what happened after the race, and shows both accesses.
+    /// Removes everything after the race, and inserts steps for both accesses.
     pub(crate) fn end_with_race(
         &mut self,
         race: &DataRace,
@@ -165,7 +165,7 @@ impl Trace {
         self.insert(first, step(&race.first));
     }
 
-    /// Leaves out what happened after the error, and shows it.
+    /// Removes everything after the error, and appends a step for it.
     pub(crate) fn end_with_error(&mut self, error: &MemoryError, names: &dyn Names) {
         self.cut(error.after);
         self.steps.push(TraceStep {
@@ -181,7 +181,7 @@ impl Trace {
 }
 
 impl Told {
-    /// This execution.
+    /// Builds the description of an execution.
     pub fn of(execution: &Execution, names: &dyn Names) -> Self {
         Told {
             trace: Trace::of(execution, names),
@@ -191,7 +191,8 @@ impl Told {
     }
 }
 
-/// The event that an event has its value or its turn from.
+/// Returns the source of an event. For the begin of a thread it is the spawn, for a join the
+/// thread's end.
 fn cause(event: &Event, execution: &Execution) -> Option<EventId> {
     let thread = |thread: ThreadId| &execution.threads[thread.index()];
     match event.operation {

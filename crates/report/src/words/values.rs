@@ -1,17 +1,17 @@
 //! Values of atomics in words.
 //!
-//! Addresses say nothing, and are others in the next run. So the pointers of an execution are numbered
-//! in the order in which they come up.
+//! Addresses mean nothing to a reader and change from run to run. Pointers are therefore numbered
+//! in order of first use.
 
 use std::collections::HashMap;
 
 use raddle_engine::{Execution, Operation, UpdateKind};
 
-/// What the locations of an execution hold.
+/// Kinds of the locations of an execution, and numbers for its pointers.
 pub(crate) struct Values {
-    /// By location.
+    /// Kind of each location.
     kinds: Vec<String>,
-    /// The number of each pointer.
+    /// Number of each pointer.
     pointers: HashMap<u64, usize>,
 }
 
@@ -52,12 +52,12 @@ impl Values {
         }
     }
 
-    /// What kind of location it is.
+    /// Returns the kind of a location.
     pub(crate) fn kind(&self, location: usize) -> &str {
         &self.kinds[location]
     }
 
-    /// A value of a location.
+    /// Formats a value of a location.
     pub(crate) fn show(&self, location: usize, value: u64) -> String {
         match (self.kind(location), value) {
             ("AtomicBool", 0) => "false".to_owned(),

@@ -1,4 +1,4 @@
-//! What is written down of a check: its report, its stories and the lines they are about.
+//! The data of a page: the report, its stories and source excerpts.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -10,45 +10,45 @@ use crate::data::report::Report;
 use crate::data::trace::Trace;
 use crate::render::json::to_json;
 
-/// So many lines are shown before and after a place.
+/// Number of source lines shown before and after a place.
 const AROUND: u32 = 4;
-/// So many lines of source at most go into one document.
+/// Maximum number of source lines in one document.
 const MAX_LINES: usize = 4_000;
-/// So many characters of a line.
+/// Maximum number of characters of a source line.
 const MAX_WIDTH: usize = 240;
 
-/// A check in a few words, for lists of checks.
+/// Summary of a check, for lists of checks.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
 #[non_exhaustive]
 pub struct Summary {
-    /// The program that ran it.
+    /// Name of the test program.
     pub program: String,
-    /// The name of the test, or of the check.
+    /// Name of the test, or of the check.
     pub test: String,
-    /// Which check of that name, counted from 1.
+    /// Number of the check among those with this name, from 1.
     pub number: u32,
-    /// When it ended, in seconds since 1970.
+    /// End of the check, in seconds since 1970.
     pub ended: u64,
-    /// What failed: `deadlock`, `panic`.
+    /// Kinds of the failures, such as `deadlock` or `panic`.
     pub failures: Vec<String>,
-    /// What may fail one day.
+    /// Kinds of the warnings.
     pub warnings: Vec<String>,
-    /// How far the check went, in one line.
+    /// Summary of the report, in one line.
     pub headline: String,
-    /// What it promises: `Exhaustive`, `Sampled`.
+    /// Name of the guarantee, such as `Exhaustive` or `Sampled`.
     pub guarantee: String,
-    /// How many classes it ran.
+    /// Number of classes.
     pub classes: u64,
-    /// How many executions.
+    /// Number of executions.
     pub executions: u64,
-    /// How many milliseconds it took.
+    /// Duration, in milliseconds.
     pub milliseconds: u64,
-    /// The page of the run, from the page of the check; nothing if there is none.
+    /// Path of the run's page, relative to the page of the check; `None` if there is no such page.
     pub index: Option<String>,
 }
 
 impl Summary {
-    /// The summary of a check, which still has no name.
+    /// Summarises a report. The names of program and test are left empty.
     pub fn of(report: &Report) -> Self {
         let kinds = |failures: &[Failure]| {
             let kinds = failures.iter().map(|failure| failure.kind.to_string());
@@ -70,12 +70,12 @@ impl Summary {
     }
 }
 
-/// Lines of source by their file and their number.
+/// Source lines by file and line number.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Excerpts(BTreeMap<String, BTreeMap<u32, String>>);
 
 impl Excerpts {
-    /// The lines around every place of a report; `source` gives the text of a file.
+    /// Collects the lines around every place of a report; `source` returns the text of a file.
     pub fn of(report: &Report, source: impl Fn(&str) -> Option<String>) -> Self {
         let mut wanted: BTreeMap<&str, BTreeSet<u32>> = BTreeMap::new();
         let mut left = MAX_LINES;
@@ -106,7 +106,7 @@ impl Excerpts {
     }
 }
 
-/// Every place that the page of a failure may show, the most important ones first.
+/// Returns every place that the page of a failure may show, by importance.
 fn places(failure: &Failure) -> impl Iterator<Item = &Place> {
     let marks = failure.marks.iter().map(|mark| &mark.place);
     let waits = failure.waits.iter();
@@ -139,20 +139,20 @@ fn places_of(trace: &Trace) -> Vec<&Place> {
 /// Everything that the page of a check shows.
 #[derive(Clone, Debug)]
 pub struct Document<'a> {
-    /// In a few words.
+    /// Summary for lists of checks.
     pub summary: Summary,
-    /// What the check found.
+    /// Report of the check.
     pub report: &'a Report,
-    /// The lines that it is about.
+    /// Source lines around the places in the report.
     pub excerpts: Excerpts,
 }
 
-/// How the JSON of a document begins and goes on after its first line.
+/// Text before and after the summary, on the first line of a document.
 const BEGINNING: &str = "{\"summary\":";
 const AFTER: &str = ",\n\"report\":";
 
 impl Document<'_> {
-    /// As JSON, with the summary on the first line.
+    /// Returns the document as JSON, with the summary on the first line.
     pub fn to_json(&self) -> String {
         let stories = self.report.failures.iter().chain(&self.report.warnings);
         let stories: Vec<String> = stories.map(ToString::to_string).collect();
@@ -166,8 +166,8 @@ impl Document<'_> {
     }
 }
 
-/// The JSON of the summary in the first line of a document, so that a list of many checks need not read
-/// more; `None` if it is none.
+/// Extracts the summary from the first line of a document, so that a list of checks need not parse
+/// the whole documents; `None` if the line is malformed.
 pub(super) fn summary(first_line: &str) -> Option<&str> {
     let (after, _) = AFTER.split_once('\n')?;
     let line = first_line.trim_end().strip_suffix(after)?;

@@ -1,9 +1,9 @@
-//! Pages in a folder: `PROGRAM/TEST/report.json` and `index.html` for each check, and `index.html` for
-//! all of them.
+//! Pages in a folder: `PROGRAM/TEST/report.json` and `index.html` for each check, and one
+//! `index.html` that lists them all.
 //!
-//! Several processes write into one folder at a time. Every file is written under another name first and
-//! then renamed, so it is there as a whole or not at all. Who has written the list of checks looks again:
-//! if it is not what is there now, somebody else has come in between, and it is written once more.
+//! Several processes may write into one folder at the same time. Files are replaced atomically, by
+//! writing a temporary file and renaming it. After a process has written the list, it reads the
+//! checks again: if another one was added meanwhile, it repeats the write.
 
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -15,19 +15,19 @@ use crate::render::html::frame;
 const DATA: &str = "report.json";
 const PAGE: &str = "index.html";
 
-/// What was made anew.
+/// Result of [`rebuild`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Rebuilt {
-    /// The page of the run.
+    /// Path of the run's page.
     pub index: PathBuf,
-    /// How many pages of checks there are.
+    /// Number of pages of checks.
     pub checks: usize,
-    /// Files that should be the data of a check, and are not.
+    /// Files with the name of a check's data that are malformed.
     pub unreadable: Vec<PathBuf>,
 }
 
-/// Writes the page of a check and its data into a folder of its own; where the page is.
+/// Writes the page and the data of a check into its folder. Returns the path of the page.
 pub fn write(folder: &Path, json: &str) -> io::Result<PathBuf> {
     std::fs::create_dir_all(folder)?;
     replace(&folder.join(DATA), json)?;
@@ -36,21 +36,22 @@ pub fn write(folder: &Path, json: &str) -> io::Result<PathBuf> {
     Ok(page)
 }
 
-/// Removes the page of a check and its data, and their folder if nothing else is in it.
+/// Removes the page and the data of a check, and their folder if it is empty then.
 pub fn remove(folder: &Path) -> io::Result<()> {
     std::fs::remove_file(folder.join(PAGE))?;
     std::fs::remove_file(folder.join(DATA))?;
     std::fs::remove_dir(folder)
 }
 
-/// Writes the page of a check into the folder of a run, and the list of its checks anew.
+/// Writes the page of a check into the folder of a run, and updates the list. Returns the path of
+/// the page.
 pub fn add(run: &Path, program: &str, test: &str, json: &str) -> io::Result<PathBuf> {
     let page = write(&run.join(program).join(test), json)?;
     list(run)?;
     Ok(page)
 }
 
-/// Makes all pages of a run anew from their data.
+/// Regenerates all pages of a run from their data.
 pub fn rebuild(run: &Path) -> io::Result<Rebuilt> {
     let mut unreadable = Vec::new();
     for data in documents(run)? {
@@ -69,7 +70,7 @@ pub fn rebuild(run: &Path) -> io::Result<Rebuilt> {
     })
 }
 
-/// Writes the list of the checks of a run; how many there are.
+/// Writes the list of a run's checks. Returns their number.
 fn list(run: &Path) -> io::Result<usize> {
     let mut checks = summaries(run)?;
     loop {
@@ -82,7 +83,7 @@ fn list(run: &Path) -> io::Result<usize> {
     }
 }
 
-/// Every check of a run: the address of its page, and the JSON of its summary.
+/// Returns the URL of the page and the JSON of the summary, for every check of a run.
 fn summaries(run: &Path) -> io::Result<Vec<(String, String)>> {
     let mut summaries = Vec::new();
     for data in documents(run)? {
@@ -97,7 +98,7 @@ fn summaries(run: &Path) -> io::Result<Vec<(String, String)>> {
     Ok(summaries)
 }
 
-/// The JSON of the summary, for which the first line is read and no more.
+/// Reads the JSON of a summary, which takes the first line only.
 fn summary(data: &Path) -> Option<String> {
     let mut first = String::new();
     let mut file = BufReader::new(std::fs::File::open(data).ok()?);
@@ -105,7 +106,7 @@ fn summary(data: &Path) -> Option<String> {
     document::summary(&first).map(str::to_owned)
 }
 
-/// The data of all checks of a run, in the order of their names.
+/// Returns the data files of all checks of a run, sorted.
 fn documents(run: &Path) -> io::Result<Vec<PathBuf>> {
     let mut documents = Vec::new();
     for program in folders(run)? {
@@ -129,7 +130,7 @@ fn folders(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(folders)
 }
 
-/// Part of a path as part of an address.
+/// Percent-encodes a component of a path for a URL.
 fn escaped(part: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
     let escape = |byte: u8| match plain(byte) {
@@ -139,14 +140,14 @@ fn escaped(part: &str) -> String {
     part.bytes().map(escape).collect()
 }
 
-/// Others may read the file at the same time, or write it, so it is there as a whole or not at all.
+/// Replaces a file atomically, because other processes may read or write it at the same time.
 fn replace(path: &Path, text: &str) -> io::Result<()> {
     static WRITTEN: AtomicU32 = AtomicU32::new(0);
     let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
     let new = path.with_extension(format!("{}-{number}.new", std::process::id()));
     let written = std::fs::write(&new, text).and_then(|()| std::fs::rename(&new, path));
     if written.is_err() {
-        // What there is of it helps nobody.
+        // The temporary file is incomplete.
         let _ = std::fs::remove_file(&new);
     }
     written
@@ -156,13 +157,13 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    /// A folder that is gone in the end.
-    struct Folder(PathBuf);
+    /// A temporary folder, removed on drop.
+    struct TempFolder(PathBuf);
 
-    impl Folder {
+    impl TempFolder {
         fn new(name: &str) -> Self {
             let name = format!("raddle-pages-{name}-{}", std::process::id());
-            Folder(std::env::temp_dir().join(name))
+            TempFolder(std::env::temp_dir().join(name))
         }
 
         fn names(&self) -> Vec<String> {
@@ -171,7 +172,7 @@ mod tests {
         }
     }
 
-    impl Drop for Folder {
+    impl Drop for TempFolder {
         fn drop(&mut self) {
             let _ = std::fs::remove_dir_all(&self.0);
         }
@@ -183,7 +184,7 @@ mod tests {
 
     #[test]
     fn a_run_lists_its_checks_with_the_addresses_of_their_pages() {
-        let folder = Folder::new("lists");
+        let folder = TempFolder::new("lists");
         add(&folder.0, "queue", "tests.b c#", &document("tests::b c#")).unwrap();
         add(&folder.0, "queue", "a", &document("a")).unwrap();
         let addresses = ["queue/a/index.html", "queue/tests.b%20c%23/index.html"];
@@ -193,8 +194,8 @@ mod tests {
     }
 
     #[test]
-    fn pages_come_back_from_their_data_alone() {
-        let folder = Folder::new("rebuild");
+    fn pages_are_rebuilt_from_their_data() {
+        let folder = TempFolder::new("rebuild");
         let page = add(&folder.0, "queue", "a", &document("a")).unwrap();
         let (before, index) = (std::fs::read(&page).unwrap(), folder.0.join(PAGE));
         std::fs::remove_file(&page).unwrap();
@@ -210,8 +211,8 @@ mod tests {
     }
 
     #[test]
-    fn no_check_is_missing_when_many_are_written_at_once() {
-        let folder = Folder::new("many");
+    fn concurrent_writers_lose_no_check() {
+        let folder = TempFolder::new("many");
         std::thread::scope(|scope| {
             for thread in 0..8 {
                 let run = &folder.0;

@@ -1,4 +1,4 @@
-//! The frame of a page, with its data in it.
+//! The HTML frame, filled with styles, scripts and data.
 
 use crate::render::json::to_json;
 
@@ -28,13 +28,12 @@ const INDEX_SCRIPTS: &[&str] = &[
     include_str!("assets/index.js"),
 ];
 
-/// The page of a check, from the JSON of its [`Document`].
+/// Returns the page of a check, from the JSON of its `Document`.
 pub fn page(json: &str) -> String {
     filled(STYLES, SCRIPTS, json)
 }
 
-/// The page of a run: all its checks, each with the address of its page from there and the JSON of its
-/// summary.
+/// Returns the page of a run. Each check has the URL of its page and the JSON of its summary.
 pub(super) fn index(checks: &[(String, String)]) -> String {
     let check = |(address, summary): &(String, String)| format!("[{},{summary}]", to_json(address));
     let checks: Vec<String> = checks.iter().map(check).collect();
@@ -42,7 +41,7 @@ pub(super) fn index(checks: &[(String, String)]) -> String {
     filled(INDEX_STYLES, INDEX_SCRIPTS, &json)
 }
 
-/// The frame with everything in it.
+/// Returns the frame with all placeholders replaced.
 fn filled(styles: &[&str], scripts: &[&str], json: &str) -> String {
     let scripts = format!("(() => {{\n\"use strict\";\n{}}})();\n", scripts.concat());
     let parts = [
@@ -53,17 +52,17 @@ fn filled(styles: &[&str], scripts: &[&str], json: &str) -> String {
     let mut rest = PAGE;
     let mut page = String::with_capacity(PAGE.len() + scripts.len() + json.len());
     while let Some((before, after)) = rest.split_once("{{") {
-        let (name, after) = after.split_once("}}").expect("a mark in the frame ends");
+        let (name, after) = after.split_once("}}").expect("every placeholder is closed");
         let part = parts.iter().find(|(part, _)| *part == name);
         page += before;
-        page += part.expect("every mark in the frame has a meaning").1;
+        page += part.expect("every placeholder has a value").1;
         rest = after;
     }
     page + rest
 }
 
-/// JSON inside a script element, which no text in it can end: `<` is in texts only, and there it may
-/// be written by its number.
+/// Escapes JSON for a script element, so that no string can end the element. `<` occurs only in
+/// strings, where `\u003c` is equivalent.
 fn as_data(json: &str) -> String {
     json.replace('<', "\\u003c")
 }
@@ -73,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_text_of_the_program_ends_the_data() {
+    fn strings_cannot_end_the_script_element() {
         let nasty = r#"{"a":"</script><script>alert(1)</script><!--"}"#;
         let page = page(nasty);
         assert!(!page.contains("alert(1)</"));
@@ -85,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_is_inside_the_page() {
+    fn pages_load_nothing() {
         for text in [page("{}"), index(&[])] {
             let used = text.replace("http://www.w3.org/2000/svg", "");
             for outside in [

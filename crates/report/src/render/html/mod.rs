@@ -1,8 +1,8 @@
-//! A check as a page: everything about it in one file that can be opened, sent and kept.
+//! The page of a check: one self-contained HTML file.
 //!
-//! The page is a fixed frame (`page.html`, styles and scripts beside it) with the [`Document`] of the
-//! check inside as JSON. It asks nobody for anything: there is no network in it, and a policy in its
-//! head forbids it. [`rebuild`] makes the pages of a folder anew from the JSON files alone.
+//! The page is a fixed frame (`page.html`, styles and scripts in `assets`) with the check's
+//! [`Document`] inside as JSON. It makes no network requests, and its content security policy
+//! forbids them. [`rebuild`] regenerates the pages of a folder from the JSON files alone.
 
 mod document;
 mod folder;

@@ -1,16 +1,16 @@
-//! Colour, for terminals. Only headlines and the names above columns have it, each as a whole, so that
-//! whoever looks for some words of a story finds them in either form.
+//! Terminal colours. Only headlines and column titles are coloured, each as a whole, so that a
+//! search for words of a story finds them in coloured text as well.
 
 use std::io::IsTerminal;
 
-/// Whether there is colour.
+/// Presence of colour in a text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Paint {
+pub(crate) enum Colouring {
     Plain,
-    Colours,
+    Coloured,
 }
 
-impl Paint {
+impl Colouring {
     /// Bold and red.
     pub(crate) fn headline(self, text: &str) -> String {
         self.with("1;31", text)
@@ -23,16 +23,16 @@ impl Paint {
 
     fn with(self, code: &str, text: &str) -> String {
         match self {
-            Paint::Plain => text.to_owned(),
-            Paint::Colours => format!("\x1b[{code}m{text}\x1b[0m"),
+            Colouring::Plain => text.to_owned(),
+            Colouring::Coloured => format!("\x1b[{code}m{text}\x1b[0m"),
         }
     }
 }
 
-/// Whether there is colour in what this process prints. A test's output is collected from stderr and
-/// printed on stdout, so that both must be terminals. `NO_COLOR` turns colour off, `CLICOLOR_FORCE`
-/// turns it on wherever the text goes.
-pub(crate) fn wanted() -> Paint {
+/// Returns the colouring for this process. Both stdout and stderr must be terminals, because the
+/// test harness captures stderr and prints it on stdout. `NO_COLOR` turns colours off,
+/// `CLICOLOR_FORCE` turns them on for any output.
+pub(crate) fn detect() -> Colouring {
     let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let forced = is_set("CLICOLOR_FORCE")
         && std::env::var_os("CLICOLOR_FORCE").is_some_and(|value| value != "0");
@@ -40,10 +40,10 @@ pub(crate) fn wanted() -> Paint {
     decide(is_set("NO_COLOR"), forced, terminal)
 }
 
-fn decide(no_color: bool, forced: bool, terminal: bool) -> Paint {
+fn decide(no_color: bool, forced: bool, terminal: bool) -> Colouring {
     match !no_color && (forced || terminal) {
-        true => Paint::Colours,
-        false => Paint::Plain,
+        true => Colouring::Coloured,
+        false => Colouring::Plain,
     }
 }
 
@@ -52,11 +52,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn colour_is_for_terminals_unless_somebody_says_otherwise() {
-        assert_eq!(decide(false, false, true), Paint::Colours);
-        assert_eq!(decide(false, false, false), Paint::Plain);
-        assert_eq!(decide(false, true, false), Paint::Colours);
-        assert_eq!(decide(true, false, true), Paint::Plain);
-        assert_eq!(decide(true, true, true), Paint::Plain);
+    fn environment_overrides_terminal_detection() {
+        assert_eq!(decide(false, false, true), Colouring::Coloured);
+        assert_eq!(decide(false, false, false), Colouring::Plain);
+        assert_eq!(decide(false, true, false), Colouring::Coloured);
+        assert_eq!(decide(true, false, true), Colouring::Plain);
+        assert_eq!(decide(true, true, true), Colouring::Plain);
     }
 }

@@ -7,7 +7,7 @@ use raddle_engine::coverage::Metric;
 use crate::data::coverage::{Coverage, CoverageCounts, Covered};
 use crate::words::number::counted;
 
-/// At most so many requirements that are not covered are shown.
+/// Maximum number of uncovered requirements in the text.
 const SHOWN: usize = 40;
 
 impl fmt::Display for Coverage {

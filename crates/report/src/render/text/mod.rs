@@ -1,4 +1,4 @@
-//! Text for terminals.
+//! Text for terminals, as `Display` of the data types.
 
 mod colour;
 mod coverage;

@@ -1,4 +1,4 @@
-//! How far a check has come, as parts of the summary of its report.
+//! Parts of a report's summary: estimates, earlier runs, completeness and advice as text.
 
 use std::fmt;
 
@@ -32,7 +32,7 @@ impl fmt::Display for Completeness {
 }
 
 impl Estimate {
-    /// What follows the number of classes that were run.
+    /// Returns the estimate as the clause after the number of classes that were run.
     pub(crate) fn of_all(self) -> String {
         let Estimate {
             classes, low, high, ..
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said() {
+    fn advice_follows_the_trend() {
         assert_eq!(
             advice(126, "auto"),
             "26 of the last 512 runs were of a new class: a longer check would find more"
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unseen_is_told_in_percent() {
+    fn unseen_share_is_a_percentage() {
         let told = |share, at_most| Unseen { share, at_most }.to_string();
         assert_eq!(
             told(0.5, 0.61),
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn an_estimate_has_its_interval_unless_it_is_exact() {
+    fn inexact_estimates_have_their_interval() {
         let of = |low, classes, high| {
             let samples = 10;
             Estimate {

@@ -1,16 +1,16 @@
-//! Reports as text, and as the outcome of a test.
+//! Reports as text, and as assertions of a test.
 
 use std::fmt;
 
 use crate::data::estimate::Estimate;
 use crate::data::guarantee::{Alone, Guarantee};
 use crate::data::report::Report;
-use crate::render::text::colour::{self, Paint};
+use crate::render::text::colour::{self, Colouring};
 use crate::words::number::counted;
 
 impl Report {
-    /// Panics unless no execution does what the future says that was asked for: to keep a bug from
-    /// coming back, ask for the future that it needs.
+    /// Panics unless no execution has the requested alternative. A regression test requests the
+    /// alternative that a fixed bug depends on.
     #[track_caller]
     pub fn assert_impossible(&self) {
         assert!(self.impossible(), "this was to be impossible, but: {self}");
@@ -27,15 +27,15 @@ impl Report {
                     format!("\nand {more}")
                 }
             };
-            match colour::wanted() {
-                Paint::Plain => panic!("{failure}{more}"),
-                Paint::Colours => panic!("{}{more}", failure.coloured()),
+            match colour::detect() {
+                Colouring::Plain => panic!("{failure}{more}"),
+                Colouring::Coloured => panic!("{}{more}", failure.coloured()),
             }
         }
         for warning in &self.warnings {
-            match colour::wanted() {
-                Paint::Plain => eprintln!("warning: {warning}"),
-                Paint::Colours => eprintln!("warning: {}", warning.coloured()),
+            match colour::detect() {
+                Colouring::Plain => eprintln!("warning: {warning}"),
+                Colouring::Coloured => eprintln!("warning: {}", warning.coloured()),
             }
         }
         if let Some(command) = &self.resume {
@@ -46,7 +46,7 @@ impl Report {
 }
 
 impl Report {
-    /// One line: how far the check went.
+    /// Returns one line with the guarantee and the numbers of classes and executions.
     pub fn summary(&self) -> impl fmt::Display + '_ {
         fmt::from_fn(|f| self.summarise(f))
     }

@@ -1,5 +1,5 @@
-//! Failures as text: one headline, who and where, the steps in a column for each thread, what to
-//! type next.
+//! Failures as text: a headline, the message, the steps with a column for each thread, notes and
+//! commands.
 
 use std::fmt::{self, Write};
 
@@ -8,38 +8,43 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::data::failure::{Failure, FailureKind};
 use crate::data::trace::{Trace, TraceStep};
-use crate::render::text::colour::Paint;
+use crate::render::text::colour::Colouring;
 use crate::words::number::counted;
-use crate::words::things::NOTHING;
+use crate::words::things::NOTHING_UNEXPECTED;
 
-/// With more threads than this the steps are a list, because columns would not fit a terminal.
+/// Maximum number of columns; with more threads, which would not fit a terminal, the steps are a
+/// list.
 const MAX_COLUMNS: usize = 6;
-/// Steps shown; of a longer story, the end.
+/// Maximum number of steps shown; earlier ones are left out.
 const MAX_STEPS: usize = 200;
 
 impl Failure {
-    /// The story with its headline and the threads' names in colour, for terminals.
+    /// Returns the story with the headline and the names of threads in colour, for terminals.
     pub fn coloured(&self) -> impl fmt::Display + '_ {
-        fmt::from_fn(|f| write_failure(self, Paint::Colours, f))
+        fmt::from_fn(|f| write_failure(self, Colouring::Coloured, f))
     }
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_failure(self, Paint::Plain, f)
+        write_failure(self, Colouring::Plain, f)
     }
 }
 
-fn write_failure(failure: &Failure, paint: Paint, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+fn write_failure(
+    failure: &Failure,
+    colouring: Colouring,
+    f: &mut fmt::Formatter<'_>,
+) -> fmt::Result {
     let executions = counted(failure.execution, "execution", "executions");
     let headline = format!("{} after {executions} ({})", failure.kind, failure.search);
-    writeln!(f, "{}\n", paint.headline(&headline))?;
+    writeln!(f, "{}\n", colouring.headline(&headline))?;
     for line in failure.message.lines() {
         writeln!(f, "  {line}")?;
     }
     if failure.kind != FailureKind::Impossible || !failure.trace.steps.is_empty() {
         writeln!(f)?;
-        steps(&failure.trace, paint, f)?;
+        steps(&failure.trace, colouring, f)?;
     }
     let mut things = failure
         .trace
@@ -73,7 +78,7 @@ fn write_failure(failure: &Failure, paint: Paint, f: &mut fmt::Formatter<'_>) ->
     Ok(())
 }
 
-/// Whether a step speaks of the thing with this name.
+/// True when a step mentions the thing with this name.
 fn is_mentioned(name: &str, trace: &Trace) -> bool {
     const BETWEEN_WORDS: [char; 3] = [' ', ':', ','];
     let is_one_word = !name.contains(BETWEEN_WORDS);
@@ -83,13 +88,13 @@ fn is_mentioned(name: &str, trace: &Trace) -> bool {
     })
 }
 
-/// What a person wants to see of a step; beginnings and ends, and what did not happen,
-/// only fill the page.
+/// True for steps worth showing: not for the begin and end of threads, and choices that were not
+/// taken.
 fn is_shown(step: &TraceStep) -> bool {
-    step.waits || !matches!(step.what.as_str(), "begin" | "end" | NOTHING)
+    step.waits || !matches!(step.what.as_str(), "begin" | "end" | NOTHING_UNEXPECTED)
 }
 
-fn steps(trace: &Trace, paint: Paint, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+fn steps(trace: &Trace, colouring: Colouring, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let shown: Vec<(usize, &TraceStep)> = trace
         .steps
         .iter()
@@ -125,7 +130,7 @@ fn steps(trace: &Trace, paint: Paint, f: &mut fmt::Formatter<'_>) -> fmt::Result
     if acting.len() > MAX_COLUMNS {
         for (number, step) in shown {
             let thread = trace.title(ThreadId::new(step.thread));
-            let thread = paint.thread(thread);
+            let thread = colouring.thread(thread);
             writeln!(f, "  {:>5} │ {thread}: {}", number + 1, cell(step))?;
         }
         return Ok(());
@@ -136,19 +141,23 @@ fn steps(trace: &Trace, paint: Paint, f: &mut fmt::Formatter<'_>) -> fmt::Result
         widest.max(trace.title(ThreadId::new(thread)).width())
     };
     let widths: Vec<usize> = acting.iter().map(|&thread| width(thread)).collect();
-    let row = |first: &str, paint: Paint, cells: &mut dyn FnMut(usize) -> String| {
+    let row = |first: &str, colouring: Colouring, cells: &mut dyn FnMut(usize) -> String| {
         let mut line = first.to_owned();
         for (&thread, &width) in acting.iter().zip(&widths) {
             let text = cells(thread);
             let padding = " ".repeat(width - text.width());
-            let text = paint.thread(&text);
+            let text = colouring.thread(&text);
             let _ = write!(line, " │ {text}{padding}");
         }
         line.truncate(line.trim_end().len());
         line
     };
     let title = |thread: usize| trace.title(ThreadId::new(thread)).to_owned();
-    writeln!(f, "{}", row("   step", paint, &mut |thread| title(thread)))?;
+    writeln!(
+        f,
+        "{}",
+        row("   step", colouring, &mut |thread| title(thread))
+    )?;
     for (number, step) in shown {
         let first = format!("  {:>5}", number + 1);
         let mut only = |thread| {
@@ -158,7 +167,7 @@ fn steps(trace: &Trace, paint: Paint, f: &mut fmt::Formatter<'_>) -> fmt::Result
                 String::new()
             }
         };
-        writeln!(f, "{}", row(&first, Paint::Plain, &mut only))?;
+        writeln!(f, "{}", row(&first, Colouring::Plain, &mut only))?;
     }
     Ok(())
 }
@@ -173,7 +182,7 @@ mod tests {
     use crate::data::trace::TraceThread;
 
     #[test]
-    fn everything_that_a_step_speaks_of_is_told_where_it_was_made() {
+    fn things_in_steps_have_their_place_of_creation() {
         let place = |line| {
             let file = "a.rs".to_owned();
             Some(Place {

@@ -1,12 +1,12 @@
-//! Threads that look again and again, in words.
+//! Messages for livelocks.
 
 use raddle_engine::Operation;
 use raddle_engine::check::deadlock::Blocked;
 use raddle_engine::check::livelock::{Round, Seen};
 
-use crate::words::finding::context::Words;
+use crate::words::finding::context::FindingContext;
 
-impl Words<'_> {
+impl FindingContext<'_> {
     pub(crate) fn livelock(&self, rounds: &[Round], blocked: &[Blocked]) -> String {
         let mut lines = Vec::new();
         for round in rounds {
@@ -26,7 +26,7 @@ impl Words<'_> {
         lines.join("\n")
     }
 
-    /// What a thread sees, and since when that is so.
+    /// Describes a read of a spinning thread, and the last change of the value.
     fn seen(&self, seen: &Seen) -> String {
         let event = &self.execution.events[seen.look];
         let look = format!(

@@ -1,10 +1,10 @@
-//! Locks that are taken in different orders, in words.
+//! Messages for inconsistent lock orders.
 
 use raddle_engine::check::lock_order::{LockOrder, Nested};
 
-use crate::words::finding::context::Words;
+use crate::words::finding::context::FindingContext;
 
-impl Words<'_> {
+impl FindingContext<'_> {
     pub(crate) fn lock_order(&self, order: &LockOrder) -> String {
         match order {
             LockOrder::Circle(circle) => {
@@ -25,7 +25,7 @@ impl Words<'_> {
         }
     }
 
-    /// Who takes one lock while it has another.
+    /// Describes the acquisition of a lock while another one is held.
     fn nested(&self, nested: &Nested) -> String {
         format!(
             "{} takes {}{}, then {}{}",

@@ -1,4 +1,4 @@
-//! Which lines a failure is about, for editors: where it shows itself, and what led there.
+//! Source lines that a failure is about, for editors.
 
 use raddle_engine::check::Finding;
 use raddle_engine::check::deadlock::Blocked;
@@ -9,19 +9,19 @@ use raddle_engine::{ObjectId, SiteId, ThreadId};
 
 use crate::data::insight::Mark;
 use crate::data::place::Place;
-use crate::words::finding::context::Words;
+use crate::words::finding::context::FindingContext;
 
-/// Everything that marks are made of, and those that are made.
-struct Marking<'a> {
-    words: &'a Words<'a>,
+/// The marks of a finding, under construction.
+struct MarkList<'a> {
+    context: &'a FindingContext<'a>,
     marks: Vec<Mark>,
 }
 
-/// The lines that a finding is about. What leads to it comes after where it shows itself.
-pub(crate) fn of(finding: &Finding, words: &Words<'_>) -> Vec<Mark> {
-    let trace = words.trace;
-    let mut marking = Marking {
-        words,
+/// Returns the marks of a finding: first where the failure occurs, then what led to it.
+pub(crate) fn of(finding: &Finding, context: &FindingContext<'_>) -> Vec<Mark> {
+    let trace = context.trace;
+    let mut list = MarkList {
+        context,
         marks: Vec::new(),
     };
     match finding {
@@ -36,27 +36,27 @@ pub(crate) fn of(finding: &Finding, words: &Words<'_>) -> Vec<Mark> {
             };
             let what = format!("{} {does} here", trace.title(panic.thread));
             let place = trace.steps.last().and_then(|step| step.place.clone());
-            marking.add_place(place, what, true);
+            list.add_place(place, what, true);
         }
-        Finding::Deadlock(blocked) | Finding::ThreadOutlives(blocked) => marking.blocked(blocked),
+        Finding::Deadlock(blocked) | Finding::ThreadOutlives(blocked) => list.blocked(blocked),
         Finding::LostWakeup { lost, blocked } => {
-            marking.blocked(blocked);
+            list.blocked(blocked);
             let what = format!("{} notifies here", trace.title(lost.notifier));
-            marking.add(lost.notified, what, false);
+            list.add(lost.notified, what, false);
         }
         Finding::Livelock { rounds, blocked } => {
             for round in rounds {
                 let what = format!("{} looks here again and again", trace.title(round.thread));
-                marking.add(round.site, what, true);
+                list.add(round.site, what, true);
             }
-            marking.blocked(blocked);
+            list.blocked(blocked);
         }
         Finding::LockOrder(LockOrder::Circle(circle)) => {
-            circle.iter().for_each(|nested| marking.nested(nested));
+            circle.iter().for_each(|nested| list.nested(nested));
         }
-        Finding::LockOrder(LockOrder::ReadAgain(nested)) => marking.nested(nested),
+        Finding::LockOrder(LockOrder::ReadAgain(nested)) => list.nested(nested),
         Finding::DataRace(race) => {
-            let cell = words.things.cell_title(race.cell.index());
+            let cell = context.things.cell_title(race.cell.index());
             let what = |access: &Access| {
                 let does = match (access.made, access.writes) {
                     (true, _) => "has made",
@@ -65,42 +65,42 @@ pub(crate) fn of(finding: &Finding, words: &Words<'_>) -> Vec<Mark> {
                 };
                 format!("{} {does} {cell} here", trace.title(access.thread))
             };
-            marking.add(race.second.site, what(&race.second), true);
+            list.add(race.second.site, what(&race.second), true);
             let first = what(&race.first) + ", and nothing orders the two";
-            marking.add(race.first.site, first, false);
+            list.add(race.first.site, first, false);
         }
         Finding::MemoryError(error) => {
             let who = trace.title(error.thread);
             let what = format!("{who} uses {} that is not there", error.what);
-            marking.add(error.site, what, true);
+            list.add(error.site, what, true);
         }
         Finding::Leak(unreceived) => {
             for one in unreceived {
                 let what = format!("{} sends what nobody receives", trace.title(one.sender));
-                marking.add(one.sent, what, true);
+                list.add(one.sent, what, true);
             }
         }
         Finding::TooManyEvents { repeated, .. } => {
             for one in repeated {
                 let what = format!("{} comes here again and again", trace.title(one.thread));
-                marking.add(one.site, what, true);
+                list.add(one.site, what, true);
             }
         }
         Finding::Hang { thread, .. } | Finding::StackOverflow(thread) | Finding::Crash(thread) => {
-            marking.last(*thread);
+            list.last(*thread);
         }
         Finding::Nondeterminism(_) => {
             if let Some(last) = trace.steps.last() {
-                marking.last(ThreadId::new(last.thread));
+                list.last(ThreadId::new(last.thread));
             }
         }
     }
-    marking.marks
+    list.marks
 }
 
-impl Marking<'_> {
+impl MarkList<'_> {
     fn add(&mut self, site: SiteId, what: String, is_primary: bool) {
-        self.add_place(self.words.names.place(site), what, is_primary);
+        self.add_place(self.context.names.place(site), what, is_primary);
     }
 
     fn add_place(&mut self, place: Option<Place>, what: String, is_primary: bool) {
@@ -113,11 +113,11 @@ impl Marking<'_> {
             .extend(mark.filter(|mark| !self.marks.contains(mark)));
     }
 
-    /// Where each thread waits, then where each took what others wait for.
+    /// Marks where each thread waits, then where each acquired a lock that others wait for.
     fn blocked(&mut self, blocked: &[Blocked]) {
         for one in blocked {
-            let who = self.words.trace.title(one.thread);
-            let what = match self.words.awaited(one) {
+            let who = self.context.trace.title(one.thread);
+            let what = match self.context.awaited(one) {
                 Some(what) => format!("{who} waits for {what} here"),
                 None => format!("{who} waits here"),
             };
@@ -130,8 +130,8 @@ impl Marking<'_> {
         for one in blocked {
             for (object, _, site) in &one.holds {
                 if wanted.contains(object) {
-                    let name = self.words.things.title(object.index());
-                    let who = self.words.trace.title(one.thread);
+                    let name = self.context.things.title(object.index());
+                    let who = self.context.trace.title(one.thread);
                     self.add(*site, format!("{who} has taken {name} here"), false);
                 }
             }
@@ -139,8 +139,8 @@ impl Marking<'_> {
     }
 
     fn nested(&mut self, nested: &Nested) {
-        let who = self.words.trace.title(nested.thread);
-        let name = |object: ObjectId| self.words.things.title(object.index());
+        let who = self.context.trace.title(nested.thread);
+        let name = |object: ObjectId| self.context.things.title(object.index());
         let second = format!("{who} takes {} here", name(nested.taken));
         let first = format!(
             "{who} has taken {} here, and not given it back",
@@ -150,11 +150,11 @@ impl Marking<'_> {
         self.add(nested.since, first, false);
     }
 
-    /// The last line that a thread came to.
+    /// Marks the last place that a thread reached.
     fn last(&mut self, thread: ThreadId) {
-        let mut steps = self.words.trace.steps.iter().rev();
+        let mut steps = self.context.trace.steps.iter().rev();
         let last = steps.find(|step| step.thread == thread.index() && step.place.is_some());
-        let what = format!("{} was here last", self.words.trace.title(thread));
+        let what = format!("{} was here last", self.context.trace.title(thread));
         self.add_place(last.and_then(|step| step.place.clone()), what, true);
     }
 }

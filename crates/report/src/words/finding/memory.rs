@@ -1,15 +1,15 @@
-//! Memory that is used in a way that it must not be, in words.
+//! Messages for data races and memory errors.
 
 use raddle_engine::check::memory_error::{Fate, MemoryError, Moment};
 use raddle_engine::check::race::{DataRace, End, Link, Why};
 use raddle_engine::memory::races::Access;
 use raddle_engine::{Operation, ThreadId};
 
-use crate::words::finding::context::Words;
+use crate::words::finding::context::FindingContext;
 use crate::words::things::access_verb;
 
-impl Words<'_> {
-    /// Who did what to the cell, and where.
+impl FindingContext<'_> {
+    /// Describes an access to a cell.
     fn access(&self, access: &Access, cell: &str) -> String {
         if access.made {
             let moment = Moment {
@@ -27,13 +27,13 @@ impl Words<'_> {
         )
     }
 
-    /// The calls that led to an access, on a line of their own.
+    /// Returns the calls that led to an access, on a line of their own.
     fn chain(&self, access: &Access) -> String {
         let chain = self.names.chain(access.site);
         chain.map_or(String::new(), |chain| format!("\n  {chain}"))
     }
 
-    /// Who did something that is no event, and what it had done just before.
+    /// Names the thread of an action that is not an event, and the event before it.
     fn by(&self, moment: Option<Moment>) -> String {
         let Some(Moment { thread, after }) = moment else {
             return String::new();
@@ -77,7 +77,7 @@ impl Words<'_> {
                 self.too_weak(link)
             ),
             Why::Nothing => {
-                // Other memory than a cell's is read and written as the program says.
+                // `get` exists only for `UnsafeCell`; other cells report reads and writes exactly.
                 let besides = match self.things.cell_kind(race.cell.index()) {
                     "UnsafeCell" => {
                         "; `get` counts as a write, so use `with` where the value is only read"
@@ -94,7 +94,8 @@ impl Words<'_> {
         }
     }
 
-    /// Why a write and a read order nothing, and what would help.
+    /// Explains why a write and the read of its value do not synchronize, and which orderings
+    /// would.
     fn too_weak(&self, Link { write, read }: &Link) -> String {
         let location = write.operation.location();
         let name = location.map_or("?", |location| self.things.location(location.index()));
@@ -102,40 +103,44 @@ impl Words<'_> {
             self.trace.title(write.thread),
             self.trace.title(read.thread),
         );
-        let told = format!(
+        let fact = format!(
             "{reader} learned of it from {name}: the {}{} took what {writer} wrote{}",
             noun(read),
             self.at(read.site),
             self.at(write.site),
         );
-        let weak = |end: &End, needed: &str| {
+        let weak_write = |end: &End, needed: &str| {
             format!(
                 "the {} that published it{} was {}, {needed} would pass it on",
                 noun(end),
                 self.at(end.site),
-                self.called(&ordering(end)),
-                needed = self.called(needed),
+                self.ordering_name(&ordering(end)),
+                needed = self.ordering_name(needed),
             )
         };
-        let deaf = |end: &End, needed: &str| {
+        let weak_read = |end: &End, needed: &str| {
             format!(
                 "the {} that saw it{} was {}, {needed} would take it over",
                 noun(end),
                 self.at(end.site),
-                self.called(&ordering(end)),
-                needed = self.called(needed),
+                self.ordering_name(&ordering(end)),
+                needed = self.ordering_name(needed),
             )
         };
         let help = match (write.is_weak, read.is_weak) {
-            (true, true) => format!("{}; {}", weak(write, "Release"), deaf(read, "Acquire")),
-            (true, false) => weak(write, "Release"),
-            (false, _) => deaf(read, "Acquire"),
+            (true, true) => format!(
+                "{}; {}",
+                weak_write(write, "Release"),
+                weak_read(read, "Acquire")
+            ),
+            (true, false) => weak_write(write, "Release"),
+            (false, _) => weak_read(read, "Acquire"),
         };
-        format!("{told}\nhelp: {help}")
+        format!("{fact}\nhelp: {help}")
     }
 
-    /// An ordering as the program's language calls it.
-    fn called(&self, ordering: &str) -> String {
+    /// Returns an ordering's name in the program's language.
+    fn ordering_name(&self, ordering: &str) -> String {
         match self.names.is_c() {
             true => ordering_in_c(ordering),
             false => ordering.to_owned(),
@@ -180,7 +185,8 @@ impl Words<'_> {
     }
 }
 
-/// What goes before the name of a thing, or of a type, among which there are `Once` and its like.
+/// Returns the indefinite article for the name of a type or thing; `Once` is pronounced with a
+/// consonant.
 fn article(what: &str) -> &'static str {
     let what = what.to_lowercase();
     match what.starts_with(['a', 'o', 'u']) && !what.starts_with("once") {
@@ -189,7 +195,7 @@ fn article(what: &str) -> &'static str {
     }
 }
 
-/// What C calls an ordering of Rust's.
+/// Returns C's name for an ordering of Rust.
 pub fn ordering_in_c(ordering: &str) -> String {
     let name = match ordering {
         "AcqRel" => "acq_rel".to_owned(),
@@ -221,7 +227,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_types_have_their_article() {
+    fn type_names_have_the_right_article() {
         let all = ["AtomicU32", "Mutex", "OnceLock", "UnsafeCell"];
         assert_eq!(all.map(article), ["an", "a", "a", "an"]);
     }

@@ -3,11 +3,11 @@
 use raddle_engine::Record;
 use raddle_engine::check::Finding;
 
-use crate::words::finding::context::Words;
+use crate::words::finding::context::FindingContext;
 use crate::words::finding::nondeterminism::mismatch;
 
-impl Words<'_> {
-    /// What happened, in a few lines.
+impl FindingContext<'_> {
+    /// Describes a finding in a few lines.
     pub(crate) fn message(&self, finding: &Finding) -> String {
         let text = match finding {
             Finding::Panic(panic) => self.panicked(panic),

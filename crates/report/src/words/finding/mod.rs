@@ -1,4 +1,4 @@
-//! Findings in words, a file for each kind.
+//! Messages, marked lines and waiting threads of findings, with a file for each kind of finding.
 
 pub(crate) mod context;
 mod livelock;

@@ -1,8 +1,8 @@
-//! A program that does not do what it did when it is run the same way, in words.
+//! Messages for programs that behave differently under the same schedule.
 
 use raddle_engine::{Divergence, Operation};
 
-use crate::words::finding::context::Words;
+use crate::words::finding::context::FindingContext;
 use crate::words::number::counted;
 
 const IN_RUST: &str = "time, randomness, the order of a hash map, locks that raddle does not see, and state \
@@ -10,12 +10,12 @@ const IN_RUST: &str = "time, randomness, the order of a hash map, locks that rad
 const IN_C: &str = "the processor's own clock, memory that was never written, files and other processes, memory \
      that the program maps by itself, and libraries that keep something from one execution to the next";
 
-/// What else may be the reason.
+/// Another possible reason, when the operations that differ are those of a destructor.
 const LAST_ARC: &str = "a value was dropped at another time: when it is in a plain `Arc`, raddle does not see who \
      drops the last handle; if the destructor does something that other threads notice, use \
      `raddle::sync::TrackedArc`. If that is not it, ";
 
-impl Words<'_> {
+impl FindingContext<'_> {
     pub(crate) fn nondeterminism(&self, divergence: &Divergence) -> String {
         let Divergence {
             after,
@@ -36,7 +36,7 @@ impl Words<'_> {
             None => "it has ended".to_owned(),
             Some(operation) => {
                 let what = self.things.describe_pending(operation, self.execution);
-                // The same operation, so the difference is in what it is done to.
+                // The operation is the same, so its target or its value differs.
                 let same = operation.label() == expected && expected_at == found_at;
                 let but = if same {
                     ", another one or with another value"
@@ -61,7 +61,7 @@ impl Words<'_> {
     }
 }
 
-/// The program does not do what a schedule says that was to be replayed.
+/// Describes where the program stopped following the schedule to be replayed.
 pub(crate) fn mismatch(divergence: &Divergence) -> String {
     let Divergence {
         after,
@@ -84,7 +84,7 @@ pub(crate) fn mismatch(divergence: &Divergence) -> String {
     )
 }
 
-/// Whether it is what a destructor does.
+/// True for operations that destructors perform.
 fn is_drop(operation: &Operation) -> bool {
     match operation {
         Operation::HangUp { .. } => true,
@@ -93,7 +93,7 @@ fn is_drop(operation: &Operation) -> bool {
     }
 }
 
-/// Of what was done then, only the word is known.
+/// The same for an operation of an earlier run, of which only the label is known.
 fn is_drop_label(label: &str) -> bool {
     [
         "unlock",

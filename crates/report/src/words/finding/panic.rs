@@ -1,12 +1,12 @@
-//! Panics, and those that follow from another, in words.
+//! Messages for panics and for those that follow from them.
 
 use std::fmt::Write;
 
 use raddle_engine::check::panic::{Manner, Panic, cause, poisoned_by};
 
-use crate::words::finding::context::Words;
+use crate::words::finding::context::FindingContext;
 
-impl Words<'_> {
+impl FindingContext<'_> {
     pub(crate) fn panicked(&self, panic: &Panic) -> String {
         let thread = self.trace.title(panic.thread);
         let did = match panic.manner {
@@ -25,7 +25,7 @@ impl Words<'_> {
         text + &self.panicked_in_turn(panic)
     }
 
-    /// A line for everybody who panicked because of this panic.
+    /// Returns a line for each thread that panicked because of this panic.
     fn panicked_in_turn(&self, panic: &Panic) -> String {
         let panics = &self.execution.panics;
         let others = || panics.iter().filter(|other| other.thread != panic.thread);
@@ -46,7 +46,7 @@ impl Words<'_> {
                 "\nand {thread}, which joined it, panicked in turn{}",
                 at(joiner)
             );
-            // What `join().unwrap()` and `scope` say is no news.
+            // The messages of `join().unwrap()` and `scope` add nothing.
             let news = joiner.message.as_str();
             if !news.ends_with("Any { .. }") && news != "a scoped thread panicked" {
                 text += &format!(":\n{}", joiner.message);
@@ -58,7 +58,8 @@ impl Words<'_> {
             };
             let thread = self.trace.title(other.thread);
             let name = self.things.title(poison.object.index());
-            // Where a lock's result is unwrapped is the program's place; others panic by themselves.
+            // A `PoisonError` is unwrapped by the program, so the place is the program's; other
+            // types panic inside raddle.
             let at = match other.message.contains("PoisonError") {
                 true => at(other),
                 false => self.at(poison.found),

@@ -1,14 +1,14 @@
-//! Reads that did not see the latest write, in words.
+//! Notes on stale reads: reads that did not take the coherence-latest write.
 
 use raddle_engine::{Event, Operation};
 
-use crate::words::finding::context::Words;
+use crate::words::finding::context::FindingContext;
 
-/// So many are explained.
+/// Maximum number of notes in a message.
 const MAX_NOTES: usize = 3;
 
-impl Words<'_> {
-    /// A line for each access that took an older value than others had written by then.
+impl FindingContext<'_> {
+    /// Returns a line for each access that read an older value than the latest one at that time.
     pub(crate) fn stale(&self) -> String {
         let events = &self.execution.events;
         let stale = events.iter().filter(|event| event.back() > 0);
@@ -41,7 +41,8 @@ impl Words<'_> {
         ))
     }
 
-    /// The write that directly follows what the event read, if it had been performed by then.
+    /// Returns the coherence successor of the write that the event read, if it came before the
+    /// event.
     fn next_write(&self, event: &Event) -> Option<&Event> {
         let events = &self.execution.events;
         let position = events.iter().position(|other| other.id == event.id)?;
@@ -53,7 +54,7 @@ impl Words<'_> {
     }
 }
 
-/// Why nobody may expect the one to see the other.
+/// Explains why the read need not take the later write.
 fn why(write: &Event, read: &Event) -> String {
     match (write.operation.ordering(), read.operation.ordering()) {
         (Some(write), Some(read)) => {

@@ -1,4 +1,4 @@
-//! Threads that wait for ever, and threads that go on for ever, in words.
+//! Messages for deadlocks, lost wake-ups, hangs, unreceived messages and endless executions.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -11,17 +11,18 @@ use raddle_engine::check::notified;
 use raddle_engine::object::{Call, Object, condvar};
 use raddle_engine::{Operation, ThreadId};
 
-use crate::words::finding::context::Words;
+use crate::words::finding::context::FindingContext;
 
-impl Words<'_> {
-    /// A line for each thread that waits.
+impl FindingContext<'_> {
+    /// Returns a line for each waiting thread.
     pub(crate) fn lines(&self, blocked: &[Blocked]) -> Vec<String> {
         let line = |one| self.waiting(one, blocked);
         blocked.iter().map(line).collect()
     }
 
-    /// Who waits, with what and for what. A thread that holds what others wait for and waits itself has a
-    /// line of its own, which says where it took it; `others` are those that have one.
+    /// Describes a waiting thread: the locks it holds and the event it waits for. The place where a
+    /// holder acquired a lock is left out if the holder is one of `others`, because its own line
+    /// has it.
     fn waiting(&self, blocked: &Blocked, others: &[Blocked]) -> String {
         let mut text = self.trace.title(blocked.thread).to_owned();
         for (index, (object, _, site)) in blocked.holds.iter().enumerate() {
@@ -62,7 +63,8 @@ impl Words<'_> {
         text
     }
 
-    /// The same, with notifications that woke somebody else, and what to do about those.
+    /// Returns the same lines, with notifications that woke other threads, and the advice for
+    /// these.
     fn lines_with_others_woken(&self, blocked: &[Blocked]) -> (Vec<String>, Option<&'static str>) {
         let (mut lines, mut help) = (Vec::new(), None);
         for (one, line) in blocked.iter().zip(self.lines(blocked)) {
@@ -78,7 +80,7 @@ impl Words<'_> {
         (lines, help)
     }
 
-    /// Who was woken while a thread waited for the same.
+    /// Describes the last notification that woke another thread while this one waited.
     fn woken_instead(&self, blocked: &Blocked) -> Option<String> {
         let Operation::Call {
             object,

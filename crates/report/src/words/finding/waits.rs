@@ -1,4 +1,4 @@
-//! Who waits for whom at the end, as data: what a drawing of a deadlock is made of.
+//! Edges of the wait-for graph at the end of an execution, from which deadlocks are drawn.
 
 use raddle_engine::Operation;
 use raddle_engine::check::Finding;
@@ -7,10 +7,10 @@ use raddle_engine::object::{Call, channel};
 
 use crate::data::insight::Wait;
 use crate::data::place::Place;
-use crate::words::finding::context::Words;
+use crate::words::finding::context::FindingContext;
 
-/// The threads that wait in what was found.
-pub(crate) fn of(finding: &Finding, words: &Words<'_>) -> Vec<Wait> {
+/// Returns the waiting threads of a finding.
+pub(crate) fn of(finding: &Finding, context: &FindingContext<'_>) -> Vec<Wait> {
     let blocked = match finding {
         Finding::Deadlock(blocked)
         | Finding::ThreadOutlives(blocked)
@@ -20,16 +20,16 @@ pub(crate) fn of(finding: &Finding, words: &Words<'_>) -> Vec<Wait> {
     };
     let wait = |one: &Blocked| Wait {
         thread: one.thread.index(),
-        what: words.awaited(one).unwrap_or_default(),
-        place: words.names.place(one.site),
+        what: context.awaited(one).unwrap_or_default(),
+        place: context.names.place(one.site),
         on: one.waits_for.map(|thread| thread.index()),
-        taken: words.taken(one),
+        taken: context.taken(one),
     };
     blocked.iter().map(wait).collect()
 }
 
-impl Words<'_> {
-    /// What a thread waits for, if there is a word for it.
+impl FindingContext<'_> {
+    /// Names the object or event that a thread waits for.
     pub(crate) fn awaited(&self, blocked: &Blocked) -> Option<String> {
         let title = |index: usize| self.things.title(index);
         let received = |index: usize| format!("its message to be received from {}", title(index));
@@ -58,7 +58,7 @@ impl Words<'_> {
         })
     }
 
-    /// Where the one that a thread waits for took what it waits for.
+    /// Returns the place where the holder acquired the lock that a thread waits for.
     pub(crate) fn taken(&self, blocked: &Blocked) -> Option<Place> {
         let Operation::Call { object, .. } = blocked.operation else {
             return None;

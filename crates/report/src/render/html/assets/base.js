@@ -1,4 +1,4 @@
-// What both kinds of pages use: elements, copying, the theme.
+// Shared by both kinds of pages: elements, copying, the theme.
 
 const DATA = JSON.parse(document.getElementById("data").textContent);
 const NAMESPACE = "http://www.w3.org/2000/svg";
@@ -13,10 +13,10 @@ function fill(made, attributes, children) {
   return made;
 }
 
-/** An element; functions among its attributes listen to events. */
+/** Creates an HTML element; attributes that are functions become event listeners. */
 const el = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
 
-/** An element of a drawing. */
+/** Creates an SVG element. */
 const svg = (tag, attributes, ...children) => fill(document.createElementNS(NAMESPACE, tag), attributes, children);
 
 const counted = (count, one, many) => `${count.toLocaleString("en")} ${count === 1 ? one : many || one + "s"}`;
@@ -25,7 +25,7 @@ const duration = (milliseconds) =>
   milliseconds < 1 ? "under 1 ms" : milliseconds < 1000 ? `${Math.round(milliseconds)} ms`
     : milliseconds < 120000 ? `${(milliseconds / 1000).toFixed(1)} s` : `${Math.round(milliseconds / 60000)} min`;
 
-/** Says something to who cannot see it. */
+/** Announces a text to screen readers. */
 function say(text) {
   document.getElementById("status").textContent = text;
 }
@@ -42,7 +42,7 @@ async function copy(text) {
   }
 }
 
-/** A text to be typed elsewhere, with a button that copies it. */
+/** Creates a command line with a button that copies it. */
 function command(text, what) {
   const button = el("button", {
     type: "button", class: "copy", "aria-label": `Copy ${what}`,
@@ -68,12 +68,12 @@ function dress(theme) {
   document.documentElement.dataset.theme = dark ? "dark" : "light";
 }
 
-/** Goes from following the system over light to dark, and remembers it. */
+/** Cycles the theme through system, light and dark, and stores it. */
 function themeSwitch() {
   let theme = remembered();
   const button = el("button", { type: "button", id: "theme", click: () => {
     theme = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length];
-    try { localStorage.setItem("raddle-theme", theme); } catch { /* it lasts as long as the page */ }
+    try { localStorage.setItem("raddle-theme", theme); } catch { /* without storage the theme lasts as long as the page */ }
     show();
   } });
   const show = () => {

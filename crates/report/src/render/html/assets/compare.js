@@ -1,8 +1,8 @@
-// Two executions side by side: which steps of the one are which steps of the other.
+// Two executions side by side, with corresponding steps in the same row.
 
 const MOST_COMPARED = 2000;
 
-/** The same line of the same thread, whatever it saw. */
+/** Key of a step: its thread, line and operation, without the value. */
 const keyOf = (run, index) => {
   const step = run.steps[index];
   const path = run.trace.threads[step.thread].path;
@@ -10,7 +10,7 @@ const keyOf = (run, index) => {
   return `${path} ${place} ${step.what.split(" ")[0]} ${step.waits}`;
 };
 
-/** Pairs of rows, -1 where the other has nothing like it: a longest common subsequence. */
+/** Returns pairs of rows by longest common subsequence; -1 for a row without a counterpart. */
 function aligned(left, right) {
   const a = left.rows.map((index) => keyOf(left.run, index));
   const b = right.rows.map((index) => keyOf(right.run, index));
@@ -52,7 +52,7 @@ function middle(left, right, a, b, start, [n, m]) {
   return pairs;
 }
 
-/** The rows of both sides, and the steps that the other side does not have or does otherwise. */
+/** Returns the rows of both sides, and the steps that differ or have no counterpart. */
 function compared(left, right) {
   const pairs = aligned(left, right);
   const differs = [new Set(), new Set()];

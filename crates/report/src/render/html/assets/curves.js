@@ -1,6 +1,6 @@
-// What was covered, and how it grew.
+// Tables and growth curves of coverage.
 
-/** A curve over executions, which are counted on a logarithmic scale. */
+/** Draws a curve over executions, with a logarithmic x axis. */
 function curve(label, points, unit) {
   if (points.length < 2) return null;
   const [width, height, left, right, top, bottom] = [440, 170, 52, 14, 12, 30];

@@ -1,8 +1,8 @@
-// Who waits for whom, drawn as a ring: every thread, what it waits for, and who has that.
+// The cycle of a deadlock as a ring: threads, the locks they wait for and the holders.
 
 const MOST_DRAWN = 8;
 
-/** The threads that wait for each other, in order; nothing if none do. */
+/** Returns the threads of the cycle in order; empty if there is no cycle. */
 function ringOf(waits) {
   const next = new Map(waits.filter((wait) => wait.on !== null && wait.on !== undefined).map((wait) => [wait.thread, wait]));
   for (const start of next.keys()) {
@@ -68,7 +68,7 @@ function cycleDrawing(run, waits) {
     svg("svg", { viewBox: `0 0 ${size[0]} ${size[1]}`, role: "img", "aria-label": sentence }, head, shapes));
 }
 
-/** The same in words, with both lines of every edge. */
+/** Returns the same as a list, with both source lines of every edge. */
 function waitsTable(run, waits) {
   if (!waits.length) return null;
   const place = (it) => el("td", { class: "mono" }, it ? placeText(it) : "");

@@ -1,8 +1,8 @@
-// What is known of one step: its line, what it has from whom, and what it could have had instead.
+// Details of one step: its source line, its source and the alternatives.
 
 const AROUND = 4;
 
-/** The lines around a place, with the place itself marked. */
+/** Shows the lines around a place, with the place highlighted. */
 function excerpt(place) {
   const lines = (DATA.excerpts || {})[place.file];
   const shown = [];
@@ -18,7 +18,7 @@ function excerpt(place) {
   return el("figure", { class: "excerpt" }, name, el("pre", { tabindex: "0", "aria-label": `Source around ${placeText(place)}` }, shown));
 }
 
-/** A button that goes to another step. */
+/** Creates a button that selects another step. */
 function stepLink(run, index, go) {
   const step = run.steps[index];
   return el("button", { type: "button", class: "link", click: () => go(index) },
@@ -71,7 +71,7 @@ function detail(view, index, go) {
   ];
 }
 
-/** The colour of a lock. */
+/** Returns the colour of a lock. */
 function chip(thing) {
   const made = el("span", { class: "chip", "aria-hidden": "true" });
   made.style.background = `var(--thing-${thing % 8})`;

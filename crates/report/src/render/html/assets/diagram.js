@@ -1,11 +1,11 @@
-// The space-time diagram: threads are columns, time goes down. Only the rows in sight are elements, so
-// that ten thousand steps are as smooth as ten; to a screen reader it is a grid with so many rows.
+// The space-time diagram: threads are columns, time goes down. Only visible rows are elements, so that
+// ten thousand steps scroll as smoothly as ten; `aria-rowcount` has the number of all rows.
 
 const ROW = 30;
 const GUTTER = 54;
 const NARROWEST = 160;
 const SPARE = 10;
-// Steps after which their thread does nothing more.
+// Steps that end their thread.
 const ENDS = ["panic", "failed assertion", "crash", "bad access", "end of the program", "loss of control"];
 
 class Diagram {
@@ -25,7 +25,7 @@ class Diagram {
     new ResizeObserver(() => this.layout()).observe(this.grid);
   }
 
-  /** Shows other rows: those of `view.run` in `view.rows`, with -1 for a gap. */
+  /** Shows the steps of `view.run` whose indices are in `view.rows`; -1 is a gap. */
   show(view) {
     this.view = view;
     this.rowOf = new Map();
@@ -72,7 +72,7 @@ class Diagram {
     this.render();
   }
 
-  /** Brings the column of a step into sight. */
+  /** Scrolls to the column of a step. */
   reveal(index) {
     const { x, width } = this.columns.get(this.view.run.steps[index].thread);
     const { scrollLeft: left, clientWidth: sight } = this.grid;
@@ -147,7 +147,7 @@ class Diagram {
     if (row) this.choose(Number(row.dataset.step));
   }
 
-  /** Selects a step, or what stands for it, and brings it into sight. */
+  /** Selects a step, or its representative, and scrolls to it. */
   choose(wanted, quietly) {
     const index = this.view.run.standIn(wanted, (step) => this.rowOf.has(step));
     if (index === undefined) return;
@@ -192,7 +192,7 @@ class Diagram {
     if (index !== undefined) this.choose(index);
   }
 
-  /** The step of the thread to the left or right that is nearest in time. */
+  /** Returns the step nearest in time of the thread to the left or right. */
   beside(side) {
     const { run } = this.view;
     const column = this.columns.get(run.steps[this.selected].thread).column + side;

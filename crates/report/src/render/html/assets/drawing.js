@@ -1,6 +1,6 @@
-// What lies under the rows of a diagram: lives of threads, locks they hold, and who has what from whom.
+// The drawing under the rows of a diagram: lifelines of threads, locks held, arrows from sources.
 
-/** Every step that has its value or its turn from another one; hidden steps are stood in for. */
+/** Returns the arrows from sources to their receives; hidden steps have representatives. */
 function arrowsOf(run, rowOf) {
   const arrows = [];
   const isRow = (index) => rowOf.has(index);
@@ -69,8 +69,8 @@ function draw(diagram) {
   diagram.drawing.replaceChildren(...shapes);
 }
 
-/** Down from its start, along the gap between two rows, down beside the column of its end, and in from
-    the left: so it hides no words. */
+/** Draws an arrow: down from its start, along the gap between two rows, down beside the column of its
+    end, and in from the left, so that it covers no text. */
 function arrowShape(diagram, at, { from, to }, kind) {
   const [x1, y1] = at(from);
   const [x2, y2] = at(to);

@@ -1,4 +1,4 @@
-// The page of a run: every check, those that failed first.
+// The page of a run: all checks, failed ones first.
 
 const CHECKS = DATA.map(([address, check]) => ({ address, ...check }));
 const stateOf = (check) => check.failures.length ? "failed" : check.warnings.length ? "warned" : "passed";

@@ -1,4 +1,4 @@
-// An execution as the diagram needs it: which steps are shown, in which column, what they hold.
+// An execution as the diagram needs it: visible steps, their columns and the locks held.
 
 performance.mark("raddle-start");
 
@@ -6,7 +6,7 @@ const titleOf = (thread) => thread.name || thread.path;
 const fileName = (path) => path.split(/[\\/]/).pop();
 const placeText = (place) => place ? `${place.file}:${place.line}` : "";
 
-/** Beginnings and ends, and what did not happen, only fill the page. */
+/** True for the begin and end of threads, and for choices that were not taken. */
 const isDull = (step) => !step.waits && ["begin", "end", "nothing unexpected"].includes(step.what);
 
 class Run {
@@ -28,7 +28,7 @@ class Run {
     this.steps.forEach((step, index) => this.byThread[step.thread].push(index));
   }
 
-  /** Locks that are held at the same time stand side by side. */
+  /** Assigns a lane to each lock, so that locks held at the same time are side by side. */
   lanes(spans) {
     const busy = this.trace.threads.map(() => []);
     return spans.map((span) => {
@@ -60,12 +60,12 @@ class Run {
     return this.severalFiles ? `${fileName(step.place.file)}:${step.place.line}` : `:${step.place.line}`;
   }
 
-  /** What the text calls a step. */
+  /** Returns the number of a step in the text. */
   number(index) {
     return this.numbers[index] === null ? "·" : String(this.numbers[index]);
   }
 
-  /** The step itself if it is a row, or the one of its thread that stands for it. */
+  /** Returns the representative of a step: itself if visible, or a neighbour in its thread. */
   standIn(index, isRow) {
     if (isRow(index)) return index;
     const step = this.steps[index];

@@ -1,4 +1,4 @@
-// The page of a check, put together.
+// The page of a check.
 
 const REPORT = DATA.report;
 const SUMMARY = DATA.summary;
@@ -8,7 +8,7 @@ const checkName = SUMMARY.number > 1 ? `${SUMMARY.test} #${SUMMARY.number}` : SU
 const section = (id, title, ...content) => el("section", { class: "card", id, "aria-labelledby": `${id}-title` },
   el("h2", { id: `${id}-title` }, title), ...content);
 
-/** Lines of a message; what begins with `help:` is advice. */
+/** Shows the lines of a message; `help:` begins advice. */
 function message(text) {
   return text.split("\n").map((line) => line.startsWith("help:")
     ? el("p", { class: "help" }, el("strong", {}, "help"), line.slice(5)) : el("p", {}, line));
@@ -44,7 +44,7 @@ function story({ failure, isWarning, kind }, run) {
 
 const asMap = (receives) => new Map(receives.map((one) => [one.step, one]));
 
-/** The executions that a failure has, by what the buttons call them. */
+/** Returns the executions of a failure, by the labels of their buttons. */
 function runsOf(failure) {
   const told = {
     run: new Run(failure.trace), marked: new Set(failure.marks.map((mark) => goalPlace(mark.place))), critical: failure.critical && [failure.critical.first, failure.critical.second].filter((step) => step !== null),
@@ -57,7 +57,7 @@ function runsOf(failure) {
 const button = (text, pressed, click, attributes) =>
   el("button", { type: "button", "aria-pressed": String(pressed), click, ...attributes }, text);
 
-/** The diagram with everything around it. */
+/** Creates the diagram with its controls. */
 function stepsSection(failure, runs) {
   const state = { which: "told", beside: false, every: false };
   const panel = el("aside", { class: "detail", "aria-label": "The selected step", id: "detail" });
@@ -133,7 +133,7 @@ function legendOf(run, beside) {
 
 const TABLE_ROWS = 500;
 
-/** The steps as an ordinary table, made when somebody opens it. */
+/** Creates a table of the steps, filled when it is first opened. */
 function asTable(details, run, rows) {
   details.open = false;
   details.replaceChildren(el("summary", {}, `The same ${counted(rows.length, "step")} as a table`));
@@ -164,7 +164,7 @@ function scheduleSection(failure, index) {
     (DATA.stories || [])[index] && el("details", {}, el("summary", {}, "The story as text"), el("pre", { tabindex: "0", "aria-label": "Story as text" }, DATA.stories[index])));
 }
 
-/** What the check promises, in a few words. */
+/** Returns the guarantee in a few words. */
 function guarantee(given) {
   const [name, bound] = typeof given === "string" ? [given] : Object.entries(given)[0];
   return {
@@ -176,7 +176,7 @@ function guarantee(given) {
   }[name]?.() ?? name;
 }
 
-/** The lines that have to do with the failure, those where it shows itself first. */
+/** Lists the marked lines, primary ones first. */
 function linesSection(failure) {
   const marks = [...failure.marks].sort((a, b) => Number(b.is_primary) - Number(a.is_primary));
   if (!marks.length) return null;

@@ -9,32 +9,14 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::arguments::{Arguments, Command};
-use crate::cargo::{Cargo, Verdict};
+use crate::toolchain::cargo::{Cargo, Verdict};
 
 mod arguments;
-mod binaries;
-mod budget;
-mod cargo;
-mod completions;
-mod coverage;
-mod diagnostics;
-mod error;
-mod export;
-mod help;
-mod interrupts;
-mod junit;
-mod leftovers;
-mod manual;
-mod native;
-mod near;
-mod outcome;
+mod commands;
+mod output;
 mod own_sync;
-mod replay;
-mod report;
-mod runner;
-mod show;
-mod test;
-mod turns;
+mod run;
+mod toolchain;
 
 const FINDINGS: u8 = 1;
 const ERROR: u8 = 2;
@@ -46,16 +28,16 @@ fn main() -> ExitCode {
         Arguments::parse_from(arguments::without_name_of_subcommand(std::env::args_os()));
     let cargo = Cargo::from_environment();
     let verdict = match arguments.command {
-        Command::Test(options) => test::run(&cargo, options),
-        Command::Replay(options) => replay::run(&cargo, options),
-        Command::Report(options) => report::run(&options),
-        Command::Coverage(options) => coverage::run(&cargo, options),
-        Command::Run(options) => native::run(&cargo, options),
-        Command::Cc(options) => native::cc(options),
-        Command::Cxx(options) => native::cxx(options),
-        Command::Setup(options) => native::set_up(&options),
-        Command::Completions(options) => completions::run(options),
-        Command::Manual(options) => manual::run(options),
+        Command::Test(options) => commands::test::run(&cargo, options),
+        Command::Replay(options) => commands::replay::run(&cargo, options),
+        Command::Report(options) => commands::report::run(&options),
+        Command::Coverage(options) => commands::coverage::run(&cargo, options),
+        Command::Run(options) => commands::run::run(&cargo, options),
+        Command::Cc(options) => toolchain::c_compiler::cc(options),
+        Command::Cxx(options) => toolchain::c_compiler::cxx(options),
+        Command::Setup(options) => commands::run::set_up(&options),
+        Command::Completions(options) => commands::completions::run(options),
+        Command::Manual(options) => commands::manual::run(options),
     };
     match verdict {
         Ok(Verdict::Passed) => ExitCode::SUCCESS,

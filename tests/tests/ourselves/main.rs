@@ -39,7 +39,7 @@ mod port;
 #[path = "../../../crates/raddle/src/plain/semaphore.rs"]
 mod semaphore;
 
-#[path = "../../../crates/cli/src/turns.rs"]
+#[path = "../../../crates/cli/src/run/turns.rs"]
 mod turns;
 
 mod database;

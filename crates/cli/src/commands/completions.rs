@@ -3,8 +3,8 @@
 use clap::CommandFactory;
 
 use crate::arguments::{Arguments, CompletionsArguments};
-use crate::cargo::Verdict;
-use crate::error::Error;
+use crate::commands::error::Error;
+use crate::toolchain::cargo::Verdict;
 
 /// Prints them.
 pub fn run(options: CompletionsArguments) -> Result<Verdict, Error> {

@@ -9,8 +9,8 @@ use std::time::Duration;
 use raddle_runs::{Remembered, RequirementKey, Run, RunsFile, merge};
 
 use crate::arguments::CoverageArguments;
-use crate::cargo::{Cargo, Verdict};
-use crate::error::Error;
+use crate::commands::error::Error;
+use crate::toolchain::cargo::{Cargo, Verdict};
 
 /// Where raddle's files are, if not in the target folder.
 const FOLDER_VARIABLE: &str = "RADDLE_DIR";

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::binaries::Binary;
-use crate::outcome::Told;
+use crate::run::outcome::Told;
+use crate::toolchain::binaries::Binary;
 
 /// Makes messages of failures; keeps the sources that it has read.
 pub struct Diagnostics {

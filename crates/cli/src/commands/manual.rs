@@ -5,8 +5,8 @@ use std::fs;
 use clap::CommandFactory;
 
 use crate::arguments::{Arguments, ManualArguments};
-use crate::cargo::Verdict;
-use crate::error::Error;
+use crate::commands::error::Error;
+use crate::toolchain::cargo::Verdict;
 
 /// Writes them.
 pub fn run(options: ManualArguments) -> Result<Verdict, Error> {

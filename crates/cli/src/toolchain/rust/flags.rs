@@ -6,8 +6,8 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::Control;
-use super::compiler::Recipe;
-use crate::cargo::Cargo;
+use super::rustc::Recipe;
+use crate::toolchain::cargo::Cargo;
 
 /// Every access calls the library.
 pub const STABLE: [&str; 5] = [

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::runner::Ended;
+use crate::run::runner::Ended;
 
 /// What libtest exits with when a test failed.
 const TEST_FAILURE: i32 = 101;
@@ -120,7 +120,7 @@ impl Outcome {
     pub fn end(&mut self, ended: Ended) {
         self.time = ended.time;
         self.output = ended.output;
-        let interrupted = self.was_interrupted || crate::interrupts::came();
+        let interrupted = self.was_interrupted || crate::run::interrupts::came();
         self.verdict = match &ended.status {
             _ if !self.failures.is_empty() => match self.failures.iter().all(Told::is_too_long) {
                 true => Verdict::TooLong,

@@ -7,9 +7,10 @@ use std::process::Command;
 
 use clap::Args;
 
-use super::{Problem, library};
-use crate::cargo::Verdict;
-use crate::error::Error;
+use super::error::Problem;
+use super::library;
+use crate::commands::error::Error;
+use crate::toolchain::cargo::Verdict;
 
 #[derive(Args, Debug, PartialEq)]
 #[command(disable_help_flag = true)]

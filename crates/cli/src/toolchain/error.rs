@@ -6,7 +6,7 @@ use std::io;
 use std::path::PathBuf;
 use std::process::ExitStatus;
 
-use crate::error::Error;
+use crate::commands::error::Error;
 
 /// Why a program cannot be checked.
 #[derive(Debug)]

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
-use crate::binaries::{Binary, Test};
-use crate::error::Error;
-use crate::outcome::{Outcome, Verdict};
+use crate::commands::error::Error;
+use crate::run::outcome::{Outcome, Verdict};
+use crate::toolchain::binaries::{Binary, Test};
 
 /// Writes what came of all tests: a suite for each binary.
 pub fn write(

@@ -6,12 +6,13 @@ use std::fs;
 use std::path::{self, Path, PathBuf};
 
 use crate::arguments::ReplayArguments;
-use crate::binaries::Binary;
-use crate::cargo::{Cargo, Verdict};
-use crate::error::Error;
-use crate::export::Recording;
-use crate::native;
-use crate::near::near_names;
+use crate::commands::error::Error;
+use crate::commands::near_names::near_names;
+use crate::commands::run as native;
+use crate::output::export::Recording;
+use crate::toolchain::binaries::Binary;
+use crate::toolchain::cargo::{Cargo, Verdict};
+use crate::toolchain::rust;
 
 /// How the text of a schedule starts.
 pub const SCHEDULE_HEADER: &str = "raddle schedule";
@@ -126,7 +127,7 @@ fn saved_files(folder: &Path, file: &str) -> Vec<PathBuf> {
 /// The binary with a test that does not know of raddle.
 fn native_binary(cargo: &Cargo, test: &str) -> Result<Binary, Error> {
     let mut names = Vec::new();
-    for binary in native::build_tests(cargo, &[], false)? {
+    for binary in rust::build_tests(cargo, &[], false)? {
         let own = binary.tests(None, &["--include-ignored".into()])?;
         if own.iter().any(|name| name == test) {
             return Ok(binary);

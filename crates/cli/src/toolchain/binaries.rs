@@ -7,8 +7,8 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::error::Error;
-use crate::native::Control;
+use crate::commands::error::Error;
+use crate::toolchain::rust::Control;
 
 /// What is in every program that raddle checks, and hardly in any other.
 const SIGN: &[u8] = b"RADDLE_EVENTS";

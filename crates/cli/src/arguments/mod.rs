@@ -1,5 +1,8 @@
 //! What can be typed, and the help that explains it.
 
+pub mod budget;
+pub mod help;
+
 use std::ffi::OsString;
 use std::path::{self, Path, PathBuf};
 
@@ -7,14 +10,15 @@ use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
-use crate::budget::Budget;
-use crate::error::Error;
-use crate::help::{
+use crate::arguments::budget::Budget;
+use crate::arguments::help::{
     COMPLETIONS_HELP, COVERAGE_HELP, EXIT_CODES, MANUAL_HELP, REPLAY_HELP, REPORT_HELP, TEST_HELP,
 };
-use crate::native::{
-    COMPILER_HELP, CompilerArguments, Manner, RUN_HELP, RunArguments, SETUP_HELP, SetupArguments,
+use crate::commands::error::Error;
+use crate::commands::run::{
+    COMPILER_HELP, Manner, RUN_HELP, RunArguments, SETUP_HELP, SetupArguments,
 };
+use crate::toolchain::c_compiler::CompilerArguments;
 
 /// Check concurrent code under many schedules.
 #[derive(Debug, Parser)]

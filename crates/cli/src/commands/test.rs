@@ -8,17 +8,20 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use crate::arguments::{MessageFormat, TestArguments};
-use crate::binaries::{Binary, Test};
-use crate::cargo::{Cargo, Verdict};
-use crate::diagnostics::Diagnostics;
-use crate::error::Error;
-use crate::leftovers::{self, OwnFolder};
-use crate::native::Manner;
-use crate::outcome::{self, Outcome, Told};
-use crate::replay::FOLDER_VARIABLE;
-use crate::runner::{Message, Runner};
-use crate::show::{self, Name, Show};
-use crate::{interrupts, junit, native};
+use crate::commands::error::Error;
+use crate::commands::replay::FOLDER_VARIABLE;
+use crate::commands::run as native;
+use crate::commands::run::Manner;
+use crate::output::diagnostics::Diagnostics;
+use crate::output::junit;
+use crate::output::progress::{self, Name, Show};
+use crate::run::interrupts;
+use crate::run::leftovers::{self, OwnFolder};
+use crate::run::outcome::{self, Outcome, Told};
+use crate::run::runner::{Message, Runner};
+use crate::toolchain::binaries::{Binary, Test};
+use crate::toolchain::cargo::{Cargo, Verdict};
+use crate::toolchain::rust;
 
 /// Builds and runs the tests that were asked for.
 pub fn run(cargo: &Cargo, options: TestArguments) -> Result<Verdict, Error> {
@@ -43,7 +46,7 @@ pub fn run(cargo: &Cargo, options: TestArguments) -> Result<Verdict, Error> {
     let arguments: Vec<_> = packages.chain(for_cargo.iter().cloned()).collect();
     let wants_messages = options.message_format == Some(MessageFormat::Json);
     let built = match options.native {
-        true => native::build_tests(cargo, &arguments, wants_messages)?,
+        true => rust::build_tests(cargo, &arguments, wants_messages)?,
         false => cargo.build_binaries(&arguments, wants_messages)?,
     };
     let workspace = cargo.workspace()?;
@@ -236,7 +239,7 @@ impl Run<'_> {
 
     fn close(self, start: Instant) -> Vec<Outcome> {
         self.show.close();
-        let summary = show::summary(&self.outcomes, start.elapsed());
+        let summary = progress::summary(&self.outcomes, start.elapsed());
         let count = |verdict| {
             let outcomes = self.outcomes.iter();
             outcomes.filter(|one| one.verdict == verdict).count()

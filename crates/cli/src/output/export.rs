@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use raddle_report::Trace;
 use serde_json::Value;
 
-use crate::error::Error;
-use crate::leftovers;
+use crate::commands::error::Error;
+use crate::run::leftovers;
 
 /// Where a test writes down what its checks do, while it is replayed.
 pub struct Recording {

@@ -4,8 +4,8 @@
 //! procedural macros are left alone, because there is a `--target`. What is built has a folder of its own
 //! below the target folder.
 
-mod compiler;
 mod flags;
+mod rustc;
 pub mod sysroot;
 
 use std::ffi::OsString;
@@ -14,11 +14,13 @@ use std::process::Command;
 
 use clap::Args;
 
-use super::{Problem, library, with_first};
-use crate::binaries::Binary;
-use crate::cargo::Cargo;
-use crate::error::Error;
-use compiler::{Compiler, Recipe};
+use crate::commands::error::Error;
+use crate::commands::run::with_first;
+use crate::toolchain::binaries::Binary;
+use crate::toolchain::cargo::Cargo;
+use crate::toolchain::error::Problem;
+use crate::toolchain::library;
+use rustc::{Compiler, Recipe};
 
 /// What cargo is told besides what the user tells it.
 #[derive(Debug, Default)]

@@ -6,7 +6,7 @@ use std::io;
 use std::path::PathBuf;
 use std::process::ExitStatus;
 
-use crate::replay::SCHEDULE_HEADER;
+use crate::commands::replay::SCHEDULE_HEADER;
 
 /// Why there is no verdict.
 #[derive(Debug)]
@@ -58,7 +58,9 @@ pub enum Error {
     /// The file of what is remembered cannot be used.
     Runs { problem: raddle_runs::Problem },
     /// A program in C or C++ cannot be checked.
-    Native { problem: crate::native::Problem },
+    Native {
+        problem: crate::toolchain::error::Problem,
+    },
     /// A relative path has no meaning without a current directory.
     NoCurrentDirectory { cause: io::Error },
 }

@@ -10,11 +10,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::compiler::{Compiler, Recipe};
+use super::rustc::{Compiler, Recipe};
 use super::{Control, flags};
-use crate::cargo::Verdict;
-use crate::error::Error;
-use crate::native::Problem;
+use crate::commands::error::Error;
+use crate::toolchain::cargo::Verdict;
+use crate::toolchain::error::Problem;
 
 /// Is there once all of it is.
 const COMPLETE: &str = "complete";
@@ -160,7 +160,7 @@ fn install(
     // The linker that comes with the compiler.
     let tools = sysroot.join(&host).join("bin");
     if tools.is_dir() {
-        crate::native::library::symlink(&tools, &folder.join(&host).join("bin"))?;
+        crate::toolchain::library::symlink(&tools, &folder.join(&host).join("bin"))?;
     }
     fs::write(folder.join(COMPLETE), note(compiler, recipe))
 }

@@ -1,12 +1,6 @@
 //! `cargo raddle run`, `cc`, `c++` and `setup`, and `test --native`: programs that do not know of raddle,
 //! checked by `libraddle_native.so`.
 
-mod compiler;
-mod inspect;
-mod library;
-mod problem;
-mod rust;
-
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -16,13 +10,13 @@ use std::process::{Command, ExitStatus};
 use clap::Args;
 
 use crate::arguments::Search;
-use crate::binaries::Binary;
-use crate::cargo::{Cargo, Verdict};
-use crate::error::Error;
+use crate::commands::error::Error;
+use crate::toolchain::binaries::Binary;
+use crate::toolchain::cargo::{Cargo, Verdict};
 
-pub use compiler::{CompilerArguments, cc, cxx};
-pub use problem::{Problem, Unfit};
-pub use rust::{Build, Choice, Control, build_tests};
+use crate::toolchain::error::Problem;
+use crate::toolchain::rust::{self, Choice, Control};
+use crate::toolchain::{elf, library};
 
 pub const RUN_HELP: &str = "\
 Examples:
@@ -153,7 +147,7 @@ pub fn run(cargo: &Cargo, options: RunArguments) -> Result<Verdict, Error> {
             arguments,
         ),
     };
-    inspect::inspect(&path)?;
+    elf::inspect(&path)?;
     let mut command = Command::new(&path);
     command.args(arguments);
     control.put_on(&mut command, false);
@@ -227,7 +221,7 @@ fn ended_by(_status: ExitStatus, _signal: Signal) -> bool {
 }
 
 /// Folders, after this one.
-fn with_first(others: Option<OsString>, folder: &Path) -> OsString {
+pub fn with_first(others: Option<OsString>, folder: &Path) -> OsString {
     let mut folders = folder.as_os_str().to_owned();
     if let Some(others) = others.filter(|others| !others.is_empty()) {
         folders.push(":");

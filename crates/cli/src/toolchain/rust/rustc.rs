@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use super::flags::{STABLE, UNSTABLE};
-use crate::native::Problem;
+use crate::toolchain::error::Problem;
 
 /// What is compiled to see whether that works.
 const PROBE: &str = "

@@ -6,9 +6,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{self, Command, Stdio};
 
-use super::Problem;
-use crate::cargo::Verdict;
-use crate::error::Error;
+use super::error::Problem;
+use crate::commands::error::Error;
+use crate::toolchain::cargo::Verdict;
 
 const HEADER: &[u8] = include_bytes!("../../include/raddle.h");
 const LIBRARY: &str = "libraddle_native.so";

@@ -8,9 +8,9 @@ use std::process::{Command, ExitStatus, Output, Stdio};
 
 use serde_json::Value;
 
-use crate::binaries::Binary;
-use crate::error::Error;
-use crate::native::Build;
+use crate::commands::error::Error;
+use crate::toolchain::binaries::Binary;
+use crate::toolchain::rust::Build;
 
 /// What `cargo test` exits with when a test failed.
 const TEST_FAILURE: i32 = 101;

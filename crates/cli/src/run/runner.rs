@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::binaries::{Binary, Test};
-use crate::interrupts::{self, Told};
-use crate::turns::by_turns;
+use crate::run::interrupts::{self, Told};
+use crate::run::turns::by_turns;
+use crate::toolchain::binaries::{Binary, Test};
 
 /// How often a running test is looked at.
 const PAUSE: Duration = Duration::from_millis(25);

@@ -7,8 +7,8 @@ use std::process::{Command, Stdio};
 use raddle_report::html;
 
 use crate::arguments::ReportArguments;
-use crate::cargo::Verdict;
-use crate::error::Error;
+use crate::commands::error::Error;
+use crate::toolchain::cargo::Verdict;
 
 /// Makes them.
 pub fn run(options: &ReportArguments) -> Result<Verdict, Error> {

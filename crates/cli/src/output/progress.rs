@@ -8,7 +8,7 @@ use console::style;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::Value;
 
-use crate::outcome::{Outcome, Verdict};
+use crate::run::outcome::{Outcome, Verdict};
 
 /// Where there is no terminal, the first line on a running test comes after this long, and the next
 /// ones at growing intervals.

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::{Problem, Unfit};
+use super::error::{Problem, Unfit};
 
 /// What every program has that raddle can check.
 const CALLBACK: &[u8] = b"__tsan_";

@@ -1,4 +1,4 @@
-//! A length of time as it is typed: a whole number and a unit.
+//! Time limits: a whole number and a unit.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,11 +6,11 @@ use std::str::FromStr;
 /// Milliseconds in each unit.
 const UNITS: [(&str, u64); 4] = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000)];
 
-/// A time limit that was found to be well formed. It keeps the text, because raddle reads text.
+/// A valid time limit. It keeps the text, because it is passed on in an environment variable.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Budget(String);
 
-/// Why a text is not a budget.
+/// Why a text is not a time limit.
 #[derive(Debug, PartialEq)]
 pub enum BudgetError {
     Malformed,
@@ -29,7 +29,7 @@ impl FromStr for Budget {
             .find(|(name, _)| *name == unit)
             .map(|(_, scale)| scale);
         let scale = scale.filter(|_| digits > 0).ok_or(BudgetError::Malformed)?;
-        // Only digits are left, so the one thing that can go wrong is their number.
+        // All characters are digits, so parsing fails only on overflow.
         let number: u64 = number.parse().map_err(|_| BudgetError::TooLong)?;
         match number.checked_mul(*scale) {
             Some(0) => Err(BudgetError::Zero),
@@ -49,8 +49,8 @@ impl fmt::Display for BudgetError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::Malformed => "write a whole number and a unit: 500ms, 30s, 2m or 1h",
-            Self::Zero => "no time is not enough: the shortest is 1ms",
-            Self::TooLong => "too long to count: write a smaller number",
+            Self::Zero => "the shortest limit is 1ms",
+            Self::TooLong => "the number is too large",
         })
     }
 }
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_number_and_a_unit_is_kept_as_written() {
+    fn a_whole_number_and_a_unit_keeps_its_text() {
         for text in ["1ms", "500ms", "30s", "007s", "2m", "1h"] {
             assert_eq!(parse(text).as_deref(), Ok(text));
         }
@@ -82,14 +82,14 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_refused_in_every_unit() {
+    fn zero_is_refused_in_every_unit() {
         for text in ["0ms", "0s", "00m", "0h"] {
             assert_eq!(parse(text), Err(BudgetError::Zero), "{text:?}");
         }
     }
 
     #[test]
-    fn more_than_can_be_counted_is_too_long() {
+    fn overflow_is_too_long() {
         let most = u64::MAX;
         assert_eq!(parse(&format!("{most}ms")), Ok(format!("{most}ms")));
         for text in [format!("{most}0ms"), format!("{most}s"), format!("{most}h")] {

@@ -1,15 +1,15 @@
-//! `cargo raddle completions`: what a shell needs to complete commands.
+//! `cargo raddle completions`: prints shell completions.
 
 use clap::CommandFactory;
 
-use crate::arguments::{Arguments, CompletionsArguments};
+use crate::arguments::Arguments;
+use crate::arguments::subcommands::CompletionsArguments;
 use crate::commands::error::Error;
-use crate::toolchain::cargo::Verdict;
+use crate::commands::verdict::Verdict;
 
-/// Prints them.
-pub fn run(options: CompletionsArguments) -> Result<Verdict, Error> {
+pub fn run(arguments: &CompletionsArguments) -> Result<Verdict, Error> {
     let mut command = Arguments::command();
     let mut output = std::io::stdout();
-    clap_complete::generate(options.shell, &mut command, "cargo-raddle", &mut output);
+    clap_complete::generate(arguments.shell, &mut command, "cargo-raddle", &mut output);
     Ok(Verdict::Passed)
 }

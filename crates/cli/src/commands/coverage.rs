@@ -1,36 +1,31 @@
-//! `cargo raddle coverage`: what checks remember of their runs.
+//! `cargo raddle coverage`: shows the recorded runs and coverage of checks.
 
 use std::collections::BTreeMap;
-use std::env;
 use std::fmt::Write as _;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use raddle_runs::{Remembered, RequirementKey, Run, RunsFile, merge};
 
-use crate::arguments::CoverageArguments;
+use crate::arguments::subcommands::CoverageArguments;
 use crate::commands::error::Error;
-use crate::toolchain::cargo::{Cargo, Verdict};
+use crate::commands::verdict::Verdict;
+use crate::output::plural::counted;
+use crate::toolchain::cargo::Cargo;
+use crate::toolchain::data_directory;
 
-/// Where raddle's files are, if not in the target folder.
-const FOLDER_VARIABLE: &str = "RADDLE_DIR";
-/// How long to wait for tests that use the file.
+/// Time to wait for tests that hold the file; they hold it for milliseconds.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// At most so many requirements that are not covered are shown.
-const SHOWN: usize = 40;
+/// Maximum number of listed requirements of each kind; the rest is counted.
+const MAX_LISTED: usize = 40;
 
-/// Adds the files that were given, and prints what is remembered then.
+/// Merges the given files and prints all records.
 pub fn run(cargo: &Cargo, options: CoverageArguments) -> Result<Verdict, Error> {
-    let folder = match env::var_os(FOLDER_VARIABLE).filter(|folder| !folder.is_empty()) {
-        Some(folder) => PathBuf::from(folder),
-        None => cargo.target_directory()?.join("raddle"),
-    };
-    let file = RunsFile::new(folder.join("runs.redb"));
+    let file = RunsFile::new(data_directory::find(cargo)?.join("runs.redb"));
     for given in options.merge {
         let merged = merge(&file, &RunsFile::given(&given), PATIENCE)?;
         for check in merged.different {
             eprintln!(
-                "{check}: {} is of another version of the program; only failing schedules were added",
+                "{check}: {} is from another version of the program; only its failing schedules were merged",
                 given.display()
             );
         }
@@ -42,13 +37,13 @@ pub fn run(cargo: &Cargo, options: CoverageArguments) -> Result<Verdict, Error> 
         });
     }
     for check in checks {
-        print!("{}", told(&check, &file.read(&check, PATIENCE)?));
+        print!("{}", description(&check, &file.read(&check, PATIENCE)?));
     }
     Ok(Verdict::Passed)
 }
 
-/// What is remembered of a check, as text.
-fn told(check: &str, remembered: &Remembered) -> String {
+/// The records of a check, as text.
+fn description(check: &str, remembered: &Remembered) -> String {
     let mut text = format!(
         "{check}: {}, {}, {}\n",
         counted(remembered.runs.len(), "run", "runs"),
@@ -90,20 +85,20 @@ fn told(check: &str, remembered: &Remembered) -> String {
     if !remembered.stale.is_empty() {
         let _ = writeln!(text, "  not covered:");
     }
-    for (key, executions) in remembered.stale.iter().take(SHOWN) {
+    for (key, executions) in remembered.stale.iter().take(MAX_LISTED) {
         let executions = counted(*executions as usize, "execution", "executions");
         let _ = writeln!(text, "    {}: not in {executions}", name(key));
     }
-    if let Some(more) = remembered.stale.len().checked_sub(SHOWN + 1) {
+    if let Some(more) = remembered.stale.len().checked_sub(MAX_LISTED + 1) {
         let _ = writeln!(text, "    and {} more", more + 1);
     }
     if !remembered.impossible.is_empty() {
         let _ = writeln!(text, "  estimated to be impossible:");
     }
-    for (key, reason) in remembered.impossible.iter().take(SHOWN) {
+    for (key, reason) in remembered.impossible.iter().take(MAX_LISTED) {
         let _ = writeln!(text, "    {}: {reason}", name(key));
     }
-    if let Some(more) = remembered.impossible.len().checked_sub(SHOWN + 1) {
+    if let Some(more) = remembered.impossible.len().checked_sub(MAX_LISTED + 1) {
         let _ = writeln!(text, "    and {} more", more + 1);
     }
     if !remembered.failures.is_empty() {
@@ -119,11 +114,4 @@ fn told(check: &str, remembered: &Remembered) -> String {
 
 fn name(key: &str) -> String {
     RequirementKey::parse(key).map_or_else(|| key.to_owned(), |key| key.to_string())
-}
-
-fn counted(count: usize, one: &str, many: &str) -> String {
-    match count {
-        1 => format!("1 {one}"),
-        count => format!("{count} {many}"),
-    }
 }

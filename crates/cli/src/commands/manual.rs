@@ -1,24 +1,22 @@
-//! `cargo raddle manual`: pages for `man`, one for each command.
+//! `cargo raddle manual`: writes a page for `man` for each command.
 
 use std::fs;
 
 use clap::CommandFactory;
 
-use crate::arguments::{Arguments, ManualArguments};
+use crate::arguments::Arguments;
+use crate::arguments::subcommands::ManualArguments;
 use crate::commands::error::Error;
-use crate::toolchain::cargo::Verdict;
+use crate::commands::verdict::Verdict;
+use crate::output;
 
-/// Writes them.
-pub fn run(options: ManualArguments) -> Result<Verdict, Error> {
-    let folder = options.folder;
-    // The name of the file, and what `man` is asked for, has no space in it.
+pub fn run(arguments: &ManualArguments) -> Result<Verdict, Error> {
+    let folder = &arguments.folder;
+    // The names of the pages, and the arguments of `man`, have a hyphen instead of the space.
     let command = Arguments::command().bin_name("cargo-raddle");
-    fs::create_dir_all(&folder)
-        .and_then(|()| clap_mangen::generate_to(command, &folder))
-        .map_err(|cause| Error::CannotWrite {
-            path: folder.clone(),
-            cause,
-        })?;
+    fs::create_dir_all(folder)
+        .and_then(|()| clap_mangen::generate_to(command, folder))
+        .map_err(output::error::Error::cannot_write(folder))?;
     println!("{}", folder.join("cargo-raddle.1").display());
     Ok(Verdict::Passed)
 }

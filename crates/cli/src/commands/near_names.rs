@@ -1,9 +1,9 @@
-//! Names close to one that was mistyped or shortened.
+//! Suggestions for a mistyped or shortened name.
 
-/// How many suggestions help; more would be a list to search.
-const MOST: usize = 3;
+/// Maximum number of suggestions; a longer list would have to be searched.
+const MAX_SUGGESTIONS: usize = 3;
 
-/// The names that the user may have meant, the likeliest first.
+/// The names that the user may have meant, most similar first.
 pub fn near_names(wanted: &str, names: &[String]) -> Vec<String> {
     let mut near: Vec<(usize, &String)> = names
         .iter()
@@ -12,15 +12,15 @@ pub fn near_names(wanted: &str, names: &[String]) -> Vec<String> {
     near.sort();
     near.dedup();
     near.into_iter()
-        .take(MOST)
+        .take(MAX_SUGGESTIONS)
         .map(|(_, name)| name.clone())
         .collect()
 }
 
-/// How far apart two names are, if they are close at all.
+/// Edit distance of two names, if they are similar.
 ///
-/// The commonest mistake is in the modules before the last name, not in the name itself: they are
-/// left out, or the crate's name is put before them.
+/// The most common mistake is in the modules before the last name: they are missing, or preceded by the name
+/// of the crate. Therefore equal last names have the distance 0.
 fn distance(wanted: &str, name: &str) -> Option<usize> {
     if last_part(wanted) == last_part(name) {
         return Some(0);
@@ -85,13 +85,13 @@ mod tests {
     }
 
     #[test]
-    fn something_else_finds_nothing() {
+    fn a_dissimilar_name_has_no_suggestions() {
         assert!(near("philosophers_dine").is_empty());
         assert!(near_names("counts", &[]).is_empty());
     }
 
     #[test]
-    fn a_name_that_two_targets_have_is_suggested_once() {
+    fn a_name_in_two_targets_is_suggested_once() {
         let names = ["counts", "counts"].map(str::to_owned);
         assert_eq!(near_names("count", &names), ["counts"]);
     }

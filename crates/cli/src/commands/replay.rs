@@ -1,26 +1,19 @@
-//! `cargo raddle replay`: one test, on one schedule.
+//! `cargo raddle replay`: runs one test on one schedule.
 
-use std::env;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{self, Path, PathBuf};
 
-use crate::arguments::ReplayArguments;
-use crate::commands::error::Error;
+use crate::arguments::subcommands::ReplayArguments;
+use crate::commands::error::{Error, SCHEDULE_HEADER};
+use crate::commands::native_process;
 use crate::commands::near_names::near_names;
-use crate::commands::run as native;
+use crate::commands::verdict::Verdict;
 use crate::output::export::Recording;
-use crate::toolchain::binaries::Binary;
-use crate::toolchain::cargo::{Cargo, Verdict};
-use crate::toolchain::rust;
+use crate::toolchain::binaries::TestBinary;
+use crate::toolchain::cargo::Cargo;
+use crate::toolchain::{data_directory, rust};
 
-/// How the text of a schedule starts.
-pub const SCHEDULE_HEADER: &str = "raddle schedule";
-
-/// Where schedules are saved, if not in the target folder.
-pub const FOLDER_VARIABLE: &str = "RADDLE_DIR";
-
-/// Finds the schedule and the test, then runs the one on the other.
 pub fn run(cargo: &Cargo, options: ReplayArguments) -> Result<Verdict, Error> {
     let ReplayArguments {
         test,
@@ -44,22 +37,26 @@ pub fn run(cargo: &Cargo, options: ReplayArguments) -> Result<Verdict, Error> {
     };
     let mut environment = vec![("RADDLE_REPLAY", schedule)];
     let recording = match graphviz.is_some() || std_trace.is_some() {
-        true => Some(Recording::new(&cargo.target_directory()?.join("raddle"))?),
+        true => {
+            let directory = data_directory::within(&cargo.target_directory()?);
+            Some(Recording::new(&directory)?)
+        }
         false => None,
     };
-    let events = recording
-        .as_ref()
-        .map(|it| it.file().as_os_str().to_owned());
-    environment.extend(events.map(|file| ("RADDLE_EVENTS", file)));
+    if let Some(recording) = &recording {
+        environment.push(("RADDLE_EVENTS", recording.path().into()));
+    }
     let verdict = match binary {
         Some(binary) => {
-            environment.extend(native::folder(&cargo.target_directory()?));
-            native::replay(&binary, &test, &environment)?
+            environment.extend(data_directory::for_native_tests(&cargo.target_directory()?));
+            let mut command = binary.test_command(&test);
+            native_process::run(command.envs(environment))?
         }
         None => {
-            // A test that is named is wanted, ignored or not; skipping it would look like a pass.
+            // Skipping an ignored test that was asked for by name would look like a pass.
             let arguments = [&test, "--", "--exact", "--include-ignored", "--nocapture"];
-            cargo.run_tests(&arguments.map(OsString::from), &environment)?
+            let status = cargo.run_tests(&arguments.map(OsString::from), &environment)?;
+            Verdict::of_cargo_test(status)?
         }
     };
     if let Some(recording) = recording {
@@ -68,8 +65,8 @@ pub fn run(cargo: &Cargo, options: ReplayArguments) -> Result<Verdict, Error> {
     Ok(verdict)
 }
 
-/// What the user typed, as a test can use it: cargo runs tests in their package's directory, so a
-/// relative path would be looked for in the wrong place.
+/// The user's argument with an absolute path: cargo runs tests in the directories of their packages, where a
+/// relative path would mean another file.
 fn given_schedule(given: OsString) -> Result<OsString, Error> {
     if Path::new(&given).is_file() {
         let absolute =
@@ -83,21 +80,18 @@ fn given_schedule(given: OsString) -> Result<OsString, Error> {
     }
 }
 
-/// Whether it starts as tokens do, `r1.`; the test says what is wrong with one.
+/// True when the text starts with the version of a token, such as `r1.`. The test reports any other error in it.
 fn is_token(text: &str) -> bool {
     let version = text.strip_prefix('r').and_then(|rest| rest.split_once('.'));
     version.is_some_and(|(version, _)| version.parse::<u32>().is_ok())
 }
 
-/// The file in which a failing run of the test left its schedule: every test binary has a folder.
+/// The file in which a failing run of the test has saved its schedule. Each test binary has its own directory.
 fn saved_schedule(cargo: &Cargo, test: &str) -> Result<OsString, Error> {
     let file = format!("{}.schedule", test.replace("::", "."));
-    let folder = match env::var_os(FOLDER_VARIABLE).filter(|folder| !folder.is_empty()) {
-        Some(folder) => PathBuf::from(folder),
-        None => cargo.target_directory()?.join("raddle"),
-    };
+    let folder = data_directory::find(cargo)?;
     eprintln!(
-        "no schedule given, looking for {file} in the folders of {}",
+        "no schedule given, looking for {file} in the subdirectories of {}",
         folder.display()
     );
     let mut found = saved_files(&folder, &file);
@@ -124,8 +118,8 @@ fn saved_files(folder: &Path, file: &str) -> Vec<PathBuf> {
     found
 }
 
-/// The binary with a test that does not know of raddle.
-fn native_binary(cargo: &Cargo, test: &str) -> Result<Binary, Error> {
+/// The binary with a native test of this name.
+fn native_binary(cargo: &Cargo, test: &str) -> Result<TestBinary, Error> {
     let mut names = Vec::new();
     for binary in rust::build_tests(cargo, &[], false)? {
         let own = binary.tests(None, &["--include-ignored".into()])?;
@@ -137,7 +131,7 @@ fn native_binary(cargo: &Cargo, test: &str) -> Result<Binary, Error> {
     Err(no_such_test(test, &names))
 }
 
-/// `cargo test` is content with a filter that matches nothing; a replay of nothing is a mistake.
+/// Fails for an unknown test, because `cargo test` succeeds if a filter matches nothing.
 fn require(test: &str, names: &[String]) -> Result<(), Error> {
     match names.iter().any(|name| name == test) {
         true => Ok(()),

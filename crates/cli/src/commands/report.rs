@@ -1,4 +1,4 @@
-//! `cargo raddle report`: the pages of a run, made anew from their data, and opened.
+//! `cargo raddle report`: rebuilds the pages of a run from their data and opens the index.
 
 use std::io::IsTerminal;
 use std::path::Path;
@@ -6,25 +6,23 @@ use std::process::{Command, Stdio};
 
 use raddle_report::html;
 
-use crate::arguments::ReportArguments;
+use crate::arguments::subcommands::ReportArguments;
 use crate::commands::error::Error;
-use crate::toolchain::cargo::Verdict;
+use crate::commands::verdict::Verdict;
+use crate::output;
+use crate::output::plural::counted;
 
-/// Makes them.
 pub fn run(options: &ReportArguments) -> Result<Verdict, Error> {
     let folder = &options.folder;
     let rebuilt = html::rebuild(folder).map_err(|cause| match cause.kind() {
         std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => Error::NoPages {
             folder: folder.clone(),
         },
-        _ => Error::CannotWrite {
-            path: folder.clone(),
-            cause,
-        },
+        _ => output::error::Error::cannot_write(folder)(cause).into(),
     })?;
     for data in &rebuilt.unreadable {
         eprintln!(
-            "warning: {} is not what a check has written; its page is left as it is",
+            "warning: {} is not the data of a check; its page is unchanged",
             data.display()
         );
     }
@@ -33,10 +31,7 @@ pub fn run(options: &ReportArguments) -> Result<Verdict, Error> {
             folder: folder.clone(),
         });
     }
-    let checks = match rebuilt.checks {
-        1 => "1 check".to_owned(),
-        number => format!("{number} checks"),
-    };
+    let checks = counted(rebuilt.checks, "check", "checks");
     println!("{} ({checks})", rebuilt.index.display());
     let on_terminal = std::io::stdout().is_terminal();
     if !options.no_open && (options.open || on_terminal) {
@@ -45,8 +40,7 @@ pub fn run(options: &ReportArguments) -> Result<Verdict, Error> {
     Ok(Verdict::Passed)
 }
 
-/// Opens a page in whatever the system opens pages with. If there is nothing, its name is printed
-/// already.
+/// Opens a page with the system's default program.
 fn open(page: &Path) {
     let program = if cfg!(target_os = "macos") {
         "open"
@@ -62,6 +56,6 @@ fn open(page: &Path) {
         .stdout(Stdio::null())
         .stderr(Stdio::null());
     if command.spawn().is_err() {
-        eprintln!("note: {program} cannot be run; open the page by hand");
+        eprintln!("note: cannot run {program}; open the page yourself");
     }
 }

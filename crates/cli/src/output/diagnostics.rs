@@ -1,5 +1,5 @@
-//! Failures as the compiler would print them as JSON, so that editors underline the lines they are
-//! about. The shape is that of `cargo --message-format json`.
+//! Failures as compiler messages in JSON, so that editors underline their lines. The format is that of
+//! `cargo --message-format json`.
 
 use std::collections::HashMap;
 use std::fs;
@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::run::outcome::Told;
-use crate::toolchain::binaries::Binary;
+use crate::run::outcome::Finding;
+use crate::toolchain::binaries::TestBinary;
 
-/// Makes messages of failures; keeps the sources that it has read.
+/// Renders failures as compiler messages.
 pub struct Diagnostics {
-    /// What paths in messages are relative to.
+    /// Base of the relative paths in messages.
     root: PathBuf,
+    /// Cache of source files; `None` for unreadable ones.
     sources: HashMap<PathBuf, Option<String>>,
 }
 
@@ -25,19 +26,25 @@ impl Diagnostics {
         }
     }
 
-    /// The message of cargo's that tells of a failure.
-    pub fn message(&mut self, binary: &Binary, test: &str, told: &Told, level: &str) -> Value {
+    /// Cargo's message about a failure or a warning.
+    pub fn message(
+        &mut self,
+        binary: &TestBinary,
+        test: &str,
+        finding: &Finding,
+        level: &str,
+    ) -> Value {
         json!({
             "reason": "compiler-message",
             "package_id": binary.package_id,
             "manifest_path": binary.manifest,
             "target": binary.target,
-            "message": self.diagnostic(test, told, level),
+            "message": self.diagnostic(test, finding, level),
         })
     }
 
-    fn diagnostic(&mut self, test: &str, told: &Told, level: &str) -> Value {
-        let failure = &told.failure;
+    fn diagnostic(&mut self, test: &str, finding: &Finding, level: &str) -> Value {
+        let failure = &finding.failure;
         let kind = failure["kind"].as_str().unwrap_or("Failure");
         let mut marks = list(&failure["marks"]).to_vec();
         marks.extend(critical(failure));
@@ -50,10 +57,10 @@ impl Diagnostics {
             children.insert(0, child("note", why));
         }
         if let Some(replay) = failure["replay"].as_str() {
-            children.push(child("help", &format!("see it again: {replay}")));
+            children.push(child("help", &format!("replay it: {replay}")));
         }
         let what = failure["message"].as_str().unwrap_or_default();
-        let message = format!("{} in `{test}`: {}", words(kind), first(what));
+        let message = format!("{} in `{test}`: {}", words(kind), first_line(what));
         json!({
             "$message_type": "diagnostic",
             "message": message,
@@ -61,11 +68,11 @@ impl Diagnostics {
             "level": level,
             "spans": spans,
             "children": children,
-            "rendered": format!("{level}: {message}\n\n{}\n", told.story.trim_end()),
+            "rendered": format!("{level}: {message}\n\n{}\n", finding.story.trim_end()),
         })
     }
 
-    /// A marked line as the compiler's span: from the mark to the end of what is written there.
+    /// A marked source location as a span, which ends with the expression there.
     fn span(&mut self, mark: &Value) -> Option<Value> {
         let place = &mark["place"];
         let file = place["file"].as_str()?;
@@ -79,7 +86,7 @@ impl Diagnostics {
             lines.map(str::len).sum::<usize>()
         });
         let start: usize = text.chars().take(column - 1).map(char::len_utf8).sum();
-        let length = expression(&text[start..]);
+        let length = expression_length(&text[start..]);
         let end_column = column + text[start..][..length].chars().count();
         Some(json!({
             "file_name": file,
@@ -107,7 +114,7 @@ impl Diagnostics {
     }
 }
 
-/// The two steps whose order decides, as marks.
+/// The two steps whose order decides whether the program fails, as marks.
 fn critical(failure: &Value) -> Vec<Value> {
     let pair = &failure["critical"];
     let step = |name: &str| {
@@ -121,11 +128,11 @@ fn critical(failure: &Value) -> Vec<Value> {
     let pairs = [
         (
             "first",
-            "the order of this step and the other decides: this comes first",
+            "the failure depends on the order of two steps: this is the first",
         ),
         (
             "second",
-            "the order of this step and the other decides: this comes second",
+            "the failure depends on the order of two steps: this is the second",
         ),
     ];
     pairs.into_iter().filter_map(mark).collect()
@@ -142,14 +149,14 @@ fn child(level: &str, message: &str) -> Value {
     })
 }
 
-fn first(text: &str) -> &str {
+fn first_line(text: &str) -> &str {
     text.lines()
         .next()
         .unwrap_or_default()
         .trim_end_matches(':')
 }
 
-/// `DataRace` as `data race`.
+/// Splits a name: `DataRace` becomes `data race`.
 fn words(kind: &str) -> String {
     let mut words = String::new();
     for letter in kind.chars() {
@@ -161,9 +168,8 @@ fn words(kind: &str) -> String {
     words
 }
 
-/// How much of the text, which begins with a call or a name, belongs to it: up to the end of its
-/// parentheses, or of the name.
-fn expression(text: &str) -> usize {
+/// Length in bytes of the call or name at the start of the text.
+fn expression_length(text: &str) -> usize {
     let name = text.find(|c: char| !(c.is_alphanumeric() || "_.!:".contains(c)));
     let name = name.unwrap_or(text.len());
     if !text[name..].starts_with('(') {
@@ -199,12 +205,12 @@ mod tests {
             ("+= 1", "+"),
             ("", ""),
         ] {
-            assert_eq!(&text[..expression(text)], expression_there);
+            assert_eq!(&text[..expression_length(text)], expression_there);
         }
     }
 
     #[test]
-    fn kinds_are_words() {
+    fn names_of_kinds_are_split() {
         assert_eq!(words("DataRace"), "data race");
         assert_eq!(words("Panic"), "panic");
     }

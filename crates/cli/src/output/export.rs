@@ -1,41 +1,36 @@
-//! What happened in a replay, for other programs.
+//! Exports the execution of a replay for other programs.
 
 use std::fs::{self, File};
-use std::io;
 use std::path::{Path, PathBuf};
 
 use raddle_report::Trace;
 use serde_json::Value;
 
-use crate::commands::error::Error;
+use crate::output::error::Error;
 use crate::run::leftovers;
 
-/// Where a test writes down what its checks do, while it is replayed.
+/// The temporary file for the events of a replayed test, removed on drop.
 pub struct Recording {
-    file: PathBuf,
-    /// Locked, so that others know that it is somebody's.
-    _open: File,
+    path: PathBuf,
+    /// Holds the lock.
+    _file: File,
 }
 
 impl Recording {
-    /// In this folder, which need not exist.
+    /// Creates it in raddle's directory, which need not exist.
     pub fn new(folder: &Path) -> Result<Self, Error> {
-        let file = folder.join(format!("replay-{}.events", std::process::id()));
-        leftovers::clear(folder);
-        let open = fs::create_dir_all(folder)
-            .and_then(|()| File::create(&file))
-            .map_err(|cause| cannot_write(&file, cause))?;
-        let _ = open.try_lock();
-        Ok(Recording { file, _open: open })
+        let path = leftovers::replay_file(folder);
+        let file = leftovers::create_locked(&path).map_err(Error::cannot_write(&path))?;
+        Ok(Recording { path, _file: file })
     }
 
-    pub fn file(&self) -> &Path {
-        &self.file
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
-    /// What happened in the check that was replayed last.
+    /// The execution of the last replayed check.
     fn trace(&self) -> Option<Trace> {
-        let text = fs::read_to_string(&self.file).ok()?;
+        let text = fs::read_to_string(&self.path).ok()?;
         let events = text
             .lines()
             .rev()
@@ -45,7 +40,7 @@ impl Recording {
         serde_json::from_value(trace).ok()
     }
 
-    /// Writes what was asked for.
+    /// Writes the requested files.
     pub fn export(&self, graphviz: Option<&Path>, std_trace: Option<&Path>) -> Result<(), Error> {
         let trace = self.trace().ok_or(Error::NothingToExport)?;
         if let Some(path) = graphviz {
@@ -64,18 +59,11 @@ impl Recording {
 
 impl Drop for Recording {
     fn drop(&mut self) {
-        // What is left there is in nobody's way.
-        let _ = fs::remove_file(&self.file);
+        // The next command removes a file that is left.
+        let _ = fs::remove_file(&self.path);
     }
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Error> {
-    fs::write(path, text).map_err(|cause| cannot_write(path, cause))
-}
-
-fn cannot_write(path: &Path, cause: io::Error) -> Error {
-    Error::CannotWrite {
-        path: path.to_owned(),
-        cause,
-    }
+    fs::write(path, text).map_err(Error::cannot_write(path))
 }

@@ -1,20 +1,20 @@
-//! Results as JUnit XML, for continuous integration.
+//! Results as JUnit XML, for CI servers.
 
 use std::fs;
 use std::path::Path;
 
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
-use crate::commands::error::Error;
-use crate::run::outcome::{Outcome, Verdict};
-use crate::toolchain::binaries::{Binary, Test};
+use crate::output::error::Error;
+use crate::run::outcome::{TestOutcome, TestVerdict};
+use crate::toolchain::binaries::{Test, TestBinary};
 
-/// Writes what came of all tests: a suite for each binary.
+/// Writes the outcomes of all tests, with a suite for each binary.
 pub fn write(
     path: &Path,
-    binaries: &[Binary],
+    binaries: &[TestBinary],
     tests: &[Test],
-    outcomes: &[Outcome],
+    outcomes: &[TestOutcome],
 ) -> Result<(), Error> {
     let mut report = Report::new("raddle");
     for (index, binary) in binaries.iter().enumerate() {
@@ -27,40 +27,46 @@ pub fn write(
             report.add_test_suite(suite);
         }
     }
-    let failed = |cause| Error::CannotWrite {
-        path: path.to_owned(),
-        cause,
-    };
+    let failed = Error::cannot_write(path);
     let text = report
         .to_string()
         .map_err(|error| failed(std::io::Error::other(error)))?;
     if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder).map_err(failed)?;
+        fs::create_dir_all(folder).map_err(&failed)?;
     }
     fs::write(path, text).map_err(failed)
 }
 
-fn case(binary: &Binary, test: &Test, outcome: &Outcome) -> TestCase {
+fn case(binary: &TestBinary, test: &Test, outcome: &TestOutcome) -> TestCase {
     let status = match outcome.verdict {
-        Verdict::Passed => TestCaseStatus::success(),
-        Verdict::NotRun | Verdict::Interrupted => TestCaseStatus::skipped(),
-        Verdict::Failed => {
+        TestVerdict::Passed => TestCaseStatus::success(),
+        TestVerdict::NotRun | TestVerdict::Interrupted => TestCaseStatus::skipped(),
+        TestVerdict::Failed => {
             let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
             let first = outcome.failures.first();
-            let kind = first.and_then(|told| told.failure["kind"].as_str());
+            let kind = first.and_then(|finding| finding.failure["kind"].as_str());
             status.set_type(kind.unwrap_or("Failed"));
-            status.set_message(first.map_or("failed", |told| told.headline()));
-            let stories: Vec<_> = outcome.failures.iter().map(|told| &*told.story).collect();
+            status.set_message(first.map_or("failed", |finding| finding.headline()));
+            let stories: Vec<_> = outcome
+                .failures
+                .iter()
+                .map(|finding| &*finding.story)
+                .collect();
             status.set_description(stories.join("\n\n"));
             status
         }
-        Verdict::TooLong => {
+        TestVerdict::TooLong => {
             let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
             status.set_type("TooLong");
-            status.set_message(outcome.failures.first().map_or("", |told| told.headline()));
+            status.set_message(
+                outcome
+                    .failures
+                    .first()
+                    .map_or("", |finding| finding.headline()),
+            );
             status
         }
-        Verdict::Broke => {
+        TestVerdict::Broke => {
             let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
             status.set_message(outcome.ending.as_deref().unwrap_or("broke"));
             status
@@ -72,7 +78,7 @@ fn case(binary: &Binary, test: &Test, outcome: &Outcome) -> TestCase {
     if let Some(summary) = &outcome.summary {
         case.set_system_out(summary);
     }
-    if outcome.verdict != Verdict::Passed {
+    if outcome.verdict != TestVerdict::Passed {
         case.set_system_err(&outcome.output);
     }
     case

@@ -1,5 +1,5 @@
-//! What people see while tests run and after: a line for each test, the stories of those that fail,
-//! and a count at the end. On a terminal there is also a line for each test that runs.
+//! Human-readable progress: a line for each finished test, the text of failures, and a summary. On a terminal
+//! there is also a line for each running test.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -8,40 +8,54 @@ use console::style;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::Value;
 
-use crate::run::outcome::{Outcome, Verdict};
+use crate::run::outcome::{TestOutcome, TestVerdict};
 
-/// Where there is no terminal, the first line on a running test comes after this long, and the next
-/// ones at growing intervals.
-const FIRST: Duration = Duration::from_secs(2);
-const RAREST: Duration = Duration::from_secs(60);
+/// Without a terminal, a running test is mentioned first after this time, and then at doubling intervals.
+const FIRST_INTERVAL: Duration = Duration::from_secs(2);
+const MAX_INTERVAL: Duration = Duration::from_secs(60);
 
-/// A name as people see it.
-pub struct Name<'a> {
+/// Names longer than this do not widen the column of names.
+const MAX_WIDTH: usize = 60;
+
+/// Displayed name of a test.
+#[derive(Clone, Copy)]
+pub struct TestName<'a> {
     pub binary: &'a str,
     pub test: &'a str,
 }
 
-/// Shows how far tests are.
-pub struct Show {
+impl TestName<'_> {
+    /// Number of characters on a line.
+    fn width(&self) -> usize {
+        self.binary.chars().count() + 1 + self.test.chars().count()
+    }
+}
+
+/// Displays the progress of all tests.
+pub struct Progress {
     bars: MultiProgress,
     total: ProgressBar,
-    running: HashMap<usize, Running>,
+    running: HashMap<usize, RunningTest>,
     on_terminal: bool,
     is_quiet: bool,
     failed: usize,
+    /// Width of the column of names.
     width: usize,
 }
 
-struct Running {
+struct RunningTest {
     bar: ProgressBar,
+    /// Earliest time of the next line without a terminal.
     next: Instant,
     interval: Duration,
 }
 
-impl Show {
-    /// For so many tests, whose names have so many characters at most. A quiet one says nothing but
-    /// what goes wrong with the command itself.
-    pub fn new(tests: usize, width: usize, is_quiet: bool) -> Self {
+impl Progress {
+    /// For tests with these names. Prints nothing if it is quiet.
+    pub fn new<'a>(names: impl ExactSizeIterator<Item = TestName<'a>>, is_quiet: bool) -> Self {
+        let tests = names.len();
+        let width = names.map(|name| name.width()).max().unwrap_or(0);
+        let width = width.min(MAX_WIDTH);
         let on_terminal = console::user_attended_stderr() && !is_quiet;
         let target = match on_terminal {
             true => ProgressDrawTarget::stderr(),
@@ -50,7 +64,7 @@ impl Show {
         let bars = MultiProgress::with_draw_target(target);
         let total = bars.add(ProgressBar::new(tests as u64));
         total.set_style(plain("{bar:24} {pos} of {len} tests{msg}, {elapsed}"));
-        Show {
+        Progress {
             bars,
             total,
             running: HashMap::new(),
@@ -61,22 +75,22 @@ impl Show {
         }
     }
 
-    pub fn begins(&mut self, index: usize, name: &Name<'_>) {
+    pub fn started(&mut self, index: usize, name: TestName<'_>) {
         let bar = self
             .bars
             .insert_before(&self.total, ProgressBar::new_spinner());
         bar.set_style(plain("  {spinner} {prefix} {wide_msg}"));
         bar.set_prefix(format!("{} {}", name.binary, name.test));
         bar.enable_steady_tick(Duration::from_millis(120));
-        let running = Running {
+        let running = RunningTest {
             bar,
-            next: Instant::now() + FIRST,
-            interval: FIRST,
+            next: Instant::now() + FIRST_INTERVAL,
+            interval: FIRST_INTERVAL,
         };
         self.running.insert(index, running);
     }
 
-    pub fn progress(&mut self, index: usize, name: &Name<'_>, event: &Value) {
+    pub fn advanced(&mut self, index: usize, name: TestName<'_>, event: &Value) {
         let Some(running) = self.running.get_mut(&index) else {
             return;
         };
@@ -84,48 +98,48 @@ impl Show {
         running.bar.set_message(text.to_owned());
         let now = Instant::now();
         if !self.on_terminal && !self.is_quiet && now >= running.next {
-            running.interval = (running.interval * 2).min(RAREST);
+            running.interval = (running.interval * 2).min(MAX_INTERVAL);
             running.next = now + running.interval;
             eprintln!("   ... {} {}: {text}", name.binary, name.test);
         }
     }
 
-    pub fn ends(&mut self, index: usize, name: &Name<'_>, outcome: &Outcome) {
+    pub fn finished(&mut self, index: usize, name: TestName<'_>, outcome: &TestOutcome) {
         if let Some(running) = self.running.remove(&index) {
             running.bar.finish_and_clear();
             self.bars.remove(&running.bar);
         }
-        self.failed += usize::from(outcome.verdict == Verdict::Failed);
+        self.failed += usize::from(outcome.verdict == TestVerdict::Failed);
         if self.failed > 0 {
             self.total.set_message(format!(", {} failed", self.failed));
         }
         self.total.inc(1);
         if !self.is_quiet {
-            let text = told(name, outcome, self.width);
+            let text = description(name, outcome, self.width);
             self.bars.suspend(|| print!("{text}"));
         }
     }
 
-    /// All tests are over.
+    /// Removes the progress bars.
     pub fn close(self) {
         self.total.finish_and_clear();
     }
 }
 
 fn plain(template: &str) -> ProgressStyle {
-    ProgressStyle::with_template(template).expect("the template is right")
+    ProgressStyle::with_template(template).expect("the template is valid")
 }
 
-/// What there is to say about a test that is over.
-fn told(name: &Name<'_>, outcome: &Outcome, width: usize) -> String {
+/// The line and the findings of a finished test.
+fn description(name: TestName<'_>, outcome: &TestOutcome, width: usize) -> String {
     let word = match outcome.verdict {
-        Verdict::Passed if outcome.warnings.is_empty() => style("  ok").green(),
-        Verdict::Passed => style("warn").yellow(),
-        Verdict::Failed => style("FAIL").red().bold(),
-        Verdict::Interrupted => style("stop").yellow(),
-        Verdict::TooLong => style("long").yellow(),
-        Verdict::Broke => style("  !!").red().bold(),
-        Verdict::NotRun => style("    "),
+        TestVerdict::Passed if outcome.warnings.is_empty() => style("  ok").green(),
+        TestVerdict::Passed => style("warn").yellow(),
+        TestVerdict::Failed => style("FAIL").red().bold(),
+        TestVerdict::Interrupted => style("stop").yellow(),
+        TestVerdict::TooLong => style("long").yellow(),
+        TestVerdict::Broke => style("  !!").red().bold(),
+        TestVerdict::NotRun => style("    "),
     };
     let full = format!("{} {}", name.binary, name.test);
     let mut text = format!("{word}  {full:width$}  {}\n", brief(outcome));
@@ -136,28 +150,28 @@ fn told(name: &Name<'_>, outcome: &Outcome, width: usize) -> String {
         text += &indented(&failure.story);
     }
     let is_silent = outcome.failures.is_empty() && !outcome.output.trim().is_empty();
-    if matches!(outcome.verdict, Verdict::Failed | Verdict::Broke) && is_silent {
+    if matches!(outcome.verdict, TestVerdict::Failed | TestVerdict::Broke) && is_silent {
         text += &indented(&outcome.output);
     }
     if let Some(command) = outcome.resume.as_ref() {
-        text += &indented(&format!("to go on: {command}"));
+        text += &indented(&format!("to resume: {command}"));
     }
     text
 }
 
-/// In one line.
-fn brief(outcome: &Outcome) -> String {
+/// The outcome in one line.
+fn brief(outcome: &TestOutcome) -> String {
     if let Some(ending) = &outcome.ending {
         return ending.clone();
     }
     match (outcome.verdict, outcome.failures.first()) {
         (_, Some(failure)) => failure.headline().to_owned(),
-        (Verdict::Failed, None) => "failed".to_owned(),
-        (Verdict::Interrupted, None) if outcome.summary.is_none() => "interrupted".to_owned(),
+        (TestVerdict::Failed, None) => "failed".to_owned(),
+        (TestVerdict::Interrupted, None) if outcome.summary.is_none() => "interrupted".to_owned(),
         _ => match (&outcome.summary, outcome.checks) {
             (Some(summary), 1) => summary.clone(),
-            (Some(summary), checks) => format!("{checks} checks, the last: {summary}"),
-            (None, _) => "no check in it".to_owned(),
+            (Some(summary), checks) => format!("{checks} checks, the last one: {summary}"),
+            (None, _) => "no checks".to_owned(),
         },
     }
 }
@@ -172,18 +186,18 @@ fn indented(text: &str) -> String {
     indented + "\n"
 }
 
-/// The last line: what came of all tests.
-pub fn summary(outcomes: &[Outcome], time: Duration) -> String {
+/// The last line: the number of tests with each verdict.
+pub fn summary(outcomes: &[TestOutcome], time: Duration) -> String {
     let count = |verdict| outcomes.iter().filter(|one| one.verdict == verdict).count();
     let mut parts = vec![
-        format!("{} passed", count(Verdict::Passed)),
-        format!("{} failed", count(Verdict::Failed)),
+        format!("{} passed", count(TestVerdict::Passed)),
+        format!("{} failed", count(TestVerdict::Failed)),
     ];
     for (verdict, word) in [
-        (Verdict::TooLong, "too long"),
-        (Verdict::Broke, "broke"),
-        (Verdict::Interrupted, "interrupted"),
-        (Verdict::NotRun, "not run"),
+        (TestVerdict::TooLong, "too long"),
+        (TestVerdict::Broke, "broke"),
+        (TestVerdict::Interrupted, "interrupted"),
+        (TestVerdict::NotRun, "not run"),
     ] {
         let number = count(verdict);
         if number > 0 {

@@ -1,80 +1,83 @@
-//! Ctrl-C and termination: the first asks running tests to stop and to say what they have found, the second
-//! ends them, the third ends the command, whatever it is waiting for. Who cannot ask twice, such as a build
-//! server, does not wait for ever: a test that does not stop is ended in the end.
+//! Ctrl-C and termination signals.
+//!
+//! The first signal asks the running tests to stop and to report their findings, the second kills them, the
+//! third ends this process. A CI server may send only one, so a test that does not stop is killed after
+//! [`PATIENCE`].
 
 use std::process::Child;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use crate::INTERRUPTED;
+/// Exit code of a command that was interrupted: 128 + SIGINT, as shells report it.
+pub const EXIT_CODE: u8 = 130;
 
-/// How long a test may take to stop. Enough for one that hangs, which raddle ends after ten seconds with a
-/// story of where.
+/// Time between the request to stop and the kill. Longer than raddle's watchdog, which ends a hanging test
+/// after 10 s and reports where it hangs.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How often somebody asked.
-static ASKED: AtomicUsize = AtomicUsize::new(0);
+/// Number of signals received.
+static SIGNALS: AtomicUsize = AtomicUsize::new(0);
 
-/// From now on, Ctrl-C is noticed.
+/// Installs the signal handler.
 pub fn listen() {
     static LISTENING: OnceLock<()> = OnceLock::new();
     LISTENING.get_or_init(|| {
-        let note = || {
-            if ASKED.fetch_add(1, Relaxed) >= 2 {
-                // It may be waiting for somebody to read what it prints.
-                std::process::exit(INTERRUPTED.into());
+        let count = || {
+            if SIGNALS.fetch_add(1, Relaxed) >= 2 {
+                // The main thread may be blocked on a full output pipe.
+                std::process::exit(EXIT_CODE.into());
             }
         };
-        // Without it, Ctrl-C ends everything at once, as it does elsewhere.
-        let _ = ctrlc::set_handler(note);
+        // Without the handler, the first signal ends this process and the tests.
+        let _ = ctrlc::set_handler(count);
     });
 }
 
-/// Whether tests are to stop.
-pub fn came() -> bool {
-    ASKED.load(Relaxed) > 0
+/// True once a signal was received.
+pub fn is_requested() -> bool {
+    SIGNALS.load(Relaxed) > 0
 }
 
-/// What a running test was told.
+/// Passes signals on to one running test.
 #[derive(Debug, Default)]
-pub struct Told {
-    /// When it was asked to stop.
-    asked: Option<Instant>,
+pub struct StopRequest {
+    /// Time of the request to stop.
+    sent: Option<Instant>,
 }
 
-/// What to do about a running test.
+/// The reaction to the signals so far.
 #[derive(Debug, PartialEq, Eq)]
-enum Step {
-    Nothing,
-    Ask,
-    End,
+enum StopAction {
+    None,
+    Interrupt,
+    Kill,
 }
 
-impl Step {
-    /// Somebody asked us so often, and the test was asked so long ago, if it was.
-    fn after(times: usize, since: Option<Duration>) -> Self {
-        match (times, since) {
-            (0, _) => Step::Nothing,
-            (1, None) => Step::Ask,
-            (1, Some(since)) if since < PATIENCE => Step::Nothing,
-            _ => Step::End,
+impl StopAction {
+    /// The action after this number of signals. `since` is the time since the request to stop, if it was sent.
+    fn after(signals: usize, since: Option<Duration>) -> Self {
+        match (signals, since) {
+            (0, _) => StopAction::None,
+            (1, None) => StopAction::Interrupt,
+            (1, Some(since)) if since < PATIENCE => StopAction::None,
+            _ => StopAction::Kill,
         }
     }
 }
 
-impl Told {
-    /// Tells a test to stop, once, or ends it if that was not enough.
-    pub fn tell(&mut self, child: &mut Child) {
-        let since = self.asked.map(|asked| asked.elapsed());
-        match Step::after(ASKED.load(Relaxed), since) {
-            Step::Nothing => {}
-            Step::Ask => {
-                self.asked = Some(Instant::now());
-                ask(child);
+impl StopRequest {
+    /// Interrupts the test once, and kills it after a second signal or too long a wait.
+    pub fn forward(&mut self, child: &mut Child) {
+        let since = self.sent.map(|sent| sent.elapsed());
+        match StopAction::after(SIGNALS.load(Relaxed), since) {
+            StopAction::None => {}
+            StopAction::Interrupt => {
+                self.sent = Some(Instant::now());
+                interrupt(child);
             }
-            Step::End => {
-                // If it has ended already, that is what was wanted.
+            StopAction::Kill => {
+                // Fails only if the process has ended.
                 let _ = child.kill();
             }
         }
@@ -82,18 +85,18 @@ impl Told {
 }
 
 #[cfg(unix)]
-fn ask(child: &mut Child) {
+fn interrupt(child: &mut Child) {
     use nix::sys::signal::{Signal, kill};
     use nix::unistd::Pid;
 
     if let Ok(id) = i32::try_from(child.id()) {
-        // If it has ended already, that is what was wanted.
+        // Fails only if the process has ended.
         let _ = kill(Pid::from_raw(id), Signal::SIGINT);
     }
 }
 
 #[cfg(not(unix))]
-fn ask(child: &mut Child) {
+fn interrupt(child: &mut Child) {
     let _ = child.kill();
 }
 
@@ -102,20 +105,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_test_is_asked_once_and_ended_if_that_is_not_enough() {
+    fn a_test_is_interrupted_once_and_then_killed() {
         let just_now = Some(Duration::ZERO);
         let almost = Some(PATIENCE - Duration::from_millis(1));
-        let steps = [
-            (0, None, Step::Nothing),
-            (1, None, Step::Ask),
-            (1, just_now, Step::Nothing),
-            (1, almost, Step::Nothing),
-            (1, Some(PATIENCE), Step::End),
-            (2, None, Step::End),
-            (2, just_now, Step::End),
+        let actions = [
+            (0, None, StopAction::None),
+            (1, None, StopAction::Interrupt),
+            (1, just_now, StopAction::None),
+            (1, almost, StopAction::None),
+            (1, Some(PATIENCE), StopAction::Kill),
+            (2, None, StopAction::Kill),
+            (2, just_now, StopAction::Kill),
         ];
-        for (times, since, step) in steps {
-            assert_eq!(Step::after(times, since), step, "{times} {since:?}");
+        for (signals, since, action) in actions {
+            assert_eq!(
+                StopAction::after(signals, since),
+                action,
+                "{signals} {since:?}"
+            );
         }
     }
 }

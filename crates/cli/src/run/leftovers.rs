@@ -1,41 +1,38 @@
-//! Files of commands and tests that were killed, which had no time to clear up.
+//! Removes temporary files that killed commands and tests have left.
 //!
-//! What a command keeps while it runs is locked: the system unlocks it when the process is gone, however it
-//! went. Files that tests replace are written under another name first and renamed at once; one that has had
-//! that name for a minute is nobody's any more.
+//! A running command holds a lock on its files, and the system releases it when the process ends in any way.
+//! Tests write a file under a temporary name and rename it at once, so a temporary file that is older than
+//! [`MAX_AGE`] is abandoned.
 
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
-/// The start of the names of folders that commands have while they run.
-const RUNNING: &str = "running-";
-/// The start of the names of files that replays write.
-const REPLAY: &str = "replay-";
-/// The end of the names of files that are about to be renamed.
-const NEW: &str = "new";
-/// So old is none that is still written.
-const OLD: Duration = Duration::from_secs(60);
-/// In a running command's folder: locked as long as it runs.
-const LOCK: &str = "lock";
+/// Prefix of the directories of running commands.
+const RUNNING_PREFIX: &str = "running-";
+/// Prefix of the files of replays.
+const REPLAY_PREFIX: &str = "replay-";
+/// Extension of files before their renaming.
+const TEMPORARY_EXTENSION: &str = "new";
+/// Age of a temporary file that no process can still be writing; writing takes milliseconds.
+const MAX_AGE: Duration = Duration::from_secs(60);
+/// File in the directory of a command, locked while it runs.
+const LOCK_FILE: &str = "lock";
 
-/// A folder for this process alone, which is gone when this is.
-pub struct OwnFolder {
+/// A temporary directory of this process, removed on drop.
+pub struct RunDirectory {
     path: PathBuf,
     _lock: File,
 }
 
-impl OwnFolder {
-    /// In raddle's folder, which need not exist.
+impl RunDirectory {
+    /// Creates it in raddle's directory, which need not exist, and removes leftovers there.
     pub fn new(raddle: &Path) -> io::Result<Self> {
         clear(raddle);
-        let path = raddle.join(format!("{RUNNING}{}", std::process::id()));
-        fs::create_dir_all(&path)?;
-        let lock = File::create(path.join(LOCK))?;
-        // Where files cannot be locked, others leave the folder alone as well.
-        let _ = lock.try_lock();
-        Ok(OwnFolder { path, _lock: lock })
+        let path = raddle.join(format!("{RUNNING_PREFIX}{}", std::process::id()));
+        let lock = create_locked(&path.join(LOCK_FILE))?;
+        Ok(RunDirectory { path, _lock: lock })
     }
 
     pub fn path(&self) -> &Path {
@@ -43,36 +40,61 @@ impl OwnFolder {
     }
 }
 
-impl Drop for OwnFolder {
+impl Drop for RunDirectory {
     fn drop(&mut self) {
-        // What is left there is in nobody's way.
+        // The next command removes what is left.
         let _ = fs::remove_dir_all(&self.path);
     }
 }
 
-/// Removes what killed processes have left in raddle's folder.
+/// The file for a replay by this process, after removing leftovers in raddle's directory.
+pub fn replay_file(raddle: &Path) -> PathBuf {
+    clear(raddle);
+    raddle.join(format!("{REPLAY_PREFIX}{}.events", std::process::id()))
+}
+
+/// Creates a file, with its directory, and locks it while the result is open.
+pub fn create_locked(path: &Path) -> io::Result<File> {
+    if let Some(directory) = path.parent() {
+        fs::create_dir_all(directory)?;
+    }
+    let file = File::create(path)?;
+    // On a file system without locks, other commands cannot lock the file either and keep it.
+    let _ = file.try_lock();
+    Ok(file)
+}
+
+/// Removes the leftovers in raddle's directory.
 pub fn clear(raddle: &Path) {
+    clear_at(raddle, SystemTime::now());
+}
+
+fn clear_at(raddle: &Path, now: SystemTime) {
     for path in entries(raddle) {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if name.starts_with(RUNNING) && path.is_dir() {
-            if is_free(&path.join(LOCK)) {
+        if name.starts_with(RUNNING_PREFIX) && path.is_dir() {
+            if is_unlocked(&path.join(LOCK_FILE)) {
                 let _ = fs::remove_dir_all(&path);
             }
-        } else if name.starts_with(REPLAY) && path.is_file() && is_free(&path) {
+        } else if name.starts_with(REPLAY_PREFIX) && path.is_file() && is_unlocked(&path) {
             let _ = fs::remove_file(&path);
         } else {
-            clear_new(&path, 2);
+            clear_temporary(&path, 2, now);
         }
     }
 }
 
-/// Removes files that were never renamed: beside a test's schedule, and a page's.
-fn clear_new(path: &Path, depth: usize) {
+/// Removes abandoned temporary files next to schedules and, one level deeper, pages.
+fn clear_temporary(path: &Path, depth: usize, now: SystemTime) {
     if path.is_dir() {
         if depth > 0 {
-            entries(path).for_each(|path| clear_new(&path, depth - 1));
+            entries(path).for_each(|path| clear_temporary(&path, depth - 1, now));
         }
-    } else if path.extension().is_some_and(|it| it == NEW) && is_old(path) {
+    } else if path
+        .extension()
+        .is_some_and(|extension| extension == TEMPORARY_EXTENSION)
+        && is_abandoned(path, now)
+    {
         let _ = fs::remove_file(path);
     }
 }
@@ -82,26 +104,25 @@ fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> {
     entries.map(|entry| entry.path())
 }
 
-/// Whether nobody has locked the file. One that cannot be asked is somebody's.
-fn is_free(file: &Path) -> bool {
+/// True when no process holds a lock on the file. False if that cannot be determined.
+fn is_unlocked(file: &Path) -> bool {
     File::open(file).is_ok_and(|file| file.try_lock().is_ok())
 }
 
-fn is_old(file: &Path) -> bool {
-    let changed = fs::metadata(file).and_then(|about| about.modified());
-    changed.is_ok_and(|changed| changed.elapsed().is_ok_and(|age| age > OLD))
+fn is_abandoned(file: &Path, now: SystemTime) -> bool {
+    let modified = fs::metadata(file).and_then(|metadata| metadata.modified());
+    let age = modified.map(|modified| now.duration_since(modified));
+    age.is_ok_and(|age| age.is_ok_and(|age| age > MAX_AGE))
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::SystemTime;
-
     use super::*;
 
     #[test]
-    fn what_nobody_has_any_more_is_cleared_and_nothing_else() {
+    fn only_leftovers_are_removed() {
         let raddle = std::env::temp_dir().join(format!("raddle-leftovers-{}", std::process::id()));
-        let own = OwnFolder::new(&raddle).unwrap();
+        let own = RunDirectory::new(&raddle).unwrap();
         let write = |name: &str| {
             let path = raddle.join(name);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -113,13 +134,14 @@ mod tests {
         let locked = write("replay-2.events");
         locked.try_lock().unwrap();
         write("queue/tests.a.schedule");
-        write("queue/tests.a.77-0.new");
-        let old = SystemTime::now() - 2 * OLD;
+        let now = SystemTime::now();
+        write("queue/tests.a.77-0.new").set_modified(now).unwrap();
+        let old = now - 2 * MAX_AGE;
         for name in ["queue/tests.a.78-0.new", "queue/tests.a/index.78-1.new"] {
             write(name).set_modified(old).unwrap();
         }
         write("queue/tests.b.schedule").set_modified(old).unwrap();
-        clear(&raddle);
+        clear_at(&raddle, now);
         let there = |name: &&str| raddle.join(name).exists();
         let gone = ["running-1", "replay-1.events", "queue/tests.a.78-0.new"];
         assert!(!gone.iter().any(there));

@@ -1,7 +1,7 @@
-//! Test processes: starting, following and stopping them.
+//! Runs tests in processes of their own: starts them, reads their events, stops them.
 
 pub mod interrupts;
 pub mod leftovers;
 pub mod outcome;
+pub mod parallel;
 pub mod runner;
-pub mod turns;

@@ -1,105 +1,101 @@
-//! What came of each test.
+//! The outcome of a test, from the events of its checks and the end of its process.
 
 use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::run::runner::Ended;
+use crate::run::interrupts;
+use crate::run::runner::FinishedProcess;
 
-/// What libtest exits with when a test failed.
+/// Exit code of libtest if a test failed.
 const TEST_FAILURE: i32 = 101;
 
-/// What is known of a test, from what its checks told and how it ended.
+/// The outcome of a test.
 #[derive(Debug, Default)]
-pub struct Outcome {
-    pub verdict: Verdict,
-    /// How many checks it ran.
+pub struct TestOutcome {
+    pub verdict: TestVerdict,
+    /// Number of checks started.
     pub checks: usize,
-    /// How far its last check went, in words.
+    /// Summary line of the last check.
     pub summary: Option<String>,
-    /// Whether a longer check would find more, in words.
-    pub advice: Option<String>,
-    /// What goes wrong; see `RADDLE_EVENTS`.
-    pub failures: Vec<Told>,
-    /// What may go wrong one day.
-    pub warnings: Vec<Told>,
-    /// How to go on with what was interrupted.
+    pub failures: Vec<Finding>,
+    pub warnings: Vec<Finding>,
+    /// The command that resumes an interrupted search.
     pub resume: Option<String>,
     pub time: Duration,
-    /// What it printed.
+    /// Standard output and standard error.
     pub output: String,
-    /// How its process ended, in words, if not as it should.
+    /// Abnormal end of the process, as text.
     pub ending: Option<String>,
     was_interrupted: bool,
-    /// Names of checks that have begun and not ended.
+    /// Names of checks that have started and not finished.
     unfinished: Vec<Value>,
 }
 
-/// A failure or a warning.
+/// A failure or a warning, as reported in `RADDLE_EVENTS`.
 #[derive(Clone, Debug)]
-pub struct Told {
+pub struct Finding {
     pub failure: Value,
+    /// The rendered text.
     pub story: String,
 }
 
-impl Told {
-    /// `deadlock after 3 executions`.
+impl Finding {
+    /// The first line of the text without the strategy: `deadlock after 3 executions`.
     pub fn headline(&self) -> &str {
         let line = self.story.lines().next().unwrap_or_default();
         line.split_once(" (").map_or(line, |(line, _)| line)
     }
 
-    /// Whether nothing is known but that it takes long.
+    /// True when an execution exceeded the event limit and nothing else was found.
     fn is_too_long(&self) -> bool {
         self.failure["kind"] == "TooLong"
     }
 }
 
-/// How it ended.
+/// The verdict on a test.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Verdict {
-    /// It has not run.
+pub enum TestVerdict {
     #[default]
     NotRun,
     Passed,
     Failed,
-    /// Somebody wanted it to stop, and nothing was wrong by then.
+    /// Interrupted before a failure was found.
     Interrupted,
-    /// Neither passed nor failed: an execution has more events than it may have.
+    /// Undecided: an execution exceeded the event limit.
     TooLong,
-    /// Neither passed nor failed: a signal, the watchdog.
+    /// Undecided: a signal or the watchdog ended the process.
     Broke,
 }
 
-impl Verdict {
-    /// One word for programs.
+impl TestVerdict {
+    /// The verdict in machine-readable output.
     pub fn word(self) -> &'static str {
         match self {
-            Verdict::NotRun => "not-run",
-            Verdict::Passed => "passed",
-            Verdict::Failed => "failed",
-            Verdict::Interrupted => "interrupted",
-            Verdict::TooLong => "too-long",
-            Verdict::Broke => "broke",
+            TestVerdict::NotRun => "not-run",
+            TestVerdict::Passed => "passed",
+            TestVerdict::Failed => "failed",
+            TestVerdict::Interrupted => "interrupted",
+            TestVerdict::TooLong => "too-long",
+            TestVerdict::Broke => "broke",
         }
     }
 }
 
-impl Outcome {
-    /// Takes note of what a check told.
-    pub fn hear(&mut self, event: &Value) {
+impl TestOutcome {
+    /// Records an event of a check.
+    pub fn record(&mut self, event: &Value) {
         let text = |name: &str| event[name].as_str().map(str::to_owned);
-        let told = || Told {
+        let finding = || Finding {
             failure: event["failure"].clone(),
             story: text("story").unwrap_or_default(),
         };
         match event["event"].as_str() {
             Some("started") => self.start(&event["check"]),
-            Some("failure") => self.failures.push(told()),
-            Some("warning") => self.warnings.push(told()),
+            Some("failure") => self.failures.push(finding()),
+            Some("warning") => self.warnings.push(finding()),
             Some("finished") => {
                 self.summary = text("summary");
-                self.advice = text("advice");
                 self.resume = text("resume").or(self.resume.take());
                 self.was_interrupted |= event["interrupted"] == true;
                 self.unfinished.retain(|check| *check != event["check"]);
@@ -108,7 +104,7 @@ impl Outcome {
         }
     }
 
-    /// A check begins, or begins anew.
+    /// Counts a check unless it has only restarted.
     fn start(&mut self, check: &Value) {
         if !self.unfinished.contains(check) {
             self.unfinished.push(check.clone());
@@ -116,26 +112,28 @@ impl Outcome {
         }
     }
 
-    /// Takes note of how it ended.
-    pub fn end(&mut self, ended: Ended) {
-        self.time = ended.time;
-        self.output = ended.output;
-        let interrupted = self.was_interrupted || crate::run::interrupts::came();
-        self.verdict = match &ended.status {
-            _ if !self.failures.is_empty() => match self.failures.iter().all(Told::is_too_long) {
-                true => Verdict::TooLong,
-                false => Verdict::Failed,
-            },
-            Ok(status) if status.success() => Verdict::Passed,
-            Ok(status) if status.code() == Some(TEST_FAILURE) => Verdict::Failed,
-            Ok(_) if interrupted => Verdict::Interrupted,
+    /// Records the end of the process, which decides the verdict.
+    pub fn finish(&mut self, process: FinishedProcess) {
+        self.time = process.time;
+        self.output = process.output;
+        let interrupted = self.was_interrupted || interrupts::is_requested();
+        self.verdict = match &process.status {
+            _ if !self.failures.is_empty() => {
+                match self.failures.iter().all(Finding::is_too_long) {
+                    true => TestVerdict::TooLong,
+                    false => TestVerdict::Failed,
+                }
+            }
+            Ok(status) if status.success() => TestVerdict::Passed,
+            Ok(status) if status.code() == Some(TEST_FAILURE) => TestVerdict::Failed,
+            Ok(_) if interrupted => TestVerdict::Interrupted,
             Ok(status) => {
                 self.ending = Some(format!("its process ended with {status}"));
-                Verdict::Broke
+                TestVerdict::Broke
             }
             Err(error) => {
-                self.ending = Some(format!("it could not be run: {error}"));
-                Verdict::Broke
+                self.ending = Some(format!("its process could not be run: {error}"));
+                TestVerdict::Broke
             }
         };
     }

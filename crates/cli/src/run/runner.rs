@@ -1,4 +1,4 @@
-//! Runs tests, each in a process of its own, several at once, and passes on what they tell.
+//! Runs tests in parallel, each in its own process, and passes their events on.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
@@ -10,130 +10,133 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::run::interrupts::{self, Told};
-use crate::run::turns::by_turns;
-use crate::toolchain::binaries::{Binary, Test};
+use crate::run::interrupts::{self, StopRequest};
+use crate::run::parallel::run_in_parallel;
+use crate::toolchain::binaries::{Test, TestBinary};
 
-/// How often a running test is looked at.
-const PAUSE: Duration = Duration::from_millis(25);
+/// Interval between two looks at a running test. Short enough for a progress bar.
+const POLL_INTERVAL: Duration = Duration::from_millis(25);
 
-/// What the tests that run tell, each with the index of its test.
-pub enum Message {
-    /// A test begins.
-    Begins(usize),
-    /// A check in a test tells something; see `RADDLE_EVENTS`.
+/// A message about a running test, with the index of the test.
+pub enum TestMessage {
+    Started(usize),
+    /// A line that a check has written to `RADDLE_EVENTS`.
     Event(usize, Value),
-    /// A test is over.
-    Ends(usize, Ended),
+    Finished(usize, FinishedProcess),
 }
 
-/// How a test ended.
-pub struct Ended {
-    /// Nothing if it could not be started.
+/// The end of a test's process.
+pub struct FinishedProcess {
+    /// An error if the process could not be started or observed.
     pub status: io::Result<ExitStatus>,
     pub time: Duration,
-    /// What it printed.
+    /// Standard output and standard error.
     pub output: String,
 }
 
-/// Everything that is needed to run tests.
+/// Tests with the settings to run them.
 pub struct Runner<'a> {
-    pub binaries: &'a [Binary],
+    pub binaries: &'a [TestBinary],
     pub tests: &'a [Test],
     pub environment: &'a [(&'static str, std::ffi::OsString)],
-    /// How many run at once.
+    /// Maximum number of processes at a time.
     pub jobs: usize,
-    /// For files that are gone afterwards.
+    /// Directory for temporary files.
     pub folder: &'a Path,
 }
 
 impl Runner<'_> {
-    /// Runs all tests, or until somebody wants it to end, and hands on what they tell.
-    pub fn run(&self, hear: impl FnMut(Message)) {
+    /// Runs all tests, or those that start before the first interrupt, and passes messages to `receive`.
+    pub fn run(&self, receive: impl FnMut(TestMessage)) {
         interrupts::listen();
-        let work = |index, sender: &Sender<Message>| self.work(index, sender);
-        by_turns(self.tests.len(), self.jobs, interrupts::came, work, hear);
+        run_in_parallel(
+            self.tests.len(),
+            self.jobs,
+            interrupts::is_requested,
+            |index, sender: &Sender<TestMessage>| self.run_test(index, sender),
+            receive,
+        );
     }
 
-    /// Runs a test from its beginning to its end.
-    fn work(&self, index: usize, sender: &Sender<Message>) {
-        // The receiver is there until all senders are gone.
-        let _ = sender.send(Message::Begins(index));
+    fn run_test(&self, index: usize, sender: &Sender<TestMessage>) {
+        // The receiver outlives all senders.
+        let _ = sender.send(TestMessage::Started(index));
         let start = Instant::now();
-        let status = self.run_one(index, sender);
+        let status = self.run_process(index, sender);
         let output = fs::read(self.file(index, "output")).unwrap_or_default();
-        let ended = Ended {
+        let finished = FinishedProcess {
             status,
             time: start.elapsed(),
             output: String::from_utf8_lossy(&output).into_owned(),
         };
-        let _ = sender.send(Message::Ends(index, ended));
+        let _ = sender.send(TestMessage::Finished(index, finished));
     }
 
     fn file(&self, index: usize, extension: &str) -> PathBuf {
         self.folder.join(format!("{index}.{extension}"))
     }
 
-    fn run_one(&self, index: usize, sender: &Sender<Message>) -> io::Result<ExitStatus> {
+    fn run_process(&self, index: usize, sender: &Sender<TestMessage>) -> io::Result<ExitStatus> {
         let test = &self.tests[index];
         let output = File::create(self.file(index, "output"))?;
         let events = self.file(index, "events");
-        let mut told_of = Follow::new(&events)?;
-        let mut command = self.binaries[test.binary].run_test(&test.name);
+        let mut follower = LineFollower::new(&events)?;
+        let mut command = self.binaries[test.binary].test_command(&test.name);
         command
             .envs(self.environment.iter().map(|(name, value)| (name, value)))
             .env("RADDLE_EVENTS", &events)
             .stdin(Stdio::null())
             .stdout(output.try_clone()?)
             .stderr(output);
-        // Ctrl-C on a terminal is for us; we pass it on.
+        // A terminal sends Ctrl-C to the whole process group; this process forwards it instead.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
-        end_with_us(&mut command);
-        let mut child = Guard(command.spawn()?);
-        let mut told = Told::default();
-        let mut pass_on = || {
-            told_of.read(|event| {
-                let _ = sender.send(Message::Event(index, event));
+        kill_with_parent(&mut command);
+        let mut child = ChildGuard(command.spawn()?);
+        let mut stop_request = StopRequest::default();
+        let mut send_events = || {
+            follower.read(|event| {
+                let _ = sender.send(TestMessage::Event(index, event));
             })
         };
         loop {
+            // Before the last read, so that no event of an ended process is missed.
             let status = child.0.try_wait()?;
-            pass_on()?;
+            send_events()?;
             if let Some(status) = status {
                 return Ok(status);
             }
-            told.tell(&mut child.0);
-            thread::sleep(PAUSE);
+            stop_request.forward(&mut child.0);
+            thread::sleep(POLL_INTERVAL);
         }
     }
 }
 
-/// A test does not go on when this thread is gone, as it is when somebody kills the command.
+/// Makes the kernel kill the test when the thread that starts it ends, as it does when this process is killed.
 #[cfg(target_os = "linux")]
-fn end_with_us(command: &mut std::process::Command) {
+fn kill_with_parent(command: &mut std::process::Command) {
     use std::os::unix::process::{CommandExt, parent_id};
 
-    let us = std::process::id();
-    let ask = move || {
+    let parent = std::process::id();
+    let request = move || {
         nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL)?;
-        match parent_id() == us {
+        match parent_id() == parent {
             true => Ok(()),
-            // We were gone before.
+            // The parent has ended before the request.
             false => Err(io::ErrorKind::BrokenPipe.into()),
         }
     };
-    // SAFETY: between fork and exec it makes two system calls, and allocates nothing.
-    unsafe { command.pre_exec(ask) };
+    // SAFETY: the closure runs between fork and exec; it makes two system calls and does not allocate.
+    unsafe { command.pre_exec(request) };
 }
 
 #[cfg(not(target_os = "linux"))]
-fn end_with_us(_: &mut std::process::Command) {}
+fn kill_with_parent(_: &mut std::process::Command) {}
 
-/// A test that does not outlive us if something goes wrong.
-struct Guard(Child);
+/// Kills the test on early returns and panics.
+struct ChildGuard(Child);
 
-impl Drop for Guard {
+impl Drop for ChildGuard {
     fn drop(&mut self) {
         if let Ok(None) = self.0.try_wait() {
             let _ = self.0.kill();
@@ -142,23 +145,23 @@ impl Drop for Guard {
     }
 }
 
-/// Reads a file that others write, line by line.
-struct Follow {
+/// Reads the lines of a file while another process appends to it.
+struct LineFollower {
     reader: BufReader<File>,
     position: u64,
 }
 
-impl Follow {
+impl LineFollower {
     fn new(path: &Path) -> io::Result<Self> {
         File::create(path)?;
-        Ok(Follow {
+        Ok(LineFollower {
             reader: BufReader::new(File::open(path)?),
             position: 0,
         })
     }
 
-    /// What is new; a line that is not whole yet is read again next time.
-    fn read(&mut self, mut hear: impl FnMut(Value)) -> io::Result<()> {
+    /// Reads new lines. An incomplete line is read again next time.
+    fn read(&mut self, mut receive: impl FnMut(Value)) -> io::Result<()> {
         self.reader.seek(SeekFrom::Start(self.position))?;
         let mut line = Vec::new();
         loop {
@@ -169,7 +172,7 @@ impl Follow {
             }
             self.position += length as u64;
             if let Ok(event) = serde_json::from_slice(&line) {
-                hear(event);
+                receive(event);
             }
         }
     }

@@ -1,4 +1,4 @@
-//! The test binaries that cargo builds, and the tests that are in them.
+//! Test binaries built by cargo, and their tests.
 
 use std::ffi::OsString;
 use std::fs;
@@ -7,88 +7,101 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::commands::error::Error;
-use crate::toolchain::rust::Control;
+use crate::toolchain::error::Error;
+use crate::toolchain::native_runtime::{CheckedPart, NativeRuntime};
 
-/// What is in every program that raddle checks, and hardly in any other.
-const SIGN: &[u8] = b"RADDLE_EVENTS";
-/// What is in every program with tests whose `main` is the compiler's.
-const HARNESS: &[u8] = b"test_main_static";
+/// The name of a variable that raddle reads, which is in every binary with raddle and hardly in any other.
+const RADDLE_MARK: &[u8] = b"RADDLE_EVENTS";
+/// A symbol of every binary whose `main` is libtest's.
+const HARNESS_MARK: &[u8] = b"test_main_static";
+
+/// The variable with the search path of shared libraries.
+const LIBRARY_PATH: &str = if cfg!(target_os = "macos") {
+    "DYLD_FALLBACK_LIBRARY_PATH"
+} else if cfg!(windows) {
+    "PATH"
+} else {
+    "LD_LIBRARY_PATH"
+};
 
 /// A binary with tests.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Binary {
-    /// What cargo calls the target.
+pub struct TestBinary {
+    /// Name of cargo's target.
     pub name: String,
-    /// Cargo's name for its package, which may be long.
+    /// Cargo's identifier of the package.
     pub package_id: String,
     pub manifest: PathBuf,
     pub path: PathBuf,
-    /// What cargo says of the target, for those who want to know more.
+    /// Cargo's description of the target, copied into compiler messages.
     pub target: Value,
-    /// Who runs it, if it does not know of raddle.
-    pub control: Option<Control>,
-    /// Whether it has tests that can be run one by one; otherwise it is one test as a whole.
+    /// Set if the tests are native.
+    pub runtime: Option<NativeRuntime>,
+    /// True when `main` is libtest's. Any other binary is one test.
     pub has_harness: bool,
 }
 
 /// One test.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Test {
-    /// Index into the binaries.
+    /// Index of its binary.
     pub binary: usize,
     pub name: String,
 }
 
-impl Binary {
-    /// A test binary, if that is what a message of cargo's is about.
-    pub fn of_message(message: &Value) -> Option<Self> {
+impl TestBinary {
+    /// The test binary that a JSON message of cargo reports, if it reports one.
+    pub fn from_message(message: &Value) -> Option<Self> {
         let is_test =
             message["reason"] == "compiler-artifact" && message["profile"]["test"] == true;
         let path = message["executable"].as_str().filter(|_| is_test)?;
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        Some(Binary {
+        Some(TestBinary {
             name: text(&message["target"]["name"]),
             package_id: text(&message["package_id"]),
             manifest: text(&message["manifest_path"]).into(),
             path: path.into(),
             target: message["target"].clone(),
-            control: None,
+            runtime: None,
             has_harness: true,
         })
     }
 
-    /// Whether raddle is part of it.
+    /// True when the binary is linked with raddle.
     pub fn uses_raddle(&self) -> bool {
-        self.contains(SIGN)
+        self.contains(RADDLE_MARK)
     }
 
-    /// From now on it is run under control.
-    pub fn put_under(&mut self, control: &Control) {
-        self.control = Some(control.clone());
-        self.has_harness = self.contains(HARNESS);
+    /// Makes its tests native.
+    pub fn attach(&mut self, runtime: &NativeRuntime) {
+        self.runtime = Some(runtime.clone());
+        self.has_harness = self.contains(HARNESS_MARK);
     }
 
-    fn contains(&self, sign: &[u8]) -> bool {
+    fn contains(&self, mark: &[u8]) -> bool {
         let content = fs::read(&self.path).unwrap_or_default();
-        content.windows(sign.len()).any(|window| window == sign)
+        content.windows(mark.len()).any(|window| window == mark)
     }
 
-    /// A command that runs one of its tests.
-    pub fn run_test(&self, test: &str) -> Command {
+    /// The command that runs one of its tests.
+    pub fn test_command(&self, test: &str) -> Command {
         let mut command = self.command();
         if self.has_harness {
-            // A test that is named is wanted, ignored or not; skipping it would look like a pass.
+            // Skipping an ignored test that was asked for by name would look like a pass.
             command.args([test, "--exact", "--include-ignored", "--nocapture"]);
         }
-        if let Some(control) = &self.control {
-            control.put_on(&mut command, self.has_harness);
+        if let Some(runtime) = &self.runtime {
+            let part = match self.has_harness {
+                true => CheckedPart::Test,
+                false => CheckedPart::Program,
+            };
+            runtime.attach(&mut command, part);
             command.args(self.has_harness.then_some("--test-threads=1"));
         }
         command
     }
 
-    /// A command that runs it as cargo would.
+    /// The command that runs it as cargo would.
     pub fn command(&self) -> Command {
         let mut command = Command::new(&self.path);
         if let Some(folder) = self.manifest.parent() {
@@ -96,34 +109,34 @@ impl Binary {
                 .current_dir(folder)
                 .env("CARGO_MANIFEST_DIR", folder);
         }
-        command.env(LIBRARIES, self.libraries());
+        command.env(LIBRARY_PATH, self.library_path());
         command
     }
 
-    /// Where shared libraries are looked for: beside the binary first.
-    fn libraries(&self) -> OsString {
-        let beside = self.path.parent().into_iter();
-        let above = beside.clone().filter_map(Path::parent);
-        let before = std::env::var_os(LIBRARIES).unwrap_or_default();
-        let mut all: Vec<PathBuf> = beside.chain(above).map(Path::to_owned).collect();
-        all.extend(std::env::split_paths(&before));
-        std::env::join_paths(all).unwrap_or(before)
+    /// The search path of shared libraries, with the binary's own directory and its parent first.
+    fn library_path(&self) -> OsString {
+        let own = self.path.parent().into_iter();
+        let parent = own.clone().filter_map(Path::parent);
+        let inherited = std::env::var_os(LIBRARY_PATH).unwrap_or_default();
+        let mut all: Vec<PathBuf> = own.chain(parent).map(Path::to_owned).collect();
+        all.extend(std::env::split_paths(&inherited));
+        std::env::join_paths(all).unwrap_or(inherited)
     }
 
-    /// The names of its tests, as the arguments for tests ask for them; those that are ignored only if
-    /// they ask for these too.
+    /// Names of its tests, selected by a filter and arguments of libtest. Ignored tests are left out unless
+    /// the arguments include them.
     pub fn tests(
         &self,
         filter: Option<&str>,
         arguments: &[OsString],
     ) -> Result<Vec<String>, Error> {
         if !self.has_harness {
-            let is_wanted = filter.is_none_or(|filter| self.name.contains(filter));
-            return Ok(is_wanted.then(|| self.name.clone()).into_iter().collect());
+            let is_selected = filter.is_none_or(|filter| self.name.contains(filter));
+            return Ok(is_selected.then(|| self.name.clone()).into_iter().collect());
         }
-        let asks = |flag: &str| arguments.iter().any(|argument| argument == flag);
+        let has = |flag: &str| arguments.iter().any(|argument| argument == flag);
         let all = self.list(filter, arguments)?;
-        if asks("--ignored") || asks("--include-ignored") {
+        if has("--ignored") || has("--include-ignored") {
             return Ok(all);
         }
         let ignored = [arguments, &["--ignored".into()]].concat();
@@ -155,12 +168,3 @@ impl Binary {
         Ok(names.map(str::to_owned).collect())
     }
 }
-
-/// The variable that says where shared libraries are.
-const LIBRARIES: &str = if cfg!(target_os = "macos") {
-    "DYLD_FALLBACK_LIBRARY_PATH"
-} else if cfg!(windows) {
-    "PATH"
-} else {
-    "LD_LIBRARY_PATH"
-};

@@ -1,26 +1,14 @@
-//! The compilers, with what raddle needs.
+//! C and C++ compilers, with the flags that raddle needs.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, ExitStatus};
 
-use clap::Args;
+use crate::toolchain::error::Error;
+use crate::toolchain::native_runtime::NativeRuntime;
 
-use super::error::Problem;
-use super::library;
-use crate::commands::error::Error;
-use crate::toolchain::cargo::Verdict;
-
-#[derive(Args, Debug, PartialEq)]
-#[command(disable_help_flag = true)]
-pub struct CompilerArguments {
-    /// Arguments for the compiler.
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-    pub for_compiler: Vec<OsString>,
-}
-
-/// Every access is seen by the library, and every line is known.
+/// Instruments every access, copies included, and keeps line numbers.
 const COMPILE: [&str; 6] = [
     "-g",
     "-O1",
@@ -30,112 +18,107 @@ const COMPILE: [&str; 6] = [
     "-fno-builtin-memset",
 ];
 const GCC: [&str; 1] = ["-Wno-tsan"];
-/// A value that is read and then written is read, too.
+/// Includes reads that are followed by a write of the same location, which clang leaves out by default.
 const CLANG: [&str; 3] = [
     "-mllvm",
     "-tsan-instrument-read-before-write",
     "-Wno-unused-command-line-argument",
 ];
-/// Some accesses of several values at once would not be seen. Clang forgets these if the user's `-O2`
-/// comes later.
+/// Vectorised accesses are not instrumented completely. These come last, because clang drops them if the
+/// user's `-O2` follows.
 const GCC_LAST: [&str; 1] = ["-fno-tree-vectorize"];
 const CLANG_LAST: [&str; 2] = ["-fno-vectorize", "-fno-slp-vectorize"];
-/// Instead of the runtime that clang would link.
+/// Links raddle's library instead of clang's ThreadSanitizer runtime.
 const CLANG_LINK: [&str; 4] = [
     "-fno-sanitize-link-runtime",
     "-Wl,--push-state,--no-as-needed",
     "-ltsan",
     "-Wl,--pop-state",
 ];
+/// Redirects copies in the program to raddle's library.
 const COPIES: &str = "-Wl,--wrap=memcpy,--wrap=memmove,--wrap=memset";
-/// With these a compiler does not link.
+/// Flags with which a compiler does not link.
 const NO_LINKING: [&str; 6] = ["-c", "-S", "-E", "-M", "-MM", "-fsyntax-only"];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Family {
+pub enum Language {
+    C,
+    Cxx,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum CompilerFamily {
     Gcc,
     Clang,
 }
 
-/// Runs the compiler for C.
-pub fn cc(options: CompilerArguments) -> Result<Verdict, Error> {
-    compile(compiler("RADDLE_CC", "gcc"), &options.for_compiler)
-}
-
-/// Runs the compiler for C++.
-pub fn cxx(options: CompilerArguments) -> Result<Verdict, Error> {
-    compile(compiler("RADDLE_CXX", "g++"), &options.for_compiler)
-}
-
-fn compiler(variable: &str, usual: &str) -> OsString {
-    let wanted = env::var_os(variable).filter(|wanted| !wanted.is_empty());
-    wanted.unwrap_or_else(|| usual.into())
-}
-
-fn compile(compiler: OsString, arguments: &[OsString]) -> Result<Verdict, Error> {
-    let library = library::find()?;
-    let folder = library::swap(&library)?;
-    let family = family(&compiler);
+/// Runs the compiler of a language.
+pub fn compile(language: Language, arguments: &[OsString]) -> Result<ExitStatus, Error> {
+    let compiler = match language {
+        Language::C => compiler("RADDLE_CC", "gcc"),
+        Language::Cxx => compiler("RADDLE_CXX", "g++"),
+    };
+    let directory = NativeRuntime::find()?.tsan_directory;
     let mut command = Command::new(&compiler);
-    command.args(flags(family, arguments, &folder));
-    let status = command.status().map_err(|cause| Problem::NotStarted {
+    command.args(flags(family(&compiler), arguments, &directory));
+    command.status().map_err(|cause| Error::NotStarted {
         program: compiler,
         cause,
-    })?;
-    // As build tools expect it of a compiler.
-    Ok(match status.success() {
-        true => Verdict::Passed,
-        false => Verdict::Findings,
     })
 }
 
-/// All arguments of the compiler. What the user says comes after most of what raddle says, and wins.
-fn flags(family: Family, arguments: &[OsString], folder: &Path) -> Vec<OsString> {
+fn compiler(variable: &str, default: &str) -> OsString {
+    let given = env::var_os(variable).filter(|given| !given.is_empty());
+    given.unwrap_or_else(|| default.into())
+}
+
+/// All arguments of the compiler. The user's follow most of raddle's and take precedence.
+fn flags(family: CompilerFamily, arguments: &[OsString], directory: &Path) -> Vec<OsString> {
     let mut flags: Vec<OsString> = COMPILE.map(OsString::from).to_vec();
     match family {
-        Family::Gcc => flags.extend(GCC.map(OsString::from)),
-        Family::Clang => flags.extend(CLANG.map(OsString::from)),
+        CompilerFamily::Gcc => flags.extend(GCC.map(OsString::from)),
+        CompilerFamily::Clang => flags.extend(CLANG.map(OsString::from)),
     }
-    flags.extend(["-I".into(), folder.into()]);
+    flags.extend(["-I".into(), directory.into()]);
     let links = !arguments
         .iter()
         .any(|it| NO_LINKING.iter().any(|no| it == no));
     if links {
-        flags.extend(["-L".into(), folder.into(), COPIES.into()]);
+        flags.extend(["-L".into(), directory.into(), COPIES.into()]);
         let mut path = OsString::from("-Wl,-rpath,");
-        path.push(folder);
+        path.push(directory);
         flags.push(path);
-        // Before other libraries, so that what is in both is ours.
-        if family == Family::Clang {
+        // Before other libraries, so that raddle's definitions take precedence.
+        if family == CompilerFamily::Clang {
             flags.extend(CLANG_LINK.map(OsString::from));
         }
     }
     flags.extend(arguments.iter().cloned());
     match family {
-        Family::Gcc => flags.extend(GCC_LAST.map(OsString::from)),
-        Family::Clang => flags.extend(CLANG_LAST.map(OsString::from)),
+        CompilerFamily::Gcc => flags.extend(GCC_LAST.map(OsString::from)),
+        CompilerFamily::Clang => flags.extend(CLANG_LAST.map(OsString::from)),
     }
     flags
 }
 
-/// Which flags a compiler knows: by its name, or else by what it says of itself.
-fn family(compiler: &OsStr) -> Family {
+/// The family of a compiler: by its name, or else by its `--version`.
+fn family(compiler: &OsStr) -> CompilerFamily {
     let path = Path::new(compiler);
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     if name.contains("clang") {
-        return Family::Clang;
+        return CompilerFamily::Clang;
     }
     if name.contains("gcc") || name.contains("g++") {
-        return Family::Gcc;
+        return CompilerFamily::Gcc;
     }
     let output = Command::new(compiler).arg("--version").output();
-    let says_clang = output.is_ok_and(|output| {
+    let is_clang = output.is_ok_and(|output| {
         let text = String::from_utf8_lossy(&output.stdout);
         text.contains("clang")
     });
-    match says_clang {
-        true => Family::Clang,
-        false => Family::Gcc,
+    match is_clang {
+        true => CompilerFamily::Clang,
+        false => CompilerFamily::Gcc,
     }
 }
 
@@ -148,14 +131,14 @@ mod tests {
         let flags = flags(
             family(OsStr::new(compiler)),
             &arguments,
-            Path::new("/folder"),
+            Path::new("/directory"),
         );
         let flags = flags.into_iter();
         flags.map(|flag| flag.into_string().unwrap()).collect()
     }
 
     #[test]
-    fn each_compiler_has_its_flags_and_the_users_come_after_them() {
+    fn each_compiler_has_its_flags_and_the_users_follow_them() {
         let gcc = flags_of("/usr/bin/x86_64-linux-gnu-gcc-12", &["-O2", "a.c"]);
         assert!(!gcc.contains(&"-fno-sanitize-link-runtime".to_owned()));
         assert_eq!(gcc[gcc.len() - 3..], ["-O2", "a.c", "-fno-tree-vectorize"]);
@@ -167,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_compiler_that_does_not_link_needs_no_library() {
+    fn compiling_without_linking_needs_no_library() {
         for compiler in ["gcc", "clang"] {
             let compile = flags_of(compiler, &["-c", "a.c"]);
             assert!(!compile.iter().any(|flag| flag.starts_with("-Wl,")));

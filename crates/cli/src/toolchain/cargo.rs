@@ -1,4 +1,4 @@
-//! Cargo as the commands need it: build, run and list tests, find the target directory.
+//! Builds, lists and runs tests with cargo, and reads its metadata.
 
 use std::env;
 use std::ffi::OsString;
@@ -8,53 +8,47 @@ use std::process::{Command, ExitStatus, Output, Stdio};
 
 use serde_json::Value;
 
-use crate::commands::error::Error;
-use crate::toolchain::binaries::Binary;
-use crate::toolchain::rust::Build;
+use crate::toolchain::binaries::TestBinary;
+use crate::toolchain::error::Error;
 
-/// What `cargo test` exits with when a test failed.
-const TEST_FAILURE: i32 = 101;
-
-/// What came of tests that ran.
-#[derive(Debug, PartialEq)]
-pub enum Verdict {
-    Passed,
-    Findings,
-    /// Somebody wanted it to end, and nothing was wrong by then.
-    Interrupted,
-}
-
-/// Where things are.
+/// Directories of a workspace.
 pub struct Workspace {
     pub root: PathBuf,
     pub target: PathBuf,
 }
 
-/// The cargo to run.
+/// The cargo executable, and options for its builds.
 pub struct Cargo {
     program: OsString,
-    /// What builds are told besides.
-    build: Build,
+    options: BuildOptions,
+}
+
+/// Options for a build in addition to the user's.
+#[derive(Debug, Default)]
+pub struct BuildOptions {
+    /// Arguments after the name of cargo's command.
+    pub arguments: Vec<OsString>,
+    pub environment: Vec<(&'static str, OsString)>,
 }
 
 impl Cargo {
-    /// The cargo that runs us, or else the one in the path.
+    /// The cargo that runs this command, or else the one in the path.
     pub fn from_environment() -> Self {
         Self {
             program: env::var_os("CARGO").unwrap_or_else(|| "cargo".into()),
-            build: Build::default(),
+            options: BuildOptions::default(),
         }
     }
 
-    /// The same cargo, told more when it builds.
-    pub fn building(&self, build: Build) -> Self {
+    /// The same cargo with these build options.
+    pub fn with_options(&self, options: BuildOptions) -> Self {
         Self {
             program: self.program.clone(),
-            build,
+            options,
         }
     }
 
-    /// Builds the tests, so that what fails later is a test.
+    /// Builds the tests first, so that a later failure of `cargo test` is a failure of a test.
     pub fn build_tests(&self, arguments: &[OsString]) -> Result<(), Error> {
         let mut build = self.command(["test", "--no-run"]);
         build.args(arguments);
@@ -65,22 +59,22 @@ impl Cargo {
         }
     }
 
-    /// Builds the tests; the binaries that have them. Cargo's own messages go to standard error, or as
-    /// JSON to standard output for programs.
+    /// Builds the tests and returns their binaries. Compiler messages go to standard error, or as JSON to
+    /// standard output.
     pub fn build_binaries(
         &self,
         arguments: &[OsString],
         as_json: bool,
-    ) -> Result<Vec<Binary>, Error> {
+    ) -> Result<Vec<TestBinary>, Error> {
         let build = self.command(["test", "--no-run"]);
         let mut binaries = Vec::new();
         self.build(build, arguments, as_json, |message| {
-            binaries.extend(Binary::of_message(&message));
+            binaries.extend(TestBinary::from_message(&message));
         })?;
         Ok(binaries)
     }
 
-    /// Builds programs; where they are.
+    /// Builds programs and returns their paths.
     pub fn build_programs(&self, arguments: &[OsString]) -> Result<Vec<PathBuf>, Error> {
         let build = self.command(["build"]);
         let mut programs = Vec::new();
@@ -92,21 +86,21 @@ impl Cargo {
         Ok(programs)
     }
 
-    /// Has cargo build something, and passes on what it says of it.
+    /// Runs a build and passes each JSON message of cargo on.
     fn build(
         &self,
         mut build: Command,
         arguments: &[OsString],
         as_json: bool,
-        mut hear: impl FnMut(Value),
+        mut receive: impl FnMut(Value),
     ) -> Result<(), Error> {
         let format = match as_json {
             true => "json",
             false => "json-render-diagnostics",
         };
         build.args(["--message-format", format]);
-        build.args(&self.build.arguments).args(arguments);
-        let environment = self.build.environment.iter();
+        build.args(&self.options.arguments).args(arguments);
+        let environment = self.options.environment.iter();
         build.envs(environment.map(|(name, value)| (name, value)));
         build.stdout(Stdio::piped());
         let mut child = build.spawn().map_err(|cause| self.not_started(cause))?;
@@ -123,7 +117,7 @@ impl Cargo {
             if as_json && message["reason"] == "compiler-message" {
                 println!("{line}");
             }
-            hear(message);
+            receive(message);
         }
         let status = child.wait().map_err(|cause| self.not_started(cause))?;
         match status.success() {
@@ -132,30 +126,25 @@ impl Cargo {
         }
     }
 
-    /// Runs tests that are built.
+    /// Runs `cargo test` with these arguments.
     pub fn run_tests(
         &self,
         arguments: &[OsString],
         environment: &[(&str, OsString)],
-    ) -> Result<Verdict, Error> {
+    ) -> Result<ExitStatus, Error> {
         let mut tests = self.command(["test"]);
         tests
             .args(arguments)
             .envs(environment.iter().map(|(name, value)| (name, value)));
-        let status = self.status(&mut tests)?;
-        match status.code() {
-            Some(0) => Ok(Verdict::Passed),
-            Some(TEST_FAILURE) => Ok(Verdict::Findings),
-            _ => Err(Error::TestsBroke { status }),
-        }
+        self.status(&mut tests)
     }
 
-    /// The names of all tests, in every target.
+    /// Names of all tests of all targets.
     pub fn test_names(&self) -> Result<Vec<String>, Error> {
         let output = self.output(["test", "--", "--list", "--format", "terse"])?;
         if !output.status.success() {
             return Err(Error::ListFailed {
-                output: said(&output),
+                output: printed(&output),
             });
         }
         let listing = String::from_utf8_lossy(&output.stdout);
@@ -165,12 +154,12 @@ impl Cargo {
         Ok(names.map(str::to_owned).collect())
     }
 
-    /// Where cargo puts what it builds.
+    /// The target directory.
     pub fn target_directory(&self) -> Result<PathBuf, Error> {
         self.workspace().map(|workspace| workspace.target)
     }
 
-    /// The program that the package here runs if nobody says which (`default-run`).
+    /// The `default-run` program of the package in the current directory.
     pub fn default_program(&self) -> Result<Option<String>, Error> {
         let metadata = self.metadata()?;
         let folder = env::current_dir().unwrap_or_default();
@@ -184,18 +173,18 @@ impl Cargo {
         Ok(found)
     }
 
-    /// What cargo says of the packages here.
+    /// The output of `cargo metadata`.
     fn metadata(&self) -> Result<Value, Error> {
         let output = self.output(["metadata", "--no-deps", "--format-version", "1"])?;
         if !output.status.success() {
             return Err(Error::MetadataFailed {
-                output: said(&output),
+                output: printed(&output),
             });
         }
         serde_json::from_slice(&output.stdout).map_err(|_| Error::MetadataUnreadable)
     }
 
-    /// Where the workspace is, and where cargo puts what it builds.
+    /// The directories of the workspace.
     pub fn workspace(&self) -> Result<Workspace, Error> {
         let metadata = self.metadata()?;
         let directory = |name: &str| {
@@ -207,7 +196,7 @@ impl Cargo {
         Ok(Workspace { root, target })
     }
 
-    /// What cargo's configuration says of this, if it says anything and lets itself be asked.
+    /// A value of cargo's configuration, if it is set and this cargo can print it.
     pub fn config(&self, key: &str) -> Option<Value> {
         let arguments = ["config", "get", key, "--format", "json-value"];
         let mut command = self.command(["-Zunstable-options"]);
@@ -240,7 +229,7 @@ impl Cargo {
     }
 }
 
-fn said(output: &Output) -> String {
+fn printed(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr)
         .trim_end()
         .to_owned()

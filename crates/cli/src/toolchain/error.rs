@@ -1,4 +1,4 @@
-//! Why programs cannot be checked.
+//! Errors of cargo, the compilers, test binaries and the native library.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -6,167 +6,196 @@ use std::io;
 use std::path::PathBuf;
 use std::process::ExitStatus;
 
-use crate::commands::error::Error;
-
-/// Why a program cannot be checked.
+/// Why something could not be built, found or started.
 #[derive(Debug)]
-pub enum Problem {
-    /// Not on this system.
-    WrongSystem,
-    /// The library is not there.
+pub enum Error {
+    /// Cargo could not be started.
+    CargoNotStarted { program: OsString, cause: io::Error },
+    /// The tests or the program do not compile; cargo has printed why.
+    BuildFailed,
+    /// `cargo test -- --list` failed.
+    ListFailed { output: String },
+    /// `cargo metadata` failed.
+    MetadataFailed { output: String },
+    /// The output of `cargo metadata` lacks the target directory.
+    MetadataUnreadable,
+    /// A test binary could not be started.
+    BinaryNotStarted { path: PathBuf, cause: io::Error },
+    /// A test binary does not support `--list`.
+    BinaryDoesNotList { name: String, output: String },
+    /// The host is not supported by the native library.
+    UnsupportedHost,
+    /// The native library is not installed.
     NoLibrary { looked: PathBuf },
-    /// It does not build.
+    /// The native library or the instrumented std does not compile.
     NotBuilt { status: ExitStatus },
     /// A program or compiler could not be started.
     NotStarted { program: OsString, cause: io::Error },
     /// The program is of a kind that cannot be checked.
-    Unfit { program: PathBuf, why: Unfit },
+    UnsupportedProgram { program: PathBuf, why: Unsupported },
     /// A file could not be written.
     CannotWrite { path: PathBuf, cause: io::Error },
-    /// The Rust compiler does not do what is asked of it.
-    CompilerUnfit { compiler: String, output: String },
-    /// The program is to be built for another system, or cargo would be told twice.
-    OtherTarget { target: String, is_host: bool },
-    /// The sources of std are not there.
+    /// The Rust compiler does not instrument code.
+    UnsupportedCompiler { compiler: String, output: String },
+    /// The user gave `--target`, which raddle sets itself.
+    TargetGiven { target: String, is_host: bool },
+    /// The sources of std are not installed.
     NoStdSources { looked: PathBuf },
     /// The crate has no program, or several.
     NoSingleProgram { found: Vec<PathBuf> },
-    /// Neither passed nor failed.
-    Ended { status: ExitStatus },
-    /// Nothing is wrong, but that an execution is too long.
-    TooLong,
 }
 
 /// Kinds of programs that cannot be checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unfit {
-    /// Text that another program reads.
+pub enum Unsupported {
     Script,
-    /// No program at all, or for another system.
-    NoProgram,
-    /// For processors of 32 bits.
-    Narrow,
-    /// For another processor.
-    Foreign,
-    /// The loader has no part in it.
+    /// Not an ELF file.
+    NotElf,
+    /// A program for 32-bit processors.
+    ThirtyTwoBit,
+    /// A program for a processor other than x86-64.
+    OtherProcessor,
+    /// The dynamic loader does not load it, so nothing can be preloaded.
     Static,
-    /// The loader does not let others come in.
+    /// Set-user-ID or set-group-ID: the dynamic loader ignores `LD_PRELOAD`.
     Privileged,
-    /// It was not compiled for this.
+    /// It has no calls of ThreadSanitizer's functions.
     NotInstrumented,
-    /// It brings ThreadSanitizer's own runtime.
+    /// ThreadSanitizer's own runtime is linked into it.
     HasRuntime,
 }
 
-impl fmt::Display for Unfit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Script => {
-                "is a script\n  help: name the program that it runs, not the script"
-            }
-            Self::NoProgram => {
-                "is not a program for Linux\n  help: name the file that the linker has made"
-            }
-            Self::Narrow => {
-                "is a program of 32 bits, and raddle checks those of 64\n  help: build it without `-m32`"
-            }
-            Self::Foreign => {
-                "is a program for another processor\n  help: raddle checks programs for x86-64"
-            }
-            Self::Static => {
-                "is linked statically, or is a library, so that nothing can be put in its way\n  \
-                 help: link it without `-static` and `-static-pie`; programs in Go are always so"
-            }
-            Self::Privileged => {
-                "runs with the rights of another user, so the loader lets nothing be put in its way\n  \
-                 help: check a copy of it, which has no such rights"
-            }
-            Self::NotInstrumented => {
-                "was not compiled for this: raddle would not see what its threads do\n  \
-                 help: compile it with `cargo raddle cc` or `c++`, or with `-fsanitize=thread`"
-            }
-            Self::HasRuntime => {
-                "has ThreadSanitizer's own runtime inside, as clang links it\n  \
-                 help: build it with `RADDLE_CC=clang cargo raddle cc`, or add `-shared-libsan`"
-            }
-        })
-    }
-}
+impl std::error::Error for Error {}
 
-impl fmt::Display for Problem {
+impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::WrongSystem => f.write_str(
-                "programs that do not know of raddle can be checked on x86-64 Linux with glibc only\n  \
+            Self::CargoNotStarted { program, cause } => write!(
+                f,
+                "cannot run `{}`: {cause}\n  \
+                 help: set the environment variable CARGO to the cargo to use",
+                program.display(),
+            ),
+            Self::BuildFailed => f.write_str("the build failed\n  help: see cargo's messages above"),
+            Self::ListFailed { output } => {
+                write!(f, "cannot list the tests\n  note: cargo printed:\n{output}")
+            }
+            Self::MetadataFailed { output } => write!(
+                f,
+                "cannot find the target directory\n  note: cargo printed:\n{output}",
+            ),
+            Self::MetadataUnreadable => f.write_str(
+                "cannot find the target directory: `cargo metadata` does not name it\n  \
+                 help: set the environment variable CARGO to the cargo to use",
+            ),
+            Self::BinaryNotStarted { path, cause } => {
+                write!(f, "cannot run {}: {cause}", path.display())
+            }
+            Self::BinaryDoesNotList { name, output } => {
+                write!(
+                    f,
+                    "the tests of `{name}` are skipped: its test harness does not support `--list`\n  \
+                     help: run them with `cargo test`"
+                )?;
+                match output.lines().next() {
+                    None => Ok(()),
+                    Some(line) => write!(f, "\n  note: it printed: {line}"),
+                }
+            }
+            Self::UnsupportedHost => f.write_str(
+                "native programs can be checked on x86-64 Linux with glibc only\n  \
                  help: tests that use raddle's types can be checked here, with `cargo raddle test`",
             ),
             Self::NoLibrary { looked } => write!(
                 f,
-                "there is no {}\n  help: `cargo raddle setup` builds it, once; or say where it is with \
-                 RADDLE_LIBRARY",
+                "{} does not exist\n  \
+                 help: run `cargo raddle setup` once to build it, or set RADDLE_LIBRARY to its path",
                 looked.display(),
             ),
             Self::NotBuilt { status } => write!(
                 f,
-                "the library does not build: {status}\n  help: cargo's messages are above; if they say that \
-                 raddle-native is not found, build it in a checkout and say where the library is with \
-                 RADDLE_LIBRARY",
+                "the native library does not compile: {status}\n  \
+                 help: see cargo's messages above; if raddle-native is not found, build it in a checkout \
+                 and set RADDLE_LIBRARY to its path",
             ),
             Self::NotStarted { program, cause } => {
                 write!(f, "cannot run `{}`: {cause}", program.display())
             }
-            Self::Unfit { program, why } => write!(f, "{} {why}", program.display()),
+            Self::UnsupportedProgram { program, why } => {
+                write!(f, "{} {why}", program.display())
+            }
             Self::CannotWrite { path, cause } => {
                 write!(f, "cannot write {}: {cause}", path.display())
             }
-            Self::CompilerUnfit { compiler, output } => write!(
+            Self::UnsupportedCompiler { compiler, output } => write!(
                 f,
-                "{compiler} does not instrument programs, neither by its stable flags nor by its own\n  \
-                 note: it said: {output}\n  \
+                "{compiler} does not instrument programs, neither with stable nor with unstable flags\n  \
+                 note: it printed: {output}\n  \
                  help: try the current stable compiler: `cargo +stable raddle test --native`",
             ),
-            Self::OtherTarget { target, is_host } => match is_host {
+            Self::TargetGiven { target, is_host } => match is_host {
                 true => write!(
                     f,
-                    "cargo is told to build for {target} anyway\n  help: leave `--target` out"
+                    "`--target {target}` is already set by raddle\n  help: remove `--target`"
                 ),
                 false => write!(
                     f,
-                    "what is built for {target} cannot be checked here\n  \
-                     help: leave `--target` out; static programs (musl) cannot be checked at all",
+                    "programs built for {target} cannot be checked here\n  \
+                     help: remove `--target`; static programs (musl) cannot be checked at all",
                 ),
             },
             Self::NoStdSources { looked } => write!(
                 f,
-                "the sources of the standard library are not there: {}\n  \
+                "the sources of the standard library are not installed: {}\n  \
                  help: `rustup component add rust-src`",
                 looked.display(),
             ),
             Self::NoSingleProgram { found } => match found.as_slice() {
                 [] => f.write_str(
                     "there is no program to check here\n  \
-                     help: name one with `--bin` or `--example`, or any program after `--`",
+                     help: select one with `--bin` or `--example`, or give an existing program after `--`",
                 ),
                 found => {
-                    f.write_str("there are several programs here\n  help: choose one with `--bin`:")?;
+                    f.write_str("there are several programs here\n  help: select one with `--bin`:")?;
                     let names = found.iter().filter_map(|path| path.file_name());
-                    names.map(|name| name.to_string_lossy()).try_for_each(|name| write!(f, " {name}"))
+                    names
+                        .map(|name| name.to_string_lossy())
+                        .try_for_each(|name| write!(f, " {name}"))
                 }
             },
-            Self::TooLong => f.write_str(
-                "the program is too long to be checked\n  help: let it do less, or raise the limit with \
-                 `--max-events`",
-            ),
-            Self::Ended { status } => write!(
-                f,
-                "the program did not finish: {status}\n  help: what was printed last is above",
-            ),
         }
     }
 }
 
-impl From<Problem> for Error {
-    fn from(problem: Problem) -> Self {
-        Error::Native { problem }
+impl fmt::Display for Unsupported {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Script => "is a script\n  help: give the program that it runs, not the script",
+            Self::NotElf => {
+                "is not a program for Linux\n  help: give the executable that the linker has written"
+            }
+            Self::ThirtyTwoBit => {
+                "is a 32-bit program; raddle checks 64-bit programs\n  help: build it without `-m32`"
+            }
+            Self::OtherProcessor => {
+                "is a program for another processor\n  help: raddle checks programs for x86-64"
+            }
+            Self::Static => {
+                "is linked statically or is a library, so raddle's library cannot be preloaded\n  \
+                 help: link it without `-static` and `-static-pie`; Go programs are always static"
+            }
+            Self::Privileged => {
+                "runs as another user or group, so raddle's library cannot be preloaded\n  \
+                 help: check a copy of it without the set-user-ID and set-group-ID bits"
+            }
+            Self::NotInstrumented => {
+                "is not instrumented, so raddle would not see its memory accesses\n  \
+                 help: compile it with `cargo raddle cc` or `c++`, or with `-fsanitize=thread`"
+            }
+            Self::HasRuntime => {
+                "contains ThreadSanitizer's own runtime, as clang links it\n  \
+                 help: build it with `RADDLE_CC=clang cargo raddle cc`, or add `-shared-libsan`"
+            }
+        })
     }
 }

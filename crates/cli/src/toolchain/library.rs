@@ -1,4 +1,7 @@
-//! The library: where it is, how it is built, and a folder in which it has other names.
+//! The runtime library for native programs, `libraddle_native.so`: finding, building and installing it.
+//!
+//! Instrumented programs link against ThreadSanitizer's runtime. A directory with links of its names to
+//! raddle's library makes the linker and the loader take raddle's instead.
 
 use std::env;
 use std::fs;
@@ -6,22 +9,20 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{self, Command, Stdio};
 
-use super::error::Problem;
-use crate::commands::error::Error;
-use crate::toolchain::cargo::Verdict;
+use crate::toolchain::error::Error;
 
 const HEADER: &[u8] = include_bytes!("../../include/raddle.h");
 const LIBRARY: &str = "libraddle_native.so";
-/// What the loader and the linker look for in programs that were built for ThreadSanitizer.
-const NAMES: [&str; 4] = [
+/// Names of ThreadSanitizer's runtime for the linker and the loader.
+const TSAN_NAMES: [&str; 4] = [
     "libtsan.so",
     "libtsan.so.2",
     "libtsan.so.0",
     "libclang_rt.tsan-x86_64.so",
 ];
-/// What it is built from, if this program was built in a checkout.
+/// Manifest of the library in the checkout that this executable was built in.
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../native/Cargo.toml");
-/// A crate that has it built from the registry, in the version of this program.
+/// Manifest of a crate that depends on the library of the same version from the registry.
 const MANIFEST: &str = concat!(
     r#"[package]
 name = "raddle-native-library"
@@ -44,51 +45,51 @@ codegen-units = 1
 "#
 );
 
-/// Where the library is put when nobody says anything else.
-fn beside() -> Result<PathBuf, Problem> {
+/// Where the library is installed: next to this executable.
+fn default_path() -> Result<PathBuf, Error> {
     if !cfg!(all(
         target_os = "linux",
         target_arch = "x86_64",
         target_env = "gnu"
     )) {
-        return Err(Problem::WrongSystem);
+        return Err(Error::UnsupportedHost);
     }
     let program = env::current_exe().unwrap_or_default();
     Ok(program.with_file_name(LIBRARY))
 }
 
-/// Where the library is.
-pub fn find() -> Result<PathBuf, Problem> {
-    let beside = beside()?;
-    let looked = env::var_os("RADDLE_LIBRARY").map_or(beside, PathBuf::from);
+/// The absolute path of the installed library.
+pub fn find() -> Result<PathBuf, Error> {
+    let default = default_path()?;
+    let looked = env::var_os("RADDLE_LIBRARY").map_or(default, PathBuf::from);
     match fs::canonicalize(&looked) {
         Ok(library) => Ok(library),
-        Err(_) => Err(Problem::NoLibrary { looked }),
+        Err(_) => Err(Error::NoLibrary { looked }),
     }
 }
 
-/// A folder, beside the library, in which it has the names of ThreadSanitizer's runtime; with the header.
-pub fn swap(library: &Path) -> Result<PathBuf, Problem> {
+/// Fills a directory next to the library with the header and the links of ThreadSanitizer's names.
+pub fn link_as_tsan(library: &Path) -> Result<PathBuf, Error> {
     let folder = library.with_file_name("raddle-tsan");
-    let problem = |path: &Path| {
+    let error = |path: &Path| {
         let path = path.to_owned();
-        move |cause| Problem::CannotWrite { path, cause }
+        move |cause| Error::CannotWrite { path, cause }
     };
-    fs::create_dir_all(&folder).map_err(problem(&folder))?;
+    fs::create_dir_all(&folder).map_err(error(&folder))?;
     let header = folder.join("raddle.h");
     if fs::read(&header).ok().as_deref() != Some(HEADER) {
-        fs::write(&header, HEADER).map_err(problem(&header))?;
+        fs::write(&header, HEADER).map_err(error(&header))?;
     }
-    for name in NAMES {
+    for name in TSAN_NAMES {
         let link = folder.join(name);
         if fs::canonicalize(&link).ok().as_deref() == Some(library) {
             continue;
         }
         let _ = fs::remove_file(&link);
         match symlink(library, &link) {
-            // Somebody else was quicker.
+            // Another process was faster.
             Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => {}
-            result => result.map_err(problem(&link))?,
+            result => result.map_err(error(&link))?,
         }
     }
     Ok(folder)
@@ -104,41 +105,37 @@ pub fn symlink(_to: &Path, _from: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Builds the library and puts it beside this program.
-pub fn set_up() -> Result<Verdict, Error> {
-    let beside = beside()?;
+/// Builds the library, from the checkout if it exists and else from the registry, and installs it.
+pub fn install() -> Result<PathBuf, Error> {
+    let installed = default_path()?;
     match fs::canonicalize(SOURCES) {
-        Ok(manifest) => build(&manifest, &beside),
+        Ok(manifest) => build(&manifest, &installed),
         Err(_) => {
             let folder = env::temp_dir().join(format!("raddle-native-{}", process::id()));
-            let built = build_from_registry(&folder, &beside);
-            // A folder of ours among those that nobody keeps.
+            let built = build_from_registry(&folder, &installed);
+            // A failure leaves files in the system's temporary directory only.
             let _ = fs::remove_dir_all(&folder);
             built
         }
     }?;
-    eprintln!(
-        "{} is there: `cargo raddle test --native`, `run`, `cc` and `c++` can be used",
-        beside.display()
-    );
-    Ok(Verdict::Passed)
+    Ok(installed)
 }
 
-/// Builds what the registry has, in this folder.
-fn build_from_registry(folder: &Path, beside: &Path) -> Result<(), Problem> {
+/// Builds the registry's version in an empty directory.
+fn build_from_registry(folder: &Path, installed: &Path) -> Result<(), Error> {
     let manifest = folder.join("Cargo.toml");
     fs::create_dir(folder)
         .and_then(|()| fs::write(folder.join("lib.rs"), ""))
         .and_then(|()| fs::write(&manifest, MANIFEST))
-        .map_err(|cause| Problem::CannotWrite {
+        .map_err(|cause| Error::CannotWrite {
             path: folder.to_owned(),
             cause,
         })?;
-    build(&manifest, beside)
+    build(&manifest, installed)
 }
 
-/// Builds it with this manifest, and puts it where it is looked for.
-fn build(manifest: &Path, beside: &Path) -> Result<(), Problem> {
+/// Builds the library with this manifest and installs it.
+fn build(manifest: &Path, installed: &Path) -> Result<(), Error> {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut build = Command::new(&cargo);
     build.args([
@@ -152,28 +149,28 @@ fn build(manifest: &Path, beside: &Path) -> Result<(), Problem> {
     build.arg("--manifest-path").arg(manifest);
     build.stdout(Stdio::piped());
     let output = build.spawn().and_then(|child| child.wait_with_output());
-    let output = output.map_err(|cause| Problem::NotStarted {
+    let output = output.map_err(|cause| Error::NotStarted {
         program: cargo,
         cause,
     })?;
     let built = artifact(&String::from_utf8_lossy(&output.stdout));
     let (true, Some(built)) = (output.status.success(), built) else {
         let status = output.status;
-        return Err(Problem::NotBuilt { status });
+        return Err(Error::NotBuilt { status });
     };
-    if fs::canonicalize(&built).ok() != fs::canonicalize(beside).ok() {
-        // Whoever uses an older one goes on to use that.
-        let new = beside.with_extension("so.new");
-        let copied = fs::copy(&built, &new).and_then(|_| fs::rename(&new, beside));
-        copied.map_err(|cause| Problem::CannotWrite {
-            path: beside.to_owned(),
+    if fs::canonicalize(&built).ok() != fs::canonicalize(installed).ok() {
+        // Renaming leaves the old file to processes that have loaded it.
+        let new = installed.with_extension("so.new");
+        let copied = fs::copy(&built, &new).and_then(|_| fs::rename(&new, installed));
+        copied.map_err(|cause| Error::CannotWrite {
+            path: installed.to_owned(),
             cause,
         })?;
     }
     Ok(())
 }
 
-/// The library among what cargo says that it has built.
+/// The path of the library in cargo's messages.
 fn artifact(messages: &str) -> Option<PathBuf> {
     let mut messages = messages.lines().filter_map(|line| {
         let message: serde_json::Value = serde_json::from_str(line).ok()?;

@@ -1,9 +1,11 @@
-//! Cargo, compilers, test binaries and the library for native programs.
+//! Cargo, compilers, test binaries and the runtime library for native programs.
 
 pub mod binaries;
 pub mod c_compiler;
 pub mod cargo;
+pub mod data_directory;
 pub mod elf;
 pub mod error;
 pub mod library;
+pub mod native_runtime;
 pub mod rust;

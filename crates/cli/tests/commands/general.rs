@@ -1,4 +1,4 @@
-//! What holds for every command.
+//! Behaviour that all commands share.
 
 use std::env;
 use std::fs;
@@ -6,7 +6,7 @@ use std::fs;
 use crate::support::{Workspace, finish, script_directory};
 
 #[test]
-fn cargo_is_looked_for_in_the_path_when_nothing_names_it() {
+fn cargo_is_found_in_the_path_without_the_variable() {
     let workspace = Workspace::new("cargo_is_looked_for_in_the_path");
     workspace.build(&["one"]);
     let mut path = script_directory().as_os_str().to_owned();
@@ -37,7 +37,7 @@ fn a_cargo_that_cannot_be_started_is_named() {
 }
 
 #[test]
-fn the_word_that_cargo_adds_changes_nothing() {
+fn the_subcommand_name_of_cargo_is_ignored() {
     let workspace = Workspace::new("the_word_that_cargo_adds");
     workspace.build(&["counter"]);
     assert_eq!(workspace.run(&["raddle", "test", "counter"]).code, Some(0));

@@ -1,4 +1,4 @@
-//! The commands as they are typed, against a cargo that writes down how it is called.
+//! Runs the commands with a fake cargo that records its calls.
 
 #![cfg(unix)]
 

@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::process::Stdio;
-use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -10,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Step, Workspace, finish};
 
-/// What a check tells that passes.
+/// Events of a check that passes.
 fn passes(summary: &str) -> Vec<Value> {
     vec![
         json!({ "event": "started" }),
@@ -18,7 +17,7 @@ fn passes(summary: &str) -> Vec<Value> {
     ]
 }
 
-/// What a check tells that fails.
+/// Events of a check that fails.
 fn fails() -> Vec<Value> {
     let mark = |column: u32, what: &str, is_primary: bool| {
         let place = json!({ "file": "src/lib.rs", "line": 2, "column": column });
@@ -46,7 +45,7 @@ fn lines(text: &str) -> Vec<Value> {
 }
 
 #[test]
-fn the_tests_are_built_and_then_each_is_run() {
+fn tests_are_built_and_run_one_by_one() {
     let workspace = Workspace::new("the_tests_are_built");
     workspace.build(&["one", "two"]);
     workspace.test("one", 0, &passes("2 classes"), "");
@@ -59,7 +58,7 @@ fn the_tests_are_built_and_then_each_is_run() {
     let (tests, time) = finished.stdout.split_once(" (").expect("a time");
     assert_eq!(
         tests,
-        "  ok  queue one  2 classes\n  ok  queue two  no check in it\n\n2 passed, 0 failed"
+        "  ok  queue one  2 classes\n  ok  queue two  no checks\n\n2 passed, 0 failed"
     );
     assert!(time.ends_with(" s)\n"), "{time}");
     assert_eq!(
@@ -77,7 +76,7 @@ run two --exact --include-ignored --nocapture in the_tests_are_built
 }
 
 #[test]
-fn flags_become_variables_of_the_tests() {
+fn flags_become_environment_variables() {
     let workspace = Workspace::new("flags_become_variables");
     workspace.build(&["one"]);
     let flags = [
@@ -184,10 +183,10 @@ fn ignored_tests_are_run_only_if_asked_for() {
 }
 
 #[test]
-fn a_failure_is_told_and_is_a_finding() {
-    let workspace = Workspace::new("a_failure_is_told");
+fn a_failure_is_printed_and_exits_with_1() {
+    let workspace = Workspace::new("a_failure_is_printed");
     workspace.build(&["dinner", "plain"]);
-    workspace.test("dinner", 101, &fails(), "noise that is told better\n");
+    workspace.test("dinner", 101, &fails(), "noise that the failure replaces\n");
     workspace.test("plain", 101, &[], "left is not right\n");
     let finished = workspace.run(&["test", "--jobs", "1"]);
     assert_eq!(finished.code, Some(1));
@@ -218,8 +217,8 @@ fn a_failed_build_is_an_error_and_nothing_runs() {
     assert_eq!(
         finished.stderr,
         "error[E0308]: mismatched types
-error: the tests do not build
-  help: cargo's messages are above
+error: the build failed
+  help: see cargo's messages above
 "
     );
     assert_eq!(
@@ -229,32 +228,32 @@ error: the tests do not build
 }
 
 #[test]
-fn tests_that_end_in_another_way_are_an_error() {
+fn an_abnormal_exit_of_a_test_is_an_error() {
     let workspace = Workspace::new("tests_that_end_in_another_way");
     workspace.build(&["stuck"]);
     workspace.test("stuck", 2, &[], "no scheduling point for 5 s\n");
     let finished = workspace.run(&["test"]);
     assert_eq!(finished.code, Some(2));
-    let told = "  !!  queue stuck  its process ended with exit status: 2\n\n      no scheduling \
+    let line = "  !!  queue stuck  its process ended with exit status: 2\n\n      no scheduling \
                 point for 5 s\n";
-    assert!(finished.stdout.starts_with(told), "{}", finished.stdout);
+    assert!(finished.stdout.starts_with(line), "{}", finished.stdout);
     let error =
         "error: some tests neither passed nor failed\n  help: they are marked with !! above\n";
     assert!(finished.stderr.ends_with(error), "{}", finished.stderr);
 }
 
 #[test]
-fn a_test_that_is_too_long_neither_passes_nor_fails() {
+fn a_test_over_the_event_limit_is_undecided() {
     let workspace = Workspace::new("a_test_that_is_too_long");
     workspace.build(&["stress"]);
     let failure = json!({ "kind": "TooLong", "message": "", "marks": [], "notes": [] });
     let story = "too long after 1 execution (random)\n\n  one execution has more than 7 events\n";
-    let told = [
+    let events = [
         json!({ "event": "started" }),
         json!({ "event": "failure", "failure": failure, "story": story }),
         json!({ "event": "finished", "summary": "1 class", "passed": false }),
     ];
-    workspace.test("stress", 101, &told, "");
+    workspace.test("stress", 101, &events, "");
     let finished = workspace.run(&["test", "--junit", "junit.xml"]);
     assert_eq!(finished.code, Some(2));
     let (tests, _) = finished.stdout.rsplit_once(" (").expect("a time");
@@ -269,8 +268,8 @@ fn a_test_that_is_too_long_neither_passes_nor_fails() {
 
 0 passed, 0 failed, 1 too long"
     );
-    let error = "error: some tests are too long to be checked, and neither passed nor failed
-  help: let them do less, or raise the limit with `--max-events`\n";
+    let error = "error: some tests exceed the event limit, and neither passed nor failed
+  help: reduce their work, or raise the limit with `--max-events`\n";
     assert!(finished.stderr.ends_with(error), "{}", finished.stderr);
     let junit = fs::read_to_string(workspace.directory.join("junit.xml")).expect("the file");
     let part = "<error message=\"too long after 1 execution\" type=\"TooLong\"";
@@ -282,14 +281,14 @@ fn a_test_that_is_too_long_neither_passes_nor_fails() {
 }
 
 #[test]
-fn a_failure_is_one_beside_what_is_too_long() {
+fn a_failure_takes_precedence_over_the_event_limit() {
     let workspace = Workspace::new("a_failure_beside_too_long");
     workspace.build(&["dinner"]);
     let long = json!({ "kind": "TooLong", "message": "", "marks": [], "notes": [] });
     let long =
         json!({ "event": "failure", "failure": long, "story": "too long after 1 execution" });
-    let told = [vec![long], fails()].concat();
-    workspace.test("dinner", 101, &told, "");
+    let events = [vec![long], fails()].concat();
+    workspace.test("dinner", 101, &events, "");
     let finished = workspace.run(&["test"]);
     assert_eq!(finished.code, Some(1));
     assert!(
@@ -300,31 +299,31 @@ fn a_failure_is_one_beside_what_is_too_long() {
 }
 
 #[test]
-fn doc_tests_are_left_to_cargo() {
+fn doc_tests_are_run_by_cargo() {
     let workspace = Workspace::new("doc_tests");
     assert_eq!(workspace.run(&["test", "--", "--doc"]).code, Some(0));
     assert_eq!(workspace.calls(), "cargo test --doc\n    RADDLE_LOG=off\n");
 }
 
 #[test]
-fn tests_that_do_not_use_raddle_are_not_run() {
+fn tests_without_raddle_are_not_run() {
     let workspace = Workspace::new("tests_that_do_not_use_raddle");
     workspace.build_from("other-tests", &["one"]);
     let finished = workspace.run(&["test"]);
     assert_eq!(finished.code, Some(2));
-    let said = "error: no test here uses raddle\n  help: add raddle with the feature `check`";
-    assert!(finished.stderr.contains(said), "{}", finished.stderr);
+    let message = "error: no test here uses raddle\n  help: add raddle with the feature `check`";
+    assert!(finished.stderr.contains(message), "{}", finished.stderr);
     assert!(!workspace.calls().contains("list"));
 }
 
 #[test]
-fn a_filter_that_matches_nothing_is_a_mistake() {
+fn a_filter_without_matches_is_an_error() {
     let workspace = Workspace::new("a_filter_that_matches_nothing");
     workspace.build(&[]);
     let finished = workspace.run(&["test", "cuonter"]);
     assert_eq!(finished.code, Some(2));
-    let said = "error: no test has `cuonter` in its name\n";
-    assert!(finished.stderr.contains(said), "{}", finished.stderr);
+    let message = "error: no test has `cuonter` in its name\n";
+    assert!(finished.stderr.contains(message), "{}", finished.stderr);
     assert_eq!(
         workspace.run(&["test"]).code,
         Some(0),
@@ -333,18 +332,18 @@ fn a_filter_that_matches_nothing_is_a_mistake() {
 }
 
 #[test]
-fn a_binary_that_lists_nothing_is_left_out_with_a_warning() {
+fn a_binary_without_list_support_is_skipped_with_a_warning() {
     let workspace = Workspace::new("a_binary_that_lists_nothing");
     workspace.build(&[]);
     workspace.write("names.code", "1");
     let finished = workspace.run(&["test"]);
     assert_eq!(finished.code, Some(0));
-    let said = "warning: the tests of `queue` are left out";
-    assert!(finished.stderr.contains(said), "{}", finished.stderr);
+    let message = "warning: the tests of `queue` are skipped";
+    assert!(finished.stderr.contains(message), "{}", finished.stderr);
 }
 
 #[test]
-fn what_happens_can_be_had_as_json() {
+fn events_are_printed_as_lines_of_json() {
     let workspace = Workspace::new("what_happens_as_json");
     workspace.build(&["dinner", "one"]);
     workspace.test("dinner", 101, &fails(), "");
@@ -380,7 +379,7 @@ fn what_happens_can_be_had_as_json() {
 }
 
 #[test]
-fn failures_can_be_had_as_messages_of_the_compiler() {
+fn failures_are_printed_as_compiler_messages() {
     let workspace = Workspace::new("messages_of_the_compiler");
     workspace.build(&["dinner"]);
     workspace.write("src/lib.rs", "// a\nfn  take(a, f(b)).lock() {}\n");
@@ -420,21 +419,21 @@ fn failures_can_be_had_as_messages_of_the_compiler() {
         (&json!(true), &json!(false))
     );
     let children = message["children"].as_array().expect("children");
-    let said: Vec<_> = children
+    let messages: Vec<_> = children
         .iter()
         .map(|child| child["message"].as_str())
         .collect();
     assert_eq!(
-        said,
+        messages,
         [
             Some("found at night"),
-            Some("see it again: RADDLE_REPLAY=r1.AAAA cargo test dinner")
+            Some("replay it: RADDLE_REPLAY=r1.AAAA cargo test dinner")
         ]
     );
 }
 
 #[test]
-fn results_can_be_written_as_junit() {
+fn results_are_written_as_junit() {
     let workspace = Workspace::new("junit");
     workspace.build(&["dinner", "one"]);
     workspace.test("dinner", 101, &fails(), "");
@@ -462,7 +461,7 @@ fn results_can_be_written_as_junit() {
 }
 
 #[test]
-fn ctrl_c_stops_the_tests_and_keeps_what_was_found() {
+fn ctrl_c_stops_the_tests_and_keeps_their_findings() {
     let workspace = Workspace::new("ctrl_c");
     workspace.build(&["dinner", "long", "never"]);
     workspace.test("dinner", 101, &fails(), "");
@@ -475,11 +474,9 @@ fn ctrl_c_stops_the_tests_and_keeps_what_was_found() {
         .stderr(Stdio::piped())
         .spawn()
         .expect("the command was built with its tests");
-    while !workspace.directory.join("long.running").exists() {
-        std::thread::yield_now();
-    }
-    let id = i32::try_from(child.id()).expect("process numbers are small");
-    kill(Pid::from_raw(id), Signal::SIGINT).expect("it runs");
+    workspace.wait_for("long.running");
+    let id = Pid::from_raw(i32::try_from(child.id()).expect("process numbers are small"));
+    kill(id, Signal::SIGINT).expect("the command waits for the test");
     let output = child.wait_with_output().expect("it ends");
     let stdout = String::from_utf8(output.stdout).expect("text is printed");
     assert_eq!(output.status.code(), Some(1), "{stdout}");
@@ -493,10 +490,10 @@ fn ctrl_c_stops_the_tests_and_keeps_what_was_found() {
 }
 
 #[test]
-fn whoever_asks_again_and_again_need_not_read_what_is_printed() {
-    let workspace = Workspace::new("asks_again");
+fn repeated_signals_end_a_command_whose_output_is_not_read() {
+    let workspace = Workspace::new("repeated_signals");
     workspace.build(&["noisy", "long"]);
-    // More than a pipe holds.
+    // More than the capacity of a pipe, so that printing it blocks.
     workspace.test("noisy", 101, &[], &"noise\n".repeat(100_000));
     workspace.test("long", 0, &[], "");
     workspace.write("long.waits", "");
@@ -506,38 +503,29 @@ fn whoever_asks_again_and_again_need_not_read_what_is_printed() {
         .stderr(Stdio::piped())
         .spawn()
         .expect("the command was built with its tests");
-    while !workspace.directory.join("long.running").exists() {
-        std::thread::yield_now();
-    }
-    let id = i32::try_from(child.id()).expect("process numbers are small");
-    let start = Instant::now();
+    workspace.wait_for("long.running");
+    let id = Pid::from_raw(i32::try_from(child.id()).expect("process numbers are small"));
+    // Signals that arrive together are delivered once, so three may not be enough.
     let status = loop {
-        if let Some(status) = child.try_wait().expect("it is our child") {
+        if let Some(status) = child.try_wait().expect("the child of this process") {
             break status;
         }
-        if start.elapsed() > Duration::from_secs(60) {
-            let _ = child.kill();
-            panic!("it does not end");
-        }
-        kill(Pid::from_raw(id), Signal::SIGTERM).expect("it runs");
-        std::thread::sleep(Duration::from_millis(10));
+        kill(id, Signal::SIGTERM).expect("a child that was not waited for");
+        std::thread::yield_now();
     };
     assert_eq!(status.code(), Some(130));
 }
 
 #[test]
-fn a_budget_is_checked_before_anything_runs() {
+fn an_invalid_budget_is_refused_before_the_build() {
     let workspace = Workspace::new("a_budget_is_checked");
     for (budget, reason) in [
         (
             "soon",
             "write a whole number and a unit: 500ms, 30s, 2m or 1h",
         ),
-        ("0s", "no time is not enough: the shortest is 1ms"),
-        (
-            "99999999999999999999s",
-            "too long to count: write a smaller number",
-        ),
+        ("0s", "the shortest limit is 1ms"),
+        ("99999999999999999999s", "the number is too large"),
     ] {
         let finished = workspace.run(&["test", "--budget", budget]);
         assert_eq!(finished.code, Some(2));

@@ -1,50 +1,54 @@
-//! What the compiler is told: raddle's flags, after the user's own.
+//! Compiler flags: raddle's after the user's.
 
 use std::env;
 use std::path::Path;
 
 use serde_json::Value;
 
-use super::Control;
-use super::rustc::Recipe;
+use super::rustc::Instrumentation;
 use crate::toolchain::cargo::Cargo;
+use crate::toolchain::native_runtime::NativeRuntime;
 
-/// Every access calls the library.
+/// Instrumentation with stable flags that run LLVM's passes.
 pub const STABLE: [&str; 5] = [
     "-Cllvm-args=-force-attribute=sanitize_thread",
     "-Cpasses=forceattrs",
     "-Cpasses=tsan-module",
     "-Cpasses=function(tsan)",
-    READS,
+    READ_BEFORE_WRITE,
 ];
-/// The same for compilers that do not know these.
+/// Instrumentation with the compiler's own unstable flags.
 pub const UNSTABLE: [&str; 4] = [
     "-Zsanitizer=thread",
     "-Zexternal-clangrt",
     "-Cunsafe-allow-abi-mismatch=sanitizer",
-    READS,
+    READ_BEFORE_WRITE,
 ];
-/// A value that is read and then written is read, too.
-const READS: &str = "-Cllvm-args=-tsan-instrument-read-before-write";
-/// Some accesses of several values at once would not be seen.
-const WHOLE: [&str; 2] = ["-Cno-vectorize-loops", "-Cno-vectorize-slp"];
+/// Includes reads that are followed by a write of the same location, which LLVM leaves out by default.
+const READ_BEFORE_WRITE: &str = "-Cllvm-args=-tsan-instrument-read-before-write";
+/// Vectorised accesses are not instrumented completely.
+const NO_VECTORS: [&str; 2] = ["-Cno-vectorize-loops", "-Cno-vectorize-slp"];
 
-/// Where optimising, functions stay where they are, as far as LLVM is concerned: what a thread is in is known by
-/// the functions that it enters, and the standard library is known by the names of its own.
-const APART: [&str; 2] = [
+/// Keeps LLVM from inlining in optimised code: call stacks come from the functions that a thread enters, and
+/// operations of std are recognised by the names of its functions.
+const NO_INLINING: [&str; 2] = [
     "-Cllvm-args=-inline-threshold=-1000000",
     "-Cllvm-args=-inlinehint-threshold=-1000000",
 ];
 
-/// Cargo's variables for flags, of which the first wins.
+/// Cargo's variables for flags; the first takes precedence.
 pub const ENCODED: &str = "CARGO_ENCODED_RUSTFLAGS";
 const PLAIN: &str = "RUSTFLAGS";
 
-/// What raddle wants. The library has the functions that are called; it is named by its path, so that nothing
-/// else that a program needs can be missing unnoticed.
-pub fn ours(recipe: Recipe, control: &Control, sysroot: Option<&Path>) -> Vec<String> {
-    let mut flags = instrumenting(recipe);
-    let library = control.folder.join("libtsan.so");
+/// All flags of raddle. The library is linked by its path, so that any other missing symbol still is a link
+/// error.
+pub fn raddle_flags(
+    instrumentation: Instrumentation,
+    runtime: &NativeRuntime,
+    sysroot: Option<&Path>,
+) -> Vec<String> {
+    let mut flags = instrumenting(instrumentation);
+    let library = runtime.tsan_directory.join("libtsan.so");
     flags.push(format!("-Clink-arg={}", library.display()));
     if let Some(sysroot) = sysroot {
         flags.push(format!("--sysroot={}", sysroot.display()));
@@ -52,14 +56,15 @@ pub fn ours(recipe: Recipe, control: &Control, sysroot: Option<&Path>) -> Vec<St
     flags
 }
 
-/// What makes the compiler instrument code.
-pub fn instrumenting(recipe: Recipe) -> Vec<String> {
-    let own = recipe.flags().iter().chain(&WHOLE).chain(&APART);
-    own.map(|&flag| flag.to_owned()).collect()
+/// Flags that make the compiler instrument code.
+pub fn instrumenting(instrumentation: Instrumentation) -> Vec<String> {
+    let flags = instrumentation.flags().iter();
+    let flags = flags.chain(&NO_VECTORS).chain(&NO_INLINING);
+    flags.map(|&flag| flag.to_owned()).collect()
 }
 
-/// The user's flags, if they are in the environment.
-pub fn of_environment() -> Option<Vec<String>> {
+/// The user's flags in the environment.
+pub fn from_environment() -> Option<Vec<String>> {
     let value = |name| env::var(name).ok();
     let split = |text: String, at: char| {
         let words = text.split(at).map(str::trim).filter(|it| !it.is_empty());
@@ -69,9 +74,9 @@ pub fn of_environment() -> Option<Vec<String>> {
     encoded.or_else(|| value(PLAIN).map(|text| split(text, ' ')))
 }
 
-/// Those that cargo would not take any more if it is told ours: `build.rustflags`, unless there are others for
-/// targets. What cargo finds for targets it takes together with ours.
-pub fn of_config(cargo: &Cargo, host: &str) -> Vec<String> {
+/// The user's flags in cargo's configuration that raddle's would replace: `build.rustflags`, unless flags for
+/// the target take its place. Cargo adds flags for the target to raddle's.
+pub fn from_config(cargo: &Cargo, host: &str) -> Vec<String> {
     let targets = cargo.config("target").unwrap_or_default();
     let has_flags = |(name, value): (&String, &Value)| {
         (name == host || name.starts_with("cfg(")) && value.get("rustflags").is_some()
@@ -83,7 +88,7 @@ pub fn of_config(cargo: &Cargo, host: &str) -> Vec<String> {
     words(&cargo.config("build.rustflags").unwrap_or_default())
 }
 
-/// Flags as cargo's configuration has them: a list, or one text.
+/// Flags in cargo's configuration: a list of flags or a text with all of them.
 fn words(value: &Value) -> Vec<String> {
     match value {
         Value::String(text) => text.split_whitespace().map(str::to_owned).collect(),
@@ -95,8 +100,8 @@ fn words(value: &Value) -> Vec<String> {
     }
 }
 
-/// Flags as a setting of cargo's.
-pub fn setting(host: &str, flags: &[String]) -> String {
+/// Flags as an argument of cargo's `--config`.
+pub fn config_argument(host: &str, flags: &[String]) -> String {
     let words: Vec<_> = flags.iter().map(|it| Value::from(it.as_str())).collect();
     format!("target.{host}.rustflags={}", Value::from(words))
 }
@@ -115,26 +120,26 @@ mod tests {
     }
 
     #[test]
-    fn a_setting_is_toml() {
+    fn a_config_argument_is_toml() {
         let flags = ["-Cpasses=function(tsan)", "--cfg=feature=\"a\""].map(str::to_owned);
         assert_eq!(
-            setting("x86_64-unknown-linux-gnu", &flags),
+            config_argument("x86_64-unknown-linux-gnu", &flags),
             r#"target.x86_64-unknown-linux-gnu.rustflags=["-Cpasses=function(tsan)","--cfg=feature=\"a\""]"#
         );
     }
 
     #[test]
     fn the_library_is_named_and_the_sysroot_only_if_there_is_one() {
-        let control = Control {
+        let runtime = NativeRuntime {
             library: "/l/libraddle_native.so".into(),
-            folder: "/l/raddle-tsan".into(),
+            tsan_directory: "/l/raddle-tsan".into(),
         };
-        let plain = ours(Recipe::Stable, &control, None);
+        let plain = raddle_flags(Instrumentation::Stable, &runtime, None);
         assert_eq!(
             plain.last().unwrap(),
             "-Clink-arg=/l/raddle-tsan/libtsan.so"
         );
-        let other = ours(Recipe::Unstable, &control, Some(Path::new("/s")));
+        let other = raddle_flags(Instrumentation::Unstable, &runtime, Some(Path::new("/s")));
         assert_eq!(other.last().unwrap(), "--sysroot=/s");
         assert_eq!(other[0], "-Zsanitizer=thread");
     }

@@ -1,212 +1,121 @@
-//! Rust crates as they are: how cargo is told to build them so that raddle sees what they do.
+//! Builds unmodified Rust crates so that raddle sees their operations.
 //!
-//! The compiler instruments the crate and all that it depends on, as for ThreadSanitizer. Build scripts and
-//! procedural macros are left alone, because there is a `--target`. What is built has a folder of its own
-//! below the target folder.
+//! The compiler instruments the crate and its dependencies as for ThreadSanitizer. Build scripts and
+//! procedural macros are not instrumented, because cargo builds them for the host and `--target` is given.
+//! The artifacts are in a directory of their own below the target directory.
 
 mod flags;
 mod rustc;
 pub mod sysroot;
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::PathBuf;
 
-use clap::Args;
+use crate::toolchain::binaries::TestBinary;
+use crate::toolchain::cargo::{BuildOptions, Cargo};
+use crate::toolchain::error::Error;
+use crate::toolchain::native_runtime::NativeRuntime;
+use rustc::{Instrumentation, RustCompiler};
 
-use crate::commands::error::Error;
-use crate::commands::run::with_first;
-use crate::toolchain::binaries::Binary;
-use crate::toolchain::cargo::Cargo;
-use crate::toolchain::error::Problem;
-use crate::toolchain::library;
-use rustc::{Compiler, Recipe};
-
-/// What cargo is told besides what the user tells it.
-#[derive(Debug, Default)]
-pub struct Build {
-    /// After the name of cargo's command.
-    pub arguments: Vec<OsString>,
-    pub environment: Vec<(&'static str, OsString)>,
-}
-
-/// Where the library is that runs what was built.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Control {
-    pub library: PathBuf,
-    /// The folder in which it has other names.
-    pub folder: PathBuf,
-}
-
-impl Control {
-    pub fn find() -> Result<Self, Problem> {
-        let library = library::find()?;
-        let folder = library::swap(&library)?;
-        Ok(Control { library, folder })
-    }
-
-    /// Has a command run under control: each test of its harness, or the whole program.
-    pub fn put_on(&self, command: &mut Command, has_harness: bool) {
-        const LIBRARIES: &str = "LD_LIBRARY_PATH";
-        fix_addresses();
-        let what = if has_harness { "test" } else { "program" };
-        let given = command.get_envs().find(|(name, _)| *name == LIBRARIES);
-        let given = given.and_then(|(_, value)| value.map(OsString::from));
-        let given = given.or_else(|| std::env::var_os(LIBRARIES));
-        command.env("RADDLE_NATIVE", what);
-        command.env("RADDLE_PARENT", std::process::id().to_string());
-        command.env("LD_PRELOAD", &self.library);
-        command.env(LIBRARIES, with_first(given, &self.folder));
-    }
-}
-
-/// From now on programs that are started have the same addresses each time: some hash them, and what they do
-/// then would differ from run to run, and a schedule not fit any more. Where that is forbidden, it is left so.
-#[cfg(target_os = "linux")]
-fn fix_addresses() {
-    use nix::sys::personality::{self, Persona};
-    let _ = personality::get().and_then(|now| personality::set(now | Persona::ADDR_NO_RANDOMIZE));
-}
-
-#[cfg(not(target_os = "linux"))]
-fn fix_addresses() {}
-
-/// Which program of a crate is meant.
-#[derive(Args, Debug, Default, PartialEq)]
-pub struct Choice {
-    /// Check this program of the crate.
-    #[arg(long, value_name = "NAME", conflicts_with = "example")]
-    pub bin: Option<String>,
-
-    /// Check this example of the crate.
-    #[arg(long, value_name = "NAME")]
-    pub example: Option<String>,
-
-    /// The package that has the program.
-    #[arg(short, long, value_name = "PACKAGE")]
-    pub package: Option<String>,
-
-    /// Build with these features.
-    #[arg(short = 'F', long)]
-    pub features: Option<String>,
-
-    /// Build optimised code.
-    #[arg(short, long)]
-    pub release: bool,
-}
-
-impl Choice {
-    /// Whether a program of the crate is meant, and not one that is there already.
-    pub fn is_made(&self) -> bool {
-        *self != Choice::default()
-    }
-
-    fn arguments(&self) -> Vec<OsString> {
-        let flags = [
-            ("--bin", &self.bin),
-            ("--example", &self.example),
-            ("--package", &self.package),
-            ("--features", &self.features),
-        ];
-        let mut arguments: Vec<OsString> = Vec::new();
-        for (flag, value) in flags {
-            if let Some(value) = value {
-                arguments.extend([flag.into(), value.into()]);
-            }
-        }
-        arguments.extend(self.release.then(|| "--release".into()));
-        arguments
-    }
-}
-
-/// Builds the tests of a crate; the binaries that have them.
+/// Builds the tests of a crate and returns their binaries. Binaries that use raddle are left out.
 pub fn build_tests(
     cargo: &Cargo,
     arguments: &[OsString],
     as_json: bool,
-) -> Result<Vec<Binary>, Error> {
-    let control = Control::find()?;
-    let build = prepare(cargo, &control, arguments)?;
-    let mut binaries = cargo.building(build).build_binaries(arguments, as_json)?;
+) -> Result<Vec<TestBinary>, Error> {
+    let runtime = NativeRuntime::find()?;
+    let options = build_options(cargo, &runtime, arguments)?;
+    let cargo = cargo.with_options(options);
+    let mut binaries = cargo.build_binaries(arguments, as_json)?;
     binaries.retain_mut(|binary| {
-        let is_controlled_already = binary.uses_raddle();
-        match is_controlled_already {
+        let uses_raddle = binary.uses_raddle();
+        match uses_raddle {
             true => eprintln!(
-                "warning: the tests of `{}` are left out: they use raddle's own types\n  \
-                 help: `cargo raddle test` checks them",
+                "warning: the tests of `{}` are skipped: they use raddle's own types\n  \
+                 help: check them with `cargo raddle test`",
                 binary.name
             ),
-            false => binary.put_under(&control),
+            false => binary.attach(&runtime),
         }
-        !is_controlled_already
+        !uses_raddle
     });
     Ok(binaries)
 }
 
-/// Builds a program of a crate.
-pub fn build_program(cargo: &Cargo, control: &Control, choice: &Choice) -> Result<PathBuf, Error> {
-    let arguments = choice.arguments();
-    let build = prepare(cargo, control, &arguments)?;
-    let mut found = cargo.building(build).build_programs(&arguments)?;
+/// Builds a program of a crate. Without a selection in the arguments, `default-run` decides.
+pub fn build_program(
+    cargo: &Cargo,
+    runtime: &NativeRuntime,
+    arguments: &[OsString],
+) -> Result<PathBuf, Error> {
+    let options = build_options(cargo, runtime, arguments)?;
+    let mut found = cargo.with_options(options).build_programs(arguments)?;
     if found.len() > 1
-        && let Some(usual) = cargo.default_program()?
+        && let Some(default) = cargo.default_program()?
     {
-        found.retain(|path| path.file_name().is_some_and(|name| *name == *usual));
+        found.retain(|path| path.file_name().is_some_and(|name| *name == *default));
     }
     match found.len() {
         1 => Ok(found.remove(0)),
-        _ => Err(Problem::NoSingleProgram { found }.into()),
+        _ => Err(Error::NoSingleProgram { found }),
     }
 }
 
-/// Finds out how a crate is built; `arguments` are the user's for cargo.
-pub fn prepare(cargo: &Cargo, control: &Control, arguments: &[OsString]) -> Result<Build, Error> {
-    let compiler = Compiler::find()?;
+/// Options for a build with these arguments of the user.
+fn build_options(
+    cargo: &Cargo,
+    runtime: &NativeRuntime,
+    arguments: &[OsString],
+) -> Result<BuildOptions, Error> {
+    let compiler = RustCompiler::find()?;
     require_host(&compiler, arguments)?;
     let folder = cargo.target_directory()?.join("raddle-native");
-    let recipe = compiler.recipe(&folder)?;
-    let sysroot = sysroot::find_wanted(control, &compiler, recipe);
-    let flags = flags::ours(recipe, control, sysroot.as_deref());
-    let mut build = Build::default();
-    let mut add = |word: &str| build.arguments.push(word.into());
+    let instrumentation = compiler.instrumentation(&folder)?;
+    let sysroot = sysroot::find_selected(runtime, &compiler, instrumentation);
+    let flags = flags::raddle_flags(instrumentation, runtime, sysroot.as_deref());
+    let mut options = BuildOptions::default();
+    let mut add = |word: &str| options.arguments.push(word.into());
     add("--target");
     add(&compiler.host);
     add("--target-dir");
-    build.arguments.push(folder.into());
-    for setting in profile(arguments) {
-        build.arguments.extend(["--config".into(), setting.into()]);
+    options.arguments.push(folder.into());
+    for setting in profile_settings(arguments) {
+        options
+            .arguments
+            .extend(["--config".into(), setting.into()]);
     }
-    match flags::of_environment() {
+    match flags::from_environment() {
         Some(mut users) => {
             users.extend(flags);
             let all = users.join("\u{1f}");
-            build.environment.push((flags::ENCODED, all.into()));
+            options.environment.push((flags::ENCODED, all.into()));
         }
         None => {
-            let mut all = flags::of_config(cargo, &compiler.host);
+            let mut all = flags::from_config(cargo, &compiler.host);
             all.extend(flags);
-            let setting = flags::setting(&compiler.host, &all);
-            build.arguments.extend(["--config".into(), setting.into()]);
+            let setting = flags::config_argument(&compiler.host, &all);
+            options
+                .arguments
+                .extend(["--config".into(), setting.into()]);
         }
     }
-    if recipe == Recipe::Unstable {
-        build.environment.push(("RUSTC_BOOTSTRAP", "1".into()));
+    if instrumentation == Instrumentation::Unstable {
+        options.environment.push(("RUSTC_BOOTSTRAP", "1".into()));
     }
-    say_which_std(sysroot.as_deref());
-    Ok(build)
+    eprintln!(
+        "raddle: using the {} standard library",
+        match sysroot {
+            None => "uninstrumented",
+            Some(_) => "instrumented",
+        }
+    );
+    Ok(options)
 }
 
-fn say_which_std(sysroot: Option<&Path>) {
-    match sysroot {
-        None => eprintln!("raddle: with the standard library as it is"),
-        Some(_) => eprintln!("raddle: with the standard library of `cargo raddle setup --std`"),
-    }
-}
-
-/// Programs run here, so they are built for here.
-fn require_host(compiler: &Compiler, arguments: &[OsString]) -> Result<(), Problem> {
+/// Refuses compilers for other hosts, and a `--target` of the user.
+fn require_host(compiler: &RustCompiler, arguments: &[OsString]) -> Result<(), Error> {
     if !compiler.host.starts_with("x86_64-") || !compiler.host.ends_with("-linux-gnu") {
-        return Err(Problem::WrongSystem);
+        return Err(Error::UnsupportedHost);
     }
     let words: Vec<_> = arguments.iter().map(|it| it.to_string_lossy()).collect();
     let mut targets = words.iter().enumerate().filter_map(|(index, word)| {
@@ -215,8 +124,7 @@ fn require_host(compiler: &Compiler, arguments: &[OsString]) -> Result<(), Probl
             .or(next.map(|next| next.as_ref()))
     });
     match targets.next() {
-        // Cargo would be told twice.
-        Some(target) => Err(Problem::OtherTarget {
+        Some(target) => Err(Error::TargetGiven {
             target: target.to_owned(),
             is_host: target == compiler.host,
         }),
@@ -224,9 +132,8 @@ fn require_host(compiler: &Compiler, arguments: &[OsString]) -> Result<(), Probl
     }
 }
 
-/// Settings of the profiles: every line is known, and unless the user asks for optimised code, every function
-/// is there as it was written.
-fn profile(arguments: &[OsString]) -> Vec<String> {
+/// Settings of the profiles: complete debug information, and no optimisation unless the user asks for it.
+fn profile_settings(arguments: &[OsString]) -> Vec<String> {
     const OPTIMISED: [&str; 3] = ["--release", "-r", "--profile=release"];
     let is_optimised = arguments
         .iter()
@@ -247,8 +154,8 @@ fn profile(arguments: &[OsString]) -> Vec<String> {
     }
     if is_optimised {
         eprintln!(
-            "raddle: optimised code: what was inlined or left out is in no story, and the places of the rest \
-             are less exact"
+            "raddle: optimised code: inlined functions do not appear in failures, and source locations are less \
+             exact"
         );
     }
     settings
@@ -258,8 +165,8 @@ fn profile(arguments: &[OsString]) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn compiler() -> Compiler {
-        Compiler {
+    fn compiler() -> RustCompiler {
+        RustCompiler {
             program: "rustc".into(),
             version: "rustc 1.95.0".to_owned(),
             host: "x86_64-unknown-linux-gnu".to_owned(),
@@ -271,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn another_target_is_refused_however_it_is_named() {
+    fn another_target_is_refused_in_both_notations() {
         let other = |arguments: &[&str]| require_host(&compiler(), &words(arguments)).is_err();
         assert!(!other(&["--lib", "--release"]));
         assert!(other(&["--target", "x86_64-unknown-linux-musl"]));
@@ -282,15 +189,19 @@ mod tests {
     fn a_compiler_for_another_system_is_refused() {
         for host in ["x86_64-unknown-linux-musl", "aarch64-unknown-linux-gnu"] {
             let host = host.to_owned();
-            let compiler = Compiler { host, ..compiler() };
+            let compiler = RustCompiler { host, ..compiler() };
             assert!(require_host(&compiler, &[]).is_err());
         }
     }
 
     #[test]
-    fn only_code_that_is_not_to_be_optimised_is_not() {
-        let is_slow = |settings: Vec<String>| settings.iter().any(|it| it.contains("opt-level"));
-        assert!(is_slow(profile(&words(&["--lib"]))));
-        assert!(!is_slow(profile(&words(&["--lib", "--release"]))));
+    fn only_unoptimised_profiles_are_changed() {
+        let is_unoptimised =
+            |settings: Vec<String>| settings.iter().any(|it| it.contains("opt-level"));
+        assert!(is_unoptimised(profile_settings(&words(&["--lib"]))));
+        assert!(!is_unoptimised(profile_settings(&words(&[
+            "--lib",
+            "--release"
+        ]))));
     }
 }

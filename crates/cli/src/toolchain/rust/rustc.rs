@@ -1,9 +1,8 @@
-//! The Rust compiler, and whether it instruments programs.
+//! The Rust compiler, and how it instruments programs.
 //!
-//! That is asked of flags which are stable themselves, but name passes of LLVM, whose names nobody promises.
-//! So a small program is compiled with them, once for each version of the compiler, and looked at. If it was
-//! not instrumented, there are flags of the compiler's own for this, which it only takes if it is told that it
-//! is no stable compiler.
+//! The stable flags name passes of LLVM, and LLVM does not guarantee these names. Therefore a small probe is
+//! compiled with them, once for each version of the compiler, and searched for the instrumentation. If it is
+//! missing, the compiler's unstable flags are tried, with `RUSTC_BOOTSTRAP`.
 
 use std::env;
 use std::ffi::OsString;
@@ -13,9 +12,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use super::flags::{STABLE, UNSTABLE};
-use crate::toolchain::error::Problem;
+use crate::toolchain::error::Error;
 
-/// What is compiled to see whether that works.
+/// The probe: a plain and an atomic access.
 const PROBE: &str = "
 use std::sync::atomic::{AtomicUsize, Ordering};
 pub fn probe(counter: &AtomicUsize, plain: &mut u64) -> usize {
@@ -23,140 +22,140 @@ pub fn probe(counter: &AtomicUsize, plain: &mut u64) -> usize {
     counter.fetch_add(1, Ordering::SeqCst)
 }
 ";
-/// What must be in it then.
-const SIGNS: [&[u8]; 2] = [b"__tsan_write8", b"__tsan_atomic64_fetch_add"];
+/// Functions that the instrumented probe calls.
+const PROBE_CALLS: [&[u8]; 2] = [b"__tsan_write8", b"__tsan_atomic64_fetch_add"];
 
 /// The compiler that cargo calls.
 #[derive(Debug)]
-pub struct Compiler {
+pub struct RustCompiler {
     pub program: OsString,
-    /// All that it says of itself.
+    /// Output of `rustc -vV`.
     pub version: String,
     pub host: String,
 }
 
-/// Ways to have a program instrumented.
+/// Flags that instrument a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Recipe {
+pub enum Instrumentation {
     Stable,
     Unstable,
 }
 
-impl Recipe {
-    const ALL: [Recipe; 2] = [Recipe::Stable, Recipe::Unstable];
+impl Instrumentation {
+    const ALL: [Instrumentation; 2] = [Instrumentation::Stable, Instrumentation::Unstable];
 
     pub fn flags(self) -> &'static [&'static str] {
         match self {
-            Recipe::Stable => &STABLE,
-            Recipe::Unstable => &UNSTABLE,
+            Instrumentation::Stable => &STABLE,
+            Instrumentation::Unstable => &UNSTABLE,
         }
     }
 
     fn word(self) -> &'static str {
         match self {
-            Recipe::Stable => "stable",
-            Recipe::Unstable => "unstable",
+            Instrumentation::Stable => "stable",
+            Instrumentation::Unstable => "unstable",
         }
     }
 }
 
-impl Compiler {
-    /// The one that cargo would take.
-    pub fn find() -> Result<Self, Problem> {
-        let wanted = env::var_os("RUSTC").filter(|wanted| !wanted.is_empty());
-        let program = wanted.unwrap_or_else(|| "rustc".into());
+impl RustCompiler {
+    /// The compiler that cargo would use.
+    pub fn find() -> Result<Self, Error> {
+        let given = env::var_os("RUSTC").filter(|given| !given.is_empty());
+        let program = given.unwrap_or_else(|| "rustc".into());
         let output = Command::new(&program).arg("-vV").output();
-        let output = output.map_err(|cause| Problem::NotStarted {
+        let output = output.map_err(|cause| Error::NotStarted {
             program: program.clone(),
             cause,
         })?;
         let version = String::from_utf8_lossy(&output.stdout).into_owned();
         let host = version.lines().find_map(|line| line.strip_prefix("host: "));
-        Ok(Compiler {
+        Ok(RustCompiler {
             program,
             host: host.unwrap_or("unknown").to_owned(),
             version,
         })
     }
 
-    /// The first line of what it says of itself.
+    /// Name and version in one line.
     pub fn name(&self) -> &str {
         self.version.lines().next().unwrap_or("rustc")
     }
 
-    /// Where it has its own libraries.
-    pub fn sysroot(&self) -> Result<PathBuf, Problem> {
+    /// The directory of its own libraries.
+    pub fn sysroot(&self) -> Result<PathBuf, Error> {
         let output = Command::new(&self.program)
             .args(["--print", "sysroot"])
             .output();
-        let output = output.map_err(|cause| Problem::NotStarted {
+        let output = output.map_err(|cause| Error::NotStarted {
             program: self.program.clone(),
             cause,
         })?;
         Ok(String::from_utf8_lossy(&output.stdout).trim_end().into())
     }
 
-    /// How it instruments programs. What was found out is kept in the folder.
-    pub fn recipe(&self, folder: &Path) -> Result<Recipe, Problem> {
+    /// The flags that instrument programs. A file in the directory caches the answer.
+    pub fn instrumentation(&self, folder: &Path) -> Result<Instrumentation, Error> {
         let file = folder.join("compiler");
-        let known = fs::read_to_string(&file).unwrap_or_default();
-        let says = |recipe: &Recipe| known == self.note(*recipe);
-        if let Some(recipe) = Recipe::ALL.into_iter().find(says) {
-            return Ok(recipe);
+        let cached = fs::read_to_string(&file).unwrap_or_default();
+        let is_cached = |it: &Instrumentation| cached == self.cache_entry(*it);
+        if let Some(found) = Instrumentation::ALL.into_iter().find(is_cached) {
+            return Ok(found);
         }
         let mut output = String::new();
-        for recipe in Recipe::ALL {
-            match self.try_out(recipe, folder) {
+        for instrumentation in Instrumentation::ALL {
+            match self.probe(instrumentation, folder) {
                 Ok(()) => {
-                    // Otherwise it is found out again next time.
-                    let _ = fs::write(&file, self.note(recipe));
-                    return Ok(recipe);
+                    // Without the file the next run probes again.
+                    let _ = fs::write(&file, self.cache_entry(instrumentation));
+                    return Ok(instrumentation);
                 }
                 Err(problem) => output = problem,
             }
         }
-        Err(Problem::CompilerUnfit {
+        Err(Error::UnsupportedCompiler {
             compiler: self.name().to_owned(),
             output,
         })
     }
 
-    fn note(&self, recipe: Recipe) -> String {
-        format!("{}{}\n", self.version, recipe.word())
+    fn cache_entry(&self, instrumentation: Instrumentation) -> String {
+        format!("{}{}\n", self.version, instrumentation.word())
     }
 
-    /// Compiles the probe; what was wrong.
-    fn try_out(&self, recipe: Recipe, folder: &Path) -> Result<(), String> {
+    /// Compiles the probe and fails unless it is instrumented.
+    fn probe(&self, instrumentation: Instrumentation, folder: &Path) -> Result<(), String> {
         fs::create_dir_all(folder).map_err(|error| error.to_string())?;
         let object = folder.join(format!("probe-{}.o", std::process::id()));
         let mut command = Command::new(&self.program);
         command.args(["--crate-name", "probe", "--crate-type", "lib", "-"]);
         command.args(["--edition", "2021", "--emit", "obj", "-o"]);
-        command.arg(&object).args(recipe.flags());
-        if recipe == Recipe::Unstable {
+        command.arg(&object).args(instrumentation.flags());
+        if instrumentation == Instrumentation::Unstable {
             command.env("RUSTC_BOOTSTRAP", "1");
         }
-        let output = feed(&mut command, PROBE).map_err(|error| error.to_string())?;
+        let output = run_with_input(&mut command, PROBE).map_err(|error| error.to_string())?;
         let bytes = fs::read(&object).unwrap_or_default();
         let _ = fs::remove_file(&object);
         if !output.status.success() {
             let text = String::from_utf8_lossy(&output.stderr);
             return Err(text.lines().next().unwrap_or_default().to_owned());
         }
-        let has = |sign: &&[u8]| bytes.windows(sign.len()).any(|part| part == *sign);
-        match SIGNS.iter().all(has) {
+        let has = |call: &&[u8]| bytes.windows(call.len()).any(|part| part == *call);
+        match PROBE_CALLS.iter().all(has) {
             true => Ok(()),
-            false => Err("it took the flags, but what it made calls nobody".to_owned()),
+            false => Err("nothing (the flags are accepted, but have no effect)".to_owned()),
         }
     }
 }
 
-/// Runs a command that reads this.
-fn feed(command: &mut Command, input: &str) -> std::io::Result<Output> {
+/// Runs a command with this standard input.
+fn run_with_input(command: &mut Command, input: &str) -> std::io::Result<Output> {
     let command = command.stdin(Stdio::piped()).stdout(Stdio::null());
     let mut child = command.stderr(Stdio::piped()).spawn()?;
     if let Some(mut stdin) = child.stdin.take() {
-        // Who does not read it says why.
+        // A compiler that does not read its input prints an error.
         let _ = stdin.write_all(input.as_bytes());
     }
     child.wait_with_output()
@@ -167,20 +166,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_found_out_holds_for_one_version_of_the_compiler() {
-        let folder = env::temp_dir().join(format!("raddle-recipe-{}", std::process::id()));
-        let compiler = |version: &str| Compiler {
-            // Whoever asks this one learns nothing.
+    fn the_cache_is_valid_for_one_version_of_the_compiler() {
+        let folder = env::temp_dir().join(format!("raddle-probe-{}", std::process::id()));
+        let compiler = |version: &str| RustCompiler {
+            // Fails every probe.
             program: "false".into(),
             version: version.to_owned(),
             host: "x86_64-unknown-linux-gnu".to_owned(),
         };
         fs::create_dir_all(&folder).unwrap();
         let old = compiler("rustc 1\n");
-        fs::write(folder.join("compiler"), old.note(Recipe::Unstable)).unwrap();
-        assert_eq!(old.recipe(&folder).unwrap(), Recipe::Unstable);
-        let new = compiler("rustc 2\n").recipe(&folder);
-        assert!(matches!(new, Err(Problem::CompilerUnfit { .. })));
+        fs::write(
+            folder.join("compiler"),
+            old.cache_entry(Instrumentation::Unstable),
+        )
+        .unwrap();
+        assert_eq!(
+            old.instrumentation(&folder).unwrap(),
+            Instrumentation::Unstable
+        );
+        let new = compiler("rustc 2\n").instrumentation(&folder);
+        assert!(matches!(new, Err(Error::UnsupportedCompiler { .. })));
         fs::remove_dir_all(folder).unwrap();
     }
 }

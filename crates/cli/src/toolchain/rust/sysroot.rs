@@ -1,24 +1,24 @@
-//! A standard library that is instrumented like everything else, beside raddle's library.
+//! An instrumented Rust standard library, installed next to raddle's library.
 //!
-//! Without it raddle knows of std's locks, channels and threads by their names, and the rest of std runs as
-//! one step between calls of something that is controlled. With it, accesses inside of std are seen, too.
-//! Cargo builds std from its sources with a flag that is not stable, so the compiler is told to take it; what
-//! comes of it is used by stable means, as a folder that is named as the compiler's own.
+//! Without it raddle recognises std's locks, channels and threads by the names of their functions, and the
+//! rest of std runs as one step between two controlled operations. With it, accesses inside std are seen, too.
+//! Cargo builds it from std's sources with the unstable `-Zbuild-std`; the result is used by the stable
+//! `--sysroot`.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::rustc::{Compiler, Recipe};
-use super::{Control, flags};
-use crate::commands::error::Error;
-use crate::toolchain::cargo::Verdict;
-use crate::toolchain::error::Problem;
+use super::flags;
+use super::rustc::{Instrumentation, RustCompiler};
+use crate::toolchain::error::Error;
+use crate::toolchain::library;
+use crate::toolchain::native_runtime::NativeRuntime;
 
-/// Is there once all of it is.
+/// The file that is written last; it names the compiler and the flags.
 const COMPLETE: &str = "complete";
-/// A crate that needs all of std.
+/// Manifest of an empty crate: std is built as its dependency.
 const MANIFEST: &str = "\
 [package]
 name = \"raddle-std\"
@@ -28,91 +28,99 @@ edition = \"2021\"
 [workspace]
 ";
 
-/// How the user says which standard library is to be used, if not that which is there.
+/// Selects a standard library; by default the instrumented one, if it is installed.
 const VARIABLE: &str = "RADDLE_STD";
 const INSTRUMENTED: &str = "instrumented";
 const PLAIN: &str = "plain";
 
-/// Where it is, if it was built for this compiler and is wanted.
-pub fn find_wanted(control: &Control, compiler: &Compiler, recipe: Recipe) -> Option<PathBuf> {
-    let found = find(control, compiler, recipe);
+/// The sysroot with the instrumented library, if it was built for this compiler and is selected.
+pub fn find_selected(
+    runtime: &NativeRuntime,
+    compiler: &RustCompiler,
+    instrumentation: Instrumentation,
+) -> Option<PathBuf> {
+    let found = find(runtime, compiler, instrumentation);
     match std::env::var(VARIABLE).unwrap_or_default().trim() {
         "" => found,
         PLAIN => None,
         INSTRUMENTED => {
             if found.is_none() {
                 eprintln!(
-                    "raddle: {VARIABLE}: `cargo raddle setup --std` builds such a library; there is none yet"
+                    "raddle: {VARIABLE}: the instrumented library is not installed; run `cargo raddle setup --std`"
                 );
             }
             found
         }
         other => {
-            eprintln!("raddle: {VARIABLE}: `{other}` is none of: {INSTRUMENTED}, {PLAIN}");
+            eprintln!("raddle: {VARIABLE}: `{other}` is neither `{INSTRUMENTED}` nor `{PLAIN}`");
             found
         }
     }
 }
 
-fn find(control: &Control, compiler: &Compiler, recipe: Recipe) -> Option<PathBuf> {
-    let folder = folder(control, compiler);
+fn find(
+    runtime: &NativeRuntime,
+    compiler: &RustCompiler,
+    instrumentation: Instrumentation,
+) -> Option<PathBuf> {
+    let folder = folder(runtime, compiler);
     let built_for = fs::read_to_string(folder.join(COMPLETE)).ok()?;
-    (built_for == note(compiler, recipe)).then_some(folder)
+    (built_for == compatibility(compiler, instrumentation)).then_some(folder)
 }
 
-/// What such a library is good for: this compiler, and programs that are compiled in the same way.
-fn note(compiler: &Compiler, recipe: Recipe) -> String {
-    let flags = flags::instrumenting(recipe).join("\n");
+/// The compiler and the flags that a program must be compiled with to link the library.
+fn compatibility(compiler: &RustCompiler, instrumentation: Instrumentation) -> String {
+    let flags = flags::instrumenting(instrumentation).join("\n");
     format!("{}{flags}\n", compiler.version)
 }
 
-fn folder(control: &Control, compiler: &Compiler) -> PathBuf {
+fn folder(runtime: &NativeRuntime, compiler: &RustCompiler) -> PathBuf {
     let plain = |c: char| match c.is_alphanumeric() || ".-".contains(c) {
         true => c,
         false => '_',
     };
     let name: String = compiler.name().chars().map(plain).collect();
-    control.library.with_file_name("raddle-std").join(name)
+    runtime.library.with_file_name("raddle-std").join(name)
 }
 
-/// Builds it for the compiler that is used here.
-pub fn set_up() -> Result<Verdict, Error> {
-    let control = Control::find()?;
-    let compiler = Compiler::find()?;
+/// Builds and installs the library for the compiler that cargo uses, and returns its sysroot.
+pub fn install() -> Result<PathBuf, Error> {
+    let runtime = NativeRuntime::find()?;
+    let compiler = RustCompiler::find()?;
     super::require_host(&compiler, &[])?;
     let sysroot = compiler.sysroot()?;
     let sources = sysroot.join("lib/rustlib/src/rust/library/Cargo.toml");
     if !sources.is_file() {
-        return Err(Problem::NoStdSources { looked: sources }.into());
+        return Err(Error::NoStdSources { looked: sources });
     }
-    let folder = folder(&control, &compiler);
+    let folder = folder(&runtime, &compiler);
     let work = folder.with_extension("build");
     let cannot_write = |path: &Path| {
         let path = path.to_owned();
-        move |cause| Problem::CannotWrite { path, cause }
+        move |cause| Error::CannotWrite { path, cause }
     };
-    prepare(&work).map_err(cannot_write(&work))?;
-    let recipe = compiler.recipe(&work)?;
-    build(&compiler, recipe, &work)?;
+    create_crate(&work).map_err(cannot_write(&work))?;
+    let instrumentation = compiler.instrumentation(&work)?;
+    build(&compiler, instrumentation, &work)?;
     let built = work.join("target").join(&compiler.host).join("debug/deps");
-    install(&built, &folder, &sysroot, (&compiler, recipe)).map_err(cannot_write(&folder))?;
+    copy(&built, &folder, &sysroot, (&compiler, instrumentation)).map_err(cannot_write(&folder))?;
     let _ = fs::remove_dir_all(&work);
-    eprintln!(
-        "{} is there: `cargo raddle test --native` uses it, unless {VARIABLE} is `{PLAIN}`",
-        folder.display()
-    );
-    Ok(Verdict::Passed)
+    Ok(folder)
 }
 
-/// Makes the crate that needs std.
-fn prepare(work: &Path) -> io::Result<()> {
+/// Writes the empty crate.
+fn create_crate(work: &Path) -> io::Result<()> {
     fs::create_dir_all(work.join("src"))?;
     fs::write(work.join("Cargo.toml"), MANIFEST)?;
     fs::write(work.join("src/lib.rs"), "")
 }
 
-/// As the standard library that comes with the compiler is built, but for what it calls.
-fn build(compiler: &Compiler, recipe: Recipe, work: &Path) -> Result<(), Error> {
+/// Builds std with the settings of the compiler's own std, and the instrumentation.
+fn build(
+    compiler: &RustCompiler,
+    instrumentation: Instrumentation,
+    work: &Path,
+) -> Result<(), Error> {
     const SETTINGS: [&str; 4] = [
         "profile.dev.opt-level=3",
         "profile.dev.debug=1",
@@ -128,23 +136,26 @@ fn build(compiler: &Compiler, recipe: Recipe, work: &Path) -> Result<(), Error> 
         command.args(["--config", setting]);
     }
     command.env("RUSTC_BOOTSTRAP", "1");
-    command.env(flags::ENCODED, flags::instrumenting(recipe).join("\u{1f}"));
-    let status = command.status().map_err(|cause| Problem::NotStarted {
+    command.env(
+        flags::ENCODED,
+        flags::instrumenting(instrumentation).join("\u{1f}"),
+    );
+    let status = command.status().map_err(|cause| Error::NotStarted {
         program: cargo,
         cause,
     })?;
     match status.success() {
         true => Ok(()),
-        false => Err(Problem::NotBuilt { status }.into()),
+        false => Err(Error::NotBuilt { status }),
     }
 }
 
-/// Puts what was built where the compiler looks for it.
-fn install(
+/// Copies the artifacts to where the compiler looks for them.
+fn copy(
     built: &Path,
     folder: &Path,
     sysroot: &Path,
-    (compiler, recipe): (&Compiler, Recipe),
+    (compiler, instrumentation): (&RustCompiler, Instrumentation),
 ) -> io::Result<()> {
     let host = Path::new("lib/rustlib").join(&compiler.host);
     let libraries = folder.join(&host).join("lib");
@@ -157,12 +168,15 @@ fn install(
             fs::copy(&path, libraries.join(&*name))?;
         }
     }
-    // The linker that comes with the compiler.
+    // The compiler's own linker.
     let tools = sysroot.join(&host).join("bin");
     if tools.is_dir() {
-        crate::toolchain::library::symlink(&tools, &folder.join(&host).join("bin"))?;
+        library::symlink(&tools, &folder.join(&host).join("bin"))?;
     }
-    fs::write(folder.join(COMPLETE), note(compiler, recipe))
+    fs::write(
+        folder.join(COMPLETE),
+        compatibility(compiler, instrumentation),
+    )
 }
 
 #[cfg(test)]
@@ -170,13 +184,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_used_only_by_the_compiler_that_it_was_built_for() {
+    fn only_the_compiler_that_it_was_built_for_uses_it() {
         let place = std::env::temp_dir().join(format!("raddle-sysroot-{}", std::process::id()));
-        let control = Control {
+        let runtime = NativeRuntime {
             library: place.join("libraddle_native.so"),
-            folder: place.join("raddle-tsan"),
+            tsan_directory: place.join("raddle-tsan"),
         };
-        let compiler = |version: &str| Compiler {
+        let compiler = |version: &str| RustCompiler {
             program: "rustc".into(),
             version: version.to_owned(),
             host: "x86_64-unknown-linux-gnu".to_owned(),
@@ -187,14 +201,14 @@ mod tests {
         for name in ["libstd-1.rlib", "libraddle_std-2.rlib", "libstd-1.d"] {
             fs::write(built.join(name), "").unwrap();
         }
-        let folder = folder(&control, &old);
-        let (recipe, other) = (Recipe::Stable, Recipe::Unstable);
-        install(&built, &folder, &sysroot, (&old, recipe)).unwrap();
-        assert_eq!(find(&control, &old, recipe), Some(folder.clone()));
-        assert_eq!(find(&control, &old, other), None);
-        // The same name, but another build of it.
+        let folder = folder(&runtime, &old);
+        let (used, other) = (Instrumentation::Stable, Instrumentation::Unstable);
+        copy(&built, &folder, &sysroot, (&old, used)).unwrap();
+        assert_eq!(find(&runtime, &old, used), Some(folder.clone()));
+        assert_eq!(find(&runtime, &old, other), None);
+        // Another build of the same version.
         let new = compiler("rustc 1.0 (a)\ncommit: 2\n");
-        assert_eq!(find(&control, &new, recipe), None);
+        assert_eq!(find(&runtime, &new, used), None);
         let libraries = folder.join("lib/rustlib/x86_64-unknown-linux-gnu/lib");
         let files = fs::read_dir(libraries)
             .unwrap()

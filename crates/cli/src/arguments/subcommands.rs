@@ -93,7 +93,7 @@ pub struct ReplayArguments {
 pub struct ReportArguments {
     /// Directory given to `cargo raddle test --report` or `RADDLE_REPORT`.
     #[arg(value_name = "DIR")]
-    pub folder: PathBuf,
+    pub directory: PathBuf,
 
     /// Open the index even if standard output is not a terminal.
     #[arg(long, conflicts_with = "no_open")]
@@ -202,5 +202,5 @@ pub struct CompletionsArguments {
 pub struct ManualArguments {
     /// Directory for the manual pages.
     #[arg(value_name = "DIR")]
-    pub folder: PathBuf,
+    pub directory: PathBuf,
 }

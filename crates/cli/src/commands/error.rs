@@ -42,7 +42,7 @@ pub enum Error {
         near: Vec<String>,
     },
     NoPages {
-        folder: PathBuf,
+        directory: PathBuf,
     },
     /// The argument is neither a schedule nor a file.
     NotASchedule {
@@ -138,11 +138,11 @@ impl fmt::Display for Error {
                     near => write!(f, "did you mean `{}`?", near.join("`, `")),
                 }
             }
-            Self::NoPages { folder } => write!(
+            Self::NoPages { directory } => write!(
                 f,
                 "{0} contains no pages\n  \
                  help: `cargo raddle test --report {0}` writes them",
-                folder.display(),
+                directory.display(),
             ),
             Self::NotASchedule { given } => write!(
                 f,

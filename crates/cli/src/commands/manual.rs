@@ -11,12 +11,12 @@ use crate::commands::verdict::Verdict;
 use crate::output;
 
 pub fn run(arguments: &ManualArguments) -> Result<Verdict, Error> {
-    let folder = &arguments.folder;
+    let directory = &arguments.directory;
     // The names of the pages, and the arguments of `man`, have a hyphen instead of the space.
     let command = Arguments::command().bin_name("cargo-raddle");
-    fs::create_dir_all(folder)
-        .and_then(|()| clap_mangen::generate_to(command, folder))
-        .map_err(output::error::Error::cannot_write(folder))?;
-    println!("{}", folder.join("cargo-raddle.1").display());
+    fs::create_dir_all(directory)
+        .and_then(|()| clap_mangen::generate_to(command, directory))
+        .map_err(output::error::Error::cannot_write(directory))?;
+    println!("{}", directory.join("cargo-raddle.1").display());
     Ok(Verdict::Passed)
 }

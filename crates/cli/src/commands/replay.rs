@@ -89,16 +89,16 @@ fn is_token(text: &str) -> bool {
 /// The file in which a failing run of the test has saved its schedule. Each test binary has its own directory.
 fn saved_schedule(cargo: &Cargo, test: &str) -> Result<OsString, Error> {
     let file = format!("{}.schedule", test.replace("::", "."));
-    let folder = data_directory::find(cargo)?;
+    let directory = data_directory::find(cargo)?;
     eprintln!(
         "no schedule given, looking for {file} in the subdirectories of {}",
-        folder.display()
+        directory.display()
     );
-    let mut found = saved_files(&folder, &file);
+    let mut found = saved_files(&directory, &file);
     match found.len() {
         0 => Err(Error::NoSavedSchedule {
             test: test.to_owned(),
-            path: folder.join("*").join(file),
+            path: directory.join("*").join(file),
         }),
         1 => Ok(found.remove(0).into_os_string()),
         _ => Err(Error::SeveralSavedSchedules {
@@ -108,8 +108,8 @@ fn saved_schedule(cargo: &Cargo, test: &str) -> Result<OsString, Error> {
     }
 }
 
-fn saved_files(folder: &Path, file: &str) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+fn saved_files(directory: &Path, file: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let mut found: Vec<PathBuf> = entries
         .map(|entry| entry.path().join(file))
         .filter(|path| path.is_file())

@@ -13,12 +13,12 @@ use crate::output;
 use crate::output::plural::counted;
 
 pub fn run(options: &ReportArguments) -> Result<Verdict, Error> {
-    let folder = &options.folder;
-    let rebuilt = html::rebuild(folder).map_err(|cause| match cause.kind() {
+    let directory = &options.directory;
+    let rebuilt = html::rebuild(directory).map_err(|cause| match cause.kind() {
         std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => Error::NoPages {
-            folder: folder.clone(),
+            directory: directory.clone(),
         },
-        _ => output::error::Error::cannot_write(folder)(cause).into(),
+        _ => output::error::Error::cannot_write(directory)(cause).into(),
     })?;
     for data in &rebuilt.unreadable {
         eprintln!(
@@ -28,7 +28,7 @@ pub fn run(options: &ReportArguments) -> Result<Verdict, Error> {
     }
     if rebuilt.checks == 0 {
         return Err(Error::NoPages {
-            folder: folder.clone(),
+            directory: directory.clone(),
         });
     }
     let checks = counted(rebuilt.checks, "check", "checks");

@@ -39,8 +39,8 @@ fn find(program: &OsStr) -> Result<PathBuf, toolchain::error::Error> {
     if path.components().count() > 1 {
         return Ok(path);
     }
-    let folders = env::var_os("PATH").unwrap_or_default();
-    let mut files = env::split_paths(&folders).map(|folder| folder.join(&path));
+    let directories = env::var_os("PATH").unwrap_or_default();
+    let mut files = env::split_paths(&directories).map(|directory| directory.join(&path));
     files
         .find(|file| file.is_file())
         .ok_or_else(|| toolchain::error::Error::NotStarted {

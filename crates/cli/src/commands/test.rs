@@ -52,7 +52,7 @@ pub fn run(cargo: &Cargo, options: &TestArguments) -> Result<Verdict, Error> {
         tests: &tests,
         environment: &environment,
         jobs: options.jobs.map_or(cores, |jobs| jobs as usize),
-        folder: directory.path(),
+        directory: directory.path(),
     };
     reporter.start(runner.jobs);
     runner.run(|message| reporter.receive(message));

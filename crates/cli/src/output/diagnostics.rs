@@ -217,10 +217,14 @@ mod tests {
 
     #[test]
     fn marks_are_spans_of_the_source() {
-        let folder = std::env::temp_dir().join(format!("raddle-spans-{}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
-        fs::write(folder.join("a.rs"), "fn ä() {}\n    é.lock().unwrap();\n").unwrap();
-        let mut diagnostics = Diagnostics::new(folder.clone());
+        let directory = std::env::temp_dir().join(format!("raddle-spans-{}", std::process::id()));
+        fs::create_dir_all(&directory).unwrap();
+        fs::write(
+            directory.join("a.rs"),
+            "fn ä() {}\n    é.lock().unwrap();\n",
+        )
+        .unwrap();
+        let mut diagnostics = Diagnostics::new(directory.clone());
         let mark = json!({
             "place": { "file": "a.rs", "line": 2, "column": 7 },
             "what": "waits here",
@@ -228,7 +232,7 @@ mod tests {
         });
         let span = diagnostics.span(&mark).unwrap();
         let [start, end] = ["byte_start", "byte_end"].map(|name| span[name].as_u64().unwrap());
-        let source = fs::read(folder.join("a.rs")).unwrap();
+        let source = fs::read(directory.join("a.rs")).unwrap();
         assert_eq!(&source[start as usize..end as usize], b"lock()");
         assert_eq!(
             (&span["column_start"], &span["column_end"]),
@@ -237,6 +241,6 @@ mod tests {
         assert_eq!(span["label"], "waits here");
         let elsewhere = json!({ "place": { "file": "b.rs", "line": 9, "column": 1 } });
         assert_eq!(diagnostics.span(&elsewhere).unwrap()["line_start"], 9);
-        fs::remove_dir_all(folder).unwrap();
+        fs::remove_dir_all(directory).unwrap();
     }
 }

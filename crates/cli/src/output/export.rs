@@ -18,8 +18,8 @@ pub struct Recording {
 
 impl Recording {
     /// Creates it in raddle's directory, which need not exist.
-    pub fn new(folder: &Path) -> Result<Self, Error> {
-        let path = leftovers::replay_file(folder);
+    pub fn new(directory: &Path) -> Result<Self, Error> {
+        let path = leftovers::replay_file(directory);
         let file = leftovers::create_locked(&path).map_err(Error::cannot_write(&path))?;
         Ok(Recording { path, _file: file })
     }

@@ -31,8 +31,8 @@ pub fn write(
     let text = report
         .to_string()
         .map_err(|error| failed(std::io::Error::other(error)))?;
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder).map_err(&failed)?;
+    if let Some(directory) = path.parent() {
+        fs::create_dir_all(directory).map_err(&failed)?;
     }
     fs::write(path, text).map_err(failed)
 }

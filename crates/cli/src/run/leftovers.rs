@@ -99,8 +99,8 @@ fn clear_temporary(path: &Path, depth: usize, now: SystemTime) {
     }
 }
 
-fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+fn entries(directory: &Path) -> impl Iterator<Item = PathBuf> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     entries.map(|entry| entry.path())
 }
 

@@ -42,7 +42,7 @@ pub struct Runner<'a> {
     /// Maximum number of processes at a time.
     pub jobs: usize,
     /// Directory for temporary files.
-    pub folder: &'a Path,
+    pub directory: &'a Path,
 }
 
 impl Runner<'_> {
@@ -73,7 +73,7 @@ impl Runner<'_> {
     }
 
     fn file(&self, index: usize, extension: &str) -> PathBuf {
-        self.folder.join(format!("{index}.{extension}"))
+        self.directory.join(format!("{index}.{extension}"))
     }
 
     fn run_process(&self, index: usize, sender: &Sender<TestMessage>) -> io::Result<ExitStatus> {

@@ -104,10 +104,10 @@ impl TestBinary {
     /// The command that runs it as cargo would.
     pub fn command(&self) -> Command {
         let mut command = Command::new(&self.path);
-        if let Some(folder) = self.manifest.parent() {
+        if let Some(directory) = self.manifest.parent() {
             command
-                .current_dir(folder)
-                .env("CARGO_MANIFEST_DIR", folder);
+                .current_dir(directory)
+                .env("CARGO_MANIFEST_DIR", directory);
         }
         command.env(LIBRARY_PATH, self.library_path());
         command

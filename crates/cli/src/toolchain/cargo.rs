@@ -162,12 +162,12 @@ impl Cargo {
     /// The `default-run` program of the package in the current directory.
     pub fn default_program(&self) -> Result<Option<String>, Error> {
         let metadata = self.metadata()?;
-        let folder = env::current_dir().unwrap_or_default();
+        let directory = env::current_dir().unwrap_or_default();
         let packages = metadata["packages"].as_array().into_iter().flatten();
         let mut here = packages.filter(|package| {
             let manifest = package["manifest_path"].as_str().map(PathBuf::from);
             let place = manifest.as_deref().and_then(|path| path.parent());
-            place.is_some_and(|place| folder.starts_with(place))
+            place.is_some_and(|place| directory.starts_with(place))
         });
         let found = here.find_map(|package| package["default_run"].as_str().map(str::to_owned));
         Ok(found)

@@ -70,18 +70,18 @@ pub fn find() -> Result<PathBuf, Error> {
 
 /// Fills a directory next to the library with the header and the links of ThreadSanitizer's names.
 pub fn link_as_tsan(library: &Path) -> Result<PathBuf, Error> {
-    let folder = library.with_file_name("raddle-tsan");
+    let directory = library.with_file_name("raddle-tsan");
     let error = |path: &Path| {
         let path = path.to_owned();
         move |cause| Error::CannotWrite { path, cause }
     };
-    fs::create_dir_all(&folder).map_err(error(&folder))?;
-    let header = folder.join("raddle.h");
+    fs::create_dir_all(&directory).map_err(error(&directory))?;
+    let header = directory.join("raddle.h");
     if fs::read(&header).ok().as_deref() != Some(HEADER) {
         fs::write(&header, HEADER).map_err(error(&header))?;
     }
     for name in TSAN_NAMES {
-        let link = folder.join(name);
+        let link = directory.join(name);
         if fs::canonicalize(&link).ok().as_deref() == Some(library) {
             continue;
         }
@@ -92,7 +92,7 @@ pub fn link_as_tsan(library: &Path) -> Result<PathBuf, Error> {
             result => result.map_err(error(&link))?,
         }
     }
-    Ok(folder)
+    Ok(directory)
 }
 
 #[cfg(unix)]
@@ -111,10 +111,10 @@ pub fn install() -> Result<PathBuf, Error> {
     match fs::canonicalize(SOURCES) {
         Ok(manifest) => build(&manifest, &installed),
         Err(_) => {
-            let folder = env::temp_dir().join(format!("raddle-native-{}", process::id()));
-            let built = build_from_registry(&folder, &installed);
+            let directory = env::temp_dir().join(format!("raddle-native-{}", process::id()));
+            let built = build_from_registry(&directory, &installed);
             // A failure leaves files in the system's temporary directory only.
-            let _ = fs::remove_dir_all(&folder);
+            let _ = fs::remove_dir_all(&directory);
             built
         }
     }?;
@@ -122,13 +122,13 @@ pub fn install() -> Result<PathBuf, Error> {
 }
 
 /// Builds the registry's version in an empty directory.
-fn build_from_registry(folder: &Path, installed: &Path) -> Result<(), Error> {
-    let manifest = folder.join("Cargo.toml");
-    fs::create_dir(folder)
-        .and_then(|()| fs::write(folder.join("lib.rs"), ""))
+fn build_from_registry(directory: &Path, installed: &Path) -> Result<(), Error> {
+    let manifest = directory.join("Cargo.toml");
+    fs::create_dir(directory)
+        .and_then(|()| fs::write(directory.join("lib.rs"), ""))
         .and_then(|()| fs::write(&manifest, MANIFEST))
         .map_err(|cause| Error::CannotWrite {
-            path: folder.to_owned(),
+            path: directory.to_owned(),
             cause,
         })?;
     build(&manifest, installed)

@@ -91,7 +91,7 @@ fn there_are_completions_for_every_shell() {
 #[test]
 fn there_is_a_manual_page_for_every_command() {
     let workspace = Workspace::new("manual");
-    let folder = workspace.directory.join("share/man1");
+    let directory = workspace.directory.join("share/man1");
     let finished = workspace.run(&["manual", "share/man1"]);
     assert_eq!(finished.code, Some(0), "{finished:?}");
     assert_eq!(finished.stdout, "share/man1/cargo-raddle.1\n");
@@ -104,7 +104,7 @@ fn there_is_a_manual_page_for_every_command() {
         .chain(["cargo-raddle.1".to_owned()])
         .collect();
     expected.sort();
-    let pages = fs::read_dir(&folder).expect("the pages are there");
+    let pages = fs::read_dir(&directory).expect("the pages are there");
     let mut pages: Vec<String> = pages
         .map(|page| {
             page.expect("a page")
@@ -115,7 +115,7 @@ fn there_is_a_manual_page_for_every_command() {
         .collect();
     pages.sort();
     assert_eq!(pages, expected);
-    let page = fs::read_to_string(folder.join("cargo-raddle-test.1")).expect("a page");
+    let page = fs::read_to_string(directory.join("cargo-raddle-test.1")).expect("a page");
     for part in ["max\\-executions", "RADDLE_MAX_TIME", "Exit code: 0"] {
         assert!(page.contains(part), "no {part} in {page}");
     }

@@ -3,7 +3,10 @@
 #![cfg(unix)]
 
 mod coverage;
+mod events;
+mod formats;
 mod general;
+mod interrupts;
 mod native;
 mod replay;
 mod report;

@@ -50,7 +50,7 @@ fn a_token_of_any_version_is_passed_on() {
 
 #[test]
 fn raddle_dir_takes_precedence_over_the_target_directory() {
-    let workspace = workspace_with_tests("a_folder_of_ones_own", 101);
+    let workspace = workspace_with_tests("a_directory_of_ones_own", 101);
     let path = workspace.write("kept/mycrate/counter_is_not_lost.schedule", SCHEDULE);
     let mut command = workspace.command(&["replay", "counter_is_not_lost"]);
     command.env("RADDLE_DIR", workspace.directory.join("kept"));
@@ -115,12 +115,12 @@ fn without_a_schedule_the_saved_one_is_used() {
     let finished = workspace.run(&["replay", "queue::tests::push_then_pop"]);
     assert_eq!(finished.code, Some(1));
     let path = path.display();
-    let folder = workspace.directory.join("target/raddle");
+    let directory = workspace.directory.join("target/raddle");
     assert_eq!(
         finished.stderr,
         format!(
             "no schedule given, looking for {file} in the subdirectories of {}\n",
-            folder.display()
+            directory.display()
         )
     );
     assert_eq!(

@@ -32,16 +32,16 @@ fn pages_are_rebuilt_from_their_data() {
 
 #[test]
 fn a_directory_without_pages_is_an_error() {
-    let workspace = Workspace::new("a_folder_without_pages");
+    let workspace = Workspace::new("a_directory_without_pages");
     workspace.write("empty/a-file", "");
-    for folder in ["empty", "nowhere", "empty/a-file"] {
-        let finished = workspace.run(&["report", folder]);
-        assert_eq!(finished.code, Some(2), "{folder}");
+    for directory in ["empty", "nowhere", "empty/a-file"] {
+        let finished = workspace.run(&["report", directory]);
+        assert_eq!(finished.code, Some(2), "{directory}");
         assert_eq!(
             finished.stderr,
             format!(
-                "error: {folder} contains no pages\n  \
-                 help: `cargo raddle test --report {folder}` writes them\n"
+                "error: {directory} contains no pages\n  \
+                 help: `cargo raddle test --report {directory}` writes them\n"
             )
         );
     }

@@ -8,6 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{self, Command};
 use std::sync::LazyLock;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -228,7 +229,7 @@ impl Workspace {
     /// Waits until a fake test has created the file.
     pub fn wait_for(&self, file: &str) {
         while !self.directory.join(file).exists() {
-            std::thread::yield_now();
+            std::thread::sleep(Duration::from_millis(2));
         }
     }
 

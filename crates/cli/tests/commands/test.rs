@@ -1,54 +1,17 @@
 //! `cargo raddle test`.
 
 use std::fs;
-use std::process::Stdio;
 
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
-use serde_json::{Value, json};
+use serde_json::json;
 
+use crate::events::{failing, lines, passing};
 use crate::support::{Step, Workspace, finish};
-
-/// Events of a check that passes.
-fn passes(summary: &str) -> Vec<Value> {
-    vec![
-        json!({ "event": "started" }),
-        json!({ "event": "finished", "summary": summary, "passed": true }),
-    ]
-}
-
-/// Events of a check that fails.
-fn fails() -> Vec<Value> {
-    let mark = |column: u32, what: &str, is_primary: bool| {
-        let place = json!({ "file": "src/lib.rs", "line": 2, "column": column });
-        json!({ "place": place, "what": what, "is_primary": is_primary })
-    };
-    let failure = json!({
-        "kind": "Deadlock",
-        "message": "alice waits for bob\nbob waits for alice",
-        "marks": [mark(5, "alice waits here", true), mark(13, "bob has taken it here", false)],
-        "notes": ["found at night"],
-        "replay": "RADDLE_REPLAY=r1.AAAA cargo test dinner",
-    });
-    let story = "deadlock after 3 executions (exhaustive)\n\n  alice waits for bob\n";
-    vec![
-        json!({ "event": "started" }),
-        json!({ "event": "failure", "failure": failure, "story": story }),
-        json!({ "event": "finished", "summary": "3 classes", "passed": false }),
-    ]
-}
-
-/// Lines of JSON.
-fn lines(text: &str) -> Vec<Value> {
-    let parse = |line: &str| serde_json::from_str(line).expect("each line is JSON");
-    text.lines().map(parse).collect()
-}
 
 #[test]
 fn tests_are_built_and_run_one_by_one() {
     let workspace = Workspace::new("the_tests_are_built");
     workspace.build(&["one", "two"]);
-    workspace.test("one", 0, &passes("2 classes"), "");
+    workspace.test("one", 0, &passing("2 classes"), "");
     let finished = workspace.run(&["test", "--jobs", "1"]);
     assert_eq!(finished.code, Some(0));
     assert_eq!(
@@ -186,7 +149,12 @@ fn ignored_tests_are_run_only_if_asked_for() {
 fn a_failure_is_printed_and_exits_with_1() {
     let workspace = Workspace::new("a_failure_is_printed");
     workspace.build(&["dinner", "plain"]);
-    workspace.test("dinner", 101, &fails(), "noise that the failure replaces\n");
+    workspace.test(
+        "dinner",
+        101,
+        &failing(),
+        "noise that the failure replaces\n",
+    );
     workspace.test("plain", 101, &[], "left is not right\n");
     let finished = workspace.run(&["test", "--jobs", "1"]);
     assert_eq!(finished.code, Some(1));
@@ -287,7 +255,7 @@ fn a_failure_takes_precedence_over_the_event_limit() {
     let long = json!({ "kind": "TooLong", "message": "", "marks": [], "notes": [] });
     let long =
         json!({ "event": "failure", "failure": long, "story": "too long after 1 execution" });
-    let events = [vec![long], fails()].concat();
+    let events = [vec![long], failing()].concat();
     workspace.test("dinner", 101, &events, "");
     let finished = workspace.run(&["test"]);
     assert_eq!(finished.code, Some(1));
@@ -340,180 +308,6 @@ fn a_binary_without_list_support_is_skipped_with_a_warning() {
     assert_eq!(finished.code, Some(0));
     let message = "warning: the tests of `queue` are skipped";
     assert!(finished.stderr.contains(message), "{}", finished.stderr);
-}
-
-#[test]
-fn events_are_printed_as_lines_of_json() {
-    let workspace = Workspace::new("what_happens_as_json");
-    workspace.build(&["dinner", "one"]);
-    workspace.test("dinner", 101, &fails(), "");
-    workspace.test("one", 0, &passes("2 classes"), "");
-    let finished = workspace.run(&["test", "--json", "--jobs", "1"]);
-    assert_eq!(finished.code, Some(1));
-    let events = lines(&finished.stdout);
-    let kinds: Vec<_> = events
-        .iter()
-        .map(|event| format!("{} {}", event["test"], event["event"]).replace('"', ""))
-        .collect();
-    assert_eq!(
-        kinds,
-        [
-            "null run-started",
-            "dinner test-started",
-            "dinner started",
-            "dinner failure",
-            "dinner finished",
-            "dinner test-finished",
-            "one test-started",
-            "one started",
-            "one finished",
-            "one test-finished",
-            "null run-finished",
-        ]
-    );
-    assert_eq!(events[3]["failure"]["kind"], "Deadlock");
-    assert_eq!(events[5]["outcome"], "failed");
-    assert_eq!(events[9]["outcome"], "passed");
-    let last = events.last().expect("there are events");
-    assert_eq!((&last["passed"], &last["failed"]), (&json!(1), &json!(1)));
-}
-
-#[test]
-fn failures_are_printed_as_compiler_messages() {
-    let workspace = Workspace::new("messages_of_the_compiler");
-    workspace.build(&["dinner"]);
-    workspace.write("src/lib.rs", "// a\nfn  take(a, f(b)).lock() {}\n");
-    workspace.test("dinner", 101, &fails(), "");
-    let finished = workspace.run(&["test", "--message-format", "json"]);
-    assert_eq!(finished.code, Some(1));
-    let messages = lines(&finished.stdout);
-    assert_eq!(messages.len(), 1);
-    assert_eq!(messages[0]["reason"], "compiler-message");
-    assert_eq!(messages[0]["target"]["name"], "queue");
-    let message = &messages[0]["message"];
-    assert_eq!(message["level"], "error");
-    assert_eq!(message["code"]["code"], "raddle::Deadlock");
-    assert_eq!(
-        message["message"],
-        "deadlock in `dinner`: alice waits for bob"
-    );
-    let spans = message["spans"].as_array().expect("spans");
-    let source = fs::read_to_string(workspace.directory.join("src/lib.rs")).expect("the source");
-    let there: Vec<_> = spans
-        .iter()
-        .map(|span| {
-            let at = |name: &str| usize::try_from(span[name].as_u64().expect("a number")).unwrap();
-            let label = span["label"].as_str().expect("a label");
-            (&source[at("byte_start")..at("byte_end")], label)
-        })
-        .collect();
-    assert_eq!(
-        there,
-        [
-            ("take(a, f(b))", "alice waits here"),
-            ("f(b)", "bob has taken it here")
-        ]
-    );
-    assert_eq!(
-        (&spans[0]["is_primary"], &spans[1]["is_primary"]),
-        (&json!(true), &json!(false))
-    );
-    let children = message["children"].as_array().expect("children");
-    let messages: Vec<_> = children
-        .iter()
-        .map(|child| child["message"].as_str())
-        .collect();
-    assert_eq!(
-        messages,
-        [
-            Some("found at night"),
-            Some("replay it: RADDLE_REPLAY=r1.AAAA cargo test dinner")
-        ]
-    );
-}
-
-#[test]
-fn results_are_written_as_junit() {
-    let workspace = Workspace::new("junit");
-    workspace.build(&["dinner", "one"]);
-    workspace.test("dinner", 101, &fails(), "");
-    workspace.test("one", 0, &passes("2 classes"), "");
-    let finished = workspace.run(&["test", "--junit", "out/junit.xml"]);
-    assert_eq!(finished.code, Some(1));
-    let text = fs::read_to_string(workspace.directory.join("out/junit.xml")).expect("the file");
-    for part in [
-        "<testsuites name=\"raddle\" tests=\"2\" failures=\"1\" errors=\"0\"",
-        "<testsuite name=\"queue\" tests=\"2\"",
-        "<testcase name=\"dinner\" classname=\"queue\"",
-        "<failure message=\"deadlock after 3 executions\" type=\"Deadlock\">",
-        "<system-out>2 classes</system-out>",
-    ] {
-        assert!(text.contains(part), "{part} is not in {text}");
-    }
-    workspace.write("a-file", "");
-    let finished = workspace.run(&["test", "--junit", "a-file/junit.xml"]);
-    assert_eq!(finished.code, Some(2));
-    assert!(
-        finished
-            .stderr
-            .contains("error: cannot write a-file/junit.xml")
-    );
-}
-
-#[test]
-fn ctrl_c_stops_the_tests_and_keeps_their_findings() {
-    let workspace = Workspace::new("ctrl_c");
-    workspace.build(&["dinner", "long", "never"]);
-    workspace.test("dinner", 101, &fails(), "");
-    let interrupted = json!({ "event": "finished", "summary": "9 classes", "interrupted": true });
-    workspace.test("long", 0, &[json!({ "event": "started" }), interrupted], "");
-    workspace.write("long.waits", "");
-    let mut command = workspace.command(&["test", "--jobs", "1"]);
-    let child = command
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the command was built with its tests");
-    workspace.wait_for("long.running");
-    let id = Pid::from_raw(i32::try_from(child.id()).expect("process numbers are small"));
-    kill(id, Signal::SIGINT).expect("the command waits for the test");
-    let output = child.wait_with_output().expect("it ends");
-    let stdout = String::from_utf8(output.stdout).expect("text is printed");
-    assert_eq!(output.status.code(), Some(1), "{stdout}");
-    assert!(stdout.contains("FAIL  queue dinner  deadlock after 3 executions\n"));
-    assert!(
-        stdout.contains("stop  queue long    9 classes\n"),
-        "{stdout}"
-    );
-    assert!(stdout.contains("\n0 passed, 1 failed, 1 interrupted, 1 not run ("));
-    assert!(!workspace.calls().contains("run never"));
-}
-
-#[test]
-fn repeated_signals_end_a_command_whose_output_is_not_read() {
-    let workspace = Workspace::new("repeated_signals");
-    workspace.build(&["noisy", "long"]);
-    // More than the capacity of a pipe, so that printing it blocks.
-    workspace.test("noisy", 101, &[], &"noise\n".repeat(100_000));
-    workspace.test("long", 0, &[], "");
-    workspace.write("long.waits", "");
-    let mut command = workspace.command(&["test", "--jobs", "1"]);
-    let mut child = command
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the command was built with its tests");
-    workspace.wait_for("long.running");
-    let id = Pid::from_raw(i32::try_from(child.id()).expect("process numbers are small"));
-    // Signals that arrive together are delivered once, so three may not be enough.
-    let status = loop {
-        if let Some(status) = child.try_wait().expect("the child of this process") {
-            break status;
-        }
-        kill(id, Signal::SIGTERM).expect("a child that was not waited for");
-        std::thread::yield_now();
-    };
-    assert_eq!(status.code(), Some(130));
 }
 
 #[test]

@@ -69,8 +69,8 @@ fn build_options(
 ) -> Result<BuildOptions, Error> {
     let compiler = RustCompiler::find()?;
     require_host(&compiler, arguments)?;
-    let folder = cargo.target_directory()?.join("raddle-native");
-    let instrumentation = compiler.instrumentation(&folder)?;
+    let directory = cargo.target_directory()?.join("raddle-native");
+    let instrumentation = compiler.instrumentation(&directory)?;
     let sysroot = sysroot::find_selected(runtime, &compiler, instrumentation);
     let flags = flags::raddle_flags(instrumentation, runtime, sysroot.as_deref());
     let mut options = BuildOptions::default();
@@ -78,7 +78,7 @@ fn build_options(
     add("--target");
     add(&compiler.host);
     add("--target-dir");
-    options.arguments.push(folder.into());
+    options.arguments.push(directory.into());
     for setting in profile_settings(arguments) {
         options
             .arguments

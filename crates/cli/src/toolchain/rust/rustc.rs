@@ -96,8 +96,8 @@ impl RustCompiler {
     }
 
     /// The flags that instrument programs. A file in the directory caches the answer.
-    pub fn instrumentation(&self, folder: &Path) -> Result<Instrumentation, Error> {
-        let file = folder.join("compiler");
+    pub fn instrumentation(&self, directory: &Path) -> Result<Instrumentation, Error> {
+        let file = directory.join("compiler");
         let cached = fs::read_to_string(&file).unwrap_or_default();
         let is_cached = |it: &Instrumentation| cached == self.cache_entry(*it);
         if let Some(found) = Instrumentation::ALL.into_iter().find(is_cached) {
@@ -105,7 +105,7 @@ impl RustCompiler {
         }
         let mut output = String::new();
         for instrumentation in Instrumentation::ALL {
-            match self.probe(instrumentation, folder) {
+            match self.probe(instrumentation, directory) {
                 Ok(()) => {
                     // Without the file the next run probes again.
                     let _ = fs::write(&file, self.cache_entry(instrumentation));
@@ -125,9 +125,9 @@ impl RustCompiler {
     }
 
     /// Compiles the probe and fails unless it is instrumented.
-    fn probe(&self, instrumentation: Instrumentation, folder: &Path) -> Result<(), String> {
-        fs::create_dir_all(folder).map_err(|error| error.to_string())?;
-        let object = folder.join(format!("probe-{}.o", std::process::id()));
+    fn probe(&self, instrumentation: Instrumentation, directory: &Path) -> Result<(), String> {
+        fs::create_dir_all(directory).map_err(|error| error.to_string())?;
+        let object = directory.join(format!("probe-{}.o", std::process::id()));
         let mut command = Command::new(&self.program);
         command.args(["--crate-name", "probe", "--crate-type", "lib", "-"]);
         command.args(["--edition", "2021", "--emit", "obj", "-o"]);
@@ -167,26 +167,26 @@ mod tests {
 
     #[test]
     fn the_cache_is_valid_for_one_version_of_the_compiler() {
-        let folder = env::temp_dir().join(format!("raddle-probe-{}", std::process::id()));
+        let directory = env::temp_dir().join(format!("raddle-probe-{}", std::process::id()));
         let compiler = |version: &str| RustCompiler {
             // Fails every probe.
             program: "false".into(),
             version: version.to_owned(),
             host: "x86_64-unknown-linux-gnu".to_owned(),
         };
-        fs::create_dir_all(&folder).unwrap();
+        fs::create_dir_all(&directory).unwrap();
         let old = compiler("rustc 1\n");
         fs::write(
-            folder.join("compiler"),
+            directory.join("compiler"),
             old.cache_entry(Instrumentation::Unstable),
         )
         .unwrap();
         assert_eq!(
-            old.instrumentation(&folder).unwrap(),
+            old.instrumentation(&directory).unwrap(),
             Instrumentation::Unstable
         );
-        let new = compiler("rustc 2\n").instrumentation(&folder);
+        let new = compiler("rustc 2\n").instrumentation(&directory);
         assert!(matches!(new, Err(Error::UnsupportedCompiler { .. })));
-        fs::remove_dir_all(folder).unwrap();
+        fs::remove_dir_all(directory).unwrap();
     }
 }

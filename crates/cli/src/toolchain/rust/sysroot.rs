@@ -63,9 +63,9 @@ fn find(
     compiler: &RustCompiler,
     instrumentation: Instrumentation,
 ) -> Option<PathBuf> {
-    let folder = folder(runtime, compiler);
-    let built_for = fs::read_to_string(folder.join(COMPLETE)).ok()?;
-    (built_for == compatibility(compiler, instrumentation)).then_some(folder)
+    let directory = directory(runtime, compiler);
+    let built_for = fs::read_to_string(directory.join(COMPLETE)).ok()?;
+    (built_for == compatibility(compiler, instrumentation)).then_some(directory)
 }
 
 /// The compiler and the flags that a program must be compiled with to link the library.
@@ -74,7 +74,7 @@ fn compatibility(compiler: &RustCompiler, instrumentation: Instrumentation) -> S
     format!("{}{flags}\n", compiler.version)
 }
 
-fn folder(runtime: &NativeRuntime, compiler: &RustCompiler) -> PathBuf {
+fn directory(runtime: &NativeRuntime, compiler: &RustCompiler) -> PathBuf {
     let plain = |c: char| match c.is_alphanumeric() || ".-".contains(c) {
         true => c,
         false => '_',
@@ -93,8 +93,8 @@ pub fn install() -> Result<PathBuf, Error> {
     if !sources.is_file() {
         return Err(Error::NoStdSources { looked: sources });
     }
-    let folder = folder(&runtime, &compiler);
-    let work = folder.with_extension("build");
+    let directory = directory(&runtime, &compiler);
+    let work = directory.with_extension("build");
     let cannot_write = |path: &Path| {
         let path = path.to_owned();
         move |cause| Error::CannotWrite { path, cause }
@@ -103,9 +103,10 @@ pub fn install() -> Result<PathBuf, Error> {
     let instrumentation = compiler.instrumentation(&work)?;
     build(&compiler, instrumentation, &work)?;
     let built = work.join("target").join(&compiler.host).join("debug/deps");
-    copy(&built, &folder, &sysroot, (&compiler, instrumentation)).map_err(cannot_write(&folder))?;
+    copy(&built, &directory, &sysroot, (&compiler, instrumentation))
+        .map_err(cannot_write(&directory))?;
     let _ = fs::remove_dir_all(&work);
-    Ok(folder)
+    Ok(directory)
 }
 
 /// Writes the empty crate.
@@ -153,13 +154,13 @@ fn build(
 /// Copies the artifacts to where the compiler looks for them.
 fn copy(
     built: &Path,
-    folder: &Path,
+    directory: &Path,
     sysroot: &Path,
     (compiler, instrumentation): (&RustCompiler, Instrumentation),
 ) -> io::Result<()> {
     let host = Path::new("lib/rustlib").join(&compiler.host);
-    let libraries = folder.join(&host).join("lib");
-    let _ = fs::remove_dir_all(folder);
+    let libraries = directory.join(&host).join("lib");
+    let _ = fs::remove_dir_all(directory);
     fs::create_dir_all(&libraries)?;
     for entry in fs::read_dir(built)? {
         let path = entry?.path();
@@ -171,10 +172,10 @@ fn copy(
     // The compiler's own linker.
     let tools = sysroot.join(&host).join("bin");
     if tools.is_dir() {
-        library::symlink(&tools, &folder.join(&host).join("bin"))?;
+        library::symlink(&tools, &directory.join(&host).join("bin"))?;
     }
     fs::write(
-        folder.join(COMPLETE),
+        directory.join(COMPLETE),
         compatibility(compiler, instrumentation),
     )
 }
@@ -201,15 +202,15 @@ mod tests {
         for name in ["libstd-1.rlib", "libraddle_std-2.rlib", "libstd-1.d"] {
             fs::write(built.join(name), "").unwrap();
         }
-        let folder = folder(&runtime, &old);
+        let directory = directory(&runtime, &old);
         let (used, other) = (Instrumentation::Stable, Instrumentation::Unstable);
-        copy(&built, &folder, &sysroot, (&old, used)).unwrap();
-        assert_eq!(find(&runtime, &old, used), Some(folder.clone()));
+        copy(&built, &directory, &sysroot, (&old, used)).unwrap();
+        assert_eq!(find(&runtime, &old, used), Some(directory.clone()));
         assert_eq!(find(&runtime, &old, other), None);
         // Another build of the same version.
         let new = compiler("rustc 1.0 (a)\ncommit: 2\n");
         assert_eq!(find(&runtime, &new, used), None);
-        let libraries = folder.join("lib/rustlib/x86_64-unknown-linux-gnu/lib");
+        let libraries = directory.join("lib/rustlib/x86_64-unknown-linux-gnu/lib");
         let files = fs::read_dir(libraries)
             .unwrap()
             .map(|it| it.unwrap().file_name());

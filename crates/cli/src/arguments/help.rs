@@ -27,7 +27,10 @@ ends this command.
 ";
 
 const TEST_ENVIRONMENT: [(&str, &str); 5] = [
-    ("RADDLE_LIBRARY", NATIVE_LIBRARY),
+    (
+        "RADDLE_LIBRARY",
+        "with --native: path of libraddle_native.so; next to cargo-raddle by default",
+    ),
     (
         "RADDLE_STD",
         "with --native: `plain` ignores the library of `cargo raddle setup --std`",
@@ -54,7 +57,10 @@ An existing program must have been compiled with `cargo raddle cc`, `cargo raddl
 
 const RUN_ENVIRONMENT: [(&str, &str); 4] = [
     ("RADDLE_REPLAY", "set by --replay"),
-    ("RADDLE_LIBRARY", NATIVE_LIBRARY),
+    (
+        "RADDLE_LIBRARY",
+        "path of libraddle_native.so; next to cargo-raddle by default",
+    ),
     (
         "RADDLE_TRACE",
         "file for every event of every execution, one per line",
@@ -64,8 +70,6 @@ const RUN_ENVIRONMENT: [(&str, &str); 4] = [
         "number of threads of an OpenMP team; 2 by default",
     ),
 ];
-
-const NATIVE_LIBRARY: &str = "path of libraddle_native.so; next to cargo-raddle by default";
 
 pub const REPLAY: &str = "\
 Examples:

@@ -16,6 +16,7 @@ pub type Environment = Vec<(&'static str, OsString)>;
 
 /// Settings of the checks in tests and programs.
 #[derive(Args, Debug, Default, PartialEq)]
+#[command(next_help_heading = "Settings of checks")]
 pub struct SettingFlags {
     /// Time limit of each check, such as 500ms, 30s, 2m or 1h.
     #[arg(long, value_name = "TIME")]
@@ -64,22 +65,23 @@ pub struct SettingFlags {
 
 /// Settings that only native programs have.
 #[derive(Args, Debug, Default, PartialEq)]
+#[command(next_help_heading = "Settings of native programs")]
 pub struct NativeSettingFlags {
-    /// Memory model of atomics in native programs: sequentially consistent, or RC11 as in Rust and C.
+    /// Memory model of atomics: sequential consistency, or RC11 as in Rust and C.
     #[arg(long, value_name = "MODEL", value_parser = ["sc", "rc11"])]
     pub memory: Option<String>,
 
-    /// Treatment of racing plain accesses in native programs: a failure (`race`), scheduling points once
-    /// a race is found (`promote`), or scheduling points from the start (`explore`).
+    /// Treatment of racing plain accesses: a failure (`race`), scheduling points once a race is found
+    /// (`promote`), or scheduling points from the start (`explore`).
     #[arg(long, value_name = "MODE", value_parser = ["race", "promote", "explore"])]
     pub plain: Option<String>,
 
-    /// How threads of native programs run: as coroutines, or as OS threads, which are slower.
+    /// Implementation of threads: coroutines, or OS threads, which are slower.
     #[arg(long, value_parser = ["coroutine", "os"])]
     pub substrate: Option<String>,
 
-    /// State that each execution of a native program starts from: memory restored from a snapshot, a
-    /// forked process, or whatever the previous execution left (`loop`).
+    /// State at the start of each execution: memory restored from a snapshot, a forked process, or the
+    /// state left by the previous execution (`loop`).
     #[arg(long, value_parser = ["snapshot", "fork", "loop"])]
     pub restart: Option<String>,
 }

@@ -27,9 +27,6 @@ pub struct TestArguments {
     #[arg(long)]
     pub native: bool,
 
-    #[command(flatten)]
-    pub settings: SettingFlags,
-
     /// Number of tests to run in parallel; the number of cores by default.
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024))]
     pub jobs: Option<u64>,
@@ -53,6 +50,10 @@ pub struct TestArguments {
     /// Arguments for `cargo test`.
     #[arg(last = true, value_name = "ARGS-FOR-CARGO-TEST")]
     pub for_cargo: Vec<OsString>,
+
+    // Last, because the headings of its help would also apply to the following flags.
+    #[command(flatten)]
+    pub settings: SettingFlags,
 }
 
 impl TestArguments {
@@ -113,9 +114,6 @@ pub struct CoverageArguments {
 
 #[derive(Args, Debug, PartialEq)]
 pub struct RunArguments {
-    #[command(flatten)]
-    pub settings: SettingFlags,
-
     /// Run one schedule: the token printed with a failure, or a file.
     #[arg(long, value_name = "SCHEDULE")]
     pub replay: Option<OsString>,
@@ -126,6 +124,10 @@ pub struct RunArguments {
     /// Program and its arguments, or only arguments if a flag selects a program of the crate.
     #[arg(last = true, value_name = "PROGRAM")]
     pub program: Vec<OsString>,
+
+    // Last, because the headings of its help would also apply to the following flags.
+    #[command(flatten)]
+    pub settings: SettingFlags,
 }
 
 /// A program of the crate in the current directory.

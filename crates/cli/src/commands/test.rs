@@ -9,7 +9,7 @@ use crate::commands::error::Error;
 use crate::commands::verdict::Verdict;
 use crate::output;
 use crate::output::junit;
-use crate::output::reporter::{Format, Reporter};
+use crate::output::reporter::{Reporter, ResultFormat};
 use crate::run::interrupts;
 use crate::run::leftovers::{self, RunDirectory};
 use crate::run::outcome::{TestOutcome, TestVerdict};
@@ -72,11 +72,11 @@ fn run_doc_tests(cargo: &Cargo, options: &TestArguments) -> Result<Verdict, Erro
     Verdict::of_cargo_test(status)
 }
 
-fn format(options: &TestArguments) -> Format {
+fn format(options: &TestArguments) -> ResultFormat {
     match options.message_format {
-        Some(MessageFormat::Json) => Format::Diagnostics,
-        _ if options.json => Format::JsonLines,
-        _ => Format::Human,
+        Some(MessageFormat::Json) => ResultFormat::Diagnostics,
+        _ if options.json => ResultFormat::JsonLines,
+        _ => ResultFormat::Human,
     }
 }
 
@@ -92,7 +92,7 @@ fn build(
     cargo: &Cargo,
     options: &TestArguments,
     for_cargo: &[OsString],
-    format: Format,
+    format: ResultFormat,
 ) -> Result<Vec<TestBinary>, Error> {
     let packages = options
         .packages
@@ -100,7 +100,7 @@ fn build(
         .flat_map(|package| ["--package", package])
         .map(OsString::from);
     let arguments: Vec<_> = packages.chain(for_cargo.iter().cloned()).collect();
-    let as_json = format == Format::Diagnostics;
+    let as_json = format == ResultFormat::Diagnostics;
     let built = match options.native {
         true => rust::build_tests(cargo, &arguments, as_json)?,
         false => cargo.build_binaries(&arguments, as_json)?,

@@ -12,9 +12,9 @@ use crate::run::outcome::{Finding, TestOutcome, TestVerdict};
 use crate::run::runner::TestMessage;
 use crate::toolchain::binaries::{Test, TestBinary};
 
-/// Format of the printed results.
+/// ResultFormat of the printed results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
+pub enum ResultFormat {
     Human,
     /// A JSON object per line for each event.
     JsonLines,
@@ -27,7 +27,7 @@ pub struct Reporter<'a> {
     binaries: &'a [TestBinary],
     tests: &'a [Test],
     outcomes: Vec<TestOutcome>,
-    format: Format,
+    format: ResultFormat,
     progress: Progress,
     diagnostics: Diagnostics,
     start: Instant,
@@ -38,7 +38,7 @@ impl<'a> Reporter<'a> {
     pub fn new(
         binaries: &'a [TestBinary],
         tests: &'a [Test],
-        format: Format,
+        format: ResultFormat,
         root: PathBuf,
     ) -> Self {
         let names = tests.iter().map(|test| name(binaries, test));
@@ -47,7 +47,7 @@ impl<'a> Reporter<'a> {
             tests,
             outcomes: tests.iter().map(|_| TestOutcome::default()).collect(),
             format,
-            progress: Progress::new(names, format != Format::Human),
+            progress: Progress::new(names, format != ResultFormat::Human),
             diagnostics: Diagnostics::new(root),
             start: Instant::now(),
         }
@@ -56,17 +56,17 @@ impl<'a> Reporter<'a> {
     /// Announces the tests and starts the clock.
     pub fn start(&mut self, jobs: usize) {
         match self.format {
-            Format::Human => {
+            ResultFormat::Human => {
                 let tests = counted(self.tests.len(), "test", "tests");
                 let binaries = counted(self.binaries.len(), "binary", "binaries");
                 let jobs = jobs.min(self.tests.len().max(1));
                 eprintln!("checking {tests} in {binaries}, {jobs} at once");
             }
-            Format::JsonLines => {
+            ResultFormat::JsonLines => {
                 let tests = self.tests.len();
                 println!("{}", json!({ "event": "run-started", "tests": tests }));
             }
-            Format::Diagnostics => {}
+            ResultFormat::Diagnostics => {}
         }
         self.start = Instant::now();
     }
@@ -98,7 +98,7 @@ impl<'a> Reporter<'a> {
 
     /// Prints an event, with the test that it belongs to.
     fn print_event(&self, index: usize, mut event: Value) {
-        if self.format == Format::JsonLines {
+        if self.format == ResultFormat::JsonLines {
             let name = name(self.binaries, &self.tests[index]);
             event["binary"] = name.binary.into();
             event["test"] = name.test.into();
@@ -107,7 +107,7 @@ impl<'a> Reporter<'a> {
     }
 
     fn print_diagnostics(&mut self, index: usize) {
-        if self.format != Format::Diagnostics {
+        if self.format != ResultFormat::Diagnostics {
             return;
         }
         let test = &self.tests[index];
@@ -135,8 +135,8 @@ impl<'a> Reporter<'a> {
             outcomes.filter(|one| one.verdict == verdict).count()
         };
         match self.format {
-            Format::Human => println!("\n{}", progress::summary(&self.outcomes, time)),
-            Format::JsonLines => {
+            ResultFormat::Human => println!("\n{}", progress::summary(&self.outcomes, time)),
+            ResultFormat::JsonLines => {
                 let event = json!({
                     "event": "run-finished",
                     "passed": count(TestVerdict::Passed),
@@ -149,7 +149,7 @@ impl<'a> Reporter<'a> {
                 });
                 println!("{event}");
             }
-            Format::Diagnostics => {}
+            ResultFormat::Diagnostics => {}
         }
         self.outcomes
     }

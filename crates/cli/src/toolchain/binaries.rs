@@ -7,6 +7,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
+use crate::toolchain::bytes;
 use crate::toolchain::error::Error;
 use crate::toolchain::native_runtime::{CheckedPart, NativeRuntime};
 
@@ -80,7 +81,7 @@ impl TestBinary {
 
     fn contains(&self, mark: &[u8]) -> bool {
         let content = fs::read(&self.path).unwrap_or_default();
-        content.windows(mark.len()).any(|window| window == mark)
+        bytes::contains(&content, mark)
     }
 
     /// The command that runs one of its tests.

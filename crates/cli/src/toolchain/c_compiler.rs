@@ -1,10 +1,10 @@
 //! C and C++ compilers, with the flags that raddle needs.
 
-use std::env;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::{Command, ExitStatus};
 
+use crate::toolchain::environment;
 use crate::toolchain::error::Error;
 use crate::toolchain::native_runtime::NativeRuntime;
 
@@ -68,8 +68,7 @@ pub fn compile(language: Language, arguments: &[OsString]) -> Result<ExitStatus,
 }
 
 fn compiler(variable: &str, default: &str) -> OsString {
-    let given = env::var_os(variable).filter(|given| !given.is_empty());
-    given.unwrap_or_else(|| default.into())
+    environment::variable(variable).unwrap_or_else(|| default.into())
 }
 
 /// All arguments of the compiler. The user's follow most of raddle's and take precedence.

@@ -9,6 +9,7 @@ use std::process::{Command, ExitStatus, Output, Stdio};
 use serde_json::Value;
 
 use crate::toolchain::binaries::TestBinary;
+use crate::toolchain::environment;
 use crate::toolchain::error::Error;
 
 /// Directories of a workspace.
@@ -35,7 +36,7 @@ impl Cargo {
     /// The cargo that runs this command, or else the one in the path.
     pub fn from_environment() -> Self {
         Self {
-            program: env::var_os("CARGO").unwrap_or_else(|| "cargo".into()),
+            program: environment::cargo(),
             options: BuildOptions::default(),
         }
     }

@@ -1,10 +1,10 @@
 //! The directory of raddle's own files: schedules, pages, records of runs.
 
-use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::toolchain::cargo::Cargo;
+use crate::toolchain::environment;
 use crate::toolchain::error::Error;
 
 /// Names the directory, if it is not `raddle` in the target directory.
@@ -12,8 +12,7 @@ const VARIABLE: &str = "RADDLE_DIR";
 
 /// The directory that the user has named.
 pub fn from_environment() -> Option<PathBuf> {
-    let directory = env::var_os(VARIABLE).filter(|directory| !directory.is_empty());
-    directory.map(PathBuf::from)
+    environment::variable(VARIABLE).map(PathBuf::from)
 }
 
 /// The directory in the target directory.

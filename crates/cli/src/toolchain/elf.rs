@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use crate::toolchain::bytes::contains;
 use crate::toolchain::error::{Error, Unsupported};
 
 /// Prefix of the functions that instrumented code calls.
@@ -58,10 +59,6 @@ fn unsupported(bytes: &[u8]) -> Option<Unsupported> {
         return Some(Unsupported::HasRuntime);
     }
     (!contains(bytes, CALLBACK)).then_some(Unsupported::NotInstrumented)
-}
-
-fn contains(bytes: &[u8], part: &[u8]) -> bool {
-    bytes.windows(part.len()).any(|window| window == part)
 }
 
 /// True when the program runs as another user or group than this process.

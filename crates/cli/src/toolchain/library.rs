@@ -9,6 +9,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{self, Command, Stdio};
 
+use crate::toolchain::environment;
 use crate::toolchain::error::Error;
 
 const HEADER: &[u8] = include_bytes!("../../include/raddle.h");
@@ -136,7 +137,7 @@ fn build_from_registry(directory: &Path, installed: &Path) -> Result<(), Error> 
 
 /// Builds the library with this manifest and installs it.
 fn build(manifest: &Path, installed: &Path) -> Result<(), Error> {
-    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let cargo = environment::cargo();
     let mut build = Command::new(&cargo);
     build.args([
         "build",

@@ -4,7 +4,6 @@
 //! compiled with them, once for each version of the compiler, and searched for the instrumentation. If it is
 //! missing, the compiler's unstable flags are tried, with `RUSTC_BOOTSTRAP`.
 
-use std::env;
 use std::ffi::OsString;
 use std::fs;
 use std::io::Write;
@@ -12,6 +11,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use super::flags::{STABLE, UNSTABLE};
+use crate::toolchain::bytes::contains;
+use crate::toolchain::environment;
 use crate::toolchain::error::Error;
 
 /// The probe: a plain and an atomic access.
@@ -62,8 +63,7 @@ impl Instrumentation {
 impl RustCompiler {
     /// The compiler that cargo would use.
     pub fn find() -> Result<Self, Error> {
-        let given = env::var_os("RUSTC").filter(|given| !given.is_empty());
-        let program = given.unwrap_or_else(|| "rustc".into());
+        let program = environment::variable("RUSTC").unwrap_or_else(|| "rustc".into());
         let output = Command::new(&program).arg("-vV").output();
         let output = output.map_err(|cause| Error::NotStarted {
             program: program.clone(),
@@ -142,8 +142,7 @@ impl RustCompiler {
             let text = String::from_utf8_lossy(&output.stderr);
             return Err(text.lines().next().unwrap_or_default().to_owned());
         }
-        let has = |call: &&[u8]| bytes.windows(call.len()).any(|part| part == *call);
-        match PROBE_CALLS.iter().all(has) {
+        match PROBE_CALLS.iter().all(|call| contains(&bytes, call)) {
             true => Ok(()),
             false => Err("nothing (the flags are accepted, but have no effect)".to_owned()),
         }
@@ -167,7 +166,7 @@ mod tests {
 
     #[test]
     fn the_cache_is_valid_for_one_version_of_the_compiler() {
-        let directory = env::temp_dir().join(format!("raddle-probe-{}", std::process::id()));
+        let directory = std::env::temp_dir().join(format!("raddle-probe-{}", std::process::id()));
         let compiler = |version: &str| RustCompiler {
             // Fails every probe.
             program: "false".into(),

@@ -12,6 +12,7 @@ use std::process::Command;
 
 use super::flags;
 use super::rustc::{Instrumentation, RustCompiler};
+use crate::toolchain::environment;
 use crate::toolchain::error::Error;
 use crate::toolchain::library;
 use crate::toolchain::native_runtime::NativeRuntime;
@@ -128,7 +129,7 @@ fn build(
         "profile.dev.debug-assertions=false",
         "profile.dev.overflow-checks=false",
     ];
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let cargo = environment::cargo();
     let mut command = Command::new(&cargo);
     command.args(["build", "-Zbuild-std=std,panic_unwind,test", "--target"]);
     command.arg(&compiler.host).arg("--target-dir");

@@ -1,0 +1,6 @@
+//! What outlives a process.
+
+pub(crate) mod checkpoint;
+pub(crate) mod events;
+pub(crate) mod history;
+pub(crate) mod saved;

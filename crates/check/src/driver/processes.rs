@@ -18,11 +18,11 @@ use crate::driver::known_schedules;
 use crate::driver::phases::{self, Budget, Phase};
 use crate::driver::worker::{self, Worker};
 use crate::driver::workers::Job;
-use crate::explain::last_words::LastWords;
+use crate::explain::fatal_report::FatalReport;
 use crate::explain::pages::Pages;
 use crate::persist::checkpoint::{Part, Saved};
+use crate::runtime::Places;
 use crate::runtime::watchdog;
-use crate::runtime::{Context, Places};
 use crate::settings::options::Strategy;
 
 /// So many executions for each worker are run before anything is shared.
@@ -140,12 +140,12 @@ fn help(
         None => phases::exhaustive(checker).idle(),
     };
     let exploration = Exploration::new(Box::new(search), checker.limits());
-    let context = Context::new(exploration, checker.stack_size, checker.modelled);
+    let context = checker.context(exploration, job.fatal.clone());
     let places = worker.context.places();
     context.share_places(&places);
-    let mut helper = Worker::new(checker, context);
+    let mut helper = Worker::new(checker, context, job.fatal);
     helper.take_over(part);
-    let watch = watchdog::watch(&helper.context, checker.watchdog, job.words);
+    let watch = watchdog::watch(&helper.context, checker.watchdog);
     helper.explore(job.body, job.place, budget, phase.name);
     drop(watch);
     let report = &helper.report;
@@ -364,17 +364,17 @@ fn absorb(worker: &mut Worker<'_, '_>, job: Job<'_>, said: Said) -> bool {
 /// Runs a schedule that a child has found: what goes wrong, and what may.
 fn again(job: Job<'_>, token: &str) -> Option<(Vec<Failure>, Vec<Failure>)> {
     let schedule = token.parse::<Schedule>().ok()?;
-    let words = LastWords {
-        search: job.words.search.clone(),
+    let fatal = FatalReport {
+        search: job.fatal.search.clone(),
         check: schedule.check.clone(),
         note: None,
         saves: false,
         pages: Pages::default(),
     };
-    let report = known_schedules::run_again(job.checker, schedule, words, job.body, job.place);
+    let report = known_schedules::run_again(job.checker, schedule, fatal, job.body, job.place);
     let mut failures = report.failures;
     for failure in &mut failures {
-        failure.search = job.words.search.clone();
+        failure.search = job.fatal.search.clone();
     }
     Some((failures, report.warnings))
 }

@@ -11,7 +11,7 @@ use crate::driver::phases::{Budget, sized_search};
 use crate::driver::work_pool::End;
 use crate::driver::worker::{self, Worker};
 use crate::driver::workers::Job;
-use crate::explain::last_words::LastWords;
+use crate::explain::fatal_report::FatalReport;
 use crate::explain::pages::Pages;
 use crate::persist::checkpoint::{Part, Resumed, Saving};
 use crate::persist::events;
@@ -112,7 +112,7 @@ impl SavedSearch {
 fn failures(job: Job<'_>, known: &[(u64, String)]) -> Vec<Failure> {
     let again = |(execution, token): &(u64, String)| {
         let schedule = token.parse::<Schedule>().ok()?;
-        let words = LastWords {
+        let fatal = FatalReport {
             search: "replay".to_owned(),
             check: schedule.check.clone(),
             note: None,
@@ -120,7 +120,7 @@ fn failures(job: Job<'_>, known: &[(u64, String)]) -> Vec<Failure> {
             pages: Pages::default(),
         };
         let mut failure =
-            known_schedules::replay(job.checker, schedule, words, job.body, job.place)?;
+            known_schedules::replay(job.checker, schedule, fatal, job.body, job.place)?;
         failure.execution = *execution;
         failure.search = "exhaustive".to_owned();
         Some(failure)

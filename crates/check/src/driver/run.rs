@@ -17,13 +17,13 @@ use crate::driver::status::Status;
 use crate::driver::worker::Worker;
 use crate::driver::workers::{self, Job};
 use crate::explain;
-use crate::explain::last_words::LastWords;
+use crate::explain::fatal_report::FatalReport;
 use crate::explain::pages::Pages;
 use crate::persist::events;
 use crate::persist::history::Diary;
 use crate::persist::saved;
 use crate::runtime::watchdog;
-use crate::runtime::{Context, install_hook, install_overflow_handler};
+use crate::runtime::{install_hook, install_overflow_handler};
 use crate::settings::checker::Checker;
 use crate::settings::options::Strategy;
 
@@ -45,21 +45,21 @@ pub(crate) fn run(
     place: &'static Location<'static>,
     observer: Option<Observer<'_>>,
 ) -> Report {
-    let words = LastWords {
+    let fatal = FatalReport {
         search: checker.strategy.to_string(),
         check: name.clone(),
         note: None,
         saves: !checker.replays(),
         pages: Pages::of(checker),
     };
-    run_saying(checker, name, words, body, place, observer)
+    run_reporting(checker, name, fatal, body, place, observer)
 }
 
-/// As `run`, with these words should the process end.
-pub(crate) fn run_saying(
+/// As `run`, with this report should the process end.
+pub(crate) fn run_reporting(
     checker: &Checker,
     name: Option<CheckName>,
-    words: LastWords,
+    fatal: FatalReport,
     body: &(dyn Fn() + Sync),
     place: &'static Location<'static>,
     observer: Option<Observer<'_>>,
@@ -95,7 +95,8 @@ pub(crate) fn run_saying(
         exploration.compare_classes();
     }
     exploration.world().keep_accesses(checker.replays());
-    let context = Context::new(exploration, checker.stack_size, checker.modelled);
+    let fatal = Arc::new(fatal);
+    let context = checker.context(exploration, fatal.clone());
     context.name_variables(checker.names_variables || checker.is_directed());
     let observer = observer.map(Mutex::new);
     let observe = |execution: &Execution| {
@@ -103,7 +104,7 @@ pub(crate) fn run_saying(
             observer.lock().unwrap_or_else(PoisonError::into_inner)(execution);
         }
     };
-    let mut worker = Worker::new(checker, context);
+    let mut worker = Worker::new(checker, context, &fatal);
     worker.observer = observer.as_ref().map(|_| &observe as _);
     worker.seen = known.iter().map(Failure::gist).collect();
     let found = !known.is_empty();
@@ -114,16 +115,15 @@ pub(crate) fn run_saying(
         report.set_classes(1, Guarantee::Sampled);
         return report;
     }
-    let words = Arc::new(words);
     let job = Job {
         checker,
         body,
         place,
-        words: &words,
+        fatal: &fatal,
         diary: goes_on,
     };
     let search = SavedSearch::open(&mut worker, job, name.as_ref(), &mut first.budget);
-    let watch = watchdog::watch(&worker.context, checker.watchdog, &words);
+    let watch = watchdog::watch(&worker.context, checker.watchdog);
     let saving = search.saving();
     worker.status = Status::new(checker.log, name.as_ref(), start);
     let mut stopped = false;
@@ -176,7 +176,7 @@ pub(crate) fn run_saying(
     // Who asks for no run but those of the search gets none.
     if checker.shorten && !events::is_interrupted() {
         for failure in report.failures.iter_mut().take(MAX_TOLD) {
-            explain::alternatives::fill(checker, body, place, &words, failure);
+            explain::alternatives::fill(checker, body, place, &fatal, failure);
         }
     }
     report

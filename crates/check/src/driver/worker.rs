@@ -18,6 +18,7 @@ use crate::driver::auto::{Done, Fit};
 use crate::driver::phases::{Budget, Patience};
 use crate::driver::status::{Numbers, Status};
 use crate::driver::work_pool::{Crew, End};
+use crate::explain::fatal_report::FatalReport;
 use crate::explain::hints::{self, Weak};
 use crate::explain::minimise::{Minimiser, Original, Signature};
 use crate::persist::checkpoint::Part;
@@ -44,6 +45,8 @@ const LOOK_EVERY: u64 = 64;
 pub(crate) struct Worker<'a, 'o> {
     pub(crate) checker: &'a Checker,
     pub(crate) context: Context,
+    /// Should the process end in the middle of an execution.
+    fatal: Arc<FatalReport>,
     pub(crate) report: Report,
     pub(crate) clock: Clock,
     /// For all that is not looked at before every execution.
@@ -95,10 +98,11 @@ pub(crate) struct Found {
 
 impl<'a> Worker<'a, '_> {
     /// A worker that has found nothing yet.
-    pub(crate) fn new(checker: &'a Checker, context: Context) -> Self {
+    pub(crate) fn new(checker: &'a Checker, context: Context, fatal: &Arc<FatalReport>) -> Self {
         Worker {
             checker,
             context,
+            fatal: Arc::clone(fatal),
             report: Report::new(Search::new(checker.strategy.to_string(), checker.seed)),
             clock: Clock::new(),
             second_clock: Clock::new(),
@@ -294,15 +298,13 @@ impl<'a> Worker<'a, '_> {
     #[cold]
     pub(crate) fn write_page(&mut self, is_last: bool) {
         if let Some(mut page) = self.page.take() {
-            let words = self.context.last_words();
-            let check = words.as_ref().and_then(|words| words.check.as_ref());
             let found = history::Found {
                 context: &self.context,
                 coverage: self.coverage.as_deref(),
                 failures: &self.report.failures,
                 is_alone: self.seat.is_none(),
             };
-            page.write(found, check, is_last);
+            page.write(found, self.fatal.check.as_ref(), is_last);
             self.page = Some(page);
         }
     }
@@ -393,8 +395,7 @@ impl<'a> Worker<'a, '_> {
             return;
         };
         let (signature, found) = (original.signature.clone(), original.cost);
-        let words = self.context.last_words().cloned();
-        let minimal = Minimiser::new(self.checker, body, place, words, original).run();
+        let minimal = Minimiser::new(self.checker, body, place, &self.fatal, original).run();
         let told = minimal.as_ref().map_or(found, |minimal| minimal.cost);
         // Nothing needs to be stale where accesses are not ordered.
         let hint = match told.stale > 0 || signature.is_of_memory() {
@@ -517,7 +518,12 @@ impl<'a> Worker<'a, '_> {
     }
 
     fn named_failure(&self, finding: &Finding, name: &'static str) -> Failure {
-        let mut failure = self.context.failure(finding);
+        let context = &self.context;
+        let mut failure = context.with_execution(|execution, executions| {
+            let mut failure = Failure::new(finding, execution, context);
+            failure.execution = executions;
+            failure
+        });
         // What is replayed was written down up to there.
         if let (Strategy::Replay(_), Some(after)) = (&self.checker.strategy, finding.after()) {
             failure.schedule.steps.truncate(after);
@@ -574,24 +580,5 @@ pub(crate) fn part(counted: &Tally, report: &Report) -> Part {
         cut_short: counted.cut_short,
         failures: report.failures.iter().map(failure).collect(),
         ..Part::default()
-    }
-}
-
-impl Context {
-    /// What is wrong with the execution that is going on; nothing if the engine is in the middle of
-    /// something.
-    pub(crate) fn unfinished(&self, finding: &Finding) -> Option<Failure> {
-        let exploration = self.try_exploration()?;
-        let mut failure = Failure::new(finding, exploration.execution(), self);
-        failure.execution = exploration.executions() + u64::from(!self.has_stopped());
-        Some(failure)
-    }
-
-    fn failure(&self, finding: &Finding) -> Failure {
-        self.with_execution(|execution, executions| {
-            let mut failure = Failure::new(finding, execution, self);
-            failure.execution = executions;
-            failure
-        })
     }
 }

@@ -17,11 +17,11 @@ use crate::driver::phases::{self, Budget, Helpers, Phase};
 use crate::driver::processes;
 use crate::driver::work_pool::{Crew, End};
 use crate::driver::worker::{MAX_FAILURES, Seat, Worker};
-use crate::explain::last_words::LastWords;
+use crate::explain::fatal_report::FatalReport;
 use crate::persist::checkpoint::Saving;
 use crate::persist::history::Diary;
+use crate::runtime::native;
 use crate::runtime::watchdog;
-use crate::runtime::{Context, native};
 use crate::settings::checker::Checker;
 use crate::settings::samplers::seed;
 
@@ -31,7 +31,7 @@ pub(crate) struct Job<'a> {
     pub(crate) checker: &'a Checker,
     pub(crate) body: &'a (dyn Fn() + Sync),
     pub(crate) place: &'static Location<'static>,
-    pub(crate) words: &'a Arc<LastWords>,
+    pub(crate) fatal: &'a Arc<FatalReport>,
     /// What is remembered, once that is known.
     pub(crate) diary: Option<&'a Arc<Diary>>,
 }
@@ -203,10 +203,9 @@ fn helper<'a, 'o>(
     if compares {
         exploration.compare_classes();
     }
-    let context = Context::new(exploration, checker.stack_size, checker.modelled);
+    let context = checker.context(exploration, job.fatal.clone());
     context.share_places(crew.places());
-    context.set_last_words(job.words);
-    let mut worker = Worker::new(checker, context);
+    let mut worker = Worker::new(checker, context, job.fatal);
     worker.seat = Some(Seat::new(crew, number));
     if let Some(diary) = job.diary {
         worker.recall(diary);
@@ -220,7 +219,7 @@ fn harvest(
     budget: &Budget,
     name: &'static str,
 ) -> Harvest {
-    let watch = watchdog::watch(&worker.context, job.checker.watchdog, job.words);
+    let watch = watchdog::watch(&worker.context, job.checker.watchdog);
     worker.explore(job.body, job.place, budget, name);
     drop(watch);
     worker.write_page(true);

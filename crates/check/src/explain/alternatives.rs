@@ -8,7 +8,7 @@ use raddle_engine::strategy::Replay;
 use raddle_engine::{Execution, Exploration, Operation, Schedule};
 use raddle_report::{Failure, FailureKind, Receive, Source, Trace};
 
-use crate::explain::last_words::LastWords;
+use crate::explain::fatal_report::FatalReport;
 use crate::persist::saved;
 use crate::runtime::watchdog;
 use crate::runtime::{Context, run_execution};
@@ -25,7 +25,7 @@ pub(crate) fn fill(
     checker: &Checker,
     body: &(dyn Fn() + Sync),
     place: &'static Location<'static>,
-    words: &Arc<LastWords>,
+    fatal: &Arc<FatalReport>,
     failure: &mut Failure,
 ) {
     let steps = failure.trace.steps.len();
@@ -34,9 +34,9 @@ pub(crate) fn fill(
     }
     let replay = Box::new(Replay::new(failure.schedule.clone()));
     let exploration = Exploration::new(replay, checker.limits());
-    let context = Context::new(exploration, checker.stack_size, checker.modelled);
+    let context = checker.context(exploration, fatal.clone());
     context.name_variables(true);
-    let watch = watchdog::watch(&context, checker.watchdog, words);
+    let watch = watchdog::watch(&context, checker.watchdog);
     run_execution(&context, body, place);
     context.with_exploration(|exploration| _ = exploration.finish());
     drop(watch);

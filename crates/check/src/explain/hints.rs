@@ -5,6 +5,7 @@
 //! come up any more in every class there is, that is the way to mend it, or one of them.
 
 use std::panic::Location;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release, SeqCst};
 use std::time::{Duration, Instant};
 
@@ -12,6 +13,7 @@ use raddle_engine::strategy::Exhaustive;
 use raddle_engine::{Execution, Exploration, Operation, SiteId};
 use raddle_report::Names;
 
+use crate::explain::fatal_report::FatalReport;
 use crate::explain::minimise::Signature;
 use crate::runtime::{Context, native, run_execution};
 use crate::settings::checker::Checker;
@@ -180,7 +182,7 @@ fn helps(
     let until = Instant::now() + MAX_TIME_EACH;
     let search = Exhaustive::reduced(checker.reductions).under(checker.memory.model());
     let exploration = Exploration::new(Box::new(search), checker.limits());
-    let context = Context::new(exploration, checker.stack_size, checker.modelled);
+    let context = checker.context(exploration, Arc::new(FatalReport::default()));
     context.share_places(&names.places());
     context.with_exploration(|exploration| {
         let places = change.iter().map(|&(weak, ordering)| (weak.site, ordering));

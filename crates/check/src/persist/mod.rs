@@ -3,4 +3,5 @@
 pub(crate) mod checkpoint;
 pub(crate) mod events;
 pub(crate) mod history;
+pub(crate) mod known_schedules;
 pub(crate) mod saved;

@@ -12,7 +12,6 @@ use super::clock::Clock;
 use super::home::Home;
 use super::overflow::{self, Guard};
 use super::{CURRENT, Context, native};
-use crate::explain::last_words::LastWords;
 use crate::runtime::alloc;
 use crate::runtime::identity::Identity;
 use crate::runtime::watchdog;
@@ -207,10 +206,7 @@ impl Context {
     /// process.
     pub(super) fn crashed(&self) -> ! {
         watchdog::end_soon();
-        match self.last_words.get() {
-            Some(words) => words.of_a_crash(self),
-            None => LastWords::default().of_a_crash(self),
-        }
+        self.fatal.report_crash(self);
         overflow::end()
     }
 

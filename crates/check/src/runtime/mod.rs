@@ -3,13 +3,14 @@
 //! [`Context`] is the running check as controlled types see it: they find it in a thread-local,
 //! hand it operations with [`Context::perform`] and are suspended there while others run. The
 //! engine decides who runs; this module only switches. What happens to threads that are left over
-//! when an execution stops early is in [`abandon`].
+//! when an execution stops early is in `abandon`.
 
 mod abandon;
 pub mod alloc;
 mod cells;
 mod clock;
 mod coroutine;
+pub(crate) mod fatal;
 mod home;
 pub(crate) mod identity;
 mod image;
@@ -30,7 +31,7 @@ mod sweep;
 mod things;
 pub(crate) mod watchdog;
 
-use std::cell::{Cell, OnceCell, Ref, RefCell};
+use std::cell::{Cell, Ref, RefCell};
 use std::panic::Location;
 use std::sync::Arc;
 use std::time::Instant;
@@ -44,8 +45,8 @@ use raddle_engine::{
 };
 use raddle_report::{Names, Place};
 
-use crate::explain::last_words::LastWords;
 use coroutine::Slot;
+use fatal::FatalReporter;
 use identity::Stamps;
 use sites::Sites;
 use things::Things;
@@ -81,7 +82,7 @@ pub struct Context {
     /// Shared with the watchdog.
     progress: Arc<Progress>,
     /// Should the process end in the middle of an execution.
-    last_words: OnceCell<Arc<LastWords>>,
+    fatal: Arc<dyn FatalReporter>,
     slots: RefCell<Vec<Slot>>,
     /// Homes to use again.
     homes: RefCell<Vec<home::Home>>,
@@ -122,11 +123,16 @@ pub struct Context {
 }
 
 impl Context {
-    pub(crate) fn new(exploration: Exploration, stack_size: usize, modelled: Modelled) -> Self {
+    pub(crate) fn new(
+        exploration: Exploration,
+        stack_size: usize,
+        modelled: Modelled,
+        fatal: Arc<dyn FatalReporter>,
+    ) -> Self {
         Context {
             exploration: RefCell::new(exploration),
             progress: Arc::new(Progress::new()),
-            last_words: OnceCell::new(),
+            fatal,
             slots: RefCell::default(),
             homes: RefCell::default(),
             stacks: RefCell::default(),
@@ -196,16 +202,6 @@ impl Context {
     /// That the check goes on.
     pub(crate) fn progress(&self) -> &Arc<Progress> {
         &self.progress
-    }
-
-    /// What to say should the process end in the middle of an execution.
-    pub(crate) fn set_last_words(&self, words: &Arc<LastWords>) {
-        self.last_words.get_or_init(|| Arc::clone(words));
-    }
-
-    /// What to say then.
-    pub(crate) fn last_words(&self) -> Option<&Arc<LastWords>> {
-        self.last_words.get()
     }
 
     /// The modelled thread that calls.

@@ -21,7 +21,6 @@ use raddle_report::Place;
 use super::spin::Registers;
 use super::things::Made;
 use super::{Context, current};
-use crate::explain::last_words::LastWords;
 
 /// How to find out what addresses are called.
 #[derive(Clone, Copy)]
@@ -494,10 +493,7 @@ impl Native<'_> {
             after,
             joined_by: None,
         };
-        match context.last_words() {
-            Some(words) => words.of_a_panic(context, &panic),
-            None => LastWords::default().of_a_panic(context, &panic),
-        }
+        context.fatal.report_panic(context, &panic);
     }
 
     /// The instruction that a site is.

@@ -114,10 +114,8 @@ impl Context {
             after: events.unwrap_or(0),
             during: earlier.filter(|_| again),
         };
-        if noted.message == ENDS_THE_PROCESS
-            && let Some(words) = self.last_words.get()
-        {
-            words.of_a_panic(self, &noted.last_of_all());
+        if noted.message == ENDS_THE_PROCESS {
+            self.fatal.report_panic(self, &noted.last_of_all());
         }
         panics.push(noted);
     }

@@ -1,6 +1,6 @@
 //! Statics inside a check: every execution has its own.
 //!
-//! A controlled value is a static if the [`image`] of the program's data has a value of its kind,
+//! A controlled value is a static if the `image` of the program's data has a value of its kind,
 //! built at the same place in the source, where the value is. Then what an execution uses is not
 //! the static but a copy of its initial bytes, made at the first use in the execution and dropped
 //! when the threads are gone (`sweep.rs`). A value without data (an atomic, a `Condvar`) needs no

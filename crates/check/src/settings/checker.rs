@@ -2,13 +2,15 @@
 
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::sync::Arc;
 use std::time::Duration;
 
-use raddle_engine::Limits;
 use raddle_engine::coverage::Metrics;
 use raddle_engine::strategy::Reductions;
+use raddle_engine::{Exploration, Limits};
 
-use crate::runtime::Modelled;
+use crate::runtime::fatal::FatalReporter;
+use crate::runtime::{Context, Modelled};
 use crate::settings::checkpoints::{Checkpoints, Every};
 use crate::settings::environment;
 use crate::settings::log::Log;
@@ -140,7 +142,7 @@ impl Checker {
         self
     }
 
-    /// Which executions are of one class; see [`Report::classes`]. By default the order in which writes
+    /// Which executions are of one class; see [`Report::classes`](raddle_report::Report::classes). By default the order in which writes
     /// of a variable follow each other tells classes apart. With [`Classes::ReadsFrom`] it does not, where
     /// nobody observes it.
     ///
@@ -224,7 +226,7 @@ impl Checker {
     }
 
     /// Whether to measure coverage, or which metrics (nothing by default, but for
-    /// [`Strategy::Coverage`]); see [`Report::coverage`](crate::Report::coverage).
+    /// [`Strategy::Coverage`]); see [`Report::coverage`](raddle_report::Report::coverage).
     ///
     /// ```
     /// use raddle::{Checker, Metric};
@@ -262,7 +264,7 @@ impl Checker {
         self
     }
 
-    /// What becomes of messages that are left in a [`Port`](crate::port::Port) when every thread has
+    /// What becomes of messages that are left in a `raddle::port::Port` when every thread has
     /// ended (a warning by default). Channels of `mpsc` are not looked at: who drops the receiver of
     /// one does not want the rest.
     pub fn leaks(mut self, level: Level) -> Self {
@@ -343,7 +345,7 @@ impl Checker {
 
     /// Leaves out classes of an exhaustive search that [`Reduction`] describes; can be given several
     /// times. What is left out may have failures of its own, so the report promises
-    /// [`Guarantee::Reduced`](crate::Guarantee::Reduced) at most.
+    /// [`Guarantee::Reduced`](raddle_report::Guarantee::Reduced) at most.
     pub fn reduce(mut self, reduction: Reduction) -> Self {
         match reduction {
             Reduction::Symmetry => self.reductions.symmetry = true,
@@ -358,8 +360,8 @@ impl Checker {
     ///
     /// Most bugs need one or two, and there are far fewer such classes than there are all in all. With
     /// [`Strategy::Exhaustive`] and [`Strategy::Auto`] all of them are run, each once, and the report
-    /// promises [`Guarantee::Bounded`](crate::Guarantee::Bounded), or
-    /// [`Guarantee::Exhaustive`](crate::Guarantee::Exhaustive) if there are no others. With
+    /// promises [`Guarantee::Bounded`](raddle_report::Guarantee::Bounded), or
+    /// [`Guarantee::Exhaustive`](raddle_report::Guarantee::Exhaustive) if there are no others. With
     /// [`Strategy::Enumerate`] all schedules with so many preemptions are run. Other strategies do not
     /// look at it, nor does the part of `Auto` that is random.
     ///
@@ -374,7 +376,7 @@ impl Checker {
     /// schedule is run, without any reduction, and must have one of these classes. For small tests,
     /// because there are very many schedules; they are run for 10 seconds at most, or as long as
     /// [`max_time`](Self::max_time) and [`max_executions`](Self::max_executions) say.
-    /// [`Report::completeness`](crate::Report) says how far that went.
+    /// [`Report::completeness`](raddle_report::Report::completeness) says how far that went.
     ///
     /// With [`preemptions`](Self::preemptions), the schedules with so many preemptions are run.
     pub fn verify_completeness(mut self, verify: bool) -> Self {
@@ -384,7 +386,7 @@ impl Checker {
 
     /// Whether schedules that have failed before run first: those in the folder
     /// `raddle-schedules/TEST` of the package, and the one that the last failure of the check saved.
-    /// [`check`] and `#[raddle::test]` do so; a `Checker` does the search it is asked for and nothing
+    /// [`check`](crate::check) and `#[raddle::test]` do so; a `Checker` does the search it is asked for and nothing
     /// else unless it is told to.
     pub fn known_schedules(mut self, known_schedules: bool) -> Self {
         self.known_schedules = known_schedules;
@@ -484,6 +486,15 @@ impl Checker {
             memory: self.memory.model(),
             reads_from: self.classes == Classes::ReadsFrom,
         }
+    }
+
+    /// A context for executions of the check; `fatal` reports one that ends the process.
+    pub(crate) fn context(
+        &self,
+        exploration: Exploration,
+        fatal: Arc<dyn FatalReporter>,
+    ) -> Context {
+        Context::new(exploration, self.stack_size, self.modelled, fatal)
     }
 
     /// Whether classes are left out that may not matter.

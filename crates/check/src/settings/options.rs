@@ -65,7 +65,7 @@ pub enum Strategy {
     Replay(Schedule),
     /// One execution in which certain receives see what the future says; everything else is free. If
     /// there is none, the report has a failure of kind
-    /// [`Impossible`](crate::FailureKind::Impossible) that says why.
+    /// [`Impossible`](raddle_report::FailureKind::Impossible) that says why.
     Directed(Future),
     /// As `Enumerate`, leaving out what makes no difference; for raddle's own tests.
     #[doc(hidden)]

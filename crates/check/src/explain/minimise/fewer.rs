@@ -147,7 +147,7 @@ impl Minimiser<'_> {
             ..self.checker.limits()
         };
         let exploration = Exploration::new(Box::new(search), limits);
-        let context = Context::new(exploration, self.checker.stack_size, self.checker.modelled);
+        let context = self.checker.context(exploration, self.fatal.clone());
         let _watch = self.watch(&context);
         let mut surely = true;
         loop {

@@ -25,7 +25,7 @@ use raddle_engine::strategy::{Guided, Planned, Replay};
 use raddle_engine::{Ending, Execution, Exploration, Schedule, Strategy};
 use raddle_report::{CriticalPair, Failure, Minimised, Told};
 
-use crate::explain::last_words::LastWords;
+use crate::explain::fatal_report::FatalReport;
 use crate::persist::events;
 use crate::runtime::watchdog::{self, Watch};
 use crate::runtime::{Context, run_execution};
@@ -141,7 +141,7 @@ pub(crate) struct Minimiser<'a> {
     checker: &'a Checker,
     body: &'a (dyn Fn() + Sync),
     place: &'static Location<'static>,
-    words: Option<Arc<LastWords>>,
+    fatal: Arc<FatalReport>,
     original: Original,
     context: Context,
     /// What was tried, by its hash.
@@ -157,7 +157,7 @@ impl<'a> Minimiser<'a> {
         checker: &'a Checker,
         body: &'a (dyn Fn() + Sync),
         place: &'static Location<'static>,
-        words: Option<Arc<LastWords>>,
+        fatal: &Arc<FatalReport>,
         original: Original,
     ) -> Self {
         let exploration = Exploration::new(Box::new(Guided::new(Vec::new())), checker.limits());
@@ -165,9 +165,9 @@ impl<'a> Minimiser<'a> {
             checker,
             body,
             place,
-            words,
+            fatal: Arc::clone(fatal),
             original,
-            context: Context::new(exploration, checker.stack_size, checker.modelled),
+            context: checker.context(exploration, fatal.clone()),
             tried: HashSet::new(),
             plans: PLANS,
             runs: 0,
@@ -211,9 +211,8 @@ impl<'a> Minimiser<'a> {
     }
 
     /// These runs are watched too.
-    fn watch(&self, context: &Context) -> Option<Watch> {
-        let words = self.words.as_ref()?;
-        Some(watchdog::watch(context, self.checker.watchdog, words))
+    fn watch(&self, context: &Context) -> Watch {
+        watchdog::watch(context, self.checker.watchdog)
     }
 
     /// Tries plans with less in them as long as that helps.

@@ -30,7 +30,7 @@ const MAX_HELD: usize = 256 << 20;
 /// Put it into a test binary, once. A pointer that is used after what it points to was freed, as it
 /// happens with lock-free structures, then finds no other value there. If that is a cell, an atomic or
 /// a lock of raddle's, the check fails and says who freed it
-/// ([`FailureKind::UseAfterFree`](crate::FailureKind::UseAfterFree)); anything else is found full of
+/// ([`FailureKind::UseAfterFree`](raddle_report::FailureKind::UseAfterFree)); anything else is found full of
 /// `0xDB`, the same in every run. What was asked for and never written is full of `0xA5`.
 ///
 /// It also knows who asked for the memory of a cell, so that a cell which was published without a

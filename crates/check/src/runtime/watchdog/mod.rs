@@ -11,7 +11,7 @@ mod watch_list;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::explain::last_words::LastWords;
+use crate::runtime::fatal::FatalReporter;
 use crate::runtime::{Context, Progress};
 use watch_list::Kennel;
 
@@ -27,7 +27,7 @@ const LONGEST_TICK: Duration = Duration::from_secs(1);
 struct Watched {
     progress: Arc<Progress>,
     limit: Duration,
-    words: Arc<LastWords>,
+    fatal: Arc<dyn FatalReporter>,
     owner: hold::Owner,
     /// What was seen last, and for how long it has been the same.
     seen: Option<u64>,
@@ -40,15 +40,14 @@ static KENNEL: Kennel<Watched> = Kennel::new();
 pub(crate) struct Watch(Option<u64>);
 
 /// Watches the check that the calling OS thread is about to run. No time at all is no watchdog.
-pub(crate) fn watch(context: &Context, limit: Duration, words: &Arc<LastWords>) -> Watch {
-    context.set_last_words(words);
+pub(crate) fn watch(context: &Context, limit: Duration) -> Watch {
     if limit.is_zero() {
         return Watch(None);
     }
     let watched = Watched {
         progress: Arc::clone(context.progress()),
         limit,
-        words: Arc::clone(words),
+        fatal: Arc::clone(&context.fatal),
         owner: hold::Owner::current(),
         seen: None,
         still: Duration::ZERO,
@@ -122,8 +121,8 @@ fn bite(watched: &Watched) {
     // references only, and never goes on. What it did before is visible here.
     let context = context.and_then(|context| unsafe { context.as_ref() });
     watched
-        .words
-        .of_a_hang(context, watched.limit, hold::place());
+        .fatal
+        .report_hang(context, watched.limit, hold::place());
     hold::end()
 }
 

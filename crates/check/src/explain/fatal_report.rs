@@ -7,16 +7,17 @@ use std::time::Duration;
 use raddle_engine::CheckName;
 use raddle_engine::check::Finding;
 use raddle_engine::check::panic::Panic;
-use raddle_report::Place;
+use raddle_report::{Failure, Place};
 
 use crate::explain::pages::{self, Pages};
 use crate::persist::events;
 use crate::persist::saved;
+use crate::runtime::fatal::FatalReporter;
 use crate::runtime::{Context, native};
 
 /// What a story needs to know of its check.
 #[derive(Default)]
-pub(crate) struct LastWords {
+pub(crate) struct FatalReport {
     /// How the search is run, in a few words.
     pub(crate) search: String,
     /// Which check it is.
@@ -29,15 +30,10 @@ pub(crate) struct LastWords {
     pub(crate) pages: Pages,
 }
 
-impl LastWords {
+impl FatalReporter for FatalReport {
     /// Says that a check hangs, and where, if its context can be read. Where the thread is in its code
     /// may be known, too.
-    pub(crate) fn of_a_hang(
-        &self,
-        context: Option<&Context>,
-        limit: Duration,
-        code: Option<usize>,
-    ) {
+    fn report_hang(&self, context: Option<&Context>, limit: Duration, code: Option<usize>) {
         let finding = |context: &Context| Finding::Hang {
             thread: context.thread(),
             limit,
@@ -55,12 +51,12 @@ impl LastWords {
     }
 
     /// Tells of a panic that ends the process.
-    pub(crate) fn of_a_panic(&self, context: &Context, panic: &Panic) {
+    fn report_panic(&self, context: &Context, panic: &Panic) {
         self.tell(context, &Finding::Panic(panic.clone()));
     }
 
     /// Tells of a thread that used an address that is not there.
-    pub(crate) fn of_a_crash(&self, context: &Context) {
+    fn report_crash(&self, context: &Context) {
         if !self.tell(context, &Finding::Crash(context.thread())) {
             say(
                 "raddle: a crash inside raddle itself, or in what it was told to do; please report \
@@ -68,7 +64,9 @@ impl LastWords {
             );
         }
     }
+}
 
+impl FatalReport {
     /// Tells the whole story, with its schedule saved; whether that was possible. It was not if the engine
     /// was interrupted in the middle of something.
     fn tell(&self, context: &Context, finding: &Finding) -> bool {
@@ -76,7 +74,7 @@ impl LastWords {
     }
 
     fn tell_with(&self, context: &Context, finding: &Finding, note: Option<String>) -> bool {
-        let found = catch_unwind(AssertUnwindSafe(|| context.unfinished(finding)));
+        let found = catch_unwind(AssertUnwindSafe(|| unfinished(context, finding)));
         let Ok(Some(mut failure)) = found else {
             return false;
         };
@@ -100,6 +98,15 @@ impl LastWords {
         }
         true
     }
+}
+
+/// What is wrong with the execution that is going on; nothing if the engine is in the middle of
+/// something.
+fn unfinished(context: &Context, finding: &Finding) -> Option<Failure> {
+    let exploration = context.try_exploration()?;
+    let mut failure = Failure::new(finding, exploration.execution(), context);
+    failure.execution = exploration.executions() + u64::from(!context.has_stopped());
+    Some(failure)
 }
 
 /// Past the harness, which would keep it until the test has ended.

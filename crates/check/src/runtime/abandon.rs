@@ -112,6 +112,7 @@ impl Context {
     }
 
     /// Unwinds the calling thread if its execution has stopped and it is not unwinding yet.
+    #[inline]
     pub fn unwind_if_stopped(&self) {
         if self.stopped.get() && !self.is_unwinding() && !self.is_sweeping() {
             self.raise();
@@ -183,6 +184,7 @@ impl Context {
     }
 
     /// Whether the execution has stopped, so that what happens now is not part of it.
+    #[inline]
     pub fn has_stopped(&self) -> bool {
         self.stopped.get()
     }

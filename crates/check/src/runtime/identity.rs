@@ -38,6 +38,7 @@ pub struct Identity(AtomicU64);
 impl Identity {
     /// Of a value that no execution has used.
     #[expect(clippy::new_without_default, reason = "values are made in constants")]
+    #[inline]
     pub const fn new() -> Self {
         Identity(AtomicU64::new(FRESH))
     }
@@ -49,6 +50,7 @@ impl Identity {
         (value >> INDEX_BITS == stamp).then_some((value & ((1 << INDEX_BITS) - 1)) as usize)
     }
 
+    #[inline]
     pub(crate) fn set(&self, stamp: u64, index: usize) {
         assert!(
             index < 1 << INDEX_BITS,
@@ -91,11 +93,13 @@ impl Identity {
     }
 
     /// Tells values apart that were made outside the execution.
+    #[inline]
     pub(crate) fn address(&self) -> usize {
         std::ptr::from_ref(self) as usize
     }
 
     /// The next use is the first again.
+    #[inline]
     pub fn forget(&self) {
         self.0.store(FRESH, Ordering::Relaxed);
     }

@@ -205,11 +205,13 @@ impl Context {
     }
 
     /// The modelled thread that calls.
+    #[inline]
     pub fn thread(&self) -> ThreadId {
         self.thread.get()
     }
 
     /// A number no other execution has.
+    #[inline]
     pub fn stamp(&self) -> u64 {
         self.stamp.get()
     }

@@ -32,6 +32,7 @@ impl Default for Modelled {
 
 impl Context {
     /// Whether the calling thread may wake up without a notification.
+    #[inline]
     pub fn may_wake_spuriously(&self) -> bool {
         self.modelled.spurious_wakeups
             && self.slots.borrow()[self.thread.get().index()].spurious_wakeups
@@ -39,12 +40,14 @@ impl Context {
     }
 
     /// The calling thread has woken up without a notification.
+    #[inline]
     pub fn count_spurious_wakeup(&self) {
         self.slots.borrow_mut()[self.thread.get().index()].spurious_wakeups += 1;
     }
 
     /// Whether a weak compare-exchange of the calling thread may fail although the value is the
     /// expected one.
+    #[inline]
     pub fn may_fail_spuriously(&self) -> bool {
         self.modelled.weak_cas
             && self.slots.borrow()[self.thread.get().index()].spurious_failures
@@ -53,6 +56,7 @@ impl Context {
 
     /// Whether the compare-exchange that the calling thread has just done failed like that, which
     /// then is counted.
+    #[inline]
     pub fn has_failed_spuriously(&self) -> bool {
         // After the execution stopped, nothing is recorded and nothing unexpected happens.
         let exploration = self.exploration.borrow();
@@ -65,6 +69,7 @@ impl Context {
     }
 
     /// Whether the time of a wait may run out.
+    #[inline]
     pub fn may_time_out(&self) -> bool {
         self.modelled.timeouts
     }

@@ -244,11 +244,13 @@ unsafe impl GlobalAlloc for Quarantine {
 pub struct Aside(bool);
 
 /// What is asked for from now on is raddle's own.
+#[inline]
 pub fn aside() -> Aside {
     Aside(BUSY.replace(true))
 }
 
 impl Drop for Aside {
+    #[inline]
     fn drop(&mut self) {
         BUSY.set(self.0);
     }

@@ -1,0 +1,546 @@
+//! Inside a crate the folders are layers: a module uses only modules that stand below it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+
+use crate::sources::{Source, of_crate};
+
+/// A module directly below the crate root, and the modules of the same crate that it may use.
+type Layer = (&'static str, &'static [&'static str]);
+
+/// The folder of each crate and its layers, top to bottom.
+const CRATES: &[(&str, &[Layer])] = &[
+    (
+        "engine",
+        &[
+            (
+                "explore",
+                &["strategy", "analysis", "world", "memory", "model", "base"],
+            ),
+            (
+                "strategy",
+                &[
+                    "search", "analysis", "world", "memory", "model", "object", "base",
+                ],
+            ),
+            ("search", &["world", "memory", "model", "object", "base"]),
+            ("analysis", &["memory", "model", "object", "base"]),
+            ("world", &["strategy", "memory", "model", "object", "base"]),
+            ("memory", &["model", "object", "base"]),
+            ("model", &["object", "base"]),
+            ("object", &["base"]),
+            ("base", &[]),
+        ],
+    ),
+    (
+        "check",
+        &[
+            (
+                "driver",
+                &["explain", "persist", "settings", "runtime", "own_sync"],
+            ),
+            ("explain", &["persist", "settings", "runtime", "program"]),
+            ("persist", &["settings", "runtime", "program"]),
+            ("settings", &["runtime"]),
+            ("runtime", &["program", "own_sync"]),
+            ("program", &[]),
+            ("own_sync", &[]),
+        ],
+    ),
+    (
+        "raddle",
+        &[
+            ("alloc", &["plain"]),
+            ("cell", &["plain", "labelled"]),
+            ("choose", &[]),
+            ("label", &["__private"]),
+            ("monitor", &["plain", "labelled"]),
+            ("port", &["mailbox", "plain", "labelled"]),
+            ("sync", &["hint", "mailbox", "plain", "labelled"]),
+            ("hint", &["thread"]),
+            ("mailbox", &["labelled"]),
+            ("plain", &["own_sync"]),
+            ("own_sync", &[]),
+            ("thread", &["__private"]),
+            ("__private", &["labelled"]),
+            ("labelled", &[]),
+            ("time", &[]),
+        ],
+    ),
+    (
+        "native",
+        &[
+            ("exceptions", &["end", "mode", "real", "trampoline", "tsan"]),
+            ("addresses", &[]),
+            ("arena", &["restart", "lock", "system"]),
+            (
+                "blocks",
+                &["execution", "heap", "lanes", "mode", "rust", "symbols"],
+            ),
+            (
+                "check",
+                &[
+                    "blocks",
+                    "trace",
+                    "whereabouts",
+                    "dispatch",
+                    "execution",
+                    "faults",
+                    "restart",
+                    "uncontrolled",
+                    "heap",
+                    "io",
+                    "mode",
+                    "panics",
+                    "rust",
+                    "substrate",
+                    "symbols",
+                    "threads",
+                    "tsan",
+                ],
+            ),
+            ("trace", &["execution", "symbols", "tsan"]),
+            ("whereabouts", &["loaded"]),
+            (
+                "dispatch",
+                &["futex", "loaded", "mode", "system", "trampoline", "tsan"],
+            ),
+            (
+                "end",
+                &[
+                    "execution",
+                    "harness",
+                    "mode",
+                    "real",
+                    "symbols",
+                    "threads",
+                    "trampoline",
+                    "tsan",
+                ],
+            ),
+            (
+                "execution",
+                &[
+                    "dispatch",
+                    "openmp",
+                    "faults",
+                    "restart",
+                    "lanes",
+                    "mode",
+                    "objects",
+                    "pthread",
+                    "rust",
+                    "shadow",
+                    "signals",
+                    "solo",
+                    "substrate",
+                    "threads",
+                    "tls",
+                    "tsan",
+                ],
+            ),
+            (
+                "openmp",
+                &[
+                    "end",
+                    "execution",
+                    "mode",
+                    "objects",
+                    "solo",
+                    "threads",
+                    "trampoline",
+                ],
+            ),
+            (
+                "faults",
+                &["arena", "check", "end", "execution", "mode", "tsan"],
+            ),
+            (
+                "fork",
+                &[
+                    "faults",
+                    "restart",
+                    "io",
+                    "mode",
+                    "real",
+                    "signals",
+                    "solo",
+                    "substrate",
+                    "threads",
+                    "trampoline",
+                ],
+            ),
+            (
+                "restart",
+                &[
+                    "arena",
+                    "check",
+                    "dispatch",
+                    "execution",
+                    "lock",
+                    "snapshot",
+                    "heap",
+                    "loaded",
+                    "mode",
+                    "program",
+                    "real",
+                    "substrate",
+                    "system",
+                    "tls",
+                ],
+            ),
+            ("lock", &[]),
+            (
+                "snapshot",
+                &["arena", "written", "heap", "loaded", "solo", "tls"],
+            ),
+            ("written", &["arena"]),
+            (
+                "futex",
+                &[
+                    "execution",
+                    "uncontrolled",
+                    "io",
+                    "mode",
+                    "objects",
+                    "real",
+                    "rust",
+                    "time",
+                    "trampoline",
+                    "tsan",
+                ],
+            ),
+            ("uncontrolled", &["end", "mode", "real", "trampoline"]),
+            ("granule", &[]),
+            (
+                "harness",
+                &[
+                    "arena", "check", "mode", "output", "panics", "program", "threads",
+                ],
+            ),
+            (
+                "heap",
+                &[
+                    "arena",
+                    "blocks",
+                    "check",
+                    "end",
+                    "execution",
+                    "harness",
+                    "lanes",
+                    "loaded",
+                    "mode",
+                    "rust",
+                    "shadow",
+                    "trampoline",
+                    "tsan",
+                ],
+            ),
+            ("lanes", &["check", "execution", "harness"]),
+            ("imports", &["loaded"]),
+            (
+                "interrupts",
+                &[
+                    "execution",
+                    "imports",
+                    "queues",
+                    "rust",
+                    "signals",
+                    "solo",
+                    "trampoline",
+                    "unwind",
+                ],
+            ),
+            (
+                "io",
+                &[
+                    "execution",
+                    "harness",
+                    "imports",
+                    "interrupts",
+                    "mode",
+                    "output",
+                    "queues",
+                    "real",
+                    "signals",
+                    "time",
+                    "threads",
+                    "trampoline",
+                    "tsan",
+                ],
+            ),
+            ("loaded", &["symbols"]),
+            ("mode", &["substrate", "trampoline"]),
+            ("objects", &["addresses", "execution", "solo", "trampoline"]),
+            ("output", &["harness", "panics", "real", "solo"]),
+            (
+                "panics",
+                &["execution", "mode", "output", "real", "solo", "symbols"],
+            ),
+            (
+                "program",
+                &[
+                    "check",
+                    "execution",
+                    "harness",
+                    "imports",
+                    "mode",
+                    "output",
+                    "real",
+                    "symbols",
+                    "threads",
+                ],
+            ),
+            (
+                "pthread",
+                &[
+                    "check",
+                    "execution",
+                    "harness",
+                    "interrupts",
+                    "mode",
+                    "objects",
+                    "panics",
+                    "queues",
+                    "real",
+                    "rust",
+                    "signals",
+                    "time",
+                    "solo",
+                    "threads",
+                    "trampoline",
+                    "tsan",
+                    "unwind",
+                ],
+            ),
+            (
+                "queues",
+                &["execution", "interrupts", "objects", "solo", "trampoline"],
+            ),
+            (
+                "random",
+                &["execution", "mode", "pthread", "real", "solo", "trampoline"],
+            ),
+            ("real", &[]),
+            (
+                "rust",
+                &[
+                    "addresses",
+                    "blocks",
+                    "execution",
+                    "futex",
+                    "heap",
+                    "interrupts",
+                    "loaded",
+                    "mode",
+                    "objects",
+                    "program",
+                    "time",
+                    "solo",
+                    "system",
+                    "threads",
+                    "trampoline",
+                    "tsan",
+                ],
+            ),
+            (
+                "shadow",
+                &["blocks", "execution", "granule", "mode", "solo", "tsan"],
+            ),
+            (
+                "signals",
+                &[
+                    "check",
+                    "end",
+                    "execution",
+                    "interrupts",
+                    "io",
+                    "mode",
+                    "pthread",
+                    "queues",
+                    "real",
+                    "time",
+                    "solo",
+                    "threads",
+                    "trampoline",
+                    "tsan",
+                ],
+            ),
+            ("time", &["execution", "interrupts", "io", "pthread"]),
+            ("solo", &[]),
+            (
+                "substrate",
+                &[
+                    "arena", "check", "dispatch", "mode", "real", "solo", "system", "tls",
+                ],
+            ),
+            ("system", &["mode", "real"]),
+            (
+                "symbols",
+                &[
+                    "blocks", "heap", "loaded", "objects", "program", "rust", "types", "threads",
+                    "tsan",
+                ],
+            ),
+            ("types", &[]),
+            (
+                "threads",
+                &[
+                    "check",
+                    "execution",
+                    "fork",
+                    "harness",
+                    "interrupts",
+                    "io",
+                    "mode",
+                    "objects",
+                    "panics",
+                    "program",
+                    "pthread",
+                    "queues",
+                    "random",
+                    "rust",
+                    "shadow",
+                    "signals",
+                    "solo",
+                    "substrate",
+                    "symbols",
+                    "tls",
+                    "trampoline",
+                    "tsan",
+                    "unwind",
+                ],
+            ),
+            ("tls", &["loaded", "mode", "solo"]),
+            ("trampoline", &["check", "mode", "real", "tsan", "unwind"]),
+            (
+                "tsan",
+                &[
+                    "addresses",
+                    "blocks",
+                    "end",
+                    "execution",
+                    "interrupts",
+                    "loaded",
+                    "mode",
+                    "rust",
+                    "shadow",
+                    "solo",
+                    "trampoline",
+                ],
+            ),
+            ("unwind", &["end", "execution", "mode", "solo", "threads"]),
+        ],
+    ),
+    (
+        "report",
+        &[
+            ("render", &["words", "data"]),
+            ("words", &["data"]),
+            ("data", &[]),
+        ],
+    ),
+    (
+        "runs",
+        &[
+            ("key", &[]),
+            ("merge", &["file"]),
+            ("file", &["aside", "tables", "record"]),
+            ("aside", &[]),
+            ("tables", &["record"]),
+            ("record", &[]),
+        ],
+    ),
+    (
+        "cli",
+        &[
+            ("commands", &["arguments", "output", "run", "toolchain"]),
+            ("arguments", &[]),
+            ("output", &["run", "toolchain"]),
+            ("run", &["own_sync", "toolchain"]),
+            ("own_sync", &[]),
+            ("toolchain", &[]),
+        ],
+    ),
+    (
+        "macros",
+        &[
+            ("expand", &["function", "options"]),
+            ("function", &["faults"]),
+            ("options", &["faults"]),
+            ("faults", &[]),
+        ],
+    ),
+];
+
+/// The module directly below the crate root that a file belongs to; `None` for the root itself.
+fn top(source: &Source) -> Option<&str> {
+    source.module.first().map(String::as_str)
+}
+
+/// The edges between the modules of a crate, each with the files that have it.
+fn edges(folder: &str) -> BTreeMap<(String, String), BTreeSet<String>> {
+    let sources = of_crate(folder);
+    let modules: BTreeSet<&str> = sources.iter().filter_map(top).collect();
+    let mut edges: BTreeMap<(String, String), BTreeSet<String>> = BTreeMap::new();
+    for source in &sources {
+        let Some(own) = top(source) else { continue };
+        for path in source.mentions() {
+            if let Some(used) = path.first()
+                && used != own
+                && modules.contains(used.as_str())
+            {
+                let files = edges.entry((own.to_owned(), used.clone())).or_default();
+                files.insert(source.file.display().to_string());
+            }
+        }
+    }
+    edges
+}
+
+#[test]
+fn modules_use_only_what_they_may() {
+    let mut wrong = String::new();
+    for &(folder, layers) in CRATES {
+        let allowed: BTreeMap<&str, &[&str]> = layers.iter().copied().collect();
+        for ((own, used), files) in edges(folder) {
+            match allowed.get(own.as_str()) {
+                Some(uses) if uses.contains(&used.as_str()) => {}
+                _ => {
+                    let _ = writeln!(wrong, "{folder}: `{own}` uses `{used}` in {files:?}");
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "edges that no layer allows:\n{wrong}");
+}
+
+#[test]
+fn what_is_allowed_points_down_and_is_used() {
+    let mut wrong = String::new();
+    for &(folder, layers) in CRATES {
+        let edges = edges(folder);
+        let position = |module| layers.iter().position(|(name, _)| *name == module);
+        for (own_position, (own, uses)) in layers.iter().enumerate() {
+            for used in *uses {
+                if position(*used).is_none_or(|position| position <= own_position) {
+                    let _ = writeln!(wrong, "{folder}: `{used}` does not stand below `{own}`");
+                }
+                if !edges.contains_key(&((*own).to_owned(), (*used).to_owned())) {
+                    let _ = writeln!(wrong, "{folder}: `{own}` no longer uses `{used}`");
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+#[test]
+fn every_module_of_every_crate_is_in_a_layer() {
+    for &(folder, layers) in CRATES {
+        let listed: BTreeSet<&str> = layers.iter().map(|(name, _)| *name).collect();
+        let sources = of_crate(folder);
+        let found: BTreeSet<&str> = sources.iter().filter_map(top).collect();
+        assert_eq!(found, listed, "modules of crates/{folder}");
+    }
+}

@@ -1,0 +1,10 @@
+//! The architecture page as tests: which crate may use which, which layer of a crate may use which, and
+//! the invariants that no type can express.
+//!
+//! The edges are computed from the token streams of the sources, so that macros count and comments and
+//! strings do not.
+
+mod crates;
+mod invariants;
+mod layers;
+mod sources;

@@ -39,8 +39,8 @@ mod port;
 #[path = "../../../crates/raddle/src/plain/semaphore.rs"]
 mod semaphore;
 
-#[path = "../../../crates/cli/src/turns.rs"]
-mod turns;
+#[path = "../../../crates/cli/src/run/parallel.rs"]
+mod parallel;
 
 mod database;
 mod interrupts;

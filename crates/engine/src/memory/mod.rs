@@ -9,6 +9,7 @@
 //! both models. So the weak one is only asked once a program has done something weaker.
 
 pub(crate) mod clock;
+mod coherence;
 mod grants;
 pub(crate) mod order;
 pub(crate) mod psc;

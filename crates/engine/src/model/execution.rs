@@ -137,14 +137,13 @@ impl Execution {
         id
     }
 
-    /// Adds an event; `entry` is the fingerprint of its decision, 0 if it decides nothing.
+    /// Adds the fingerprint of an event's decision to that of the class.
     #[inline]
-    pub(crate) fn record(&mut self, event: Event, entry: u64) {
+    pub(crate) fn add_decision(&mut self, entry: u64, is_store: bool) {
         self.fingerprint = self.fingerprint.wrapping_add(entry);
-        if let Operation::Store { .. } = event.operation {
+        if is_store {
             self.coherence = self.coherence.wrapping_add(entry);
         }
-        self.events.push(event);
     }
 
     /// A store follows another write than it seemed at first.

@@ -135,12 +135,32 @@ impl State {
         self.execution.threads[thread.index()].end.is_some()
     }
 
-    /// How many ways the thread's pending operation can turn out; at least one. Not all of them need
-    /// be possible, see [`State::allows`]; the first is.
-    #[inline]
+    /// Number of outcomes of the thread's pending operation, at least one. Some of them may be
+    /// impossible, see [`State::allows`]; outcome 0 never is.
+    // Inlined as far as operations of one outcome are concerned, which are most.
+    #[inline(always)]
     pub fn outcomes(&self, thread: ThreadId) -> u32 {
-        if self.views.is_on()
-            && !self.is_plain
+        match self.threads[thread.index()].pending {
+            Operation::Begin
+            | Operation::End
+            | Operation::Spawn
+            | Operation::Join { .. }
+            | Operation::Yield
+            | Operation::Fence { .. } => 1,
+            Operation::Load { .. } | Operation::Store { .. } if !self.may_be_stale() => 1,
+            _ => self.count_outcomes(thread),
+        }
+    }
+
+    /// True when a read may take another write than the coherence-latest, and a write another place
+    /// than the last.
+    #[inline]
+    fn may_be_stale(&self) -> bool {
+        self.views.is_on() && !self.is_plain
+    }
+
+    fn count_outcomes(&self, thread: ThreadId) -> u32 {
+        if self.may_be_stale()
             && let Some(outcomes) = self.weak_outcomes(thread)
         {
             return outcomes;
@@ -233,6 +253,7 @@ impl State {
         mix(name(id) ^ source ^ (u64::from(outcome) << 40))
     }
 
+    #[inline]
     fn enable(&mut self, thread: ThreadId) {
         let slot = &mut self.threads[thread.index()].slot;
         if *slot == NOT_ENABLED {
@@ -241,6 +262,7 @@ impl State {
         }
     }
 
+    #[inline]
     fn disable(&mut self, thread: ThreadId) {
         let slot = std::mem::replace(&mut self.threads[thread.index()].slot, NOT_ENABLED);
         if slot != NOT_ENABLED {
@@ -330,19 +352,32 @@ impl<D: Dispatch> World<D> {
         self.stronger = places;
     }
 
-    #[cold]
-    fn strengthened(&self, operation: Operation, site: SiteId) -> Operation {
-        let place = self.stronger.iter().find(|(place, _)| *place == site);
-        place.map_or(operation, |&(_, ordering)| operation.with(ordering))
-    }
-
-    /// The running thread wants to do `operation`; decides who goes on.
+    /// Announces `operation` of the running thread and decides which thread runs next.
+    // Strengthened orderings are a call of their own: if both cases met in one variable, the operation
+    // would go through memory, and `announce` would not know which operation its caller makes.
     #[inline(always)]
     pub fn request(&mut self, thread: ThreadId, operation: Operation, site: SiteId) -> Step {
-        let operation = match self.stronger.is_empty() {
-            true => operation,
-            false => self.strengthened(operation, site),
-        };
+        if !self.stronger.is_empty() {
+            return self.request_strengthened(thread, operation, site);
+        }
+        self.request_as_is(thread, operation, site)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn request_strengthened(
+        &mut self,
+        thread: ThreadId,
+        operation: Operation,
+        site: SiteId,
+    ) -> Step {
+        let place = self.stronger.iter().find(|(place, _)| *place == site);
+        let operation = place.map_or(operation, |&(_, ordering)| operation.with(ordering));
+        self.request_as_is(thread, operation, site)
+    }
+
+    #[inline(always)]
+    fn request_as_is(&mut self, thread: ThreadId, operation: Operation, site: SiteId) -> Step {
         self.state.announce(thread, operation, site);
         if is_weak(&operation) {
             self.is_weak = true;

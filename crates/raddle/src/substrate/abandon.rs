@@ -15,7 +15,7 @@ use std::panic::{Location, resume_unwind};
 use corosensei::CoroutineResult;
 use raddle_engine::{Grant, Operation, Reply, SiteId, Step, ThreadId, World};
 
-use super::coroutine::{Coroutine, Exit};
+use super::coroutine::{Coroutine, Exit, Slot};
 use super::{Context, current, native};
 use crate::alloc;
 
@@ -192,9 +192,18 @@ impl Context {
         self.unwind_threads();
         self.sweep();
         self.forget_locals();
-        let mut homes = self.homes.borrow_mut();
-        homes.extend(self.slots.borrow_mut().drain(..).map(|slot| slot.home));
+        self.give_back_homes();
         alloc::release();
+    }
+
+    /// Forgets the threads of the execution, and keeps their homes for the next one.
+    #[inline]
+    fn give_back_homes(&self) {
+        let (mut homes, mut slots) = (self.homes.borrow_mut(), self.slots.borrow_mut());
+        // Draining would move every slot as a whole, which took longer than all else in `clean_up`.
+        while let Some(Slot { home, .. }) = slots.pop() {
+            homes.push(home);
+        }
     }
 
     /// Lets the threads that are left go on until there are none.

@@ -95,7 +95,11 @@ impl Context {
         let home = self.homes.borrow_mut().pop().unwrap_or_else(Home::new);
         // SAFETY: as for this function.
         let guard = unsafe { self.put_coroutine(&home, thread, whole) };
-        let slot = Slot {
+        let clock = self.clock_of_creator();
+        let mut slots = self.slots.borrow_mut();
+        debug_assert_eq!(slots.len(), thread.index());
+        // Made in place: a slot is large, and moving it showed in the time of short executions.
+        slots.push(Slot {
             home,
             yielder: std::ptr::null(),
             end_of_stack: std::ptr::null(),
@@ -106,12 +110,9 @@ impl Context {
             spurious_wakeups: 0,
             spurious_failures: 0,
             parker: Identity::new(),
-            clock: self.clock_of_creator(),
+            clock,
             after_stop: AfterStop::default(),
-        };
-        let mut slots = self.slots.borrow_mut();
-        debug_assert_eq!(slots.len(), thread.index());
-        slots.push(slot);
+        });
     }
 
     /// Makes a coroutine that runs `body` as this thread.

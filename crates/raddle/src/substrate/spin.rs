@@ -429,6 +429,8 @@ impl Context {
         } else if looks(&operation) {
             if !self.watch.has_looked.replace(true) {
                 self.watch.performs_apart.set(true);
+                // No event so far can be part of a round, which begins and ends with a look.
+                world.watch();
             }
             // SAFETY: `top` comes from `apart` in the calling thread, whose frames are all between
             // it and the end. Nothing goes on before this is done, so what `observe_beside` was
@@ -453,7 +455,8 @@ impl Context {
         self.with_world(|world| {
             let early = CAN_WATCH && world.strategy().watches();
             self.watch.start(early);
-            if early {
+            // Without a look there is no loop to be found. The first one turns the watch on.
+            if early && self.watch.has_looked.get() {
                 world.watch();
             }
         });

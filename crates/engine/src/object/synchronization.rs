@@ -1,65 +1,65 @@
-//! What a completed call passes on from thread to thread.
+//! Synchronizes-with edges of completed calls.
 //!
-//! That one call is completed before another does not mean that what its thread did before is known
-//! to the other: a lock that is given back passes it on to whoever takes it next, an attempt that
-//! failed takes nothing over. An object has *lanes*. A call that gives adds what its thread has seen
-//! to one of them, a call that takes adds what is in a lane to what its thread has seen.
+//! Completion order alone does not synchronize: the release of a lock synchronizes with its next
+//! acquisition, but a failed attempt acquires nothing. So an object has numbered *clocks*. A call that
+//! releases joins the clock of its thread into one of them, a call that acquires joins one of them
+//! into the clock of its thread.
 
-/// Where what threads have seen is kept; each object numbers its own.
-pub(crate) type Lane = u32;
+/// Number of a clock; each object numbers its own.
+pub(crate) type SyncClock = u32;
 
-/// What a completed call gives and takes, first that which it takes.
+/// The clocks that a completed call acquires and releases; it acquires first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Passing {
-    takes: [Option<Lane>; 2],
-    gives: Option<Lane>,
+pub(crate) struct Synchronization {
+    acquires: [Option<SyncClock>; 2],
+    releases: Option<SyncClock>,
 }
 
-impl Passing {
-    /// Nothing.
-    pub(crate) const NONE: Passing = Passing {
-        takes: [None; 2],
-        gives: None,
+impl Synchronization {
+    /// No synchronization.
+    pub(crate) const NONE: Synchronization = Synchronization {
+        acquires: [None; 2],
+        releases: None,
     };
 
-    /// From this lane.
-    pub(crate) fn take(lane: Lane) -> Self {
-        Passing {
-            takes: [Some(lane), None],
-            gives: None,
+    /// Acquires this clock.
+    pub(crate) fn acquire(clock: SyncClock) -> Self {
+        Synchronization {
+            acquires: [Some(clock), None],
+            releases: None,
         }
     }
 
-    /// To this lane.
-    pub(crate) fn give(lane: Lane) -> Self {
-        Passing {
-            takes: [None; 2],
-            gives: Some(lane),
+    /// Releases to this clock.
+    pub(crate) fn release(clock: SyncClock) -> Self {
+        Synchronization {
+            acquires: [None; 2],
+            releases: Some(clock),
         }
     }
 
-    /// The same, and from this lane.
-    pub(crate) fn and_take(mut self, lane: Lane) -> Self {
-        let free = self.takes.iter_mut().find(|lane| lane.is_none());
-        *free.expect("raddle: a call takes from two lanes at most") = Some(lane);
+    /// Acquires this clock as well.
+    pub(crate) fn and_acquire(mut self, clock: SyncClock) -> Self {
+        let free = self.acquires.iter_mut().find(|clock| clock.is_none());
+        *free.expect("raddle: a call acquires two clocks at most") = Some(clock);
         self
     }
 
-    /// The same, and to this lane.
-    pub(crate) fn and_give(self, lane: Lane) -> Self {
-        Passing {
-            gives: Some(lane),
+    /// Releases to this clock as well.
+    pub(crate) fn and_release(self, clock: SyncClock) -> Self {
+        Synchronization {
+            releases: Some(clock),
             ..self
         }
     }
 
-    /// What to take from.
-    pub(crate) fn takes(&self) -> impl Iterator<Item = Lane> + use<> {
-        self.takes.into_iter().flatten()
+    /// Clocks to acquire.
+    pub(crate) fn acquires(&self) -> impl Iterator<Item = SyncClock> + use<> {
+        self.acquires.into_iter().flatten()
     }
 
-    /// What to give to.
-    pub(crate) fn gives(&self) -> Option<Lane> {
-        self.gives
+    /// Clock to release to.
+    pub(crate) fn releases(&self) -> Option<SyncClock> {
+        self.releases
     }
 }

@@ -1,7 +1,6 @@
 //! Livelocks: threads that poll what no other thread will change.
 
-use super::Finding;
-use super::deadlock;
+use super::{Finding, deadlock};
 use crate::base::ids::{LocationId, ObjectId, SiteId, ThreadId};
 use crate::model::event::Event;
 use crate::model::execution::{Execution, Spinning};

@@ -15,8 +15,7 @@ pub mod race;
 use std::time::Duration;
 
 use crate::base::ids::ThreadId;
-use crate::model::ending::Divergence;
-use crate::model::ending::Ending;
+use crate::model::ending::{Divergence, Ending};
 use crate::model::execution::Execution;
 
 /// A failure of an execution, as data; the report renders it.

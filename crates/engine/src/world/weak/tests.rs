@@ -241,7 +241,7 @@ fn clocks_and_outcomes_are_as_defined() {
             let operation = *state.pending(thread);
             let definition = Definition::new(&state.execution.events, &coherence);
             assert_eq!(
-                state.views.seen(thread)[..threads],
+                state.views.hb(thread)[..threads],
                 definition.clock(thread, threads),
                 "clock of {thread:?}, seed {seed}"
             );

@@ -4,11 +4,13 @@ use std::sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release};
 
 use crate::base::ids::{EventId, LocationId, ObjectId, SiteId, ThreadId};
 use crate::memory::Model;
+use crate::model::choice::Choice;
+use crate::model::ending::Divergence;
 use crate::model::event::Event;
 use crate::model::operation::{Operation, Update, UpdateKind};
 use crate::object::Object;
 use crate::object::port::Port;
-use crate::strategy::{Dispatcher, Random};
+use crate::world::strategy::{Dispatch, Strategy};
 use crate::world::{State, World};
 
 const PROGRAMS: u64 = 200;
@@ -16,6 +18,37 @@ const EVENTS: usize = 90;
 /// More than twice the initial width of a clock, so that clocks are widened twice.
 const MAX_THREADS: usize = 10;
 const LOCATIONS: usize = 2;
+
+/// The strategy of a world whose choices the test makes.
+struct Unasked;
+
+impl Strategy for Unasked {
+    fn begin(&mut self) -> bool {
+        true
+    }
+
+    fn choose(&mut self, _state: &State) -> Result<Choice, Box<Divergence>> {
+        unreachable!("the test performs operations by itself")
+    }
+}
+
+impl Dispatch for Box<dyn Strategy> {
+    fn choose(&mut self, state: &State) -> Result<Choice, Box<Divergence>> {
+        (**self).choose(state)
+    }
+
+    fn skips_trivial_choices(&self) -> bool {
+        false
+    }
+
+    fn strategy(&self) -> &dyn Strategy {
+        &**self
+    }
+
+    fn strategy_mut(&mut self) -> &mut dyn Strategy {
+        &mut **self
+    }
+}
 
 /// What C11 defines, computed anew for a prefix of an execution and without any clock.
 struct Definition<'a> {
@@ -222,7 +255,7 @@ fn clocks_and_outcomes_are_as_defined() {
     let mut widest = 0;
     let mut stale_writes = 0;
     let mut world =
-        World::<Dispatcher>::new(Box::new(Random::new(0)), usize::MAX).under(Model::Rc11);
+        World::<Box<dyn Strategy>>::new(Box::new(Unasked), usize::MAX).under(Model::Rc11);
     for seed in 0..PROGRAMS {
         let mut rng = fastrand::Rng::with_seed(seed);
         let site = SiteId::new(0);

@@ -1,7 +1,7 @@
 //! Messages for data races and memory errors.
 
 use raddle_engine::check::memory_error::{Fate, MemoryError, Moment};
-use raddle_engine::check::race::{DataRace, End, Link, Why};
+use raddle_engine::check::race::{DataRace, Link, RaceSide, Why};
 use raddle_engine::memory::races::Access;
 use raddle_engine::{Operation, ThreadId};
 
@@ -109,7 +109,7 @@ impl FindingContext<'_> {
             self.at(read.site),
             self.at(write.site),
         );
-        let weak_write = |end: &End, needed: &str| {
+        let weak_write = |end: &RaceSide, needed: &str| {
             format!(
                 "the {} that published it{} was {}, {needed} would pass it on",
                 noun(end),
@@ -118,7 +118,7 @@ impl FindingContext<'_> {
                 needed = self.ordering_name(needed),
             )
         };
-        let weak_read = |end: &End, needed: &str| {
+        let weak_read = |end: &RaceSide, needed: &str| {
             format!(
                 "the {} that saw it{} was {}, {needed} would take it over",
                 noun(end),
@@ -205,7 +205,7 @@ pub fn ordering_in_c(ordering: &str) -> String {
     format!("memory_order_{name}")
 }
 
-fn noun(end: &End) -> &'static str {
+fn noun(end: &RaceSide) -> &'static str {
     match end.operation {
         _ if end.has_failed => "failed compare-exchange",
         Operation::Load { .. } => "load",
@@ -214,7 +214,7 @@ fn noun(end: &End) -> &'static str {
     }
 }
 
-fn ordering(end: &End) -> String {
+fn ordering(end: &RaceSide) -> String {
     let ordering = match end.has_failed {
         true => end.operation.ordering_of_failure(),
         false => end.operation.ordering(),

@@ -1,43 +1,44 @@
-//! Which classes have been run, and how many of them a random walk has not come to yet.
+//! Equivalence classes run so far, and the probability of classes that a random walk has not
+//! reached.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 
 use super::outlook::Growth;
 
-/// Past this many, distinct classes are no longer told apart: the count stays there. It bounds the
-/// memory of a long random search to some tens of megabytes.
+/// Maximum number of distinct classes; beyond it the count stays there. Bounds the memory of a long
+/// random search to some tens of megabytes.
 const MAX_COUNTED_CLASSES: usize = 1 << 21;
 
-/// The classes that have been run, by their fingerprints.
+/// Classes run, by fingerprint.
 #[derive(Debug, Default)]
 pub(crate) struct Classes {
     seen: HashMap<u64, Seen, BuildHasherDefault<AlreadyHashed>>,
-    /// How many executions were drawn at random.
+    /// Number of random executions.
     drawn: u64,
-    /// How many executions were compared.
+    /// Number of executions compared.
     noted: u64,
     growth: Vec<Growth>,
-    /// Classes that are new since somebody last asked, if anybody asks.
+    /// New classes since the last call of `take_fresh`, if `remember` was called.
     fresh: Option<Vec<u64>>,
 }
 
 /// A set of fingerprints.
 pub(crate) type Fingerprints = HashSet<u64, BuildHasherDefault<AlreadyHashed>>;
 
-/// How a class was come to.
+/// How a class was reached.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
-    /// How often at random, up to a few times.
+    /// Number of random executions that reached it, saturating.
     drawn: u8,
-    /// Whether in another way too.
+    /// True when a strategy that is not random reached it.
     otherwise: bool,
-    /// Whether by an earlier run.
+    /// True when an earlier process reached it.
     remembered: bool,
 }
 
 impl Seen {
-    /// Whether it was run since the program was started.
+    /// True when this process has run it.
     fn is_run(self) -> bool {
         self.drawn > 0 || self.otherwise
     }
@@ -46,26 +47,26 @@ impl Seen {
 /// Whether a class is new.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Novelty {
-    /// Nobody has run it.
+    /// Never run.
     New,
-    /// An earlier run of the program has.
+    /// Run by an earlier process only.
     Remembered,
-    /// It was run before.
+    /// Run before by this process.
     Known,
 }
 
-/// How likely it is that a random execution is of a class that was not run.
+/// Probability that a random execution is of a class that was not run.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Unseen {
-    /// About so likely.
+    /// Estimate of the probability.
     pub share: f64,
-    /// With a confidence of 95 %, at most so likely.
+    /// Upper bound of its 95 % confidence interval.
     pub at_most: f64,
 }
 
 impl Classes {
-    /// Notes the class of one more execution, and whether that was drawn at random; says whether it is
-    /// new.
+    /// Records the class of an execution, and whether the execution was random; returns whether the
+    /// class is new.
     pub(crate) fn note(&mut self, class: u64, drawn: bool) -> Novelty {
         self.noted += 1;
         if self.seen.len() >= MAX_COUNTED_CLASSES {
@@ -98,7 +99,7 @@ impl Classes {
         novelty
     }
 
-    /// Earlier runs of the program have run these. From now on new ones are kept for
+    /// Adds classes run by earlier processes. From now on new ones are kept for
     /// [`Classes::take_fresh`].
     pub(crate) fn remember(&mut self, classes: &[u64]) {
         for &class in classes {
@@ -107,12 +108,12 @@ impl Classes {
             }
             self.seen.entry(class).or_default().remembered = true;
         }
-        // What was run so far is new if it is not among those.
+        // Classes run so far are new unless they are among those.
         let new = self.seen.iter().filter(|(_, seen)| !seen.remembered);
         self.fresh = Some(new.map(|(class, _)| *class).collect());
     }
 
-    /// The classes that are new since this was last asked.
+    /// Returns the new classes since the last call.
     pub(crate) fn take_fresh(&mut self) -> Vec<u64> {
         self.fresh.as_mut().map(std::mem::take).unwrap_or_default()
     }
@@ -124,7 +125,7 @@ impl Classes {
         }
     }
 
-    /// How many classes there were after 1, 2, 4, 8 and so on executions, and after the last.
+    /// Returns the number of classes after 1, 2, 4, 8 and so on executions, and after the last.
     pub(crate) fn growth(&self) -> Vec<Growth> {
         let mut growth = self.growth.clone();
         let last = self.point();
@@ -134,21 +135,21 @@ impl Classes {
         growth
     }
 
-    /// How many were run, without those that only earlier runs have run.
+    /// Number of classes that this process has run.
     pub(crate) fn count_run(&self) -> u64 {
         self.seen.values().filter(|seen| seen.is_run()).count() as u64
     }
 
-    /// How many there are.
+    /// Number of classes.
     pub(crate) fn count(&self) -> u64 {
         self.seen.len() as u64
     }
 
-    /// Adds those that another worker has run.
+    /// Adds the classes of another worker.
     pub(crate) fn absorb(&mut self, others: Classes) {
         self.drawn += others.drawn;
         self.noted += others.noted;
-        // Two curves do not add up: what both have found counts once.
+        // The curves of two workers cannot be added: a class that both found counts once.
         self.growth.clear();
         for (class, other) in others.seen {
             if self.seen.len() >= MAX_COUNTED_CLASSES {
@@ -161,11 +162,11 @@ impl Classes {
         }
     }
 
-    /// What a random walk has not come to; nothing if there was none.
+    /// Returns the probability of unseen classes; `None` without random executions.
     ///
-    /// A class that was drawn once would have been new to the other draws, so the share of such
-    /// draws is how likely a new one is (Good and Turing). The bound is Esty's (1983), with three
-    /// more draws for when there are few (the rule of three).
+    /// A class drawn once would have been new to the other draws, so the share of such draws
+    /// estimates the probability of a new class (Good and Turing). The bound is Esty's (1983), with
+    /// three more draws for small samples (the rule of three).
     pub(crate) fn unseen(&self) -> Option<Unseen> {
         if self.drawn == 0 {
             return None;
@@ -183,7 +184,7 @@ impl Classes {
     }
 }
 
-/// Fingerprints are spread over all bits already.
+/// Hasher for fingerprints, which are uniform already.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AlreadyHashed(u64);
 
@@ -215,7 +216,7 @@ mod tests {
         }
         assert_eq!(classes.count(), 5);
         assert_eq!(classes.unseen().map(|it| it.share), Some(0.2), "1 and 4");
-        // What the search has run too is not unseen.
+        // A class that the search has run as well is not unseen.
         classes.note(mix(4), false);
         assert_eq!(classes.unseen().map(|it| it.share), Some(0.1));
         let mut others = Classes::default();
@@ -253,13 +254,13 @@ mod tests {
         assert_eq!(growth, [(1, 1), (2, 3), (4, 3), (5, 4)]);
     }
 
-    /// Draws from classes of known probability: what is really unseen is within the bound as often
-    /// as it says.
+    /// Draws from classes of known probability: the true unseen probability is within the bound as
+    /// often as claimed.
     #[test]
     fn what_is_unseen_is_within_the_bound() {
         let mut rng = Rng::new(5);
         for (classes, draws) in [(10, 20), (100, 100), (1000, 500), (1000, 5_000)] {
-            // Class i has a probability in proportion to 1 / (i + 1).
+            // Class i has a probability proportional to 1 / (i + 1).
             let weights: Vec<_> = (0..classes).map(|it| 1.0 / f64::from(it + 1)).collect();
             let sum: f64 = weights.iter().sum();
             let rounds = 300;

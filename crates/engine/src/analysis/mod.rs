@@ -1,4 +1,4 @@
-//! What is read off finished executions: findings, coverage, alternatives, and shorter failures.
+//! Analyses of finished executions: checkers, coverage, alternatives and minimisation.
 
 pub mod alternatives;
 pub mod check;

@@ -1,22 +1,22 @@
-//! Whether to go on: how much the last executions have found that was new.
+//! Saturation: how much the last executions have found that is new.
 //!
-//! Whatever is counted, classes or requirements, the count after 1, 2, 4, 8 and so on executions is a
-//! curve that rises steeply at first and flattens. The executions since the count was taken at half of
-//! the way or before say how steep it is now, and that is about how steep it will be for as many
-//! executions again. A curve that is flat says that *these* executions find little more, not that there
-//! is little more: what is rare for one strategy need not be for another. To stop when a curve is flat
-//! is from Sherman, Dwyer and Elbaum (2009), to go on with another strategy from Hong (2015).
+//! The number of classes or requirements found after 1, 2, 4, 8 and so on executions is a curve
+//! that rises steeply at first and flattens. The last half of the executions shows its present
+//! slope, which is about the slope for as many executions again. A flat curve says that *these*
+//! executions find little more, not that little is left: what is rare for one strategy need not be
+//! for another. Stopping at saturation is from Sherman, Dwyer and Elbaum (2009), continuing with
+//! another strategy from Hong (2015).
 
-/// How much had been found after some executions.
+/// One point of the curve.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Growth {
-    /// So many executions, those included that counted nowhere because their class was known.
+    /// Number of executions, including those of known classes, which are not counted elsewhere.
     pub runs: u64,
-    /// So much.
+    /// Number of classes or requirements found.
     pub found: u64,
 }
 
-/// Where a curve is going.
+/// Slope of a curve.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Trend {
     /// At least one in twenty executions finds something new.
@@ -27,24 +27,24 @@ pub enum Trend {
     Saturated,
 }
 
-/// What the last executions have found.
+/// Result of the last executions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Outlook {
-    /// So many executions were the last,
+    /// Number of recent executions considered.
     pub recent: u64,
-    /// and found so much that is new.
+    /// Number of new classes or requirements that they found.
     pub new: u64,
-    /// Where that goes.
+    /// Slope of the curve there.
     pub trend: Trend,
 }
 
-/// Fewer executions than this say nothing.
+/// Minimum number of executions that permit a conclusion.
 const FEW: u64 = 100;
 const GROWING: u64 = 20;
 const SATURATED: u64 = 100;
 
 impl Outlook {
-    /// Reads a curve; `None` if it is too short to say anything.
+    /// Evaluates a curve; `None` if it is too short.
     pub fn of(growth: &[Growth]) -> Option<Self> {
         let last = growth.last()?;
         let half = growth.iter().rev().find(|it| it.runs <= last.runs / 2)?;
@@ -77,7 +77,7 @@ mod tests {
         let said = |points: &[(u64, u64)]| {
             outlook(points).map(|Outlook { recent, new, trend }| (recent, new, trend))
         };
-        // 1,000 is not twice 512, so that the last is compared with 256.
+        // 1,000 is not twice 512, so the last point is compared with 256.
         let before = [(64, 60), (128, 100), (256, 110), (512, 111)];
         let at = |runs, found| said(&[&before[..], &[(runs, found)]].concat());
         assert_eq!(

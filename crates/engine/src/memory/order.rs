@@ -2,7 +2,7 @@
 //!
 //! The same order as in [`views`](super::views), but as nobody asks what a thread might have read
 //! instead, nothing needs to be kept of the past: a location has what came with its value, an object
-//! what is in its lanes, a message what its sender had seen. That makes it cheap enough to be kept
+//! what is in its clocks, a message what its sender had seen. That makes it cheap enough to be kept
 //! whenever there are cells whose accesses may race.
 
 use super::Strength;
@@ -25,13 +25,13 @@ pub(crate) struct Order {
     width: usize,
     /// By thread: what happens before its next event, what would if its reads had been acquires, and
     /// what did at its last release fence.
-    seen: Clocks,
-    could_see: Clocks,
-    released: Clocks,
+    hb: Clocks,
+    acquirable: Clocks,
+    fence: Clocks,
     /// By location: what comes with its value.
-    messages: Clocks,
-    /// By object: what is in its lanes; of a port, what came with its messages.
-    lanes: Vec<Clocks>,
+    release_clocks: Clocks,
+    /// By object: what is in its clocks; of a port, what came with its messages.
+    object_clocks: Vec<Clocks>,
     /// By object: what those who hung up had seen.
     closed: Vec<Clocks>,
     /// Groups that met, and messages that were taken, by the event that names them.
@@ -66,14 +66,14 @@ impl Order {
     fn clear(&mut self) {
         self.width = self.width.max(4);
         for clocks in [
-            &mut self.seen,
-            &mut self.could_see,
-            &mut self.released,
-            &mut self.messages,
+            &mut self.hb,
+            &mut self.acquirable,
+            &mut self.fence,
+            &mut self.release_clocks,
         ] {
             clocks.clear();
         }
-        self.lanes.iter_mut().for_each(Vec::clear);
+        self.object_clocks.iter_mut().for_each(Vec::clear);
         self.closed.iter_mut().for_each(Vec::clear);
         self.meetings.clear();
         self.taken.clear();
@@ -93,23 +93,23 @@ impl Order {
         if !self.on {
             return;
         }
-        if self.seen.len() == self.width * self.width {
+        if self.hb.len() == self.width * self.width {
             self.double_width();
         }
-        let end = self.seen.len() + self.width;
-        self.seen.resize(end, 0);
-        self.could_see.resize(end, 0);
-        self.released.resize(end, 0);
+        let end = self.hb.len() + self.width;
+        self.hb.resize(end, 0);
+        self.acquirable.resize(end, 0);
+        self.fence.resize(end, 0);
     }
 
     #[cold]
     fn double_width(&mut self) {
         let (old, new) = (self.width, self.width * 2);
         let widen = |clocks: &mut Clocks| clock::widen(clocks, old, new);
-        let of_threads = [&mut self.seen, &mut self.could_see, &mut self.released];
+        let of_threads = [&mut self.hb, &mut self.acquirable, &mut self.fence];
         of_threads.into_iter().for_each(widen);
-        widen(&mut self.messages);
-        self.lanes.iter_mut().for_each(widen);
+        widen(&mut self.release_clocks);
+        self.object_clocks.iter_mut().for_each(widen);
         self.closed.iter_mut().for_each(widen);
         let named = self.meetings.iter_mut().chain(&mut self.taken);
         named.for_each(|(_, clock)| widen(clock));
@@ -118,8 +118,8 @@ impl Order {
 
     /// What happens before the next event of a thread.
     #[inline]
-    pub(crate) fn seen(&self, thread: ThreadId) -> &[u32] {
-        &self.seen[thread.index() * self.width..][..self.width]
+    pub(crate) fn hb(&self, thread: ThreadId) -> &[u32] {
+        &self.hb[thread.index() * self.width..][..self.width]
     }
 
     /// Takes note of an event that has just been performed.
@@ -131,16 +131,17 @@ impl Order {
         let own = start..start + width;
         match event.operation {
             Operation::Call { object, call } => {
-                let passing = execution.objects[object.index()].passing(call, event.reply);
-                let lanes = of_object(&mut self.lanes, object);
-                for lane in passing.takes() {
-                    if let Some(lane) = lanes.get(lane as usize * width..) {
-                        join(&mut self.seen[own.clone()], lane);
+                let synchronization =
+                    execution.objects[object.index()].synchronization(call, event.reply);
+                let object_clocks = of_object(&mut self.object_clocks, object);
+                for clock in synchronization.acquires() {
+                    if let Some(clock) = object_clocks.get(clock as usize * width..) {
+                        join(&mut self.hb[own.clone()], clock);
                     }
                 }
-                self.seen[start + mine] = event.id.index + 1;
-                if let Some(lane) = passing.gives() {
-                    join(row(lanes, lane as usize, width), &self.seen[own]);
+                self.hb[start + mine] = event.id.index + 1;
+                if let Some(clock) = synchronization.releases() {
+                    join(row(object_clocks, clock as usize, width), &self.hb[own]);
                 }
                 return;
             }
@@ -150,25 +151,25 @@ impl Order {
             Operation::Store {
                 location, ordering, ..
             } => {
-                self.seen[start + mine] = event.id.index + 1;
-                let passed_on = match Strength::of(ordering).releases() {
-                    true => &self.seen[own],
-                    false => &self.released[own],
+                self.hb[start + mine] = event.id.index + 1;
+                let release = match Strength::of(ordering).releases() {
+                    true => &self.hb[own],
+                    false => &self.fence[own],
                 };
-                row(&mut self.messages, location.index(), width).copy_from_slice(passed_on);
+                row(&mut self.release_clocks, location.index(), width).copy_from_slice(release);
                 return;
             }
             Operation::Spawn => {
-                self.seen[start + mine] = event.id.index + 1;
+                self.hb[start + mine] = event.id.index + 1;
                 let child = event.reply.to_thread().index() * width;
-                self.seen.copy_within(own, child);
+                self.hb.copy_within(own, child);
                 return;
             }
             Operation::Join { target } | Operation::IsFinished { target } => {
                 if event.source.is_some() && target != event.id.thread {
                     let (mut to, from) = (start, target.index() * width);
                     for _ in 0..width {
-                        self.seen[to] = self.seen[to].max(self.seen[from + to - start]);
+                        self.hb[to] = self.hb[to].max(self.hb[from + to - start]);
                         to += 1;
                     }
                 }
@@ -183,15 +184,15 @@ impl Order {
             | Operation::Leads { .. } => {}
             _ => self.record_rare(event, execution),
         }
-        self.seen[start + mine] = event.id.index + 1;
+        self.hb[start + mine] = event.id.index + 1;
     }
 
     fn read(&mut self, thread: usize, location: LocationId, strength: Strength) {
         let width = self.width;
-        if let Some(message) = self.messages.get(location.index() * width..) {
+        if let Some(message) = self.release_clocks.get(location.index() * width..) {
             let clocks = match strength.acquires() {
-                true => &mut self.seen,
-                false => &mut self.could_see,
+                true => &mut self.hb,
+                false => &mut self.acquirable,
             };
             join(&mut clocks[thread * width..][..width], message);
         }
@@ -206,11 +207,11 @@ impl Order {
             self.meet(barrier, event, execution);
         }
         let Order {
-            seen,
-            could_see,
-            released,
-            messages,
-            lanes,
+            hb,
+            acquirable,
+            fence,
+            release_clocks,
+            object_clocks,
             closed,
             ..
         } = self;
@@ -225,41 +226,44 @@ impl Order {
                 let strength = Strength::of(if written.is_some() { ordering } else { failure });
                 self.read(mine, location, strength);
                 if written.is_some() {
-                    self.seen[own.start + mine] = event.id.index + 1;
-                    let passed_on = match strength.releases() {
-                        true => &self.seen[own],
-                        false => &self.released[own],
+                    self.hb[own.start + mine] = event.id.index + 1;
+                    let release = match strength.releases() {
+                        true => &self.hb[own],
+                        false => &self.fence[own],
                     };
-                    join(row(&mut self.messages, location.index(), width), passed_on);
+                    join(
+                        row(&mut self.release_clocks, location.index(), width),
+                        release,
+                    );
                 }
             }
             Operation::Fence { ordering } => {
                 let strength = Strength::of(ordering);
-                let seen = &mut seen[own.clone()];
+                let hb = &mut hb[own.clone()];
                 if strength.acquires() {
-                    join(seen, &could_see[own.clone()]);
+                    join(hb, &acquirable[own.clone()]);
                 }
                 if strength.releases() {
-                    seen[mine] = event.id.index + 1;
-                    released[own].copy_from_slice(seen);
+                    hb[mine] = event.id.index + 1;
+                    fence[own].copy_from_slice(hb);
                 }
             }
             Operation::Send { port } => {
                 let number = event.reply.to_value() as usize;
-                seen[own.start + mine] = event.id.index + 1;
-                row(of_object(lanes, port), number, width).copy_from_slice(&seen[own]);
+                hb[own.start + mine] = event.id.index + 1;
+                row(of_object(object_clocks, port), number, width).copy_from_slice(&hb[own]);
             }
             Operation::Receive { ref ports, .. } => match event.reply.to_received() {
                 Received::Message { port, number } => {
                     let port = execution.port_list(ports)[port as usize];
-                    let sent = row(of_object(lanes, port), number as usize, width);
-                    join(&mut seen[own.clone()], sent);
-                    seen[own.start + mine] = event.id.index + 1;
-                    self.taken.push((event.id, seen[own].to_vec()));
+                    let sent = row(of_object(object_clocks, port), number as usize, width);
+                    join(&mut hb[own.clone()], sent);
+                    hb[own.start + mine] = event.id.index + 1;
+                    self.taken.push((event.id, hb[own].to_vec()));
                 }
                 Received::Closed => {
                     for &port in execution.port_list(ports) {
-                        join(&mut seen[own.clone()], of_object(closed, port));
+                        join(&mut hb[own.clone()], of_object(closed, port));
                     }
                 }
                 Received::Empty => {}
@@ -268,20 +272,20 @@ impl Order {
                 let mut taken = self.taken.iter().rev();
                 if let Some((_, clock)) = taken.find(|(receive, _)| Some(*receive) == event.source)
                 {
-                    join(&mut seen[own], clock);
+                    join(&mut hb[own], clock);
                 }
             }
             Operation::HangUp { port, location } => {
-                let seen = &mut seen[own];
-                seen[mine] = event.id.index + 1;
-                row(messages, location.index(), width).copy_from_slice(seen);
-                join(row(of_object(closed, port), 0, width), seen);
+                let hb = &mut hb[own];
+                hb[mine] = event.id.index + 1;
+                row(release_clocks, location.index(), width).copy_from_slice(hb);
+                join(row(of_object(closed, port), 0, width), hb);
             }
             Operation::Meet { .. } => {
                 let of = |name| self.meetings.iter().rfind(|(known, _)| *known == name);
                 let meeting = of(event.id).or_else(|| of(event.source?));
                 if let Some((_, clock)) = meeting {
-                    join(&mut seen[own], clock);
+                    join(&mut hb[own], clock);
                 }
             }
             _ => {}
@@ -299,9 +303,9 @@ impl Order {
         }
         let mut clock = vec![0; self.width];
         for member in members {
-            join(&mut clock, self.seen(member));
+            join(&mut clock, self.hb(member));
             // That it came to the barrier, too.
-            clock[member.index()] = self.seen(member)[member.index()] + 1;
+            clock[member.index()] = self.hb(member)[member.index()] + 1;
         }
         self.meetings.push((name, clock));
     }

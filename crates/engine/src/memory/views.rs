@@ -7,7 +7,7 @@
 //! may stand behind any of those. What `SeqCst` asks besides is in `psc.rs`.
 //!
 //! Calls of locks and other objects synchronize as their
-//! [`Passing`](crate::object::passing::Passing) says.
+//! [`Synchronization`](crate::object::synchronization::Synchronization) says.
 //!
 //! All this is only kept while it matters: see [`Views::is_on`].
 
@@ -35,8 +35,8 @@ pub(crate) struct Views {
     events: EventClocks,
     /// By port, the joined clocks of the threads that hung up.
     closed: Vec<Vec<u32>>,
-    /// By object, the clocks of its lanes, one after the other.
-    lanes: Vec<Vec<u32>>,
+    /// By object, the clocks that it synchronizes through, one after the other.
+    object_clocks: Vec<Vec<u32>>,
     /// Groups that met at a barrier: the name of the group, and the joined clocks of its members.
     meetings: Vec<(EventId, Vec<u32>)>,
     psc: RefCell<Psc>,
@@ -197,7 +197,7 @@ impl Views {
         self.events.clear();
         self.meetings.clear();
         self.closed.iter_mut().for_each(Vec::clear);
-        self.lanes.iter_mut().for_each(Vec::clear);
+        self.object_clocks.iter_mut().for_each(Vec::clear);
         self.locations.iter_mut().for_each(Coherence::clear);
         self.seq_cst = false;
     }
@@ -244,9 +244,9 @@ impl Views {
             }
         }
         let closed = self.closed.iter_mut();
-        self.lanes
+        self.object_clocks
             .iter_mut()
-            .for_each(|lanes| widen(lanes, old, new));
+            .for_each(|object_clocks| widen(object_clocks, old, new));
         let meetings = self.meetings.iter_mut().map(|(_, clock)| clock);
         for clock in closed.chain(meetings) {
             if !clock.is_empty() {
@@ -268,7 +268,7 @@ impl Views {
     }
 
     /// Events that happen before the thread's next one.
-    pub(crate) fn seen(&self, thread: ThreadId) -> &[u32] {
+    pub(crate) fn hb(&self, thread: ThreadId) -> &[u32] {
         &self.threads[thread.index()].hb
     }
 
@@ -336,9 +336,9 @@ impl Views {
         }
         let mut clock = vec![0; self.events.width];
         for member in members {
-            join(&mut clock, self.seen(member));
+            join(&mut clock, self.hb(member));
             // The event with which it leaves the barrier is included.
-            clock[member.index()] = self.seen(member)[member.index()] + 1;
+            clock[member.index()] = self.hb(member)[member.index()] + 1;
         }
         self.meetings.push((name, clock));
     }
@@ -355,7 +355,7 @@ impl Views {
             locations,
             events,
             closed,
-            lanes,
+            object_clocks,
             meetings,
             seq_cst,
             ..
@@ -439,19 +439,20 @@ impl Views {
                 }
             },
             Operation::Call { object, call } => {
-                let passing = execution.objects[object.index()].passing(call, event.reply);
-                if lanes.len() <= object.index() {
-                    lanes.resize_with(object.index() + 1, Vec::new);
+                let synchronization =
+                    execution.objects[object.index()].synchronization(call, event.reply);
+                if object_clocks.len() <= object.index() {
+                    object_clocks.resize_with(object.index() + 1, Vec::new);
                 }
-                let lanes = &mut lanes[object.index()];
-                for lane in passing.takes() {
-                    if let Some(lane) = lanes.get(lane as usize * width..) {
-                        view.learn(lane);
+                let object_clocks = &mut object_clocks[object.index()];
+                for clock in synchronization.acquires() {
+                    if let Some(clock) = object_clocks.get(clock as usize * width..) {
+                        view.learn(clock);
                     }
                 }
-                if let Some(lane) = passing.gives() {
+                if let Some(clock) = synchronization.releases() {
                     view.hb[mine] = event.id.index + 1;
-                    join(row(lanes, lane as usize, width), &view.hb);
+                    join(row(object_clocks, clock as usize, width), &view.hb);
                 }
             }
             Operation::Send { .. } | Operation::Leads { .. } => {}
@@ -501,7 +502,7 @@ impl Views {
             }
         }
         // Clock of the access itself.
-        let mut own = self.seen(thread).to_vec();
+        let mut own = self.hb(thread).to_vec();
         let count = self.events.positions[thread.index()].len() as u32;
         if let (Some(source), Operation::Load { .. } | Operation::Update { .. }) =
             (self.source(location, back).0, operation)

@@ -7,8 +7,7 @@
 
 use super::access::{Access, Conflict};
 use super::event::Event;
-use super::fault::MemoryError;
-use super::fault::Panic;
+use super::fault::{MemoryError, Panic};
 use super::location::Location;
 use super::naming::Naming;
 use super::operation::{Operation, Ports};

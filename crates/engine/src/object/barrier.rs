@@ -4,7 +4,7 @@
 //! threads wait than a group has members, who meets whom is a choice. Nor does it matter who leads a
 //! group until somebody asks: then every answer is possible that leaves the group one leader.
 
-use super::passing::Passing;
+use super::synchronization::Synchronization;
 use super::{Machine, Object, Request};
 use crate::base::ids::{EventId, ThreadId};
 use crate::base::reply::Reply;
@@ -54,7 +54,7 @@ impl Machine for Barrier {
         match call {}
     }
 
-    fn passing(&self, call: Call, _reply: Reply) -> Passing {
+    fn synchronization(&self, call: Call, _reply: Reply) -> Synchronization {
         match call {}
     }
 }

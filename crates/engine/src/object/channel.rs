@@ -8,7 +8,7 @@
 
 use std::collections::VecDeque;
 
-use super::passing::Passing;
+use super::synchronization::Synchronization;
 use super::{Machine, Request};
 use crate::base::ids::ThreadId;
 use crate::base::reply::Reply;
@@ -249,32 +249,36 @@ impl Machine for Channel {
 
     /// A message comes with what its sender had seen, room with what the receiver had seen that made
     /// it, and the end of one side with what that side had seen.
-    fn passing(&self, call: Call, reply: Reply) -> Passing {
+    fn synchronization(&self, call: Call, reply: Reply) -> Synchronization {
         let (awaited, senders_gone, receiver_gone) = (0, 1, 2);
         let sent = |number: u32| 3 + 2 * number;
         let received = |number: u32| 4 + 2 * number;
         match (call, Answer::of(reply)) {
-            (Call::Clone, _) => Passing::NONE,
-            (Call::HangUp, _) => Passing::give(senders_gone),
-            (Call::Leave, _) => Passing::give(receiver_gone),
+            (Call::Clone, _) => Synchronization::NONE,
+            (Call::HangUp, _) => Synchronization::release(senders_gone),
+            (Call::Leave, _) => Synchronization::release(receiver_gone),
             (Call::Send | Call::TrySend, Answer::Message(number)) => {
-                let given = Passing::give(sent(number));
+                let given = Synchronization::release(sent(number));
                 let bound = u32::try_from(self.bound).unwrap_or(u32::MAX);
                 match (bound, number.checked_sub(bound)) {
-                    (0, _) => given.and_take(awaited),
-                    (_, Some(earlier)) => given.and_take(received(earlier)),
+                    (0, _) => given.and_acquire(awaited),
+                    (_, Some(earlier)) => given.and_acquire(received(earlier)),
                     (_, None) => given,
                 }
             }
-            (Call::Send | Call::TrySend, Answer::Offered(number)) => Passing::give(sent(number)),
-            (Call::Send | Call::TrySend | Call::Delivered(_), Answer::Disconnected) => {
-                Passing::take(receiver_gone)
+            (Call::Send | Call::TrySend, Answer::Offered(number)) => {
+                Synchronization::release(sent(number))
             }
-            (Call::Delivered(number), _) => Passing::take(received(number)),
-            (_, Answer::Message(number)) => Passing::take(sent(number)).and_give(received(number)),
-            (Call::Receive, Answer::Nobody) => Passing::give(awaited),
-            (_, Answer::Disconnected) => Passing::take(senders_gone),
-            (_, Answer::Nobody | Answer::Offered(_)) => Passing::NONE,
+            (Call::Send | Call::TrySend | Call::Delivered(_), Answer::Disconnected) => {
+                Synchronization::acquire(receiver_gone)
+            }
+            (Call::Delivered(number), _) => Synchronization::acquire(received(number)),
+            (_, Answer::Message(number)) => {
+                Synchronization::acquire(sent(number)).and_release(received(number))
+            }
+            (Call::Receive, Answer::Nobody) => Synchronization::release(awaited),
+            (_, Answer::Disconnected) => Synchronization::acquire(senders_gone),
+            (_, Answer::Nobody | Answer::Offered(_)) => Synchronization::NONE,
         }
     }
 }

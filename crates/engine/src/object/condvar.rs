@@ -10,7 +10,7 @@
 //! cannot be told from that, and the other outcome leaves the thread waiting, so a wake-up that
 //! *may* happen never hides a deadlock of a program that relies on it.
 
-use super::passing::Passing;
+use super::synchronization::Synchronization;
 use super::{Machine, Request};
 use crate::base::ids::ThreadId;
 use crate::base::reply::Reply;
@@ -158,7 +158,7 @@ impl Machine for Condvar {
     }
 
     /// Only the lock passes anything on.
-    fn passing(&self, _call: Call, _reply: Reply) -> Passing {
-        Passing::NONE
+    fn synchronization(&self, _call: Call, _reply: Reply) -> Synchronization {
+        Synchronization::NONE
     }
 }

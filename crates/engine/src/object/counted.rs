@@ -7,7 +7,7 @@
 //! the last one, nor does it become the last by that. Only those who *count* handles must look at
 //! both.
 
-use super::passing::Passing;
+use super::synchronization::Synchronization;
 use super::{Machine, Request};
 use crate::base::ids::{ObjectId, ThreadId};
 use crate::base::reply::Reply;
@@ -101,12 +101,12 @@ impl Machine for Counted {
 
     /// Who has the last handle knows what the others did before they gave theirs up. Which is the last
     /// is not known here, so whoever gives one up counts as the last.
-    fn passing(&self, call: Call, _reply: Reply) -> Passing {
+    fn synchronization(&self, call: Call, _reply: Reply) -> Synchronization {
         match call {
-            Call::Drop => Passing::take(0).and_give(0),
-            Call::DropWeak => Passing::give(0),
-            Call::Upgrade | Call::TryUnwrap | Call::IsUnique => Passing::take(0),
-            Call::Clone | Call::Downgrade | Call::Count => Passing::NONE,
+            Call::Drop => Synchronization::acquire(0).and_release(0),
+            Call::DropWeak => Synchronization::release(0),
+            Call::Upgrade | Call::TryUnwrap | Call::IsUnique => Synchronization::acquire(0),
+            Call::Clone | Call::Downgrade | Call::Count => Synchronization::NONE,
         }
     }
 }

@@ -16,14 +16,14 @@ pub mod monitor;
 pub mod mutex;
 pub mod once;
 pub mod parker;
-pub(crate) mod passing;
 pub mod port;
 pub mod rwlock;
 pub mod semaphore;
+pub(crate) mod synchronization;
 
 use crate::base::ids::ThreadId;
 use crate::base::reply::{Grant, Reply};
-use passing::Passing;
+use synchronization::Synchronization;
 
 /// What every primitive must say about itself.
 pub(crate) trait Machine {
@@ -41,8 +41,8 @@ pub(crate) trait Machine {
     /// Completes an open call.
     fn apply(&mut self, call: Self::Call, by: ThreadId, outcome: u32) -> Reply;
 
-    /// What a completed call passes on from thread to thread. Depends on nothing that calls change.
-    fn passing(&self, call: Self::Call, reply: Reply) -> Passing;
+    /// Synchronizes-with edges of a completed call. Must not depend on state that calls change.
+    fn synchronization(&self, call: Self::Call, reply: Reply) -> Synchronization;
 
     /// The thread whose move would open the object again, if one can be named.
     fn blocked_by(&self) -> Option<ThreadId> {
@@ -251,11 +251,11 @@ macro_rules! machines {
                 }
             }
 
-            /// What a completed call passes on from thread to thread.
+            /// Synchronizes-with edges of a completed call.
             #[inline]
-            pub(crate) fn passing(&self, call: Call, reply: Reply) -> Passing {
+            pub(crate) fn synchronization(&self, call: Call, reply: Reply) -> Synchronization {
                 match (self, call) {
-                    $((Object::$name(machine), Call::$name(call)) => machine.passing(call, reply),)*
+                    $((Object::$name(machine), Call::$name(call)) => machine.synchronization(call, reply),)*
                     (object, call) => mismatch(object, call),
                 }
             }

@@ -5,7 +5,7 @@
 //! to the signalled thread at once; the signaller waits and gets it back, before any newcomer, when
 //! that thread leaves or waits. A thread that must wait does so with the call [`Call::Resume`].
 
-use super::passing::Passing;
+use super::synchronization::Synchronization;
 use super::{Machine, Request};
 use crate::base::ids::ThreadId;
 use crate::base::reply::Reply;
@@ -177,12 +177,12 @@ impl Machine for Monitor {
 
     /// Who goes in knows what those did who were inside before. Who signals stays inside, unless it
     /// makes way.
-    fn passing(&self, call: Call, reply: Reply) -> Passing {
+    fn synchronization(&self, call: Call, reply: Reply) -> Synchronization {
         match call {
-            Call::Enter | Call::Resume => Passing::take(0),
-            Call::Exit | Call::Wait(_) => Passing::give(0),
-            Call::Signal(_) if reply.to_answer() => Passing::give(0),
-            Call::Signal(_) | Call::SignalAll(_) | Call::Waiting(_) => Passing::NONE,
+            Call::Enter | Call::Resume => Synchronization::acquire(0),
+            Call::Exit | Call::Wait(_) => Synchronization::release(0),
+            Call::Signal(_) if reply.to_answer() => Synchronization::release(0),
+            Call::Signal(_) | Call::SignalAll(_) | Call::Waiting(_) => Synchronization::NONE,
         }
     }
 }

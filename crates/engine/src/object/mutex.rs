@@ -1,6 +1,6 @@
 //! A mutual-exclusion lock: one holder, everyone else waits for a grant.
 
-use super::passing::Passing;
+use super::synchronization::Synchronization;
 use super::{Machine, Request};
 use crate::base::ids::ThreadId;
 use crate::base::reply::{Grant, Reply};
@@ -101,11 +101,13 @@ impl Machine for Mutex {
         }
     }
 
-    fn passing(&self, call: Call, reply: Reply) -> Passing {
+    fn synchronization(&self, call: Call, reply: Reply) -> Synchronization {
         match call {
-            Call::Lock | Call::TryLock if reply.to_grant() != Grant::Refused => Passing::take(0),
-            Call::Unlock { .. } => Passing::give(0),
-            _ => Passing::NONE,
+            Call::Lock | Call::TryLock if reply.to_grant() != Grant::Refused => {
+                Synchronization::acquire(0)
+            }
+            Call::Unlock { .. } => Synchronization::release(0),
+            _ => Synchronization::NONE,
         }
     }
 

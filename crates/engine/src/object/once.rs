@@ -3,7 +3,7 @@
 //! A thread that panics while it does it leaves it poisoned. Whoever comes next may insist on doing
 //! it all the same, or only learns of the poison.
 
-use super::passing::Passing;
+use super::synchronization::Synchronization;
 use super::{Machine, Request};
 use crate::base::ids::ThreadId;
 use crate::base::reply::{Grant, Reply};
@@ -111,12 +111,12 @@ impl Machine for Once {
         }
     }
 
-    fn passing(&self, call: Call, reply: Reply) -> Passing {
+    fn synchronization(&self, call: Call, reply: Reply) -> Synchronization {
         match call {
-            Call::Begin { .. } | Call::Wait { .. } => Passing::take(0),
-            Call::IsCompleted if reply.to_answer() => Passing::take(0),
-            Call::IsCompleted => Passing::NONE,
-            Call::Finish { .. } => Passing::give(0),
+            Call::Begin { .. } | Call::Wait { .. } => Synchronization::acquire(0),
+            Call::IsCompleted if reply.to_answer() => Synchronization::acquire(0),
+            Call::IsCompleted => Synchronization::NONE,
+            Call::Finish { .. } => Synchronization::release(0),
         }
     }
 

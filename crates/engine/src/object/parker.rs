@@ -9,7 +9,7 @@
 //! token does not come. That a thread leaves a token behind cannot be told from taking it and waking
 //! up spuriously at the next `park`.
 
-use super::passing::Passing;
+use super::synchronization::Synchronization;
 use super::{Machine, Request};
 use crate::base::ids::ThreadId;
 use crate::base::reply::Reply;
@@ -91,11 +91,11 @@ impl Machine for Parker {
     }
 
     /// Whoever takes the token has seen what all those had seen who left one before.
-    fn passing(&self, call: Call, reply: Reply) -> Passing {
+    fn synchronization(&self, call: Call, reply: Reply) -> Synchronization {
         match call {
-            Call::Unpark => Passing::give(0),
-            Call::Park { .. } if reply.to_answer() => Passing::NONE,
-            Call::Park { .. } => Passing::take(0),
+            Call::Unpark => Synchronization::release(0),
+            Call::Park { .. } if reply.to_answer() => Synchronization::NONE,
+            Call::Park { .. } => Synchronization::acquire(0),
         }
     }
 }

@@ -8,7 +8,7 @@
 //! other port that holds for the messages of one thread only: those of different threads may overtake
 //! each other on the way, as on a network (reachability testing, Carver and Lei).
 
-use super::passing::Passing;
+use super::synchronization::Synchronization;
 use super::{Machine, Object, Request};
 use crate::base::ids::{EventId, ThreadId};
 use crate::base::reply::Reply;
@@ -55,7 +55,7 @@ impl Machine for Port {
         match call {}
     }
 
-    fn passing(&self, call: Call, _reply: Reply) -> Passing {
+    fn synchronization(&self, call: Call, _reply: Reply) -> Synchronization {
         match call {}
     }
 }

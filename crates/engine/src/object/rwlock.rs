@@ -3,7 +3,7 @@
 //! Completions are in one total order, those of readers too, although two readers who overlap could
 //! come either way round without anybody noticing.
 
-use super::passing::Passing;
+use super::synchronization::Synchronization;
 use super::{Machine, Request};
 use crate::base::ids::ThreadId;
 use crate::base::reply::{Grant, Reply};
@@ -165,15 +165,15 @@ impl Machine for RwLock {
     }
 
     /// Readers know what writers did, but not what other readers did; a writer knows both.
-    fn passing(&self, call: Call, reply: Reply) -> Passing {
+    fn synchronization(&self, call: Call, reply: Reply) -> Synchronization {
         let (written, read) = (0, 1);
         match call {
-            _ if call.takes() && reply.to_grant() == Grant::Refused => Passing::NONE,
-            Call::Read | Call::TryRead => Passing::take(written),
-            Call::Write | Call::TryWrite => Passing::take(written).and_take(read),
-            Call::WriteUnlock { .. } | Call::Downgrade => Passing::give(written),
-            Call::ReadUnlock => Passing::give(read),
-            Call::IsPoisoned | Call::ClearPoison => Passing::NONE,
+            _ if call.takes() && reply.to_grant() == Grant::Refused => Synchronization::NONE,
+            Call::Read | Call::TryRead => Synchronization::acquire(written),
+            Call::Write | Call::TryWrite => Synchronization::acquire(written).and_acquire(read),
+            Call::WriteUnlock { .. } | Call::Downgrade => Synchronization::release(written),
+            Call::ReadUnlock => Synchronization::release(read),
+            Call::IsPoisoned | Call::ClearPoison => Synchronization::NONE,
         }
     }
 }

@@ -3,7 +3,7 @@
 //! A counting semaphore holds any number of permits, so giving one back never waits. A binary one
 //! holds at most one: taking and giving back strictly alternate, and either may wait.
 
-use super::passing::Passing;
+use super::synchronization::Synchronization;
 use super::{Machine, Request};
 use crate::base::ids::ThreadId;
 use crate::base::reply::{Grant, Reply};
@@ -97,14 +97,14 @@ impl Machine for Semaphore {
 
     /// A permit comes with what all those had seen who gave one back. Who gives the permit of a binary
     /// semaphore back has waited until it was taken.
-    fn passing(&self, call: Call, reply: Reply) -> Passing {
+    fn synchronization(&self, call: Call, reply: Reply) -> Synchronization {
         let (given, taken) = (0, 1);
         match (call, self.binary) {
-            (Call::Release, false) => Passing::give(given),
-            (Call::Release, true) => Passing::take(taken).and_give(given),
-            _ if reply.to_grant() == Grant::Refused => Passing::NONE,
-            (_, false) => Passing::take(given),
-            (_, true) => Passing::take(given).and_give(taken),
+            (Call::Release, false) => Synchronization::release(given),
+            (Call::Release, true) => Synchronization::acquire(taken).and_release(given),
+            _ if reply.to_grant() == Grant::Refused => Synchronization::NONE,
+            (_, false) => Synchronization::acquire(given),
+            (_, true) => Synchronization::acquire(given).and_release(taken),
         }
     }
 }

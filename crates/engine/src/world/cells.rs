@@ -29,10 +29,10 @@ pub struct Past {
 impl State {
     /// What happens before the next event of a thread, while that is kept.
     #[inline]
-    fn seen(&self, thread: ThreadId) -> &[u32] {
+    fn hb(&self, thread: ThreadId) -> &[u32] {
         match self.views.is_on() {
-            true => self.views.seen(thread),
-            false => self.order.seen(thread),
+            true => self.views.hb(thread),
+            false => self.order.hb(thread),
         }
     }
 
@@ -120,7 +120,7 @@ impl<D: Dispatch> World<D> {
     /// now.
     pub fn has_seen(&mut self, thread: ThreadId, other: ThreadId, index: u32) -> bool {
         self.keep_order();
-        let seen = self.state.seen(thread).get(other.index());
+        let seen = self.state.hb(thread).get(other.index());
         seen.is_some_and(|&seen| seen > index)
     }
 
@@ -128,7 +128,7 @@ impl<D: Dispatch> World<D> {
     pub fn told(&mut self, thread: ThreadId, clock: &mut Vec<u32>) {
         self.keep_order();
         clock.clear();
-        clock.extend_from_slice(self.state.seen(thread));
+        clock.extend_from_slice(self.state.hb(thread));
         clock[thread.index()] = self.state.threads[thread.index()].events + 1;
     }
 
@@ -142,7 +142,7 @@ impl<D: Dispatch> World<D> {
     /// What was passed on comes before what a thread does from now on.
     pub fn take_on(&mut self, thread: ThreadId, clock: &[u32]) {
         self.keep_order();
-        let seen = self.state.seen(thread);
+        let seen = self.state.hb(thread);
         let is_new = clock.iter().enumerate().any(|(other, &count)| {
             other != thread.index() && seen.get(other).is_none_or(|&seen| seen < count)
         });
@@ -190,7 +190,7 @@ impl<D: Dispatch> World<D> {
         let mut now = self.access(thread, writes, site);
         now.index = now.index.saturating_sub(1);
         now.atomic = true;
-        let seen = self.state.seen(thread);
+        let seen = self.state.hb(thread);
         let found = self.state.races.unordered(cell, now, seen);
         if let Some(first) = found {
             self.add_conflict(cell, first, now, false);
@@ -209,7 +209,7 @@ impl<D: Dispatch> World<D> {
         is_there: impl Fn(LocationId) -> bool,
     ) -> bool {
         let now = self.access(thread, writes, site);
-        let seen = self.state.seen(thread);
+        let seen = self.state.hb(thread);
         let events = &self.state.execution.events;
         let conflicts = |event: &Event| {
             let matters = writes || has_written(event);
@@ -266,7 +266,7 @@ impl<D: Dispatch> World<D> {
         let site = site.unwrap_or_else(|| self.state.pending_site(thread));
         let now = self.access(thread, true, site);
         let state = &self.state;
-        let unseen = state.races.unseen(cell, now, state.seen(thread));
+        let unseen = state.races.unseen(cell, now, state.hb(thread));
         self.grant(now, &unseen);
         self.state.races.write(cell, now);
     }
@@ -284,7 +284,7 @@ impl<D: Dispatch> World<D> {
     fn own_uses(&mut self, thread: ThreadId, uses: impl Fn(&Event) -> bool) {
         if self.has_cells {
             let now = self.access(thread, true, self.state.pending_site(thread));
-            let seen = self.state.seen(thread);
+            let seen = self.state.hb(thread);
             let is_unseen = |id: EventId| seen[id.thread.index()] <= id.index;
             let used = self.state.execution.events.iter().filter(|it| uses(it));
             let used = used.map(|event| event.id).filter(|&id| is_unseen(id));
@@ -388,8 +388,8 @@ impl<D: Dispatch> World<D> {
             ..
         } = &mut self.state;
         let seen = match views.is_on() {
-            true => views.seen(now.thread),
-            false => order.seen(now.thread),
+            true => views.hb(now.thread),
+            false => order.hb(now.thread),
         };
         let found = races.access(cell, now, seen);
         if let Some(first) = found {

@@ -32,7 +32,7 @@ impl State {
             }
             Operation::IsFinished { target } => {
                 let end = self.execution.threads[target.index()].end;
-                let seen = self.views.seen(thread);
+                let seen = self.views.hb(thread);
                 let unseen = |end: EventId| seen[end.thread.index()] <= end.index;
                 Some(1 + u32::from(end.is_some_and(unseen)))
             }

@@ -1,4 +1,4 @@
-//! Whether an execution does what a future says, while it goes on.
+//! Matches a running execution against a future.
 
 use super::future::{Future, FutureChoice, Point, Sees};
 use super::seen;
@@ -9,14 +9,14 @@ use crate::model::naming::{is_called, is_thread, things};
 use crate::model::operation::Operation;
 use crate::object::{Call, Object};
 
-/// Follows an execution from event to event.
+/// Follows an execution event by event.
 #[derive(Clone, Debug)]
 pub(crate) struct Follower {
     pub(crate) choices: Vec<Followed>,
-    /// By thread: where its events are in the order of the run.
+    /// By thread: positions of its events in the order of the run.
     positions: Vec<Vec<usize>>,
-    /// By thread: for each choice, whether it is the thread that receives, and the one that sends.
-    /// Known from the thread's first event on.
+    /// By thread: for each choice, whether it is the receiving thread, and whether it is the
+    /// sending one. Known from the thread's first event on.
     threads: Vec<Vec<(bool, bool)>>,
     noted: usize,
 }
@@ -25,34 +25,34 @@ pub(crate) struct Follower {
 #[derive(Clone, Debug)]
 pub(crate) struct Followed {
     pub(crate) choice: FutureChoice,
-    /// How often the thread has received and sent there.
+    /// Number of receives and of sends so far at the points of the choice.
     pub(crate) receives: u32,
     pub(crate) sends: u32,
-    /// The receive, and what it is to see, once they have happened.
+    /// The receive, and its wanted source, once they have been performed.
     pub(crate) receive: Option<EventId>,
     pub(crate) source: Option<EventId>,
     pub(crate) verdict: Verdict,
 }
 
-/// What became of a choice.
+/// Result of a choice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Verdict {
-    /// The receive has not happened.
+    /// The receive has not been performed.
     Open,
-    /// It has seen what it was to see.
+    /// It has the wanted source.
     Fits,
-    /// It has seen something else.
+    /// It has another source.
     Wrong,
 }
 
-/// What an event is to the point of a program.
+/// Role of an event at a point of the program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Role {
     Receives,
     Sends,
 }
 
-/// The operation and the thing in `unlock(state)`.
+/// Splits `unlock(state)` into the operation and the thing.
 pub(super) fn parts(thing: &str) -> (Option<&str>, &str) {
     match thing.strip_suffix(')').and_then(|it| it.split_once('(')) {
         Some((operation, thing)) => (Some(operation), thing),
@@ -60,12 +60,12 @@ pub(super) fn parts(thing: &str) -> (Option<&str>, &str) {
     }
 }
 
-/// What the point is about.
+/// Returns the thing of a point.
 pub(crate) fn thing(point: &Point) -> &str {
     parts(&point.thing).1
 }
 
-/// Whether an operation is one of those that are counted there.
+/// True when the operation is counted at the point.
 pub(crate) fn fits(
     point: &Point,
     thread: ThreadId,
@@ -76,7 +76,7 @@ pub(crate) fn fits(
     is_thread(execution, thread, &point.thread) && counts(point, operation, role, execution)
 }
 
-/// The same, if the thread is the right one.
+/// The same, given that the thread matches.
 fn counts(point: &Point, operation: &Operation, role: Role, execution: &Execution) -> bool {
     let (label, name) = parts(&point.thing);
     let is_meant = match label {
@@ -86,7 +86,7 @@ fn counts(point: &Point, operation: &Operation, role: Role, execution: &Executio
     is_meant && is_done_to(operation, name, execution)
 }
 
-/// Whether the operation is done to what is called so, or is called so itself if it is done to
+/// True when the operation is on the thing of this name, or has this label itself if it is on
 /// nothing.
 pub(crate) fn is_done_to(operation: &Operation, name: &str, execution: &Execution) -> bool {
     let things = things(operation, execution);
@@ -98,7 +98,7 @@ pub(crate) fn is_done_to(operation: &Operation, name: &str, execution: &Executio
     }
 }
 
-/// Whether an operation receives or sends anything, if it succeeds.
+/// True when the operation receives or sends something if it succeeds.
 pub(crate) fn does(operation: &Operation, role: Role, execution: &Execution) -> bool {
     match (operation, role) {
         (Operation::Update { .. }, _) => true,
@@ -126,7 +126,7 @@ pub(crate) fn does(operation: &Operation, role: Role, execution: &Execution) -> 
     }
 }
 
-/// Whether what is sent there is that somebody gives it back.
+/// True when the object is a lock, where only releases send.
 fn is_lock(object: &Object) -> bool {
     matches!(
         object,
@@ -139,7 +139,7 @@ fn is_lock(object: &Object) -> bool {
 }
 
 impl Followed {
-    /// Whether the receive has seen something else although it could be told what it was to see.
+    /// True when the receive had another source although the wanted one existed.
     pub(super) fn is_plainly_wrong(&self) -> bool {
         let source_is_there = match self.choice.sees {
             Some(Sees::Event(_)) => self.source.is_some(),
@@ -167,7 +167,7 @@ impl Follower {
         }
     }
 
-    /// An execution begins.
+    /// Starts an execution.
     pub(crate) fn reset(&mut self) {
         self.positions.clear();
         self.threads.clear();
@@ -179,7 +179,7 @@ impl Follower {
         }
     }
 
-    /// Takes note of what has happened since it was last asked.
+    /// Processes the events since the last call.
     pub(crate) fn note(&mut self, execution: &Execution) {
         while let Some(event) = execution.events.get(self.noted) {
             let thread = event.id.thread.index();
@@ -198,7 +198,7 @@ impl Follower {
         }
     }
 
-    /// For each choice, whether it is this thread that receives, and that sends.
+    /// For each choice: whether this thread receives, and whether it sends.
     fn roles(&self, thread: ThreadId, execution: &Execution) -> Vec<(bool, bool)> {
         let is = |point: &Point| is_thread(execution, thread, &point.thread);
         let choices = self.choices.iter().map(|one| &one.choice);
@@ -242,7 +242,7 @@ impl Follower {
         }
     }
 
-    /// Whether an event that has this source sees what it is to see, and turns out as it is to.
+    /// True when an event with this source satisfies the choice, outcome included.
     fn is_seen(
         &self,
         index: usize,
@@ -256,7 +256,7 @@ impl Follower {
         turns_out && self.sees(index, &event.operation, source, execution)
     }
 
-    /// Whether it is the right source.
+    /// True when the source is the wanted one.
     pub(crate) fn sees(
         &self,
         index: usize,
@@ -279,8 +279,8 @@ impl Follower {
         }
     }
 
-    /// The last call of those before that sent anything, if it is calls that are looked at; the source
-    /// itself otherwise.
+    /// Returns the last earlier call that sends something, if calls are meant; else the source
+    /// itself.
     fn sent(
         &self,
         operation: &Operation,
@@ -303,36 +303,36 @@ impl Follower {
         }
     }
 
-    /// Where an event is in the order of the run.
+    /// Returns the position of an event in the order of the run.
     pub(crate) fn position(&self, id: EventId) -> usize {
         self.positions[id.thread.index()][id.index as usize]
     }
 
-    /// How many events a thread has.
+    /// Number of events of a thread.
     pub(crate) fn count(&self, thread: ThreadId) -> u32 {
         let events = self.positions.get(thread.index());
         events.map_or(0, |events| events.len() as u32)
     }
 
-    /// How many choices fit.
+    /// Number of choices that fit.
     pub(crate) fn fitting(&self) -> usize {
         let fitting = self.choices.iter();
         fitting.filter(|one| one.verdict == Verdict::Fits).count()
     }
 
-    /// Whether all do.
+    /// True when all choices fit.
     pub(crate) fn fits(&self) -> bool {
         self.fitting() == self.choices.len()
     }
 
-    /// Those that do not.
+    /// Returns the choices that are wrong.
     pub(crate) fn wrong(&self) -> impl Iterator<Item = &Followed> {
         let choices = self.choices.iter();
         choices.filter(|one| one.verdict == Verdict::Wrong)
     }
 }
 
-/// Whether the call takes something that others have to wait for then.
+/// True when the call acquires something that blocks others.
 pub(crate) fn takes(call: &Call) -> bool {
     !call.gives_back() && !call.is_silent()
 }

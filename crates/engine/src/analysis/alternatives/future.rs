@@ -1,19 +1,19 @@
-//! Futures as users write them: which receives see what.
+//! Futures in the notation of users: which receives have which sources.
 //!
 //! ```text
 //! consumer ready 0 sees producer ready 0; consumer data 0 sees initial
 //! ```
 //!
-//! A point of the program is a thread, a thing and an occurrence: of what the thread receives there
-//! (reads, grants, messages), or sends there (writes, releases, messages), counted from 0. The thing is
-//! called as in stories. With the name of an operation before it, `unlock(state)`, it is these
-//! operations that are counted. A word that has white space, `;` or `"` in it, or is empty, stands in
-//! double quotes, where `\` makes an ordinary character of the next one.
+//! A point of the program is a thread, a thing and an occurrence: of the thread's receives there
+//! (reads, grants, messages), or of its sends there (writes, releases, messages), counted from 0.
+//! Things have the names that reports use. With the name of an operation before it,
+//! `unlock(state)`, only these operations are counted. A word that contains white space, `;` or
+//! `"`, or is empty, stands in double quotes, where `\` escapes the next character.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// Which receives see what; everything else is free.
+/// Required sources of some receives; everything else is free.
 ///
 /// ```
 /// use raddle_engine::futures::Future;
@@ -32,18 +32,18 @@ pub struct Future {
     choices: Vec<FutureChoice>,
 }
 
-/// A point of the program: the events of a thread that do something to a thing, and which of them.
+/// A point of the program: the events of a thread on a thing, and which of them.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Point {
-    /// The thread's name, or its place in the tree of creations: `main.2`.
+    /// Name of the thread, or its position in the spawn tree: `main.2`.
     pub thread: String,
-    /// What it is done to, as stories call it; or `operation(thing)`.
+    /// Name of the thing in reports; or `operation(thing)`.
     pub thing: String,
     /// Which of these events, from 0.
     pub occurrence: u32,
 }
 
-/// What a receive is to see.
+/// Wanted source of a receive.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Sees {
     /// The initial value or state, or no message.
@@ -57,13 +57,13 @@ pub enum Sees {
 pub struct FutureChoice {
     /// The receive.
     pub receive: Point,
-    /// What it is to see, if that is not free.
+    /// Its wanted source, if one is given.
     pub sees: Option<Sees>,
-    /// In which of several ways it is to turn out, if that is not free.
+    /// Its wanted outcome, if one is given.
     pub outcome: Option<u32>,
 }
 
-/// A receive of a future that is about to be told what it sees.
+/// A receive of a future whose source is about to be given.
 #[derive(Clone, Debug)]
 #[must_use = "say what it sees"]
 pub struct FutureReceive {
@@ -72,7 +72,7 @@ pub struct FutureReceive {
 }
 
 impl Point {
-    /// The point of this thread at this thing.
+    /// Creates the point of this thread at this thing.
     pub fn new(thread: impl Into<String>, thing: impl Into<String>, occurrence: u32) -> Self {
         Point {
             thread: thread.into(),
@@ -83,13 +83,13 @@ impl Point {
 }
 
 impl Future {
-    /// Everything is free.
+    /// Creates a future without choices.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// What the thread receives there for the `occurrence`th time, from 0: a read, a lock that it is
-    /// granted, a message that it takes, a choice that it makes.
+    /// Selects the thread's receive number `occurrence`, from 0: a read, a lock acquisition, a
+    /// message, or a choice of the program.
     pub fn read(
         self,
         thread: impl Into<String>,
@@ -102,19 +102,19 @@ impl Future {
         }
     }
 
-    /// The same future with one more choice.
+    /// Adds a choice.
     #[must_use]
     pub fn with(mut self, choice: FutureChoice) -> Self {
         self.choices.push(choice);
         self
     }
 
-    /// What is chosen, in the order it was said.
+    /// Returns the choices in the order in which they were added.
     pub fn choices(&self) -> &[FutureChoice] {
         &self.choices
     }
 
-    /// Every way to choose one of the alternatives of each receive, the last receive fastest.
+    /// Returns every combination of one alternative per receive, the last receive varying fastest.
     ///
     /// ```
     /// use raddle_engine::futures::{Future, FutureChoice};
@@ -144,7 +144,7 @@ impl Future {
 }
 
 impl FutureReceive {
-    /// It sees what this thread sends there for the `occurrence`th time, from 0.
+    /// It takes its value from this thread's send number `occurrence` there, from 0.
     #[must_use]
     pub fn sees(
         self,
@@ -156,14 +156,14 @@ impl FutureReceive {
         self.choose(Some(Sees::Event(source)), None)
     }
 
-    /// It sees what was there at first: the initial value, a lock that nobody has had; or no message.
+    /// It takes the initial value, acquires a lock for the first time, or finds no message.
     #[must_use]
     pub fn sees_initial(self) -> Future {
         self.choose(Some(Sees::Initial), None)
     }
 
-    /// It turns out in this way, counted from 0: of `choose`, which alternative; of `notify_one`, which
-    /// of those who wait; 1 for a weak compare-exchange that fails for no reason.
+    /// It has this outcome, counted from 0: the alternative of `choose`, the waiter of
+    /// `notify_one`, or 1 for a spurious failure of a weak compare-exchange.
     #[must_use]
     pub fn turns_out(self, outcome: u32) -> Future {
         self.choose(None, Some(outcome))
@@ -178,7 +178,7 @@ impl FutureReceive {
     }
 }
 
-/// A text that is no future.
+/// A text that is not a future.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FutureError {
     choice: String,
@@ -212,7 +212,7 @@ impl FromStr for Future {
     }
 }
 
-/// The words of each choice.
+/// Splits the text into the words of each choice.
 fn split(text: &str) -> Result<Vec<Vec<String>>, FutureError> {
     let mut choices = vec![Vec::new()];
     let mut word: Option<String> = None;
@@ -291,7 +291,7 @@ fn choice(words: &[String]) -> Result<FutureChoice, FutureError> {
     Ok(choice)
 }
 
-/// A word as it must be written.
+/// Quotes a word if needed.
 fn quoted(word: &str) -> String {
     let is_plain = !word.is_empty()
         && !word

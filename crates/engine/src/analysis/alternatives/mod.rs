@@ -1,11 +1,11 @@
-//! What could have happened instead: for every receive of an execution, what it could have seen.
+//! Alternatives: for every receive of an execution, the sources that it could have had instead.
 //!
-//! A receive may see a source if there is an execution in which everything that the two depend on is
-//! as it was, and the receive sees the source. Then only what comes after the receive is different. The
-//! order in which a location is written is free, and so is the order in which messages arrive. The
-//! idea of choosing among the writes that may reach a read is that of "Choosing Among Alternative
-//! Futures" (MacDonald, Chen and Novillo); which of them are possible is decided here as the search
-//! decides whether an older receive may be revisited.
+//! A receive may have another source if there is an execution in which everything that the two
+//! causally depend on is unchanged, and the receive has that source. Then only what follows the
+//! receive is different. Coherence and the arrival order of messages may change. Choosing among the
+//! writes that may reach a read is from "Choosing Among Alternative Futures" (MacDonald, Chen and
+//! Novillo); whether one is possible is decided here in the same way as the search decides on
+//! revisits.
 
 pub(crate) mod follow;
 mod future;
@@ -33,27 +33,27 @@ use crate::model::event::Event;
 use crate::model::execution::Execution;
 use crate::model::operation::Operation;
 
-/// An event that sees something, or turns out in one of several ways.
+/// An event with a source or with several outcomes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Receive {
-    /// Which event of the execution, in the order of the run.
+    /// Position of the event in the order of the run.
     pub position: usize,
-    /// What it saw and what it could have seen instead.
+    /// Its actual source and outcome, and the alternatives.
     pub alternatives: Vec<Alternative>,
 }
 
-/// What a receive could see.
+/// A source and an outcome of a receive.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Alternative {
-    /// The write that is read, the message that is taken, or the call that was completed before;
-    /// `None` for the initial value or state, and for no message.
+    /// The write that is read, the message that is taken, or the call completed before; `None` for
+    /// the initial value or state, and for no message.
     pub source: Option<EventId>,
-    /// Which of several ways it turns out: an alternative that the program left open, a waiter that
-    /// is woken, 1 for a compare-exchange that fails for no reason.
+    /// The outcome: an alternative that the program left open, the waiter that is woken, 1 for a
+    /// spurious failure of a compare-exchange.
     pub outcome: u32,
 }
 
-/// What an event saw, if it is a receive.
+/// Returns the actual source and outcome of an event, if it is a receive.
 pub fn seen(event: &Event) -> Option<Alternative> {
     let outcome = match event.operation {
         Operation::Load { .. } | Operation::IsFinished { .. } | Operation::Receive { .. } => 0,
@@ -66,12 +66,12 @@ pub fn seen(event: &Event) -> Option<Alternative> {
     Some(Alternative { source, outcome })
 }
 
-/// Every receive of an execution under this memory model, in the order of the run.
+/// Returns every receive of an execution under this memory model, in the order of the run.
 pub fn of(execution: &Execution, model: Model) -> Vec<Receive> {
     of_some(execution, model, u64::MAX)
 }
 
-/// As [`of`], for so many small steps of work, the last receives first: those that are not decided by
+/// As [`of`], with a budget of small steps of work, last receives first: those that are undecided
 /// then are left out.
 pub fn of_some(execution: &Execution, model: Model, work: u64) -> Vec<Receive> {
     let futures = Futures {
@@ -99,7 +99,7 @@ pub fn of_some(execution: &Execution, model: Model, work: u64) -> Vec<Receive> {
     all
 }
 
-/// What every receive of an execution saw.
+/// Returns every receive of an execution with its actual source only.
 pub fn as_seen(execution: &Execution) -> Vec<Receive> {
     let receive = |(position, event): (usize, &Event)| {
         let alternatives = vec![seen(event)?];
@@ -116,7 +116,7 @@ struct Futures<'a> {
     execution: &'a Execution,
     past: Past,
     is_weak: bool,
-    /// How much may still be done.
+    /// Remaining budget.
     work: Work,
 }
 
@@ -135,7 +135,8 @@ impl Futures<'_> {
         covers(self.past.clock_of(event), on)
     }
 
-    /// Events for which this holds and that do not depend on the receive; first nothing at all.
+    /// Returns `None`, and the events for which `holds` is true and that do not depend on the
+    /// receive.
     fn candidates(
         &self,
         receive: &Event,
@@ -194,7 +195,7 @@ impl Futures<'_> {
         found
     }
 
-    /// What a read of this source gives.
+    /// Returns the value that a read of this source gives.
     fn value(&self, read: &Event, source: Option<EventId>) -> u64 {
         let Some(source) = source else {
             let location = read.operation.location();
@@ -211,8 +212,8 @@ impl Futures<'_> {
         }
     }
 
-    /// A call may be completed after any completion that it does not come before, and not before one
-    /// that its thread knows.
+    /// A call may be completed after any completion that does not depend on it, but not before one
+    /// that its thread depends on.
     fn of_call(&self, event: &Event) -> Vec<Alternative> {
         let Operation::Call { object, call } = event.operation else {
             unreachable!("only asked for calls");
@@ -248,7 +249,7 @@ impl Futures<'_> {
         found
     }
 
-    /// A receive takes any message that nobody has taken before, if it can be the next.
+    /// A receive may take any message that is untaken before it and can be the next.
     fn of_receive(&self, event: &Event) -> Vec<Alternative> {
         let Operation::Receive { ports, wait } = event.operation else {
             unreachable!("only asked for receives");

@@ -1,18 +1,18 @@
-//! An order of events that grows, and notices when it would contradict itself.
+//! A growing partial order of events that detects cycles.
 
 use crate::base::ids::EventId;
 use crate::memory::clock::{covers, join};
 
-/// Which events come before which, as a clock for each.
+/// The predecessors of each event, as a clock.
 #[derive(Clone, Debug)]
 pub(super) struct Order {
     width: usize,
-    /// By thread, one clock behind the other.
+    /// By thread, one clock after the other.
     clocks: Vec<Vec<u32>>,
 }
 
 impl Order {
-    /// Nothing, for so many threads.
+    /// Creates an empty order for this many threads.
     pub(super) fn new(threads: usize) -> Self {
         Order {
             width: threads,
@@ -20,7 +20,7 @@ impl Order {
         }
     }
 
-    /// Adds the next event of a thread, and what comes before it.
+    /// Appends the next event of a thread with its predecessors.
     pub(super) fn push(&mut self, event: EventId, clock: &[u32]) {
         debug_assert_eq!(
             self.clocks[event.thread.index()].len(),
@@ -29,7 +29,7 @@ impl Order {
         self.clocks[event.thread.index()].extend_from_slice(clock);
     }
 
-    /// How much there is to go through when something is added.
+    /// Number of clock entries, which bounds the work of adding an edge.
     pub(super) fn size(&self) -> usize {
         self.clocks.iter().map(Vec::len).sum()
     }
@@ -38,13 +38,12 @@ impl Order {
         &self.clocks[event.thread.index()][event.index as usize * self.width..][..self.width]
     }
 
-    /// Whether the one comes before the other.
+    /// True when the first precedes the second.
     pub(super) fn has(&self, first: EventId, second: EventId) -> bool {
         first != second && covers(self.clock(second), first)
     }
 
-    /// From now on the one comes before the other, and so for all that comes before the one or after
-    /// the other; `false` if it is the other way round.
+    /// Adds an edge and its transitive closure; returns `false` if that makes a cycle.
     #[must_use]
     pub(super) fn add(&mut self, first: EventId, second: EventId) -> bool {
         if first == second || self.has(second, first) {

@@ -1,6 +1,5 @@
-//! What each event of an execution depends on: what its thread did before, where it has its value or
-//! its turn from, and what these depend on. The order of the writes to a location is no part of it,
-//! nor is the order in which messages arrive.
+//! Causal past of each event of an execution: program order, reads-from, and their transitive
+//! closure. Coherence and the arrival order of messages are not part of it.
 
 use crate::base::ids::{EventId, ThreadId};
 use crate::base::reply::Received;
@@ -9,11 +8,11 @@ use crate::model::event::Event;
 use crate::model::execution::Execution;
 use crate::model::operation::Operation;
 
-/// A clock for every event: of each thread, how many events it depends on, itself included.
+/// A vector clock for every event, itself included.
 pub(super) struct Past {
     width: usize,
     clocks: Vec<u32>,
-    /// By thread: where its events are in the order of the run.
+    /// By thread: positions of its events in the order of the run.
     positions: Vec<Vec<usize>>,
 }
 
@@ -24,7 +23,7 @@ impl Past {
             clocks: Vec::with_capacity(execution.events.len() * execution.threads.len()),
             positions: vec![Vec::new(); execution.threads.len()],
         };
-        // Groups that have met, with what their members had done.
+        // Groups that have met at barriers, each with the joined clocks of its members.
         let mut meetings: Vec<(EventId, Vec<u32>)> = Vec::new();
         for (position, event) in execution.events.iter().enumerate() {
             let mut clock = past.so_far(event.id.thread);
@@ -42,7 +41,7 @@ impl Past {
         past
     }
 
-    /// What the events of a thread so far depend on.
+    /// Returns the causal past of the thread's events so far.
     fn so_far(&self, thread: ThreadId) -> Vec<u32> {
         match self.positions[thread.index()].last() {
             Some(&last) => self.clock(last).to_vec(),
@@ -50,7 +49,8 @@ impl Past {
         }
     }
 
-    /// The meeting of the group that a thread leaves with this event; a new one if nobody has left it.
+    /// Returns the index of the group that the thread passes with, adding it if this is its first
+    /// pass.
     fn meeting(
         &self,
         execution: &Execution,
@@ -67,7 +67,7 @@ impl Past {
         for member in members {
             join(&mut clock, &self.so_far(member));
         }
-        // The groups of one barrier come one after the other.
+        // The groups of one barrier are totally ordered.
         if let Some(before) = barrier.group_before(name)
             && let Some((_, earlier)) = meetings.iter().find(|(known, _)| *known == before)
         {
@@ -85,12 +85,12 @@ impl Past {
         self.clock(self.position(event))
     }
 
-    /// Where the event is in the order of the run.
+    /// Returns the position of the event in the order of the run.
     pub(super) fn position(&self, event: EventId) -> usize {
         self.positions[event.thread.index()][event.index as usize]
     }
 
-    /// What the event's thread depends on before the event.
+    /// Returns the causal past of the event's thread before the event.
     pub(super) fn before(&self, event: EventId) -> Vec<u32> {
         match event.index.checked_sub(1) {
             Some(index) => self.clock_of(EventId { index, ..event }).to_vec(),
@@ -99,7 +99,7 @@ impl Past {
     }
 }
 
-/// The events, besides those of its own thread, that an event comes from. Groups aside.
+/// Returns the direct predecessors of an event in other threads, except through groups.
 fn causes(event: &Event, execution: &Execution) -> Vec<EventId> {
     match event.operation {
         Operation::Store { .. }

@@ -1,4 +1,4 @@
-//! The words of a future for what was seen in an execution.
+//! Describes events of an execution in the notation of futures.
 
 use super::follow::{Role, does, fits};
 use super::{Alternative, FutureChoice, Point, Sees, seen};
@@ -8,7 +8,8 @@ use crate::model::execution::Execution;
 use crate::model::naming::{called, things, thread_name};
 use crate::model::operation::Operation;
 
-/// What to write so that the receive at this position sees that; `None` if there are no words for it.
+/// Returns the choice that gives the receive at this position that source and outcome; `None` if it
+/// cannot be expressed.
 pub fn choice(
     execution: &Execution,
     position: usize,
@@ -34,12 +35,12 @@ pub fn choice(
     })
 }
 
-/// What to call an event of an execution.
+/// Returns the point of an event.
 fn point(execution: &Execution, event: &Event, role: Role) -> Option<Point> {
     let label = event.operation.label();
     let thing = match things(&event.operation, execution).first() {
         None => label.to_owned(),
-        // Of calls it must be said which, because any of them may come before any other.
+        // The operation of a call must be named, because any call may precede any other.
         Some(&thing) => match event.operation {
             Operation::Call { .. } => format!("{label}({})", called(thing, execution)),
             _ => called(thing, execution),
@@ -55,7 +56,7 @@ fn point(execution: &Execution, event: &Event, role: Role) -> Option<Point> {
     Some(point)
 }
 
-/// How often the same had happened before.
+/// Number of earlier events at the same point.
 fn occurrence(execution: &Execution, id: EventId, point: &Point, role: Role) -> u32 {
     let counts = |event: &&Event| {
         let wrote = role == Role::Receives

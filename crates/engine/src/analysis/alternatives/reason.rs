@@ -1,4 +1,4 @@
-//! Why no execution does what a future says.
+//! Explains why no execution fits a future.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
@@ -14,63 +14,63 @@ use crate::model::operation::Operation;
 /// Why a future is impossible.
 #[derive(Clone, Debug)]
 pub enum Why {
-    /// There is no such thread.
+    /// A thread does not exist.
     NoThread {
         /// Its name in the future.
         name: String,
-        /// What the threads are called.
+        /// Names of the existing threads.
         threads: Vec<String>,
     },
-    /// A receive, or what it is to see, never happens.
+    /// A receive, or its wanted source, never happens.
     NeverHappens {
-        /// Which.
+        /// The point that never happens.
         point: Point,
-        /// Whether it is the receive.
+        /// True when it is the receive.
         is_receive: bool,
-        /// How often such a thing happens at most.
+        /// Maximum number of times that the point happens.
         times: u32,
-        /// What the thread receives, or sends, and how often.
+        /// Things that the thread receives from, or sends to, with the number of times.
         known: Vec<(String, u32)>,
     },
-    /// It never sees that.
+    /// The receive never has the wanted source.
     NeverSees {
-        /// Which choice.
+        /// The choice.
         choice: FutureChoice,
-        /// Whether it does so in executions that do not fit for other reasons.
+        /// True when it does so in executions that do not fit for other reasons.
         alone: bool,
         /// The execution that comes closest.
         execution: Box<Execution>,
         /// The receive in that execution.
         receive: EventId,
-        /// What it sees there.
+        /// Its source there.
         instead: Option<EventId>,
-        /// A chain of events, each of which must come before the next.
+        /// A chain of events, each of which must precede the next.
         chain: Chain,
     },
 }
 
-/// Why a receive does not see a source in an execution.
+/// Why a receive does not have a source in an execution.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Chain {
-    /// The receive leads to the source.
+    /// The receive precedes the source.
     Before(Vec<EventId>),
-    /// The source leads to what takes its place, and that to the receive.
+    /// The source precedes an event that overwrites it, and that event precedes the receive.
     Replaced(Vec<EventId>, Vec<EventId>),
-    /// What takes the place of the initial state leads to the receive.
+    /// An event that overwrites the initial state precedes the receive.
     NotInitial(Vec<EventId>),
-    /// It is not that simple.
+    /// No simple chain exists.
     Unknown,
 }
 
-/// What was seen while an execution was looked for.
+/// Observations collected while searching for an execution.
 #[derive(Debug)]
 pub(crate) struct Evidence {
     choices: Vec<Seen>,
     best: Option<Best>,
-    /// The last execution, to know names from.
+    /// Names of the threads.
     threads: BTreeSet<String>,
     known: HashMap<(String, bool), HashMap<String, u32>>,
-    /// How much had been learned before the last run.
+    /// Number of holds learned before the last run.
     pub(crate) holds: usize,
 }
 
@@ -112,7 +112,7 @@ impl Evidence {
         }
     }
 
-    /// Takes note of an execution.
+    /// Adds an execution.
     pub(crate) fn add(&mut self, execution: &Execution, follower: &Follower) {
         let all = || (0..execution.threads.len()).map(ThreadId::new);
         let exists = |point: &Point| all().any(|one| is_thread(execution, one, &point.thread));
@@ -144,8 +144,8 @@ impl Evidence {
         }
     }
 
-    /// Whether what the future is about is known to happen, and an execution that has come so far tells
-    /// nothing new about it.
+    /// True when all points of the future are known to happen, and an execution that has got this
+    /// far adds nothing new.
     pub(crate) fn is_enough(&self, follower: &Follower) -> bool {
         let happens = |seen: &Seen| {
             let sends = match &seen.choice.sees {
@@ -195,7 +195,7 @@ impl Evidence {
         known
     }
 
-    /// Why nothing fits, after everything was looked at.
+    /// Returns why no execution fits, after all were examined.
     pub(crate) fn why(&self, model: Model) -> Why {
         for seen in &self.choices {
             if let Some(why) = self.why_not_there(seen) {
@@ -203,7 +203,7 @@ impl Evidence {
             }
         }
         let Some(best) = &self.best else {
-            // Nothing was wrong, so something was never there at the same time as the rest.
+            // No single choice was wrong, so some point never happened together with the rest.
             let last = self.choices.last().expect("an empty future fits");
             return self.never_happens(&last.choice.receive, true, last.receives);
         };
@@ -254,13 +254,13 @@ impl Evidence {
     }
 }
 
-/// What comes before what in an execution.
+/// Order of the events of an execution.
 struct Links<'a> {
     execution: &'a Execution,
     positions: HashMap<EventId, usize>,
-    /// By position: what must come after it.
+    /// By position: events that must follow.
     next: Vec<Vec<usize>>,
-    /// By position: what comes after it because of the order of writes.
+    /// By position: events that follow by coherence.
     overwriting: Vec<Vec<usize>>,
 }
 
@@ -291,7 +291,7 @@ impl<'a> Links<'a> {
                 }
             }
             if !is_weak && event.writes() {
-                // Whoever has read what it replaces comes before it.
+                // Reads of the overwritten value precede the write (from-reads).
                 let location = event.operation.location();
                 for (earlier, read) in execution.events[..position].iter().enumerate() {
                     if read.operation.location() == location
@@ -306,7 +306,7 @@ impl<'a> Links<'a> {
         links
     }
 
-    /// The shortest way from the one event to the other, if need be by the order of writes.
+    /// Returns the shortest path between two events, through coherence if `with_writes`.
     fn path(&self, from: EventId, to: EventId, with_writes: bool) -> Option<Vec<EventId>> {
         let (start, end) = (self.positions[&from], self.positions[&to]);
         let mut came_from: Vec<Option<usize>> = vec![None; self.next.len()];
@@ -356,7 +356,7 @@ impl<'a> Links<'a> {
             index,
             ..receive.id
         });
-        // That it has seen something proves nothing.
+        // The receive's own source is not evidence.
         let to_receive = |from: EventId, with_writes: bool| {
             let mut path = self.path(from, before?, with_writes)?;
             path.push(receive.id);

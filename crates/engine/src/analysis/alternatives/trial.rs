@@ -1,11 +1,11 @@
-//! Whether a receive could have had another source: the part of the execution that the two depend on,
-//! with the receive seeing the source, must be possible.
+//! Decides whether a receive could have had another source: the causal past of the two, with the
+//! receive taking that source, must be consistent.
 //!
-//! Where everybody sees the same memory, that is so if everything can be put in one order. Otherwise
-//! what happens before what is known, and it is so if the writes of each location can be put in an
-//! order that fits. In both cases more and more of the order follows from what is known; where
-//! nothing more follows, both ways are tried. (To decide this is hard in general: Gibbons and Korach,
-//! 1997. Here hardly anything is ever left to try.)
+//! Under sequential consistency, there must be a linearization of all events. Otherwise
+//! happens-before is known, and the writes of each location must have a consistent coherence order.
+//! In both cases edges are added that follow from known ones; where none follows, both orders of
+//! two writes are tried. (The problem is NP-hard in general: Gibbons and Korach, 1997. In practice
+//! hardly any pair is left to try.)
 
 use std::collections::HashMap;
 
@@ -20,31 +20,31 @@ use crate::model::execution::Execution;
 use crate::model::operation::{Operation, Ports};
 use crate::object::Object;
 
-/// So many tries at most; what is not decided then is taken for impossible.
+/// Maximum number of tries; undecided cases count as impossible.
 pub(super) const TRIES: u32 = 20_000;
 
-/// A part of an execution, and a receive that comes after it.
+/// A causally closed part of an execution, followed by a receive.
 pub(super) struct Trial<'a> {
     pub(super) execution: &'a Execution,
     past: &'a Past,
-    /// Of each thread, how many events are part of it, without the receive.
+    /// Of each thread, the number of events in the part, without the receive.
     clock: Vec<u32>,
-    /// The receive as it would be.
+    /// The receive with its new source.
     pub(super) receive: Event,
-    /// What the receive depends on.
+    /// Causal past of the receive.
     own: Vec<u32>,
 }
 
-/// Who reads and writes one location.
+/// Reads and writes of one location.
 #[derive(Default)]
 pub(super) struct Accesses {
     pub(super) writes: Vec<EventId>,
-    /// With what they see.
+    /// Each with its source.
     pub(super) reads: Vec<(EventId, Option<EventId>)>,
 }
 
 impl<'a> Trial<'a> {
-    /// The receive sees this source, of an execution in which the source does not depend on it.
+    /// Creates the trial of a receive with a source that does not depend on it.
     pub(super) fn new(
         execution: &'a Execution,
         past: &'a Past,
@@ -66,14 +66,14 @@ impl<'a> Trial<'a> {
         }
     }
 
-    /// The events that it has, the receive last.
+    /// Returns the events, the receive last.
     pub(super) fn events(&self) -> impl Iterator<Item = &Event> + '_ {
         let all = self.execution.events.iter();
         all.filter(|event| covers(&self.clock, event.id))
             .chain(std::iter::once(&self.receive))
     }
 
-    /// Whether it is possible if threads may see different things.
+    /// True when it is consistent under RC11.
     pub(super) fn is_possible_weakly(&self, work: &Work) -> bool {
         match self.receive.operation {
             Operation::Receive { .. } => self.order().is_some(),
@@ -81,7 +81,7 @@ impl<'a> Trial<'a> {
         }
     }
 
-    /// Whether it is possible if one order explains everything.
+    /// True when it is sequentially consistent.
     pub(super) fn is_possible(&self, work: &Work) -> bool {
         let all = self.accesses();
         if let Some(answer) = self.at_a_glance(&all) {
@@ -93,9 +93,9 @@ impl<'a> Trial<'a> {
             .is_some_and(|order| search.finds_line(order, &mut tries))
     }
 
-    /// Whether one order explains everything, if that is easy to tell. The receive depends on all the
-    /// rest, so it comes last, and all other writes must come before what it sees. Perhaps that is so if
-    /// the source, and what depends on it, is put off.
+    /// Decides sequential consistency in simple cases. The receive depends on all other events, so
+    /// it comes last, and all other writes must precede its source. That may hold if the source,
+    /// and what depends on it, is placed as late as possible.
     fn at_a_glance(&self, all: &[Accesses]) -> Option<bool> {
         let reads = |one: &&Accesses| one.reads.iter().any(|&(id, _)| id == self.receive.id);
         let writes = &all.iter().find(reads)?.writes;
@@ -120,7 +120,7 @@ impl<'a> Trial<'a> {
         is_right(line.map(|event| event.id), all).then_some(true)
     }
 
-    /// Who reads and writes what. That a thread has ended is a location too.
+    /// Returns the accesses of each location. The end of a thread is a location too.
     pub(super) fn accesses(&self) -> Vec<Accesses> {
         let locations = self.execution.locations.len();
         let threads = self.execution.threads.len();
@@ -146,7 +146,7 @@ impl<'a> Trial<'a> {
         all
     }
 
-    /// What comes before what for other reasons than memory; `None` if that contradicts itself.
+    /// Returns the order that follows from everything but memory; `None` if it is cyclic.
     fn order(&self) -> Option<Order> {
         let mut order = Order::new(self.execution.threads.len());
         for event in self.events() {
@@ -165,8 +165,8 @@ impl<'a> Trial<'a> {
         Some(order)
     }
 
-    /// Messages of an ordered port arrive in the order in which they are taken, and who finds a port
-    /// empty was there before the next one.
+    /// Orders the sends of an ordered port by their receives, and a receive that found the port
+    /// empty before the next send.
     fn deliver(&self, port: ObjectId, ordered: bool, order: &mut Order) -> bool {
         let is_of = |ports: &Ports| self.execution.port_list(ports).contains(&port);
         let sends: Vec<EventId> = self
@@ -211,7 +211,7 @@ impl<'a> Trial<'a> {
     }
 }
 
-/// Whether every read sees the last write before it.
+/// True when every read takes the last write before it.
 fn is_right(line: impl Iterator<Item = EventId>, all: &[Accesses]) -> bool {
     let mut writers: HashMap<EventId, usize> = HashMap::new();
     let mut readers: HashMap<EventId, (usize, Option<EventId>)> = HashMap::new();
@@ -237,14 +237,14 @@ fn is_right(line: impl Iterator<Item = EventId>, all: &[Accesses]) -> bool {
     true
 }
 
-/// Looks for one order of all events.
+/// Searches for a linearization.
 struct Search<'a> {
     all: &'a [Accesses],
     work: &'a Work,
 }
 
 impl Search<'_> {
-    /// Whether there is one in which every read sees the last write before it.
+    /// True when there is a linearization in which every read takes the last write before it.
     fn finds_line(&self, mut order: Order, tries: &mut u32) -> bool {
         if *tries == 0 || !self.follow(&mut order) {
             return false;
@@ -265,8 +265,8 @@ impl Search<'_> {
         self.work.spend(order.size()) && order.add(first, second)
     }
 
-    /// Adds all that follows: a write before a read comes before what is read, and one behind what is
-    /// read comes after the read. `false` if that contradicts itself.
+    /// Adds all implied edges: a write before a read precedes the read's source, and a write after
+    /// the source follows the read. Returns `false` on a cycle.
     fn follow(&self, order: &mut Order) -> bool {
         let mut learns = true;
         while std::mem::take(&mut learns) {
@@ -300,7 +300,7 @@ impl Search<'_> {
         true
     }
 
-    /// Two writes of one location that could come in either order.
+    /// Returns two writes of one location that are not ordered.
     fn undecided(&self, order: &Order) -> Option<(EventId, EventId)> {
         self.all.iter().find_map(|Accesses { writes, .. }| {
             let pairs = writes.iter().enumerate().flat_map(|(at, &first)| {

@@ -1,9 +1,9 @@
-//! The same where threads may see different things.
+//! Consistency of a trial under RC11.
 //!
-//! What happens before what follows from who reads what and never from the order of writes. So for
-//! each location some of that order is known: no event may see or write what is older than something
-//! that is known to its thread, and nothing comes between an update and what it has read. Without
-//! `SeqCst` any order that fits will do.
+//! Happens-before follows from reads-from and never from coherence. So part of the coherence order of
+//! each location is known: neither the source of a read nor the position of a write may precede a
+//! write that happens before the event, and no write separates an update from its source. Without
+//! SeqCst any order that extends this is consistent.
 
 use std::collections::HashMap;
 
@@ -17,7 +17,7 @@ use crate::model::event::Event;
 use crate::model::execution::Execution;
 use crate::model::operation::Operation;
 
-/// Whether the events of the trial are possible.
+/// True when the events of the trial are consistent.
 pub(super) fn is_possible(trial: &Trial<'_>, work: &Work) -> bool {
     let mut execution = Execution::default();
     execution.events.extend(trial.events());
@@ -35,7 +35,7 @@ pub(super) fn is_possible(trial: &Trial<'_>, work: &Work) -> bool {
     };
     let has_strong = execution.events.iter().any(is_strong);
     let mut all = trial.accesses();
-    // Nobody depends on the receive, so elsewhere everything is as it was.
+    // No event depends on the receive, so all other locations are unchanged.
     let is_here = |one: &Accesses| {
         let mut reads = one.reads.iter();
         reads.any(|&(read, _)| read == trial.receive.id)
@@ -62,15 +62,15 @@ pub(super) fn is_possible(trial: &Trial<'_>, work: &Work) -> bool {
     search.finds(known, &mut TRIES.clone())
 }
 
-/// What is known of the order of the writes to one location.
+/// Known part of the coherence order of one location.
 #[derive(Clone)]
 struct Coherence {
     after: Rows,
-    /// Updates that write, with the position of what they have read.
+    /// Updates that write, with the position of their source.
     updates: Vec<(usize, Option<usize>)>,
 }
 
-/// Which writes come after which, by position: a row of bits for each.
+/// Which writes follow which, by position: one row of bits each.
 #[derive(Clone)]
 struct Rows {
     count: usize,
@@ -92,14 +92,14 @@ impl Rows {
         self.bits[first * self.width + second / 64] >> (second % 64) & 1 == 1
     }
 
-    /// Whether that is news.
+    /// Adds an edge; returns true when it is new.
     fn add(&mut self, first: usize, second: usize) -> bool {
         let is_new = !self.has(first, second);
         self.bits[first * self.width + second / 64] |= 1 << (second % 64);
         is_new
     }
 
-    /// What comes after what comes after something, comes after it.
+    /// Closes the relation transitively.
     fn close(&mut self) {
         for middle in 0..self.count {
             for first in 0..self.count {
@@ -122,7 +122,7 @@ impl Coherence {
             after: Rows::new(writes.len()),
             updates: Vec::new(),
         };
-        // What an event shows of the order: the place it writes, or the one it reads.
+        // Constraints of events on coherence: the position written, or the one read.
         let mut shown: Vec<(EventId, bool, Option<usize>)> = Vec::new();
         for &(read, source) in reads {
             let source = source.map(|source| places[&source]);
@@ -159,7 +159,7 @@ impl Coherence {
         known.follow().then_some(known)
     }
 
-    /// Adds all that follows; `false` if it contradicts itself.
+    /// Adds all implied edges; returns `false` on a cycle.
     fn follow(&mut self) -> bool {
         let count = self.after.count;
         let mut learns = true;
@@ -188,14 +188,14 @@ impl Coherence {
         free.next()
     }
 
-    /// Where a write stands, counted from 1.
+    /// Returns the position of a write in coherence order, counted from 1.
     fn place(&self, write: usize) -> u32 {
         let before = (0..self.after.count).filter(|&other| self.after.has(other, write));
         before.count() as u32 + 1
     }
 }
 
-/// Looks for an order of all writes that `SeqCst` allows.
+/// Searches for a coherence order that satisfies SeqCst.
 struct Search<'a> {
     execution: &'a Execution,
     views: &'a Views,
@@ -221,7 +221,7 @@ impl Search<'_> {
         })
     }
 
-    /// Whether what `SeqCst` asks holds.
+    /// True when the SeqCst events satisfy `psc`.
     fn holds(&self, known: &[Coherence]) -> bool {
         let mut psc = Psc::default();
         for thread in 0..self.execution.threads.len() {
@@ -255,7 +255,7 @@ impl Search<'_> {
             one.writes.contains(&event.id) || one.reads.iter().any(|&(read, _)| read == event.id)
         };
         let at = self.all.iter().position(of);
-        // What is written once and never read concerns nobody.
+        // A location written once and never read has no constraints.
         let place = |write: EventId| match at {
             Some(at) => {
                 let position = self.all[at].writes.iter().position(|&one| one == write);

@@ -1,8 +1,8 @@
-//! How much may still be done, so that a long execution does not take for ever.
+//! Work budget, so that the analysis of a long execution ends.
 
 use std::cell::Cell;
 
-/// A budget, in small steps.
+/// A budget in small steps.
 #[derive(Debug)]
 pub(super) struct Work(Cell<u64>);
 
@@ -11,7 +11,7 @@ impl Work {
         Work(Cell::new(steps))
     }
 
-    /// So many steps are done; `false` if there are none left.
+    /// Spends steps; returns `false` if none are left.
     #[must_use]
     pub(super) fn spend(&self, steps: usize) -> bool {
         let left = self.0.get().saturating_sub(steps as u64);
@@ -19,7 +19,7 @@ impl Work {
         left > 0
     }
 
-    /// Whether there are none left.
+    /// True when no steps are left.
     pub(super) fn is_over(&self) -> bool {
         self.0.get() == 0
     }

@@ -1,4 +1,4 @@
-//! Threads that can never go on: who waits for what, and who could have given it.
+//! Deadlocks: blocked threads, what they wait for, and which thread could unblock them.
 
 use super::{Finding, lost_wakeup};
 use crate::base::ids::{EventId, ObjectId, SiteId, ThreadId};
@@ -7,22 +7,22 @@ use crate::model::event::Event;
 use crate::model::execution::Execution;
 use crate::model::operation::Operation;
 
-/// A thread that waits for ever.
+/// A thread that is blocked forever.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Blocked {
     /// The thread.
     pub thread: ThreadId,
-    /// What it was about to do.
+    /// Its pending operation.
     pub operation: Operation,
-    /// Where.
+    /// Source location of the operation.
     pub site: SiteId,
-    /// The thread it waits for, if one can be named.
+    /// The thread that it waits for, if one can be named.
     pub waits_for: Option<ThreadId>,
-    /// The objects it holds, each with the event that took it.
+    /// The objects that it holds, each with the event that acquired it and its source location.
     pub holds: Vec<(ObjectId, EventId, SiteId)>,
 }
 
-/// What is wrong when no thread can go on and some have not ended.
+/// Returns the finding when no thread is enabled and some have not ended.
 pub(super) fn stuck(execution: &Execution) -> Finding {
     let blocked = blocked(execution);
     if is_cycle(&blocked) {
@@ -37,20 +37,20 @@ pub(super) fn stuck(execution: &Execution) -> Finding {
     }
 }
 
-/// Threads that wait for each other while others went on without end.
+/// Returns a cycle of blocked threads while others ran on without end.
 pub(super) fn beside_others(execution: &Execution) -> Option<Finding> {
     let blocked = blocked(execution);
     is_cycle(&blocked).then_some(Finding::Deadlock(blocked))
 }
 
-/// Whether some wait for each other; these come first.
+/// True when some threads wait for each other; these come first.
 fn is_cycle(blocked: &[Blocked]) -> bool {
     let first = blocked.first();
     first.is_some_and(|first| is_in_cycle(blocked, first.thread))
 }
 
-/// Every thread that has not ended, when none of them can go on: those that wait for each other
-/// first, then those that wait for them.
+/// Returns every thread that has not ended, when none is enabled: first those in a cycle, then
+/// those that wait for them.
 pub fn blocked(execution: &Execution) -> Vec<Blocked> {
     let waiting = execution.pending.iter().enumerate();
     let mut blocked: Vec<Blocked> = waiting
@@ -80,7 +80,7 @@ pub fn blocked(execution: &Execution) -> Vec<Blocked> {
     blocked
 }
 
-/// Whether the thread waits, over any number of others, for itself.
+/// True when the thread waits for itself through any number of others.
 fn is_in_cycle(blocked: &[Blocked], thread: ThreadId) -> bool {
     let waits_for = |thread: ThreadId| {
         blocked
@@ -110,7 +110,7 @@ fn held_by(execution: &Execution, thread: ThreadId) -> Vec<(ObjectId, EventId, S
         .collect()
 }
 
-/// The event with which a thread took an object for the last time.
+/// Returns the event with which the thread last acquired the object.
 pub fn taken(execution: &Execution, object: ObjectId, by: ThreadId) -> Option<&Event> {
     execution.events.iter().rev().find(|event| {
         event.id.thread == by && event.operation.object() == Some(object) && is_grant(event)

@@ -1,28 +1,28 @@
-//! Which locks threads held, and from when to when.
+//! Intervals during which threads held locks.
 
 use crate::base::ids::{ObjectId, ThreadId};
 use crate::model::execution::Execution;
 use crate::object::effect::{Effect, Mode};
 
-/// A lock that a thread held for a while.
+/// An interval during which a thread held a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Held {
-    /// Who held it.
+    /// The holder.
     pub thread: ThreadId,
-    /// Which lock.
+    /// The lock.
     pub object: ObjectId,
-    /// The event that took it, as an index into the events of the execution.
+    /// The acquiring event, as an index into the events of the execution.
     pub from: usize,
-    /// The event that gave it back; nothing if it was held to the end.
+    /// The releasing event; `None` if the lock was held to the end.
     pub to: Option<usize>,
-    /// Whether others may have held it at the same time.
+    /// True when other threads may have held it at the same time.
     pub shared: bool,
 }
 
-/// Everything that was held in an execution, in the order in which it was taken.
+/// Returns all intervals of an execution, in the order of acquisition.
 pub fn all(execution: &Execution) -> Vec<Held> {
     let mut all: Vec<Held> = Vec::new();
-    // Those that are held now, as indexes.
+    // Indexes of the intervals that are open.
     let mut open: Vec<usize> = Vec::new();
     for (position, event) in execution.events.iter().enumerate() {
         let Some((object, effect)) = event.lock_effect() else {

@@ -1,27 +1,27 @@
-//! Messages that nobody received, in executions that went well.
+//! Messages that were never received, in executions without a failure.
 //!
-//! Only ports are looked at. Whoever drops the receiver of a std-shaped channel says that the rest
-//! does not matter, and everybody drops it in the end; a port is never closed, and its sender has no
-//! way to learn that its message was not wanted.
+//! Only ports are checked. Dropping the receiver of a std-shaped channel states that the rest does
+//! not matter, and every program drops it in the end. A port is never closed, and its sender cannot
+//! learn that its message was not wanted.
 
 use crate::base::ids::{ObjectId, SiteId, ThreadId};
 use crate::model::execution::Execution;
 use crate::object::Object;
 
-/// Messages that were left in a port.
+/// Messages left in a port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unreceived {
     /// The port.
     pub port: ObjectId,
-    /// How many there are.
+    /// Number of messages.
     pub count: usize,
-    /// Who sent the first of them.
+    /// Sender of the first of them.
     pub sender: ThreadId,
-    /// Where.
+    /// Source location of that send.
     pub sent: SiteId,
 }
 
-/// What was left in each port.
+/// Returns the messages left in each port.
 pub fn unreceived(execution: &Execution) -> Vec<Unreceived> {
     let objects = execution.objects.iter().enumerate();
     objects

@@ -1,27 +1,27 @@
-//! Executions without end: what they do again and again.
+//! Executions without end: the loop at their end.
 
 use crate::base::ids::{SiteId, ThreadId};
 use crate::model::execution::Execution;
 use crate::model::operation::Operation;
 
-/// So many events at the end are looked at.
+/// Number of events examined at the end.
 const LOOKED_AT: usize = 200;
-/// More lines than this are no loop that a person would recognise.
+/// Maximum number of different steps in a loop that a person would recognise.
 const MAX_LINES: usize = 12;
 
-/// What a thread does again and again.
+/// A step of the loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Repeated {
     /// The thread.
     pub thread: ThreadId,
-    /// What it does.
+    /// The operation.
     pub operation: Operation,
-    /// Where.
+    /// Its source location.
     pub site: SiteId,
 }
 
-/// What the last events are, if they are a few, again and again; by thread, in the order of their
-/// first time.
+/// Returns the steps that the last events repeat, if they are few; by thread, in the order of first
+/// occurrence.
 pub fn repeated(execution: &Execution) -> Vec<Repeated> {
     let events = &execution.events;
     let last = &events[events.len() - LOOKED_AT.min(events.len() / 2)..];

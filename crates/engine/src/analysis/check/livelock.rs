@@ -1,36 +1,35 @@
-//! Threads that look again and again at what nobody is left to change.
+//! Livelocks: threads that poll what no other thread will change.
 
-use super::Finding;
-use super::deadlock;
+use super::{Finding, deadlock};
 use crate::base::ids::{LocationId, ObjectId, SiteId, ThreadId};
 use crate::model::event::Event;
 use crate::model::execution::{Execution, Spinning};
 use crate::model::operation::Operation;
 use crate::object::{Call, condvar, mutex};
 
-/// A thread that goes round without end, and what it sees.
+/// A thread that loops forever, and what it polls.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Round {
     /// The thread.
     pub thread: ThreadId,
-    /// Where the round begins.
+    /// Source location at which an iteration begins.
     pub site: SiteId,
-    /// What it sees in every round, each thing once.
+    /// What it polls in every iteration, each thing once.
     pub sees: Vec<Seen>,
 }
 
-/// Something a thread looks at.
+/// One thing that a thread polls.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seen {
-    /// The position of the look in the execution.
+    /// Position of the polling event in the execution.
     pub look: usize,
-    /// The position of the event that made it what it is; `None` if nothing has changed it.
+    /// Position of the event that last changed the thing; `None` if none did.
     pub since: Option<usize>,
 }
 
-/// What is wrong with an execution in which nobody can go on and some look again and again.
+/// Returns the finding when no thread is enabled and some poll forever.
 pub(super) fn found(execution: &Execution) -> Finding {
-    // Threads that wait for each other are the reason why nobody changes what others look at.
+    // A deadlock is the reason why the things that others poll are not changed.
     deadlock::beside_others(execution).unwrap_or_else(|| Finding::Livelock {
         rounds: rounds(execution),
         blocked: deadlock::blocked(execution),
@@ -69,7 +68,7 @@ fn is_look(event: &Event) -> bool {
             | Operation::Chance { .. }
     ) && !matches!(
         event.operation,
-        // Of a wait that timed out, that it did is enough.
+        // Of a timed wait it suffices to report the timeout.
         Operation::Call {
             call: Call::Condvar(condvar::Call::Wait { .. })
                 | Call::Mutex(mutex::Call::Lock | mutex::Call::Unlock { .. }),
@@ -78,7 +77,7 @@ fn is_look(event: &Event) -> bool {
     )
 }
 
-/// What made it what it is.
+/// Returns the event that last changed what the operation polls.
 fn since(execution: &Execution, operation: &Operation) -> Option<usize> {
     if let Some(location) = operation.location() {
         return execution

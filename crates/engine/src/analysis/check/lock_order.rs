@@ -1,38 +1,37 @@
-//! Locks that are taken in different orders, found in executions that went well.
+//! Lock-order inversions, found in executions without a failure.
 //!
-//! A thread that takes a lock while it holds another makes an edge from the one to the other. Edges of
-//! different threads that form a circle could be a deadlock, unless one lock guards them all, or the
-//! modes in which readers-writer locks are taken go together (Goodlock, Havelund 2000). Whether the
-//! threads can get there at the same time is another question, which a search answers; the order is
-//! worth knowing all the same, because the next change to the program may answer it differently.
+//! A thread that takes a lock while it holds another makes an edge from the held lock to the taken
+//! one. A cycle of edges of different threads could be a deadlock, unless one lock guards them all
+//! or the modes of readers-writer locks are compatible (Goodlock, Havelund 2000). Whether the
+//! threads can get there at the same time is another question, which a search answers. The order is
+//! reported all the same, because the next change to the program may answer it differently.
 
 use crate::base::ids::{ObjectId, SiteId, ThreadId};
 use crate::model::execution::Execution;
 use crate::object::Object;
 use crate::object::effect::{Effect, Mode};
 
-/// A lock order to worry about.
+/// A dangerous lock order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LockOrder {
-    /// Threads that take locks in a circle.
+    /// Threads that take locks in a cycle.
     Circle(Vec<Nested>),
-    /// A thread that reads under a lock it reads under already: if a writer waits in between, both
-    /// may wait for ever.
+    /// A recursive read lock: if a writer waits in between, both may block forever.
     ReadAgain(Nested),
 }
 
 /// A lock taken while another is held.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Nested {
-    /// Who does it.
+    /// The thread.
     pub thread: ThreadId,
     /// The lock held.
     pub held: ObjectId,
-    /// Where that was taken.
+    /// Source location at which it was taken.
     pub since: SiteId,
     /// The lock taken.
     pub taken: ObjectId,
-    /// Where.
+    /// Source location at which it was taken.
     pub at: SiteId,
 }
 
@@ -48,11 +47,11 @@ struct Edge {
     nested: Nested,
     held_mode: Mode,
     taken_mode: Mode,
-    /// What else the thread holds.
+    /// Other locks that the thread holds.
     guards: Vec<ObjectId>,
 }
 
-/// The first lock order to worry about in an execution, if there is one.
+/// Returns the first dangerous lock order of an execution.
 pub fn find(execution: &Execution) -> Option<LockOrder> {
     let mut held: Vec<Vec<Held>> = vec![Vec::new(); execution.threads.len()];
     let mut edges: Vec<Edge> = Vec::new();
@@ -60,7 +59,7 @@ pub fn find(execution: &Execution) -> Option<LockOrder> {
         let Some((object, effect)) = event.lock_effect() else {
             continue;
         };
-        // Who waits in a monitor gives it back, so what is nested in it is another question.
+        // A wait inside a monitor releases it, so nesting in it is not an inversion.
         if let Object::Monitor(_) = execution.objects[object.index()] {
             continue;
         }
@@ -119,7 +118,7 @@ pub fn find(execution: &Execution) -> Option<LockOrder> {
     })
 }
 
-/// Whether the path of edges can be made a circle; if so, it is one afterwards.
+/// Extends the path of edges to a cycle if possible.
 fn close(edges: &[Edge], path: &mut Vec<usize>) -> bool {
     let (first, last) = (&edges[path[0]], &edges[path[path.len() - 1]]);
     if path.len() > 1 && follows(last, first) {
@@ -145,7 +144,7 @@ fn close(edges: &[Edge], path: &mut Vec<usize>) -> bool {
     false
 }
 
-/// Whether the first waits while the second holds what it wants.
+/// True when the first blocks on what the second holds.
 fn follows(first: &Edge, second: &Edge) -> bool {
     first.nested.taken == second.nested.held && !first.taken_mode.goes_with(second.held_mode)
 }

@@ -1,10 +1,11 @@
-//! Notifications that came before anybody waited, and the waits that never end because of them.
+//! Lost wake-ups: notifications before a wait, and the waits that never end because of them.
 //!
-//! A notification that finds nobody is nothing unusual: whoever comes later looks at the condition
-//! and does not wait. So it is called lost only if the thread that waits for ever cannot have seen
-//! what was notified: it took the lock, as the first to do so since, and waited without a look at
-//! anything; or it had the lock already, and something was changed without the lock; or it looked,
-//! and what it waits for may have been changed after that. What the condition is cannot be seen.
+//! A notification without a waiter is nothing unusual: a thread that comes later checks the
+//! condition and does not wait. So it counts as lost only if the blocked thread cannot have seen
+//! what was notified. Either it was the first to take the lock since, and waited without reading
+//! anything. Or it held the lock already, and something was changed without the lock. Or it
+//! checked, and what it waits for may have been changed after that. The condition itself cannot be
+//! observed.
 
 use super::notified;
 use crate::base::ids::{ObjectId, SiteId, ThreadId};
@@ -17,45 +18,45 @@ use crate::object::{Call, condvar, monitor, mutex, parker};
 /// A wait that never ends, and the notification that it missed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LostWakeup {
-    /// Who waits.
+    /// The waiting thread.
     pub waiter: ThreadId,
-    /// For what.
+    /// The object that it waits on.
     pub object: ObjectId,
-    /// Who notified.
+    /// The notifying thread.
     pub notifier: ThreadId,
-    /// Where.
+    /// Source location of the notification.
     pub notified: SiteId,
-    /// Why nobody noticed.
+    /// Why the notification was lost.
     pub why: Why,
 }
 
 /// Why a notification was lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// The waiter came later, and waited all the same.
+    /// The waiter took the lock later, and waited all the same.
     BeforeTheLock,
-    /// The waiter had the lock already and was about to wait.
+    /// The waiter held the lock already and was about to wait.
     UnderTheLock {
         /// The lock.
         lock: ObjectId,
-        /// Where it was taken.
+        /// Source location at which it was taken.
         since: SiteId,
     },
-    /// The waiter looked, and the lock was taken once more when it waited: the notification came too
-    /// early.
+    /// The waiter checked the condition, and the lock was taken once more while it waited: the
+    /// notification preceded the change.
     BeforeTheChange {
         /// The lock.
         lock: ObjectId,
-        /// Who took it.
+        /// The thread that took it.
         by: ThreadId,
-        /// Where.
+        /// Source location at which it was taken.
         taken: SiteId,
     },
-    /// An earlier one had not been taken yet, and a thread has no more than one token.
+    /// The token of an earlier `unpark` was still there, and a thread has at most one.
     TokenThere,
 }
 
-/// The first thread that waits for ever because of a lost notification, if there is one.
+/// Returns the first thread that is blocked forever by a lost notification.
 pub fn find(execution: &Execution) -> Option<LostWakeup> {
     let waiting = execution.pending.iter().enumerate();
     waiting
@@ -81,7 +82,7 @@ pub fn find(execution: &Execution) -> Option<LostWakeup> {
         })
 }
 
-/// The call of an event, if it is one on this object.
+/// Returns the call of an event on this object.
 fn call_on(event: &Event, object: ObjectId) -> Option<Call> {
     match event.operation {
         Operation::Call { object: on, call } if on == object => Some(call),
@@ -94,7 +95,7 @@ fn takes(event: &Event, lock: ObjectId) -> bool {
     matches!(grant, Some(Grant::Taken { .. }))
 }
 
-/// For a thread that waits for a condition variable: the notification, by position.
+/// For a waiter on a condition variable: returns the position of the lost notification.
 fn condition(execution: &Execution, waiter: ThreadId, object: ObjectId) -> Option<(usize, Why)> {
     let events = &execution.events;
     let is_wait = |event: &Event| {
@@ -139,7 +140,7 @@ fn condition(execution: &Execution, waiter: ThreadId, object: ObjectId) -> Optio
     if !looked {
         return Some((lost, Why::BeforeTheLock));
     }
-    // Whoever made the change has notified, and reached another.
+    // The thread that made the change has notified, and reached another waiter.
     if notified::instead_of(execution, waiter, object).is_some() {
         return None;
     }
@@ -168,7 +169,7 @@ fn writes(event: &Event) -> bool {
     )
 }
 
-/// For a thread that waits for a condition of a monitor: the signal, by position.
+/// For a waiter on a condition of a monitor: returns the position of the lost signal.
 fn signal(execution: &Execution, waiter: ThreadId, object: ObjectId) -> Option<(usize, Why)> {
     let events = &execution.events;
     let calls = || {
@@ -203,7 +204,7 @@ fn signal(execution: &Execution, waiter: ThreadId, object: ObjectId) -> Option<(
         }
     }
     let (condition, wait) = wait?;
-    // Signalled, and now it cannot get in again: that is another story.
+    // It was signalled and cannot enter the monitor again, which is not a lost signal.
     waiting.iter().find(|(_, thread)| *thread == waiter)?;
     let mut lost = lost.into_iter().rev();
     let (_, lost) = lost.find(|&(one, position)| one == condition && position < wait)?;
@@ -215,7 +216,7 @@ fn signal(execution: &Execution, waiter: ThreadId, object: ObjectId) -> Option<(
     alone.then_some((lost, Why::BeforeTheLock))
 }
 
-/// For a parked thread: an `unpark` that found the token there, by position.
+/// For a parked thread: returns the position of an `unpark` that found the token there.
 fn token(execution: &Execution, waiter: ThreadId, object: ObjectId) -> Option<(usize, Why)> {
     let (mut token, mut lost) = (false, None);
     for (position, event) in execution.events.iter().enumerate() {
@@ -226,7 +227,7 @@ fn token(execution: &Execution, waiter: ThreadId, object: ObjectId) -> Option<(u
             }
             Some(Call::Parker(parker::Call::Park { .. })) => {
                 token = false;
-                // It parked once more since, which takes the token that was there.
+                // A later park takes the token that was there.
                 lost = lost
                     .map(|(position, parks)| (position, parks + 1))
                     .filter(|&(_, parks)| parks < 2);

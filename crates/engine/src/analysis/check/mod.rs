@@ -1,4 +1,4 @@
-//! Checkers: each reads a finished execution and says what is wrong with it.
+//! Checkers: each reads a finished execution and reports what is wrong with it.
 
 pub mod deadlock;
 pub mod held;
@@ -15,65 +15,65 @@ pub mod race;
 use std::time::Duration;
 
 use crate::base::ids::ThreadId;
-use crate::model::ending::Divergence;
-use crate::model::ending::Ending;
+use crate::model::ending::{Divergence, Ending};
 use crate::model::execution::Execution;
 
-/// What is wrong with an execution, as facts; the words are made when it is shown.
+/// A failure of an execution, as data; the report renders it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Finding {
-    /// A thread panicked, and nobody dealt with it.
+    /// An unhandled panic.
     Panic(panic::Panic),
-    /// Some threads can never go on.
+    /// Some threads are blocked forever.
     Deadlock(Vec<deadlock::Blocked>),
-    /// A thread waits for ever, and what would have ended its wait came too early.
+    /// A thread is blocked forever, and the notification that would have woken it came too early.
     LostWakeup {
-        /// Which, and why.
+        /// The notification and the wait.
         lost: lost_wakeup::LostWakeup,
-        /// Everybody who waits.
+        /// All blocked threads.
         blocked: Vec<deadlock::Blocked>,
     },
-    /// Nobody can go on, and some look again and again at what nobody changes.
+    /// No thread is enabled, and some poll what no other thread will change.
     Livelock {
-        /// Who, and at what.
+        /// The polling threads, and what they poll.
         rounds: Vec<livelock::Round>,
-        /// Who waits beside them.
+        /// Threads that are blocked besides.
         blocked: Vec<deadlock::Blocked>,
     },
-    /// The body of the check has ended, and other threads wait for what nobody will give them.
+    /// The body of the check has ended, and other threads are blocked forever.
     ThreadOutlives(Vec<deadlock::Blocked>),
-    /// Locks are taken in an order that may be a deadlock one day.
+    /// Locks are taken in an order that could deadlock.
     LockOrder(lock_order::LockOrder),
-    /// Messages were sent and never received, though everybody has ended.
+    /// Messages were sent and never received, although all threads have ended.
     Leak(Vec<leak::Unreceived>),
     /// The execution has more events than allowed.
     TooManyEvents {
         /// The limit.
         limit: usize,
-        /// What its last events are, again and again, if that is all they are.
+        /// The loop that the last events are, if they are one.
         repeated: Vec<limit::Repeated>,
     },
-    /// A thread does not come to its next operation. Only the front end can know.
+    /// A thread does not reach its next operation. Only the front end can detect this.
     Hang {
         /// The thread.
         thread: ThreadId,
-        /// How long that has been so.
+        /// Time limit that was exceeded.
         limit: Duration,
     },
-    /// A thread used more stack than it has.
+    /// A thread overflowed its stack.
     StackOverflow(ThreadId),
-    /// Two accesses of a cell are not ordered.
+    /// Two unordered accesses of a cell, one of them a write.
     DataRace(race::DataRace),
     /// A thread used memory that was not there.
     MemoryError(memory_error::MemoryError),
-    /// A thread did something for which the system ends the process. Only the front end can know.
+    /// A thread did something for which the system ends the process. Only the front end can detect
+    /// this.
     Crash(ThreadId),
-    /// The program does not do the same when it is run the same way.
+    /// The program behaves differently under the same schedule.
     Nondeterminism(Divergence),
 }
 
 impl Finding {
-    /// After how many events it shows itself, if that is not at the end of the execution.
+    /// Number of events after which the failure shows, if that is not the end of the execution.
     pub fn after(&self) -> Option<usize> {
         match self {
             Finding::Panic(panic) => Some(panic.after),
@@ -84,7 +84,7 @@ impl Finding {
     }
 }
 
-/// Runs every checker; the first finding is what the user should look at first.
+/// Runs every checker; returns the finding that the user should look at first.
 pub(crate) fn check(execution: &Execution, ending: &Ending, max_events: usize) -> Option<Finding> {
     if let Some(finding) = memory(execution, ending) {
         return Some(finding);
@@ -93,12 +93,12 @@ pub(crate) fn check(execution: &Execution, ending: &Ending, max_events: usize) -
         Ending::Diverged(divergence) => Some(Finding::Nondeterminism(divergence.clone())),
         Ending::StackOverflow(thread) => Some(Finding::StackOverflow(*thread)),
         Ending::Discarded | Ending::MemoryError => None,
-        // A panic often is the reason why others wait for ever, so it comes first.
+        // A panic is often the reason why other threads are blocked, so it comes first.
         Ending::Complete | Ending::Deadlock | Ending::Livelock | Ending::TooManyEvents => {
             panic::unhandled(execution)
                 .map(|panic| Finding::Panic(panic.clone()))
                 .or_else(|| match ending {
-                    // Whoever waits would have been gone by then.
+                    // The program has ended, so blocked threads no longer exist.
                     _ if execution.is_over => None,
                     Ending::Livelock => Some(livelock::found(execution)),
                     Ending::Deadlock => Some(deadlock::stuck(execution)),
@@ -114,7 +114,7 @@ pub(crate) fn check(execution: &Execution, ending: &Ending, max_events: usize) -
     }
 }
 
-/// What is wrong with the use of memory. Whatever came after it may follow from it, a panic too.
+/// Returns a memory error or data race. What follows it, including a panic, may be a consequence.
 fn memory(execution: &Execution, ending: &Ending) -> Option<Finding> {
     if matches!(ending, Ending::Diverged(_) | Ending::Discarded) {
         return None;

@@ -1,4 +1,4 @@
-//! Whom the notifications of a condition variable reached.
+//! Which threads the notifications of a condition variable woke.
 
 use crate::base::ids::{ObjectId, ThreadId};
 use crate::model::event::Event;
@@ -6,16 +6,16 @@ use crate::model::execution::Execution;
 use crate::model::operation::Operation;
 use crate::object::{Call, Object, condvar};
 
-/// A notification, by position, and those who waited for it.
+/// A notification, and the threads that it woke.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notification {
-    /// Which event it is.
+    /// Position of the event.
     pub position: usize,
-    /// Whom it woke; nobody, if nobody waited.
+    /// The woken threads; empty if none waited.
     pub reached: Vec<ThreadId>,
 }
 
-/// Every notification of an execution.
+/// Returns every notification of an execution.
 pub fn all(execution: &Execution) -> Vec<Notification> {
     let objects = execution.objects.iter().enumerate();
     let condvars = objects.filter(|(_, object)| matches!(object, Object::Condvar(_)));
@@ -24,7 +24,8 @@ pub fn all(execution: &Execution) -> Vec<Notification> {
         .collect()
 }
 
-/// The last notification that came while a thread waited, and woke another instead; the thread still waits.
+/// Returns the last notification that woke another thread while this one waited; the thread still
+/// waits.
 pub fn instead_of(
     execution: &Execution,
     waiter: ThreadId,
@@ -43,9 +44,9 @@ pub fn instead_of(
     later.find(|notification| !notification.reached.is_empty())
 }
 
-/// Every notification of one condition variable.
+/// Returns every notification of one condition variable.
 pub fn of(execution: &Execution, object: ObjectId) -> Vec<Notification> {
-    // Those who wait and have not been notified.
+    // Threads that wait and have not been notified.
     let mut waiting: Vec<ThreadId> = Vec::new();
     let mut found = Vec::new();
     for (position, event) in execution.events.iter().enumerate() {

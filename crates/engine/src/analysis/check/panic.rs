@@ -1,8 +1,8 @@
-//! Panics that nobody dealt with.
+//! Unhandled panics.
 //!
-//! As with std's threads, a panic that `join` returned is the joining thread's business. If that
-//! thread panics in turn, the first panic is still the cause. So it is when a thread panics because
-//! it found a lock, or something to be done once, poisoned.
+//! As with std's threads, a panic that `join` returned is handled by the joining thread. If that
+//! thread panics in turn, the first panic is still the cause. The same holds when a thread panics
+//! because it found a lock or a `Once` poisoned.
 
 use crate::base::ids::{ObjectId, SiteId};
 use crate::base::reply::Grant;
@@ -13,7 +13,7 @@ use crate::model::execution::Execution;
 use crate::model::operation::Operation;
 use crate::object::{Call, mutex, once, rwlock};
 
-/// The first panic that the program did not deal with, or the one behind it.
+/// Returns the first unhandled panic, or its cause.
 pub fn unhandled(execution: &Execution) -> Option<&Panic> {
     let panics = execution.panics.iter();
     panics
@@ -22,7 +22,7 @@ pub fn unhandled(execution: &Execution) -> Option<&Panic> {
         .map(|panic| cause(execution, panic))
 }
 
-/// The panic that began it all.
+/// Returns the panic that caused this one.
 pub fn cause<'e>(execution: &'e Execution, mut panic: &'e Panic) -> &'e Panic {
     while let Some(poison) = poisoned_by(execution, panic) {
         panic = poison.by;
@@ -30,18 +30,19 @@ pub fn cause<'e>(execution: &'e Execution, mut panic: &'e Panic) -> &'e Panic {
     panic
 }
 
-/// Why a thread found something poisoned.
+/// Why an object was poisoned.
 #[derive(Clone, Copy, Debug)]
 pub struct Poison<'e> {
     /// The panic that poisoned it.
     pub by: &'e Panic,
-    /// What was poisoned.
+    /// The poisoned object.
     pub object: ObjectId,
-    /// Where it was found to be.
+    /// Source location at which the poison was found.
     pub found: SiteId,
 }
 
-/// If the thread panicked because it found something poisoned: what, and who did it.
+/// If the thread panicked because of a poisoned object, returns the object and the panic that
+/// poisoned it.
 pub fn poisoned_by<'e>(execution: &'e Execution, panic: &Panic) -> Option<Poison<'e>> {
     let says = |text| panic.message.contains(text);
     if !says("PoisonError") && !says("instance has previously been poisoned") {

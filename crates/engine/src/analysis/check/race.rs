@@ -1,8 +1,9 @@
-//! Data races: two accesses of one cell, one of them a write, that nothing orders; and what is missing.
+//! Data races: two accesses of one cell, one of them a write, that happens-before does not order;
+//! and the missing synchronization.
 //!
-//! Often the second thread did learn that the first had come past its access, through an atomic
-//! variable, but in a way that orders nothing: the store was not a release, or the load not an acquire.
-//! Then that pair is the place to look at.
+//! Often the second thread did read a later write of the first through an atomic variable, but
+//! without synchronizing: the store was not a release, or the load not an acquire. Then that pair
+//! is reported.
 
 use crate::base::ids::{CellId, EventId, SiteId, ThreadId};
 use crate::memory::Strength;
@@ -19,49 +20,49 @@ pub struct DataRace {
     pub cell: CellId,
     /// The access that came first in this run.
     pub first: Access,
-    /// The other one.
+    /// The other access.
     pub second: Access,
-    /// Why the one does not come before the other.
+    /// Why they are not ordered.
     pub why: Why,
 }
 
 /// Why two accesses are not ordered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// The first was not over.
+    /// The first access had not ended.
     Overlap,
-    /// The second thread read what the first had written since, and that would order them if it were
-    /// not too weak.
+    /// The second thread read a later write of the first, which would order the accesses if it
+    /// synchronized.
     TooWeak(Link),
-    /// There is nothing that could order them.
+    /// No write of the first thread reached the second.
     Nothing,
 }
 
-/// A write and a read that took its value.
+/// A write and a read that takes its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
-    /// The event that wrote.
+    /// The writing event.
     pub write: RaceSide,
-    /// The event that read.
+    /// The reading event.
     pub read: RaceSide,
 }
 
-/// One end of a link.
+/// One event of a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RaceSide {
-    /// Who did it.
+    /// Its thread.
     pub thread: ThreadId,
-    /// What.
+    /// Its operation.
     pub operation: Operation,
-    /// Where.
+    /// Its source location.
     pub site: SiteId,
-    /// Whether it was to write, and has only read: a compare-exchange that failed.
+    /// True for a failed compare-exchange, which has only read.
     pub has_failed: bool,
-    /// Whether it passes anything on.
+    /// True when it neither releases nor acquires what is needed.
     pub is_weak: bool,
 }
 
-/// What is behind a conflict.
+/// Returns the data race behind a conflict.
 pub fn explain(execution: &Execution, conflict: &Conflict) -> DataRace {
     let &Conflict {
         cell,
@@ -81,12 +82,13 @@ pub fn explain(execution: &Execution, conflict: &Conflict) -> DataRace {
     }
 }
 
-/// The last read of what would have ordered the second access after the first.
+/// Returns the last read that would have ordered the second access after the first if it
+/// synchronized.
 fn missing_link(execution: &Execution, first: Access, second: Access) -> Option<Link> {
     let views = Views::of(execution);
     let events = &execution.events[..second.after.min(execution.events.len())];
     let find = |id: EventId| events.iter().find(|event| event.id == id);
-    // What had happened before the second access.
+    // The last event of the thread before the second access.
     let last = EventId {
         thread: second.thread,
         index: second.index.checked_sub(1)?,
@@ -136,7 +138,7 @@ fn reads(event: &Event) -> bool {
     )
 }
 
-/// What the event does besides reading and writing.
+/// Returns the ordering that the event has.
 fn strength(event: &Event) -> Strength {
     match event.operation {
         Operation::Load { ordering, .. } | Operation::Store { ordering, .. } => {
@@ -162,7 +164,7 @@ fn is_fence(event: &Event, what: fn(Strength) -> bool) -> bool {
     }
 }
 
-/// Whether the write, or a fence before it, passes on what came before.
+/// True when the write, or a fence before it, is a release.
 fn releases(events: &[Event], write: &Event, first: Access) -> bool {
     let since = match write.id.thread == first.thread {
         true => first.index,
@@ -174,7 +176,7 @@ fn releases(events: &[Event], write: &Event, first: Access) -> bool {
     strength(write).releases() || between.any(|event| is_fence(event, Strength::releases))
 }
 
-/// Whether the read, or a fence after it, takes over what came with the value.
+/// True when the read, or a fence after it, is an acquire.
 fn acquires(events: &[Event], read: &Event, second: Access) -> bool {
     let until = match read.id.thread == second.thread {
         true => second.index,

@@ -1,4 +1,4 @@
-//! Sets of small numbers, one bit each.
+//! Bit sets of small numbers.
 
 /// A set of small numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -7,12 +7,12 @@ pub(crate) struct Bits {
 }
 
 impl Bits {
-    /// Makes it empty, keeping its memory.
+    /// Empties the set and keeps its memory.
     pub(crate) fn clear(&mut self) {
         self.words.fill(0);
     }
 
-    /// Adds a number; whether it was not there.
+    /// Adds a number; returns whether it is new.
     #[inline]
     pub(crate) fn insert(&mut self, number: usize) -> bool {
         let (word, bit) = (number / 64, 1 << (number % 64));
@@ -30,7 +30,7 @@ impl Bits {
         word.is_some_and(|word| word & 1 << (number % 64) != 0)
     }
 
-    /// Adds all of another set; how many of them were not there.
+    /// Adds all of another set; returns the number of new elements.
     pub(crate) fn absorb(&mut self, other: &Bits) -> u32 {
         if self.words.len() < other.words.len() {
             self.words.resize(other.words.len(), 0);
@@ -38,7 +38,7 @@ impl Bits {
         let mut added = 0;
         for (mine, theirs) in self.words.iter_mut().zip(&other.words) {
             let new = theirs & !*mine;
-            // Mostly there is nothing, and counting bits takes longer than looking.
+            // Mostly no bit is new, and counting bits takes longer than the test.
             if new != 0 {
                 added += new.count_ones();
                 *mine |= new;
@@ -47,14 +47,14 @@ impl Bits {
         added
     }
 
-    /// What is in both, in a set that exists already.
+    /// Writes the intersection into an existing set.
     pub(crate) fn intersect_into(&self, other: &Bits, both: &mut Bits) {
         both.words.clear();
         let words = self.words.iter().zip(&other.words);
         both.words.extend(words.map(|(mine, theirs)| mine & theirs));
     }
 
-    /// How many of these are not in another set.
+    /// Number of elements that are not in the other set.
     pub(crate) fn missing_in(&self, other: &Bits) -> u32 {
         let others = other.words.iter().copied().chain(std::iter::repeat(0));
         let words = self.words.iter().zip(others);
@@ -62,7 +62,7 @@ impl Bits {
         missing.filter(|&word| word != 0).map(u64::count_ones).sum()
     }
 
-    /// Whether there are larger numbers than this one that are not in another set.
+    /// True when the set has a larger number than this one that is not in the other set.
     #[inline]
     pub(crate) fn has_above(&self, number: usize, other: &Bits) -> bool {
         let first = number / 64;
@@ -73,7 +73,7 @@ impl Bits {
         let above = !0 << (number % 64) << 1;
         let mut missing = mine.first().unwrap_or(&0) & above & !theirs.first().unwrap_or(&0);
         let common = mine.len().min(theirs.len()).max(1);
-        // Without looking after each word, so that several are compared at once.
+        // Without a branch after each word, so that the loop is vectorised.
         let both = mine.get(1..common).unwrap_or_default().iter();
         for (mine, theirs) in both.zip(theirs.get(1..common).unwrap_or_default()) {
             missing |= mine & !theirs;
@@ -84,7 +84,8 @@ impl Bits {
         missing != 0
     }
 
-    /// Adds those of another set that are larger than a number; how many were not there.
+    /// Adds the elements of another set that are larger than a number; returns the number of new
+    /// ones.
     pub(crate) fn absorb_above(&mut self, number: usize, other: &Bits) -> u32 {
         if self.words.len() < other.words.len() {
             self.words.resize(other.words.len(), 0);
@@ -118,7 +119,7 @@ impl Bits {
         })
     }
 
-    /// What is in both.
+    /// Iterates over the intersection.
     pub(crate) fn iter_in<'a>(&'a self, other: &'a Bits) -> impl Iterator<Item = usize> + 'a {
         let words = self.words.iter().zip(&other.words).enumerate();
         words.flat_map(|(index, (mine, theirs))| {
@@ -131,7 +132,7 @@ impl Bits {
         })
     }
 
-    /// The words, lowest numbers first.
+    /// Returns the words, lowest numbers first.
     pub(crate) fn words(&self) -> &[u64] {
         &self.words
     }

@@ -1,17 +1,17 @@
-//! Where an execution's requirements are put down as they are covered.
+//! The requirements that an execution covers, recorded as they are covered.
 
 use super::bits::Bits;
 use super::catalogue::{Catalogue, Id};
 use super::metric::Metric;
 use crate::base::ids::SiteId;
 
-/// What one execution has covered so far.
+/// Requirements covered by the current execution.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Board {
     pub(crate) catalogue: Catalogue,
     pub(crate) current: Bits,
-    /// Whether accesses that come one after the other are looked at, and the order in which that and
-    /// sync-pairs were covered.
+    /// True when adjacent accesses are measured, and with them the order in which requirements are
+    /// covered.
     pub(crate) keeps_order: bool,
     pub(crate) order: Vec<Id>,
 }
@@ -34,7 +34,7 @@ impl Board {
         self.current.insert(id);
     }
 
-    /// Two holds of a lock, one directly after the other.
+    /// Records two consecutive holds of a lock.
     #[inline]
     pub(crate) fn follow(&mut self, first: SiteId, second: SiteId, by_other: bool) {
         let pair = match by_other {
@@ -52,7 +52,7 @@ impl Board {
         }
     }
 
-    /// A definition and its use.
+    /// Records a definition and its use.
     #[inline]
     pub(crate) fn use_of(&mut self, first: SiteId, second: SiteId, by_other: bool) {
         match by_other {
@@ -66,14 +66,14 @@ impl Board {
         }
     }
 
-    /// Two accesses, one directly after the other.
+    /// Records two consecutive accesses.
     pub(crate) fn adjoin(&mut self, first: SiteId, second: SiteId) {
         let id = self.catalogue.pair(Metric::Adjacent, first, second);
         self.current.insert(id);
         self.order.push(id);
     }
 
-    /// Somebody waits at the second place for what was taken at the first.
+    /// Records that a thread blocks at the second location on what was taken at the first.
     pub(crate) fn block(&mut self, first: SiteId, second: SiteId) {
         self.cover_pair(Metric::BlockedPair, first, second);
         self.cover(Metric::Blocking, first);

@@ -1,8 +1,8 @@
-//! Requirements and their numbers.
+//! Requirements and their identifiers.
 //!
-//! Every requirement that was covered, or that could be, has a small number, so that sets of them are
-//! sets of bits. Finding the number of a pair of places is one multiplication and mostly one
-//! comparison. Metrics that are about the same pairs share an entry: whoever follows is a sync-pair.
+//! Every requirement that was covered, or that could be, has a small number, so that sets of them
+//! are bit sets. The lookup of a pair of source locations is one multiplication and usually one
+//! comparison. Metrics over the same pairs share an entry: every `follows` is a `sync-pair`.
 
 use super::metric::Metric;
 use crate::base::ids::SiteId;
@@ -10,16 +10,16 @@ use crate::base::ids::SiteId;
 /// Something to be covered.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Requirement {
-    /// What it is about.
+    /// Its metric.
     pub metric: Metric,
-    /// The place, or the first of two.
+    /// The source location, or the first of two.
     pub first: SiteId,
-    /// The second place, if the metric is about two.
+    /// The second source location, if the metric is about pairs.
     pub second: Option<SiteId>,
 }
 
 impl Requirement {
-    /// About one place.
+    /// Creates a requirement about one source location.
     pub fn at(metric: Metric, place: SiteId) -> Self {
         debug_assert!(!metric.is_pairwise());
         Requirement {
@@ -29,7 +29,7 @@ impl Requirement {
         }
     }
 
-    /// About two places.
+    /// Creates a requirement about two source locations.
     pub fn pair(metric: Metric, first: SiteId, second: SiteId) -> Self {
         debug_assert!(metric.is_pairwise());
         Requirement {
@@ -40,10 +40,10 @@ impl Requirement {
     }
 }
 
-/// The number of a requirement.
+/// Identifier of a requirement.
 pub(crate) type Id = usize;
 
-/// Which entry of a pair of places, and which number in it.
+/// Returns the key space of a pairwise metric, and its index within an entry.
 fn of_pair(metric: Metric) -> Option<(u64, usize)> {
     match metric {
         Metric::SyncPair => Some((1, 0)),
@@ -67,22 +67,22 @@ fn of_place(metric: Metric) -> usize {
     }
 }
 
-/// Numbers are kept plus one; zero is none.
+/// Identifiers are stored plus one; zero is none.
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot {
-    /// Zero if it is empty.
+    /// Zero if the slot is empty.
     key: u64,
     numbers: [u32; 2],
 }
 
-/// All requirements that have a number.
+/// All requirements with an identifier.
 #[derive(Clone, Debug)]
 pub(crate) struct Catalogue {
     requirements: Vec<Requirement>,
     /// Open addressing; the length is a power of two.
     slots: Vec<Slot>,
     used: usize,
-    /// By place.
+    /// By source location.
     places: Vec<[u32; 4]>,
 }
 
@@ -110,7 +110,8 @@ impl Catalogue {
         self.requirements.iter().copied().enumerate()
     }
 
-    /// The number of a requirement about two places; it has one from now on.
+    /// Returns the identifier of a requirement about two source locations; assigns one if it has
+    /// none.
     #[inline]
     pub(crate) fn pair(&mut self, metric: Metric, first: SiteId, second: SiteId) -> Id {
         let (kind, which) = of_pair(metric).unwrap_or_default();
@@ -121,7 +122,7 @@ impl Catalogue {
         }
     }
 
-    /// The numbers of two requirements about the same two places, which share an entry.
+    /// Returns the identifiers of two requirements about the same pair, which share an entry.
     #[inline]
     pub(crate) fn both(&mut self, metrics: [Metric; 2], first: SiteId, second: SiteId) -> [Id; 2] {
         let (kind, _) = of_pair(metrics[0]).unwrap_or_default();
@@ -132,7 +133,8 @@ impl Catalogue {
         }
     }
 
-    /// The number of a requirement about one place; it has one from now on.
+    /// Returns the identifier of a requirement about one source location; assigns one if it has
+    /// none.
     #[inline]
     pub(crate) fn at(&mut self, metric: Metric, place: SiteId) -> Id {
         if place.index() >= self.places.len() {
@@ -148,7 +150,7 @@ impl Catalogue {
         }
     }
 
-    /// The number of a requirement; it has one from now on.
+    /// Returns the identifier of a requirement; assigns one if it has none.
     pub(crate) fn id(&mut self, requirement: Requirement) -> Id {
         match requirement.second {
             Some(second) => self.pair(requirement.metric, requirement.first, second),
@@ -156,7 +158,7 @@ impl Catalogue {
         }
     }
 
-    /// The number of a requirement, if it has one.
+    /// Returns the identifier of a requirement, if it has one.
     pub(crate) fn find(&self, requirement: Requirement) -> Option<Id> {
         let number = match (requirement.second, of_pair(requirement.metric)) {
             (Some(second), Some((kind, which))) => {
@@ -168,7 +170,7 @@ impl Catalogue {
         (number as Id).checked_sub(1)
     }
 
-    /// The slot of a key, or the empty one where it would be.
+    /// Returns the slot of a key, or the empty slot where it would be.
     #[inline]
     fn probe(&self, key: u64) -> usize {
         let mask = self.slots.len() - 1;

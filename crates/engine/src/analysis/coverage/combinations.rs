@@ -1,41 +1,42 @@
-//! Combinatorial coverage: requirements that are covered together.
+//! Combinatorial coverage: pairs of requirements that are covered together.
 //!
-//! - Unordered: `{r1, r2}` with r1 ≠ r2 is covered by an execution that covers both, in whatever
-//!   order. Of n requirements there are n(n−1)/2. Usually over sync-pair and def-use together: catches
-//!   atomicity violations, and meetings of three threads, that covering each alone may miss (Hong,
-//!   2015, section 4.2).
-//! - Ordered: `⟨r1, r2⟩` with r1 ≠ r2 is covered by an execution in which some event that completes r1
-//!   comes before one that completes r2. Over `adjacent` and `sync-pair`; for comparing versions of a
-//!   program (section 5.3.2).
+//! - Unordered: `{r1, r2}` with r1 ≠ r2 is covered by an execution that covers both, in any order.
+//!   Of n requirements there are n(n−1)/2. Usually over sync-pair and def-use together: catches
+//!   atomicity violations, and interactions of three threads, that covering each alone may miss
+//!   (Hong, 2015, section 4.2).
+//! - Ordered: `⟨r1, r2⟩` with r1 ≠ r2 is covered by an execution in which some event that completes
+//!   r1 precedes one that completes r2. Over `adjacent` and `sync-pair`; for comparing versions of
+//!   a program (section 5.3.2).
 //!
-//! For each requirement there is the set of those that it was covered with.
+//! Each requirement has the set of those that it was covered with.
 
 use super::bits::Bits;
 use super::catalogue::Id;
 
-/// Requirements past this many are not combined: their number would be squared.
+/// Maximum number of requirements that are combined, because the number of pairs is quadratic.
 pub(crate) const MOST: usize = 8192;
-/// So many sets of requirements that executions covered are remembered.
+/// Number of covered sets that are remembered.
 const REMEMBERED: usize = 1 << 12;
 
-/// Which requirements were covered together, by their places among those that are combined.
+/// Pairs covered together, by their indexes among the combined requirements.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Combinations {
-    /// Each pair is in the row of the lower number, and in that of the other one if somebody looks.
+    /// Each pair is in the row of the lower index; also in the other row if both directions are
+    /// kept.
     rows: Vec<Bits>,
     both_ways: bool,
     count: u64,
-    /// Hashes of sets that have been added, so that they cost nothing again.
+    /// Hashes of added sets, so that adding one again costs nothing.
     known: Vec<u64>,
 }
 
 impl Combinations {
-    /// How many pairs were covered.
+    /// Number of covered pairs.
     pub(crate) fn count(&self) -> u64 {
         self.count
     }
 
-    /// The same, for somebody who looks at all that a requirement was covered with.
+    /// Keeps both directions, for queries about all that a requirement was covered with.
     pub(crate) fn both_ways() -> Self {
         Combinations {
             both_ways: true,
@@ -43,12 +44,12 @@ impl Combinations {
         }
     }
 
-    /// With which others a requirement was covered: those with higher numbers, or all.
+    /// Returns the requirements covered together with one: those with higher indexes, or all.
     pub(crate) fn row(&self, member: usize) -> Option<&Bits> {
         self.rows.get(member)
     }
 
-    /// Adds what one execution covered.
+    /// Adds the set covered by one execution.
     pub(crate) fn add(&mut self, together: &Bits) {
         if self.remembers(together) {
             return;
@@ -63,7 +64,7 @@ impl Combinations {
         }
     }
 
-    /// Adds the pairs of a requirement with those that have higher numbers.
+    /// Adds the pairs of a requirement with those of higher indexes.
     #[cold]
     fn add_above(&mut self, one: usize, together: &Bits) {
         if !self.both_ways {
@@ -101,7 +102,7 @@ impl Combinations {
         std::mem::replace(slot, hash | 1) == hash | 1
     }
 
-    /// Adds the pairs that another has; `member` is what is called so there.
+    /// Adds the pairs of another value; `member` translates its indexes.
     pub(crate) fn merge(&mut self, other: &Combinations, member: impl Fn(usize) -> Option<usize>) {
         for (one, row) in other.rows.iter().enumerate() {
             let Some(one) = member(one) else { continue };
@@ -115,7 +116,7 @@ impl Combinations {
 /// Pairs of requirements in the order they were covered.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ordered {
-    /// For each requirement those that came before it.
+    /// For each requirement, those covered before it.
     rows: Vec<Bits>,
     count: u64,
     before: Bits,
@@ -126,7 +127,7 @@ impl Ordered {
         self.count
     }
 
-    /// What comes before a requirement in some execution.
+    /// Returns the requirements covered before this one in some execution.
     pub(crate) fn before(&self, id: Id) -> impl Iterator<Item = Id> + '_ {
         let row = self.rows.get(id);
         row.into_iter()
@@ -134,7 +135,7 @@ impl Ordered {
             .filter(move |&one| one != id)
     }
 
-    /// Adds what one execution covered, in its order.
+    /// Adds the requirements covered by one execution, in order.
     pub(crate) fn add(&mut self, order: &[Id]) {
         self.before.clear();
         for &id in order.iter().filter(|&&id| id < MOST) {
@@ -147,7 +148,7 @@ impl Ordered {
         }
     }
 
-    /// Adds the pairs that another has.
+    /// Adds the pairs of another value.
     pub(crate) fn merge(&mut self, other: &Ordered, id: impl Fn(Id) -> Id) {
         for row in 0..other.rows.len() {
             let mut translated = Bits::default();

@@ -1,41 +1,41 @@
-//! How requirements stand, and how many there are.
+//! Status of requirements, and their numbers.
 
-/// How a requirement stands.
+/// Status of a requirement.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Standing {
     /// Some execution covered it.
     Covered,
-    /// Nothing is known to be in the way: it has not happened yet.
+    /// Not covered, and no reason against it is known.
     NotTried,
-    /// The two never meet: creation and joins order them, or put something between them.
+    /// Infeasible: spawn and join order the two, or put an event between them.
     NeverConcurrent,
-    /// A lock keeps the one away from the other.
+    /// Infeasible: a lock separates the two.
     OrderedByLock,
 }
 
-/// Of the requirements of one metric, how many there are of each kind.
+/// Numbers of requirements of one metric.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counts {
     /// Covered by some execution.
     pub covered: u64,
-    /// Covered, or seen to be possible or impossible.
+    /// Covered, or judged feasible or infeasible.
     pub known: u64,
-    /// Known, not covered, and estimated to be impossible.
+    /// Known, not covered, and estimated to be infeasible.
     pub infeasible: u64,
 }
 
-/// How far coverage had come after some executions.
+/// Coverage after a number of executions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Growth {
-    /// So many executions.
+    /// Number of executions.
     pub executions: u64,
-    /// So many requirements covered.
+    /// Number of requirements covered.
     pub requirements: u64,
-    /// So many pairs of requirements covered together.
+    /// Number of pairs of requirements covered together.
     pub combinations: u64,
 }
 
-/// What one execution added.
+/// Coverage that one execution added.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Gain {
     /// Requirements that no execution had covered before.

@@ -1,24 +1,24 @@
-//! Metrics about memory: which write a read or a write came after.
+//! Metrics about memory: which write a read or a write follows.
 //!
-//! σ is the execution as the list of its events, v a location (an atomic variable). The *source* of a
-//! read is the write that it took its value from, that of a write the write before it in coherence
-//! order; under sequential consistency both are the last write of v before it. An atomic update is a
-//! read, and also a write if it wrote. The initial value is written where the variable is made, by
-//! nobody in particular: it counts for def-use only.
+//! σ is the execution as the list of its events, v a location (an atomic variable). The *source* of
+//! a read is the write that it takes its value from, that of a write its predecessor in coherence
+//! order; under sequential consistency both are the last write of v before it. An atomic update is
+//! a read, and also a write if it writes. The initial value is written where the variable is made,
+//! by no thread: it counts for def-use only.
 //!
 //! - `def-use(l1, l2)`: σ\[j\] is a read or a write at l2, and its source is at l1.
-//! - `local-def(l)`: σ\[j\] is a read at l, and its source is of the same thread; `remote-def(l)`: of
-//!   another. Both together are LR-Def.
-//! - `pset(l1, l2)`: `def-use(l1, l2)` with different threads; or σ\[i\] at l1 only reads, σ\[j\] at l2 is a
-//!   write by another thread, and no access of v is between them.
-//! - `adjacent(l1, l2)`: σ\[i\] at l1 and σ\[j\] at l2 are accesses of v, and no access of v is between
-//!   them.
+//! - `local-def(l)`: σ\[j\] is a read at l, and its source is of the same thread; `remote-def(l)`:
+//!   of another. Both together are LR-Def.
+//! - `pset(l1, l2)`: `def-use(l1, l2)` with different threads; or σ\[i\] at l1 only reads, σ\[j\]
+//!   at l2 is a write by another thread, and no access of v is between them.
+//! - `adjacent(l1, l2)`: σ\[i\] at l1 and σ\[j\] at l2 are accesses of v, and no access of v is
+//!   between them.
 //!
-//! Accesses of cells are no events, so they are not looked at here. In a program without data races
-//! they are ordered by what is: by locks, or by atomics.
+//! Accesses of cells are not events, so they are not measured. In a program without data races they
+//! are ordered by locks or atomics, which are.
 //!
-//! From Hong (2015), appendix A and section 5.3.2, with the corrections that the prose asks for; PSet
-//! is by Yu and Narayanasamy, def-use by Tasiran and others.
+//! From Hong (2015), appendix A and section 5.3.2, with the corrections that the prose asks for;
+//! PSet is by Yu and Narayanasamy, def-use by Tasiran and others.
 
 use super::board::Board;
 use super::metric::Metric;
@@ -26,15 +26,15 @@ use crate::base::ids::{LocationId, SiteId, ThreadId};
 use crate::model::event::Event;
 use crate::model::operation::Operation;
 
-/// A read that no access came after.
+/// A read that no access has followed.
 type Read = (SiteId, ThreadId);
 
-/// What has been done to the locations of an execution.
+/// Accesses of the locations of an execution.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Data {
     /// By location: the last access, if it was only a read.
     reads: Vec<Option<Read>>,
-    /// By location: the last access, if anybody wants to know.
+    /// By location: the last access, if adjacent accesses are measured.
     accesses: Vec<Option<SiteId>>,
 }
 
@@ -44,12 +44,13 @@ impl Data {
         self.accesses.clear();
     }
 
-    /// The last access, if it was only a read.
+    /// Returns the last access, if it was only a read.
     pub(crate) fn last_read(&self, location: LocationId) -> Option<Read> {
         self.reads.get(location.index()).copied().flatten()
     }
 
-    /// An access, with the place and the thread of its source; the initial value has no thread.
+    /// Records an access, with the source location and thread of its source; the initial value has
+    /// no thread.
     #[inline]
     pub(crate) fn see(
         &mut self,

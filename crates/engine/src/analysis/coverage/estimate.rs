@@ -1,24 +1,26 @@
-//! Which requirements could be covered, as far as an execution tells.
+//! Feasibility of requirements, estimated from an execution.
 //!
-//! Every two actions of the model on one lock, location or condition variable are a candidate (p, q).
-//! It is dropped if it is *impossible as long as threads do the same with the same locks*:
+//! Every pair of actions of the model on one lock, location or condition variable is a candidate
+//! (p, q). It is infeasible *as long as threads perform the same actions with the same locks* in
+//! these cases:
 //!
-//! - by order: q comes before p for ever, or something that must not be in between does, for ever;
-//! - by a lock: one that p's thread holds from p to the next action that must not come in between is
-//!   held when q begins; or one that q's thread holds from the last such action to q is held when p
-//!   begins.
+//! - by order: q always precedes p, or an action that must not be in between always is;
+//! - by a lock: one that p's thread holds from p to the next action that must not come in between
+//!   is held when q begins; or one that q's thread holds from the last such action to q is held
+//!   when p begins.
 //!
-//! What must not be in between is a hold of the same lock for sync-pair and follows, a write for
-//! def-use, any access where the metric says so. That of the same thread is a case of the first rule.
-//! Who waits at q for p's lock must come there before that is given back, so for blocked-pair the
-//! release of p must not come before q for ever, and no lock may guard both p's section and q.
+//! An action that must not be in between is a hold of the same lock for sync-pair and follows, a
+//! write for def-use, any access where the metric says so. One of the same thread is a case of the
+//! first rule. A thread that blocks at q on p's lock must get there before the release. So for
+//! blocked-pair the release of p must not always precede q, and no lock may guard both p's section
+//! and q.
 //!
-//! What is left *may* be possible: threads that do other things when they see other values, and order
-//! by other means than creation, joins and locks, are not understood. A requirement is possible if any
-//! two actions at its places are, in any execution that was looked at.
+//! The other candidates *may* be feasible: the model does not understand threads that act
+//! differently on other values, nor order by other means than spawn, join and locks. A requirement
+//! is feasible if any two actions at its source locations are, in any execution that was examined.
 //!
-//! Conditions SP1–4 and DU1–4 of Hong (2015), section 4.3.2, with reads of the own thread, the closure
-//! of creation, joins, and what is in between by another thread added.
+//! Conditions SP1–4 and DU1–4 of Hong (2015), section 4.3.2, with reads of the own thread, the
+//! closure of spawns, joins, and actions in between by another thread added.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -29,30 +31,30 @@ use super::model::{Action, ActionKind, Model};
 use crate::base::ids::SiteId;
 use crate::object::effect::Mode;
 
-/// What keeps a requirement from being covered.
+/// What prevents a requirement from being covered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Verdict {
     /// Nothing that is known.
     Possible,
-    /// Creation, joins and program order.
+    /// Spawn, join and program order.
     Ordered,
     /// A lock.
     Locked,
 }
 
-/// With more actions than this on one thing, none of its candidates is dropped.
+/// With more actions than this on one thing, none of its candidates is judged infeasible.
 const MOST: usize = 128;
 
-/// Where verdicts go.
+/// Receiver of verdicts.
 pub(crate) trait Verdicts {
-    /// Whether the requirement is known to be possible, so that nothing more need be said of it.
+    /// True when the requirement is known to be feasible, so that no further verdict is needed.
     fn is_possible(&self, requirement: Requirement) -> bool;
 
-    /// What was found.
+    /// Records a verdict.
     fn say(&mut self, requirement: Requirement, verdict: Verdict);
 }
 
-/// Says what is possible.
+/// Reports the feasibility of all candidates.
 pub(super) fn estimate(model: &Model, with_adjacent: bool, verdicts: &mut dyn Verdicts) {
     for holds in &model.locks {
         Thing::new(model, holds).locks(verdicts);
@@ -76,7 +78,7 @@ pub(super) fn estimate(model: &Model, with_adjacent: bool, verdicts: &mut dyn Ve
     }
 }
 
-/// Two actions, if there are so many, of each thread, place and kind.
+/// Returns at most two actions of each thread, source location and kind.
 fn some_of(model: &Model, all: &[usize]) -> Vec<usize> {
     let mut counts: HashMap<_, u32> = HashMap::new();
     let mut is_wanted = |action: &Action| {
@@ -92,12 +94,13 @@ fn some_of(model: &Model, all: &[usize]) -> Vec<usize> {
     wanted.copied().collect()
 }
 
-/// All actions on one lock, location or condition variable, in the order they were run.
+/// All actions on one lock, location or condition variable, in the order of the run.
 struct Thing<'a> {
     model: &'a Model,
     all: Cow<'a, [usize]>,
-    /// There are too many to look at each two of them, so these are some: every two of the rest are like
-    /// two of these but for what comes in between, and that is not asked.
+    /// True when there are too many actions to judge each pair, and these are a selection. Every
+    /// other pair resembles one of these except for the actions in between, which are then not
+    /// considered.
     is_large: bool,
 }
 
@@ -123,7 +126,7 @@ impl<'a> Thing<'a> {
         self.action(position).kind
     }
 
-    /// All pairs, by position.
+    /// Returns all pairs of positions.
     fn pairs(&self) -> impl Iterator<Item = (usize, usize)> + use<> {
         let count = self.all.len();
         (0..count).flat_map(move |p| (0..count).filter(move |&q| q != p).map(move |q| (p, q)))
@@ -141,7 +144,7 @@ impl<'a> Thing<'a> {
         self.model.precedes(self.action(p).id, self.action(q))
     }
 
-    /// Whether q can come directly after p, but for actions that may be in between.
+    /// Judges whether q can directly follow p, except for actions that may be in between.
     fn judge(&self, p: usize, q: usize, parts: impl Fn(usize) -> bool) -> Verdict {
         if self.is_large {
             return Verdict::Possible;
@@ -217,7 +220,7 @@ impl<'a> Thing<'a> {
         }
     }
 
-    /// Whether q's thread can wait for what p has taken.
+    /// Judges whether q's thread can block on what p has taken.
     fn may_wait(&self, p: usize, q: usize) -> Verdict {
         if self.is_large {
             return Verdict::Possible;
@@ -262,7 +265,7 @@ impl<'a> Thing<'a> {
         }
     }
 
-    /// What q may read or replace.
+    /// Judges def-use requirements of q on p.
     fn uses(&self, p: usize, q: usize, by_other: bool, reads: bool, verdicts: &mut dyn Verdicts) {
         let site = self.action(q).site;
         let metric = match by_other {
@@ -285,7 +288,7 @@ impl<'a> Thing<'a> {
         }
     }
 
-    /// What may see the initial value.
+    /// Judges which actions may see the initial value.
     fn first_uses(&self, made: SiteId, verdicts: &mut dyn Verdicts) {
         for q in 0..self.all.len() {
             let pair = Requirement::pair(Metric::DefUse, made, self.action(q).site);

@@ -1,4 +1,4 @@
-//! What guided search wants to know while an execution goes on.
+//! Queries of coverage-guided search during an execution.
 
 use super::Coverage;
 use super::bits::Bits;
@@ -19,12 +19,12 @@ impl Coverage {
         self.covered.contains(id)
     }
 
-    /// Whether the execution that goes on has covered it.
+    /// True when the current execution has covered it.
     pub(crate) fn is_current(&self, id: Id) -> bool {
         self.board.current.contains(id)
     }
 
-    /// What the execution that goes on has covered of what is combined.
+    /// Writes the combined requirements covered by the current execution into `members`.
     pub(crate) fn current_members(&self, members: &mut Bits) {
         members.clear();
         for id in self.board.current.iter_in(&self.combining) {
@@ -32,13 +32,13 @@ impl Coverage {
         }
     }
 
-    /// The place of a requirement among those that are combined.
+    /// Returns the index of a requirement among the combined ones.
     pub(super) fn member(&self, id: Id) -> Option<usize> {
         let is_member = self.combining.contains(id);
         is_member.then(|| self.places[id] as usize)
     }
 
-    /// How many of these were never covered together with a requirement.
+    /// Number of these that were never covered together with the requirement.
     pub(crate) fn never_with(&self, id: Id, members: &Bits) -> u32 {
         let member = self.member(id);
         match member.and_then(|member| self.combinations.row(member)) {
@@ -47,7 +47,7 @@ impl Coverage {
         }
     }
 
-    /// All numbers of what is combined, with how it stands.
+    /// Returns all combined requirements with their status.
     pub(crate) fn members(&self) -> impl Iterator<Item = (Id, Requirement, Standing)> + '_ {
         let members = self.members.iter();
         members.map(|&id| (id, self.board.catalogue.get(id), self.standing(id)))

@@ -1,25 +1,25 @@
 //! Metrics about locks.
 //!
 //! σ is the execution as the list of its events. A *hold* is an event that takes a lock m, its
-//! *release* the event that gives it back. A thread *comes to* the place of its hold directly after
-//! its event before that, and *stands* there until the hold: so long, its request may be made. (There
-//! is no event for the request alone: a thread that can only wait is not run, so that every moment of
-//! standing there is as good as any other.) A thread that is in a deadlock stands there to the end.
+//! *release* the event that gives it back. A thread *arrives* at the source location of its hold
+//! directly after its previous event, and *stands* there until the hold: during that time its
+//! request may be made. (There is no event for the request alone: a blocked thread is not run, so
+//! all moments of standing there are equivalent.) A deadlocked thread stands there to the end.
 //! `last(j, m)` is the last hold of m before σ\[j\].
 //!
-//! - `blocked-pair(l1, l2)`: a hold of m at l1 by t' such that t ≠ t' stands at l2, which asks for m,
-//!   at some moment between that hold and its release.
+//! - `blocked-pair(l1, l2)`: a hold of m at l1 by t' such that t ≠ t' stands at l2, which requests
+//!   m, at some moment between that hold and its release.
 //! - `blocked(l)`: some `blocked-pair(l1, l)`; `blocking(l)`: some `blocked-pair(l, l2)`.
 //! - `sync-pair(l1, l2)`: σ\[j\] is a hold of m at l2, and `last(j, m)` is at l1.
 //! - `follows(l1, l2)`: the same, with different threads.
-//! - `lock-order(l1, l2)`: σ\[j\] is a hold at l2 by a thread that then holds another lock, which it
-//!   took at l1.
+//! - `lock-order(l1, l2)`: σ\[j\] is a hold at l2 by a thread that then holds another lock, which
+//!   it took at l1.
 //!
-//! An attempt that is refused is no hold, and one that succeeds has asked for nothing: `try_lock`
-//! blocks, and is never blocked. Readers of an `RwLock` do not block readers, and their order among
-//! each other makes no difference: `last(j, m)` of a reader is the last *writer*, that of a writer the
-//! last hold of any kind. A writer that becomes a reader ends its hold, and reads on. Nobody takes a lock twice that it holds (that is a deadlock, or reading
-//! again).
+//! A refused attempt is not a hold, and a successful one has requested nothing: `try_lock` blocks
+//! others, and is never blocked. Readers of an `RwLock` do not block readers, and their mutual
+//! order is irrelevant: `last(j, m)` of a reader is the last *writer*, that of a writer the last
+//! hold of any kind. A downgrade ends the hold of the writer and begins one of a reader. A thread
+//! never takes a lock twice that it holds (that is a deadlock, or a recursive read).
 //!
 //! From Hong, *Effective and Efficient Test Generation for Multithreaded Programs Using Concurrency
 //! Coverage Metrics* (KAIST, 2015), appendix A, with the corrections that its prose asks for.
@@ -31,7 +31,7 @@ use crate::model::event::Event;
 use crate::model::execution::Execution;
 use crate::object::effect::{Effect, Mode};
 
-/// Who took a lock, where and how.
+/// A hold: thread, source location and mode.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hold {
     pub(crate) thread: ThreadId,
@@ -45,16 +45,16 @@ struct Lock {
     last: Option<Hold>,
     last_writer: Option<Hold>,
     holders: Vec<Hold>,
-    /// Holds that are over, and when that was, in the order of that.
+    /// Released holds with the time of the release, in that order.
     past: Vec<(Hold, u32)>,
 }
 
-/// What has been done to the locks of an execution.
+/// Holds of the locks of an execution.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Locks {
     /// By object.
     locks: Vec<Lock>,
-    /// By thread: what it holds.
+    /// By thread: its held locks.
     held: Vec<Vec<(ObjectId, SiteId)>>,
 }
 
@@ -69,18 +69,18 @@ impl Locks {
         self.held.iter_mut().for_each(Vec::clear);
     }
 
-    /// The hold that one in this mode would come after.
+    /// Returns the hold that one in this mode would follow.
     pub(crate) fn last(&self, object: ObjectId, mode: Mode) -> Option<Hold> {
         let lock = self.locks.get(object.index())?;
         lock.last(mode)
     }
 
-    /// What a thread holds, and where it took it.
+    /// Returns the locks that a thread holds, with the source location of each hold.
     pub(crate) fn held(&self, thread: ThreadId) -> &[(ObjectId, SiteId)] {
         self.held.get(thread.index()).map_or(&[], Vec::as_slice)
     }
 
-    /// An event at this time, of a thread that came there at that time.
+    /// Records an event at time `now`, of a thread that arrived there at time `since`.
     #[inline]
     pub(crate) fn see(&mut self, event: &Event, now: u32, since: u32, board: &mut Board) {
         let Some((object, effect)) = event.lock_effect() else {
@@ -126,7 +126,7 @@ impl Locks {
         }
     }
 
-    /// At the end of an execution, threads may wait for ever.
+    /// At the end of an execution: records threads that are blocked forever.
     pub(crate) fn end(
         &mut self,
         execution: &Execution,
@@ -179,7 +179,7 @@ impl Lock {
         }
     }
 
-    /// What was held alone is over, and held with others from now on.
+    /// Ends the exclusive hold of the thread and begins a shared one.
     fn downgrade(&mut self, thread: ThreadId, now: u32) {
         let mut holders = self.holders.iter_mut();
         if let Some(hold) = holders.find(|hold| hold.thread == thread) {
@@ -188,7 +188,7 @@ impl Lock {
         }
     }
 
-    /// Those who held the lock while a thread stood there.
+    /// Records the holders of the lock while the thread stood there.
     #[inline]
     fn waited(&self, hold: Hold, since: u32, board: &mut Board) {
         let meanwhile = self.past.iter().rev();

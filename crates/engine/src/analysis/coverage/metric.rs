@@ -1,47 +1,47 @@
-//! What can be covered: the metrics, and sets of them.
+//! Coverage metrics, and sets of them.
 //!
-//! A metric says what a *requirement* is; the formal definitions are where they are measured
-//! ([`locks`](super::locks), [`data`](super::data), [`wakes`](super::wakes)). Requirements are about
-//! one or two places in the source, never about threads, so that they mean the same in all executions.
-//! A *combined* metric asks for all that any of its parts asks for; it is a set here.
+//! A metric defines what a *requirement* is; the formal definitions are where they are measured
+//! ([`locks`](super::locks), [`data`](super::data), [`wakes`](super::wakes)). Requirements are
+//! about one or two source locations, never about threads, so that they mean the same in all
+//! executions. A *combined* metric is a set here: it requires all that any of its parts requires.
 
 use std::fmt;
 use std::ops::BitOr;
 use std::str::FromStr;
 
-/// What a requirement is about.
+/// Kind of requirement.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[non_exhaustive]
 pub enum Metric {
-    /// A place where a lock is asked for has waited.
+    /// A thread blocked at this request for a lock.
     Blocked,
-    /// A place where a lock is taken has made others wait.
+    /// A lock taken here blocked another thread.
     Blocking,
-    /// The second place has waited for what was taken at the first.
+    /// A thread blocked at the second location on a lock taken at the first.
     BlockedPair,
-    /// A lock was taken at the first place and, next, by another thread at the second.
+    /// A lock was taken at the first location and next, by another thread, at the second.
     Follows,
-    /// A lock was taken at the first place and next at the second, by whatever thread.
+    /// A lock was taken at the first location and next at the second, by any thread.
     SyncPair,
-    /// A place has read what its own thread wrote.
+    /// A read here took a write of its own thread.
     LocalDef,
-    /// A place has read what another thread wrote.
+    /// A read here took a write of another thread.
     RemoteDef,
-    /// The second place has read or replaced what the first wrote.
+    /// The second location read or overwrote what the first wrote.
     DefUse,
-    /// As [`Metric::DefUse`] by another thread; or the second has replaced what the first, in another
-    /// thread, was the last to read.
+    /// As [`Metric::DefUse`] by another thread; or the second location overwrote what the first, in
+    /// another thread, was the last to read.
     PSet,
-    /// The first place has woken, or given something to, a thread that waited at the second.
+    /// The first location woke, or gave something to, a thread that waited at the second.
     WaitNotify,
-    /// A lock was taken at the second place while one was held that was taken at the first.
+    /// A lock was taken at the second location while one was held that was taken at the first.
     LockOrder,
-    /// A location was accessed at the first place and next at the second.
+    /// A location in memory was accessed at the first source location and next at the second.
     Adjacent,
 }
 
 impl Metric {
-    /// All of them.
+    /// All metrics.
     pub const ALL: [Metric; 12] = [
         Metric::Blocked,
         Metric::Blocking,
@@ -57,7 +57,7 @@ impl Metric {
         Metric::Adjacent,
     ];
 
-    /// Its name in settings, reports and keys.
+    /// Name in settings, reports and keys.
     pub fn name(self) -> &'static str {
         match self {
             Metric::Blocked => "blocked",
@@ -75,12 +75,12 @@ impl Metric {
         }
     }
 
-    /// The metric with this name.
+    /// Returns the metric with this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|metric| metric.name() == name)
     }
 
-    /// Whether its requirements have two places.
+    /// True when its requirements have two source locations.
     pub fn is_pairwise(self) -> bool {
         !matches!(
             self,
@@ -100,32 +100,32 @@ impl fmt::Display for Metric {
 pub struct Metrics(u16);
 
 impl Metrics {
-    /// Nothing is measured.
+    /// No metric.
     pub const NONE: Metrics = Metrics(0);
     /// All but [`Metric::Adjacent`], which is for comparing versions of a program.
     pub const USUAL: Metrics = Metrics((1 << Metric::Adjacent as u16) - 1);
-    /// All there are.
+    /// All metrics.
     pub const ALL: Metrics = Metrics((2 << Metric::Adjacent as u16) - 1);
-    /// Sync-pair and def-use together: what guided search goes for, because the two are about
-    /// different things and go best with finding failures (Hong, 2015).
+    /// Sync-pair and def-use together: the goal of guided search, because the two are complementary
+    /// and correlate best with finding failures (Hong, 2015).
     pub const SYNC_PAIR_DEF_USE: Metrics =
         Metrics(1 << Metric::SyncPair as u16 | 1 << Metric::DefUse as u16);
     /// Local-def and remote-def together.
     pub const LR_DEF: Metrics =
         Metrics(1 << Metric::LocalDef as u16 | 1 << Metric::RemoteDef as u16);
 
-    /// Whether a metric is in it.
+    /// True when the set contains the metric.
     #[inline]
     pub fn contains(self, metric: Metric) -> bool {
         self.0 & 1 << metric as u16 != 0
     }
 
-    /// Whether there is none.
+    /// True when the set is empty.
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// Those in it.
+    /// Iterates over the metrics.
     pub fn iter(self) -> impl Iterator<Item = Metric> {
         let all = Metric::ALL.into_iter();
         all.filter(move |&metric| self.contains(metric))
@@ -182,7 +182,7 @@ impl fmt::Display for UnknownMetric {
 
 impl std::error::Error for UnknownMetric {}
 
-/// Names of metrics, with `+` between them.
+/// Names of metrics, separated by `+`.
 impl FromStr for Metrics {
     type Err = UnknownMetric;
 

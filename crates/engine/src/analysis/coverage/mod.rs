@@ -1,6 +1,6 @@
-//! Coverage: which ways of meeting have happened, which could, and which could not.
+//! Coverage: which interactions of source locations have happened, could happen, and could not.
 //!
-//! A *requirement* is a way in which one or two places of the source meet, such as "the lock was taken
+//! A *requirement* is an interaction of one or two source locations, such as "the lock was taken
 //! here right after it was taken there". An execution covers some of them. They are read from a
 //! finished execution in one pass over its events; nothing is done while it runs.
 //!
@@ -10,8 +10,8 @@
 //! - `combinations`: two requirements in one execution
 //! - `estimate` with `model`: what could be covered at all
 //!
-//! Requirements are about places, never about threads or addresses, so they mean the same in all
-//! executions of all workers.
+//! Requirements are about source locations, never about threads or addresses, so they mean the same
+//! in all executions of all workers.
 
 pub(crate) mod bits;
 mod board;
@@ -40,23 +40,23 @@ use estimate::{Verdict, Verdicts};
 use model::Model;
 use pass::Pass;
 
-/// So many executions are looked at to find out what is possible, and then some that covered something
-/// new, up to so many in all.
+/// Number of first executions whose feasible requirements are estimated; after these, only
+/// executions with new coverage are, up to a maximum in all.
 const FIRST_ESTIMATES: u32 = 10;
 const MOST_ESTIMATES: u32 = 16;
 
-/// What executions have covered.
+/// Coverage of a set of executions.
 #[derive(Clone, Debug)]
 pub struct Coverage {
     metrics: Metrics,
-    /// Whose requirements are combined.
+    /// Metrics whose requirements are combined.
     combined: Metrics,
     board: Board,
     pass: Pass,
-    /// Requirements of the metrics that are measured, and of those combined.
+    /// Requirements of the measured and of the combined metrics.
     wanted: Bits,
     combining: Bits,
-    /// Those that are combined, and the place of each among them.
+    /// The combined requirements, and the index of each among them.
     members: Vec<Id>,
     places: Vec<u32>,
     sorted: usize,
@@ -72,12 +72,12 @@ pub struct Coverage {
 }
 
 impl Coverage {
-    /// Nothing is covered yet. Sync-pairs and def-uses are combined.
+    /// Creates an empty coverage that combines sync-pairs and def-uses.
     pub fn new(metrics: Metrics) -> Self {
         Coverage::combining(metrics, Metrics::SYNC_PAIR_DEF_USE)
     }
 
-    /// For guided search, which wants to know what was never covered together.
+    /// Creates a coverage for guided search, which queries pairs never covered together.
     pub(crate) fn guiding(metrics: Metrics) -> Self {
         Coverage {
             combinations: Combinations::both_ways(),
@@ -85,7 +85,7 @@ impl Coverage {
         }
     }
 
-    /// The same with other combinations.
+    /// Creates an empty coverage with other combinations.
     pub fn combining(metrics: Metrics, combined: Metrics) -> Self {
         let board = Board {
             keeps_order: (metrics | combined).contains(Metric::Adjacent),
@@ -113,35 +113,35 @@ impl Coverage {
         }
     }
 
-    /// What is measured.
+    /// Returns the measured metrics.
     pub fn metrics(&self) -> Metrics {
         self.metrics
     }
 
-    /// Whose requirements are combined.
+    /// Returns the metrics whose requirements are combined.
     pub fn combined(&self) -> Metrics {
         self.combined
     }
 
-    /// Looks at an execution that has stopped.
+    /// Adds a finished execution.
     pub fn note(&mut self, execution: &Execution) -> Gain {
         self.begin();
         self.finish(execution)
     }
 
-    /// An execution begins.
+    /// Starts an execution.
     pub(crate) fn begin(&mut self) {
         self.board.reset();
         self.pass.reset();
     }
 
-    /// Looks at what is new in an execution that goes on.
+    /// Adds the new events of the current execution.
     pub(crate) fn see(&mut self, execution: &Execution) {
         self.pass.see(execution, &mut self.board);
         self.sort();
     }
 
-    /// The execution has stopped.
+    /// Finishes the current execution.
     pub(crate) fn finish(&mut self, execution: &Execution) -> Gain {
         self.see(execution);
         self.pass.end(execution, &mut self.board);
@@ -174,7 +174,7 @@ impl Coverage {
         gain
     }
 
-    /// Which of the requirements that are new are wanted.
+    /// Classifies new requirements.
     fn sort(&mut self) {
         let catalogue = &self.board.catalogue;
         for id in self.sorted..catalogue.len() {
@@ -211,12 +211,12 @@ impl Coverage {
         }
     }
 
-    /// How many executions were looked at.
+    /// Number of executions.
     pub fn executions(&self) -> u64 {
         self.executions
     }
 
-    /// How far coverage had come after 1, 2, 4, 8 and so on executions, and after the last.
+    /// Returns the coverage after 1, 2, 4, 8 and so on executions, and after the last.
     pub fn growth(&self) -> Vec<Growth> {
         let mut growth = self.growth.clone();
         let last = self.point();
@@ -226,7 +226,7 @@ impl Coverage {
         growth
     }
 
-    /// Every requirement that is known, and how it stands.
+    /// Returns every known requirement with its status.
     pub fn requirements(&self) -> impl Iterator<Item = (Requirement, Standing)> + '_ {
         let all = self.board.catalogue.iter();
         let wanted = all.filter(|(_, requirement)| self.metrics.contains(requirement.metric));
@@ -243,7 +243,7 @@ impl Coverage {
         }
     }
 
-    /// How many requirements of a metric there are.
+    /// Returns the numbers of requirements of a metric.
     pub fn counts(&self, metric: Metric) -> Counts {
         let mut counts = Counts::default();
         let all = self.board.catalogue.iter();
@@ -258,8 +258,8 @@ impl Coverage {
         counts
     }
 
-    /// Pairs of requirements covered in one execution, of those that are not estimated to be
-    /// impossible.
+    /// Returns the numbers of pairs of requirements covered in one execution, of those not
+    /// estimated to be infeasible.
     pub fn combinations(&self) -> Counts {
         let mut possible = 0;
         for &id in &self.members {
@@ -273,7 +273,7 @@ impl Coverage {
         }
     }
 
-    /// The pairs of requirements covered in one execution.
+    /// Returns the pairs of requirements covered in one execution.
     pub fn combined_pairs(&self) -> impl Iterator<Item = (Requirement, Requirement)> + '_ {
         let catalogue = &self.board.catalogue;
         let get = |member: usize| catalogue.get(self.members[member]);
@@ -284,8 +284,8 @@ impl Coverage {
         })
     }
 
-    /// The pairs of requirements covered in one execution in this order, if accesses that come one
-    /// after the other are measured.
+    /// Returns the pairs of requirements covered in this order in one execution, if adjacent
+    /// accesses are measured.
     pub fn ordered_pairs(&self) -> impl Iterator<Item = (Requirement, Requirement)> + '_ {
         let catalogue = &self.board.catalogue;
         (0..catalogue.len()).flat_map(move |id| {
@@ -294,12 +294,12 @@ impl Coverage {
         })
     }
 
-    /// How many such pairs there are.
+    /// Number of such pairs.
     pub fn ordered_count(&self) -> u64 {
         self.ordered.count()
     }
 
-    /// Something was covered that no execution here has: by an earlier run, or elsewhere.
+    /// Marks a requirement as covered by an earlier process or elsewhere.
     pub fn cover(&mut self, requirement: Requirement) {
         let id = self.board.catalogue.id(requirement);
         self.sort();
@@ -308,7 +308,8 @@ impl Coverage {
         }
     }
 
-    /// Adds what other executions of the same program covered; places must have the same names.
+    /// Adds the coverage of other executions of the same program; source locations must have the
+    /// same identifiers.
     pub fn merge(&mut self, other: &Coverage) {
         let theirs = &other.board.catalogue;
         let ids: Vec<Id> = theirs
@@ -333,7 +334,7 @@ impl Coverage {
     }
 }
 
-/// What was said of requirements so far.
+/// Verdicts on requirements so far.
 struct Marks<'a> {
     catalogue: &'a mut Catalogue,
     verdicts: &'a mut Vec<Option<Verdict>>,
@@ -352,7 +353,7 @@ impl Verdicts for Marks<'_> {
     }
 }
 
-/// What is possible once is possible; of two reasons why not, a lock is the one to look at.
+/// Feasible once is feasible; of two reasons for infeasibility, the lock is kept.
 fn mark(verdicts: &mut Vec<Option<Verdict>>, id: Id, verdict: Verdict) {
     if id >= verdicts.len() {
         verdicts.resize(id + 1, None);

@@ -1,10 +1,11 @@
-//! The thread model of an execution: what threads did, with which locks, and what orders them for ever.
+//! Thread model of an execution: actions, the locks held, and the order that holds in all
+//! executions.
 //!
 //! Each action has the locks that its thread held when it began, each with the number of its
-//! acquisition: the same number at two actions means that the lock was not given back in between. Two
-//! actions are ordered in *all* executions if one comes before the other by program order, the creation
-//! of threads and joins, closed transitively. Waiting on a condition variable gives its lock back, so
-//! nothing is guarded across a wait; a notification orders nothing for ever.
+//! acquisition: the same number at two actions means that the lock was not released in between. Two
+//! actions are ordered in *all* executions if program order, spawns and joins order them
+//! transitively. A wait on a condition variable releases its lock, so no lock guards across a wait;
+//! a notification orders nothing in all executions.
 
 use std::ops::Range;
 
@@ -16,7 +17,7 @@ use crate::model::operation::{Operation, UpdateKind};
 use crate::object::effect::{Effect, Mode};
 use crate::object::{Call, condvar};
 
-/// What an action does.
+/// Kind of action.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum ActionKind {
     /// Takes a lock.
@@ -33,7 +34,7 @@ pub(super) enum ActionKind {
     Wake { since: u32 },
 }
 
-/// Something that a thread did.
+/// One action of a thread.
 #[derive(Clone, Debug)]
 pub(super) struct Action {
     pub(super) id: EventId,
@@ -43,11 +44,11 @@ pub(super) struct Action {
     held: Range<usize>,
     /// In `Model::clocks`.
     epoch: usize,
-    /// Of a hold: the event that gave the lock back, and the locks held then.
+    /// Of a hold: the releasing event, and the locks held then.
     released: Option<(EventId, Range<usize>)>,
 }
 
-/// A lock that is held.
+/// A held lock.
 #[derive(Clone, Copy, Debug)]
 struct Guard {
     object: ObjectId,
@@ -60,19 +61,19 @@ struct Guard {
 pub(super) struct Model {
     pub(super) actions: Vec<Action>,
     guards: Vec<Guard>,
-    /// How many events of each thread come before for ever.
+    /// Number of events of each thread that precede in all executions.
     clocks: Vec<Vec<u32>>,
-    /// Creations of threads that have not begun, and what came before them.
+    /// Spawns of threads that have not begun, with their clocks.
     births: Vec<(EventId, Vec<u32>)>,
     /// Actions by lock, by location and by condition variable.
     pub(super) locks: Vec<Vec<usize>>,
     pub(super) locations: Vec<Vec<usize>>,
-    /// Where locations were made.
+    /// Source locations at which locations were made.
     pub(super) made: Vec<Option<SiteId>>,
     pub(super) condvars: Vec<Vec<usize>>,
 }
 
-/// What is known of a thread while the model is built.
+/// State of a thread while the model is built.
 #[derive(Clone, Default)]
 struct Builder {
     clock: Vec<u32>,
@@ -145,7 +146,7 @@ impl Model {
         }
     }
 
-    /// A thread begins, or goes on after a join: it comes after what that event came after.
+    /// Joins a clock into that of the thread, which begins or continues after a join.
     fn learn(&mut self, known: &[u32], thread: usize, builders: &mut [Builder]) {
         let threads = builders.len();
         let builder = &mut builders[thread];
@@ -205,7 +206,7 @@ impl Model {
         }
     }
 
-    /// Whether the first comes before the second in all executions.
+    /// True when the first precedes the second in all executions.
     pub(super) fn precedes(&self, first: EventId, second: &Action) -> bool {
         if first.thread == second.id.thread {
             return first.index < second.id.index;
@@ -220,8 +221,8 @@ impl Model {
             .unwrap_or(0)
     }
 
-    /// Whether a lock that is held from the first action on, up to the second without a break, is also
-    /// held when the other begins, so that it cannot come in between.
+    /// True when a lock held without a break from the first action to the second is also held when
+    /// the other begins, so that it cannot come in between.
     pub(super) fn shut_out(&self, first: usize, second: usize, other: usize) -> bool {
         self.shuts_out(
             self.actions[first].held.clone(),
@@ -238,7 +239,7 @@ impl Model {
             .is_some_and(|(_, held)| self.shuts_out(hold.held.clone(), held.clone(), other))
     }
 
-    /// The event that gave back what the action took.
+    /// Returns the event that released what the action took.
     pub(super) fn release(&self, hold: usize) -> Option<EventId> {
         let released = self.actions[hold].released.as_ref();
         released.map(|(id, _)| *id)

@@ -1,4 +1,4 @@
-//! One look at every event of an execution, in the order they were run.
+//! One pass over the events of an execution, in the order of the run.
 
 use super::board::Board;
 use super::data::Data;
@@ -9,22 +9,22 @@ use crate::model::event::Event;
 use crate::model::execution::Execution;
 use crate::model::operation::Operation;
 
-/// What is known of the execution so far.
+/// State of the pass.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pass {
     pub(crate) locks: Locks,
     pub(crate) data: Data,
     wakes: Wakes,
     threads: Vec<Thread>,
-    /// How many events were looked at.
+    /// Number of events processed.
     seen: usize,
 }
 
 #[derive(Clone, Debug, Default)]
 struct Thread {
-    /// Where its events are.
+    /// Source locations of its events.
     sites: Vec<SiteId>,
-    /// When its last event was, counted from 1.
+    /// Time of its last event, counted from 1.
     last: u32,
 }
 
@@ -40,7 +40,7 @@ impl Pass {
         self.seen = 0;
     }
 
-    /// Looks at what is new in an execution that goes on.
+    /// Processes the new events of the current execution.
     #[inline]
     pub(crate) fn see(&mut self, execution: &Execution, board: &mut Board) {
         while let Some(event) = execution.events.get(self.seen) {
@@ -49,7 +49,7 @@ impl Pass {
         }
     }
 
-    /// The execution is over.
+    /// Processes the end of the execution.
     pub(crate) fn end(&mut self, execution: &Execution, board: &mut Board) {
         if !execution.pending.is_empty() {
             let threads = &self.threads;
@@ -58,14 +58,14 @@ impl Pass {
         }
     }
 
-    /// Where an event was.
+    /// Returns the source location of an event.
     pub(crate) fn site(&self, id: EventId) -> Option<SiteId> {
         let thread = self.threads.get(id.thread.index())?;
         thread.sites.get(id.index as usize).copied()
     }
 
-    /// Where an event was that may come later: with weak memory, a write may come before others that
-    /// were there first.
+    /// Returns the source location of an event that may come later: with weak memory, a write may
+    /// precede earlier ones in coherence order.
     #[inline]
     fn find(&self, id: EventId, execution: &Execution) -> Option<SiteId> {
         self.site(id).or_else(|| {

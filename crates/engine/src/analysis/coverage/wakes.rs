@@ -1,17 +1,16 @@
-//! Wait/notify pairs: who made whom go on.
+//! Wait/notify pairs: which event unblocked which wait.
 //!
-//! `wait-notify(l1, l2)`: the event at l1 is what a thread that waited at l2, or could have, goes on
-//! by:
+//! `wait-notify(l1, l2)`: the event at l1 is what unblocks a thread that waits, or could wait, at
+//! l2:
 //!
-//! - a condition variable: the notification at l1 reached the thread that waits at l2. A wait whose
-//!   time ran out, or that ended spuriously, has nobody to name;
+//! - a condition variable: the notification at l1 reached the thread that waits at l2. A wait that
+//!   timed out or ended spuriously has none;
 //! - a monitor: the signal at l1 reached the thread that waited at l2;
-//! - `park`: the token taken at l2 was left there at l1, by the last `unpark` before it;
-//! - a semaphore: of all that was done to it before the permit was taken at l2, giving one back at l1
-//!   came last;
-//! - messages: what was received at l2 was sent at l1, in a channel or a port.
+//! - `park`: the token taken at l2 was left at l1, by the last `unpark` before it;
+//! - a semaphore: a release at l1 was the last operation on it before the permit was taken at l2;
+//! - messages: the message received at l2 was sent at l1, in a channel or a port.
 //!
-//! Barriers and `Once` wake too, but everybody who comes last, or first, does so at one place.
+//! Barriers and `Once` unblock threads too, but always from one source location.
 
 use super::board::Board;
 use super::metric::Metric;
@@ -21,19 +20,19 @@ use crate::model::event::Event;
 use crate::model::operation::Operation;
 use crate::object::{Call, channel, condvar, monitor, parker, semaphore};
 
-/// A thread that waits for a condition, and where it was notified.
+/// A thread that waits for a condition, and the source location of its notification.
 type Waiter = (ThreadId, u32, Option<SiteId>);
 
 #[derive(Clone, Debug, Default)]
 struct WaitPoint {
     waiters: Vec<Waiter>,
-    /// Where something was left last, if nothing has been taken since.
+    /// Source location at which something was left last, if nothing has been taken since.
     left: Option<SiteId>,
-    /// Where messages were sent, by number.
+    /// Source locations of sends, by message number.
     sent: Vec<SiteId>,
 }
 
-/// Who waits in an execution.
+/// Waiting threads of an execution.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Wakes {
     /// By object.
@@ -57,7 +56,7 @@ impl Wakes {
         &mut self.places[object.index()]
     }
 
-    /// A call or a receive, with the place of its source.
+    /// Records a call or a receive, with the source location of its source.
     #[inline]
     pub(crate) fn see(&mut self, event: &Event, source: Option<SiteId>, board: &mut Board) {
         match event.operation {
@@ -109,7 +108,7 @@ impl WaitPoint {
         }
     }
 
-    /// The one of those that wait and have not been notified.
+    /// Notifies one of the threads that wait and have not been notified.
     fn notify(&mut self, condition: u32, which: usize, site: SiteId) {
         let mut waiting = self.not_notified(condition);
         if let Some(waiter) = waiting.nth(which) {

@@ -1,4 +1,4 @@
-//! Which events of an execution must come before which others.
+//! Dependencies between the events of an execution.
 
 use std::collections::HashMap;
 
@@ -6,8 +6,8 @@ use crate::base::ids::EventId;
 use crate::model::execution::Execution;
 use crate::model::operation::Operation;
 
-/// For each event, the events that must come before it: of accesses to one location either those that
-/// came before it in this run, or those that do if every read sees the latest write.
+/// Returns for each event the events that must precede it. Accesses of one location keep the order
+/// of this run, or that of coherence if `in_coherence_order`.
 pub(super) fn dependencies(execution: &Execution, in_coherence_order: bool) -> Vec<Vec<usize>> {
     let mut needs = vec![Vec::new(); execution.events.len()];
     let mut by_thread: Vec<Option<usize>> = vec![None; execution.threads.len()];
@@ -80,7 +80,7 @@ pub(super) fn dependencies(execution: &Execution, in_coherence_order: bool) -> V
     needs
 }
 
-/// A read comes behind the write it sees and before the next one, a write behind the last one.
+/// Orders a read after its source and before the next write, and a write after the previous one.
 fn follow_sources(
     execution: &Execution,
     position_of: &HashMap<EventId, usize>,

@@ -1,15 +1,14 @@
-//! From a failing execution to the shortest that fails in the same way.
+//! Minimisation: from a failing execution to a simpler one that fails in the same way.
 //!
-//! Events that do not depend on each other can be run in any order. [`tidy`] keeps what depends in
-//! its order and lets each thread run as far as it can, which is how a person would tell it; and it
-//! tells of stale values only where no order of events explains what was read. That is greedy, and
-//! takes no run of the program. The plans of [`closer`], [`calmer`] and [`later`] go further: whether
-//! the program still fails in the same way then, only a run can tell, and [`Cost`] whether that is
-//! better. [`swaps`] turn two events round, to find those whose order decides.
+//! Independent events can be run in any order. [`tidy`] keeps dependent events in order and lets
+//! each thread run as far as it can, which is the easiest order to read. It keeps stale reads only
+//! where no linearization explains the values. It is greedy, and needs no run of the program. The
+//! plans of [`closer`], [`calmer`] and [`later`] go further: only a run shows whether the program
+//! still fails in the same way, and [`Cost`] whether that is simpler. [`swaps`] exchange two
+//! events, to find those whose order matters.
 //!
-//! The method is that of dejafu (Walker) for the first part and that of CHESS and of Choi and Zeller
-//! ("Isolating Failure-Inducing Thread Schedules", ISSTA 2002) for the others: remove, run again, keep
-//! what still fails.
+//! The first part follows dejafu (Walker), the others CHESS and Choi and Zeller ("Isolating
+//! Failure-Inducing Thread Schedules", ISSTA 2002): remove, run again, keep what still fails.
 
 mod dependencies;
 mod plans;
@@ -24,27 +23,27 @@ use crate::model::execution::Execution;
 use crate::model::operation::Operation;
 use dependencies::dependencies;
 
-/// What a story costs its reader; the first that differs decides.
+/// Complexity of an execution for a reader; compared field by field.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Cost {
-    /// Whether a thread sees what is no longer so, although that is not what goes wrong: no order of
-    /// steps explains that.
+    /// True when some read is stale although the failure is not about memory, so that no
+    /// linearization explains it.
     pub is_weak: bool,
-    /// How often another thread goes on although the one that ran could have.
+    /// Number of preemptions.
     pub preemptions: u32,
-    /// How often something happens that nobody asked for, or another alternative than the first.
+    /// Number of spurious events, and of choices other than the first alternative.
     pub chances: usize,
-    /// How many accesses take a value or a place that is not the last.
+    /// Number of accesses that take a value or a position in coherence order that is not the last.
     pub stale: usize,
-    /// How often the thread changes.
+    /// Number of context switches.
     pub switches: usize,
-    /// How many events there are up to what goes wrong.
+    /// Number of events up to the failure.
     pub events: usize,
 }
 
 impl Cost {
-    /// What this execution costs, which goes wrong after so many events, or at its end. `tells_memory`
-    /// if what goes wrong is a matter of memory, so that stale values are nothing to avoid.
+    /// Returns the cost of an execution that fails after `after` events, or at its end.
+    /// `tells_memory` says that the failure is about memory, so that stale values are no flaw.
     pub fn of(execution: &Execution, after: Option<usize>, tells_memory: bool) -> Self {
         let after = after.unwrap_or(execution.events.len());
         let events = &execution.events[..after];
@@ -62,8 +61,8 @@ impl Cost {
     }
 }
 
-/// Whether it is a choice, and not the first alternative. Which message is received, or who meets, is
-/// none.
+/// True for a choice other than the first alternative. Which message is received or which group
+/// passes is not a choice in this sense.
 fn is_chance(event: &Event) -> bool {
     let is_choice = matches!(
         event.operation,
@@ -72,8 +71,8 @@ fn is_chance(event: &Event) -> bool {
     event.fails_spuriously() || event.outcome > 0 && is_choice
 }
 
-/// The same execution in an order in which each thread runs as far as it can; if there is one in which
-/// every read sees the latest write, such a one.
+/// Returns a plan for the same execution in which each thread runs as far as it can, with every
+/// read taking the latest write if possible.
 pub fn tidy(execution: &Execution) -> Vec<Planned> {
     if let Some(order) = in_few_pieces(execution, &dependencies(execution, true)) {
         return Planned::at_last(execution, order);
@@ -85,8 +84,8 @@ pub fn tidy(execution: &Execution) -> Vec<Planned> {
     )
 }
 
-/// The positions of all events, in an order in which each thread runs as far as it can; `None` if
-/// events need each other.
+/// Returns the positions of all events in an order in which each thread runs as far as it can;
+/// `None` if the dependencies are cyclic.
 fn in_few_pieces(execution: &Execution, needs: &[Vec<usize>]) -> Option<Vec<usize>> {
     let mut of_thread = vec![Vec::new(); execution.threads.len()];
     for (position, event) in execution.events.iter().enumerate() {
@@ -97,7 +96,7 @@ fn in_few_pieces(execution: &Execution, needs: &[Vec<usize>]) -> Option<Vec<usiz
     let mut order = Vec::with_capacity(execution.events.len());
     let mut current = 0;
     while order.len() < execution.events.len() {
-        // Of those who can go on, whoever goes furthest; the present thread if it can.
+        // The current thread if it can run, else the one that gets furthest.
         let rest = |thread: usize| {
             let events = &of_thread[thread][next[thread]..];
             reach(execution, events, needs, &done)
@@ -121,7 +120,7 @@ fn in_few_pieces(execution: &Execution, needs: &[Vec<usize>]) -> Option<Vec<usiz
     Some(order)
 }
 
-/// How many of the events, which are the rest of one thread's, can be run one after the other.
+/// Number of the given events, which are the rest of one thread, that can be run consecutively.
 fn reach(execution: &Execution, events: &[usize], needs: &[Vec<usize>], done: &[bool]) -> usize {
     let Some(&first) = events.first() else {
         return 0;

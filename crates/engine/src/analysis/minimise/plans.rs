@@ -1,8 +1,8 @@
-//! Plans a little different from one that fails, each with less in it.
+//! Plans simpler than one that fails.
 
 use crate::model::choice::Planned;
 
-/// What one thread does without another coming in between.
+/// A maximal run of steps of one thread.
 type Piece = Vec<Planned>;
 
 fn pieces(plan: &[Planned]) -> Vec<Piece> {
@@ -10,19 +10,19 @@ fn pieces(plan: &[Planned]) -> Vec<Piece> {
     plan.chunk_by(same).map(<[Planned]>::to_vec).collect()
 }
 
-/// How a thread may be kept from being interrupted.
+/// How to remove a context switch.
 #[derive(Clone, Copy)]
 enum Way {
-    /// It runs on up to its next interruption.
+    /// The thread runs on up to its next switch.
     RunsOn,
-    /// It waits until it runs on.
+    /// The thread waits and continues later.
     Waits,
-    /// It runs on to its end.
+    /// The thread runs to its end.
     RunsToEnd,
 }
 
-/// Each way to let one thread run on where others came in between, or to make it wait until it runs
-/// on.
+/// Returns every plan in which one thread runs on where others came in between, or waits and
+/// continues later.
 fn moves(pieces: Vec<Piece>) -> impl Iterator<Item = Vec<Planned>> {
     let ways = [Way::RunsOn, Way::Waits, Way::RunsToEnd];
     let ways = (0..pieces.len()).flat_map(move |first| ways.map(|way| (first, way)));
@@ -51,18 +51,18 @@ fn moves(pieces: Vec<Piece>) -> impl Iterator<Item = Vec<Planned>> {
     })
 }
 
-/// Plans with one interruption less: each lets one thread run on where another came in between, or
-/// makes it wait until it runs on.
+/// Returns plans with one context switch less: one thread runs on where another came in between, or
+/// waits and continues later.
 pub fn closer(plan: &[Planned]) -> impl Iterator<Item = Vec<Planned>> {
     moves(pieces(plan))
 }
 
-/// Plans with two interruptions less.
+/// Returns plans with two context switches less.
 pub fn twice_closer(plan: &[Planned]) -> impl Iterator<Item = Vec<Planned>> {
     closer(plan).flat_map(|plan| moves(pieces(&plan)))
 }
 
-/// Plans in which less happens that nobody asked for: nothing of the kind, then all but one.
+/// Returns plans with fewer spurious events: none at all, then all but one.
 pub fn calmer(plan: &[Planned]) -> impl Iterator<Item = Vec<Planned>> {
     let chances: Vec<usize> = (0..plan.len()).filter(|&at| plan[at].outcome > 0).collect();
     let without = |which: &[usize]| {
@@ -75,7 +75,7 @@ pub fn calmer(plan: &[Planned]) -> impl Iterator<Item = Vec<Planned>> {
     all.into_iter().chain(each).collect::<Vec<_>>().into_iter()
 }
 
-/// Plans in which a whole thread goes on only when nobody else can.
+/// Returns plans in which a thread runs only when no other can.
 pub fn later(plan: &[Planned]) -> impl Iterator<Item = Vec<Planned>> {
     let mut threads: Vec<_> = plan.iter().map(|step| &step.thread).collect();
     threads.sort_unstable();

@@ -1,8 +1,8 @@
-//! Two events the other way round.
+//! Exchanging the order of two events.
 //!
-//! A thread is held before one of its events until another thread has come past one that does
-//! something to the same thing; all else goes on as before, as far as it can. Whether all goes well
-//! then, only a run can tell.
+//! A thread is held before one of its events until another thread has passed an event on the same
+//! object or location. Everything else continues as before, as far as it can. Only a run shows
+//! whether the program still fails.
 
 use super::dependencies::dependencies;
 use crate::base::ids::{EventId, SiteId, ThreadId};
@@ -13,36 +13,37 @@ use crate::model::operation::Operation;
 use crate::model::schedule::ThreadPath;
 use crate::object::effect::Effect;
 
-/// When a thread does something.
+/// When a thread performs an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Moment {
     /// At this position among the events.
     At(usize),
-    /// Never: this thread waits for it at the end.
+    /// Never: this thread is blocked on it at the end.
     Never(ThreadId),
 }
 
-/// Two events that do something to the same thing, and a plan with them the other way round.
+/// Two conflicting events, and a plan with their order exchanged.
 #[derive(Clone, Debug)]
 pub struct Swap {
     /// The event that comes first.
     pub first: usize,
-    /// The one that would come first.
+    /// The event that would come first.
     pub second: Moment,
-    /// Whether the second does come later and does not see the first, which is all there is to change.
+    /// True when the second comes later and does not see the first, so that only its source
+    /// changes.
     pub is_stale: bool,
-    /// Whether the second comes behind something that follows from the first, which is then turned
-    /// round as well.
+    /// True when the second follows an event that depends on the first, which is then reordered as
+    /// well.
     pub is_far: bool,
-    /// How to run the program the other way round.
+    /// Plan of the exchanged execution.
     pub plan: Vec<Planned>,
-    /// How many steps of the plan there are until both are done, or the second if the first may have to
-    /// wait then.
+    /// Number of steps of the plan until both events are done, or the second if the first may block
+    /// then.
     until: usize,
     names: [Name; 2],
 }
 
-/// An event by what it is in every execution that goes the same way up to it.
+/// An event identified across executions that agree up to it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Name {
     thread: ThreadPath,
@@ -74,7 +75,7 @@ impl Name {
 }
 
 impl Swap {
-    /// Whether this execution follows the plan until both have been swapped, and has them both.
+    /// True when the execution follows the plan up to the exchanged events and contains both.
     pub fn is_in(&self, execution: &Execution) -> bool {
         let steps = self.plan[..self.until].iter().zip(&execution.events);
         let follows = |(step, event): (&Planned, &Event)| {
@@ -94,14 +95,14 @@ impl Swap {
     }
 }
 
-/// What may be swapped, the latest first, so that as much as possible stays as it was.
+/// Returns the possible exchanges, latest first, so that as much as possible stays unchanged.
 pub fn swaps(execution: &Execution) -> impl Iterator<Item = Swap> {
     let needs = dependencies(execution, false);
     let events = (0..execution.events.len()).rev();
     events.flat_map(move |first| swaps_of(execution, &needs, first))
 }
 
-/// What may come before this event that comes later, the earliest first.
+/// Returns the later events that may precede this one, earliest first.
 fn swaps_of(execution: &Execution, needs: &[Vec<usize>], first: usize) -> Vec<Swap> {
     let mut swaps: Vec<Swap> = unseen(execution, first).into_iter().collect();
     let held = follows(execution, needs, first);
@@ -123,11 +124,12 @@ fn swaps_of(execution: &Execution, needs: &[Vec<usize>], first: usize) -> Vec<Sw
         let thread = execution.events[second].id.thread;
         let given_back = given_back(execution, second);
         let is_own = |at: usize| execution.events[at].id.thread == thread;
-        // A lock that was taken is given back, or the first would not come after it.
+        // The release of a lock taken by the second event comes along, or the first could not
+        // follow it.
         let is_inside = |at: usize| second < at && Some(at) <= given_back && is_own(at);
         let goes_first = |at: usize| at <= second && (!held[at] || is_own(at)) || is_inside(at);
         let (plan, before) = held_back(execution, first, goes_first, None);
-        // Who keeps a lock, or takes a permit, makes others wait; for how long is for the run to tell.
+        // A thread that keeps a lock or takes a permit blocks others; the run shows for how long.
         let is_at_once = match execution.events[first].operation.location() {
             Some(_) => true,
             None => given_back.is_some_and(|at| at > second),
@@ -165,8 +167,8 @@ fn name_at(execution: &Execution, position: usize) -> Name {
     Name::of(execution, event.id, &event.operation, event.site)
 }
 
-/// Where a lock that this event takes is given back; the event itself if it takes none, nothing if it
-/// is kept to the end.
+/// Returns the event that releases the lock taken by this one; the event itself if it takes none,
+/// `None` if it is never released.
 fn given_back(execution: &Execution, taken: usize) -> Option<usize> {
     let event = &execution.events[taken];
     let Some((lock, Effect::Take { .. })) = event.lock_effect() else {
@@ -179,7 +181,7 @@ fn given_back(execution: &Execution, taken: usize) -> Option<usize> {
     later.next()
 }
 
-/// If the access takes a value that is not the last: the same with the last one.
+/// If the access is stale: returns the exchange in which it takes the latest write.
 fn unseen(execution: &Execution, second: usize) -> Option<Swap> {
     let event = &execution.events[second];
     let location = event.operation.location().filter(|_| event.back() > 0)?;
@@ -202,7 +204,7 @@ fn unseen(execution: &Execution, second: usize) -> Option<Swap> {
     })
 }
 
-/// By event: whether it cannot come before the thread of this one goes on behind it.
+/// By event: true when it cannot precede the next event of the first event's thread.
 fn follows(execution: &Execution, needs: &[Vec<usize>], first: usize) -> Vec<bool> {
     let thread = execution.events[first].id.thread;
     let mut held = vec![false; needs.len()];
@@ -213,14 +215,15 @@ fn follows(execution: &Execution, needs: &[Vec<usize>], first: usize) -> Vec<boo
     held
 }
 
-/// Whether the thread of this event comes to it although others are held.
+/// True when the thread of the second event reaches it although others are held.
 fn is_free(execution: &Execution, held: &[bool], second: usize) -> bool {
     let thread = execution.events[second].id.thread;
     let mut own = (0..second).filter(|&at| execution.events[at].id.thread == thread);
     !own.any(|at| held[at])
 }
 
-/// Whether two events of different threads do something to the same thing, and not only look at it.
+/// True when the two events are of different threads, use the same object or location, and one of
+/// them changes it.
 fn touch_the_same(execution: &Execution, first: usize, second: usize) -> bool {
     let [first, second] = [first, second].map(|at| &execution.events[at]);
     first.id.thread != second.id.thread
@@ -240,8 +243,8 @@ fn meet(execution: &Execution, one: &Operation, other: &Operation) -> bool {
     uses(one).iter().any(|object| others.contains(object))
 }
 
-/// The plan in which one event comes behind those later ones that go first, and how many steps come
-/// before it.
+/// Returns the plan in which the first event follows the later ones that go first, and the number
+/// of steps before it.
 fn held_back(
     execution: &Execution,
     first: usize,

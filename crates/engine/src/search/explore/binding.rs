@@ -10,8 +10,7 @@ use crate::model::choice::Choice;
 use crate::model::ending::{Divergence, Record};
 use crate::model::operation::{Operation, Ports};
 use crate::search::graph::{Graph, NodeKind, ObjectLog};
-use crate::world::State;
-use crate::world::UNSETTLED;
+use crate::world::{State, UNSETTLED};
 
 #[derive(Debug, Default)]
 pub(crate) struct Binding {

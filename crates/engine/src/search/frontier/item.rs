@@ -361,7 +361,9 @@ impl Graph {
                     return Err(Problem::Events);
                 }
                 let reply = state.apply(call, id.thread, node.outcome);
-                machine.passings.push(state.passing(call, reply));
+                machine
+                    .synchronizations
+                    .push(state.synchronization(call, reply));
                 machine.states.push(state);
             }
             self.objects[index].completions = completions;

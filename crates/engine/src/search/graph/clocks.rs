@@ -7,9 +7,9 @@
 //!
 //! In a weak graph `hb` is happens-before, where of two completions on one object only those that
 //! synchronize are ordered. It is smaller than `causal` and never changes either. There are three
-//! more clocks. `ACQUIRE_PENDING` is what the thread's reads would have acquired had they been
-//! acquire reads; an acquire fence takes it. `RELEASE_FENCE` is `hb` at the thread's last release
-//! fence. `RELEASE_CLOCK` is what a write releases to the reads that acquire from it.
+//! more clocks. `ACQUIRABLE` is what the thread's reads would have acquired had they been
+//! acquire reads; an acquire fence takes it. `FENCE` is `hb` at the thread's last release
+//! fence. `RELEASE` is what a write releases to the reads that acquire from it.
 
 use std::sync::atomic::Ordering;
 
@@ -17,16 +17,16 @@ use super::{Graph, Node, NodeKind};
 use crate::base::ids::{EventId, LocationId};
 use crate::memory::Strength;
 use crate::memory::clock::{covers, join};
-use crate::object::passing::Passing;
+use crate::object::synchronization::Synchronization;
 
 /// Number of clocks of an event.
 const CLOCKS: usize = 2;
 const WEAK_CLOCKS: usize = 5;
 /// Index of each clock in a weak graph.
 const HB: usize = 1;
-const ACQUIRE_PENDING: usize = 2;
-const RELEASE_FENCE: usize = 3;
-const RELEASE_CLOCK: usize = 4;
+const ACQUIRABLE: usize = 2;
+const FENCE: usize = 3;
+const RELEASE: usize = 4;
 
 impl Graph {
     /// Number of reads of the location, from the first inserted, that the write causally depends
@@ -53,7 +53,7 @@ impl Graph {
 
     /// Returns the release clock of a write in a weak graph.
     fn release_clock(&self, id: EventId) -> &[u32] {
-        &self.clocks(id)[RELEASE_CLOCK * self.width..]
+        &self.clocks(id)[RELEASE * self.width..]
     }
 
     /// Number of entries of all clocks of an event.
@@ -122,14 +122,14 @@ impl Graph {
             _ => node.source,
         };
         // In a weak graph these events are ordered by release and acquire only.
-        let is_passing = match node.kind {
+        let synchronizes = match node.kind {
             NodeKind::Completion { .. } | NodeKind::Silent { .. } => true,
             NodeKind::Pass { .. } => node.source.is_none(),
             kind => kind.reads().is_some(),
         };
         // Events of the same thread precede it anyway, and their clocks are moved out here.
         if let Some(from) = comes_from.filter(|from| from.thread != id.thread) {
-            let clocks = if self.weak && is_passing { 1 } else { CLOCKS };
+            let clocks = if self.weak && synchronizes { 1 } else { CLOCKS };
             join(&mut own[..clocks * width], self.clocks(from));
         }
         if let NodeKind::Pass { .. } = node.kind
@@ -198,15 +198,15 @@ impl Graph {
         let (earlier, own) = clocks.split_at_mut(start);
         let own = &mut own[..row];
         let of = |write: EventId| match write.thread == id.thread {
-            true => &earlier[write.index as usize * row..][RELEASE_CLOCK * width..row],
+            true => &earlier[write.index as usize * row..][RELEASE * width..row],
             false => self.release_clock(write),
         };
         let strength = self.strength_of(id, node);
-        own[RELEASE_CLOCK * width..].fill(0);
+        own[RELEASE * width..].fill(0);
         match node.kind {
             NodeKind::Read { .. } | NodeKind::ReadForUpdate { .. } => {
                 let Some(source) = node.source else { return };
-                join(&mut own[ACQUIRE_PENDING * width..][..width], of(source));
+                join(&mut own[ACQUIRABLE * width..][..width], of(source));
                 if strength.acquires() {
                     join(&mut own[HB * width..][..width], of(source));
                 }
@@ -215,11 +215,11 @@ impl Graph {
                 let log = self.object(object);
                 let earlier = ..node.value as usize;
                 let before = &mut own[HB * width..][..width];
-                for lane in log.passings[node.value as usize].takes() {
+                for clock in log.synchronizations[node.value as usize].acquires() {
                     let completions = log.completions[earlier].iter();
-                    let passings = log.passings[earlier].iter();
-                    let gives = |(_, passing): &(_, &Passing)| passing.gives() == Some(lane);
-                    for (&from, _) in completions.zip(passings).filter(gives) {
+                    let synchronizations = log.synchronizations[earlier].iter();
+                    let releases = |(_, one): &(_, &Synchronization)| one.releases() == Some(clock);
+                    for (&from, _) in completions.zip(synchronizations).filter(releases) {
                         if from.thread != id.thread {
                             join(before, self.hb(from));
                         }
@@ -228,28 +228,24 @@ impl Graph {
             }
             NodeKind::Fence => {
                 let (before, rest) = own[HB * width..].split_at_mut(width);
-                let (acquire_pending, rest) = rest.split_at_mut(width);
+                let (acquirable, rest) = rest.split_at_mut(width);
                 if strength.acquires() {
-                    join(before, acquire_pending);
+                    join(before, acquirable);
                 }
                 if strength.releases() {
                     rest[..width].copy_from_slice(before);
                 }
             }
             kind if kind.writes().is_some() => {
-                let clock = if strength.releases() {
-                    HB
-                } else {
-                    RELEASE_FENCE
-                };
-                own.copy_within(clock * width..(clock + 1) * width, RELEASE_CLOCK * width);
+                let clock = if strength.releases() { HB } else { FENCE };
+                own.copy_within(clock * width..(clock + 1) * width, RELEASE * width);
                 if let NodeKind::WriteOfUpdate { .. } = kind {
                     let read = EventId {
                         index: id.index - 1,
                         ..id
                     };
                     if let Some(source) = self.node(read).source {
-                        join(&mut own[RELEASE_CLOCK * width..], of(source));
+                        join(&mut own[RELEASE * width..], of(source));
                     }
                 }
             }

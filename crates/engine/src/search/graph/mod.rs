@@ -20,7 +20,7 @@ use crate::base::ids::{EventId, LocationId, ObjectId, SiteId, ThreadId};
 use crate::base::rng::mix;
 use crate::memory::Strength;
 use crate::model::operation::{Ports, Update};
-use crate::object::passing::Passing;
+use crate::object::synchronization::Synchronization;
 use crate::object::{Call, Object, condvar, parker};
 use barriers::BarrierLog;
 use ports::PortLog;
@@ -236,7 +236,7 @@ pub(crate) struct ObjectLog {
     pub(crate) states: Vec<Object>,
     pub(crate) completions: Vec<EventId>,
     /// Synchronizes-with effects of each completion.
-    pub(crate) passings: Vec<Passing>,
+    pub(crate) synchronizations: Vec<Synchronization>,
     /// In insertion order.
     pub(crate) calls: Vec<EventId>,
     /// During linearization: number of completions placed.
@@ -582,7 +582,8 @@ impl Graph {
         log.completions.push(id);
         let mut state = log.state().clone();
         let reply = state.apply(call, id.thread, outcome);
-        log.passings.push(state.passing(call, reply));
+        log.synchronizations
+            .push(state.synchronization(call, reply));
         log.states.push(state);
         let node = self.node_mut(id);
         node.outcome = outcome;
@@ -603,7 +604,7 @@ impl Graph {
         let log = self.object_mut(object);
         debug_assert_eq!(log.completions.last(), Some(&old));
         log.completions.pop();
-        log.passings.pop();
+        log.synchronizations.pop();
         log.states.pop();
         let id = EventId {
             index: call.index + 1,

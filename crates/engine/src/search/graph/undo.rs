@@ -35,7 +35,7 @@ impl Graph {
                 NodeKind::Completion { object } => {
                     let log = self.object_mut(object);
                     log.completions.pop();
-                    log.passings.pop();
+                    log.synchronizations.pop();
                     log.states.pop();
                 }
                 kind => {
@@ -138,8 +138,11 @@ impl Graph {
                 .extend(from.completions.iter().copied().take_while(|&id| keep(id)));
             let states = from.states.len().min(log.completions.len() + 1);
             copy(&mut log.states, &from.states[..states]);
-            let passings = from.passings.len().min(log.completions.len());
-            copy(&mut log.passings, &from.passings[..passings]);
+            let synchronizations = from.synchronizations.len().min(log.completions.len());
+            copy(
+                &mut log.synchronizations,
+                &from.synchronizations[..synchronizations],
+            );
             log.calls.clear();
             log.calls
                 .extend(from.calls.iter().copied().filter(|&id| keep(id)));

@@ -6,8 +6,7 @@
 
 use crate::base::ids::ThreadId;
 use crate::model::choice::Choice;
-use crate::model::ending::Ending;
-use crate::model::ending::{Divergence, Record};
+use crate::model::ending::{Divergence, Ending, Record};
 use crate::model::execution::Execution;
 use crate::world::State;
 use crate::world::strategy::{Bound, Repeat, Strategy};

@@ -14,37 +14,27 @@ use crate::world::strategy::{Dispatch, Strategy};
 use crate::world::{State, World};
 
 const PROGRAMS: u64 = 200;
+const EVENTS: usize = 90;
+/// More than twice the initial width of a clock, so that clocks are widened twice.
+const MAX_THREADS: usize = 10;
+const LOCATIONS: usize = 2;
 
-/// The test performs operations by itself, so its world never asks for a choice.
-struct Never;
+/// The strategy of a world whose choices the test makes.
+struct Unasked;
 
-impl Strategy for Never {
+impl Strategy for Unasked {
     fn begin(&mut self) -> bool {
         true
     }
 
-    fn choose(&mut self, _: &State) -> Result<Choice, Box<Divergence>> {
-        unreachable!("the test chooses")
+    fn choose(&mut self, _state: &State) -> Result<Choice, Box<Divergence>> {
+        unreachable!("the test performs operations by itself")
     }
 }
 
-struct Undecided(Box<dyn Strategy>);
-
-impl From<Box<dyn Strategy>> for Undecided {
-    fn from(strategy: Box<dyn Strategy>) -> Self {
-        Undecided(strategy)
-    }
-}
-
-impl From<Undecided> for Box<dyn Strategy> {
-    fn from(Undecided(strategy): Undecided) -> Self {
-        strategy
-    }
-}
-
-impl Dispatch for Undecided {
+impl Dispatch for Box<dyn Strategy> {
     fn choose(&mut self, state: &State) -> Result<Choice, Box<Divergence>> {
-        self.0.choose(state)
+        (**self).choose(state)
     }
 
     fn skips_trivial_choices(&self) -> bool {
@@ -52,17 +42,13 @@ impl Dispatch for Undecided {
     }
 
     fn strategy(&self) -> &dyn Strategy {
-        &*self.0
+        &**self
     }
 
     fn strategy_mut(&mut self) -> &mut dyn Strategy {
-        &mut *self.0
+        &mut **self
     }
 }
-const EVENTS: usize = 90;
-/// More than twice the initial width of a clock, so that clocks are widened twice.
-const MAX_THREADS: usize = 10;
-const LOCATIONS: usize = 2;
 
 /// What C11 defines, computed anew for a prefix of an execution and without any clock.
 struct Definition<'a> {
@@ -268,7 +254,8 @@ fn random_operation(rng: &mut fastrand::Rng, port: ObjectId, threads: usize) -> 
 fn clocks_and_outcomes_are_as_defined() {
     let mut widest = 0;
     let mut stale_writes = 0;
-    let mut world = World::<Undecided>::new(Box::new(Never), usize::MAX).under(Model::Rc11);
+    let mut world =
+        World::<Box<dyn Strategy>>::new(Box::new(Unasked), usize::MAX).under(Model::Rc11);
     for seed in 0..PROGRAMS {
         let mut rng = fastrand::Rng::with_seed(seed);
         let site = SiteId::new(0);
@@ -287,7 +274,7 @@ fn clocks_and_outcomes_are_as_defined() {
             let operation = *state.pending(thread);
             let definition = Definition::new(&state.execution.events, &coherence);
             assert_eq!(
-                state.views.seen(thread)[..threads],
+                state.views.hb(thread)[..threads],
                 definition.clock(thread, threads),
                 "clock of {thread:?}, seed {seed}"
             );

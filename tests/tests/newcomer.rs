@@ -389,7 +389,7 @@ fn cargo_raddle_tests_and_replays() {
     let found = raddle("test --strategy random --seed 7").exits(1);
     found
         .says("checking 2 tests in 1 binary, ")
-        .says("  ok  tally tests::one_and_one_is_two  no check in it\n")
+        .says("  ok  tally tests::one_and_one_is_two  no checks\n")
         .says("FAIL  tally tests::nothing_is_lost     panic after ")
         .says(" (random, seed 7)\n")
         .says("an update was lost")

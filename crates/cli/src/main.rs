@@ -1,66 +1,32 @@
 //! `cargo raddle`: runs and replays tests that raddle checks.
 //!
-//! The command adds nothing to the tests themselves. It turns its flags into the environment
-//! variables that raddle reads, has cargo build the tests, runs them, and says by its exit code what
-//! came of it: 0 all passed, 1 findings, 2 bad usage or an error that is not a test's, 130 interrupted.
+//! The command turns its flags into the environment variables that raddle reads, builds the tests with cargo,
+//! runs them and reports the results. It exits with 0 if all tests passed, 1 if a failure was found, 2 for
+//! wrong usage and errors, 130 if it was interrupted.
+//!
+//! The folders are layers, and each uses only those after it: `commands`, `output`, `run`, `toolchain`,
+//! `arguments`.
+
+mod arguments;
+mod commands;
+mod output;
+mod own_sync;
+mod run;
+mod toolchain;
 
 use std::process::ExitCode;
 
 use clap::Parser;
 
-use crate::arguments::{Arguments, Command};
-use crate::cargo::{Cargo, Verdict};
+use crate::arguments::Arguments;
 
-mod arguments;
-mod binaries;
-mod budget;
-mod cargo;
-mod completions;
-mod coverage;
-mod diagnostics;
-mod error;
-mod export;
-mod help;
-mod interrupts;
-mod junit;
-mod leftovers;
-mod manual;
-mod native;
-mod near;
-mod outcome;
-mod own_sync;
-mod replay;
-mod report;
-mod runner;
-mod show;
-mod test;
-mod turns;
-
-const FINDINGS: u8 = 1;
+/// Exit code for wrong usage, which clap uses too, and errors.
 const ERROR: u8 = 2;
-/// What shells report of a command that Ctrl-C ended.
-const INTERRUPTED: u8 = 130;
 
 fn main() -> ExitCode {
-    let arguments =
-        Arguments::parse_from(arguments::without_name_of_subcommand(std::env::args_os()));
-    let cargo = Cargo::from_environment();
-    let verdict = match arguments.command {
-        Command::Test(options) => test::run(&cargo, options),
-        Command::Replay(options) => replay::run(&cargo, options),
-        Command::Report(options) => report::run(&options),
-        Command::Coverage(options) => coverage::run(&cargo, options),
-        Command::Run(options) => native::run(&cargo, options),
-        Command::Cc(options) => native::cc(options),
-        Command::Cxx(options) => native::cxx(options),
-        Command::Setup(options) => native::set_up(&options),
-        Command::Completions(options) => completions::run(options),
-        Command::Manual(options) => manual::run(options),
-    };
-    match verdict {
-        Ok(Verdict::Passed) => ExitCode::SUCCESS,
-        Ok(Verdict::Findings) => ExitCode::from(FINDINGS),
-        Ok(Verdict::Interrupted) => ExitCode::from(INTERRUPTED),
+    let arguments = arguments::without_subcommand_name(std::env::args_os());
+    match commands::execute(Arguments::parse_from(arguments).command) {
+        Ok(verdict) => verdict.exit_code(),
         Err(error) => {
             eprintln!("error: {error}");
             ExitCode::from(ERROR)

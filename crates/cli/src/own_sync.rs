@@ -1,5 +1,5 @@
-//! What OS threads share here: std's types. Tests build the files that take them from here with raddle's
-//! instead, and explore them (`tests/tests/ourselves/`).
+//! Synchronization types of std. Files that import them from here are also compiled by
+//! `tests/tests/ourselves/`, with raddle's types in their place, and explored there.
 
 pub use std::sync::{atomic, mpsc};
 pub use std::thread;

@@ -1,8 +1,8 @@
-//! From options and a function to the test that `cargo test` runs.
+//! Expands options and a function into a test for `cargo test`.
 //!
 //! The user's function moves, unchanged, into a function of the same name that has the plain test
-//! attribute and hands it to `raddle`. Every path is absolute, so nothing in the user's scope can
-//! capture one, and every token the user wrote keeps its span.
+//! attribute and passes it to `raddle`. Every path is absolute, so that no item in the user's scope can
+//! shadow it, and every token of the user keeps its span.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote};
@@ -10,8 +10,8 @@ use quote::{ToTokens, quote};
 use crate::function::TestFunction;
 use crate::options::{Call, Options};
 
-/// The expansion, or the errors followed by the item as it was: keeping the item spares the user
-/// errors about names that are missing only because the macro failed.
+/// The expansion, or the errors followed by the unchanged item. Without the item, the compiler would also
+/// report the missing name.
 pub fn expand_or_report(arguments: TokenStream, item: TokenStream) -> TokenStream {
     expand(arguments, item.clone()).unwrap_or_else(|error| {
         let errors = error.into_compile_error();
@@ -19,7 +19,7 @@ pub fn expand_or_report(arguments: TokenStream, item: TokenStream) -> TokenStrea
     })
 }
 
-/// The expansion, or everything that is wrong with the options and the function.
+/// The expansion, or all errors in the options and the function.
 pub fn expand(arguments: TokenStream, item: TokenStream) -> syn::Result<TokenStream> {
     match (syn::parse2(arguments), syn::parse2(item)) {
         (Ok(options), Ok(function)) => Ok(test(&options, &function)),
@@ -59,7 +59,7 @@ fn test(options: &Options, function: &TestFunction) -> TokenStream {
 }
 
 fn configuration(options: &Options) -> impl ToTokens {
-    // Mixed-site: an option's value is the user's expression, and must not see this name.
+    // Mixed-site hygiene hides this name from the values, which are expressions of the user.
     let checker = Ident::new("checker", Span::mixed_site());
     let calls = options
         .calls

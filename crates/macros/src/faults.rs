@@ -1,9 +1,9 @@
-//! Errors gathered so that one build shows all of them.
+//! Collects errors, so that one build reports all of them.
 
 use quote::ToTokens;
 use syn::{Error, Result};
 
-/// What was found wrong so far.
+/// Errors found so far.
 #[derive(Default)]
 pub struct Faults {
     found: Option<Error>,
@@ -15,7 +15,7 @@ impl Faults {
         self.add_error(Error::new_spanned(place, message));
     }
 
-    /// Adds an error that points at `place`, if there is such a place.
+    /// Adds an error that points at `place` if it is present.
     pub fn add_if_present(&mut self, place: &Option<impl ToTokens>, message: &str) {
         if let Some(place) = place {
             self.add(place, message);
@@ -30,7 +30,7 @@ impl Faults {
         }
     }
 
-    /// The value, or all errors at once.
+    /// Returns the value if there are no errors, and else all errors combined.
     pub fn unless_any<T>(self, value: T) -> Result<T> {
         self.found.map_or(Ok(value), Err)
     }

@@ -1,7 +1,6 @@
-//! The function under the attribute, and what makes it unfit to be a test.
+//! The function under the attribute, and the errors if it cannot be a test.
 //!
-//! The body is kept as the tokens it came as: it needs no understanding, and syntax that is newer
-//! than the parser passes through.
+//! The body is kept as tokens, so that syntax newer than the parser passes through.
 
 use proc_macro2::Group;
 use syn::parse::{Parse, ParseStream};
@@ -106,7 +105,7 @@ impl TestFunction {
         if !self.signature.inputs.is_empty() {
             faults.add(
                 &self.signature.inputs,
-                "a raddle test takes no parameters: make what it needs in the body",
+                "a raddle test takes no parameters: create its values in the body",
             );
         }
     }

@@ -1,9 +1,8 @@
 //! The attribute behind `#[raddle::test]`.
 //!
-//! Use it through the `raddle` crate, which re-exports it and provides the functions that the
-//! expansion calls. The attribute only rewrites the function: it names the test and turns its
-//! options into calls of `Checker`'s setters. What an option means is `raddle`'s business, so the
-//! values of strings are checked there, when the test runs.
+//! Use it through the `raddle` crate, which re-exports it and has the functions that expansions call. The
+//! attribute names the test and turns its options into calls of `Checker`'s setters. `raddle` interprets the
+//! values, so invalid strings are reported when the test runs.
 
 use proc_macro::TokenStream;
 
@@ -14,44 +13,49 @@ mod options;
 #[cfg(test)]
 mod tests;
 
-/// Makes a function a test that is checked under many schedules.
+/// Turns a function into a test that runs under many schedules.
 ///
 /// ```ignore
 /// #[raddle::test(strategy = "exhaustive", max_time = "20s")]
 /// fn counter_is_not_lost() {
-///     // Runs once for every schedule that the strategy picks.
+///     // Runs once for each schedule of the strategy.
 /// }
 /// ```
 ///
-/// The function takes no parameters and may return whatever an ordinary test may, such as a
-/// `Result`. Other attributes (`#[should_panic]`, `#[ignore]`, `#[cfg(..)]`) keep their meaning.
+/// The function takes no parameters and may have the return types of ordinary tests, such as `Result`. Other
+/// attributes (`#[should_panic]`, `#[ignore]`, `#[cfg(..)]`) keep their meaning.
 ///
 /// # Options
 ///
-/// All are optional, and each may be given once.
+/// Each may be given once.
 ///
 /// | option | value | meaning |
 /// | --- | --- | --- |
-/// | `strategy` | string | how schedules are picked, as in `"exhaustive"` or `"random"` |
-/// | `max_executions` | integer | stop after this many executions |
-/// | `max_time` | string | stop after this long: `"500ms"`, `"20s"`, `"2m"`, `"1h"` |
-/// | `max_events` | integer | an execution with more events than this is too long |
-/// | `seed` | integer | where strategies that draw at random start |
-/// | `memory` | string | the memory model: `"sc"` or `"rc11"` |
-/// | `preemptions` | integer | run only classes that need no more preemptions than this |
-/// | `verify_completeness` | `true` or `false` | whether to run every schedule as well and compare |
+/// | `strategy` | string | exploration strategy, such as `"exhaustive"` or `"random"` |
+/// | `max_executions` | integer | maximum number of executions |
+/// | `max_time` | string | time limit: `"500ms"`, `"20s"`, `"2m"`, `"1h"` |
+/// | `max_events` | integer | maximum number of events of one execution |
+/// | `seed` | integer | seed of the random strategies |
+/// | `workers` | integer | number of OS threads that run executions |
+/// | `memory` | string | memory model: `"sc"` or `"rc11"` |
+/// | `classes` | string | equivalence of executions: `"reads-from"` ignores unobserved coherence orders |
+/// | `preemptions` | integer | explore only classes that need at most this number of preemptions |
+/// | `verify_completeness` | `true` or `false` | also enumerate every schedule, and compare the classes |
 /// | `keep_going` | `true` or `false` | collect distinct failures instead of stopping at the first |
-/// | `spurious_wakeups` | `true` or `false` | whether a thread may wake up from a `Condvar` or from `park` for no reason |
-/// | `timeouts` | `true` or `false` | whether a wait with a time limit may run out |
-/// | `weak_cas` | `true` or `false` | whether `compare_exchange_weak` may fail for no reason |
-/// | `known_schedules` | `true` or `false` | whether schedules that have failed before run first |
-/// | `lock_order` | `"allow"`, `"warn"`, `"deny"` | what becomes of locks taken in different orders |
-/// | `leaks` | `"allow"`, `"warn"`, `"deny"` | what becomes of messages that nobody received |
-/// | `shorten` | `true` or `false` | whether to look for a shorter story of a failure |
-/// | `watchdog` | string | how long a thread may run without a scheduling point; `"0s"` is for ever |
-/// | `reduce` | string | what to leave out: `"symmetry"`, `"releases"` or both, with a comma |
-/// | `stack_size` | integer expression | bytes of stack for each thread of the test |
-/// | `crate` | path | where `raddle` is, for a crate that renames or re-exports it |
+/// | `spurious_wakeups` | `true` or `false` | explore spurious wake-ups of `Condvar` and `park` |
+/// | `timeouts` | `true` or `false` | explore expiring timeouts |
+/// | `weak_cas` | `true` or `false` | explore spurious failures of `compare_exchange_weak` |
+/// | `known_schedules` | `true` or `false` | run schedules of earlier failures first |
+/// | `lock_order` | `"allow"`, `"warn"`, `"deny"` | level of locks that are acquired in different orders |
+/// | `leaks` | `"allow"`, `"warn"`, `"deny"` | level of messages that are never received |
+/// | `coverage` | `true` or `false` | measure coverage |
+/// | `remember` | `true` or `false` | record runs, and continue from recorded ones |
+/// | `shorten` | `true` or `false` | minimise the schedule of a failure |
+/// | `page` | `true` or `false` | write an HTML page for a failure |
+/// | `watchdog` | string | maximum time without a scheduling point; `"0s"` disables the watchdog |
+/// | `reduce` | string | reductions of the search: `"symmetry"`, `"releases"`, or both with a comma |
+/// | `stack_size` | integer expression | stack size of each thread of the test in bytes |
+/// | `crate` | path | path of `raddle` in a crate that renames or re-exports it |
 #[proc_macro_attribute]
 pub fn test(arguments: TokenStream, item: TokenStream) -> TokenStream {
     expand::expand_or_report(arguments.into(), item.into()).into()

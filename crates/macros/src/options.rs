@@ -1,6 +1,6 @@
-//! The options in the attribute's parentheses.
+//! The options of the attribute.
 //!
-//! `SETTINGS` lists those that call a setter of `Checker`: a new one is one line there. The only
+//! [`SETTINGS`] lists the options that call a setter of `Checker`; a new one is one line there. The only
 //! other option is `crate`.
 
 use proc_macro2::{Ident, TokenStream};
@@ -12,32 +12,34 @@ use syn::{Error, Expr, Lit, Path, Result, Token};
 
 use crate::faults::Faults;
 
-/// What the user asked for.
+/// The parsed options.
 #[derive(Default)]
 pub struct Options {
-    /// Where `raddle` is, if not at `::raddle`.
+    /// Path of the crate, if it is not `::raddle`.
     pub crate_path: Option<TokenStream>,
-    /// The calls that configure the checker, in the order they were written.
+    /// Calls that configure the checker, in the order of the options.
     pub calls: Vec<Call>,
 }
 
 /// A call of one of the checker's setters.
 pub struct Call {
-    /// The method, with the span of the option so that an error about it points there.
+    /// The method, with the span of the option, so that errors point there.
     pub setter: Ident,
-    /// Its argument, as the user wrote it.
+    /// The user's expression.
     pub value: TokenStream,
 }
 
+/// An option that calls a setter.
 struct Setting {
     name: &'static str,
     setter: &'static str,
-    takes: Takes,
+    value: ValueKind,
+    /// Value in error messages.
     example: &'static str,
 }
 
 #[derive(Clone, Copy)]
-enum Takes {
+enum ValueKind {
     Text,
     Integer,
     IntegerExpression,
@@ -45,48 +47,68 @@ enum Takes {
 }
 
 static SETTINGS: [Setting; 24] = [
-    setting("strategy", "strategy_named", Takes::Text, "\"exhaustive\""),
-    setting("max_executions", "max_executions", Takes::Integer, "50_000"),
-    setting("max_time", "max_time_text", Takes::Text, "\"20s\""),
-    setting("max_events", "max_events", Takes::Integer, "100_000"),
-    setting("seed", "seed", Takes::Integer, "7"),
-    setting("workers", "workers", Takes::Integer, "2"),
-    setting("memory", "memory_named", Takes::Text, "\"rc11\""),
-    setting("classes", "classes_named", Takes::Text, "\"reads-from\""),
-    setting("preemptions", "preemptions", Takes::Integer, "2"),
+    setting(
+        "strategy",
+        "strategy_named",
+        ValueKind::Text,
+        "\"exhaustive\"",
+    ),
+    setting(
+        "max_executions",
+        "max_executions",
+        ValueKind::Integer,
+        "50_000",
+    ),
+    setting("max_time", "max_time_text", ValueKind::Text, "\"20s\""),
+    setting("max_events", "max_events", ValueKind::Integer, "100_000"),
+    setting("seed", "seed", ValueKind::Integer, "7"),
+    setting("workers", "workers", ValueKind::Integer, "2"),
+    setting("memory", "memory_named", ValueKind::Text, "\"rc11\""),
+    setting(
+        "classes",
+        "classes_named",
+        ValueKind::Text,
+        "\"reads-from\"",
+    ),
+    setting("preemptions", "preemptions", ValueKind::Integer, "2"),
     setting(
         "verify_completeness",
         "verify_completeness",
-        Takes::Boolean,
+        ValueKind::Boolean,
         "true",
     ),
-    setting("keep_going", "keep_going", Takes::Boolean, "true"),
+    setting("keep_going", "keep_going", ValueKind::Boolean, "true"),
     setting(
         "spurious_wakeups",
         "spurious_wakeups",
-        Takes::Boolean,
+        ValueKind::Boolean,
         "false",
     ),
-    setting("timeouts", "timeouts", Takes::Boolean, "false"),
-    setting("weak_cas", "weak_cas", Takes::Boolean, "false"),
+    setting("timeouts", "timeouts", ValueKind::Boolean, "false"),
+    setting("weak_cas", "weak_cas", ValueKind::Boolean, "false"),
     setting(
         "known_schedules",
         "known_schedules",
-        Takes::Boolean,
+        ValueKind::Boolean,
         "false",
     ),
-    setting("lock_order", "lock_order_named", Takes::Text, "\"deny\""),
-    setting("leaks", "leaks_named", Takes::Text, "\"deny\""),
-    setting("coverage", "coverage", Takes::Boolean, "true"),
-    setting("remember", "remember", Takes::Boolean, "true"),
-    setting("shorten", "shorten", Takes::Boolean, "false"),
-    setting("page", "page", Takes::Boolean, "false"),
-    setting("watchdog", "watchdog_text", Takes::Text, "\"30s\""),
-    setting("reduce", "reduce_named", Takes::Text, "\"symmetry\""),
+    setting(
+        "lock_order",
+        "lock_order_named",
+        ValueKind::Text,
+        "\"deny\"",
+    ),
+    setting("leaks", "leaks_named", ValueKind::Text, "\"deny\""),
+    setting("coverage", "coverage", ValueKind::Boolean, "true"),
+    setting("remember", "remember", ValueKind::Boolean, "true"),
+    setting("shorten", "shorten", ValueKind::Boolean, "false"),
+    setting("page", "page", ValueKind::Boolean, "false"),
+    setting("watchdog", "watchdog_text", ValueKind::Text, "\"30s\""),
+    setting("reduce", "reduce_named", ValueKind::Text, "\"symmetry\""),
     setting(
         "stack_size",
         "stack_size",
-        Takes::IntegerExpression,
+        ValueKind::IntegerExpression,
         "256 * 1024",
     ),
 ];
@@ -97,13 +119,13 @@ const CRATE_EXAMPLE: &str = "my_raddle";
 const fn setting(
     name: &'static str,
     setter: &'static str,
-    takes: Takes,
+    value: ValueKind,
     example: &'static str,
 ) -> Setting {
     Setting {
         name,
         setter,
-        takes,
+        value,
         example,
     }
 }
@@ -116,7 +138,7 @@ impl Parse for Options {
         let mut seen = Vec::new();
         for Assignment { name, value } in &assignments {
             if seen.contains(&name) {
-                faults.add(name, &format!("`{name}` is given twice: keep one of them"));
+                faults.add(name, &format!("`{name}` is given twice: remove one"));
             } else if let Err(error) = options.set(name, value) {
                 faults.add_error(error);
             }
@@ -132,7 +154,7 @@ impl Options {
         if name == CRATE {
             self.crate_path = Some(crate_path(value)?);
         } else {
-            let setting = setting_named(name).ok_or_else(|| unknown(name))?;
+            let setting = setting_named(name).ok_or_else(|| unknown_option(name))?;
             let setter = Ident::new(setting.setter, name.span());
             self.calls.push(Call {
                 setter,
@@ -143,7 +165,7 @@ impl Options {
     }
 }
 
-/// `name = value`, where the value is anything that has the shape of an expression.
+/// `name = value`, with any expression as the value.
 struct Assignment {
     name: Ident,
     value: Expr,
@@ -152,13 +174,13 @@ struct Assignment {
 impl Parse for Assignment {
     fn parse(input: ParseStream) -> Result<Self> {
         if !input.peek(Ident::peek_any) {
-            return Err(input.error(format!("expected an option; {}", the_options_are())));
+            return Err(input.error(format!("expected an option; {}", list_of_options())));
         }
-        // `crate` is a keyword, which an identifier may otherwise not be.
+        // `parse_any` accepts the keyword `crate`.
         let name = input.call(Ident::parse_any)?;
         let equals = input.parse::<Option<Token![=]>>()?;
         if equals.is_none() || input.is_empty() || input.peek(Token![,]) {
-            return Err(without_value(&name));
+            return Err(missing_value(&name));
         }
         Ok(Self {
             name,
@@ -168,33 +190,33 @@ impl Parse for Assignment {
 }
 
 impl Setting {
-    /// The value as an argument of the setter, if it is of the right kind.
+    /// The value as an argument of the setter, or an error if it has the wrong kind.
     fn argument(&self, value: &Expr) -> Result<TokenStream> {
-        match (self.takes, literal(value)) {
-            (Takes::Text, Some(Lit::Str(text))) if text.value().trim().is_empty() => {
+        match (self.value, literal(value)) {
+            (ValueKind::Text, Some(Lit::Str(text))) if text.value().trim().is_empty() => {
                 Err(self.error(value, "is empty", ", or leave it out"))
             }
-            (Takes::Text, Some(Lit::Str(_)))
-            | (Takes::Integer | Takes::IntegerExpression, Some(Lit::Int(_)))
-            | (Takes::IntegerExpression, None)
-            | (Takes::Boolean, Some(Lit::Bool(_))) => Ok(value.to_token_stream()),
-            _ => Err(self.error(value, self.takes.rule(), "")),
+            (ValueKind::Text, Some(Lit::Str(_)))
+            | (ValueKind::Integer | ValueKind::IntegerExpression, Some(Lit::Int(_)))
+            | (ValueKind::IntegerExpression, None)
+            | (ValueKind::Boolean, Some(Lit::Bool(_))) => Ok(value.to_token_stream()),
+            _ => Err(self.error(value, self.value.rule(), "")),
         }
     }
 
-    fn error(&self, value: &Expr, what_is_wrong: &str, alternative: &str) -> Error {
+    fn error(&self, value: &Expr, problem: &str, alternative: &str) -> Error {
         let (name, example) = (self.name, self.example);
-        let message = format!("`{name}` {what_is_wrong}: write `{name} = {example}`{alternative}");
+        let message = format!("`{name}` {problem}: write `{name} = {example}`{alternative}");
         Error::new_spanned(value, message)
     }
 }
 
-impl Takes {
+impl ValueKind {
     fn rule(self) -> &'static str {
         match self {
             Self::Text => "takes a string",
-            Self::Integer => "takes an integer that is not negative",
-            Self::IntegerExpression => "takes an integer or an expression that gives one",
+            Self::Integer => "takes a non-negative integer",
+            Self::IntegerExpression => "takes an integer expression",
             Self::Boolean => "takes `true` or `false`",
         }
     }
@@ -215,8 +237,8 @@ fn crate_path(value: &Expr) -> Result<TokenStream> {
     })
 }
 
-/// A value that came through another macro is in an invisible group; real parentheses would be
-/// reported as unused around an argument.
+/// Removes invisible groups around values from other macros, and parentheses, which the compiler would
+/// report as unused around an argument.
 fn without_parentheses(mut value: &Expr) -> &Expr {
     loop {
         value = match value {
@@ -238,22 +260,22 @@ fn setting_named(name: &Ident) -> Option<&'static Setting> {
     SETTINGS.iter().find(|setting| name == setting.name)
 }
 
-fn without_value(name: &Ident) -> Error {
+fn missing_value(name: &Ident) -> Error {
     let example = match setting_named(name) {
         Some(setting) => setting.example,
         None if name == CRATE => CRATE_EXAMPLE,
-        None => return unknown(name),
+        None => return unknown_option(name),
     };
     let message = format!("`{name}` needs a value: write `{name} = {example}`");
     Error::new(name.span(), message)
 }
 
-fn unknown(name: &Ident) -> Error {
-    let message = format!("unknown option `{name}`; {}", the_options_are());
+fn unknown_option(name: &Ident) -> Error {
+    let message = format!("unknown option `{name}`; {}", list_of_options());
     Error::new(name.span(), message)
 }
 
-fn the_options_are() -> String {
+fn list_of_options() -> String {
     let names = SETTINGS.iter().map(|setting| setting.name).chain([CRATE]);
     let names: Vec<_> = names.map(|name| format!("`{name}`")).collect();
     format!("the options are {}", names.join(", "))

@@ -1,4 +1,4 @@
-//! What the attribute expands to, and what it says when it cannot.
+//! Expansions of the attribute, and its errors.
 
 use proc_macro2::TokenStream;
 
@@ -9,17 +9,19 @@ mod function_errors;
 mod option_errors;
 
 fn tokens(source: &str) -> TokenStream {
-    source.parse().expect("the test's source is made of tokens")
+    source
+        .parse()
+        .expect("the source of the test consists of tokens")
 }
 
 fn pretty(arguments: &str, item: &str) -> String {
-    let expansion = expand(tokens(arguments), tokens(item)).expect("the source is right");
-    prettyplease::unparse(&syn::parse2(expansion).expect("the expansion is made of items"))
+    let expansion = expand(tokens(arguments), tokens(item)).expect("the source is valid");
+    prettyplease::unparse(&syn::parse2(expansion).expect("the expansion consists of items"))
 }
 
 /// Each error as the piece of source it points at and its message.
 fn errors(arguments: &str, item: &str) -> Vec<(String, String)> {
-    let error = expand(tokens(arguments), tokens(item)).expect_err("the source is wrong");
+    let error = expand(tokens(arguments), tokens(item)).expect_err("the source is invalid");
     let describe = |error: syn::Error| {
         (
             error.span().source_text().unwrap_or_default(),

@@ -1,11 +1,10 @@
-//! The expansion compiled for real, against a stand-in for `raddle` that runs a body once.
+//! Compiles expansions against a fake `raddle` that runs each body once.
 //!
-//! Each body asserts what the stand-in was told, so the assertion is also the proof that the body
-//! ran with it; the tests that should panic prove that bodies run at all.
+//! The bodies assert the settings that the fake has received. Tests that should panic show that bodies run.
 
 #![deny(warnings, missing_docs)]
 
-// `::raddle`, where the expansion looks by default, is this file.
+// Expansions refer to `::raddle` by default, which is this file.
 extern crate self as raddle;
 
 /// The part of `raddle` that the expansion calls.
@@ -13,12 +12,12 @@ extern crate self as raddle;
 pub mod __private {
     use std::cell::RefCell;
 
-    /// What a test's body can ask about the test that it is in.
+    /// The settings of the running test.
     #[derive(Clone, Default)]
     pub struct Checker {
         /// The name of the test.
         pub name: &'static str,
-        /// The setters that were called.
+        /// Calls of setters.
         pub calls: Vec<String>,
     }
 
@@ -59,7 +58,7 @@ pub mod __private {
         }
     }
 
-    /// What a body may return.
+    /// Return types of bodies.
     pub trait Outcome {
         /// Panics if the body failed.
         fn unwrap_outcome(self);
@@ -96,7 +95,7 @@ pub mod __private {
     }
 }
 
-/// Another way to `__private`, as a crate that re-exports `raddle` has.
+/// A re-export, as in a crate that re-exports `raddle`.
 pub mod facade {
     pub use crate::__private;
 }
@@ -106,8 +105,8 @@ use crate::__private::current;
 const KIB: usize = 1024;
 
 #[raddle_macros::test]
-fn the_name_says_which_module() {
-    assert_eq!(current().name, "expansion::the_name_says_which_module");
+fn the_name_includes_the_module() {
+    assert_eq!(current().name, "expansion::the_name_includes_the_module");
     assert!(current().calls.is_empty());
 }
 
@@ -163,7 +162,7 @@ fn options_reach_the_checker() {
     assert_eq!(current().calls, expected);
 }
 
-/// Attributes and documentation stay with the test.
+/// The test keeps attributes and documentation.
 #[raddle_macros::test]
 #[should_panic(expected = "the body ran")]
 fn a_panic_of_the_body_is_the_panic_of_the_test() {
@@ -172,7 +171,7 @@ fn a_panic_of_the_body_is_the_panic_of_the_test() {
 
 #[should_panic(expected = "the body returned")]
 #[raddle_macros::test]
-fn an_error_that_the_body_returns_reaches_raddle() -> Result<(), String> {
+fn a_returned_error_fails_the_test() -> Result<(), String> {
     Err("the body returned".to_owned())
 }
 

@@ -357,7 +357,7 @@ fn what_cannot_be_checked_is_said_before_it_runs() {
             .exits(2)
             .says(text);
     };
-    refused(&build("plain", &[]), "was not compiled for this");
+    refused(&build("plain", &[]), "is not instrumented");
     refused(&build("alone", &["-static"]), "is linked statically");
     refused(
         &build("alone-anywhere", &["-static-pie"]),
@@ -375,7 +375,7 @@ fn what_cannot_be_checked_is_said_before_it_runs() {
         b"\x7fELF\x01\x01\x01\0\0\0\0\0\0\0\0\0\x02\0\x03\0",
     )
     .unwrap();
-    refused(&path("narrow"), "is a program of 32 bits");
+    refused(&path("narrow"), "is a 32-bit program");
     if !has_clang() {
         return;
     }
@@ -390,7 +390,7 @@ fn what_cannot_be_checked_is_said_before_it_runs() {
         .current_dir(support::workspace())
         .status();
     assert!(finished.unwrap().success());
-    refused(&path("whole"), "has ThreadSanitizer's own runtime inside");
+    refused(&path("whole"), "contains ThreadSanitizer's own runtime");
 }
 
 #[test]
@@ -405,7 +405,7 @@ fn a_program_with_the_rights_of_another_is_not_checked() {
     std::fs::set_permissions(&program, rights).unwrap();
     support::command(&["run", "--", program.to_str().unwrap()])
         .exits(2)
-        .says("runs with the rights of another user");
+        .says("runs as another user or group");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use raddle::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use raddle::thread;
 
 use crate::all;
-use crate::turns::by_turns;
+use crate::parallel::run_in_parallel;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Message {
@@ -17,7 +17,7 @@ enum Message {
 /// Runs so many tests, two at once; what was heard.
 fn run(tests: usize, interrupted: &AtomicBool) -> Vec<Message> {
     let mut heard = Vec::new();
-    by_turns(
+    run_in_parallel(
         tests,
         2,
         || interrupted.load(Relaxed),

@@ -39,7 +39,7 @@ fn news(run: u64, classes: &[u64]) -> News {
 }
 
 #[test]
-fn files_are_merged_and_what_they_remember_is_told() {
+fn files_are_merged_and_all_records_are_shown() {
     let workspace = Workspace::new("files_are_merged");
     let here = RunsFile::new(workspace.directory.join("kept/runs.redb"));
     let there = RunsFile::new(workspace.directory.join("there.redb"));
@@ -82,8 +82,8 @@ queue tests::push: 2 runs, 200 executions, 4 classes
   1 failing schedule, run first by the next run
 "
         .to_owned(),
-        stderr: "queue tests::pop: there.redb is of another version of the program; only failing \
-                 schedules were added\n"
+        stderr: "queue tests::pop: there.redb is from another version of the program; only its \
+                 failing schedules were merged\n"
             .to_owned(),
     };
     assert_eq!(finish(&mut command), expected);
@@ -91,7 +91,7 @@ queue tests::push: 2 runs, 200 executions, 4 classes
 }
 
 #[test]
-fn where_nothing_is_remembered_it_says_how_to() {
+fn a_missing_file_is_an_error_with_advice() {
     let workspace = Workspace::new("nothing_is_remembered");
     let target = workspace.directory.join("target");
     let metadata = format!(
@@ -105,8 +105,8 @@ fn where_nothing_is_remembered_it_says_how_to() {
     assert_eq!(
         finished.stderr,
         format!(
-            "error: nothing is remembered in {}\n  help: run tests with `remember = true`, or all of \
-             them with RADDLE_REMEMBER=1\n",
+            "error: {} contains no runs\n  help: run tests with `remember = true`, or all tests with \
+             RADDLE_REMEMBER=1\n",
             file.display()
         )
     );

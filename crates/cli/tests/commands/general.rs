@@ -1,4 +1,4 @@
-//! What holds for every command.
+//! Behaviour that all commands share.
 
 use std::env;
 use std::fs;
@@ -6,7 +6,7 @@ use std::fs;
 use crate::support::{Workspace, finish, script_directory};
 
 #[test]
-fn cargo_is_looked_for_in_the_path_when_nothing_names_it() {
+fn cargo_is_found_in_the_path_without_the_variable() {
     let workspace = Workspace::new("cargo_is_looked_for_in_the_path");
     workspace.build(&["one"]);
     let mut path = script_directory().as_os_str().to_owned();
@@ -37,7 +37,7 @@ fn a_cargo_that_cannot_be_started_is_named() {
 }
 
 #[test]
-fn the_word_that_cargo_adds_changes_nothing() {
+fn the_subcommand_name_of_cargo_is_ignored() {
     let workspace = Workspace::new("the_word_that_cargo_adds");
     workspace.build(&["counter"]);
     assert_eq!(workspace.run(&["raddle", "test", "counter"]).code, Some(0));
@@ -91,7 +91,7 @@ fn there_are_completions_for_every_shell() {
 #[test]
 fn there_is_a_manual_page_for_every_command() {
     let workspace = Workspace::new("manual");
-    let folder = workspace.directory.join("share/man1");
+    let directory = workspace.directory.join("share/man1");
     let finished = workspace.run(&["manual", "share/man1"]);
     assert_eq!(finished.code, Some(0), "{finished:?}");
     assert_eq!(finished.stdout, "share/man1/cargo-raddle.1\n");
@@ -104,7 +104,7 @@ fn there_is_a_manual_page_for_every_command() {
         .chain(["cargo-raddle.1".to_owned()])
         .collect();
     expected.sort();
-    let pages = fs::read_dir(&folder).expect("the pages are there");
+    let pages = fs::read_dir(&directory).expect("the pages are there");
     let mut pages: Vec<String> = pages
         .map(|page| {
             page.expect("a page")
@@ -115,7 +115,7 @@ fn there_is_a_manual_page_for_every_command() {
         .collect();
     pages.sort();
     assert_eq!(pages, expected);
-    let page = fs::read_to_string(folder.join("cargo-raddle-test.1")).expect("a page");
+    let page = fs::read_to_string(directory.join("cargo-raddle-test.1")).expect("a page");
     for part in ["max\\-executions", "RADDLE_MAX_TIME", "Exit code: 0"] {
         assert!(page.contains(part), "no {part} in {page}");
     }

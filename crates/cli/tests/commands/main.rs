@@ -1,9 +1,12 @@
-//! The commands as they are typed, against a cargo that writes down how it is called.
+//! Runs the commands with a fake cargo that records its calls.
 
 #![cfg(unix)]
 
 mod coverage;
+mod events;
+mod formats;
 mod general;
+mod interrupts;
 mod native;
 mod replay;
 mod report;

@@ -4,7 +4,7 @@ use crate::support::{Finished, Step, Workspace, finish};
 
 const SCHEDULE: &str = "raddle schedule 2";
 
-/// A workspace with two tests, of which the replayed one answers with `code`.
+/// A workspace with two tests; the replayed test exits with `code`.
 fn workspace_with_tests(test: &str, code: u8) -> Workspace {
     let workspace = Workspace::new(test);
     let names = "queue::tests::push_then_pop: test\ncounter_is_not_lost: test\nspeed: benchmark\n";
@@ -24,7 +24,7 @@ cargo test counter_is_not_lost -- --exact --include-ignored --nocapture
 }
 
 #[test]
-fn the_text_of_a_schedule_is_passed_on_as_it_is() {
+fn the_text_of_a_schedule_is_passed_on_unchanged() {
     let workspace = workspace_with_tests("the_text_of_a_schedule", 101);
     let expected = Finished {
         code: Some(1),
@@ -39,7 +39,7 @@ fn the_text_of_a_schedule_is_passed_on_as_it_is() {
 }
 
 #[test]
-fn a_token_is_passed_on_whatever_its_version() {
+fn a_token_of_any_version_is_passed_on() {
     for (name, token) in [("a_token", "r1.OAECaXQDAQ"), ("old_token", "r0.x")] {
         let workspace = workspace_with_tests(name, 101);
         let finished = workspace.run(&["replay", "counter_is_not_lost", token]);
@@ -49,8 +49,8 @@ fn a_token_is_passed_on_whatever_its_version() {
 }
 
 #[test]
-fn a_folder_of_ones_own_goes_before_the_target_folder() {
-    let workspace = workspace_with_tests("a_folder_of_ones_own", 101);
+fn raddle_dir_takes_precedence_over_the_target_directory() {
+    let workspace = workspace_with_tests("a_directory_of_ones_own", 101);
     let path = workspace.write("kept/mycrate/counter_is_not_lost.schedule", SCHEDULE);
     let mut command = workspace.command(&["replay", "counter_is_not_lost"]);
     command.env("RADDLE_DIR", workspace.directory.join("kept"));
@@ -62,7 +62,7 @@ fn a_folder_of_ones_own_goes_before_the_target_folder() {
 }
 
 #[test]
-fn a_test_that_passes_now_is_a_pass() {
+fn a_passing_replay_exits_with_0() {
     let workspace = workspace_with_tests("a_test_that_passes_now", 0);
     assert_eq!(
         workspace
@@ -82,7 +82,7 @@ fn a_relative_path_is_made_absolute() {
 }
 
 #[test]
-fn what_is_neither_a_schedule_nor_a_file_is_refused_before_anything_runs() {
+fn an_invalid_schedule_is_refused_before_the_build() {
     let workspace = workspace_with_tests("neither_a_schedule_nor_a_file", 0);
     workspace.write("directory/file", "");
     for given in [
@@ -115,12 +115,12 @@ fn without_a_schedule_the_saved_one_is_used() {
     let finished = workspace.run(&["replay", "queue::tests::push_then_pop"]);
     assert_eq!(finished.code, Some(1));
     let path = path.display();
-    let folder = workspace.directory.join("target/raddle");
+    let directory = workspace.directory.join("target/raddle");
     assert_eq!(
         finished.stderr,
         format!(
-            "no schedule given, looking for {file} in the folders of {}\n",
-            folder.display()
+            "no schedule given, looking for {file} in the subdirectories of {}\n",
+            directory.display()
         )
     );
     assert_eq!(
@@ -149,7 +149,7 @@ fn saved_schedules_of_several_binaries_are_listed() {
         "error: several binaries have saved a schedule for `counter_is_not_lost`
   note: {}
   note: {}
-  help: give the one you mean after the test's name
+  help: give one of these files after the name of the test
 ",
         one.display(),
         two.display()
@@ -158,7 +158,7 @@ fn saved_schedules_of_several_binaries_are_listed() {
 }
 
 #[test]
-fn without_a_schedule_and_without_a_saved_one_it_says_where_it_looked() {
+fn without_any_schedule_the_error_names_the_expected_file() {
     let workspace = workspace_with_tests("without_a_saved_one", 0);
     workspace.answer(
         Step::Metadata,
@@ -170,12 +170,12 @@ fn without_a_schedule_and_without_a_saved_one_it_says_where_it_looked() {
     assert_eq!(finished.code, Some(2));
     assert_eq!(
         finished.stderr,
-        "no schedule given, looking for counter_is_not_lost.schedule in the folders of \
+        "no schedule given, looking for counter_is_not_lost.schedule in the subdirectories of \
          /elsewhere/target/raddle
-error: no schedule is saved for `counter_is_not_lost`: there is no file \
-         /elsewhere/target/raddle/*/counter_is_not_lost.schedule
-  help: a failing run of the test saves one; or give the schedule, or its file, after the test's \
-         name
+error: no schedule is saved for `counter_is_not_lost`: \
+         /elsewhere/target/raddle/*/counter_is_not_lost.schedule does not exist
+  help: a failing run of the test saves one; or give a schedule or its file after the name of the \
+         test
 "
     );
 }
@@ -190,7 +190,7 @@ fn a_target_directory_that_cannot_be_found_is_an_error() {
         assert_eq!(
             finished.stderr,
             "error: cannot find the target directory: `cargo metadata` does not name it
-  help: name the schedule's file
+  help: set the environment variable CARGO to the cargo to use
 "
         );
     }
@@ -205,14 +205,14 @@ fn a_target_directory_that_cannot_be_found_is_an_error() {
     assert_eq!(
         finished.stderr,
         "error: cannot find the target directory
-  note: cargo said:
+  note: cargo printed:
 error: could not find `Cargo.toml`
 "
     );
 }
 
 #[test]
-fn a_test_that_does_not_exist_is_an_error_with_suggestions() {
+fn an_unknown_test_is_an_error_with_suggestions() {
     let workspace = workspace_with_tests("a_test_that_does_not_exist", 0);
     for (name, help) in [
         ("counter_is_not_lots", "did you mean `counter_is_not_lost`?"),
@@ -220,7 +220,7 @@ fn a_test_that_does_not_exist_is_an_error_with_suggestions() {
             "push_then_pop",
             "did you mean `queue::tests::push_then_pop`?",
         ),
-        ("speed", "`cargo test -- --list` shows the names"),
+        ("speed", "list the names with `cargo test -- --list`"),
     ] {
         let finished = workspace.run(&["replay", name, SCHEDULE]);
         assert_eq!(finished.code, Some(2));
@@ -241,7 +241,7 @@ fn tests_that_cannot_be_built_or_listed_are_an_error() {
     assert_eq!(
         finished.stderr,
         "error: cannot list the tests
-  note: cargo said:
+  note: cargo printed:
 error: unexpected argument
 "
     );
@@ -250,6 +250,6 @@ error: unexpected argument
     assert_eq!(finished.code, Some(2));
     assert_eq!(
         finished.stderr,
-        "error: the tests do not build\n  help: cargo's messages are above\n"
+        "error: the build failed\n  help: see cargo's messages above\n"
     );
 }

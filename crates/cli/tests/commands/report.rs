@@ -9,14 +9,14 @@ const DATA: &str = r#"{"summary":{"program":"queue","test":"dinner","number":1,"
 "#;
 
 #[test]
-fn pages_are_made_from_their_data() {
+fn pages_are_rebuilt_from_their_data() {
     let workspace = Workspace::new("pages_are_made");
     workspace.write("pages/queue/dinner/report.json", DATA);
     workspace.write("pages/queue/lunch/report.json", "what?");
     let finished = workspace.run(&["report", "pages"]);
     assert_eq!(finished.code, Some(0), "{finished:?}");
     assert_eq!(finished.stdout, "pages/index.html (1 check)\n");
-    let warning = "warning: pages/queue/lunch/report.json is not what a check has written";
+    let warning = "warning: pages/queue/lunch/report.json is not the data of a check";
     assert!(finished.stderr.starts_with(warning), "{}", finished.stderr);
     for page in ["pages/index.html", "pages/queue/dinner/index.html"] {
         let text = std::fs::read_to_string(workspace.directory.join(page)).expect("the page");
@@ -31,17 +31,17 @@ fn pages_are_made_from_their_data() {
 }
 
 #[test]
-fn a_folder_without_pages_is_a_mistake() {
-    let workspace = Workspace::new("a_folder_without_pages");
+fn a_directory_without_pages_is_an_error() {
+    let workspace = Workspace::new("a_directory_without_pages");
     workspace.write("empty/a-file", "");
-    for folder in ["empty", "nowhere", "empty/a-file"] {
-        let finished = workspace.run(&["report", folder]);
-        assert_eq!(finished.code, Some(2), "{folder}");
+    for directory in ["empty", "nowhere", "empty/a-file"] {
+        let finished = workspace.run(&["report", directory]);
+        assert_eq!(finished.code, Some(2), "{directory}");
         assert_eq!(
             finished.stderr,
             format!(
-                "error: there are no pages in {folder}\n  \
-                 help: `cargo raddle test --report {folder}` writes some\n"
+                "error: {directory} contains no pages\n  \
+                 help: `cargo raddle test --report {directory}` writes them\n"
             )
         );
     }

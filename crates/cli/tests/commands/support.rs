@@ -1,13 +1,14 @@
-//! A stand-in for cargo that writes down how it was called and answers as it was told.
+//! A fake cargo that records its calls and prints configured answers.
 //!
-//! It is one script for the whole process, written before anything is started: a script that is
-//! still open for writing anywhere, even in a child that is about to start, cannot be run.
+//! It is one script for all tests, written before any process is started: the system refuses to run a script
+//! that is open for writing in any process, including a child before its `exec`.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{self, Command};
 use std::sync::LazyLock;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -27,9 +28,9 @@ cat "$FAKE_CARGO/$step.stderr" >&2
 exit "$(cat "$FAKE_CARGO/$step.code")"
 "#;
 
-/// A stand-in for a test binary: it lists the names in `names`, of which those in `ignored` are ignored,
-/// and of each test that it runs, writes down what is in `TEST.events`, prints what is in `TEST.output`
-/// and exits with what is in `TEST.code`. A test with a file `TEST.waits` goes on until it is interrupted.
+/// A fake test binary. It lists the tests in `names`; those in `ignored` are ignored. A test writes the events
+/// in `TEST.events`, prints `TEST.output` and exits with `TEST.code`. A test with a file `TEST.waits` creates
+/// `TEST.running` and runs until it is interrupted.
 const TESTS: &str = r#"#!/bin/sh
 case " $* " in
     *" --list "*)
@@ -54,8 +55,8 @@ cat "$FAKE_CARGO/$1.output"
 exit "$(cat "$FAKE_CARGO/$1.code")"
 "#;
 
-/// A stand-in for the compiler: it says that it is for the system in `rustc.host`, makes objects with what is
-/// in `rustc.object`, and has its own libraries in `sysroot`.
+/// A fake compiler for the host in `rustc.host`. It writes `rustc.object` as every object file; its sysroot is
+/// `sysroot`.
 const COMPILER: &str = r#"#!/bin/sh
 echo "rustc $*" >> "$FAKE_CARGO/compiled"
 case "$*" in
@@ -71,7 +72,7 @@ exit 1
 static SCRIPT_DIRECTORY: LazyLock<PathBuf> = LazyLock::new(|| {
     let name = format!("fake-cargo-{}", process::id());
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    // An earlier process may have had the same number.
+    // An earlier process may have had the same identifier.
     if directory.exists() {
         fs::remove_dir_all(&directory).expect("what an earlier process left is ours");
     }
@@ -93,7 +94,7 @@ static SCRIPT_DIRECTORY: LazyLock<PathBuf> = LazyLock::new(|| {
     directory
 });
 
-/// What cargo is called for.
+/// Purpose of a call of cargo.
 #[derive(Clone, Copy, Debug)]
 pub enum Step {
     Metadata,
@@ -113,12 +114,12 @@ impl Step {
     }
 }
 
-/// A directory in which to run `cargo raddle`, with a cargo that does as it is told.
+/// A directory in which to run `cargo raddle`, with the answers of the fake cargo.
 pub struct Workspace {
     pub directory: PathBuf,
 }
 
-/// How `cargo raddle` ended.
+/// Exit code and output of `cargo raddle`.
 #[derive(Debug, PartialEq)]
 pub struct Finished {
     pub code: Option<i32>,
@@ -127,7 +128,7 @@ pub struct Finished {
 }
 
 impl Workspace {
-    /// An empty one, in which every call of cargo succeeds and prints nothing.
+    /// An empty workspace in which every call of cargo succeeds and prints nothing.
     pub fn new(test: &str) -> Self {
         let directory = SCRIPT_DIRECTORY.join(test);
         fs::create_dir(&directory).expect("each test has a name of its own");
@@ -139,12 +140,12 @@ impl Workspace {
         workspace
     }
 
-    /// Has cargo build a test binary with tests of these names, which pass.
+    /// Makes cargo build a test binary with passing tests of these names.
     pub fn build(&self, names: &[&str]) {
         self.build_from("tests", names);
     }
 
-    /// The same with another binary.
+    /// The same with another fake binary.
     pub fn build_from(&self, script: &str, names: &[&str]) {
         let text = |path: PathBuf| path.display().to_string();
         let artifact = json!({
@@ -173,7 +174,7 @@ impl Workspace {
         }
     }
 
-    /// Sets what a test does.
+    /// Sets the behaviour of a test.
     pub fn test(&self, name: &str, code: u8, events: &[Value], output: &str) {
         let events: Vec<_> = events.iter().map(|event| format!("{event}\n")).collect();
         self.write(&format!("{name}.events"), &events.concat());
@@ -181,7 +182,7 @@ impl Workspace {
         self.write(&format!("{name}.code"), &code.to_string());
     }
 
-    /// Sets what cargo prints, and how it exits, when it is called for `step`.
+    /// Sets the output and exit code of cargo for a step.
     pub fn answer(&self, step: Step, code: u8, stdout: &str, stderr: &str) {
         let step = step.name();
         self.write(&format!("{step}.code"), &code.to_string());
@@ -197,7 +198,7 @@ impl Workspace {
         path
     }
 
-    /// The command, with nothing in its environment but what finds the fake cargo.
+    /// The command, with an environment that contains only the path and the fake cargo.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_cargo-raddle"));
         command
@@ -210,7 +211,7 @@ impl Workspace {
         command
     }
 
-    /// The same for programs that do not know of raddle, with a compiler for this system.
+    /// The same with the fake compiler and an empty native library.
     pub fn native_command(&self, arguments: &[&str], host: &str) -> Command {
         self.write("rustc.host", host);
         let library = self.write("libraddle_native.so", "");
@@ -225,7 +226,14 @@ impl Workspace {
         finish(&mut self.command(arguments))
     }
 
-    /// How cargo was called so far: a line for each call, followed by the variables it had.
+    /// Waits until a fake test has created the file.
+    pub fn wait_for(&self, file: &str) {
+        while !self.directory.join(file).exists() {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    /// Calls of cargo so far: a line for each call, followed by its environment variables.
     pub fn calls(&self) -> String {
         fs::read_to_string(self.directory.join("calls")).expect("the file was written at the start")
     }
@@ -242,7 +250,7 @@ pub fn finish(command: &mut Command) -> Finished {
     }
 }
 
-/// The directory with the fake cargo, for those who look in the path.
+/// The directory with the fake cargo, for the path.
 pub fn script_directory() -> &'static Path {
     &SCRIPT_DIRECTORY
 }

@@ -1,10 +1,10 @@
-//! What the attribute expands to.
+//! Expansions of the attribute.
 
 use super::{pretty, tokens};
 use crate::expand::expand_or_report;
 
 #[test]
-fn without_options_the_checker_is_left_as_it_is() {
+fn without_options_the_checker_is_unchanged() {
     assert_eq!(
         pretty("", "fn counter() { work(); }"),
         r#"#[::core::prelude::v1::test]
@@ -23,7 +23,7 @@ fn counter() {
 }
 
 #[test]
-fn every_option_is_a_setter_in_the_order_written() {
+fn every_option_calls_its_setter_in_order() {
     let arguments = r#"
         strategy = "pct", max_executions = 50_000, max_time = "20s", max_events = 1_000,
         seed = 7, memory = "rc11", keep_going = true, spurious_wakeups = false, timeouts = false,
@@ -110,14 +110,14 @@ fn the_crate_may_be_a_path_or_a_string() {
 }
 
 #[test]
-fn parentheses_around_a_value_are_dropped() {
+fn parentheses_around_a_value_are_removed() {
     let expansion = pretty("seed = (7), stack_size = ((2 * KIB))", "fn counter() {}");
     let configuration = "|checker| checker.seed(7).stack_size(2 * KIB),";
     assert!(expansion.contains(configuration), "{expansion}");
 }
 
 #[test]
-fn an_error_keeps_the_function_after_it() {
+fn an_error_keeps_the_function() {
     let reported = expand_or_report(tokens("sed = 7"), tokens("fn counter() {}")).to_string();
     let errors = ":: core :: compile_error !";
     assert!(reported.starts_with(errors), "{reported}");

@@ -1,4 +1,4 @@
-//! What is said about a function that cannot be a test.
+//! Errors about functions that cannot be a test.
 
 use super::{assert_function_error, errors};
 
@@ -17,7 +17,7 @@ fn it_takes_no_parameters() {
     assert_function_error(
         "fn name(first: u8, second: u8) {}",
         "first: u8, second: u8",
-        "a raddle test takes no parameters: make what it needs in the body",
+        "a raddle test takes no parameters: create its values in the body",
     );
 }
 
@@ -40,7 +40,7 @@ fn it_is_not_generic() {
 
 #[test]
 fn it_has_no_qualifiers() {
-    for (qualifier, what_to_do) in [
+    for (qualifier, advice) in [
         ("const", ""),
         ("async", " and run the future in the body"),
         ("unsafe", " and use an `unsafe` block in the body"),
@@ -49,7 +49,7 @@ fn it_has_no_qualifiers() {
         assert_function_error(
             &format!("{qualifier} fn name() {{}}"),
             qualifier,
-            &format!("a raddle test cannot be `{qualifier}`: remove the keyword{what_to_do}"),
+            &format!("a raddle test cannot be `{qualifier}`: remove the keyword{advice}"),
         );
     }
     assert_function_error(

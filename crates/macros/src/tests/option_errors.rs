@@ -1,19 +1,33 @@
-//! What is said about options that are wrong.
+//! Errors about options.
 
 use super::{assert_options_error, errors};
 
-const THE_OPTIONS_ARE: &str = "the options are `strategy`, `max_executions`, `max_time`, \
+const LIST_OF_OPTIONS: &str = "the options are `strategy`, `max_executions`, `max_time`, \
     `max_events`, `seed`, `workers`, `memory`, `classes`, `preemptions`, `verify_completeness`, \
     `keep_going`, `spurious_wakeups`, `timeouts`, `weak_cas`, `known_schedules`, `lock_order`, `leaks`, `coverage`, \
     `remember`, `shorten`, `page`, `watchdog`, `reduce`, `stack_size`, `crate`";
 
 #[test]
-fn unknown_names_list_the_known_ones() {
-    let message = format!("unknown option `sed`; {THE_OPTIONS_ARE}");
+fn an_unknown_name_lists_the_known_names() {
+    let message = format!("unknown option `sed`; {LIST_OF_OPTIONS}");
     assert_options_error("strategy = \"pct\", sed = 7", "sed", &message);
     assert_options_error("sed", "sed", &message);
     assert_options_error("sed(7)", "sed", &message);
-    assert_options_error("7", "7", &format!("expected an option; {THE_OPTIONS_ARE}"));
+    assert_options_error("7", "7", &format!("expected an option; {LIST_OF_OPTIONS}"));
+}
+
+#[test]
+fn the_documentation_lists_the_options_in_order() {
+    let documentation = include_str!("../lib.rs");
+    let rows = documentation
+        .lines()
+        .filter_map(|line| line.strip_prefix("/// | `"));
+    let names: Vec<_> = rows.filter_map(|row| row.split_once('`')).collect();
+    let names: Vec<_> = names.iter().map(|(name, _)| format!("`{name}`")).collect();
+    assert_eq!(
+        LIST_OF_OPTIONS,
+        format!("the options are {}", names.join(", "))
+    );
 }
 
 #[test]
@@ -28,17 +42,17 @@ fn a_name_needs_a_value() {
 
 #[test]
 fn a_name_is_given_once() {
-    let message = "`seed` is given twice: keep one of them";
+    let message = "`seed` is given twice: remove one";
     assert_options_error("seed = 1, seed = 2", "seed", message);
-    let message = "`crate` is given twice: keep one of them";
+    let message = "`crate` is given twice: remove one";
     assert_options_error("crate = a, crate = b", "crate", message);
 }
 
 #[test]
-fn a_value_is_of_the_kind_that_its_option_takes() {
-    let (text, integer) = ("a string", "an integer that is not negative");
-    let expression = "an integer or an expression that gives one";
-    for (option, value, takes, example) in [
+fn a_value_of_the_wrong_kind_is_refused() {
+    let (text, integer) = ("a string", "a non-negative integer");
+    let expression = "an integer expression";
+    for (option, value, kind, example) in [
         ("strategy", "pct", text, "\"exhaustive\""),
         ("max_time", "20", text, "\"20s\""),
         ("memory", "b\"sc\"", text, "\"rc11\""),
@@ -58,13 +72,13 @@ fn a_value_is_of_the_kind_that_its_option_takes() {
         ("crate", "7", "a path", "my_raddle"),
         ("crate", "\"not a path\"", "a path", "my_raddle"),
     ] {
-        let message = format!("`{option}` takes {takes}: write `{option} = {example}`");
+        let message = format!("`{option}` takes {kind}: write `{option} = {example}`");
         assert_options_error(&format!("{option} = {value}"), value, &message);
     }
 }
 
 #[test]
-fn a_string_says_something() {
+fn an_empty_string_is_refused() {
     for (option, example) in [
         ("strategy", "exhaustive"),
         ("max_time", "20s"),

@@ -39,7 +39,7 @@ pub enum Effect {
 
 impl Effect {
     pub(crate) fn of(event: &Event) -> Self {
-        if let Some((_, effect)) = effect::of(event) {
+        if let Some((_, effect)) = event.lock_effect() {
             return match effect {
                 effect::Effect::Take {
                     mode: Mode::Read, ..

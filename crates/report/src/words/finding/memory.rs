@@ -1,7 +1,7 @@
 //! Messages for data races and memory errors.
 
 use raddle_engine::check::memory_error::{Fate, MemoryError, Moment};
-use raddle_engine::check::race::{DataRace, End, Link, Why};
+use raddle_engine::check::race::{DataRace, Link, RaceSide, Why};
 use raddle_engine::memory::races::Access;
 use raddle_engine::{Operation, ThreadId};
 
@@ -110,12 +110,12 @@ impl FindingContext<'_> {
             self.at(read.site),
             self.at(write.site),
         );
-        let weak = |end: &End, needed: &str| {
+        let weak = |side: &RaceSide, needed: &str| {
             format!(
                 "the {}{} is {}, but must be at least {}",
-                noun(end),
-                self.at(end.site),
-                self.ordering_name(&ordering(end)),
+                noun(side),
+                self.at(side.site),
+                self.ordering_name(&ordering(side)),
                 self.ordering_name(needed),
             )
         };
@@ -192,19 +192,19 @@ pub fn ordering_in_c(ordering: &str) -> String {
     format!("memory_order_{name}")
 }
 
-fn noun(end: &End) -> &'static str {
-    match end.operation {
-        _ if end.has_failed => "failed compare-exchange",
+fn noun(side: &RaceSide) -> &'static str {
+    match side.operation {
+        _ if side.has_failed => "failed compare-exchange",
         Operation::Load { .. } => "load",
         Operation::Store { .. } => "store",
         operation => operation.label(),
     }
 }
 
-fn ordering(end: &End) -> String {
-    let ordering = match end.has_failed {
-        true => end.operation.ordering_of_failure(),
-        false => end.operation.ordering(),
+fn ordering(side: &RaceSide) -> String {
+    let ordering = match side.has_failed {
+        true => side.operation.ordering_of_failure(),
+        false => side.operation.ordering(),
     };
     ordering.map_or("?".to_owned(), |ordering| format!("{ordering:?}"))
 }

@@ -1,0 +1,172 @@
+//! Help texts after the list of options: examples, environment, exit codes.
+
+use std::fmt::Write as _;
+
+use super::settings::SettingFlags;
+
+pub const EXIT_CODES: &str = "\
+Exit code: 0 all tests passed, 1 a failure was found, 2 wrong usage, failed build, exceeded event
+limit or internal error, 130 interrupted before a failure was found.";
+
+const TEST_EXAMPLES: &str = "\
+Examples:
+  cargo raddle test                               all tests in binaries that use raddle
+  cargo raddle test counter --budget 2m           tests with `counter` in the name, 2 minutes each
+  cargo raddle test --strategy random --seed 7    the same random schedules in every run
+  cargo raddle test deep --workers 4 --resume     resume an interrupted search with four workers
+  cargo raddle test -p queue -- --release         one package, with a flag for `cargo test`
+  cargo raddle test -- --lib -- --ignored         flags for `cargo test`, then for the test binaries
+  cargo raddle test --report pages --junit j.xml  HTML report, and results for a CI server
+  cargo raddle test --native                      unmodified tests that use the types of std
+  cargo raddle test --json                        events as lines of JSON
+  cargo raddle test --message-format json         failures as compiler messages, for editors
+
+Each test runs in its own process. Doc tests are not included; run `cargo test --doc` for them.
+The first Ctrl-C stops the running tests and prints their findings, the second kills them, the third
+ends this command.
+";
+
+const TEST_ENVIRONMENT: [(&str, &str); 5] = [
+    (
+        "RADDLE_LIBRARY",
+        "with --native: path of libraddle_native.so; next to cargo-raddle by default",
+    ),
+    (
+        "RADDLE_STD",
+        "with --native: `plain` ignores the library of `cargo raddle setup --std`",
+    ),
+    (
+        "RUSTC",
+        "with --native: compiler used by cargo; `rustc` by default",
+    ),
+    ("CARGO", "cargo executable; set by cargo"),
+    ("NO_COLOR", "disables colours if set"),
+];
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  cargo raddle run                                the program of the crate in this directory
+  cargo raddle run --bin queue -- 3 items         one of its binaries, with arguments
+  cargo raddle run -- ./queue                     an existing program, for example in C
+  cargo raddle run --strategy exhaustive -- ./queue 3 items
+  cargo raddle run --replay r1.OAECaXQDAQ -- ./queue
+
+An existing program must have been compiled with `cargo raddle cc`, `cargo raddle c++` or
+`-fsanitize=thread`.
+";
+
+const RUN_ENVIRONMENT: [(&str, &str); 4] = [
+    ("RADDLE_REPLAY", "set by --replay"),
+    (
+        "RADDLE_LIBRARY",
+        "path of libraddle_native.so; next to cargo-raddle by default",
+    ),
+    (
+        "RADDLE_TRACE",
+        "file for every event of every execution, one per line",
+    ),
+    (
+        "OMP_NUM_THREADS",
+        "number of threads of an OpenMP team; 2 by default",
+    ),
+];
+
+pub const REPLAY: &str = "\
+Examples:
+  cargo raddle replay tests::counter                        the schedule saved by the last failure
+  cargo raddle replay tests::counter counter.schedule       a schedule in a file
+  cargo raddle replay tests::counter r1.OAECaXQDAQ          the token printed with a failure
+  cargo raddle replay tests::counter 'raddle schedule ...'  the text of a schedule
+  cargo raddle replay --native tests::counter               a test that does not use raddle
+  cargo raddle replay tests::counter --graphviz run.dot     write the execution as a graph for `dot`
+  cargo raddle replay tests::counter --std-trace run.std    write a trace for offline race predictors, and
+                                                            its source locations to run.std.places
+
+Environment:
+  RADDLE_REPLAY  set to SCHEDULE or its file
+  RADDLE_DIR     directory of saved schedules; `target/raddle` by default
+  CARGO          cargo executable; set by cargo
+  NO_COLOR       disables colours if set
+";
+
+pub const REPORT: &str = "\
+Examples:
+  cargo raddle test --report pages    check, and write a page for each check
+  cargo raddle report pages           rebuild the pages and open the index
+
+Each page is a self-contained file that can be shared and read offline. It is built from the
+`report.json` next to it.
+";
+
+pub const COVERAGE: &str = "\
+Examples:
+  cargo raddle coverage                     executions and coverage of tests with `remember = true`
+  cargo raddle coverage --merge other.redb  merge the records of another machine first
+
+Environment:
+  RADDLE_DIR  directory of `runs.redb`; `target/raddle` by default
+  CARGO       cargo executable, asked for the target directory; set by cargo
+  NO_COLOR    disables colours if set
+";
+
+pub const COMPILER: &str = "\
+Examples:
+  cargo raddle cc -o queue queue.c                gcc with the flags for raddle
+  cargo raddle c++ -O2 -c queue.cpp               g++ with the flags for raddle
+  make CC='cargo raddle cc' CXX='cargo raddle c++'
+  RADDLE_CC=clang cargo raddle cc -o queue queue.c
+
+Environment:
+  RADDLE_CC       C compiler; `gcc` by default
+  RADDLE_CXX      C++ compiler; `g++` by default
+  RADDLE_LIBRARY  path of libraddle_native.so; next to cargo-raddle by default
+";
+
+pub const SETUP: &str = "\
+Examples:
+  cargo raddle setup        once after `cargo install`; takes a few minutes
+  cargo raddle setup --std  once for each compiler version; needs `rustup component add rust-src`
+
+Environment:
+  CARGO  cargo executable; set by cargo
+  RUSTC  with --std: compiler to build the standard library for; `rustc` by default
+";
+
+pub const COMPLETIONS: &str = "\
+Examples:
+  cargo raddle completions bash > ~/.local/share/bash-completion/completions/cargo-raddle
+  cargo raddle completions fish > ~/.config/fish/completions/cargo-raddle.fish
+";
+
+pub const MANUAL: &str = "\
+Examples:
+  cargo raddle manual ~/.local/share/man/man1    then `man cargo-raddle` and `man cargo-raddle-test`
+";
+
+pub fn test() -> String {
+    with_settings(TEST_EXAMPLES, &TEST_ENVIRONMENT)
+}
+
+pub fn run() -> String {
+    with_settings(RUN_EXAMPLES, &RUN_ENVIRONMENT)
+}
+
+pub fn with_exit_codes(text: &str) -> String {
+    format!("{text}\n{EXIT_CODES}")
+}
+
+/// Examples, the variables of all setting flags, and these other variables.
+fn with_settings(examples: &str, others: &[(&str, &str)]) -> String {
+    let mut text =
+        format!("{examples}\nEnvironment (a flag takes precedence over its variable):\n");
+    let mut line = |variable: &str, meaning: &str| {
+        let _ = writeln!(text, "  {variable:<21}  {meaning}");
+    };
+    for setting in SettingFlags::default().table() {
+        line(setting.variable, &format!("set by --{}", setting.flag));
+    }
+    for (variable, meaning) in others {
+        line(variable, meaning);
+    }
+    with_exit_codes(&text)
+}

@@ -1,0 +1,75 @@
+//! Command-line arguments and help texts. Nothing here knows how commands work.
+
+pub mod budget;
+mod help;
+pub mod settings;
+pub mod subcommands;
+#[cfg(test)]
+mod tests;
+
+use std::ffi::OsString;
+
+use clap::{Parser, Subcommand};
+
+use subcommands::{
+    CompilerArguments, CompletionsArguments, CoverageArguments, ManualArguments, ReplayArguments,
+    ReportArguments, RunArguments, SetupArguments, TestArguments,
+};
+
+/// Check concurrent code under many schedules.
+#[derive(Debug, Parser)]
+#[command(
+    name = "cargo-raddle",
+    bin_name = "cargo raddle",
+    version,
+    after_help = help::EXIT_CODES,
+)]
+pub struct Arguments {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Build and run the tests that use raddle, with the given strategy and limits.
+    #[command(after_help = help::test())]
+    Test(TestArguments),
+    /// Replay one test on one schedule and print the execution.
+    #[command(after_help = help::with_exit_codes(help::REPLAY))]
+    Replay(ReplayArguments),
+    /// Rebuild the HTML report of a run from its data and open the index.
+    #[command(after_help = help::with_exit_codes(help::REPORT))]
+    Report(ReportArguments),
+    /// Show recorded coverage and executions of tests with `remember = true`.
+    #[command(after_help = help::with_exit_codes(help::COVERAGE))]
+    Coverage(CoverageArguments),
+    /// Check `main` of an unmodified program in C, C++ or Rust.
+    #[command(after_help = help::run())]
+    Run(RunArguments),
+    /// Compile C for `cargo raddle run` and `raddle_check`.
+    #[command(after_help = help::with_exit_codes(help::COMPILER))]
+    Cc(CompilerArguments),
+    /// Compile C++ for `cargo raddle run` and `raddle_check`.
+    #[command(name = "c++", after_help = help::with_exit_codes(help::COMPILER))]
+    Cxx(CompilerArguments),
+    /// Build the runtime library for native programs and install it next to this executable.
+    #[command(after_help = help::with_exit_codes(help::SETUP))]
+    Setup(SetupArguments),
+    /// Print shell completions.
+    #[command(after_help = help::with_exit_codes(help::COMPLETIONS))]
+    Completions(CompletionsArguments),
+    /// Write a manual page for each command.
+    #[command(after_help = help::with_exit_codes(help::MANUAL))]
+    Manual(ManualArguments),
+}
+
+/// Removes the first argument `raddle`, which cargo adds when it runs `cargo raddle`.
+pub fn without_subcommand_name(
+    arguments: impl IntoIterator<Item = OsString>,
+) -> impl Iterator<Item = OsString> {
+    let mut arguments = arguments.into_iter();
+    let program = arguments.next();
+    let mut rest = arguments.peekable();
+    rest.next_if(|first| first == "raddle");
+    program.into_iter().chain(rest)
+}

@@ -1,0 +1,208 @@
+//! The arguments of each command.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::builder::NonEmptyStringValueParser;
+use clap::{Args, ValueEnum};
+use clap_complete::Shell;
+
+use super::settings::SettingFlags;
+
+/// Format of printed failures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum MessageFormat {
+    /// Text.
+    Human,
+    /// Compiler messages, for editors.
+    Json,
+}
+
+#[derive(Args, Debug, Default, PartialEq)]
+pub struct TestArguments {
+    /// Run only tests whose name contains this text.
+    pub filter: Option<String>,
+
+    /// Check unmodified tests that use the types of std.
+    #[arg(long)]
+    pub native: bool,
+
+    /// Number of tests to run in parallel; the number of cores by default.
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024))]
+    pub jobs: Option<u64>,
+
+    /// Print events as lines of JSON.
+    #[arg(long, conflicts_with = "message_format")]
+    pub json: bool,
+
+    /// Write the results as JUnit XML to this file.
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+
+    /// Format of the printed failures.
+    #[arg(long, value_name = "FORMAT")]
+    pub message_format: Option<MessageFormat>,
+
+    /// Test only this package; may be repeated.
+    #[arg(short, long = "package", value_name = "PACKAGE")]
+    pub packages: Vec<String>,
+
+    /// Arguments for `cargo test`.
+    #[arg(last = true, value_name = "ARGS-FOR-CARGO-TEST")]
+    pub for_cargo: Vec<OsString>,
+
+    // Last, because the headings of its help would also apply to the following flags.
+    #[command(flatten)]
+    pub settings: SettingFlags,
+}
+
+impl TestArguments {
+    /// The arguments for `cargo test`, and those for the test binaries.
+    pub fn split(&self) -> (&[OsString], &[OsString]) {
+        let mut arguments = self.for_cargo.iter();
+        match arguments.position(|argument| argument == "--") {
+            Some(at) => (&self.for_cargo[..at], &self.for_cargo[at + 1..]),
+            None => (&self.for_cargo, &[]),
+        }
+    }
+}
+
+#[derive(Args, Debug, PartialEq)]
+pub struct ReplayArguments {
+    /// Full name of the test, as printed by `cargo test`.
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
+    pub test: String,
+
+    /// Replay a test that was checked with `cargo raddle test --native`.
+    #[arg(long)]
+    pub native: bool,
+
+    /// Token, text or file of a schedule; by default `target/raddle/BINARY/TEST.schedule`, with `.` for
+    /// each `::` in the name of the test.
+    pub schedule: Option<OsString>,
+
+    /// Write the execution as a Graphviz graph to this file.
+    #[arg(long, value_name = "FILE")]
+    pub graphviz: Option<PathBuf>,
+
+    /// Write the execution in the STD trace format of offline race predictors to this file.
+    #[arg(long, value_name = "FILE")]
+    pub std_trace: Option<PathBuf>,
+}
+
+#[derive(Args, Debug, PartialEq)]
+pub struct ReportArguments {
+    /// Directory given to `cargo raddle test --report` or `RADDLE_REPORT`.
+    #[arg(value_name = "DIR")]
+    pub directory: PathBuf,
+
+    /// Open the index even if standard output is not a terminal.
+    #[arg(long, conflicts_with = "no_open")]
+    pub open: bool,
+
+    /// Do not open the index.
+    #[arg(long)]
+    pub no_open: bool,
+}
+
+#[derive(Args, Debug, PartialEq)]
+pub struct CoverageArguments {
+    /// Merge these `runs.redb` files of other machines or branches first.
+    #[arg(long, num_args = 1.., value_name = "FILE")]
+    pub merge: Vec<PathBuf>,
+}
+
+#[derive(Args, Debug, PartialEq)]
+pub struct RunArguments {
+    /// Run one schedule: the token printed with a failure, or a file.
+    #[arg(long, value_name = "SCHEDULE")]
+    pub replay: Option<OsString>,
+
+    #[command(flatten)]
+    pub selection: ProgramSelection,
+
+    /// Program and its arguments, or only arguments if a flag selects a program of the crate.
+    #[arg(last = true, value_name = "PROGRAM")]
+    pub program: Vec<OsString>,
+
+    // Last, because the headings of its help would also apply to the following flags.
+    #[command(flatten)]
+    pub settings: SettingFlags,
+}
+
+/// A program of the crate in the current directory.
+#[derive(Args, Debug, Default, PartialEq)]
+pub struct ProgramSelection {
+    /// Check this binary of the crate.
+    #[arg(long, value_name = "NAME", conflicts_with = "example")]
+    pub bin: Option<String>,
+
+    /// Check this example of the crate.
+    #[arg(long, value_name = "NAME")]
+    pub example: Option<String>,
+
+    /// Package of the binary or example.
+    #[arg(short, long, value_name = "PACKAGE")]
+    pub package: Option<String>,
+
+    /// Features to build with.
+    #[arg(short = 'F', long)]
+    pub features: Option<String>,
+
+    /// Build with optimisations.
+    #[arg(short, long)]
+    pub release: bool,
+}
+
+impl ProgramSelection {
+    /// True when a flag selects a program of the crate, and not an existing file.
+    pub fn is_given(&self) -> bool {
+        *self != Self::default()
+    }
+
+    /// The same selection as arguments of `cargo build`.
+    pub fn cargo_arguments(&self) -> Vec<OsString> {
+        let flags = [
+            ("--bin", &self.bin),
+            ("--example", &self.example),
+            ("--package", &self.package),
+            ("--features", &self.features),
+        ];
+        let mut arguments: Vec<OsString> = Vec::new();
+        for (flag, value) in flags {
+            if let Some(value) = value {
+                arguments.extend([flag.into(), value.into()]);
+            }
+        }
+        arguments.extend(self.release.then(|| "--release".into()));
+        arguments
+    }
+}
+
+#[derive(Args, Debug, PartialEq)]
+#[command(disable_help_flag = true)]
+pub struct CompilerArguments {
+    /// Arguments for the compiler.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub for_compiler: Vec<OsString>,
+}
+
+#[derive(Args, Debug, Default, PartialEq)]
+pub struct SetupArguments {
+    /// Build an instrumented Rust standard library instead, so that accesses inside std are seen.
+    #[arg(long)]
+    pub std: bool,
+}
+
+#[derive(Args, Debug, PartialEq)]
+pub struct CompletionsArguments {
+    /// Shell to print completions for.
+    pub shell: Shell,
+}
+
+#[derive(Args, Debug, PartialEq)]
+pub struct ManualArguments {
+    /// Directory for the manual pages.
+    #[arg(value_name = "DIR")]
+    pub directory: PathBuf,
+}

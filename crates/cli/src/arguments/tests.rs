@@ -1,0 +1,163 @@
+//! Parsing of command lines.
+
+use clap::CommandFactory;
+use clap::error::ErrorKind;
+
+use super::settings::{NativeSettingFlags, SettingFlags};
+use super::subcommands::MessageFormat;
+use super::*;
+
+fn parse(line: &str) -> Result<Command, clap::Error> {
+    let words = line.split_whitespace().map(OsString::from);
+    Arguments::try_parse_from(without_subcommand_name(words)).map(|arguments| arguments.command)
+}
+
+fn parse_test(line: &str) -> TestArguments {
+    match parse(line) {
+        Ok(Command::Test(options)) => options,
+        other => panic!("`{line}` is not a test command: {other:?}"),
+    }
+}
+
+#[test]
+fn definition_is_consistent() {
+    Arguments::command().debug_assert();
+}
+
+#[test]
+fn the_subcommand_name_is_removed_once() {
+    assert_eq!(parse_test("cargo-raddle test"), TestArguments::default());
+    assert_eq!(
+        parse_test("cargo-raddle raddle test"),
+        TestArguments::default()
+    );
+    assert_eq!(
+        parse_test("cargo-raddle raddle test raddle"),
+        TestArguments {
+            filter: Some("raddle".to_owned()),
+            ..TestArguments::default()
+        }
+    );
+    let error = parse("cargo-raddle raddle raddle").expect_err("`raddle` is no command");
+    assert_eq!(error.kind(), ErrorKind::InvalidSubcommand);
+}
+
+#[test]
+fn every_flag_of_test_is_read() {
+    let line = "cargo-raddle test counter --budget 30s --strategy pct --max-executions 9 --max-events 50 \
+                --seed 7 --workers 3 --resume --remember --jobs 2 --report /pages --junit j.xml \
+                --message-format json -p one --package two -- --release -- --nocapture";
+    assert_eq!(
+        parse_test(line),
+        TestArguments {
+            filter: Some("counter".to_owned()),
+            native: false,
+            settings: SettingFlags {
+                budget: Some("30s".parse().expect("a budget")),
+                strategy: Some("pct".to_owned()),
+                max_executions: Some(9),
+                max_events: Some(50),
+                seed: Some(7),
+                workers: Some(3),
+                resume: true,
+                remember: true,
+                report: Some("/pages".into()),
+                native: NativeSettingFlags::default(),
+            },
+            jobs: Some(2),
+            json: false,
+            junit: Some("j.xml".into()),
+            message_format: Some(MessageFormat::Json),
+            packages: vec!["one".to_owned(), "two".to_owned()],
+            for_cargo: ["--release", "--", "--nocapture"]
+                .map(OsString::from)
+                .to_vec(),
+        }
+    );
+}
+
+#[test]
+fn a_relative_report_directory_becomes_absolute() {
+    let report = parse_test("cargo-raddle test --report pages")
+        .settings
+        .report;
+    let expected = std::env::current_dir().expect("a directory").join("pages");
+    assert_eq!(report, Some(expected));
+}
+
+#[test]
+fn run_has_the_setting_flags_of_test() {
+    let flags = "--budget 30s --strategy pct --max-executions 9 --seed 7 --workers 3 --resume \
+                 --remember --report pages --memory rc11 --plain explore --substrate os --restart fork";
+    let settings = parse_test(&format!("cargo-raddle test --native {flags}")).settings;
+    assert_ne!(settings.native, NativeSettingFlags::default());
+    match parse(&format!(
+        "cargo-raddle run {flags} --replay r1.A -- ./queue 3"
+    )) {
+        Ok(Command::Run(options)) => {
+            assert_eq!(options.settings, settings);
+            assert_eq!(options.replay, Some("r1.A".into()));
+            assert_eq!(options.program, ["./queue", "3"].map(OsString::from));
+        }
+        other => panic!("not a run: {other:?}"),
+    }
+}
+
+#[test]
+fn replay_takes_a_test_and_perhaps_a_schedule() {
+    for (line, schedule) in [
+        ("cargo-raddle replay a::b", None),
+        (
+            "cargo-raddle replay a::b a.schedule",
+            Some(OsString::from("a.schedule")),
+        ),
+    ] {
+        match parse(line) {
+            Ok(Command::Replay(options)) => {
+                assert_eq!(
+                    options,
+                    ReplayArguments {
+                        test: "a::b".to_owned(),
+                        native: false,
+                        schedule,
+                        graphviz: None,
+                        std_trace: None,
+                    }
+                );
+            }
+            other => panic!("`{line}` is not a replay command: {other:?}"),
+        }
+    }
+    let error = parse("cargo-raddle replay").expect_err("the test is missing");
+    assert_eq!(error.kind(), ErrorKind::MissingRequiredArgument);
+}
+
+#[test]
+fn invalid_values_are_refused() {
+    for line in [
+        "cargo-raddle test --budget soon",
+        "cargo-raddle test --max-executions 0",
+        "cargo-raddle test --seed -1",
+        "cargo-raddle test --workers 0",
+        "cargo-raddle test --seed seven",
+    ] {
+        let error = parse(line).expect_err(line);
+        assert_eq!(error.exit_code(), 2, "{line}");
+    }
+}
+
+#[test]
+fn help_has_examples_environment_and_exit_codes() {
+    for mut command in Arguments::command().get_subcommands().cloned() {
+        let help = command.render_long_help().to_string();
+        let mut parts = vec!["Examples:\n", "Exit code: 0"];
+        match command.get_name() {
+            "completions" | "manual" | "report" => {}
+            "run" | "cc" | "c++" | "setup" => parts.push("Environment"),
+            _ => parts.extend(["Environment", "  CARGO ", "  NO_COLOR "]),
+        }
+        for part in parts {
+            assert!(help.contains(part), "`{part}` is not in {help}");
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! Errors that end a command without a verdict. Each message has a headline and says what to do.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+use std::process::ExitStatus;
+
+use crate::output;
+use crate::toolchain;
+
+/// How the text of a schedule starts.
+pub const SCHEDULE_HEADER: &str = "raddle schedule";
+
+#[derive(Debug)]
+pub enum Error {
+    /// `cargo test` ended with neither a pass nor a failure of a test.
+    CargoTestBroke {
+        status: ExitStatus,
+    },
+    /// A native program ended with neither a pass nor a failure.
+    ProgramBroke {
+        status: ExitStatus,
+    },
+    /// A native program exceeded the event limit.
+    ProgramTooLong,
+    /// Some tests ended by a signal or the watchdog.
+    TestsBroke,
+    /// Some tests exceeded the event limit.
+    TestsTooLong,
+    /// No test binary is linked with raddle.
+    NothingUsesRaddle,
+    /// Settings of native programs were given without `--native`.
+    NeedsNative,
+    /// Only rustdoc can build doc tests.
+    NativeDocTests,
+    NoTestMatches {
+        filter: String,
+    },
+    NoSuchTest {
+        name: String,
+        near: Vec<String>,
+    },
+    NoPages {
+        directory: PathBuf,
+    },
+    /// The argument is neither a schedule nor a file.
+    NotASchedule {
+        given: OsString,
+    },
+    NoSavedSchedule {
+        test: String,
+        path: PathBuf,
+    },
+    /// Tests of the same name in several binaries have a saved schedule.
+    SeveralSavedSchedules {
+        test: String,
+        found: Vec<PathBuf>,
+    },
+    /// No check has recorded a run.
+    NothingRemembered {
+        path: PathBuf,
+    },
+    /// The path of a schedule cannot be made absolute.
+    NoCurrentDirectory {
+        cause: io::Error,
+    },
+    Toolchain(toolchain::error::Error),
+    Output(output::error::Error),
+    Runs(raddle_runs::Problem),
+}
+
+impl From<toolchain::error::Error> for Error {
+    fn from(error: toolchain::error::Error) -> Self {
+        Self::Toolchain(error)
+    }
+}
+
+impl From<output::error::Error> for Error {
+    fn from(error: output::error::Error) -> Self {
+        Self::Output(error)
+    }
+}
+
+impl From<raddle_runs::Problem> for Error {
+    fn from(problem: raddle_runs::Problem) -> Self {
+        Self::Runs(problem)
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::CargoTestBroke { status } => write!(
+                f,
+                "`cargo test` did not finish: {status}\n  help: see the last output above",
+            ),
+            Self::ProgramBroke { status } => write!(
+                f,
+                "the program did not finish: {status}\n  help: see the last output above",
+            ),
+            Self::ProgramTooLong => f.write_str(
+                "the program exceeds the event limit\n  \
+                 help: reduce its work, or raise the limit with `--max-events`",
+            ),
+            Self::TestsBroke => f.write_str(
+                "some tests neither passed nor failed\n  help: they are marked with !! above",
+            ),
+            Self::TestsTooLong => f.write_str(
+                "some tests exceed the event limit, and neither passed nor failed\n  \
+                 help: reduce their work, or raise the limit with `--max-events`",
+            ),
+            Self::NothingUsesRaddle => f.write_str(
+                "no test here uses raddle\n  \
+                 help: add raddle with the feature `check` to `[dev-dependencies]`, write \
+                 `#[raddle::test]` above a test, and use `raddle::sync` and `raddle::thread` in the \
+                 code; on x86-64 Linux, `cargo raddle test --native` checks unmodified tests",
+            ),
+            Self::NeedsNative => f.write_str(
+                "--memory, --plain, --substrate and --restart need --native\n  \
+                 help: use `cargo raddle test --native` to check unmodified tests",
+            ),
+            Self::NativeDocTests => f.write_str(
+                "doc tests cannot be checked with --native\n  \
+                 help: move the code to a test, or run it unchecked with `cargo test --doc`",
+            ),
+            Self::NoTestMatches { filter } => write!(
+                f,
+                "no test has `{filter}` in its name\n  \
+                 help: list the names with `cargo test -- --list`, or leave the filter out",
+            ),
+            Self::NoSuchTest { name, near } => {
+                write!(f, "no test is named `{name}`\n  help: ")?;
+                match near.as_slice() {
+                    [] => f.write_str("list the names with `cargo test -- --list`"),
+                    near => write!(f, "did you mean `{}`?", near.join("`, `")),
+                }
+            }
+            Self::NoPages { directory } => write!(
+                f,
+                "{0} contains no pages\n  \
+                 help: `cargo raddle test --report {0}` writes them",
+                directory.display(),
+            ),
+            Self::NotASchedule { given } => write!(
+                f,
+                "`{}` is neither a file nor a schedule nor a token\n  \
+                 help: the text of a schedule starts with `{SCHEDULE_HEADER}`, a token with `r1.`",
+                given.display(),
+            ),
+            Self::NoSavedSchedule { test, path } => write!(
+                f,
+                "no schedule is saved for `{test}`: {} does not exist\n  \
+                 help: a failing run of the test saves one; or give a schedule or its file after the name \
+                 of the test",
+                path.display(),
+            ),
+            Self::SeveralSavedSchedules { test, found } => {
+                write!(f, "several binaries have saved a schedule for `{test}`")?;
+                for path in found {
+                    write!(f, "\n  note: {}", path.display())?;
+                }
+                f.write_str("\n  help: give one of these files after the name of the test")
+            }
+            Self::NothingRemembered { path } => write!(
+                f,
+                "{} contains no runs\n  \
+                 help: run tests with `remember = true`, or all tests with RADDLE_REMEMBER=1",
+                path.display(),
+            ),
+            Self::NoCurrentDirectory { cause } => {
+                write!(f, "cannot make the path of the schedule absolute: {cause}")
+            }
+            Self::Toolchain(error) => error.fmt(f),
+            Self::Output(error) => error.fmt(f),
+            Self::Runs(problem) => problem.fmt(f),
+        }
+    }
+}

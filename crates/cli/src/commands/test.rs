@@ -1,0 +1,156 @@
+//! `cargo raddle test`: builds the tests and runs each in its own process.
+
+use std::ffi::OsString;
+use std::thread::available_parallelism;
+
+use crate::arguments::settings::{Environment, NativeSettingFlags};
+use crate::arguments::subcommands::{MessageFormat, TestArguments};
+use crate::commands::error::Error;
+use crate::commands::verdict::Verdict;
+use crate::output;
+use crate::output::junit;
+use crate::output::reporter::{Reporter, ResultFormat};
+use crate::run::interrupts;
+use crate::run::leftovers::{self, RunDirectory};
+use crate::run::outcome::{TestOutcome, TestVerdict};
+use crate::run::runner::Runner;
+use crate::toolchain;
+use crate::toolchain::binaries::{Test, TestBinary};
+use crate::toolchain::cargo::Cargo;
+use crate::toolchain::{data_directory, rust};
+
+pub fn run(cargo: &Cargo, options: &TestArguments) -> Result<Verdict, Error> {
+    if !options.native && options.settings.native != NativeSettingFlags::default() {
+        return Err(Error::NeedsNative);
+    }
+    let (for_cargo, for_tests) = options.split();
+    if for_cargo.iter().any(|argument| argument == "--doc") {
+        return run_doc_tests(cargo, options);
+    }
+    let format = format(options);
+    let built = build(cargo, options, for_cargo, format)?;
+    let workspace = cargo.workspace()?;
+    let mut environment = environment(options);
+    let binaries = match options.native {
+        true => {
+            environment.extend(data_directory::for_native_tests(&workspace.target));
+            built
+        }
+        false => with_raddle(built)?,
+    };
+    let tests = list(&binaries, options.filter.as_deref(), for_tests)?;
+    let mut reporter = Reporter::new(&binaries, &tests, format, workspace.root);
+    if let Some(directory) = data_directory::from_environment() {
+        leftovers::clear(&directory);
+    }
+    let raddle = data_directory::within(&workspace.target);
+    let directory =
+        RunDirectory::new(&raddle).map_err(output::error::Error::cannot_write(&raddle))?;
+    let cores = available_parallelism().map_or(1, usize::from);
+    let runner = Runner {
+        binaries: &binaries,
+        tests: &tests,
+        environment: &environment,
+        jobs: options.jobs.map_or(cores, |jobs| jobs as usize),
+        directory: directory.path(),
+    };
+    reporter.start(runner.jobs);
+    runner.run(|message| reporter.receive(message));
+    let outcomes = reporter.finish();
+    if let Some(path) = &options.junit {
+        junit::write(path, &binaries, &tests, &outcomes)?;
+    }
+    verdict(&outcomes)
+}
+
+/// Runs `cargo test --doc`, because only cargo can run doc tests.
+fn run_doc_tests(cargo: &Cargo, options: &TestArguments) -> Result<Verdict, Error> {
+    if options.native {
+        return Err(Error::NativeDocTests);
+    }
+    let status = cargo.run_tests(&options.for_cargo, &environment(options))?;
+    Verdict::of_cargo_test(status)
+}
+
+fn format(options: &TestArguments) -> ResultFormat {
+    match options.message_format {
+        Some(MessageFormat::Json) => ResultFormat::Diagnostics,
+        _ if options.json => ResultFormat::JsonLines,
+        _ => ResultFormat::Human,
+    }
+}
+
+/// The variables of the tests.
+fn environment(options: &TestArguments) -> Environment {
+    let mut environment = options.settings.environment();
+    // This command displays the progress.
+    environment.push(("RADDLE_LOG", "off".into()));
+    environment
+}
+
+fn build(
+    cargo: &Cargo,
+    options: &TestArguments,
+    for_cargo: &[OsString],
+    format: ResultFormat,
+) -> Result<Vec<TestBinary>, Error> {
+    let packages = options
+        .packages
+        .iter()
+        .flat_map(|package| ["--package", package])
+        .map(OsString::from);
+    let arguments: Vec<_> = packages.chain(for_cargo.iter().cloned()).collect();
+    let as_json = format == ResultFormat::Diagnostics;
+    let built = match options.native {
+        true => rust::build_tests(cargo, &arguments, as_json)?,
+        false => cargo.build_binaries(&arguments, as_json)?,
+    };
+    Ok(built)
+}
+
+/// The binaries that use raddle.
+fn with_raddle(built: Vec<TestBinary>) -> Result<Vec<TestBinary>, Error> {
+    let binaries: Vec<_> = built.into_iter().filter(TestBinary::uses_raddle).collect();
+    match binaries.is_empty() {
+        true => Err(Error::NothingUsesRaddle),
+        false => Ok(binaries),
+    }
+}
+
+/// The selected tests of all binaries. A binary that cannot list its tests is skipped with a warning.
+fn list(
+    binaries: &[TestBinary],
+    filter: Option<&str>,
+    for_tests: &[OsString],
+) -> Result<Vec<Test>, Error> {
+    let mut tests = Vec::new();
+    for (index, binary) in binaries.iter().enumerate() {
+        match binary.tests(filter, for_tests) {
+            Ok(names) => tests.extend(names.into_iter().map(|name| Test {
+                binary: index,
+                name,
+            })),
+            Err(error @ toolchain::error::Error::BinaryDoesNotList { .. }) => {
+                eprintln!("warning: {error}");
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    match (tests.is_empty(), filter) {
+        (true, Some(filter)) => Err(Error::NoTestMatches {
+            filter: filter.to_owned(),
+        }),
+        _ => Ok(tests),
+    }
+}
+
+fn verdict(outcomes: &[TestOutcome]) -> Result<Verdict, Error> {
+    let any = |verdict| outcomes.iter().any(|one| one.verdict == verdict);
+    match () {
+        () if any(TestVerdict::Failed) => Ok(Verdict::Failed),
+        () if any(TestVerdict::Broke) => Err(Error::TestsBroke),
+        () if any(TestVerdict::TooLong) => Err(Error::TestsTooLong),
+        () if interrupts::is_requested() => Ok(Verdict::Interrupted),
+        () => Ok(Verdict::Passed),
+    }
+}

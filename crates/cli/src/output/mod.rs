@@ -1,0 +1,9 @@
+//! Results in human-readable and machine-readable formats.
+
+pub mod diagnostics;
+pub mod error;
+pub mod export;
+pub mod junit;
+pub mod plural;
+pub mod progress;
+pub mod reporter;

@@ -1,0 +1,176 @@
+//! Collects the outcomes of running tests and prints them in the requested format.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use serde_json::{Value, json};
+
+use crate::output::diagnostics::Diagnostics;
+use crate::output::plural::counted;
+use crate::output::progress::{self, Progress, TestName};
+use crate::run::outcome::{Finding, TestOutcome, TestVerdict};
+use crate::run::runner::TestMessage;
+use crate::toolchain::binaries::{Test, TestBinary};
+
+/// ResultFormat of the printed results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ResultFormat {
+    Human,
+    /// A JSON object per line for each event.
+    JsonLines,
+    /// Compiler messages for failures and warnings.
+    Diagnostics,
+}
+
+/// Prints results while tests run.
+pub struct Reporter<'a> {
+    binaries: &'a [TestBinary],
+    tests: &'a [Test],
+    outcomes: Vec<TestOutcome>,
+    format: ResultFormat,
+    progress: Progress,
+    diagnostics: Diagnostics,
+    start: Instant,
+}
+
+impl<'a> Reporter<'a> {
+    /// For these tests in a workspace with this root.
+    pub fn new(
+        binaries: &'a [TestBinary],
+        tests: &'a [Test],
+        format: ResultFormat,
+        root: PathBuf,
+    ) -> Self {
+        let names = tests.iter().map(|test| name(binaries, test));
+        Reporter {
+            binaries,
+            tests,
+            outcomes: tests.iter().map(|_| TestOutcome::default()).collect(),
+            format,
+            progress: Progress::new(names, format != ResultFormat::Human),
+            diagnostics: Diagnostics::new(root),
+            start: Instant::now(),
+        }
+    }
+
+    /// Announces the tests and starts the clock.
+    pub fn start(&mut self, jobs: usize) {
+        match self.format {
+            ResultFormat::Human => {
+                let tests = counted(self.tests.len(), "test", "tests");
+                let binaries = counted(self.binaries.len(), "binary", "binaries");
+                let jobs = jobs.min(self.tests.len().max(1));
+                eprintln!("checking {tests} in {binaries}, {jobs} at once");
+            }
+            ResultFormat::JsonLines => {
+                let tests = self.tests.len();
+                println!("{}", json!({ "event": "run-started", "tests": tests }));
+            }
+            ResultFormat::Diagnostics => {}
+        }
+        self.start = Instant::now();
+    }
+
+    pub fn receive(&mut self, message: TestMessage) {
+        match message {
+            TestMessage::Started(index) => {
+                let name = name(self.binaries, &self.tests[index]);
+                self.progress.started(index, name);
+                self.print_event(index, json!({ "event": "test-started" }));
+            }
+            TestMessage::Event(index, event) => {
+                if event["event"] == "progress" {
+                    let name = name(self.binaries, &self.tests[index]);
+                    self.progress.advanced(index, name, &event);
+                }
+                self.outcomes[index].record(&event);
+                self.print_event(index, event);
+            }
+            TestMessage::Finished(index, process) => {
+                self.outcomes[index].finish(process);
+                let name = name(self.binaries, &self.tests[index]);
+                self.progress.finished(index, name, &self.outcomes[index]);
+                self.print_diagnostics(index);
+                self.print_event(index, finished_event(&self.outcomes[index]));
+            }
+        }
+    }
+
+    /// Prints an event, with the test that it belongs to.
+    fn print_event(&self, index: usize, mut event: Value) {
+        if self.format == ResultFormat::JsonLines {
+            let name = name(self.binaries, &self.tests[index]);
+            event["binary"] = name.binary.into();
+            event["test"] = name.test.into();
+            println!("{event}");
+        }
+    }
+
+    fn print_diagnostics(&mut self, index: usize) {
+        if self.format != ResultFormat::Diagnostics {
+            return;
+        }
+        let test = &self.tests[index];
+        let (binary, outcome) = (&self.binaries[test.binary], &self.outcomes[index]);
+        let mut print = |finding: &Finding, level: &str| {
+            let message = self.diagnostics.message(binary, &test.name, finding, level);
+            println!("{message}");
+        };
+        outcome
+            .failures
+            .iter()
+            .for_each(|finding| print(finding, "error"));
+        outcome
+            .warnings
+            .iter()
+            .for_each(|finding| print(finding, "warning"));
+    }
+
+    /// Prints the summary and returns the outcomes.
+    pub fn finish(self) -> Vec<TestOutcome> {
+        self.progress.close();
+        let time = self.start.elapsed();
+        let count = |verdict| {
+            let outcomes = self.outcomes.iter();
+            outcomes.filter(|one| one.verdict == verdict).count()
+        };
+        match self.format {
+            ResultFormat::Human => println!("\n{}", progress::summary(&self.outcomes, time)),
+            ResultFormat::JsonLines => {
+                let event = json!({
+                    "event": "run-finished",
+                    "passed": count(TestVerdict::Passed),
+                    "failed": count(TestVerdict::Failed),
+                    "too_long": count(TestVerdict::TooLong),
+                    "broke": count(TestVerdict::Broke),
+                    "interrupted": count(TestVerdict::Interrupted),
+                    "not_run": count(TestVerdict::NotRun),
+                    "seconds": time.as_secs_f64(),
+                });
+                println!("{event}");
+            }
+            ResultFormat::Diagnostics => {}
+        }
+        self.outcomes
+    }
+}
+
+/// The event for the end of a test. It has the output if no failure explains the verdict.
+fn finished_event(outcome: &TestOutcome) -> Value {
+    let is_explained = outcome.verdict == TestVerdict::Passed || !outcome.failures.is_empty();
+    json!({
+        "event": "test-finished",
+        "outcome": outcome.verdict.word(),
+        "checks": outcome.checks,
+        "seconds": outcome.time.as_secs_f64(),
+        "ending": outcome.ending,
+        "output": (!is_explained).then_some(&outcome.output),
+    })
+}
+
+fn name<'a>(binaries: &'a [TestBinary], test: &'a Test) -> TestName<'a> {
+    TestName {
+        binary: &binaries[test.binary].name,
+        test: &test.name,
+    }
+}

@@ -1,0 +1,7 @@
+//! Runs tests in processes of their own: starts them, reads their events, stops them.
+
+pub mod interrupts;
+pub mod leftovers;
+pub mod outcome;
+pub mod parallel;
+pub mod runner;

@@ -1,0 +1,140 @@
+//! The outcome of a test, from the events of its checks and the end of its process.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::run::interrupts;
+use crate::run::runner::FinishedProcess;
+
+/// Exit code of libtest if a test failed.
+const TEST_FAILURE: i32 = 101;
+
+/// The outcome of a test.
+#[derive(Debug, Default)]
+pub struct TestOutcome {
+    pub verdict: TestVerdict,
+    /// Number of checks started.
+    pub checks: usize,
+    /// Summary line of the last check.
+    pub summary: Option<String>,
+    pub failures: Vec<Finding>,
+    pub warnings: Vec<Finding>,
+    /// The command that resumes an interrupted search.
+    pub resume: Option<String>,
+    pub time: Duration,
+    /// Standard output and standard error.
+    pub output: String,
+    /// Abnormal end of the process, as text.
+    pub ending: Option<String>,
+    was_interrupted: bool,
+    /// Names of checks that have started and not finished.
+    unfinished: Vec<Value>,
+}
+
+/// A failure or a warning, as reported in `RADDLE_EVENTS`.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    pub failure: Value,
+    /// The rendered text.
+    pub story: String,
+}
+
+impl Finding {
+    /// The first line of the text without the strategy: `deadlock after 3 executions`.
+    pub fn headline(&self) -> &str {
+        let line = self.story.lines().next().unwrap_or_default();
+        line.split_once(" (").map_or(line, |(line, _)| line)
+    }
+
+    /// True when an execution exceeded the event limit and nothing else was found.
+    fn is_too_long(&self) -> bool {
+        self.failure["kind"] == "TooLong"
+    }
+}
+
+/// The verdict on a test.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TestVerdict {
+    #[default]
+    NotRun,
+    Passed,
+    Failed,
+    /// Interrupted before a failure was found.
+    Interrupted,
+    /// Undecided: an execution exceeded the event limit.
+    TooLong,
+    /// Undecided: a signal or the watchdog ended the process.
+    Broke,
+}
+
+impl TestVerdict {
+    /// The verdict in machine-readable output.
+    pub fn word(self) -> &'static str {
+        match self {
+            TestVerdict::NotRun => "not-run",
+            TestVerdict::Passed => "passed",
+            TestVerdict::Failed => "failed",
+            TestVerdict::Interrupted => "interrupted",
+            TestVerdict::TooLong => "too-long",
+            TestVerdict::Broke => "broke",
+        }
+    }
+}
+
+impl TestOutcome {
+    /// Records an event of a check.
+    pub fn record(&mut self, event: &Value) {
+        let text = |name: &str| event[name].as_str().map(str::to_owned);
+        let finding = || Finding {
+            failure: event["failure"].clone(),
+            story: text("story").unwrap_or_default(),
+        };
+        match event["event"].as_str() {
+            Some("started") => self.start(&event["check"]),
+            Some("failure") => self.failures.push(finding()),
+            Some("warning") => self.warnings.push(finding()),
+            Some("finished") => {
+                self.summary = text("summary");
+                self.resume = text("resume").or(self.resume.take());
+                self.was_interrupted |= event["interrupted"] == true;
+                self.unfinished.retain(|check| *check != event["check"]);
+            }
+            _ => {}
+        }
+    }
+
+    /// Counts a check unless it has only restarted.
+    fn start(&mut self, check: &Value) {
+        if !self.unfinished.contains(check) {
+            self.unfinished.push(check.clone());
+            self.checks += 1;
+        }
+    }
+
+    /// Records the end of the process, which decides the verdict.
+    pub fn finish(&mut self, process: FinishedProcess) {
+        self.time = process.time;
+        self.output = process.output;
+        let interrupted = self.was_interrupted || interrupts::is_requested();
+        self.verdict = match &process.status {
+            _ if !self.failures.is_empty() => {
+                match self.failures.iter().all(Finding::is_too_long) {
+                    true => TestVerdict::TooLong,
+                    false => TestVerdict::Failed,
+                }
+            }
+            Ok(status) if status.success() => TestVerdict::Passed,
+            Ok(status) if status.code() == Some(TEST_FAILURE) => TestVerdict::Failed,
+            Ok(_) if interrupted => TestVerdict::Interrupted,
+            Ok(status) => {
+                self.ending = Some(format!("its process ended with {status}"));
+                TestVerdict::Broke
+            }
+            Err(error) => {
+                self.ending = Some(format!("its process could not be run: {error}"));
+                TestVerdict::Broke
+            }
+        };
+    }
+}

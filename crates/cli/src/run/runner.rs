@@ -1,0 +1,179 @@
+//! Runs tests in parallel, each in its own process, and passes their events on.
+
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ExitStatus, Stdio};
+use std::sync::mpsc::Sender;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::run::interrupts::{self, StopRequest};
+use crate::run::parallel::run_in_parallel;
+use crate::toolchain::binaries::{Test, TestBinary};
+
+/// Interval between two looks at a running test. Short enough for a progress bar.
+const POLL_INTERVAL: Duration = Duration::from_millis(25);
+
+/// A message about a running test, with the index of the test.
+pub enum TestMessage {
+    Started(usize),
+    /// A line that a check has written to `RADDLE_EVENTS`.
+    Event(usize, Value),
+    Finished(usize, FinishedProcess),
+}
+
+/// The end of a test's process.
+pub struct FinishedProcess {
+    /// An error if the process could not be started or observed.
+    pub status: io::Result<ExitStatus>,
+    pub time: Duration,
+    /// Standard output and standard error.
+    pub output: String,
+}
+
+/// Tests with the settings to run them.
+pub struct Runner<'a> {
+    pub binaries: &'a [TestBinary],
+    pub tests: &'a [Test],
+    pub environment: &'a [(&'static str, std::ffi::OsString)],
+    /// Maximum number of processes at a time.
+    pub jobs: usize,
+    /// Directory for temporary files.
+    pub directory: &'a Path,
+}
+
+impl Runner<'_> {
+    /// Runs all tests, or those that start before the first interrupt, and passes messages to `receive`.
+    pub fn run(&self, receive: impl FnMut(TestMessage)) {
+        interrupts::listen();
+        run_in_parallel(
+            self.tests.len(),
+            self.jobs,
+            interrupts::is_requested,
+            |index, sender: &Sender<TestMessage>| self.run_test(index, sender),
+            receive,
+        );
+    }
+
+    fn run_test(&self, index: usize, sender: &Sender<TestMessage>) {
+        // The receiver outlives all senders.
+        let _ = sender.send(TestMessage::Started(index));
+        let start = Instant::now();
+        let status = self.run_process(index, sender);
+        let output = fs::read(self.file(index, "output")).unwrap_or_default();
+        let finished = FinishedProcess {
+            status,
+            time: start.elapsed(),
+            output: String::from_utf8_lossy(&output).into_owned(),
+        };
+        let _ = sender.send(TestMessage::Finished(index, finished));
+    }
+
+    fn file(&self, index: usize, extension: &str) -> PathBuf {
+        self.directory.join(format!("{index}.{extension}"))
+    }
+
+    fn run_process(&self, index: usize, sender: &Sender<TestMessage>) -> io::Result<ExitStatus> {
+        let test = &self.tests[index];
+        let output = File::create(self.file(index, "output"))?;
+        let events = self.file(index, "events");
+        let mut follower = LineFollower::new(&events)?;
+        let mut command = self.binaries[test.binary].test_command(&test.name);
+        command
+            .envs(self.environment.iter().map(|(name, value)| (name, value)))
+            .env("RADDLE_EVENTS", &events)
+            .stdin(Stdio::null())
+            .stdout(output.try_clone()?)
+            .stderr(output);
+        // A terminal sends Ctrl-C to the whole process group; this process forwards it instead.
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        kill_with_parent(&mut command);
+        let mut child = ChildGuard(command.spawn()?);
+        let mut stop_request = StopRequest::default();
+        let mut send_events = || {
+            follower.read(|event| {
+                let _ = sender.send(TestMessage::Event(index, event));
+            })
+        };
+        loop {
+            // Before the last read, so that no event of an ended process is missed.
+            let status = child.0.try_wait()?;
+            send_events()?;
+            if let Some(status) = status {
+                return Ok(status);
+            }
+            stop_request.forward(&mut child.0);
+            thread::sleep(POLL_INTERVAL);
+        }
+    }
+}
+
+/// Makes the kernel kill the test when the thread that starts it ends, as it does when this process is killed.
+#[cfg(target_os = "linux")]
+fn kill_with_parent(command: &mut std::process::Command) {
+    use std::os::unix::process::{CommandExt, parent_id};
+
+    let parent = std::process::id();
+    let request = move || {
+        nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL)?;
+        match parent_id() == parent {
+            true => Ok(()),
+            // The parent has ended before the request.
+            false => Err(io::ErrorKind::BrokenPipe.into()),
+        }
+    };
+    // SAFETY: the closure runs between fork and exec; it makes two system calls and does not allocate.
+    unsafe { command.pre_exec(request) };
+}
+
+#[cfg(not(target_os = "linux"))]
+fn kill_with_parent(_: &mut std::process::Command) {}
+
+/// Kills the test on early returns and panics.
+struct ChildGuard(Child);
+
+impl Drop for ChildGuard {
+    fn drop(&mut self) {
+        if let Ok(None) = self.0.try_wait() {
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
+}
+
+/// Reads the lines of a file while another process appends to it.
+struct LineFollower {
+    reader: BufReader<File>,
+    position: u64,
+}
+
+impl LineFollower {
+    fn new(path: &Path) -> io::Result<Self> {
+        File::create(path)?;
+        Ok(LineFollower {
+            reader: BufReader::new(File::open(path)?),
+            position: 0,
+        })
+    }
+
+    /// Reads new lines. An incomplete line is read again next time.
+    fn read(&mut self, mut receive: impl FnMut(Value)) -> io::Result<()> {
+        self.reader.seek(SeekFrom::Start(self.position))?;
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            let length = self.reader.read_until(b'\n', &mut line)?;
+            if line.last() != Some(&b'\n') {
+                return Ok(());
+            }
+            self.position += length as u64;
+            if let Ok(event) = serde_json::from_slice(&line) {
+                receive(event);
+            }
+        }
+    }
+}

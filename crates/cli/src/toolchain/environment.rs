@@ -1,0 +1,14 @@
+//! Environment variables of this process.
+
+use std::env;
+use std::ffi::OsString;
+
+/// The value of a variable, unless it is empty.
+pub fn variable(name: &str) -> Option<OsString> {
+    env::var_os(name).filter(|value| !value.is_empty())
+}
+
+/// The cargo that runs this command, or else the one in the path.
+pub fn cargo() -> OsString {
+    variable("CARGO").unwrap_or_else(|| "cargo".into())
+}

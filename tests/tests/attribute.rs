@@ -19,7 +19,7 @@ fn messages_may_be_left() {
 }
 
 #[raddle::test(leaks = "deny")]
-#[should_panic(expected = "  Port has a message that nobody")]
+#[should_panic(expected = "  Port has an unreceived message")]
 fn messages_must_not_be_left() {
     leave_a_message();
 }

@@ -53,7 +53,7 @@ fn a_segmentation_fault_is_told_with_its_schedule() {
     let line = line!() - 37;
     let expected = [
         "crash after ".to_owned(),
-        "main used an address that is not there".to_owned(),
+        "main accessed an invalid address".to_owned(),
         "store 16 to address".to_owned(),
         format!("load address = 16 :{line}"),
     ];

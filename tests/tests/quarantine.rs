@@ -141,7 +141,7 @@ fn nothing_is_made_where_memory_was_only_asked_for() {
     });
     assert_eq!(found.kind, FailureKind::UseAfterFree);
     assert!(
-        found.message.contains("none has been made"),
+        found.message.contains("that was never initialised"),
         "{}",
         found.message
     );

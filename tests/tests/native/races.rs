@@ -96,10 +96,10 @@ fn blocks_are_used_while_they_are_there_and_no_further_than_they_go() {
         .says("it writes the beginning of a block of 64 bytes, made at tests/native/endings.c:")
         .says(" by main, freed at tests/native/endings.c:107 by main.2\n");
     fails(&program, "freed-twice", "use after free").says("it frees a block of 64 bytes, made at ");
-    fails(&program, "beyond", "use outside of a block")
+    fails(&program, "beyond", "out-of-bounds access")
         .says("it writes just behind the end of a block of 8 bytes, made at ");
     for name in ["freed-local", "freed-global"] {
-        fails(&program, name, "use outside of a block").says("it frees memory of nobody\n");
+        fails(&program, name, "out-of-bounds access").says("it frees memory of nobody\n");
     }
 }
 
@@ -187,7 +187,7 @@ const STORIES: [(&str, &str); 19] = [
     ("barrier-reuse", "deadlock"),
     ("permit-leak", "deadlock"),
     ("late-thread", "use after free"),
-    ("off-by-one", "use outside of a block"),
+    ("off-by-one", "out-of-bounds access"),
     ("stealing", "failed assertion"),
     ("shutdown", "lost wake-up"),
     ("once-by-hand", "data race"),
@@ -250,7 +250,8 @@ fn fields_and_elements_have_their_names() {
     fails(&program, "aba", "failed assertion").says("store 2 to nodes[0].next stories.c:");
     fails(&program, "circle", "deadlock").says("for mutex `locks[1]`, held by main.2\n");
     let local = build("stories.cpp", "local-names");
-    fails(&local, "latch-count", "deadlock").says("for futex `latch in latch_count`, which nobody");
+    fails(&local, "latch-count", "deadlock")
+        .says("for futex `latch in latch_count`, which no thread");
 }
 
 fn plain(how: &str) -> [(&str, &str); 2] {

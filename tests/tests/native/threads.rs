@@ -334,7 +334,7 @@ fn loops_that_wait_are_run_until_they_need_not() {
     run(&program, &["for-ever"], &[EXHAUSTIVE])
         .exits(1)
         .says("livelock after 1 execution")
-        .says("main.1 does without end: load turns = 0 at tests/native/waiting.c:82,");
+        .says("main.1 spins: load turns = 0 at tests/native/waiting.c:82,");
 }
 
 #[test]
@@ -354,7 +354,7 @@ fn what_waits_with_futexes_is_controlled() {
     run(&program, &["unnotified"], &[EXHAUSTIVE])
         .exits(1)
         .says("deadlock after ")
-        .says("which nobody notifies any more");
+        .says("which no thread will notify");
 }
 
 #[test]

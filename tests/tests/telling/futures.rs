@@ -483,7 +483,7 @@ fn a_future_that_was_mended_stays_impossible() {
 }
 
 #[test]
-#[should_panic(expected = "this was to be impossible, but: the future was run")]
+#[should_panic(expected = "this was expected to be impossible, but: the future was run")]
 fn what_is_possible_is_not_impossible() {
     let future = "main choose 0 is 1".parse().unwrap();
     directed(&future, || _ = raddle::choose(0..2)).assert_impossible();

@@ -192,7 +192,7 @@ fn everything_can_have_a_name_and_names_change_nothing_else() {
     for expected in [
         "lock the lock",
         "read the shared",
-        "notify-one the condition (nobody waits)",
+        "notify-one the condition (no thread waits)",
         "wait the barrier",
         "call-once the once",
         "is-completed the cell: true",

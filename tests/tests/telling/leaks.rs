@@ -60,11 +60,12 @@ fn what_is_left_in_a_port_is_a_warning() {
         panic!("{report}");
     };
     assert_eq!(warning.kind, FailureKind::Leak);
-    let facts = "Port `port` has 2 messages that nobody received, the first sent by producer at \
+    let facts = "Port `port` has 2 unreceived messages, the first sent by producer at \
                  tests/tests/telling/leaks.rs:16";
     assert_eq!(warning.message, format!("{facts}\n{HELP}"));
     let report = run(Level::Warn, sends_to_itself);
-    let facts = "Port `port` has a message that nobody received, sent by main at tests/tests/telling/leaks.rs:25";
+    let facts =
+        "Port `port` has an unreceived message, sent by main at tests/tests/telling/leaks.rs:25";
     assert_eq!(report.warnings[0].message, format!("{facts}\n{HELP}"));
 }
 
@@ -104,7 +105,7 @@ fn a_test_with_one_behaviour_says_why() {
         "nothing to explore: the test starts no thread and uses nothing that raddle controls"
     );
     let one = "every behaviour was run: 1 class";
-    let thread = ", in which raddle sees one thread; threads of std's are not seen";
+    let thread = ", with one controlled thread; std's own threads are not controlled";
     let thread = format!("{one}{thread}");
     assert_eq!(summary(|| drop(raddle::sync::Mutex::new(1).lock())), thread);
     assert_eq!(
@@ -118,8 +119,8 @@ fn a_test_with_one_behaviour_says_why() {
         add();
     };
     assert_eq!(summary(by_std), thread);
-    let order = ", because raddle sees nothing that threads could do in another order; types of std's are \
-                 not seen";
+    let order = ", because the order of controlled operations does not matter; std's own types are not \
+                 controlled";
     let order = format!("{one}{order}");
     assert_eq!(summary(|| thread::spawn(|| ()).join().unwrap()), order);
     let counted_by_std = || {

@@ -112,15 +112,15 @@ fn message(program: fn()) -> String {
         .replace("tests/tests/telling/livelock.rs", "")
 }
 
-const HELP: &str = "help: nobody is left who could change that; whoever should must do so, or the \
-                    loop must end for another reason";
+const HELP: &str = "help: no other thread is left to change that: it must be changed earlier, or the \
+                    loop must end in another way";
 
 #[test]
 fn a_forgotten_flag() {
     assert_eq!(
         message(forgotten_flag),
         format!(
-            "waiter does without end: load ready = false at :21, which nobody has changed\n\
+            "waiter spins: load ready = false at :21, which no thread has changed\n\
              main waits at :22 for waiter to end\n\
              {HELP}"
         )
@@ -132,8 +132,8 @@ fn each_waits_for_the_other() {
     assert_eq!(
         message(after_you),
         format!(
-            "left does without end: load right gone = false at :32, which nobody has changed\n\
-             right does without end: load left gone = false at :38, which nobody has changed\n\
+            "left spins: load right gone = false at :32, which no thread has changed\n\
+             right spins: load left gone = false at :38, which no thread has changed\n\
              main waits at :43 for left to end\n\
              {HELP}"
         )
@@ -145,7 +145,7 @@ fn a_lock_that_is_not_given_back() {
     assert_eq!(
         message(never_given_back),
         format!(
-            "two does without end: swap taken: true to true at :51, since one did: \
+            "two spins: swap taken: true to true at :51, since one did: \
              swap taken: false to true at :51\n\
              main waits at :55 for two to end\n\
              {HELP}"
@@ -158,7 +158,7 @@ fn a_spinner_that_holds_what_the_other_needs() {
     assert_eq!(
         message(spins_under_a_lock),
         format!(
-            "main does without end: load shared.1 = false at :67, which nobody has changed\n\
+            "main spins: load shared.1 = false at :67, which no thread has changed\n\
              setter waits at :63 for Mutex `shared.0`, held by main (since :66)\n\
              {HELP}"
         )
@@ -170,7 +170,7 @@ fn a_lock_of_its_own() {
     assert_eq!(
         message(tries_for_its_own_lock),
         format!(
-            "main does without end: try-lock lock fails at :76, since it did: lock lock at :75\n\
+            "main spins: try-lock lock fails at :76, since it did: lock lock at :75\n\
              {HELP}"
         )
     );
@@ -181,9 +181,9 @@ fn two_flags() {
     assert_eq!(
         message(one_of_two_flags),
         format!(
-            "main does without end:\n  \
+            "main spins:\n  \
              load flags#1 = 7 at :85, since setter did: store 7 to flags#1 at :83\n  \
-             load flags#2 = 0 at :85, which nobody has changed\n\
+             load flags#2 = 0 at :85, which no thread has changed\n\
              {HELP}"
         )
     );
@@ -194,7 +194,7 @@ fn a_wait_that_times_out_again_and_again() {
     assert_eq!(
         message(times_out_without_end),
         format!(
-            "main does without end: wake condvar (timed out) at :93\n\
+            "main spins: wake condvar (timed out) at :93\n\
              {HELP}"
         )
     );

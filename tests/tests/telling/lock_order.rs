@@ -165,7 +165,7 @@ fn to_read_twice_is_a_warning() {
         let _first = lock.read().unwrap();
         let _second = lock.read().unwrap();
     });
-    let expected = "main takes RwLock `lock` then RwLock `lock` which it reads under already /";
+    let expected = "main takes RwLock `lock` then RwLock `lock` which it has read-locked already /";
     assert_eq!(said, [expected]);
 }
 

@@ -130,16 +130,16 @@ panic after 1 execution (exhaustive)
     left: Err(Empty)
    right: Err(Disconnected)
 
-   step │ main                                        │ main.1
-      1 │ spawn main.1 :36                            │
-      2 │ drop Sender#1 :34                           │
-      3 │                                             │ look for Receiver: there :36
-      4 │                                             │ send to Channel :36
-      5 │ receive from Channel (from main.1) :38      │
-      6 │ try-receive from Channel: nothing there :39 │
-      7 │ look for Sender#1: gone :39                 │
-      8 │ look for Sender#2: there :39                │
-      9 │ panic :39                                   │
+   step │ main                                     │ main.1
+      1 │ spawn main.1 :36                         │
+      2 │ drop Sender#1 :34                        │
+      3 │                                          │ look for Receiver: there :36
+      4 │                                          │ send to Channel :36
+      5 │ receive from Channel (from main.1) :38   │
+      6 │ try-receive from Channel: no message :39 │
+      7 │ look for Sender#1: gone :39              │
+      8 │ look for Sender#2: there :39             │
+      9 │ panic :39                                │
 
   Sender#1 was made at tests/tests/telling/message_stories.rs:34
   Receiver was made at tests/tests/telling/message_stories.rs:34

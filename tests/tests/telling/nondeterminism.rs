@@ -91,7 +91,7 @@ fn both_operations_and_both_lines_are_shown() {
         &[
             "after 4 events, main does something else than in an earlier run",
             "then: store at tests/tests/telling/nondeterminism.rs:30",
-            "now: store value at tests/tests/telling/nondeterminism.rs:30, another one or with another \
+            "now: store value at tests/tests/telling/nondeterminism.rs:30, with another target or \
              value",
         ],
         "",
@@ -116,8 +116,8 @@ fn the_last_handle_of_an_arc_is_the_first_suspect() {
             "then: load at tests/tests/telling/nondeterminism.rs:55",
             "now: drop Sender at tests/tests/telling/nondeterminism.rs:50",
         ],
-        "a value was dropped at another time: when it is in a plain `Arc`, raddle does not see who \
-         drops the last handle; if the destructor does something that other threads notice, use \
+        "a value was dropped at another time: when it is in a plain `Arc`, raddle does not see which \
+         thread drops the last handle; if the destructor does something that other threads notice, use \
          `raddle::sync::TrackedArc`. If that is not it, ",
     );
 }

@@ -171,9 +171,9 @@ fn both_lines_are_named_and_the_pair_that_is_too_weak() {
         format!(
             "main.1 writes value at :{first}\n\
              main reads value at :{}, and nothing orders the two\n\
-             main learned of it from AtomicBool: the load at :{load} took what main.1 wrote at \
-             :{store}\n\
-             help: the store that published it at :{store} was Relaxed, Release would pass it on\n\
+             main's load of AtomicBool at :{load} takes the value that main.1 wrote at :{store}, but \
+             does not synchronize with it\n\
+             help: the store at :{store} is Relaxed, but must be at least Release\n\
              help: with `Release` instead of `Relaxed` at :{store} this does not happen in any of its \
              2 classes",
             first + 5
@@ -219,8 +219,8 @@ fn an_exchange_that_fails_has_an_ordering_of_its_own() {
         // It succeeds, or it fails.
         let expected = [
             format!(
-                "help: the failed compare-exchange that saw it at :{exchange} was Relaxed, Acquire would \
-                 take it over"
+                "help: the failed compare-exchange at :{exchange} is Relaxed, but must be at least \
+                 Acquire"
             ),
             format!(
                 "help: with `{success:?}, {}` instead of `{success:?}, Relaxed` at :{exchange} this does \
@@ -301,7 +301,10 @@ fn accesses_that_overlap() {
     assert_eq!(nested(false, false), None);
     for (outer, inner) in [(true, true), (true, false), (false, true)] {
         let message = nested(outer, inner).unwrap();
-        assert!(message.contains("before that is over"), "{message}");
+        assert!(
+            message.contains("before the first access has ended"),
+            "{message}"
+        );
     }
     // One after the other is fine.
     is_clean(|| {
@@ -385,7 +388,7 @@ fn use_of_a_cell_that_was_never_made() {
         unsafe { &*cell }.with(|_| ());
     });
     assert_eq!(failure.kind, FailureKind::UseAfterFree);
-    assert!(failure.message.contains("none has been made"));
+    assert!(failure.message.contains("that was never initialised"));
 }
 
 #[test]

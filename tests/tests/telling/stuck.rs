@@ -281,7 +281,7 @@ fn threads_that_wait_for_each_other_beside_one_that_goes_on() {
         &[
             "main holds Mutex `lock` (since tests/tests/telling/stuck.rs:39), waits at \
              tests/tests/telling/stuck.rs:40 for Mutex `lock`, which it holds itself",
-            "spinner goes on without end beside them",
+            "spinner keeps running",
         ],
     );
 }
@@ -293,7 +293,7 @@ fn a_thread_that_waits_when_the_body_has_ended() {
         FailureKind::ThreadOutlives,
         &[
             "worker waits at tests/tests/telling/stuck.rs:47 for a message from Channel",
-            "the body of the check has ended, and nobody is left to give it what it waits for",
+            "the body of the check has ended, and no thread is left to wake it",
             "help: join it, or tell it to stop, before the body ends",
         ],
     );
@@ -301,9 +301,9 @@ fn a_thread_that_waits_when_the_body_has_ended() {
         workers_without_work,
         FailureKind::ThreadOutlives,
         &[
-            "one waits at tests/tests/telling/stuck.rs:56 for Condvar, which nobody notifies any more",
-            "two waits at tests/tests/telling/stuck.rs:56 for Condvar, which nobody notifies any more",
-            "the body of the check has ended, and nobody is left to give them what they wait for",
+            "one waits at tests/tests/telling/stuck.rs:56 for Condvar, which no thread will notify",
+            "two waits at tests/tests/telling/stuck.rs:56 for Condvar, which no thread will notify",
+            "the body of the check has ended, and no thread is left to wake them",
             "help: join them, or tell them to stop, before the body ends",
         ],
     );
@@ -315,10 +315,10 @@ fn a_notification_before_the_lock_was_taken() {
         waits_without_looking,
         FailureKind::LostWakeup,
         &[
-            "waiter waits at tests/tests/telling/stuck.rs:67 for Condvar, which nobody notifies any more",
+            "waiter waits at tests/tests/telling/stuck.rs:67 for Condvar, which no thread will notify",
             "main notified Condvar at tests/tests/telling/stuck.rs:70, before waiter waited",
             "main waits at tests/tests/telling/stuck.rs:71 for waiter to end",
-            "help: under the lock, look whether there is anything to wait for, and only then wait",
+            "help: check the condition under the lock, and wait only if it does not hold",
         ],
     );
 }
@@ -333,12 +333,12 @@ fn a_notification_that_woke_another() {
         [
             format!("main waits at {end} for {waits} to end"),
             format!(
-                "{waits} waits at {wait} for Condvar `changed`, which nobody notifies any more"
+                "{waits} waits at {wait} for Condvar `changed`, which no thread will notify"
             ),
             format!(
                 "main notified Condvar `changed` at {notified}, while {waits} waited, and woke {woken}"
             ),
-            "help: that wakes one of those who wait; if others can go on as well, notify all of them, or \
+            "help: that wakes only one waiting thread; if others can go on as well, notify all of them, or \
              once for each"
                 .to_owned(),
         ]
@@ -357,11 +357,11 @@ fn a_notification_between_the_look_and_the_wait() {
         changes_without_the_lock,
         FailureKind::LostWakeup,
         &[
-            "waiter waits at tests/tests/telling/stuck.rs:82 for Condvar, which nobody notifies any more",
+            "waiter waits at tests/tests/telling/stuck.rs:82 for Condvar, which no thread will notify",
             "main notified Condvar at tests/tests/telling/stuck.rs:86, while waiter had Mutex, taken at \
              tests/tests/telling/stuck.rs:80, and had not begun to wait",
             "main waits at tests/tests/telling/stuck.rs:87 for waiter to end",
-            "help: change what waiter waits for under Mutex, and notify after that",
+            "help: change the condition under Mutex, and notify after that",
         ],
     );
 }
@@ -375,7 +375,7 @@ fn a_signal_before_anybody_waited() {
             "waiter waits at tests/tests/telling/stuck.rs:97 for Monitor `monitor`",
             "main signalled Monitor `monitor` at tests/tests/telling/stuck.rs:101, before waiter waited",
             "main waits at tests/tests/telling/stuck.rs:103 for waiter to end",
-            "help: under the lock, look whether there is anything to wait for, and only then wait",
+            "help: check the condition under the lock, and wait only if it does not hold",
         ],
     );
 }
@@ -389,8 +389,8 @@ fn two_tokens_that_were_one() {
             "main waits at tests/tests/telling/stuck.rs:114 for an unpark",
             "helper unparked main at tests/tests/telling/stuck.rs:111, when an earlier unpark had not been \
              used up",
-            "help: two unparks before a park count as one: look whether there is anything to do \
-             before parking again",
+            "help: two unparks before a park count as one: check the condition before parking \
+             again",
         ],
     );
 }
@@ -402,7 +402,7 @@ fn a_notification_that_nobody_needed_is_not_lost() {
         FailureKind::Deadlock,
         &[
             "main waits at tests/tests/telling/stuck.rs:131 for first to end",
-            "first waits at tests/tests/telling/stuck.rs:124 for Condvar, which nobody notifies any more",
+            "first waits at tests/tests/telling/stuck.rs:124 for Condvar, which no thread will notify",
         ],
     );
 }
@@ -414,8 +414,8 @@ fn a_wait_for_more_notifications_than_there_are_is_a_deadlock() {
         FailureKind::Deadlock,
         &[
             "main waits at tests/tests/telling/stuck.rs:149 for main.1 to end",
-            "main.1 waits at tests/tests/telling/stuck.rs:154 for Condvar `changed`, which nobody notifies \
-             any more",
+            "main.1 waits at tests/tests/telling/stuck.rs:154 for Condvar `changed`, which no thread will \
+             notify",
         ],
     );
 }
@@ -427,8 +427,8 @@ fn a_notification_of_another_condvar_is_not_lost() {
         FailureKind::Deadlock,
         &[
             "main waits at tests/tests/telling/stuck.rs:165 for main.1 to end",
-            "main.1 waits at tests/tests/telling/stuck.rs:166 for Condvar `filled`, which nobody notifies \
-             any more",
+            "main.1 waits at tests/tests/telling/stuck.rs:166 for Condvar `filled`, which no thread will \
+             notify",
         ],
     );
 }
@@ -440,8 +440,8 @@ fn a_notification_of_what_the_waiter_has_seen_is_not_lost() {
         FailureKind::Deadlock,
         &[
             "main waits at tests/tests/telling/stuck.rs:175 for main.1 to end",
-            "main.1 waits at tests/tests/telling/stuck.rs:178 for Condvar `changed`, which nobody notifies \
-             any more",
+            "main.1 waits at tests/tests/telling/stuck.rs:178 for Condvar `changed`, which no thread will \
+             notify",
         ],
     );
 }
@@ -452,12 +452,12 @@ fn a_notification_before_the_change() {
         notifies_too_early,
         FailureKind::LostWakeup,
         &[
-            "main.1 waits at tests/tests/telling/stuck.rs:191 for Condvar `changed`, which nobody notifies \
-             any more",
+            "main.1 waits at tests/tests/telling/stuck.rs:191 for Condvar `changed`, which no thread will \
+             notify",
             "main notified Condvar `changed` at tests/tests/telling/stuck.rs:193, before main.1 waited, and \
              main took Mutex `ready` at tests/tests/telling/stuck.rs:194 after that",
             "main waits at tests/tests/telling/stuck.rs:188 for main.1 to end",
-            "help: notify when what main.1 waits for has been changed, not before",
+            "help: notify after the condition has changed, not before",
         ],
     );
 }
@@ -500,12 +500,12 @@ fn a_loop_that_waits_for_nobody_is_a_livelock() {
         waits_in_a_loop,
         FailureKind::Livelock,
         &[
-            "main does without end: load turn = 0 at tests/tests/telling/stuck.rs:142, which nobody has \
+            "main spins: load turn = 0 at tests/tests/telling/stuck.rs:142, which no thread has \
              changed",
-            "waiter does without end: load turn = 0 at tests/tests/telling/stuck.rs:138, which nobody has \
+            "waiter spins: load turn = 0 at tests/tests/telling/stuck.rs:138, which no thread has \
              changed",
-            "help: nobody is left who could change that; whoever should must do so, or the loop \
-             must end for another reason",
+            "help: no other thread is left to change that: it must be changed earlier, or the loop \
+             must end in another way",
         ],
     );
 }
@@ -513,8 +513,8 @@ fn a_loop_that_waits_for_nobody_is_a_livelock() {
 #[test]
 fn a_loop_that_changes_something_is_shown_when_it_is_too_long() {
     const HELP: &str = "help: if it must be so long, raise the limit with `max_events`; a loop \
-                        that waits for another thread never ends when that thread is not given a \
-                        turn";
+                        that waits for another thread never ends while that thread is not \
+                        scheduled";
     let line = line!() + 3;
     let report = checker().run(|| {
         let rounds = AtomicU32::new(0);
@@ -522,7 +522,7 @@ fn a_loop_that_changes_something_is_shown_when_it_is_too_long() {
     });
     let message = format!(
         "one execution has more than 60 events\n\
-         main does again and again: fetch-add rounds at tests/tests/telling/stuck.rs:{line}\n{HELP}"
+         main repeats: fetch-add rounds at tests/tests/telling/stuck.rs:{line}\n{HELP}"
     );
     assert_eq!(report.failures[0].message, message);
 }

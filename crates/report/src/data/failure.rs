@@ -75,7 +75,7 @@ impl fmt::Display for FailureKind {
             FailureKind::UseAfterFree => "use after free",
             FailureKind::Crash => "crash",
             FailureKind::Assertion => "failed assertion",
-            FailureKind::OutOfBounds => "use outside of a block",
+            FailureKind::OutOfBounds => "out-of-bounds access",
             FailureKind::Exit => "bad exit status",
             FailureKind::Uncontrolled => "not controlled",
         })

@@ -39,7 +39,7 @@ impl Failure {
         let marks = marks::of(finding, &context);
         let waits = waits::of(finding, &context);
         let message = context.message(finding);
-        let cut = (left_out > 0).then(|| format!("only its last {MAX_EVENTS} events are told"));
+        let cut = (left_out > 0).then(|| format!("only its last {MAX_EVENTS} events are shown"));
         Failure {
             marks,
             waits,

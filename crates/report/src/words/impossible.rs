@@ -167,8 +167,8 @@ impl NeverSeesText<'_> {
             unreachable!("called for this variant only");
         };
         let wanted = match &choice.sees {
-            None => format!("turn out as {}", choice.outcome.unwrap_or(0)),
-            Some(Sees::Initial) => "see what was there at first".to_owned(),
+            None => format!("have outcome {}", choice.outcome.unwrap_or(0)),
+            Some(Sees::Initial) => "see the initial state".to_owned(),
             Some(Sees::Event(point)) => format!("see `{point}`"),
         };
         let together = match alone {
@@ -193,7 +193,7 @@ impl NeverSeesText<'_> {
             Chain::Unknown => {
                 let saw = match instead {
                     Some(id) => self.event(*id),
-                    None => "what was there at first".to_owned(),
+                    None => "the initial state".to_owned(),
                 };
                 let receive = self.event(*receive);
                 text += &format!(

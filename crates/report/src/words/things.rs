@@ -185,8 +185,8 @@ impl Things {
                         let sender = title(execution, send.thread);
                         format!("receive from {} (from {sender})", self.object(port.index()))
                     }
-                    (Received::Closed, _) => format!("{what}: nobody left to send"),
-                    _ => format!("{what}: nothing there"),
+                    (Received::Closed, _) => format!("{what}: no sender left"),
+                    _ => format!("{what}: no message"),
                 }
             }
             Operation::Delivered { port } => {

@@ -53,12 +53,12 @@ impl Trace {
                 .iter()
                 .map(|&thread| title(execution, thread))
                 .collect();
-            let who = match names.is_empty() {
-                true => "nobody waits".to_owned(),
+            let woken = match names.is_empty() {
+                true => "no thread waits".to_owned(),
                 false => format!("wakes {}", names.join(", ")),
             };
             let what = &mut steps[step].what;
-            *what = format!("{what} ({who})");
+            *what = format!("{what} ({woken})");
         }
         for (thread, pending) in execution.pending.iter().enumerate() {
             if let Some((operation, site)) = pending {
@@ -170,7 +170,7 @@ impl Trace {
         self.cut(error.after);
         self.steps.push(TraceStep {
             thread: error.thread.index(),
-            what: format!("use {} that is not there", error.what),
+            what: format!("use {} that does not exist", error.what),
             place: names.place(error.site),
             waits: false,
             thing: None,

@@ -13,7 +13,10 @@ impl Report {
     /// alternative that a fixed bug depends on.
     #[track_caller]
     pub fn assert_impossible(&self) {
-        assert!(self.impossible(), "this was to be impossible, but: {self}");
+        assert!(
+            self.impossible(),
+            "this was expected to be impossible, but: {self}"
+        );
     }
 
     /// Panics with the story of the first failure, if there is one; prints warnings otherwise.
@@ -65,13 +68,13 @@ impl Report {
                     Some(Alone::Thread) => {
                         write!(
                             f,
-                            ", in which raddle sees one thread; threads of std's are not seen"
+                            ", with one controlled thread; std's own threads are not controlled"
                         )?;
                     }
                     Some(Alone::Order) => write!(
                         f,
-                        ", because raddle sees nothing that threads could do in another order; types \
-                         of std's are not seen"
+                        ", because the order of controlled operations does not matter; std's own types \
+                         are not controlled"
                     )?,
                     Some(Alone::Nothing) | None => {}
                 }

@@ -13,14 +13,14 @@ impl FindingContext<'_> {
             let thread = self.trace.title(round.thread);
             let sees: Vec<_> = round.sees.iter().map(|seen| self.seen(seen)).collect();
             lines.push(match &sees[..] {
-                [one] => format!("{thread} does without end: {one}"),
-                several => format!("{thread} does without end:\n  {}", several.join("\n  ")),
+                [one] => format!("{thread} spins: {one}"),
+                several => format!("{thread} spins:\n  {}", several.join("\n  ")),
             });
         }
         lines.extend(self.lines(blocked));
         lines.push(
-            "help: nobody is left who could change that; whoever should must do so, or the loop \
-             must end for another reason"
+            "help: no other thread is left to change that: it must be changed earlier, or the loop must \
+             end in another way"
                 .to_owned(),
         );
         lines.join("\n")
@@ -37,7 +37,7 @@ impl FindingContext<'_> {
         let Some(since) = seen.since else {
             return match event.operation {
                 Operation::Load { .. } | Operation::Update { .. } => {
-                    format!("{look}, which nobody has changed")
+                    format!("{look}, which no thread has changed")
                 }
                 _ => look,
             };

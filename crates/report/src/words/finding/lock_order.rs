@@ -17,9 +17,9 @@ impl FindingContext<'_> {
                 )
             }
             LockOrder::ReadAgain(nested) => format!(
-                "{}, which it reads under already\n\
-                 help: if a writer comes in between, both may wait for ever: keep one guard, or pass \
-                 it on",
+                "{}, which it has read-locked already\n\
+                 help: if a writer waits in between, both threads may deadlock: keep one guard, or \
+                 pass it on",
                 self.nested(nested)
             ),
         }

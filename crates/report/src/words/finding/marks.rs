@@ -46,7 +46,7 @@ pub(crate) fn of(finding: &Finding, context: &FindingContext<'_>) -> Vec<Mark> {
         }
         Finding::Livelock { rounds, blocked } => {
             for round in rounds {
-                let what = format!("{} looks here again and again", trace.title(round.thread));
+                let what = format!("{} spins here", trace.title(round.thread));
                 list.add(round.site, what, true);
             }
             list.blocked(blocked);
@@ -71,18 +71,21 @@ pub(crate) fn of(finding: &Finding, context: &FindingContext<'_>) -> Vec<Mark> {
         }
         Finding::MemoryError(error) => {
             let who = trace.title(error.thread);
-            let what = format!("{who} uses {} that is not there", error.what);
+            let what = format!("{who} uses {} here that does not exist", error.what);
             list.add(error.site, what, true);
         }
         Finding::Leak(unreceived) => {
             for one in unreceived {
-                let what = format!("{} sends what nobody receives", trace.title(one.sender));
+                let what = format!(
+                    "{} sends a message here that is not received",
+                    trace.title(one.sender)
+                );
                 list.add(one.sent, what, true);
             }
         }
         Finding::TooManyEvents { repeated, .. } => {
             for one in repeated {
-                let what = format!("{} comes here again and again", trace.title(one.thread));
+                let what = format!("{} repeats this operation", trace.title(one.thread));
                 list.add(one.site, what, true);
             }
         }
@@ -143,7 +146,7 @@ impl MarkList<'_> {
         let name = |object: ObjectId| self.context.things.title(object.index());
         let second = format!("{who} takes {} here", name(nested.taken));
         let first = format!(
-            "{who} has taken {} here, and not given it back",
+            "{who} has taken {} here, and still holds it",
             name(nested.held)
         );
         self.add(nested.at, second, true);

@@ -64,13 +64,13 @@ impl FindingContext<'_> {
         match &race.why {
             Why::Overlap if nested => format!(
                 "{first}\n\
-                 {second}, before that is over\n\
+                 {second}, before the first access has ended\n\
                  help: end one access before the next one begins"
             ),
             Why::Overlap => format!(
                 "{first}\n\
-                 {second}, while the other has not come to its end\n\
-                 help: whatever the two do inside, they must not be there at the same time"
+                 {second}, before the first access has ended\n\
+                 help: the two accesses must not overlap"
             ),
             Why::TooWeak(link) => format!(
                 "{first}\n{second}, and nothing orders the two{second_chain}\n{}",
@@ -104,38 +104,25 @@ impl FindingContext<'_> {
             self.trace.title(read.thread),
         );
         let fact = format!(
-            "{reader} learned of it from {name}: the {}{} took what {writer} wrote{}",
+            "{reader}'s {} of {name}{} takes the value that {writer} wrote{}, but does not synchronize \
+             with it",
             noun(read),
             self.at(read.site),
             self.at(write.site),
         );
-        let weak_write = |end: &RaceSide, needed: &str| {
+        let weak = |side: &RaceSide, needed: &str| {
             format!(
-                "the {} that published it{} was {}, {needed} would pass it on",
-                noun(end),
-                self.at(end.site),
-                self.ordering_name(&ordering(end)),
-                needed = self.ordering_name(needed),
+                "the {}{} is {}, but must be at least {}",
+                noun(side),
+                self.at(side.site),
+                self.ordering_name(&ordering(side)),
+                self.ordering_name(needed),
             )
         };
-        let weak_read = |end: &RaceSide, needed: &str| {
-            format!(
-                "the {} that saw it{} was {}, {needed} would take it over",
-                noun(end),
-                self.at(end.site),
-                self.ordering_name(&ordering(end)),
-                needed = self.ordering_name(needed),
-            )
-        };
-        let help = match (write.is_weak, read.is_weak) {
-            (true, true) => format!(
-                "{}; {}",
-                weak_write(write, "Release"),
-                weak_read(read, "Acquire")
-            ),
-            (true, false) => weak_write(write, "Release"),
-            (false, _) => weak_read(read, "Acquire"),
-        };
+        let write = write.is_weak.then(|| weak(write, "Release"));
+        let read = read.is_weak.then(|| weak(read, "Acquire"));
+        let help: Vec<String> = write.into_iter().chain(read).collect();
+        let help = help.join("; ");
         format!("{fact}\nhelp: {help}")
     }
 
@@ -152,19 +139,19 @@ impl FindingContext<'_> {
         let (what, article) = (error.what, article(error.what));
         match &error.fate {
             Fate::NeverMade => format!(
-                "{thread} uses {article} {what}{at} where none has been made\n\
-                 help: memory must be written before it is used as {article} {what}"
+                "{thread} uses {article} {what}{at} that was never initialised\n\
+                 help: initialise the memory before it is used as {article} {what}"
             ),
             Fate::Dropped(moment) => format!(
-                "{thread} uses {article} {what}{at} that is gone\n\
+                "{thread} uses {article} {what}{at} after it was dropped\n\
                  it was dropped{}\n\
-                 help: whoever drops it must know that nobody will use it any more",
+                 help: drop it only when no thread can use it any more",
                 self.by(*moment)
             ),
             Fate::Freed(moment) => format!(
-                "{thread} uses {article} {what}{at} whose memory is gone\n\
+                "{thread} uses {article} {what}{at} after its memory was freed\n\
                  it was freed{}\n\
-                 help: whoever frees it must know that nobody will use it any more",
+                 help: free it only when no thread can use it any more",
                 self.by(*moment)
             ),
         }
@@ -178,8 +165,8 @@ impl FindingContext<'_> {
             }
         };
         format!(
-            "{} used an address that is not there: the process ends\n\
-             help: look for a pointer to something that was freed or never made{besides}",
+            "{} accessed an invalid address: the process ends\n\
+             help: look for a pointer to memory that was freed or never initialised{besides}",
             self.trace.title(thread)
         )
     }
@@ -205,19 +192,19 @@ pub fn ordering_in_c(ordering: &str) -> String {
     format!("memory_order_{name}")
 }
 
-fn noun(end: &RaceSide) -> &'static str {
-    match end.operation {
-        _ if end.has_failed => "failed compare-exchange",
+fn noun(side: &RaceSide) -> &'static str {
+    match side.operation {
+        _ if side.has_failed => "failed compare-exchange",
         Operation::Load { .. } => "load",
         Operation::Store { .. } => "store",
         operation => operation.label(),
     }
 }
 
-fn ordering(end: &RaceSide) -> String {
-    let ordering = match end.has_failed {
-        true => end.operation.ordering_of_failure(),
-        false => end.operation.ordering(),
+fn ordering(side: &RaceSide) -> String {
+    let ordering = match side.has_failed {
+        true => side.operation.ordering_of_failure(),
+        false => side.operation.ordering(),
     };
     ordering.map_or("?".to_owned(), |ordering| format!("{ordering:?}"))
 }

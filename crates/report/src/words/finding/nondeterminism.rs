@@ -11,8 +11,8 @@ const IN_C: &str = "the processor's own clock, memory that was never written, fi
      that the program maps by itself, and libraries that keep something from one execution to the next";
 
 /// Another possible reason, when the operations that differ are those of a destructor.
-const LAST_ARC: &str = "a value was dropped at another time: when it is in a plain `Arc`, raddle does not see who \
-     drops the last handle; if the destructor does something that other threads notice, use \
+const LAST_ARC: &str = "a value was dropped at another time: when it is in a plain `Arc`, raddle does not see which \
+     thread drops the last handle; if the destructor does something that other threads notice, use \
      `raddle::sync::TrackedArc`. If that is not it, ";
 
 impl FindingContext<'_> {
@@ -39,7 +39,7 @@ impl FindingContext<'_> {
                 // The operation is the same, so its target or its value differs.
                 let same = operation.label() == expected && expected_at == found_at;
                 let but = if same {
-                    ", another one or with another value"
+                    ", with another target or value"
                 } else {
                     ""
                 };

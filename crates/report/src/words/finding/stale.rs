@@ -19,7 +19,7 @@ impl FindingContext<'_> {
             text += note;
         }
         if notes.len() > MAX_NOTES {
-            text += &format!("\nand {} more like that", notes.len() - MAX_NOTES);
+            text += &format!("\nand {} more stale reads", notes.len() - MAX_NOTES);
         }
         text
     }

@@ -46,7 +46,7 @@ impl FindingContext<'_> {
                     ..
                 },
                 _,
-            ) => write!(text, ", which nobody notifies any more"),
+            ) => write!(text, ", which no thread will notify"),
             (Operation::Join { .. }, _) | (_, None) => Ok(()),
             (_, Some(holder)) if holder == blocked.thread => {
                 write!(text, ", which it holds itself")
@@ -72,8 +72,8 @@ impl FindingContext<'_> {
             if let Some(line) = self.woken_instead(one) {
                 lines.push(line);
                 help = Some(
-                    "help: that wakes one of those who wait; if others can go on as well, notify all of \
-                     them, or once for each",
+                    "help: that wakes only one waiting thread; if others can go on as well, notify all \
+                     of them, or once for each",
                 );
             }
         }
@@ -115,7 +115,7 @@ impl FindingContext<'_> {
         let threads = (0..self.execution.threads.len()).filter(goes_on);
         for index in threads {
             let thread = self.trace.title(ThreadId::new(index));
-            lines.push(format!("{thread} goes on without end beside them"));
+            lines.push(format!("{thread} keeps running"));
         }
         lines.extend(help.map(str::to_owned));
         lines.join("\n")
@@ -123,13 +123,10 @@ impl FindingContext<'_> {
 
     pub(crate) fn outlives(&self, blocked: &[Blocked]) -> String {
         let (lines, _) = self.lines_with_others_woken(blocked);
-        let (them, they_wait) = match blocked.len() {
-            1 => ("it", "it waits"),
-            _ => ("them", "they wait"),
-        };
+        let them = if blocked.len() == 1 { "it" } else { "them" };
         format!(
             "{}\n\
-             the body of the check has ended, and nobody is left to give {them} what {they_wait} for\n\
+             the body of the check has ended, and no thread is left to wake {them}\n\
              help: join {them}, or tell {them} to stop, before the body ends",
             lines.join("\n"),
         )
@@ -153,8 +150,7 @@ impl FindingContext<'_> {
         let (fact, help) = match lost.why {
             Why::BeforeTheLock => (
                 format!("{notifier} {notifies} {name}{at}, before {waiter} waited"),
-                "under the lock, look whether there is anything to wait for, and only then wait"
-                    .to_owned(),
+                "check the condition under the lock, and wait only if it does not hold".to_owned(),
             ),
             Why::UnderTheLock { lock, since } => {
                 let lock = self.things.title(lock.index());
@@ -165,7 +161,7 @@ impl FindingContext<'_> {
                         "{notifier} {notifies} {name}{at}, while {waiter} had {lock}{since}, and had \
                          not begun to wait"
                     ),
-                    format!("change what {waiter} waits for under {lock}, and notify after that"),
+                    format!("change the condition under {lock}, and notify after that"),
                 )
             }
             Why::BeforeTheChange { lock, by, taken } => {
@@ -176,15 +172,14 @@ impl FindingContext<'_> {
                         "{notifier} {notifies} {name}{at}, before {waiter} waited, and {by} took \
                          {lock}{taken} after that"
                     ),
-                    format!("notify when what {waiter} waits for has been changed, not before"),
+                    "notify after the condition has changed, not before".to_owned(),
                 )
             }
             Why::TokenThere => (
                 format!(
                     "{notifier} unparked {waiter}{at}, when an earlier unpark had not been used up"
                 ),
-                "two unparks before a park count as one: look whether there is anything to do \
-                 before parking again"
+                "two unparks before a park count as one: check the condition before parking again"
                     .to_owned(),
             ),
         };
@@ -230,10 +225,9 @@ impl FindingContext<'_> {
             let port = self.things.title(one.port.index());
             let (sender, at) = (self.trace.title(one.sender), self.at(one.sent));
             match one.count {
-                1 => format!("{port} has a message that nobody received, sent by {sender}{at}"),
+                1 => format!("{port} has an unreceived message, sent by {sender}{at}"),
                 count => format!(
-                    "{port} has {count} messages that nobody received, the first sent by \
-                     {sender}{at}"
+                    "{port} has {count} unreceived messages, the first sent by {sender}{at}"
                 ),
             }
         };
@@ -256,7 +250,7 @@ impl FindingContext<'_> {
                 Some(thread) if thread == one.thread => write!(text, ", {what}{at}"),
                 _ => {
                     let thread = self.trace.title(one.thread);
-                    write!(text, "\n{thread} does again and again: {what}{at}")
+                    write!(text, "\n{thread} repeats: {what}{at}")
                 }
             };
         }
@@ -267,8 +261,8 @@ impl FindingContext<'_> {
             false => "if it must be so long, raise the limit with `max_events`",
         };
         text + &format!(
-            "\nhelp: {raise}; a loop that waits for another thread never ends when that thread is \
-             not given a turn"
+            "\nhelp: {raise}; a loop that waits for another thread never ends while that thread is \
+             not scheduled"
         )
     }
 }

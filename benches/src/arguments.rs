@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::instructions::{WORKLOADS, Workload};
 use crate::programs::Program;
 use crate::{bugs, coverage, estimate, exhaust, memory, samplers, speed};
 
@@ -47,6 +48,10 @@ Commands:
   all [--markdown]                         all of these, one after the other; with --markdown as a
                                            page of the book, docs/src/numbers.md
 
+  instructions                             instructions per execution, scheduling point and class,
+                                           counted by valgrind: the same on a busy machine. Compares
+                                           two versions of raddle, so it is no part of `all`
+
 Programs: mutex_TxI, racy_TxI (T threads, I increments each), two_locks, and locks_TxL
 (T threads that take L locks one after the other).
 
@@ -60,6 +65,7 @@ Examples:
   cargo run --release -p raddle-bench -- memory racy_2x1 --executions 1000000
   cargo run --release -p raddle-bench -- bugs --quick --programs piper,bank
   cargo run --release -p raddle-bench -- minimise bank
+  cargo run --release -p raddle-bench -- instructions
   cargo run --release -p raddle-bench -- all --markdown > docs/src/numbers.md
 
 Exit code: 0 if all was measured, 1 if not, 2 for bad usage.
@@ -105,6 +111,12 @@ pub(crate) enum Command {
         executions: u64,
     },
     Bugs(bugs::Options),
+    Instructions,
+    /// One workload, run in the process whose instructions valgrind counts.
+    InstructionsOf {
+        workload: &'static Workload,
+        amount: u64,
+    },
     Minimise {
         stories: Vec<&'static str>,
     },
@@ -141,14 +153,14 @@ impl fmt::Display for Problem {
             Problem::NoCommand => {
                 write!(
                     f,
-                    "say what to measure: speed, exhaust, coverage, estimate, samplers, memory, bugs, minimise, native or all"
+                    "say what to measure: speed, exhaust, coverage, estimate, samplers, memory, bugs, minimise, native, instructions or all"
                 )
             }
             Problem::UnknownCommand(word) => {
                 write!(
                     f,
                     "unknown command `{word}`; the commands are speed, exhaust, coverage, estimate, \
-                     samplers, memory, bugs, minimise, native and all"
+                     samplers, memory, bugs, minimise, native, instructions and all"
                 )
             }
             Problem::UnknownProgram(word) => {
@@ -294,6 +306,15 @@ pub(crate) fn parse(words: &[String]) -> Result<Command, Problem> {
             };
             Ok(Command::Native { prototype })
         }
+        ["instructions", rest @ ..] => {
+            if let [name, amount] = rest
+                && let Some(workload) = WORKLOADS.iter().find(|it| it.name == *name)
+                && let Ok(amount) = amount.parse()
+            {
+                return Ok(Command::InstructionsOf { workload, amount });
+            }
+            nothing_more(rest, "instructions", Command::Instructions)
+        }
         ["all", "--markdown", rest @ ..] => {
             nothing_more(rest, "all --markdown", Command::All { markdown: true })
         }
@@ -384,6 +405,12 @@ mod tests {
         assert_eq!(parse_line("speed"), Ok(all));
         assert_eq!(parse_line("speed scale"), Ok(Command::Scale));
         assert_eq!(parse_line("speed races"), Ok(Command::Races));
+        assert_eq!(parse_line("instructions"), Ok(Command::Instructions));
+        let one = Command::InstructionsOf {
+            workload: &WORKLOADS[0],
+            amount: 7,
+        };
+        assert_eq!(parse_line("instructions racy_2x1 7"), Ok(one));
         let all = Command::Exhaust {
             programs: exhaust::PROGRAMS.to_vec(),
             cut: exhaust::CUT,
@@ -441,12 +468,12 @@ mod tests {
         let problem = |line| parse_line(line).unwrap_err().to_string();
         assert_eq!(
             problem(""),
-            "say what to measure: speed, exhaust, coverage, estimate, samplers, memory, bugs, minimise, native or all"
+            "say what to measure: speed, exhaust, coverage, estimate, samplers, memory, bugs, minimise, native, instructions or all"
         );
         assert_eq!(
             problem("sped"),
             "unknown command `sped`; the commands are speed, exhaust, coverage, estimate, samplers, \
-             memory, bugs, minimise, native and all"
+             memory, bugs, minimise, native, instructions and all"
         );
         assert_eq!(
             problem("speed racy_2"),

@@ -10,6 +10,7 @@ mod collections;
 mod coverage;
 mod estimate;
 mod exhaust;
+mod instructions;
 mod lock_free;
 mod measure;
 mod memory;
@@ -53,6 +54,14 @@ fn main() -> ExitCode {
         }) => memory::run(&programs, executions),
         Ok(Command::Bugs(options)) => bugs::run(&options),
         Ok(Command::Native { prototype }) => native::run(prototype.as_deref()),
+        Ok(Command::Instructions) => {
+            if !instructions::run() {
+                return ExitCode::from(INCOMPLETE);
+            }
+        }
+        Ok(Command::InstructionsOf { workload, amount }) => {
+            instructions::run_here(workload, amount);
+        }
         Ok(Command::Minimise { stories }) => minimise::run(&stories),
         Ok(Command::All { markdown }) => {
             if !all::run(markdown) {

@@ -14,7 +14,7 @@ use std::sync::atomic::AtomicU64;
 
 use corosensei::{Coroutine, CoroutineResult};
 use raddle::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use raddle::thread;
+use raddle::{Memory, thread};
 
 use crate::measure::{Batch, take_turns};
 use crate::programs::raddle::sampling;
@@ -26,8 +26,9 @@ const ACCESSES: u64 = 10_000;
 /// Prints the line.
 pub(crate) fn run() {
     let switches = Arc::new(Switches::default());
-    let alone = accesses(1, &Arc::default());
-    let rates = take_turns(ROUNDS, vec![alone, accesses(2, &switches), bare_switches()]);
+    let alone = accesses(1, Memory::default(), &Arc::default());
+    let both = accesses(2, Memory::default(), &switches);
+    let rates = take_turns(ROUNDS, vec![alone, both, bare_switches()]);
     let [same_thread, half_switching, bare] = [0, 1, 2].map(|index| 1e9 / rates[index]);
     let extra = (half_switching - same_thread) / switches.share();
     let switch = same_thread + extra;
@@ -40,7 +41,7 @@ pub(crate) fn run() {
 
 /// Which thread was seen last and how often it was another one. Plain memory to the checker.
 #[derive(Default)]
-struct Switches {
+pub(crate) struct Switches {
     last: AtomicU64,
     switches: AtomicU64,
     seen: AtomicU64,
@@ -54,14 +55,19 @@ impl Switches {
         self.last.store(thread, Relaxed);
     }
 
-    /// Switches for each access.
+    /// Number of switches.
+    pub(crate) fn count(&self) -> u64 {
+        self.switches.load(Relaxed)
+    }
+
+    /// Switches per access.
     fn share(&self) -> f64 {
-        self.switches.load(Relaxed) as f64 / self.seen.load(Relaxed) as f64
+        self.count() as f64 / self.seen.load(Relaxed) as f64
     }
 }
 
 /// Batches of events of threads that share one atomic.
-fn accesses(threads: u64, switches: &Arc<Switches>) -> Batch<'static> {
+pub(crate) fn accesses(threads: u64, memory: Memory, switches: &Arc<Switches>) -> Batch<'static> {
     let switches = Arc::clone(switches);
     Box::new(move |events| {
         let executions = events.div_ceil(ACCESSES);
@@ -78,7 +84,8 @@ fn accesses(threads: u64, switches: &Arc<Switches>) -> Batch<'static> {
                 thread.join().unwrap();
             }
         };
-        sampling(executions).seed(events).run(body).assert_ok();
+        let check = sampling(executions).memory(memory).seed(events);
+        check.run(body).assert_ok();
         executions * ACCESSES
     })
 }

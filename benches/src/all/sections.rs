@@ -128,7 +128,9 @@ pub(super) fn before(machine: &str) -> String {
          makes this page. Rates are per second of processor time. What has a peer's number beside it was \
          measured in alternation with it, in the same process, so that whatever else the machine was doing \
          weighs on both: ratios say more than rates, which differ from machine to machine by a factor of two and \
-         more. Numbers of classes and executions are exact.\n\n"
+         more. Numbers of classes and executions are exact. `raddle-bench instructions` counts instructions \
+         instead, which the load of a machine does not change; it compares two versions of raddle and is no part \
+         of this page.\n\n"
     )
 }
 

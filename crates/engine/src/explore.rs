@@ -1,65 +1,67 @@
-//! One worker's exploration: run, check, ask for the next. It is told when to stop.
+//! The exploration of one worker: runs, checks, and asks the strategy for the next execution.
 
-use crate::check::{self, Finding};
-use crate::classes::{Classes, Novelty, Unseen};
-use crate::estimate::Estimate;
-use crate::event::SiteId;
-use crate::execution::Execution;
+use crate::analysis::check::{self, Finding};
+use crate::analysis::classes::{Classes, Novelty, Unseen};
+use crate::analysis::outlook::Growth;
+use crate::base::ids::SiteId;
 use crate::memory::Model;
-use crate::outlook::Growth;
-use crate::strategy::{Bound, Strategy};
-use crate::world::{Ending, State, World};
+use crate::model::ending::Ending;
+use crate::model::estimate::Estimate;
+use crate::model::execution::Execution;
+use crate::strategy::World;
+use crate::world::State;
+use crate::world::strategy::{Bound, Strategy};
 
-/// What one execution may do.
+/// Limits of one execution.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// Events in one execution.
+    /// Maximum number of events in one execution.
     pub max_events: usize,
-    /// What threads may see of each other's writes.
+    /// Memory model.
     pub memory: Model,
-    /// Whether executions that differ only in how stores follow each other count as one class.
+    /// True when executions that differ only in coherence count as one class.
     pub reads_from: bool,
 }
 
-/// The state of one worker between executions.
+/// State of one worker between executions.
 pub struct Exploration {
     world: World,
     limits: Limits,
     executions: u64,
     discarded: u64,
     attempts: u64,
-    /// Whether the last execution was of a class that was run before, and does not count.
+    /// True when the last execution repeats a known class and does not count.
     known: bool,
-    /// Whether some execution did not come to its end, so that what follows it is not known.
+    /// True when some execution was cut short, so that the behaviour behind it is unknown.
     cut_short: bool,
-    /// Whether the last execution was only an attempt.
+    /// True when the last execution was only an attempt.
     retried: bool,
-    /// Whether the last execution was for an estimate.
+    /// True when the last execution was for an estimate.
     sampled: bool,
-    /// Whether a search was given up.
+    /// True when a search was given up.
     gave_up: bool,
     counts_itself: bool,
-    /// How many classes there were when others began to be run again.
+    /// Number of classes when repetitions began to be expected.
     counted: Option<u64>,
     seen: Classes,
 }
 
-/// What an exploration has counted, so that others can add it to their own.
+/// The counts of an exploration, to be added to those of another.
 #[derive(Debug, Default)]
 #[must_use]
 pub struct Tally {
-    /// Executions that were run, without those that the program discarded.
+    /// Executions, without those that the program discarded.
     pub executions: u64,
     /// Executions that the program discarded.
     pub discarded: u64,
-    /// Whether some execution did not come to its end, so that what follows it is not known.
+    /// True when some execution was cut short, so that the behaviour behind it is unknown.
     pub cut_short: bool,
     gave_up: bool,
     seen: Classes,
 }
 
 impl Tally {
-    /// So much was counted, and no classes compared.
+    /// Creates a tally without compared classes.
     pub fn new(executions: u64, discarded: u64, cut_short: bool) -> Self {
         Tally {
             executions,
@@ -72,7 +74,7 @@ impl Tally {
 }
 
 impl Exploration {
-    /// An exploration that has run nothing yet.
+    /// Creates an exploration that has run nothing.
     pub fn new(strategy: Box<dyn Strategy>, limits: Limits) -> Self {
         Exploration {
             counts_itself: strategy.never_repeats() && !limits.reads_from,
@@ -91,27 +93,28 @@ impl Exploration {
         }
     }
 
-    /// Counts classes by comparing executions, because another strategy will follow.
+    /// Counts classes by comparing fingerprints, because another strategy will follow.
     pub fn compare_classes(&mut self) {
         self.counts_itself = false;
     }
 
-    /// From now on classes may be run again: unless executions are compared, none is new.
+    /// Expects repetitions from now on: unless fingerprints are compared, no execution counts as
+    /// new.
     pub fn expect_repetitions(&mut self) {
         self.counted = Some(self.classes());
     }
 
-    /// Whether classes are counted by comparing executions.
+    /// True when classes are counted by comparing fingerprints.
     pub fn compares_classes(&self) -> bool {
         !self.counts_itself
     }
 
-    /// What has been counted so far, without the classes that were compared.
+    /// Returns the counts so far, without the compared classes.
     pub fn counted(&self) -> Tally {
         Tally::new(self.executions, self.discarded, self.cut_short)
     }
 
-    /// All that has been counted.
+    /// Returns all counts.
     pub fn into_tally(self) -> Tally {
         Tally {
             seen: self.seen,
@@ -122,7 +125,7 @@ impl Exploration {
         }
     }
 
-    /// Adds what another exploration of the same program has counted.
+    /// Adds the counts of another exploration of the same program.
     pub fn absorb(&mut self, tally: Tally) {
         self.executions += tally.executions;
         self.discarded += tally.discarded;
@@ -131,17 +134,17 @@ impl Exploration {
         self.seen.absorb(tally.seen);
     }
 
-    /// The world to run the program in.
+    /// Returns the world to run the program in.
     pub fn world(&mut self) -> &mut World {
         &mut self.world
     }
 
-    /// Starts the next execution; `false` when the strategy has none left.
+    /// Starts the next execution; returns `false` when the strategy has none left.
     pub fn begin(&mut self, site: SiteId) -> bool {
         self.world.begin(site)
     }
 
-    /// Takes stock of the execution that has just stopped and says what is wrong with it.
+    /// Evaluates the execution that has just stopped; returns what is wrong with it.
     pub fn finish(&mut self) -> Option<Finding> {
         self.world.finish();
         self.retried = self.world.strategy().retries();
@@ -163,7 +166,7 @@ impl Exploration {
                 false => execution.fingerprint(),
             };
             let novelty = self.seen.note(class, drawn);
-            // What an earlier run has run is no news, but the program may have changed since.
+            // A class run by an earlier process is not new, but the program may have changed since.
             self.known = novelty == Novelty::Known && self.world.strategy().skips_known();
             if self.known {
                 return None;
@@ -193,71 +196,71 @@ impl Exploration {
         finding
     }
 
-    /// What strategies see.
+    /// Returns the state that strategies see.
     pub fn state(&self) -> &State {
         self.world.state()
     }
 
-    /// Whether the execution that has just stopped was only an attempt of the strategy's, which does
+    /// True when the execution that has just stopped was only an attempt of the strategy and does
     /// not count.
     pub fn retried(&self) -> bool {
         self.retried
     }
 
-    /// Whether the execution that has just stopped was for an estimate, and does not count.
+    /// True when the execution that has just stopped was for an estimate and does not count.
     pub fn sampled(&self) -> bool {
         self.sampled
     }
 
-    /// Whether a search was given up because its executions are too long for it.
+    /// True when a search was given up because its executions are too long.
     pub fn gave_up(&self) -> bool {
         self.gave_up
     }
 
-    /// How many classes there are, if the strategy knows roughly.
+    /// Returns the estimated number of classes, if the strategy has an estimate.
     pub fn estimate(&self) -> Option<Estimate> {
         self.world.strategy().estimate()
     }
 
-    /// How the execution that has just stopped ended.
+    /// Returns how the execution that has just stopped ended.
     pub fn ending(&self) -> &Ending {
         self.world
             .ending()
             .expect("raddle: asked before the execution stopped")
     }
 
-    /// The execution that has just stopped.
+    /// Returns the execution that has just stopped.
     pub fn execution(&self) -> &Execution {
         self.world.state().execution()
     }
 
-    /// How many executions were run, without those that the program discarded.
+    /// Number of executions, without those that the program discarded.
     pub fn executions(&self) -> u64 {
         self.executions
     }
 
-    /// How many executions the program discarded.
+    /// Number of executions that the program discarded.
     pub fn discarded(&self) -> u64 {
         self.discarded
     }
 
-    /// How many executions were only attempts of the strategy's, which count nowhere.
+    /// Number of executions that were only attempts of the strategy and do not count.
     pub fn attempts(&self) -> u64 {
         self.attempts
     }
 
-    /// Whether the execution that has just stopped does not count because its class was run before.
+    /// True when the execution that has just stopped repeats a known class and does not count.
     pub fn is_known(&self) -> bool {
         self.known
     }
 
-    /// The bound within which everything has been run, if that is not everything.
+    /// Returns the bound within which all classes have been run, if there are classes beyond it.
     pub fn bounded(&self) -> Option<Bound> {
         let bound = self.world.strategy().bounded();
         bound.filter(|_| !self.cut_short)
     }
 
-    /// How many different classes were run.
+    /// Number of different classes run.
     pub fn classes(&self) -> u64 {
         if self.counts_itself {
             self.counted.unwrap_or(self.executions)
@@ -266,20 +269,20 @@ impl Exploration {
         }
     }
 
-    /// Earlier runs of the program have run these classes: they are counted, and not new. Compares
-    /// executions from now on, and keeps new classes for [`Exploration::take_new_classes`].
+    /// Adds classes run by earlier processes: they are counted, and not new. Compares fingerprints
+    /// from now on, and keeps new classes for [`Exploration::take_new_classes`].
     pub fn remember(&mut self, classes: &[u64]) {
         self.counts_itself = false;
         self.seen.remember(classes);
     }
 
-    /// The classes that no run had run before, since this was last asked; nothing unless there was
-    /// something to remember.
+    /// Returns the new classes since the last call; empty unless [`Exploration::remember`] was
+    /// called.
     pub fn take_new_classes(&mut self) -> Vec<u64> {
         self.seen.take_fresh()
     }
 
-    /// How many different classes were run without what earlier runs have run.
+    /// Number of different classes run by this process.
     pub fn classes_run(&self) -> u64 {
         match self.counts_itself {
             true => self.classes(),
@@ -287,8 +290,8 @@ impl Exploration {
         }
     }
 
-    /// How many classes there were after 1, 2, 4, 8 and so on executions that were compared, and after
-    /// the last; nothing if none were.
+    /// Returns the number of classes after 1, 2, 4, 8 and so on compared executions, and after the
+    /// last; empty if none were compared.
     pub fn growth(&self) -> Vec<Growth> {
         match self.counts_itself {
             true => Vec::new(),
@@ -296,12 +299,13 @@ impl Exploration {
         }
     }
 
-    /// How likely a random execution is of a class that was not run; known if some were random.
+    /// Estimates the probability that a random execution is of a class that was not run; `None`
+    /// without random executions.
     pub fn unseen(&self) -> Option<Unseen> {
         self.seen.unseen()
     }
 
-    /// Whether every class of the program has been run.
+    /// True when every class of the program has been run.
     pub fn exhausted(&self) -> bool {
         self.world.strategy().exhausted() && !self.cut_short
     }

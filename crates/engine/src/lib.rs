@@ -10,36 +10,32 @@
 
 #![forbid(unsafe_code)]
 
-pub mod check;
-mod classes;
-pub mod coverage;
-mod estimate;
-mod event;
-mod execution;
+mod analysis;
+mod base;
 pub mod explore;
-pub mod frontier;
-pub mod futures;
 pub mod memory;
-pub mod minimise;
-mod naming;
+mod model;
 pub mod object;
-mod outlook;
-mod rng;
-pub mod schedule;
+mod search;
 pub mod strategy;
-mod subsets;
-mod world;
+pub mod world;
 
-pub use classes::Unseen;
-pub use estimate::Estimate;
-pub use event::{
-    CellId, Chance, Event, EventId, Grant, LocationId, ObjectId, Operation, PortListId, Ports,
-    Received, Reply, SiteId, ThreadId, Update, UpdateKind,
-};
-pub use execution::{ClassEntry, Execution, Spinning, ThreadInfo};
+pub use analysis::alternatives as futures;
+pub use analysis::classes::Unseen;
+pub use analysis::outlook::{Growth, Outlook, Trend};
+pub use analysis::{check, coverage, minimise};
+pub use base::ids::{CellId, EventId, LocationId, ObjectId, PortListId, SiteId, ThreadId};
+pub use base::reply::{Grant, Received, Reply};
 pub use explore::{Exploration, Limits, Tally};
-pub use naming::Naming;
-pub use outlook::{Growth, Outlook, Trend};
-pub use schedule::{CheckName, Schedule, ScheduleError, ThreadPath, TokenError};
-pub use strategy::{Choice, Divergence, Record, Strategy};
-pub use world::{Ending, Past, State, Step, UNSETTLED, World};
+pub use model::choice::Choice;
+pub use model::ending::{Divergence, Ending, Record};
+pub use model::estimate::Estimate;
+pub use model::event::Event;
+pub use model::execution::{ClassEntry, Execution, Spinning, ThreadInfo};
+pub use model::naming::Naming;
+pub use model::operation::{Chance, Operation, Ports, Update, UpdateKind};
+pub use model::schedule::{self, CheckName, Schedule, ScheduleError, ThreadPath, TokenError};
+pub use search::frontier;
+pub use strategy::World;
+pub use world::strategy::Strategy;
+pub use world::{Past, State, Step, UNSETTLED};

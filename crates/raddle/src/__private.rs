@@ -2,27 +2,19 @@
 
 use std::fmt::Debug;
 
-use raddle_report::Report;
+use raddle_check::Checker;
 
 /// What `raddle-native` is built on.
 pub mod native {
-    pub use crate::substrate::native::{
+    pub use raddle_check::runtime::native::{
         Native, Symbols, Top, check_test, check_whole, install, made_at, on_end,
     };
     pub use raddle_engine::check::panic::Manner;
 }
 
-/// What is read from files and from other processes, for those who test how it is read.
-pub mod reading {
-    pub use crate::checkpoint::{read_search, seal as seal_search};
-    #[cfg(target_os = "linux")]
-    pub use crate::processes::read_results;
-}
-
-use crate::checker::Checker;
 pub use crate::labelled::label;
-
-pub use crate::thread::local::LocalId;
+pub use raddle_check::runtime::LocalId;
+pub use raddle_check::{reading, run_observed};
 pub use std::thread_local as std_thread_local;
 
 /// What a test function may return.
@@ -64,14 +56,4 @@ pub fn test<T: Outcome>(
     if report.coverage().is_measured() {
         println!("raddle: {name}: {}", report.coverage());
     }
-}
-
-/// Runs a check and shows every execution to `observer` when it has stopped.
-#[track_caller]
-pub fn run_observed(
-    checker: Checker,
-    body: impl Fn() + Send + Sync,
-    observer: &mut (dyn FnMut(&raddle_engine::Execution) + Send),
-) -> Report {
-    checker.run_observed(body, Some(observer))
 }

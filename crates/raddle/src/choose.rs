@@ -5,7 +5,7 @@ use std::panic::Location;
 
 use raddle_engine::Operation;
 
-use crate::substrate::{Context, current};
+use raddle_check::runtime::{Context, current};
 
 /// Any one of the values; all of them are explored.
 ///

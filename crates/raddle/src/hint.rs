@@ -15,7 +15,7 @@ pub use std::hint::{
 #[track_caller]
 #[inline]
 pub fn spin_loop() {
-    match crate::substrate::current() {
+    match raddle_check::runtime::current() {
         None => std::hint::spin_loop(),
         Some(_) => crate::thread::yield_now(),
     }

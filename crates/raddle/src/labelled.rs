@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use raddle_engine::object::Object;
 
-use crate::identity::Identity;
-use crate::substrate::{Made, current};
+use raddle_check::runtime::Identity;
+use raddle_check::runtime::{Made, current};
 
 /// What can be given a name with [`label!`](crate::label!): the controlled types, and pointers to
 /// them.
@@ -55,7 +55,7 @@ pub fn label(labelled: &(impl Labelled + ?Sized), name: fmt::Arguments<'_>) {
     let Thing(Some((identity, made, state))) = labelled.thing() else {
         return;
     };
-    let _aside = crate::alloc::aside();
+    let _aside = raddle_check::runtime::alloc::aside();
     let name = name.to_string();
     match state {
         State::Object(object) => context.label_object(identity, made, object, name),

@@ -7,9 +7,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use raddle_engine::object::{Object, port::Port};
 use raddle_engine::{ObjectId, Operation, Ports, Received, World};
 
-use crate::identity::Identity;
 use crate::labelled::Thing;
-use crate::substrate::{Context, Made, current};
+use raddle_check::runtime::Identity;
+use raddle_check::runtime::{Context, Made, current};
 
 /// Messages on their way, inside one execution.
 pub(crate) struct Mailbox<T> {

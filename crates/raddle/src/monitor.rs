@@ -39,11 +39,11 @@ mod controlled {
     use raddle_engine::{Operation, Reply};
 
     use super::{Condition, Discipline};
-    use crate::identity::Identity;
     use crate::labelled::{Labelled, Thing};
     use crate::plain;
-    use crate::substrate::statics::Virtual;
-    use crate::substrate::{Context, Made, current};
+    use raddle_check::runtime::Identity;
+    use raddle_check::runtime::statics::Virtual;
+    use raddle_check::runtime::{Context, Made, current};
 
     /// Data that one thread at a time works on, with conditions to wait for.
     pub struct Monitor<T: ?Sized> {

@@ -1,51 +1,29 @@
-//! What a check found, as data ([`Report`], [`Failure`], [`Trace`]) and as text for people.
+//! Results of a check as data ([`Report`], [`Failure`], [`Trace`]) and in output formats: text,
+//! pages, JSON, Graphviz.
 //!
-//! A report is made from finished executions and from nothing else; the front end only says how
-//! things are called in the user's source ([`Names`]). Everything here can be serialised.
+//! Three layers, each of which uses only itself and those below it: `render` (output formats),
+//! `words` (executions and findings in words) and `data` (serialisable types). A report is made
+//! from finished executions only; the front end supplies the names of the program's source
+//! ([`Names`]).
 
-mod advice;
-mod called;
-mod coverage;
-mod earlier;
-mod effect;
-mod estimate;
-pub mod event;
-mod failure;
-mod graphviz;
-pub mod html;
-mod impossible;
-mod insight;
-mod json;
-mod livelock;
-mod lock_order;
-mod marks;
-mod memory;
-mod nondeterminism;
-mod number;
-mod paint;
-mod panicked;
-mod report;
-mod stale;
-mod std_trace;
-mod stuck;
-mod text;
-mod things;
-mod trace;
-mod value;
-mod waits;
-mod why;
+mod data;
+mod render;
 mod words;
 
-pub use advice::{Advice, ClassGrowth, Prospect};
-pub use coverage::{CodePlace, Coverage, CoverageCounts, CoverageGoal, CoverageGrowth, Covered};
-pub use earlier::Earlier;
-pub use effect::Effect;
-pub use estimate::{Estimate, Unseen};
-pub use failure::{Failure, FailureKind};
-pub use insight::{CriticalPair, Mark, Minimised, Receive, Source, Told, Wait};
-pub use json::to_json;
-pub use memory::ordering_in_c;
-pub use number::{grouped, rounded};
-pub use report::{Alone, Completeness, Guarantee, Report, Search};
-pub use std_trace::StdTrace;
-pub use trace::{CellAccess, Names, Place, Trace, TraceSpan, TraceStep, TraceThread};
+pub use data::advice::{Advice, ClassGrowth, Prospect};
+pub use data::coverage::{Coverage, CoverageCounts, CoverageGoal, CoverageGrowth, Covered};
+pub use data::earlier::Earlier;
+pub use data::effect::Effect;
+pub use data::estimate::{Estimate, Unseen};
+pub use data::failure::{Failure, FailureKind};
+pub use data::guarantee::{Alone, Completeness, Guarantee};
+pub use data::insight::{CriticalPair, Mark, Minimised, Receive, Source, Told, Wait};
+pub use data::place::{CodePlace, Place};
+pub use data::report::{Report, Search};
+pub use data::trace::{CellAccess, Trace, TraceSpan, TraceStep, TraceThread};
+pub use render::json::to_json;
+pub use render::std_trace::StdTrace;
+pub use render::{event, html};
+pub use words::finding::memory::ordering_in_c;
+pub use words::names::Names;
+pub use words::number::{grouped, rounded};

@@ -1,39 +1,39 @@
-//! Putting a file aside that cannot be used, while others may be about to do the same.
+//! Moving an unusable file away, while other processes may be about to do the same.
 //!
-//! Somebody who has found the file unusable may come late: it has been put aside already, and what has its
-//! name now is a new file. So only the very file that was found unusable is moved, and all that want to
-//! move it take turns.
+//! A process may find the file unusable and act only after another one has already moved it; the
+//! name then belongs to a new, good file. Therefore the file is moved under a lock, and only if it
+//! is still the same file.
 
-/// The folder of the file.
+/// The folder of the file, as a trait so that all interleavings can be explored in a test.
 pub(crate) trait Folder {
-    /// Which file it is, whatever its name.
+    /// Identity of a file, independent of its name.
     type Identity: PartialEq;
-    /// Nobody else moves the file while this exists.
+    /// Lock on the file; held while the file is moved.
     type Turn;
-    /// What a file is called that was put aside.
+    /// New name of the moved file.
     type Name;
 
-    /// The file that has the name now, if there is one.
+    /// Returns the identity of the file that has the name now.
     fn current(&self) -> Option<Self::Identity>;
 
-    /// Waits for nobody: `None` if it is somebody else's turn, or there is no file.
+    /// Locks the file without waiting; `None` if it is locked already, or does not exist.
     fn take_turn(&self) -> Option<Self::Turn>;
 
-    /// Gives the file another name, if that can be done.
+    /// Renames the file; `None` if that fails.
     fn move_away(&self) -> Option<Self::Name>;
 }
 
-/// What became of it.
+/// Result of [`set_aside`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Aside<N> {
     Moved(N),
-    /// It is still there.
+    /// The file could not be renamed.
     Stays,
-    /// Somebody else does it, or has done it: another look is worth while.
+    /// Another process moves or has moved the file: the caller should open it again.
     NotOurs,
 }
 
-/// Puts the file aside that was found to be unusable.
+/// Moves the file away if it is still the one that was found unusable.
 pub(crate) fn set_aside<F: Folder>(folder: &F, unusable: &F::Identity) -> Aside<F::Name> {
     let Some(_turn) = folder.take_turn() else {
         return Aside::NotOurs;

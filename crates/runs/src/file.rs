@@ -1,4 +1,4 @@
-//! The file: opening it in turn with others, and putting it aside if it cannot be used.
+//! The database file: exclusive access, and recovery from a file that cannot be used.
 
 use std::fmt;
 use std::fs::{File, Metadata, OpenOptions, TryLockError};
@@ -13,28 +13,28 @@ use crate::aside::{self, Aside, Folder};
 use crate::record::{News, Remembered};
 use crate::tables::{self, Change, Content, FORMAT};
 
-/// How long to wait between two attempts to open a file that somebody else has open.
+/// Delay between two attempts to open a file that is in use.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// Why something could not be read or written. None of these is a reason to stop.
+/// Reason why the file could not be read or written. A check can continue without it.
 #[derive(Debug)]
 pub enum Problem {
-    /// Somebody else had the file open all the time.
+    /// The file was in use until the timeout.
     Busy,
-    /// The file cannot be used. It was put aside, and the next attempt starts a new one.
+    /// The file cannot be used. It was renamed, and the next attempt creates a new one.
     SetAside {
-        /// The file.
+        /// Path of the file.
         file: PathBuf,
-        /// What is wrong with it.
+        /// Reason why it cannot be used.
         reason: String,
-        /// Where it is now; `None` if it could not be moved and is still there.
+        /// Path after renaming; `None` if it could not be renamed.
         aside: Option<PathBuf>,
     },
     /// The file or its folder cannot be read or written.
     Unreachable {
-        /// The file.
+        /// Path of the file.
         file: PathBuf,
-        /// What the system says.
+        /// Error message of the operating system.
         reason: String,
     },
 }
@@ -42,7 +42,7 @@ pub enum Problem {
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Problem::Busy => write!(f, "somebody else has the file open"),
+            Problem::Busy => write!(f, "the file is in use"),
             Problem::SetAside {
                 file,
                 reason,
@@ -67,15 +67,15 @@ impl fmt::Display for Problem {
 
 impl std::error::Error for Problem {}
 
-/// The file in which checks are remembered. It is opened for each call, and closed after it.
+/// The file in which checks are remembered. It is open only during each call.
 #[derive(Clone, Debug)]
 pub struct RunsFile {
     path: PathBuf,
-    /// Whether it may be moved out of the way.
+    /// True when the file may be renamed if it cannot be used.
     is_ours: bool,
 }
 
-/// Why a file is of no use, or that it is not the file's fault.
+/// Reason why the database cannot be opened, read or written.
 enum Fault {
     Busy,
     Broken(String),
@@ -86,17 +86,17 @@ impl From<Error> for Fault {
     fn from(error: Error) -> Self {
         match error {
             Error::DatabaseAlreadyOpen => Fault::Busy,
-            Error::UpgradeRequired(version) => Fault::Broken(format!(
-                "it is of version {version} of redb, and this one reads newer ones only"
-            )),
+            Error::UpgradeRequired(version) => {
+                Fault::Broken(format!("its redb format {version} is too old"))
+            }
             Error::Io(error) if error.kind() != io::ErrorKind::InvalidData => {
                 match error.kind() {
-                    // The file is shorter than it says.
-                    io::ErrorKind::UnexpectedEof => Fault::Broken("it is not complete".to_owned()),
+                    // The file is shorter than its header says.
+                    io::ErrorKind::UnexpectedEof => Fault::Broken("it is truncated".to_owned()),
                     _ => Fault::System(error.to_string()),
                 }
             }
-            // Something could not be read or written before; the file itself may be as good as ever.
+            // The error was in an earlier operation; the file itself may be intact.
             Error::PreviousIo => Fault::System("it could not be read or written".to_owned()),
             Error::Io(_) => Fault::Broken("it is not a database".to_owned()),
             error => Fault::Broken(format!("it is damaged: {error}")),
@@ -117,7 +117,8 @@ impl From<StorageError> for Fault {
 }
 
 impl RunsFile {
-    /// The file with this name; nothing is read or written yet.
+    /// Returns the file with this path, without opening it. It is renamed if it turns out to be
+    /// unusable.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         RunsFile {
             path: path.into(),
@@ -125,7 +126,7 @@ impl RunsFile {
         }
     }
 
-    /// A file of somebody else's: it stays where it is, whatever is wrong with it.
+    /// Returns the user's file with this path. It is never renamed.
     pub fn given(path: impl Into<PathBuf>) -> Self {
         RunsFile {
             path: path.into(),
@@ -133,58 +134,61 @@ impl RunsFile {
         }
     }
 
-    /// Its name.
+    /// Returns the path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The names of all checks, in order. Waits at most so long for others.
-    pub fn checks(&self, patience: Duration) -> Result<Vec<String>, Problem> {
+    /// Returns the names of all checks, sorted. Waits for other users of the file up to the
+    /// timeout.
+    pub fn checks(&self, timeout: Duration) -> Result<Vec<String>, Problem> {
         match self.path.exists() {
-            true => self.with(patience, tables::checks),
+            true => self.with(timeout, tables::checks),
             false => Ok(Vec::new()),
         }
     }
 
-    /// What is remembered of a check; nothing if there is no file. Waits at most so long for others.
-    pub fn read(&self, check: &str, patience: Duration) -> Result<Remembered, Problem> {
+    /// Reads the record of a check, which is empty if there is no file. Waits for other users of
+    /// the file up to the timeout.
+    pub fn read(&self, check: &str, timeout: Duration) -> Result<Remembered, Problem> {
         match self.path.exists() {
-            true => self.with(patience, |database| tables::read(database, check)),
+            true => self.with(timeout, |database| tables::read(database, check)),
             false => Ok(Remembered::default()),
         }
     }
 
-    /// Adds what a run has found out. Waits at most so long for others.
-    pub fn add(&self, check: &str, news: &News, patience: Duration) -> Result<(), Problem> {
-        self.change(patience, |change| change.add(check, news))
+    /// Adds the results of a run. Waits for other users of the file up to the timeout.
+    pub fn add(&self, check: &str, news: &News, timeout: Duration) -> Result<(), Problem> {
+        self.change(timeout, |change| change.add(check, news))
     }
 
-    /// Adds a schedule that failed. Waits at most so long for others.
+    /// Adds a failing schedule. Waits for other users of the file up to the timeout.
     pub fn add_failure(
         &self,
         check: &str,
         schedule: &str,
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<(), Problem> {
-        self.change(patience, |change| change.add_failure(check, schedule))
+        self.change(timeout, |change| change.add_failure(check, schedule))
     }
 
-    /// Forgets a schedule that does not fail any more. Waits at most so long for others.
+    /// Removes a schedule that no longer fails. Waits for other users of the file up to the
+    /// timeout.
     pub fn remove_failure(
         &self,
         check: &str,
         schedule: &str,
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<(), Problem> {
-        self.change(patience, |change| change.remove_failure(check, schedule))
+        self.change(timeout, |change| change.remove_failure(check, schedule))
     }
 
     pub(crate) fn change<T>(
         &self,
-        patience: Duration,
+        timeout: Duration,
         make: impl Fn(&Change) -> Result<T, Error>,
     ) -> Result<T, Problem> {
-        self.with(patience, |database| {
+        self.with(timeout, |database| {
             let change = Change::begin(database)?;
             let made = make(&change)?;
             change.commit()?;
@@ -192,10 +196,10 @@ impl RunsFile {
         })
     }
 
-    /// Does something with the open file.
+    /// Opens the database and calls `work` with it, waiting while the file is in use.
     pub(crate) fn with<T>(
         &self,
-        patience: Duration,
+        timeout: Duration,
         work: impl Fn(&Database) -> Result<T, Error>,
     ) -> Result<T, Problem> {
         let unreachable = |reason| Problem::Unreachable {
@@ -206,10 +210,10 @@ impl RunsFile {
         loop {
             let opened = self.open().map_err(|error| unreachable(error.to_string()));
             let (file, identity) = opened?;
-            // What redb does not notice to be damaged, it may stumble over.
-            let done = catch_unwind(AssertUnwindSafe(|| read_and(file, &work)));
-            let stumbled = |_| Err(Fault::Broken("it is damaged".to_owned()));
-            match done.unwrap_or_else(stumbled) {
+            // redb may panic on damage that it does not detect.
+            let done = catch_unwind(AssertUnwindSafe(|| use_database(file, &work)));
+            let panicked = |_| Err(Fault::Broken("it is damaged".to_owned()));
+            match done.unwrap_or_else(panicked) {
                 Ok(done) => return Ok(done),
                 Err(Fault::Busy) => {}
                 Err(Fault::Broken(reason)) if self.is_ours => {
@@ -221,14 +225,14 @@ impl RunsFile {
                     return Err(unreachable(reason));
                 }
             }
-            if start.elapsed() >= patience {
+            if start.elapsed() >= timeout {
                 return Err(Problem::Busy);
             }
             std::thread::sleep(PAUSE);
         }
     }
 
-    /// The file, new if there is none, and which one it is.
+    /// Opens the file, or creates it, and returns its identity.
     fn open(&self) -> io::Result<(File, Identity)> {
         if let Some(folder) = self.path.parent() {
             std::fs::create_dir_all(folder)?;
@@ -240,7 +244,7 @@ impl RunsFile {
         Ok((file, identity))
     }
 
-    /// Puts the file aside; nothing if somebody else has, or is about to.
+    /// Renames an unusable file; `None` if another process has done so, or does.
     #[cold]
     fn set_aside(&self, unusable: &Identity, reason: String) -> Option<Problem> {
         let aside = match aside::set_aside(self, unusable) {
@@ -255,7 +259,7 @@ impl RunsFile {
         })
     }
 
-    /// A name for a file that is put aside: what was put aside before stays too.
+    /// Returns a new name that no file has, so that files renamed earlier are kept.
     fn aside(&self) -> PathBuf {
         let named = |number: u32| {
             let mut aside = self.path.as_os_str().to_owned();
@@ -284,7 +288,7 @@ impl Folder for RunsFile {
         let file = File::open(&self.path).ok()?;
         match file.try_lock() {
             Err(TryLockError::WouldBlock) => None,
-            // Where files cannot be locked, nobody can.
+            // On a file system without locks no process can hold one.
             _ => Some(file),
         }
     }
@@ -295,7 +299,7 @@ impl Folder for RunsFile {
     }
 }
 
-/// Tells files apart, whatever they are called.
+/// Device and inode, which are independent of the name.
 #[cfg(unix)]
 type Identity = (u64, u64);
 
@@ -305,7 +309,7 @@ fn identity(metadata: &Metadata) -> Identity {
     (metadata.dev(), metadata.ino())
 }
 
-/// As near as can be had: when it was made.
+/// Time of creation, the best approximation of an identity without inodes.
 #[cfg(not(unix))]
 type Identity = Option<std::time::SystemTime>;
 
@@ -314,14 +318,14 @@ fn identity(metadata: &Metadata) -> Identity {
     metadata.created().ok()
 }
 
-/// Does something with the database in a file.
-fn read_and<T>(file: File, work: impl Fn(&Database) -> Result<T, Error>) -> Result<T, Fault> {
+/// Calls `work` with the database in a file, if the format is right.
+fn use_database<T>(file: File, work: impl Fn(&Database) -> Result<T, Error>) -> Result<T, Fault> {
     let database = Database::builder().create_file(file)?;
     match tables::content(&database)? {
-        Content::Nothing | Content::Format(FORMAT) => Ok(work(&database)?),
+        Content::Empty | Content::Format(FORMAT) => Ok(work(&database)?),
         Content::Format(format) => Err(Fault::Broken(format!(
             "it is of format {format}, and this raddle reads format {FORMAT}"
         ))),
-        Content::Other => Err(Fault::Broken("it is not one of raddle's".to_owned())),
+        Content::Foreign => Err(Fault::Broken("it is not a database of raddle".to_owned())),
     }
 }

@@ -1,24 +1,24 @@
-//! Requirements as the file has them: places by what stands there, not by the number of the line.
+//! Keys of requirements. A place is identified by its text, not by its line number.
 //!
-//! A line that moves because something was added above it is the same line. So a place is the file, the
-//! text of its line, which of several equal lines it is, and the column counted from where the text
-//! begins. If the source could not be read, the text is empty and the number is the line's.
+//! A line keeps its identity when lines are inserted above it. A place therefore consists of the
+//! file, the text of the line, its index among equal lines, and the column relative to the text. If
+//! the source cannot be read, the text is empty and the index is the line number.
 
 use std::fmt;
 
-/// Between the parts of a key; no part has it.
+/// Separator between the parts of a key; no part contains it.
 const SEPARATOR: char = '\t';
 
-/// A place in the source.
+/// A place in the source, identified by its text.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Anchor {
-    /// As the compiler calls the file.
+    /// Path of the file, as the compiler prints it.
     pub file: String,
-    /// The text of the line without the blanks around it; empty if that is not known.
+    /// Text of the line, trimmed; empty if it is not known.
     pub text: String,
-    /// How many lines before it have the same text; the number of the line if that is not known.
+    /// Number of earlier lines with the same text; the line number if the text is not known.
     pub number: u32,
-    /// The column, from the beginning of the text, or of the line if that is not known.
+    /// Column relative to the start of the text; relative to the line if the text is not known.
     pub column: u32,
 }
 
@@ -37,16 +37,16 @@ impl fmt::Display for Anchor {
 /// A requirement: a metric and one or two places.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct RequirementKey {
-    /// The metric's name.
+    /// Name of the metric.
     pub metric: String,
-    /// The place, or the first of two.
+    /// The only place, or the first of two.
     pub first: Anchor,
-    /// The second, if there are two.
+    /// The second place, if there are two.
     pub second: Option<Anchor>,
 }
 
 impl RequirementKey {
-    /// The text that is kept.
+    /// Returns the key that is stored.
     pub fn to_key(&self) -> String {
         let mut key = self.metric.clone();
         for anchor in [Some(&self.first), self.second.as_ref()]
@@ -63,7 +63,7 @@ impl RequirementKey {
         key
     }
 
-    /// Reads it back; `None` if it is none.
+    /// Parses a key.
     pub fn parse(key: &str) -> Option<Self> {
         let mut parts = key.split(SEPARATOR);
         let metric = parts.next()?.to_owned();
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_can_be_read_back() {
+    fn keys_round_trip() {
         let pair = RequirementKey {
             metric: "sync-pair".to_owned(),
             first: anchor("let a = lock.lock();", 2),
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn tabs_in_the_source_do_no_harm() {
+    fn tabs_in_the_source_become_blanks() {
         let key = RequirementKey {
             metric: "blocked".to_owned(),
             first: anchor("a\tb", 0),

@@ -1,16 +1,17 @@
-//! What checks remember from run to run, in one file: `target/raddle/runs.redb`.
+//! Results of checks that persist from run to run, in one file: `target/raddle/runs.redb`.
 //!
-//! The file is a database of [redb](https://docs.rs/redb): all of a batch is in it or nothing, and
-//! whoever is killed leaves what was written before. It is open only while something is read or
-//! written, so that the tests of one process, and several processes, use it in turn.
+//! The file is a [redb](https://docs.rs/redb) database. Each batch is one transaction, so a killed
+//! process loses only the batch that it has not committed. The file is open only during reads and
+//! writes, so that several tests and several processes can share it.
 //!
-//! Of each check there are the *runs*, each with its counts under a number of its own; the *classes*
-//! that were run, by fingerprint; the *requirements* that were covered, and those that were tried for
-//! in vain, by key; and *failing schedules*, as text. All but the last are about one *shape* of the
-//! program ([`Remembered::shape`]) and go when the shape changes. Everything is a set, or a map whose
-//! values only grow, so two files are added by [`merge`], as often as one likes and in any order.
+//! For each check the file holds its *runs*, each with its counts under a unique number; the
+//! fingerprints of the *classes* that were run; the keys of the *requirements* that were covered,
+//! tried without success, or found infeasible; and *failing schedules*, as text. All but the
+//! schedules belong to one *shape* of the program ([`Remembered::shape`]) and are removed when the
+//! shape changes. All data are sets, or maps whose values only grow, so that [`merge`] is
+//! idempotent and commutative.
 //!
-//! Nothing here knows what a class or a requirement is.
+//! This crate treats classes and requirements as opaque keys.
 
 mod aside;
 mod file;

@@ -1,21 +1,21 @@
-//! One file of several, perhaps from other machines.
+//! Merging of files, for instance from several machines.
 
 use std::time::Duration;
 
 use crate::file::{Problem, RunsFile};
 
-/// What came of adding a file to another.
+/// Result of a merge.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Merged {
-    /// Checks of which all was added.
+    /// Checks that were merged completely.
     pub checks: Vec<String>,
-    /// Checks that look different there: only their failing schedules were added.
+    /// Checks of another shape, of which only the failing schedules were merged.
     pub different: Vec<String>,
 }
 
-/// Adds to a file what another one remembers. What is there already is not added again, so it does not
-/// matter how often, or in which order files are added. Waits at most so long for others.
-pub fn merge(into: &RunsFile, from: &RunsFile, patience: Duration) -> Result<Merged, Problem> {
+/// Adds the content of one file to another. The operation is idempotent, and the order of several
+/// merges does not matter. Waits for other users of either file up to the timeout.
+pub fn merge(into: &RunsFile, from: &RunsFile, timeout: Duration) -> Result<Merged, Problem> {
     if !from.path().exists() {
         return Err(Problem::Unreachable {
             file: from.path().to_owned(),
@@ -23,9 +23,9 @@ pub fn merge(into: &RunsFile, from: &RunsFile, patience: Duration) -> Result<Mer
         });
     }
     let mut merged = Merged::default();
-    for check in from.checks(patience)? {
-        let remembered = from.read(&check, patience)?;
-        let whole = into.change(patience, |change| change.absorb(&check, &remembered))?;
+    for check in from.checks(timeout)? {
+        let remembered = from.read(&check, timeout)?;
+        let whole = into.change(timeout, |change| change.merge(&check, &remembered))?;
         match whole {
             true => merged.checks.push(check),
             false => merged.different.push(check),

@@ -1,53 +1,54 @@
-//! What is remembered of one check, and what is added to it.
+//! The record of a check, and updates to it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// One run of a check.
+/// A run of a check.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct Run {
-    /// When it started, in milliseconds since 1970.
+    /// Start, in milliseconds since 1970.
     pub started: u64,
-    /// How many executions it has run.
+    /// Number of executions.
     pub executions: u64,
-    /// How many of their classes no run before had.
+    /// Number of classes that no earlier run had.
     pub classes: u64,
-    /// How many requirements it covered that no run before had.
+    /// Number of covered requirements that no earlier run had covered.
     pub requirements: u64,
 }
 
-/// What is remembered of one check.
+/// The record of a check.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Remembered {
-    /// What the program looked like of which all but `failures` is. Whoever knows that it looks
-    /// different now has nothing but those.
+    /// Fingerprint of the program's shape, to which everything except `failures` belongs. A reader
+    /// with another shape must ignore the rest.
     pub shape: u64,
-    /// The runs, by their numbers.
+    /// Runs by number.
     pub runs: BTreeMap<u64, Run>,
-    /// Fingerprints of classes, in order and each once.
+    /// Fingerprints of classes, sorted and without duplicates.
     pub classes: Vec<u64>,
-    /// Keys of requirements that were covered.
+    /// Keys of covered requirements.
     pub covered: BTreeSet<String>,
-    /// Keys of requirements that were possible and not covered, with how many executions there were.
+    /// Keys of feasible requirements that are not covered, each with the number of executions that
+    /// tried.
     pub stale: BTreeMap<String, u64>,
-    /// Keys of requirements that seem to be impossible, with the reason.
+    /// Keys of requirements that are estimated to be infeasible, with the reason.
     pub impossible: BTreeMap<String, String>,
-    /// Schedules that failed, as text.
+    /// Failing schedules, in text form.
     pub failures: BTreeSet<String>,
 }
 
 impl Remembered {
-    /// How many executions all runs have run.
+    /// Returns the number of executions of all runs.
     pub fn executions(&self) -> u64 {
         let each = self.runs.values().map(|run| run.executions);
         each.fold(0, u64::saturating_add)
     }
 
-    /// How far all runs had come after each of them, from the oldest on.
+    /// Returns the cumulative counts after each run, oldest first.
     pub fn growth(&self) -> Vec<Run> {
         let mut runs: Vec<Run> = self.runs.values().copied().collect();
         runs.sort();
         let mut all = Run::default();
-        // Runs of different machines may have been the first to find the same.
+        // Runs on different machines may have found the same class first.
         let (classes, requirements) = (self.classes.len() as u64, self.covered.len() as u64);
         for run in &mut runs {
             all = Run {
@@ -65,24 +66,25 @@ impl Remembered {
     }
 }
 
-/// What a run has to add since it last did.
+/// Results of a run since its last update.
 #[derive(Clone, Debug, Default)]
 pub struct News {
-    /// What the program looks like. If that is not what is remembered, all but the failures is
-    /// forgotten first.
+    /// Fingerprint of the program's shape. If it differs from the stored one, everything except
+    /// failing schedules is removed first.
     pub shape: u64,
-    /// The number of the run, which no other has.
+    /// Unique number of the run.
     pub run: u64,
-    /// What it has done so far.
+    /// Cumulative counts of the run.
     pub so_far: Run,
-    /// Classes it has run.
+    /// New classes.
     pub classes: Vec<u64>,
-    /// Requirements it has covered.
+    /// Keys of newly covered requirements.
     pub covered: Vec<String>,
-    /// Requirements that are possible and not covered, and during how many more executions.
+    /// Keys of feasible requirements that are not covered, each with the number of executions since
+    /// the last update.
     pub stale: Vec<(String, u64)>,
-    /// Requirements that seem to be impossible, with the reason.
+    /// Keys of requirements that are estimated to be infeasible, with the reason.
     pub impossible: Vec<(String, String)>,
-    /// Schedules that failed, as text.
+    /// Failing schedules, in text form.
     pub failures: Vec<String>,
 }

@@ -1,7 +1,7 @@
-//! The tables of the file.
+//! The tables of the database.
 //!
-//! Classes are kept in pieces, each the fingerprints of one batch: to add a batch is to add a piece,
-//! however many there are. When there are many pieces, they become one.
+//! Classes are stored in chunks, one for each batch, so that the cost of adding a batch does not
+//! depend on the number of classes. When there are many chunks, they are merged into one.
 
 use redb::{
     Database, Error, ReadTransaction, ReadableDatabase, ReadableTable, ReadableTableMetadata,
@@ -10,10 +10,10 @@ use redb::{
 
 use crate::record::{News, Remembered, Run};
 
-/// Files of other formats are not read.
+/// Format of the file; other formats are not read.
 pub(crate) const FORMAT: u64 = 1;
-/// More pieces than this become one.
-const MOST_PIECES: usize = 32;
+/// Maximum number of chunks of a check; more are merged into one.
+const MAX_CHUNKS: usize = 32;
 
 const ABOUT: TableDefinition<&str, u64> = TableDefinition::new("about");
 const SHAPES: TableDefinition<&str, u64> = TableDefinition::new("shapes");
@@ -24,34 +24,34 @@ const STALE: TableDefinition<(&str, &str), u64> = TableDefinition::new("stale");
 const IMPOSSIBLE: TableDefinition<(&str, &str), &str> = TableDefinition::new("impossible");
 const FAILURES: TableDefinition<(&str, &str), ()> = TableDefinition::new("failures");
 
-/// What is in the file.
+/// Content of a database.
 pub(crate) enum Content {
-    Nothing,
+    Empty,
     Format(u64),
-    /// Tables of somebody else.
-    Other,
+    /// Tables of another program.
+    Foreign,
 }
 
 pub(crate) fn content(database: &Database) -> Result<Content, Error> {
     let transaction = database.begin_read()?;
     if transaction.list_tables()?.next().is_none() {
-        return Ok(Content::Nothing);
+        return Ok(Content::Empty);
     }
     match transaction.open_table(ABOUT) {
         Ok(about) => Ok(match about.get("format")? {
             Some(format) => Content::Format(format.value()),
-            None => Content::Other,
+            None => Content::Foreign,
         }),
         Err(TableError::Storage(error)) => Err(error.into()),
-        Err(_) => Ok(Content::Other),
+        Err(_) => Ok(Content::Foreign),
     }
 }
 
-/// The names of all checks.
+/// Returns the names of all checks, sorted.
 pub(crate) fn checks(database: &Database) -> Result<Vec<String>, Error> {
     let transaction = database.begin_read()?;
     let mut names = Vec::new();
-    if let Some(shapes) = opened(transaction.open_table(SHAPES))? {
+    if let Some(shapes) = if_exists(transaction.open_table(SHAPES))? {
         for entry in shapes.iter()? {
             names.push(entry?.0.value().to_owned());
         }
@@ -59,13 +59,13 @@ pub(crate) fn checks(database: &Database) -> Result<Vec<String>, Error> {
     Ok(names)
 }
 
-/// What is remembered of a check.
+/// Reads the record of a check.
 pub(crate) fn read(database: &Database, check: &str) -> Result<Remembered, Error> {
     read_in(&database.begin_read()?, check)
 }
 
-/// A table that may not be there yet.
-fn opened<T>(table: Result<T, TableError>) -> Result<Option<T>, Error> {
+/// Turns a missing table into `None`.
+fn if_exists<T>(table: Result<T, TableError>) -> Result<Option<T>, Error> {
     match table {
         Ok(table) => Ok(Some(table)),
         Err(TableError::TableDoesNotExist(_)) => Ok(None),
@@ -75,22 +75,22 @@ fn opened<T>(table: Result<T, TableError>) -> Result<Option<T>, Error> {
 
 fn read_in(transaction: &ReadTransaction, check: &str) -> Result<Remembered, Error> {
     let mut all = Remembered::default();
-    if let Some(shapes) = opened(transaction.open_table(SHAPES))? {
+    if let Some(shapes) = if_exists(transaction.open_table(SHAPES))? {
         all.shape = shapes.get(check)?.map_or(0, |shape| shape.value());
     }
-    if let Some(runs) = opened(transaction.open_table(RUNS))? {
+    if let Some(runs) = if_exists(transaction.open_table(RUNS))? {
         for entry in runs.range((check, 0)..=(check, u64::MAX))? {
             let (key, value) = entry?;
             all.runs.insert(key.value().1, run(value.value()));
         }
     }
-    if let Some(classes) = opened(transaction.open_table(CLASSES))? {
-        all.classes = pieces(&classes, check)?.1;
+    if let Some(classes) = if_exists(transaction.open_table(CLASSES))? {
+        all.classes = chunks(&classes, check)?.1;
     }
-    if let Some(covered) = opened(transaction.open_table(COVERED))? {
+    if let Some(covered) = if_exists(transaction.open_table(COVERED))? {
         all.covered.extend(texts(&covered, check)?);
     }
-    if let Some(stale) = opened(transaction.open_table(STALE))? {
+    if let Some(stale) = if_exists(transaction.open_table(STALE))? {
         for entry in stale.range((check, "")..)? {
             let (key, value) = entry?;
             let (name, text) = key.value();
@@ -100,7 +100,7 @@ fn read_in(transaction: &ReadTransaction, check: &str) -> Result<Remembered, Err
             all.stale.insert(text.to_owned(), value.value());
         }
     }
-    if let Some(impossible) = opened(transaction.open_table(IMPOSSIBLE))? {
+    if let Some(impossible) = if_exists(transaction.open_table(IMPOSSIBLE))? {
         for entry in impossible.range((check, "")..)? {
             let (key, value) = entry?;
             let (name, text) = key.value();
@@ -111,7 +111,7 @@ fn read_in(transaction: &ReadTransaction, check: &str) -> Result<Remembered, Err
             all.impossible.insert(text.to_owned(), reason);
         }
     }
-    if let Some(failures) = opened(transaction.open_table(FAILURES))? {
+    if let Some(failures) = if_exists(transaction.open_table(FAILURES))? {
         all.failures.extend(texts(&failures, check)?);
     }
     Ok(all)
@@ -126,7 +126,7 @@ fn run((started, executions, classes, requirements): (u64, u64, u64, u64)) -> Ru
     }
 }
 
-/// The texts of a check.
+/// Returns the second parts of all keys of a check.
 fn texts(
     table: &impl ReadableTable<(&'static str, &'static str), ()>,
     check: &str,
@@ -143,8 +143,8 @@ fn texts(
     Ok(texts)
 }
 
-/// The numbers of the pieces of a check, and all classes in them, in order and each once.
-fn pieces(
+/// Returns the numbers of a check's chunks, and the classes in them, sorted and without duplicates.
+fn chunks(
     table: &impl ReadableTable<(&'static str, u64), &'static [u8]>,
     check: &str,
 ) -> Result<(Vec<u64>, Vec<u64>), Error> {
@@ -160,14 +160,14 @@ fn pieces(
     Ok((numbers, classes))
 }
 
-fn piece(classes: &[u64]) -> Vec<u8> {
+fn chunk(classes: &[u64]) -> Vec<u8> {
     classes
         .iter()
         .flat_map(|class| class.to_le_bytes())
         .collect()
 }
 
-/// One change of the file; nothing is changed before [`Change::commit`].
+/// A write transaction; nothing is written before [`Change::commit`].
 pub(crate) struct Change(WriteTransaction);
 
 impl Change {
@@ -181,21 +181,21 @@ impl Change {
         Ok(self.0.commit()?)
     }
 
-    /// Adds what a run has found out.
+    /// Adds the results of a run.
     pub(crate) fn add(&self, check: &str, news: &News) -> Result<(), Error> {
         let News { run, so_far, .. } = news;
-        self.become_shape(check, news.shape)?;
+        self.set_shape(check, news.shape)?;
         self.add_run(check, *run, *so_far)?;
         self.add_classes(check, &news.classes)?;
         for schedule in &news.failures {
             self.add_failure(check, schedule)?;
         }
         self.cover(check, &news.covered)?;
-        self.add_open(check, &news.stale, u64::saturating_add)?;
+        self.add_stale(check, &news.stale, u64::saturating_add)?;
         self.rule_out(check, &news.impossible)
     }
 
-    /// What is covered is neither tried for in vain nor impossible.
+    /// Adds covered requirements, which are then neither stale nor infeasible.
     fn cover<'a>(
         &self,
         check: &str,
@@ -213,12 +213,13 @@ impl Change {
         Ok(())
     }
 
-    /// What was tried for in vain is not impossible.
-    fn add_open<'a>(
+    /// Adds uncovered but feasible requirements, which are then not infeasible. `combine` merges
+    /// the stored number of executions with the new one.
+    fn add_stale<'a>(
         &self,
         check: &str,
         keys: impl IntoIterator<Item = &'a (String, u64)>,
-        both: impl Fn(u64, u64) -> u64,
+        combine: impl Fn(u64, u64) -> u64,
     ) -> Result<(), Error> {
         let covered = self.0.open_table(COVERED)?;
         let mut stale = self.0.open_table(STALE)?;
@@ -227,14 +228,14 @@ impl Change {
             let key = (check, key.as_str());
             if covered.get(key)?.is_none() {
                 let before = stale.get(key)?.map_or(0, |count| count.value());
-                stale.insert(key, both(before, *executions))?;
+                stale.insert(key, combine(before, *executions))?;
                 impossible.remove(key)?;
             }
         }
         Ok(())
     }
 
-    /// What nobody has covered or tried for seems to be impossible.
+    /// Adds infeasible requirements, unless they are known to be covered or feasible.
     fn rule_out<'a>(
         &self,
         check: &str,
@@ -252,8 +253,8 @@ impl Change {
         Ok(())
     }
 
-    /// Forgets what is of another shape.
-    fn become_shape(&self, check: &str, shape: u64) -> Result<(), Error> {
+    /// Sets the shape of the program, and removes the data of another shape.
+    fn set_shape(&self, check: &str, shape: u64) -> Result<(), Error> {
         let mut shapes = self.0.open_table(SHAPES)?;
         let before = shapes.insert(check, shape)?.map(|before| before.value());
         if before.is_none_or(|before| before == shape) {
@@ -294,14 +295,14 @@ impl Change {
         let last = range.next_back().transpose()?;
         let next = last.map_or(0, |(key, _)| key.value().1.saturating_add(1));
         drop(range);
-        table.insert((check, next), piece(classes).as_slice())?;
-        if table.len()? as usize > MOST_PIECES {
-            let (numbers, classes) = pieces(&table, check)?;
-            if numbers.len() > MOST_PIECES {
+        table.insert((check, next), chunk(classes).as_slice())?;
+        if table.len()? as usize > MAX_CHUNKS {
+            let (numbers, classes) = chunks(&table, check)?;
+            if numbers.len() > MAX_CHUNKS {
                 for number in numbers {
                     table.remove((check, number))?;
                 }
-                table.insert((check, 0), piece(&classes).as_slice())?;
+                table.insert((check, 0), chunk(&classes).as_slice())?;
             }
         }
         Ok(())
@@ -321,8 +322,9 @@ impl Change {
         Ok(())
     }
 
-    /// Adds all that another file remembers of a check; whether its shape is the one here.
-    pub(crate) fn absorb(&self, check: &str, other: &Remembered) -> Result<bool, Error> {
+    /// Adds the record of a check from another file. Returns false if only failing schedules were
+    /// added, because the shapes differ.
+    pub(crate) fn merge(&self, check: &str, other: &Remembered) -> Result<bool, Error> {
         for schedule in &other.failures {
             self.add_failure(check, schedule)?;
         }
@@ -337,17 +339,17 @@ impl Change {
             let table = self.0.open_table(RUNS)?;
             let known = table.get((check, number))?.map(|known| known.value());
             drop(table);
-            // The one that was copied later has done more.
+            // Of two copies of the same run, the later one has the larger counts.
             let known = known.map(self::run).unwrap_or_default();
             self.add_run(check, number, run.max(known))?;
         }
-        let known = pieces(&self.0.open_table(CLASSES)?, check)?.1;
+        let known = chunks(&self.0.open_table(CLASSES)?, check)?.1;
         let is_new = |class: &u64| known.binary_search(class).is_err();
         let classes: Vec<u64> = other.classes.iter().copied().filter(is_new).collect();
         self.add_classes(check, &classes)?;
         self.cover(check, &other.covered)?;
         let stale: Vec<_> = other.stale.clone().into_iter().collect();
-        self.add_open(check, &stale, u64::max)?;
+        self.add_stale(check, &stale, u64::max)?;
         let impossible: Vec<_> = other.impossible.clone().into_iter().collect();
         self.rule_out(check, &impossible)?;
         Ok(true)

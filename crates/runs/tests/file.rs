@@ -1,4 +1,4 @@
-//! The file of what is remembered: what goes in comes out, and nothing that is wrong with it is fatal.
+//! The database file: data round trip, and no damage is fatal.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -7,10 +7,10 @@ use std::time::Duration;
 use raddle_runs::{Merged, News, Problem, Remembered, Run, RunsFile, merge};
 use redb::{Database, TableDefinition};
 
-/// Nobody waits so long unless something hangs.
+/// Longer than any wait in these tests, unless something hangs.
 const LONG: Duration = Duration::from_secs(60);
 
-/// A file in a folder of its own, which is removed in the end.
+/// A file in a temporary folder, removed on drop.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -61,11 +61,11 @@ fn ruled_out(keys: &[&str]) -> Vec<(String, String)> {
 }
 
 #[test]
-fn what_goes_in_comes_out() {
+fn data_round_trips() {
     let scratch = Scratch::new();
     let file = scratch.file();
     assert_eq!(file.read("a", LONG).unwrap(), Remembered::default());
-    assert!(!file.path().exists(), "who reads makes no file");
+    assert!(!file.path().exists(), "reading creates no file");
     file.add("a", &news(1, 10, &[3, 1]), LONG).unwrap();
     file.add("b", &news(1, 7, &[9]), LONG).unwrap();
     let more = News {
@@ -74,7 +74,7 @@ fn what_goes_in_comes_out() {
         ..news(2, 20, &[2, 3])
     };
     file.add("a", &more, LONG).unwrap();
-    // The run goes on: its counts are replaced, what it has run and covered is added.
+    // A second batch of the same run: counts are replaced, sets are extended.
     let later = News {
         covered: texts(&["z"]),
         stale: vec![("x".to_owned(), 8), ("w".to_owned(), 8)],
@@ -106,7 +106,7 @@ fn what_goes_in_comes_out() {
 }
 
 #[test]
-fn another_shape_leaves_only_failures_of_that_check() {
+fn another_shape_keeps_only_failing_schedules() {
     let scratch = Scratch::new();
     let file = scratch.file();
     for check in ["a", "b", "c"] {
@@ -135,11 +135,11 @@ fn another_shape_leaves_only_failures_of_that_check() {
 }
 
 #[test]
-fn many_batches_are_as_good_as_one() {
+fn batches_accumulate() {
     let scratch = Scratch::new();
     let file = scratch.file();
     for batch in 0..100u64 {
-        // Every class twice.
+        // Each of the first 50 classes twice.
         let classes = [batch / 2, 1000 + batch];
         file.add("a", &news(1, batch, &classes), LONG).unwrap();
     }
@@ -148,7 +148,7 @@ fn many_batches_are_as_good_as_one() {
 }
 
 #[test]
-fn a_merged_file_has_what_either_has() {
+fn a_merged_file_is_the_union() {
     let (one, two) = (Scratch::new(), Scratch::new());
     let (here, there) = (one.file(), two.file());
     let first = News {
@@ -204,7 +204,7 @@ fn a_merged_file_has_what_either_has() {
     );
     let c = here.read("c", LONG).unwrap();
     assert_eq!((c.classes, c.failures.len()), (vec![1], 1));
-    // Once more changes nothing, and the other way round it is the same.
+    // The merge is idempotent and commutative.
     merge(&here, &there, LONG).unwrap();
     assert_eq!(here.read("a", LONG).unwrap(), a);
     merge(&there, &here, LONG).unwrap();
@@ -212,7 +212,7 @@ fn a_merged_file_has_what_either_has() {
 }
 
 #[test]
-fn what_is_no_database_is_set_aside() {
+fn a_file_that_is_no_database_is_set_aside() {
     let scratch = Scratch::new();
     let file = scratch.file();
     std::fs::create_dir_all(&scratch.0).unwrap();
@@ -238,7 +238,7 @@ fn other_formats_are_set_aside() {
             "format",
             "it is of format 0, and this raddle reads format 1",
         ),
-        ("something", "it is not one of raddle's"),
+        ("something", "it is not a database of raddle"),
     ] {
         let scratch = Scratch::new();
         let file = scratch.file();
@@ -261,7 +261,7 @@ fn other_formats_are_set_aside() {
             other => panic!("{other}"),
         }
         assert!(!file.path().exists() && scratch.aside().exists());
-        // Somebody else's file is left where it is.
+        // A file given by the user is not renamed.
         std::fs::rename(scratch.aside(), file.path()).unwrap();
         let given = RunsFile::given(file.path());
         let target = Scratch::new();
@@ -270,8 +270,7 @@ fn other_formats_are_set_aside() {
     }
 }
 
-/// Whatever is wrong with a file: what comes out is an answer or a problem, and after a problem a new
-/// file works.
+/// A damaged file is read, or reported as a problem; after that a new file works.
 #[test]
 fn damage_is_never_fatal() {
     let scratch = Scratch::new();
@@ -287,7 +286,7 @@ fn damage_is_never_fatal() {
     let whole = std::fs::read(file.path()).unwrap();
     let mut rng = fastrand::Rng::with_seed(7);
     let mut set_aside = 0;
-    // redb says where it stumbles; nobody needs to read that here.
+    // Suppresses the messages of redb's panics.
     std::panic::set_hook(Box::new(|_| {}));
     for round in 0..60 {
         let mut damaged = whole.clone();
@@ -316,11 +315,11 @@ fn damage_is_never_fatal() {
         }
     }
     let _ = std::panic::take_hook();
-    assert!(set_aside > 20, "{set_aside}: the damage does not damage");
+    assert!(set_aside > 20, "{set_aside}: the damage has no effect");
 }
 
 #[test]
-fn who_cannot_have_the_file_is_told() {
+fn busy_and_unreachable_files_are_reported() {
     let scratch = Scratch::new();
     let file = scratch.file();
     file.add("a", &news(1, 10, &[1]), LONG).unwrap();
@@ -329,14 +328,14 @@ fn who_cannot_have_the_file_is_told() {
     assert!(matches!(problem, Problem::Busy), "{problem}");
     drop(open);
     assert_eq!(file.read("a", LONG).unwrap().classes, [1]);
-    // A folder that nobody can write to, not even root.
+    // A folder that not even root can write to.
     let nowhere = RunsFile::new("/dev/null/runs.redb");
     let problem = nowhere.add("a", &news(1, 10, &[1]), LONG).unwrap_err();
     assert!(matches!(problem, Problem::Unreachable { .. }), "{problem}");
 }
 
 #[test]
-fn many_write_in_turn() {
+fn concurrent_writers_take_turns() {
     let scratch = Scratch::new();
     let file = &scratch.file();
     std::thread::scope(|scope| {
@@ -356,7 +355,7 @@ fn many_write_in_turn() {
 }
 
 #[test]
-fn files_that_were_put_aside_before_are_kept() {
+fn files_set_aside_earlier_are_kept() {
     let scratch = Scratch::new();
     let file = scratch.file();
     std::fs::create_dir_all(&scratch.0).unwrap();
@@ -371,7 +370,7 @@ fn files_that_were_put_aside_before_are_kept() {
 }
 
 #[test]
-fn counts_that_are_too_large_do_no_harm() {
+fn counts_saturate() {
     let all = Remembered {
         runs: [1, 2]
             .map(|run| (run, news(run, u64::MAX, &[]).so_far))

@@ -13,18 +13,18 @@ mod own_sync {
 mod aside;
 
 #[allow(dead_code, reason = "tests need not call everything")]
-#[path = "../../../crates/raddle/src/crew/table.rs"]
+#[path = "../../../crates/check/src/driver/work_pool/pool.rs"]
 mod table;
 
 #[allow(dead_code, reason = "tests need not call everything")]
-#[path = "../../../crates/raddle/src/watchdog/grip.rs"]
+#[path = "../../../crates/check/src/runtime/watchdog/suspend_thread.rs"]
 mod grip;
 
 #[allow(dead_code, reason = "tests need not call everything")]
-#[path = "../../../crates/raddle/src/watchdog/kennel.rs"]
+#[path = "../../../crates/check/src/runtime/watchdog/watch_list.rs"]
 mod kennel;
 
-#[path = "../../../crates/raddle/src/interrupts/listeners.rs"]
+#[path = "../../../crates/check/src/runtime/interrupts/listeners.rs"]
 mod listeners;
 
 #[allow(dead_code, unexpected_cfgs, reason = "tests need not call everything")]

@@ -1,6 +1,6 @@
 //! Vector clocks: by thread, how many of its events. Often many of them lie one behind the other in one list.
 
-use crate::event::EventId;
+use crate::base::ids::EventId;
 
 /// Whether the clock includes the event.
 #[inline]

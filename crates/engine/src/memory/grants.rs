@@ -4,7 +4,7 @@
 //! counts. Long executions have very many, so those of a thread are kept in order, each with all that was
 //! granted to the thread before: only the last one that somebody has seen matters.
 
-use crate::event::ThreadId;
+use crate::base::ids::ThreadId;
 
 /// All grants of an execution.
 #[derive(Debug, Default)]
@@ -93,7 +93,7 @@ pub(super) fn join(clock: &mut [u32], other: &[u32]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rng::Rng;
+    use crate::base::rng::Rng;
 
     const THREADS: usize = 4;
 

@@ -7,8 +7,11 @@
 
 use super::Strength;
 use super::clock::{self, join, row};
-use crate::event::{Event, EventId, LocationId, ObjectId, Operation, Received, ThreadId};
-use crate::execution::Execution;
+use crate::base::ids::{EventId, LocationId, ObjectId, ThreadId};
+use crate::base::reply::Received;
+use crate::model::event::Event;
+use crate::model::execution::Execution;
+use crate::model::operation::Operation;
 use crate::object::Object;
 
 /// Clocks, one behind the other.

@@ -1,82 +1,187 @@
-//! What each thread of a running execution has seen, and what it may therefore still read.
+//! Happens-before of a running execution, and which writes a thread may still read.
 //!
-//! Every thread has a clock of what happens before its next event. A release writes it down with the
-//! value, an acquire takes over what came with the value, and fences do the same for the accesses
-//! around them; updates pass on what came with the value they replace. Of the writes of a location a
-//! thread may read any that is not older, in coherence order, than one it knows: one that happens
-//! before, or that something read which happens before. A write may stand anywhere behind those.
-//! What `SeqCst` asks besides is looked at in `psc.rs`.
+//! Every thread has a vector clock of the events that happen before its next one. A release write
+//! leaves that clock with its value, an acquire read adds the clock left by its source, and fences do
+//! the same for the relaxed accesses around them. An update passes on the clock left by its source:
+//! the release sequence. A read may take any write that coherence allows (`coherence.rs`), and a write
+//! may stand behind any of those. What `SeqCst` asks besides is in `psc.rs`.
 //!
-//! Locks and other objects pass on what threads have seen as their calls say
-//! ([`Passing`](crate::object::passing::Passing)).
+//! Calls of locks and other objects synchronize as their
+//! [`Passing`](crate::object::passing::Passing) says.
 //!
 //! All this is only kept while it matters: see [`Views::is_on`].
 
 use std::cell::RefCell;
 
 use super::Strength;
-use super::clock::{covers, join, row, widen};
+use super::clock::{join, row, widen};
+use super::coherence::{Coherence, Known, Write};
 use super::psc::{Psc, Touch};
-use crate::event::{Event, EventId, LocationId, Operation, ThreadId};
-use crate::execution::Execution;
+use crate::base::ids::{EventId, LocationId, ThreadId};
+use crate::model::event::Event;
+use crate::model::execution::Execution;
+use crate::model::operation::Operation;
 use crate::object::Object;
 use crate::object::barrier::Barrier;
 
-/// What threads have seen in the present execution.
+/// Clocks of the present execution, and the coherence of its locations.
 #[derive(Debug, Default)]
 pub(crate) struct Views {
     on: bool,
-    /// Entries of a clock; at least the number of threads.
-    width: usize,
     threads: Vec<View>,
+    /// Number of threads; the other elements of `threads` are kept for their memory.
     live: usize,
-    histories: Vec<History>,
-    /// By event in the order of the run: its clock, and if it writes, what it passes on.
-    clocks: Vec<u32>,
-    messages: Vec<u32>,
-    /// By object: what those who hung up had seen.
+    locations: Vec<Coherence>,
+    events: EventClocks,
+    /// By port, the joined clocks of the threads that hung up.
     closed: Vec<Vec<u32>>,
-    /// By object: what is in each of its lanes, one behind the other.
+    /// By object, the clocks of its lanes, one after the other.
     lanes: Vec<Vec<u32>>,
-    /// Groups that met: the name of the meeting, and what its members had seen.
+    /// Groups that met at a barrier: the name of the group, and the joined clocks of its members.
     meetings: Vec<(EventId, Vec<u32>)>,
     psc: RefCell<Psc>,
+    /// True once there was a `SeqCst` access or fence.
     seq_cst: bool,
 }
 
-/// What one thread has seen.
+/// Clocks of one thread.
 #[derive(Debug, Default)]
 struct View {
-    /// What happens before its next event.
-    seen: Vec<u32>,
-    /// What it would have seen as well, had its reads been acquires.
-    could_see: Vec<u32>,
-    /// What it had seen at its last release fence.
-    released: Vec<u32>,
-    /// By event of the thread: which event of the run it is.
-    positions: Vec<u32>,
+    /// Events that happen before its next one.
+    hb: Vec<u32>,
+    /// Changes whenever `hb` includes more events of other threads; see [`Known`].
+    version: u32,
+    /// Release clocks of all writes it has read: what its next acquire fence adds to `hb`.
+    acquirable: Vec<u32>,
+    /// Clock of its last release fence, the fence included; zero before the first.
+    fence: Vec<u32>,
+    has_fence: bool,
 }
 
-/// One location.
+impl View {
+    fn reset(&mut self, width: usize) {
+        for clock in [&mut self.hb, &mut self.acquirable, &mut self.fence] {
+            clock.clear();
+            clock.resize(width, 0);
+        }
+        self.version = 1;
+        self.has_fence = false;
+    }
+
+    /// Adds the events of another thread's clock.
+    #[inline]
+    fn learn(&mut self, clock: &[u32]) {
+        join(&mut self.hb, clock);
+        self.version += 1;
+    }
+
+    /// Takes the release clock of a source, at once or for the next acquire fence.
+    #[inline]
+    fn read(&mut self, release: &[u32], strength: Strength) {
+        if release.is_empty() {
+            return;
+        }
+        join(&mut self.acquirable, release);
+        if strength.acquires() {
+            self.learn(release);
+        }
+    }
+
+    /// Clock that a write of this strength releases, if there is one.
+    #[inline]
+    fn released(&self, strength: Strength) -> Option<&[u32]> {
+        match strength.releases() {
+            true => Some(&self.hb),
+            false => self.has_fence.then_some(&self.fence),
+        }
+    }
+
+    #[inline]
+    fn known(&self) -> Known<'_> {
+        Known {
+            clock: &self.hb,
+            version: self.version,
+        }
+    }
+}
+
+/// Clocks of the performed events. A *position* is the number of an event in the order of the run.
 #[derive(Debug, Default)]
-struct History {
-    initial: u64,
-    /// In coherence order.
-    writes: Vec<Write>,
-    /// What each thread read, in its order, and from whom.
-    reads: Vec<Vec<(EventId, Option<EventId>)>>,
+struct EventClocks {
+    /// Entries of a clock; at least the number of threads.
+    width: usize,
+    /// By thread and by index of the event in its thread.
+    positions: Vec<Vec<u32>>,
+    /// By position: the events that happen before, and the event itself.
+    hb: Vec<u32>,
+    /// By position: which row of `release` the event left with its value, or `NO_RELEASE`.
+    release_rows: Vec<u32>,
+    /// Release clocks: what an acquire read of a write synchronizes with. Only writes that release
+    /// something have a row, and those that merely continue a release sequence share its row.
+    release: Vec<u32>,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Write {
-    id: EventId,
-    value: u64,
-    /// Stands directly behind the write before it.
-    update: bool,
+const NO_RELEASE: u32 = u32::MAX;
+
+impl EventClocks {
+    fn clear(&mut self) {
+        self.width = self.width.max(4);
+        self.hb.clear();
+        self.release_rows.clear();
+        self.release.clear();
+    }
+
+    #[inline]
+    fn position(&self, event: EventId) -> usize {
+        self.positions[event.thread.index()][event.index as usize] as usize
+    }
+
+    #[inline]
+    fn hb(&self, event: EventId) -> &[u32] {
+        &self.hb[self.position(event) * self.width..][..self.width]
+    }
+
+    /// The release clock of a write; empty if it releases nothing.
+    #[inline]
+    fn release(&self, write: EventId) -> &[u32] {
+        match self.release_rows[self.position(write)] {
+            NO_RELEASE => &[],
+            row => &self.release[row as usize * self.width..][..self.width],
+        }
+    }
+
+    /// Adds an event with its clock. Its release clock is `released`, joined with that of the write
+    /// whose release sequence it continues.
+    #[inline]
+    fn push(
+        &mut self,
+        event: EventId,
+        hb: &[u32],
+        released: Option<&[u32]>,
+        continued: Option<EventId>,
+    ) {
+        let continued = continued.map_or(NO_RELEASE, |it| self.release_rows[self.position(it)]);
+        let mut row = continued;
+        if let Some(released) = released {
+            let start = self.release.len();
+            row = (start / self.width) as u32;
+            self.release.extend_from_slice(released);
+            if continued != NO_RELEASE {
+                let (before, own) = self.release.split_at_mut(start);
+                join(
+                    own,
+                    &before[continued as usize * self.width..][..self.width],
+                );
+            }
+        }
+        self.positions[event.thread.index()].push(self.release_rows.len() as u32);
+        self.hb.extend_from_slice(hb);
+        self.release_rows.push(row);
+    }
 }
 
 impl Views {
-    /// Whether anything is kept.
+    /// True when clocks and coherence are kept.
     #[inline(always)]
     pub(crate) fn is_on(&self) -> bool {
         self.on
@@ -88,22 +193,17 @@ impl Views {
         if !on {
             return;
         }
-        self.width = self.width.max(4);
         self.live = 0;
-        self.clocks.clear();
-        self.messages.clear();
+        self.events.clear();
         self.meetings.clear();
         self.closed.iter_mut().for_each(Vec::clear);
         self.lanes.iter_mut().for_each(Vec::clear);
-        for history in &mut self.histories {
-            history.writes.clear();
-            history.reads.iter_mut().for_each(Vec::clear);
-        }
+        self.locations.iter_mut().for_each(Coherence::clear);
         self.seq_cst = false;
     }
 
-    /// What threads had seen in an execution, of which nothing else is asked: it does not know which
-    /// values reads could have taken.
+    /// Clocks of an execution that has ended. It has no writes, so that [`Views::reach`] and all that
+    /// depends on coherence must not be asked.
     pub(crate) fn of(execution: &Execution) -> Self {
         let mut views = Views::default();
         views.reset(true);
@@ -123,26 +223,23 @@ impl Views {
         }
         if self.live == self.threads.len() {
             self.threads.push(View::default());
+            self.events.positions.push(Vec::new());
         }
-        if self.live == self.width {
+        if self.live == self.events.width {
             self.double_width();
         }
-        let view = &mut self.threads[self.live];
-        for clock in [&mut view.seen, &mut view.could_see, &mut view.released] {
-            clock.clear();
-            clock.resize(self.width, 0);
-        }
-        view.positions.clear();
+        self.threads[self.live].reset(self.events.width);
+        self.events.positions[self.live].clear();
         self.live += 1;
     }
 
     #[cold]
     fn double_width(&mut self) {
-        let (old, new) = (self.width, self.width * 2);
-        widen(&mut self.clocks, old, new);
-        widen(&mut self.messages, old, new);
+        let (old, new) = (self.events.width, self.events.width * 2);
+        widen(&mut self.events.hb, old, new);
+        widen(&mut self.events.release, old, new);
         for view in &mut self.threads {
-            for clock in [&mut view.seen, &mut view.could_see, &mut view.released] {
+            for clock in [&mut view.hb, &mut view.acquirable, &mut view.fence] {
                 clock.resize(new, 0);
             }
         }
@@ -156,82 +253,68 @@ impl Views {
                 clock.resize(new, 0);
             }
         }
-        self.width = new;
+        self.events.width = new;
     }
 
     pub(crate) fn add_location(&mut self, location: LocationId, initial: u64) {
         if !self.on {
             return;
         }
-        if self.histories.len() <= location.index() {
-            self.histories
-                .resize_with(location.index() + 1, History::default);
+        if self.locations.len() <= location.index() {
+            self.locations
+                .resize_with(location.index() + 1, Coherence::default);
         }
-        self.histories[location.index()].initial = initial;
+        self.locations[location.index()].initial = initial;
     }
 
-    /// What a thread has seen.
+    /// Events that happen before the thread's next one.
     pub(crate) fn seen(&self, thread: ThreadId) -> &[u32] {
-        &self.threads[thread.index()].seen
+        &self.threads[thread.index()].hb
     }
 
-    /// Where an event that was performed is in the order of the run.
+    /// Position of a performed event in the order of the run.
     pub(crate) fn position(&self, event: EventId) -> usize {
-        self.threads[event.thread.index()].positions[event.index as usize] as usize
+        self.events.position(event)
     }
 
-    /// What happens before an event that was performed, and the event itself.
+    /// Events that happen before a performed event, and the event itself.
     pub(crate) fn clock(&self, event: EventId) -> &[u32] {
-        &self.clocks[self.position(event) * self.width..][..self.width]
+        self.events.hb(event)
     }
 
-    fn message(&self, write: EventId) -> &[u32] {
-        &self.messages[self.position(write) * self.width..][..self.width]
-    }
-
-    /// How far back a thread can look: so many writes are not older than what it knows, the initial
-    /// value counted with them.
+    /// Number of writes that the thread's next read of the location may take, the initial value counted
+    /// as one; they are the last in coherence order. Also the number of places for its next write.
     pub(crate) fn reach(&self, thread: ThreadId, location: LocationId) -> u32 {
-        let History { writes, reads, .. } = &self.histories[location.index()];
-        let seen = self.seen(thread);
-        let place = |source: Option<EventId>| match source {
-            Some(source) => 1 + writes.iter().rposition(|it| it.id == source).unwrap_or(0),
-            None => 0,
-        };
-        let known = writes.iter().rposition(|write| covers(seen, write.id));
-        let mut known = known.map_or(0, |place| place + 1);
-        // No thread goes back in the order of writes, so the last of its reads that is known says it all.
-        for reads in reads {
-            if known == writes.len() {
-                break;
-            }
-            let count = reads.partition_point(|&(read, _)| covers(seen, read));
-            if let Some(&(_, source)) = reads[..count].last() {
-                known = known.max(place(source));
-            }
-        }
-        (writes.len() - known + 1) as u32
+        let coherence = &self.locations[location.index()];
+        let known = self.threads[thread.index()].known();
+        coherence.top() - coherence.floor(thread, known) + 1
     }
 
-    /// The write that is so far back from the last, and its value.
+    /// True when an update by the thread can only follow the coherence-last write.
+    pub(crate) fn must_append(&self, thread: ThreadId, location: LocationId) -> bool {
+        let known = self.threads[thread.index()].known();
+        self.locations[location.index()].must_append(thread, known)
+    }
+
+    /// The write that is `back` writes before the coherence-last, and its value.
     pub(crate) fn source(&self, location: LocationId, back: u32) -> (Option<EventId>, u64) {
-        let history = &self.histories[location.index()];
-        let place = history.writes.len() - back as usize;
-        match place.checked_sub(1) {
-            Some(place) => (Some(history.writes[place].id), history.writes[place].value),
-            None => (None, history.initial),
+        let coherence = &self.locations[location.index()];
+        match coherence.write(coherence.top() - back) {
+            Some(write) => (Some(write.id), write.value),
+            None => (None, coherence.initial),
         }
     }
 
-    /// Whether a write may stand behind the one that is so far back.
+    /// True when a write may stand directly behind the one that is `back` writes before the last: not
+    /// between an update and its source.
     pub(crate) fn may_place(&self, location: LocationId, back: u32) -> bool {
-        let writes = &self.histories[location.index()].writes;
-        let next = writes.get(writes.len() - back as usize);
+        let coherence = &self.locations[location.index()];
+        let next = coherence.write(coherence.top() - back + 1);
         next.is_none_or(|next| !next.update)
     }
 
-    /// Puts a write behind the one that is so far back; says behind which that is, and which is behind
-    /// it now.
+    /// Puts a write directly behind the one that is `back` writes before the last; returns the
+    /// neighbours before and behind it.
     pub(crate) fn place(
         &mut self,
         location: LocationId,
@@ -240,171 +323,152 @@ impl Views {
         value: u64,
         update: bool,
     ) -> (Option<EventId>, Option<EventId>) {
-        let writes = &mut self.histories[location.index()].writes;
-        let place = writes.len() - back as usize;
-        let next = writes.get(place).map(|write| write.id);
-        let last = place.checked_sub(1).map(|place| writes[place].id);
-        writes.insert(place, Write { id, value, update });
-        (last, next)
+        let coherence = &mut self.locations[location.index()];
+        let behind = coherence.top() - back;
+        coherence.insert(behind, Write { id, value, update })
     }
 
-    /// The members of a group meet, unless they have met.
+    /// Joins the clocks of a group that meets at a barrier, when the first of its members leaves.
     fn meet(&mut self, barrier: &Barrier, event: &Event) {
         let (name, members) = barrier.group_left_by(event.id, event.source);
         if self.meetings.iter().any(|(known, _)| *known == name) {
             return;
         }
-        let mut clock = vec![0; self.width];
+        let mut clock = vec![0; self.events.width];
         for member in members {
             join(&mut clock, self.seen(member));
-            // That it came to the barrier, too.
+            // The event with which it leaves the barrier is included.
             clock[member.index()] = self.seen(member)[member.index()] + 1;
         }
         self.meetings.push((name, clock));
     }
 
-    /// Takes note of an event that has just been performed.
+    /// Updates clocks and coherence for an event that has just been performed.
     pub(crate) fn record(&mut self, event: &Event, execution: &Execution) {
         if let Operation::Meet { barrier } = event.operation
             && let Object::Barrier(barrier) = &execution.objects[barrier.index()]
         {
             self.meet(barrier, event);
         }
-        let width = self.width;
+        let Views {
+            threads,
+            locations,
+            events,
+            closed,
+            lanes,
+            meetings,
+            seq_cst,
+            ..
+        } = self;
+        let width = events.width;
         let mine = event.id.thread.index();
-        let mut view = std::mem::take(&mut self.threads[mine]);
-        view.positions.push((self.clocks.len() / width) as u32);
-        let mut message = None;
+        let view = &mut threads[mine];
+        let release_of = |source: Option<EventId>| source.map_or(&[][..], |it| events.release(it));
+        // The strength of the event if it writes, and the write whose release sequence it continues.
+        let mut write = None;
         match event.operation {
             Operation::Load {
                 location, ordering, ..
-            } => self.read(&mut view, event, location, Strength::of(ordering)),
+            } => {
+                let strength = Strength::of(ordering);
+                *seq_cst |= strength.is_seq_cst();
+                locations[location.index()].record(event.id, event.back());
+                view.read(release_of(event.source), strength);
+            }
             Operation::Update {
                 location,
                 ordering,
                 failure,
                 update,
             } => {
-                let writes = update.apply(event.reply.to_value(), event.outcome & 1);
-                let ordering = if writes.is_some() { ordering } else { failure };
+                let new = update.apply(event.reply.to_value(), event.outcome & 1);
+                let strength = Strength::of(if new.is_some() { ordering } else { failure });
+                *seq_cst |= strength.is_seq_cst();
+                locations[location.index()].record(event.id, event.back());
+                view.read(release_of(event.source), strength);
+                write = new.map(|_| (strength, event.source));
+            }
+            Operation::Store {
+                location, ordering, ..
+            } => {
                 let strength = Strength::of(ordering);
-                self.read(&mut view, event, location, strength);
-                if writes.is_some() {
-                    message = Some((strength, event.source));
-                }
+                *seq_cst |= strength.is_seq_cst();
+                locations[location.index()].record(event.id, event.back());
+                write = Some((strength, None));
             }
-            Operation::Store { ordering, .. } => {
-                message = Some((Strength::of(ordering), None));
-            }
-            Operation::HangUp { port, .. } => {
-                message = Some((Strength::of(std::sync::atomic::Ordering::Release), None));
-                if self.closed.len() <= port.index() {
-                    self.closed.resize_with(port.index() + 1, Vec::new);
+            Operation::HangUp { port, location } => {
+                locations[location.index()].record(event.id, event.back());
+                write = Some((Strength::of(std::sync::atomic::Ordering::Release), None));
+                if closed.len() <= port.index() {
+                    closed.resize_with(port.index() + 1, Vec::new);
                 }
-                let closed = &mut self.closed[port.index()];
+                let closed = &mut closed[port.index()];
                 closed.resize(width, 0);
-                join(closed, &view.seen);
+                join(closed, &view.hb);
                 closed[mine] = closed[mine].max(event.id.index + 1);
             }
             Operation::Fence { ordering } => {
                 let strength = Strength::of(ordering);
-                self.seq_cst |= strength.is_seq_cst();
+                *seq_cst |= strength.is_seq_cst();
                 if strength.acquires() {
-                    join(&mut view.seen, &view.could_see);
+                    join(&mut view.hb, &view.acquirable);
+                    view.version += 1;
                 }
                 if strength.releases() {
-                    view.released.copy_from_slice(&view.seen);
-                    view.released[mine] = event.id.index + 1;
+                    view.fence.copy_from_slice(&view.hb);
+                    view.fence[mine] = event.id.index + 1;
+                    view.has_fence = true;
                 }
             }
             Operation::Meet { .. } => {
-                let of = |name| self.meetings.iter().rfind(|(known, _)| *known == name);
+                let of = |name| meetings.iter().rfind(|(known, _)| *known == name);
                 let meeting = of(event.id).or_else(|| of(event.source?));
                 if let Some((_, clock)) = meeting {
-                    join(&mut view.seen, clock);
+                    view.learn(clock);
                 }
             }
             Operation::Receive { ports, .. } => match event.source {
                 Some(send) if send.thread == event.id.thread => {}
-                Some(send) => join(&mut view.seen, self.clock(send)),
+                Some(send) => view.learn(events.hb(send)),
                 None => {
-                    if let crate::event::Ports::One(port) = ports
-                        && let Some(closed) = self.closed.get(port.index())
+                    if let crate::model::operation::Ports::One(port) = ports
+                        && let Some(closed) = closed.get(port.index())
                     {
-                        join(&mut view.seen, closed);
+                        view.learn(closed);
                     }
                 }
             },
             Operation::Call { object, call } => {
                 let passing = execution.objects[object.index()].passing(call, event.reply);
-                if self.lanes.len() <= object.index() {
-                    self.lanes.resize_with(object.index() + 1, Vec::new);
+                if lanes.len() <= object.index() {
+                    lanes.resize_with(object.index() + 1, Vec::new);
                 }
-                let lanes = &mut self.lanes[object.index()];
+                let lanes = &mut lanes[object.index()];
                 for lane in passing.takes() {
                     if let Some(lane) = lanes.get(lane as usize * width..) {
-                        join(&mut view.seen, lane);
+                        view.learn(lane);
                     }
                 }
                 if let Some(lane) = passing.gives() {
-                    view.seen[mine] = event.id.index + 1;
-                    join(row(lanes, lane as usize, width), &view.seen);
+                    view.hb[mine] = event.id.index + 1;
+                    join(row(lanes, lane as usize, width), &view.hb);
                 }
             }
             Operation::Send { .. } | Operation::Leads { .. } => {}
             _ => {
                 if let Some(source) = event.source.filter(|it| it.thread != event.id.thread) {
-                    join(&mut view.seen, self.clock(source));
+                    view.learn(events.hb(source));
                 }
             }
         }
-        view.seen[mine] = event.id.index + 1;
-        self.clocks.extend_from_slice(&view.seen);
-        let row = self.messages.len();
-        self.messages.resize(row + width, 0);
-        if let Some((strength, continued)) = message {
-            self.seq_cst |= strength.is_seq_cst();
-            let passed_on = match strength.releases() {
-                true => &view.seen,
-                false => &view.released,
-            };
-            self.messages[row..].copy_from_slice(passed_on);
-            // The thread's own entry of a release fence counts up to the fence.
-            if let Some(source) = continued {
-                let from = if source.thread == event.id.thread {
-                    view.positions[source.index as usize] as usize
-                } else {
-                    self.position(source)
-                };
-                let (before, own) = self.messages.split_at_mut(row);
-                join(own, &before[from * width..][..width]);
-            }
-        }
-        self.threads[mine] = view;
+        view.hb[mine] = event.id.index + 1;
+        let released = write.and_then(|(strength, _)| view.released(strength));
+        let continued = write.and_then(|(_, source)| source);
+        events.push(event.id, &view.hb, released, continued);
     }
 
-    fn read(&mut self, view: &mut View, event: &Event, location: LocationId, strength: Strength) {
-        self.seq_cst |= strength.is_seq_cst();
-        let reads = &mut self.histories[location.index()].reads;
-        let reader = event.id.thread.index();
-        if reads.len() <= reader {
-            reads.resize_with(reader + 1, Vec::new);
-        }
-        reads[reader].push((event.id, event.source));
-        let Some(source) = event.source else { return };
-        let position = match source.thread == event.id.thread {
-            true => view.positions[source.index as usize] as usize,
-            false => self.position(source),
-        };
-        let message = &self.messages[position * self.width..][..self.width];
-        join(&mut view.could_see, message);
-        if strength.acquires() {
-            join(&mut view.seen, message);
-        }
-    }
-
-    /// Whether what `SeqCst` asks holds if the thread performs this access, taking its source or its
-    /// place so far back.
+    /// True when what `SeqCst` asks (`psc.rs`) still holds if the thread performs this access with a
+    /// source or a place `back` writes before the last.
     pub(crate) fn is_consistent(
         &self,
         execution: &Execution,
@@ -419,7 +483,7 @@ impl Views {
         let Some(location) = operation.location() else {
             return true;
         };
-        let place = self.histories[location.index()].writes.len() as u32 - back;
+        let place = self.locations[location.index()].top() - back;
         let pending = self.pending_touch(operation, place, writes);
         let moved = |at: LocationId, position: u32| {
             position + u32::from(writes && at == location && position > place)
@@ -428,7 +492,7 @@ impl Views {
         psc.clear();
         for index in 0..self.live {
             psc.begin_thread();
-            for &position in &self.threads[index].positions {
+            for &position in &self.events.positions[index] {
                 let event = &execution.events[position as usize];
                 psc.add(self.touch(event, &moved));
             }
@@ -436,22 +500,22 @@ impl Views {
                 psc.add(pending);
             }
         }
-        // What the access itself would see changes nothing: nothing comes after it.
+        // Clock of the access itself.
         let mut own = self.seen(thread).to_vec();
-        let count = self.threads[thread.index()].positions.len() as u32;
+        let count = self.events.positions[thread.index()].len() as u32;
         if let (Some(source), Operation::Load { .. } | Operation::Update { .. }) =
             (self.source(location, back).0, operation)
             && pending_acquires(operation, writes)
         {
-            join(&mut own, self.message(source));
+            join(&mut own, self.events.release(source));
         }
         own[thread.index()] = count + 1;
         psc.holds(|of, index| {
             if of as usize == thread.index() && index == count {
                 return &own[..];
             }
-            let position = self.threads[of as usize].positions[index as usize] as usize;
-            &self.clocks[position * self.width..][..self.width]
+            let thread = ThreadId::new(of as usize);
+            self.events.hb(EventId { thread, index })
         })
     }
 
@@ -484,20 +548,17 @@ impl Views {
         let Some(location) = event.operation.location() else {
             return Touch::default();
         };
-        let writes = &self.histories[location.index()].writes;
-        let place = |id: Option<EventId>| {
-            let position = id.and_then(|id| writes.iter().rposition(|write| write.id == id));
-            moved(location, position.map_or(0, |position| position as u32 + 1))
-        };
-        let written = writes.iter().any(|write| write.id == event.id);
+        let coherence = &self.locations[location.index()];
+        let place = |rank: Option<u32>| moved(location, rank.unwrap_or(0));
+        let written = coherence.rank(event.id);
         let reads = matches!(
             event.operation,
             Operation::Load { .. } | Operation::Update { .. }
         );
-        let own = self.pending_touch(&event.operation, 0, written);
+        let own = self.pending_touch(&event.operation, 0, written.is_some());
         Touch {
-            read: reads.then(|| place(event.source)),
-            written: written.then(|| place(Some(event.id))),
+            read: reads.then(|| place(event.source.and_then(|it| coherence.rank(it)))),
+            written: written.map(|rank| place(Some(rank))),
             ..own
         }
     }

@@ -5,8 +5,10 @@
 //! group until somebody asks: then every answer is possible that leaves the group one leader.
 
 use super::passing::Passing;
-use super::{Machine, Request};
-use crate::event::{EventId, Reply, ThreadId};
+use super::{Machine, Object, Request};
+use crate::base::ids::{EventId, ThreadId};
+use crate::base::reply::Reply;
+use crate::base::subsets::{number_of, subset, subsets};
 
 /// The barrier's state.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -57,6 +59,24 @@ impl Machine for Barrier {
     }
 }
 
+impl Object {
+    /// The barrier of a barrier operation.
+    pub(crate) fn barrier(&self) -> &Barrier {
+        match self {
+            Object::Barrier(barrier) => barrier,
+            other => panic!("raddle: a meeting at {other:?}; please report this"),
+        }
+    }
+
+    /// The barrier of a barrier operation.
+    pub(crate) fn barrier_mut(&mut self) -> &mut Barrier {
+        match self {
+            Object::Barrier(barrier) => barrier,
+            other => panic!("raddle: a meeting at {other:?}; please report this"),
+        }
+    }
+}
+
 impl Barrier {
     /// A barrier for groups of this size; 0 does what 1 does.
     pub fn new(size: usize) -> Self {
@@ -70,22 +90,95 @@ impl Barrier {
         self.size
     }
 
-    /// Whether the thread's group has met, but the thread has not gone on.
-    pub(crate) fn is_released(&self, thread: ThreadId) -> bool {
+    /// True when the thread's group has been formed and the thread has not passed yet.
+    fn is_released(&self, thread: ThreadId) -> bool {
         self.groups
             .iter()
             .any(|group| group.members.iter().any(|one| one.waits_as(thread)))
     }
 
-    /// How often the thread has met others here.
-    pub(crate) fn rounds(&self, thread: ThreadId) -> u32 {
+    /// Those of the waiting threads that are in no group and could be in one with `thread`.
+    fn companions(&self, waiting: &[ThreadId], thread: ThreadId) -> Vec<ThreadId> {
+        let waiting = waiting.iter().copied();
+        waiting
+            .filter(|&one| one != thread && !self.is_released(one))
+            .collect()
+    }
+
+    /// Number of groups that the waiting threads could form with `thread`; 1 if it has its group.
+    pub(crate) fn possible_groups(&self, waiting: &[ThreadId], thread: ThreadId) -> u32 {
+        if self.is_released(thread) {
+            return 1;
+        }
+        let companions = self.companions(waiting, thread).len();
+        subsets(companions, self.size - 1).max(1)
+    }
+
+    /// Number of the possible group that has these members besides `thread`; 0 if it has its group.
+    pub(crate) fn group_number(
+        &self,
+        waiting: &[ThreadId],
+        thread: ThreadId,
+        members: &[ThreadId],
+    ) -> Option<u32> {
+        if self.is_released(thread) {
+            return Some(0);
+        }
+        let companions = self.companions(waiting, thread);
+        let positions: Vec<usize> = (0..companions.len())
+            .filter(|&position| members.contains(&companions[position]))
+            .collect();
+        let is_whole = positions.len() + 1 == self.size;
+        is_whole.then(|| number_of(companions.len(), &positions))
+    }
+
+    /// Which of the waiting threads can pass, in the same order: those with a group, and all if there
+    /// are enough without one to form another.
+    pub(crate) fn can_pass(&self, waiting: &[ThreadId]) -> Vec<bool> {
+        let released: Vec<bool> = waiting.iter().map(|&one| self.is_released(one)).collect();
+        let free = released.iter().filter(|&&released| !released).count();
+        let enough = free >= self.size;
+        released
+            .into_iter()
+            .map(|released| enough || released)
+            .collect()
+    }
+
+    /// Lets the thread of `event` pass, in the possible group with this number unless it has its group.
+    /// The first of a group to pass is preceded by the group before, any other by its own group. Returns
+    /// the preceding group and how often the thread had passed before.
+    ///
+    /// `name` picks the event that names a new group from the members' next events.
+    pub(crate) fn pass(
+        &mut self,
+        waiting: &[ThreadId],
+        event: EventId,
+        number: u32,
+        name: impl FnOnce(&[ThreadId]) -> EventId,
+    ) -> (Option<EventId>, u32) {
+        let thread = event.thread;
+        let mut rounds = self.rounds(thread);
+        if self.is_released(thread) {
+            rounds -= 1;
+        } else {
+            let companions = self.companions(waiting, thread);
+            let positions = subset(companions.len(), self.size - 1, number);
+            let mut members: Vec<ThreadId> = positions.iter().map(|&one| companions[one]).collect();
+            members.push(thread);
+            self.form_group(&members, name(&members));
+        }
+        let (group, before) = self.leave(thread);
+        let preceding = if group == event { before } else { Some(group) };
+        (preceding, rounds)
+    }
+
+    /// Number of groups that the thread has been in.
+    fn rounds(&self, thread: ThreadId) -> u32 {
         let with_it = self.groups.iter().filter(|group| group.has(thread));
         with_it.count() as u32
     }
 
-    /// These threads meet. Says which group met before.
-    pub(crate) fn meet(&mut self, threads: &[ThreadId], name: EventId) -> Option<EventId> {
-        let before = self.groups.last().map(|group| group.name);
+    fn form_group(&mut self, threads: &[ThreadId], name: EventId) {
         let members = threads.iter().map(|&thread| Member {
             thread,
             has_left: false,
@@ -95,7 +188,6 @@ impl Barrier {
             members: members.collect(),
             name,
         });
-        before
     }
 
     /// Name and members of the group that the thread of this event left with it: that of the source,
@@ -118,8 +210,8 @@ impl Barrier {
         Some(self.groups[before].name)
     }
 
-    /// The thread goes on. Says the name of its group and of the group before.
-    pub(crate) fn leave(&mut self, thread: ThreadId) -> (EventId, Option<EventId>) {
+    /// Marks the thread as passed; returns the names of its group and of the group before.
+    fn leave(&mut self, thread: ThreadId) -> (EventId, Option<EventId>) {
         let left = |group: &mut Group| {
             let member = group.members.iter_mut().find(|one| one.waits_as(thread));
             member.map(|member| member.has_left = true).is_some()
@@ -165,21 +257,35 @@ impl Group {
         self.members.iter().any(|one| one.thread == thread)
     }
 
-    /// What must be answered to whether the thread leads.
+    /// The only possible answer to whether the thread leads, if there is only one.
     fn only_answer(&self, thread: ThreadId) -> Option<bool> {
-        let (mut left, mut has_leader) = (0, false);
-        for member in &self.members {
-            match member.leads {
-                Some(answer) if member.thread == thread => return Some(answer),
-                Some(answer) => has_leader |= answer,
-                None => left += 1,
-            }
+        let answered = self.members.iter();
+        let answered = answered.filter_map(|member| Some((member.thread, member.leads?)));
+        only_answer(answered, thread, self.members.len())
+    }
+}
+
+/// The only possible answer to whether `member` leads its group, given the answers so far: a group has
+/// one leader, and a question asked twice has the same answer twice. `None` if both are possible.
+pub(crate) fn only_answer<M: PartialEq>(
+    answered: impl Iterator<Item = (M, bool)>,
+    member: M,
+    group_size: usize,
+) -> Option<bool> {
+    let mut others: Vec<M> = Vec::new();
+    let mut has_leader = false;
+    for (one, leads) in answered {
+        if one == member {
+            return Some(leads);
         }
-        match (has_leader, left) {
-            (true, _) => Some(false),
-            (false, 1) => Some(true),
-            _ => None,
+        has_leader |= leads;
+        if !others.contains(&one) {
+            others.push(one);
         }
+    }
+    match has_leader {
+        true => Some(false),
+        false => (others.len() + 1 == group_size).then_some(true),
     }
 }
 

@@ -10,7 +10,8 @@ use std::collections::VecDeque;
 
 use super::passing::Passing;
 use super::{Machine, Request};
-use crate::event::{Reply, ThreadId};
+use crate::base::ids::ThreadId;
+use crate::base::reply::Reply;
 
 /// The channel's state.
 #[derive(Clone, PartialEq, Eq, Debug)]

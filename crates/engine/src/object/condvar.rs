@@ -12,7 +12,8 @@
 
 use super::passing::Passing;
 use super::{Machine, Request};
-use crate::event::{Reply, ThreadId};
+use crate::base::ids::ThreadId;
+use crate::base::reply::Reply;
 
 /// The condition variable's state: who waits, in the order they came. Those who were notified stay
 /// until they wait again, unless their time may run out: whether they have woken up by then is

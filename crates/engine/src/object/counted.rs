@@ -9,7 +9,8 @@
 
 use super::passing::Passing;
 use super::{Machine, Request};
-use crate::event::{ObjectId, Reply, ThreadId};
+use crate::base::ids::{ObjectId, ThreadId};
+use crate::base::reply::Reply;
 
 /// How many things have happened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

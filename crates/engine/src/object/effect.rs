@@ -1,12 +1,12 @@
-//! What operations do to locks, whatever kind of lock it is.
+//! What calls do to locks, whatever kind of lock it is.
 //!
 //! A lock is a `Mutex`, an `RwLock`, or a monitor from the inside. Waiting on a condition variable is
 //! what the front end makes of it: an unlock, and later a lock at the place of the wait. A thread that
 //! goes into a monitor again after waiting takes it again; that it waited until then is not put down to
-//! the lock. Semaphores have no holder and channels hold nothing: see `wakes`.
+//! the lock. Semaphores have no holder and channels hold nothing.
 
-use crate::event::{Event, Grant, ObjectId, Operation, Reply};
-use crate::object::{Call, monitor, mutex, rwlock};
+use super::{Call, monitor, mutex, rwlock};
+use crate::base::reply::{Grant, Reply};
 
 /// How a lock is held.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
@@ -24,7 +24,7 @@ impl Mode {
     }
 }
 
-/// What an operation does to a lock.
+/// What a call does to a lock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Effect {
     /// Takes it.
@@ -40,47 +40,39 @@ pub enum Effect {
     Downgrade,
 }
 
-/// What an operation does to a lock, if it succeeds.
-pub(crate) fn intended(operation: &Operation) -> Option<(ObjectId, Effect)> {
-    let Operation::Call { object, call } = *operation else {
-        return None;
-    };
-    let take = |mode, waits| Effect::Take { mode, waits };
-    let effect = match call {
-        Call::Mutex(mutex::Call::Lock) => take(Mode::Write, true),
-        Call::Mutex(mutex::Call::TryLock) => take(Mode::Write, false),
-        Call::Mutex(mutex::Call::Unlock { .. }) => Effect::Release,
-        Call::RwLock(rwlock::Call::Read) => take(Mode::Read, true),
-        Call::RwLock(rwlock::Call::TryRead) => take(Mode::Read, false),
-        Call::RwLock(rwlock::Call::Write) => take(Mode::Write, true),
-        Call::RwLock(rwlock::Call::TryWrite) => take(Mode::Write, false),
-        Call::RwLock(rwlock::Call::ReadUnlock | rwlock::Call::WriteUnlock { .. }) => {
-            Effect::Release
-        }
-        Call::RwLock(rwlock::Call::Downgrade) => Effect::Downgrade,
-        Call::Monitor(monitor::Call::Enter) => take(Mode::Write, true),
-        Call::Monitor(monitor::Call::Resume) => take(Mode::Write, false),
-        Call::Monitor(monitor::Call::Exit | monitor::Call::Wait(_)) => Effect::Release,
-        _ => return None,
-    };
-    Some((object, effect))
-}
-
-/// What an event did to a lock.
-#[inline]
-pub fn of(event: &Event) -> Option<(ObjectId, Effect)> {
-    let Operation::Call { object, call } = event.operation else {
-        return None;
-    };
-    if let Call::Monitor(monitor::Call::Signal(_)) = call {
-        // Who makes way goes out.
-        let makes_way = event.reply.to_answer();
-        return makes_way.then_some((object, Effect::Release));
+impl Call {
+    /// What the call does to its lock, if it is one and the call succeeds.
+    pub(crate) fn intended_lock_effect(self) -> Option<Effect> {
+        let take = |mode, waits| Effect::Take { mode, waits };
+        let effect = match self {
+            Call::Mutex(mutex::Call::Lock) => take(Mode::Write, true),
+            Call::Mutex(mutex::Call::TryLock) => take(Mode::Write, false),
+            Call::Mutex(mutex::Call::Unlock { .. }) => Effect::Release,
+            Call::RwLock(rwlock::Call::Read) => take(Mode::Read, true),
+            Call::RwLock(rwlock::Call::TryRead) => take(Mode::Read, false),
+            Call::RwLock(rwlock::Call::Write) => take(Mode::Write, true),
+            Call::RwLock(rwlock::Call::TryWrite) => take(Mode::Write, false),
+            Call::RwLock(rwlock::Call::ReadUnlock | rwlock::Call::WriteUnlock { .. }) => {
+                Effect::Release
+            }
+            Call::RwLock(rwlock::Call::Downgrade) => Effect::Downgrade,
+            Call::Monitor(monitor::Call::Enter) => take(Mode::Write, true),
+            Call::Monitor(monitor::Call::Resume) => take(Mode::Write, false),
+            Call::Monitor(monitor::Call::Exit | monitor::Call::Wait(_)) => Effect::Release,
+            _ => return None,
+        };
+        Some(effect)
     }
-    let found = intended(&event.operation)?;
-    (!is_refused(call, event.reply)).then_some(found)
-}
 
-fn is_refused(call: Call, reply: Reply) -> bool {
-    matches!(call.grant(reply), Some(Grant::Refused))
+    /// What the call, which had this reply, did to its lock, if it is one.
+    #[inline]
+    pub(crate) fn lock_effect(self, reply: Reply) -> Option<Effect> {
+        if let Call::Monitor(monitor::Call::Signal(_)) = self {
+            // Who makes way goes out.
+            return reply.to_answer().then_some(Effect::Release);
+        }
+        let effect = self.intended_lock_effect()?;
+        let is_refused = matches!(self.grant(reply), Some(Grant::Refused));
+        (!is_refused).then_some(effect)
+    }
 }

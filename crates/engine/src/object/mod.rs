@@ -21,7 +21,8 @@ pub mod port;
 pub mod rwlock;
 pub mod semaphore;
 
-use crate::event::{Grant, Reply, ThreadId};
+use crate::base::ids::ThreadId;
+use crate::base::reply::{Grant, Reply};
 use passing::Passing;
 
 /// What every primitive must say about itself.

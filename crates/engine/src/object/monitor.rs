@@ -7,7 +7,8 @@
 
 use super::passing::Passing;
 use super::{Machine, Request};
-use crate::event::{Reply, ThreadId};
+use crate::base::ids::ThreadId;
+use crate::base::reply::Reply;
 
 /// What becomes of a thread that signals.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -2,7 +2,8 @@
 
 use super::passing::Passing;
 use super::{Machine, Request};
-use crate::event::{Grant, Reply, ThreadId};
+use crate::base::ids::ThreadId;
+use crate::base::reply::{Grant, Reply};
 
 /// The lock's state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -5,7 +5,8 @@
 
 use super::passing::Passing;
 use super::{Machine, Request};
-use crate::event::{Grant, Reply, ThreadId};
+use crate::base::ids::ThreadId;
+use crate::base::reply::{Grant, Reply};
 
 /// How far it has come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -11,7 +11,8 @@
 
 use super::passing::Passing;
 use super::{Machine, Request};
-use crate::event::{Reply, ThreadId};
+use crate::base::ids::ThreadId;
+use crate::base::reply::Reply;
 
 /// The parker's state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -9,8 +9,9 @@
 //! each other on the way, as on a network (reachability testing, Carver and Lei).
 
 use super::passing::Passing;
-use super::{Machine, Request};
-use crate::event::{EventId, Reply, ThreadId};
+use super::{Machine, Object, Request};
+use crate::base::ids::{EventId, ThreadId};
+use crate::base::reply::Reply;
 
 /// The port's state.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -56,6 +57,24 @@ impl Machine for Port {
 
     fn passing(&self, call: Call, _reply: Reply) -> Passing {
         match call {}
+    }
+}
+
+impl Object {
+    /// The port of a port operation.
+    pub(crate) fn port(&self) -> &Port {
+        match self {
+            Object::Port(port) => port,
+            other => panic!("raddle: a message for {other:?}; please report this"),
+        }
+    }
+
+    /// The port of a port operation.
+    pub(crate) fn port_mut(&mut self) -> &mut Port {
+        match self {
+            Object::Port(port) => port,
+            other => panic!("raddle: a message for {other:?}; please report this"),
+        }
     }
 }
 
@@ -111,14 +130,7 @@ impl Port {
 
     /// The messages that could be taken now.
     pub(crate) fn heads(&self) -> impl Iterator<Item = Message> + '_ {
-        let behind = move |position: usize| {
-            let sender = self.messages[position].send.thread;
-            let mut before = self.messages[..position].iter();
-            before.any(|earlier| self.ordered || earlier.send.thread == sender)
-        };
-        let all = self.messages.iter().enumerate();
-        all.filter(move |&(position, _)| !behind(position))
-            .map(|(_, &message)| message)
+        heads(&self.messages, self.ordered, |message| message.send.thread).copied()
     }
 
     /// The sends of all messages that are there.
@@ -145,4 +157,24 @@ impl Port {
         let taken = self.taken.iter().find(|(thread, _)| *thread == sender);
         taken.filter(|_| !waits).map(|&(_, receive)| receive)
     }
+}
+
+/// The messages that a receive could take, of those in a port in the order they were sent: the first of
+/// all in an ordered port, else the first of each sender.
+pub(crate) fn heads<M>(
+    messages: &[M],
+    ordered: bool,
+    sender: impl Fn(&M) -> ThreadId,
+) -> impl Iterator<Item = &M> {
+    let is_head = move |&(position, message): &(usize, &M)| {
+        let mut earlier = messages[..position].iter();
+        !earlier.any(|one| ordered || sender(one) == sender(message))
+    };
+    let all = messages.iter().enumerate();
+    all.filter(is_head).map(|(_, message)| message)
+}
+
+/// True when a receive from these ports need not wait: some port has a message, or none will get one.
+pub(crate) fn can_receive<'p>(mut ports: impl Iterator<Item = &'p Port> + Clone) -> bool {
+    ports.clone().any(Port::has_messages) || ports.all(Port::is_closed)
 }

@@ -5,7 +5,8 @@
 
 use super::passing::Passing;
 use super::{Machine, Request};
-use crate::event::{Grant, Reply, ThreadId};
+use crate::base::ids::ThreadId;
+use crate::base::reply::{Grant, Reply};
 
 /// The lock's state.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

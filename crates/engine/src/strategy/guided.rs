@@ -1,54 +1,14 @@
-//! Follows a plan as far as the program lets it, once.
+//! Follows a plan as far as the program permits, once.
 //!
-//! Unlike a schedule, a plan need not fit: where its thread cannot go on, the next in the plan does,
-//! and behind its end whoever ran last goes on. That is what it takes to try whether a program fails
-//! in the same way when it is run a little differently.
+//! Unlike a schedule, a plan need not fit. Steps of threads that cannot run are skipped, and after
+//! the end of the plan the last thread continues. Minimisation uses this to test whether a program
+//! fails in the same way under a slightly different schedule.
 
-use super::{Choice, Divergence, Strategy};
-use crate::event::{Operation, ThreadId};
-use crate::execution::Execution;
-use crate::schedule::ThreadPath;
+use crate::base::ids::ThreadId;
+use crate::model::choice::{Choice, Planned};
+use crate::model::ending::Divergence;
 use crate::world::State;
-
-/// One step of a plan.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Planned {
-    /// Who goes on.
-    pub thread: ThreadPath,
-    /// With which outcome.
-    pub outcome: u32,
-}
-
-impl Planned {
-    /// What was done in these events of an execution, in this order.
-    pub fn of(execution: &Execution, events: impl IntoIterator<Item = usize>) -> Vec<Planned> {
-        let planned = |position: usize| {
-            let event = &execution.events[position];
-            Planned {
-                thread: execution.path(event.id.thread),
-                outcome: event.outcome,
-            }
-        };
-        events.into_iter().map(planned).collect()
-    }
-
-    /// The same, but that every access takes the latest value, or the last place.
-    pub(crate) fn at_last(execution: &Execution, events: Vec<usize>) -> Vec<Planned> {
-        let mut plan = Planned::of(execution, events.iter().copied());
-        for (step, position) in plan.iter_mut().zip(events) {
-            let event = &execution.events[position];
-            match event.operation {
-                Operation::Load { .. }
-                | Operation::Store { .. }
-                | Operation::IsFinished { .. }
-                | Operation::HangUp { .. } => step.outcome = 0,
-                Operation::Update { .. } => step.outcome &= 1,
-                _ => {}
-            }
-        }
-        plan
-    }
-}
+use crate::world::strategy::Strategy;
 
 /// One execution along a plan.
 #[derive(Debug)]
@@ -60,7 +20,7 @@ pub struct Guided {
 }
 
 impl Guided {
-    /// Will follow this plan.
+    /// Creates a strategy that follows this plan.
     pub fn new(plan: Vec<Planned>) -> Self {
         Guided {
             plan,

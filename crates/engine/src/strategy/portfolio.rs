@@ -1,57 +1,61 @@
-//! Several samplers and a search, taking turns.
+//! A portfolio of samplers and a search that take turns.
 //!
-//! No sampler is best for all programs: one spreads its executions evenly, another goes for bugs that
-//! need few things in a certain order, a third for what happens to one variable. So they take turns.
-//! Beside them goes the search, which comes to an end where samplers never do, and comes to nothing twice.
-//! The more often samplers come to what is known, the more turns it has. So a small program is soon the
-//! search's, and a large one is sampled from the first execution on. A class that somebody else has run
-//! before counts nowhere, whoever comes to it.
+//! No sampler is best for all programs: one is uniform over schedules, another finds bugs of small
+//! depth, a third concentrates on one variable. So they take turns. The exhaustive search takes
+//! turns as well: it terminates, which samplers never do, and never repeats a class. The more often
+//! samplers repeat known classes, the more turns the search gets. So a small program is soon
+//! searched, and a large one is sampled from the first execution on. A class that was run before is
+//! not counted again.
 
-use super::exhaustive::Exhaustive;
-use super::{Bound, Choice, Divergence, Repeat, Strategy, sampler};
-use crate::classes::Fingerprints;
-use crate::estimate::Estimate;
-use crate::event::ThreadId;
-use crate::execution::Execution;
-use crate::rng::Rng;
-use crate::world::{Ending, State};
+use super::sampling;
+use crate::analysis::classes::Fingerprints;
+use crate::base::ids::ThreadId;
+use crate::base::rng::Rng;
+use crate::model::choice::Choice;
+use crate::model::ending::Divergence;
+use crate::model::ending::Ending;
+use crate::model::estimate::Estimate;
+use crate::model::execution::Execution;
+use crate::search::Exhaustive;
+use crate::world::State;
+use crate::world::strategy::{Bound, Repeat, Strategy};
 
-/// One turn in so many is the search's, if there is one.
+/// One turn in this many is the search's, if there is one.
 const SEARCH: usize = 3;
-/// The search has no turn before so many executions, unless a sampler comes to a known class.
+/// Number of executions before the search's first turn, unless a sampler repeats a class before.
 const FIRST: u64 = 2;
-/// From so many executions everybody learns, and then only from their own.
+/// Number of executions that all samplers learn from; later each learns from its own only.
 const LESSONS: u64 = 64;
-/// After so many turns the search estimates how large it is, in so many runs if it can.
+/// Turns after which the search estimates its size, and the maximum number of runs for that.
 const ESTIMATE_AFTER: u64 = 1_000;
 const ESTIMATE_RUNS: u64 = 2_000;
-/// No more than so many sets of sources are remembered.
+/// Maximum number of reads-from fingerprints stored.
 const MOST_KNOWN: usize = 1 << 20;
-/// The search has at most so many turns in a row.
+/// Maximum number of consecutive turns of the search.
 const MOST_TURNS: u64 = 1 << 20;
 
-/// Samplers that take turns, with a search or without.
+/// Samplers that take turns, with or without a search.
 pub struct Portfolio {
     samplers: Vec<Box<dyn Strategy>>,
     search: Option<Exhaustive>,
     rng: Rng,
-    /// Executions so far, of which everybody has learned.
+    /// Number of executions that all samplers have learned from.
     lessons: u64,
-    /// Turns so far, if there is a search.
+    /// Number of turns, if there is a search.
     runs: u64,
-    /// Whose turn it is; the search's if there is no such sampler.
+    /// Index of the sampler that runs; the number of samplers for the search.
     turn: usize,
-    /// What has been run, by its sources.
+    /// Reads-from fingerprints of the executions so far.
     known: Fingerprints,
-    /// How many turns the search has before anybody else, and how many it was given the last time.
+    /// Turns that the search still has in a row, and the number it was given last.
     owed: u64,
     given: u64,
-    /// Who is next of the samplers.
+    /// Index of the next sampler.
     next_sampler: usize,
 }
 
 impl Portfolio {
-    /// Samplers in the order of their turns, and a search that has one at times.
+    /// Creates a portfolio of samplers, in the order of their turns, and a search.
     pub fn new(samplers: Vec<Box<dyn Strategy>>, search: Option<Exhaustive>, seed: u64) -> Self {
         Portfolio {
             samplers,
@@ -65,6 +69,11 @@ impl Portfolio {
             given: 1,
             next_sampler: 0,
         }
+    }
+
+    /// Returns the search, if there is one.
+    pub(super) fn search(&mut self) -> Option<&mut Exhaustive> {
+        self.search.as_mut()
     }
 
     fn now(&self) -> &dyn Strategy {
@@ -83,7 +92,7 @@ impl Portfolio {
         }
     }
 
-    /// Whether it is the search's turn.
+    /// True when the next turn is the search's.
     fn searches(&mut self) -> bool {
         let Some(search) = &mut self.search else {
             return false;
@@ -105,8 +114,8 @@ impl Portfolio {
         self.samplers.is_empty() || self.runs > FIRST && self.rng.below(SEARCH) == 0
     }
 
-    /// An execution with these sources was run. If it was a sampler that came to what is known, the
-    /// search has more turns, until samplers come to something new again.
+    /// Records the fingerprint of an execution. If a sampler repeated a known one, the search gets
+    /// more turns, until samplers find new ones again.
     fn share_out(&mut self, sources: u64) {
         let is_new = self.known.len() == MOST_KNOWN || self.known.insert(sources);
         if self.turn == self.samplers.len() {
@@ -121,7 +130,7 @@ impl Portfolio {
         }
     }
 
-    /// Every sampler has one turn in a round.
+    /// Returns the next sampler; each has one turn in a round.
     fn next(&mut self) -> usize {
         let next = self.next_sampler;
         self.next_sampler = (next + 1) % self.samplers.len();
@@ -148,7 +157,7 @@ impl Strategy for Portfolio {
 
     fn end(&mut self, execution: &Execution, ending: &Ending) {
         self.now_mut().end(execution, ending);
-        if sampler::is_whole(ending) && self.search.is_some() && !self.now().samples() {
+        if sampling::is_whole(ending) && self.search.is_some() && !self.now().samples() {
             self.share_out(execution.reads_from_fingerprint());
         }
         self.lessons += 1;
@@ -161,7 +170,7 @@ impl Strategy for Portfolio {
         }
     }
 
-    /// A search comes to what is new in the end; without one, everything that was run counts.
+    /// A search reaches new classes in the end; without one, every execution counts.
     fn skips_known(&self) -> bool {
         self.search.as_ref().is_some_and(|search| !search.gave_up())
     }
@@ -210,15 +219,11 @@ impl Strategy for Portfolio {
         self.now().watches()
     }
 
-    fn as_exhaustive(&mut self) -> Option<&mut Exhaustive> {
-        self.search.as_mut()
-    }
-
     fn draws(&self) -> bool {
         self.now().draws()
     }
 
-    /// The samplers alone: somebody else has the search.
+    /// Only the samplers: the search runs in one worker.
     fn with_seed(&self, seed: u64) -> Option<Box<dyn Strategy>> {
         let mut rng = Rng::new(seed);
         let samplers = self.samplers.iter();

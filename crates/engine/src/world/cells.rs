@@ -1,10 +1,15 @@
 //! Cells: memory that is only watched. An access is no event and nobody waits for it.
 
-use super::{Ending, State, Step, World};
-use crate::check::memory_error::{MemoryError, Moment};
-use crate::event::{CellId, Event, EventId, LocationId, ObjectId, Operation, SiteId, ThreadId};
-use crate::memory::races::{Access, Conflict, Unseen};
+use super::strategy::Dispatch;
+use super::{State, Step, World};
+use crate::base::ids::{CellId, EventId, LocationId, ObjectId, SiteId, ThreadId};
+use crate::memory::races::Unseen;
 use crate::memory::views::Views;
+use crate::model::access::{Access, Conflict};
+use crate::model::ending::Ending;
+use crate::model::event::Event;
+use crate::model::fault::{MemoryError, Moment};
+use crate::model::operation::Operation;
 
 /// The value of a store that the program does by itself, when its turn has come. What it has written is
 /// told afterwards: [`World::settle_store`]. No program is likely to store it.
@@ -61,7 +66,7 @@ fn atomic(event: &Event) -> Access {
     }
 }
 
-impl World {
+impl<D: Dispatch> World<D> {
     /// Makes a cell known.
     pub fn add_cell(&mut self) -> CellId {
         self.state.execution.cells += 1;

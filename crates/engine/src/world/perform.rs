@@ -1,12 +1,16 @@
-//! What a thread wants to do, and what happens when it does it.
+//! Announcing an operation, and performing it: the effect on the world, its source and its reply.
 
-use super::{State, Thread};
-use crate::event::{Event, EventId, ObjectId, Operation, Ports, Reply, SiteId, ThreadId};
-use crate::execution::{decides, distinguishing};
+use super::State;
+use crate::base::ids::{EventId, ObjectId, SiteId, ThreadId};
+use crate::base::reply::Reply;
+use crate::model::event::Event;
+use crate::model::execution::{decides, distinguishing};
+use crate::model::operation::{Operation, Ports};
 use crate::object::{Call, Object};
 
 impl State {
-    // Inlined so that what is known of the operation where it is made is known here too.
+    /// Sets the pending operation of a thread, and whether the thread is enabled.
+    // Inlined: most callers make an operation of one variant, and the others fall away.
     #[inline(always)]
     pub(super) fn announce(&mut self, thread: ThreadId, operation: Operation, site: SiteId) {
         let entry = &mut self.threads[thread.index()];
@@ -40,23 +44,19 @@ impl State {
         self.set_enabled(thread, enabled);
     }
 
-    /// Performs the pending operation of an enabled thread and keeps its reply.
+    /// Performs the pending operation of an enabled thread; returns its reply, which is kept as well.
+    /// An event is added unless `record` is false.
     #[inline(always)]
     pub(super) fn perform(&mut self, thread: ThreadId, outcome: u32, record: bool) -> Reply {
-        let Thread {
-            pending: ref operation,
-            site,
-            events,
-            ..
-        } = self.threads[thread.index()];
-        let (operation, id) = (
-            *operation,
-            EventId {
-                thread,
-                index: events,
-            },
-        );
-        let (source, reply) = match operation {
+        let entry = &self.threads[thread.index()];
+        let site = entry.site;
+        let id = EventId {
+            thread,
+            index: entry.events,
+        };
+        // Matched in place: a copy of the operation would be written in small parts and read in large
+        // ones, which defeats store forwarding and stalls at every event.
+        let (source, reply) = match entry.pending {
             Operation::Begin => (
                 self.execution.threads[thread.index()].spawned_by,
                 Reply::DONE,
@@ -69,13 +69,14 @@ impl State {
             Operation::Join { target } => (self.execution.threads[target.index()].end, Reply::DONE),
             Operation::IsFinished { target } => {
                 let end = self.execution.threads[target.index()].end;
-                // Whether it has ended, it may learn later.
+                // Outcome 1: the end does not happen before the question, and the answer is no.
                 let end = end.filter(|_| outcome == 0);
                 (end, Reply::answer(end.is_some()))
             }
             Operation::Load { .. } | Operation::Store { .. } | Operation::Update { .. }
                 if self.views.is_on() =>
             {
+                let operation = self.threads[thread.index()].pending;
                 self.access(&operation, id, outcome)
             }
             Operation::Yield | Operation::Sleep { .. } | Operation::Fence { .. } => {
@@ -106,7 +107,10 @@ impl State {
                 (source, Reply::value(old))
             }
             Operation::Meet { barrier } => self.meet(barrier, id, outcome),
-            Operation::Leads { .. } => self.leads(operation, outcome),
+            Operation::Leads { .. } => {
+                let operation = self.threads[thread.index()].pending;
+                self.leads(operation, outcome)
+            }
             Operation::Send { port } => self.send(port, id),
             Operation::Receive { ports, .. } => self.receive(ports, id, outcome),
             Operation::Delivered { port } => (self.delivered(port, thread), Reply::DONE),
@@ -131,25 +135,29 @@ impl State {
         entry.reply = reply;
         if record {
             entry.events += 1;
-            let decision = if decides(&operation) {
-                self.entry(id, source, distinguishing(&operation, outcome, reply))
-            } else {
-                0
-            };
-            let event = Event {
+            let operation = &entry.pending;
+            if decides(operation) {
+                let is_store = matches!(operation, Operation::Store { .. });
+                let outcome = distinguishing(operation, outcome, reply);
+                let decision = self.entry(id, source, outcome);
+                self.execution.add_decision(decision, is_store);
+            }
+            // Built where it stays, and read from there, for the same reason.
+            self.execution.events.push(Event {
                 id,
-                operation,
+                operation: self.threads[thread.index()].pending,
                 source,
                 outcome,
                 reply,
                 site,
-            };
-            if self.views.is_on() {
-                self.views.record(&event, &self.execution);
-            } else if self.order.is_on() {
-                self.order.record(&event, &self.execution);
+            });
+            if let Some(event) = self.execution.events.last() {
+                if self.views.is_on() {
+                    self.views.record(event, &self.execution);
+                } else if self.order.is_on() {
+                    self.order.record(event, &self.execution);
+                }
             }
-            self.execution.record(event, decision);
         }
         if self.watches {
             self.note(thread, outcome);
@@ -165,7 +173,8 @@ impl State {
         }
     }
 
-    /// Says which completed call opened this one; nobody else notices.
+    /// Completes a call that changes nothing for other threads; returns the completed call that opened
+    /// it.
     fn complete_silently(
         &mut self,
         object: ObjectId,
@@ -178,7 +187,8 @@ impl State {
         completed.get(opened_by as usize).copied()
     }
 
-    /// Whoever else waits on the object may be able to go on now, or not any more.
+    /// Completes a call and enables or disables the threads that wait on the object; returns the
+    /// previous completed call.
     fn complete_call(&mut self, object: ObjectId, id: EventId) -> Option<EventId> {
         let calls = &mut self.calls[object.index()];
         let previous = calls.last.replace(id);

@@ -3,7 +3,8 @@
 //! A program that frees what it has used atomically asks for that with every block, after any number of events.
 //! So it is written down, but only once somebody asks, and for each event once.
 
-use crate::event::{Event, ThreadId};
+use crate::base::ids::ThreadId;
+use crate::model::event::Event;
 
 #[derive(Default)]
 pub(super) struct Positions {
@@ -55,7 +56,10 @@ impl Positions {
 #[cfg(test)]
 mod tests {
     use super::Positions;
-    use crate::event::{Event, EventId, Operation, Reply, SiteId, ThreadId};
+    use crate::base::ids::{EventId, SiteId, ThreadId};
+    use crate::base::reply::Reply;
+    use crate::model::event::Event;
+    use crate::model::operation::Operation;
 
     /// Events of these threads, in this order.
     fn events(threads: &[usize]) -> Vec<Event> {

@@ -6,11 +6,15 @@
 //! was given would be another one. A search that runs every class stops it for good, because every
 //! execution in which it looks in vain has a twin in which it looks later.
 
-use super::{Ending, State, Step, World};
-use crate::event::{Event, Operation, Received, Reply, SiteId, ThreadId};
-use crate::execution::Spinning;
+use super::strategy::{Dispatch, Repeat};
+use super::{State, Step, World};
+use crate::base::ids::{SiteId, ThreadId};
+use crate::base::reply::{Received, Reply};
+use crate::model::ending::Ending;
+use crate::model::event::Event;
+use crate::model::execution::Spinning;
+use crate::model::operation::Operation;
 use crate::object::{Call, condvar, mutex};
-use crate::strategy::Repeat;
 
 /// Events of an execution that is no short one any more.
 const LONG: usize = 256;
@@ -220,7 +224,7 @@ impl State {
     }
 }
 
-impl World {
+impl<D: Dispatch> World<D> {
     /// From now on, notes which threads do nothing but look.
     #[inline]
     pub fn watch(&mut self) {
@@ -259,7 +263,7 @@ impl World {
             return self.request(thread, operation, site);
         }
         let repeats = round.iter().all(|event| self.state.would_repeat(event));
-        let for_good = match self.strategy.as_dyn().repeats(&self.state, thread) {
+        let for_good = match self.strategy.strategy_mut().repeats(&self.state, thread) {
             Repeat::Stop => true,
             Repeat::Wait if repeats => false,
             Repeat::Wait | Repeat::GoOn => return self.request(thread, operation, site),

@@ -1,9 +1,12 @@
 //! What threads do after the execution has stopped, while they are unwound: nothing of it is recorded.
 
 use super::World;
-use crate::event::{Operation, Ports, Reply, SiteId, ThreadId};
+use super::strategy::Dispatch;
+use crate::base::ids::{SiteId, ThreadId};
+use crate::base::reply::Reply;
+use crate::model::operation::{Operation, Ports};
 
-impl World {
+impl<D: Dispatch> World<D> {
     /// After the execution stopped: a thread that is being unwound wants to do `operation`.
     /// Nothing is recorded and no strategy is asked; `None` means that the thread must wait and
     /// ask [`World::retry_after_stop`] again when others have moved.

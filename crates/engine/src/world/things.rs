@@ -1,13 +1,14 @@
 //! What the substrate tells the world of beside operations: things that the program has, what it calls them, and
 //! how its threads ended.
 
+use super::strategy::Dispatch;
 use super::{Calls, World};
-use crate::check::panic::Panic;
-use crate::event::{LocationId, ObjectId, PortListId, SiteId, ThreadId};
-use crate::memory::Location;
+use crate::base::ids::{LocationId, ObjectId, PortListId, SiteId, ThreadId};
+use crate::model::fault::Panic;
+use crate::model::location::Location;
 use crate::object::Object;
 
-impl World {
+impl<D: Dispatch> World<D> {
     /// Makes a location known, with the value it has outside the execution.
     pub fn add_location(&mut self, initial: u64) -> LocationId {
         let locations = &mut self.state.execution.locations;

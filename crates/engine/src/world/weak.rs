@@ -1,20 +1,35 @@
-//! Memory that threads may see differently: which outcomes an access can have, and what they do.
+//! Accesses under RC11: the outcomes that an access may have, and their effects.
 //!
-//! An outcome says how far back from the last write, in coherence order, a load takes its value or a
-//! store its place. For an update it is twice that, and one more if it fails for no reason.
+//! The outcome of a load is the number of writes between its source and the coherence-last write; that
+//! of a store is the number of writes behind it. The outcome of an update is twice the former, plus one
+//! if it fails spuriously.
 
 use super::State;
-use crate::event::{EventId, LocationId, Operation, Reply, ThreadId};
-use crate::execution::distinguishing;
+use crate::base::ids::{EventId, LocationId, ThreadId};
+use crate::base::reply::Reply;
+use crate::model::execution::distinguishing;
+use crate::model::operation::{Operation, UpdateKind};
 
 impl State {
-    /// How many outcomes the thread's pending operation could have, if it is an access.
+    /// Number of outcomes of the thread's pending operation, if that depends on its clock. Some of them
+    /// may be impossible; see [`State::allows`].
     pub(super) fn weak_outcomes(&self, thread: ThreadId) -> Option<u32> {
         match *self.pending(thread) {
             Operation::Load { location, .. } | Operation::Store { location, .. } => {
                 Some(self.views.reach(thread, location))
             }
-            Operation::Update { location, .. } => Some(2 * self.views.reach(thread, location)),
+            Operation::Update {
+                location, update, ..
+            } => {
+                // A compare-exchange that fails writes nothing, so it may read any of them.
+                let may_fail = matches!(update.kind, UpdateKind::CompareExchange { .. });
+                Some(
+                    match !may_fail && self.views.must_append(thread, location) {
+                        true => 1,
+                        false => 2 * self.views.reach(thread, location),
+                    },
+                )
+            }
             Operation::IsFinished { target } => {
                 let end = self.execution.threads[target.index()].end;
                 let seen = self.views.seen(thread);
@@ -25,7 +40,7 @@ impl State {
         }
     }
 
-    /// Whether the thread's pending operation can turn out that way, which is one of its
+    /// True when the thread's pending operation may have this outcome, one of its
     /// [`outcomes`](State::outcomes).
     pub fn allows(&self, thread: ThreadId, outcome: u32) -> bool {
         if outcome == 0 || !self.views.is_on() {
@@ -51,8 +66,7 @@ impl State {
             && (self.views).is_consistent(&self.execution, thread, operation, back, writes)
     }
 
-    /// Where the thread's pending operation would have its value or its turn from if it turned out that
-    /// way.
+    /// The source of the thread's pending operation if it has this outcome.
     pub(crate) fn would_see(&self, thread: ThreadId, outcome: u32) -> Option<EventId> {
         let read = |location: LocationId, back| match self.views.is_on() {
             true => self.views.source(location, back).0,
@@ -74,7 +88,7 @@ impl State {
         }
     }
 
-    /// What a load would read that takes its value so far back.
+    /// The value of the write that is `back` writes before the coherence-last.
     pub(crate) fn value_of(&self, location: LocationId, back: u32) -> u64 {
         match self.views.is_on() {
             true => self.views.source(location, back).1,
@@ -82,7 +96,7 @@ impl State {
         }
     }
 
-    /// Performs an access.
+    /// Performs an access; returns its source and its reply.
     pub(super) fn access(
         &mut self,
         operation: &Operation,
@@ -110,7 +124,7 @@ impl State {
         }
     }
 
-    /// Puts a write in its place; says which it follows.
+    /// Puts a write in its place in coherence order; returns the write that it follows.
     pub(super) fn put(
         &mut self,
         location: LocationId,
@@ -129,11 +143,11 @@ impl State {
         last
     }
 
-    /// A store that followed one write follows another.
+    /// Changes the write that a store follows.
     fn follow(&mut self, store: EventId, old: Option<EventId>, new: EventId) {
         let event = &mut self.execution.events[self.views.position(store)];
         event.source = Some(new);
-        if !crate::execution::decides(&event.operation) {
+        if !crate::model::execution::decides(&event.operation) {
             return;
         }
         let outcome = distinguishing(&event.operation, event.outcome, event.reply);
@@ -142,3 +156,6 @@ impl State {
         self.execution.correct(before, now);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,10 +4,10 @@ use std::fmt;
 use std::mem::offset_of;
 use std::panic::Location;
 
-use crate::identity::Identity;
 use crate::labelled::{Labelled, Thing};
-use crate::substrate::statics::Virtual;
-use crate::substrate::{Made, current};
+use raddle_check::runtime::Identity;
+use raddle_check::runtime::statics::Virtual;
+use raddle_check::runtime::{Made, current};
 
 /// A value that may be changed through a shared reference, as [`std::cell::UnsafeCell`], with
 /// loom's [`with`](Self::with) and [`with_mut`](Self::with_mut) besides.

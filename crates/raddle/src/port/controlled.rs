@@ -12,12 +12,12 @@ use std::sync::Arc;
 use raddle_engine::object::{self, Object, port, semaphore};
 use raddle_engine::{ObjectId, Operation, Ports, Received, World};
 
-use crate::identity::Identity;
 use crate::labelled::{Labelled, Thing};
 use crate::mailbox::{Mailbox, check_outside};
 use crate::plain;
 use crate::plain::port::Kind;
-use crate::substrate::{Context, Made, current};
+use raddle_check::runtime::Identity;
+use raddle_check::runtime::{Context, Made, current};
 
 /// The receiving end of a port. One thread at a time has it; it may be sent to another.
 ///

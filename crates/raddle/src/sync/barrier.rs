@@ -7,9 +7,9 @@ use std::sync::OnceLock;
 use raddle_engine::object::{self, Object};
 use raddle_engine::{ObjectId, Operation, ThreadId};
 
-use crate::identity::Identity;
 use crate::labelled::{Labelled, Thing};
-use crate::substrate::{Made, current};
+use raddle_check::runtime::Identity;
+use raddle_check::runtime::{Made, current};
 
 /// A point that threads pass in groups, as [`std::sync::Barrier`].
 ///

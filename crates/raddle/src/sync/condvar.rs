@@ -13,9 +13,9 @@ use raddle_engine::object::{self, Object, condvar::Call};
 use raddle_engine::{Operation, Reply, World};
 
 use super::mutex::MutexGuard;
-use crate::identity::Identity;
 use crate::labelled::{Labelled, Thing};
-use crate::substrate::{Context, Made, current};
+use raddle_check::runtime::Identity;
+use raddle_check::runtime::{Context, Made, current};
 
 /// A condition variable, as [`std::sync::Condvar`].
 ///

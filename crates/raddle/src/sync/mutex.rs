@@ -10,10 +10,10 @@ use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
 use raddle_engine::object::{self, Object, mutex::Call};
 use raddle_engine::{Grant, Operation, Reply, World};
 
-use crate::identity::Identity;
 use crate::labelled::{Labelled, Thing};
-use crate::substrate::statics::Virtual;
-use crate::substrate::{Context, Made, current};
+use raddle_check::runtime::Identity;
+use raddle_check::runtime::statics::Virtual;
+use raddle_check::runtime::{Context, Made, current};
 
 /// A mutual-exclusion lock, as [`std::sync::Mutex`].
 ///

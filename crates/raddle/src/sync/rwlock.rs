@@ -12,10 +12,10 @@ use raddle_engine::object::{self, Object, rwlock::Call};
 use raddle_engine::{Grant, Operation, Reply, World};
 
 use super::mutex::or_poisoned;
-use crate::identity::Identity;
 use crate::labelled::{Labelled, Thing};
-use crate::substrate::statics::Virtual;
-use crate::substrate::{Context, Made, current};
+use raddle_check::runtime::Identity;
+use raddle_check::runtime::statics::Virtual;
+use raddle_check::runtime::{Context, Made, current};
 
 /// A readers-writer lock, as [`std::sync::RwLock`].
 ///

@@ -6,10 +6,10 @@ use std::panic::Location;
 use raddle_engine::object::{self, Object, semaphore};
 use raddle_engine::{Grant, Operation, Reply, World};
 
-use crate::identity::Identity;
 use crate::labelled::{Labelled, Thing};
 use crate::plain;
-use crate::substrate::{Context, Made, current, statics};
+use raddle_check::runtime::Identity;
+use raddle_check::runtime::{Context, Made, current, statics};
 
 /// Defines a semaphore over the plain one of the same name.
 macro_rules! semaphore {

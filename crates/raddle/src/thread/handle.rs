@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use raddle_engine::Operation;
 
-use crate::substrate::{Context, current as current_check};
+use raddle_check::runtime::{Context, current as current_check};
 
 /// A handle to a thread, as [`std::thread::Thread`].
 #[derive(Clone)]

@@ -1,14 +1,14 @@
 //! Values that every thread has for itself, with std's surface.
 //!
-//! Inside a check a key has one value for each modelled thread and execution, kept by the substrate
-//! (`substrate/locals.rs`). Outside one, std's key does the work. Using a thread-local is no
+//! Inside a check a key has one value for each modelled thread and execution, kept by
+//! `raddle-check` (`runtime/locals.rs`). Outside one, std's key does the work. Using a thread-local is no
 //! operation: no other thread can notice.
 
 use std::cell::{Cell, RefCell};
 use std::error::Error;
 use std::fmt;
 
-use crate::substrate::{Context, FoundLocal, current};
+use raddle_check::runtime::{Context, FoundLocal, LocalId, current};
 
 /// A value that every thread has for itself, as [`std::thread::LocalKey`]; made by
 /// [`thread_local!`](crate::thread_local).
@@ -21,17 +21,6 @@ pub struct LocalKey<T: 'static> {
     init: fn() -> T,
     /// Tells keys apart.
     id: &'static LocalId,
-}
-
-/// Has an address that no other key has.
-#[doc(hidden)]
-pub struct LocalId(#[expect(dead_code, reason = "what has no size may share its address")] u8);
-
-impl LocalId {
-    #[doc(hidden)]
-    pub const fn new() -> Self {
-        LocalId(0)
-    }
 }
 
 /// The value is gone, or about to be, as [`std::thread::AccessError`].

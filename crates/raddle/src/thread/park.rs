@@ -7,7 +7,7 @@ use raddle_engine::object::{self, parker::Call};
 use raddle_engine::{Chance, Operation, Reply, ThreadId};
 
 use super::handle::{Id, Inner, Thread};
-use crate::substrate::{Context, current};
+use raddle_check::runtime::{Context, current};
 
 /// Waits until somebody [unparks](Thread::unpark) the calling thread, as [`std::thread::park`]. If
 /// that has happened already since the last time, it does not wait.

@@ -12,7 +12,7 @@ use raddle_engine::Operation;
 
 use super::handle::{Inner, Thread};
 use super::spawn::{Builder, Modelled};
-use crate::substrate::{Context, current};
+use raddle_check::runtime::{Context, current};
 
 /// A scope in which threads may borrow, as [`std::thread::Scope`].
 pub struct Scope<'scope, 'env: 'scope> {

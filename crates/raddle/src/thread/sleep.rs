@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use raddle_engine::Operation;
 
-use crate::substrate::current;
+use raddle_check::runtime::current;
 
 /// Waits so long, as [`std::thread::sleep`].
 ///

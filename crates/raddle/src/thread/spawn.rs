@@ -11,7 +11,7 @@ use std::thread::Result;
 use raddle_engine::Operation;
 
 use super::handle::{Inner, Thread};
-use crate::substrate::{Abandoned, Context, current};
+use raddle_check::runtime::{Abandoned, Context, current};
 
 /// Starts a thread, as [`std::thread::spawn`].
 #[track_caller]

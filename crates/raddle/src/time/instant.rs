@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::{Add, AddAssign, Sub, SubAssign};
 use std::time::Duration;
 
-use crate::substrate::current;
+use raddle_check::runtime::current;
 
 /// A point in time, as [`std::time::Instant`].
 ///

@@ -1,66 +1,71 @@
-//! Goes for what has not been covered.
+//! Coverage-guided scheduling: prefers steps that cover something new.
 //!
-//! Every thread runs up to its next access or lock; of those that stand there one is chosen.
+//! Every thread runs up to its next access or lock; of the threads that are there, one is chosen.
 //!
-//! - *Singular*: one whose step covers something new; or else one after whose step another's does; or
-//!   else the one whose place is part of the fewest requirements that are possible and not covered, so
-//!   that the others still stand where they are needed.
-//! - *Combinatorial*, after ten executions that covered nothing new: one whose step covers something
-//!   never covered together with most of what this execution has covered, where what another's step
-//!   would cover afterwards counts half; or else the one whose place is part of the fewest requirements
-//!   that would.
+//! - *Singular*: a thread whose step covers something new; else one after whose step another's
+//!   does; else the one whose source location occurs in the fewest requirements that are feasible
+//!   and uncovered, so that the others stay where they are needed.
+//! - *Combinatorial*, after ten executions that covered nothing new: a thread whose step covers
+//!   something never covered together with most of what this execution has covered, where what
+//!   another's step would cover afterwards counts half; else the one whose source location occurs
+//!   in the fewest requirements that would.
 //!
-//! Ties are broken at random, and so is every outcome but the thread. That is CUVE (Hong, 2015, section
-//! 4.3), but for this:
+//! Ties are broken at random, and so are all outcomes. That is CUVE (Hong, 2015, section 4.3) with
+//! these differences:
 //!
-//! - What a step is worth counts for more if its thread is favoured, which is drawn for each execution.
-//!   Else all threads are always equally far, and the end of one never meets the beginning of another.
-//! - CUVE looks ahead only if no step wins anything by itself.
-//! - Now and then a thread is chosen at random, because else one that goes round in circles may be all
-//!   that goes on.
-//! - Some executions of the second phase are variations of those that covered something new: see
+//! - A step is worth more if its thread is favoured, which is drawn for each execution. Otherwise
+//!   all threads progress evenly, and the end of one never coincides with the beginning of another.
+//! - CUVE looks ahead only if no step gains anything by itself.
+//! - Now and then a thread is chosen at random, because otherwise a thread in a loop could run
+//!   forever.
+//! - Some executions of the second phase are mutations of those that covered something new: see
 //!   `corpus`.
-//! - Whatever a step covers counts, if the metric asks for it: also who would wait for the lock it takes.
+//! - Everything that a step covers counts if the metric asks for it, including threads that would
+//!   block on the lock it takes.
 
+mod corpus;
 mod steps;
 
-use super::corpus::{Corpus, Stream};
-use super::{Choice, Divergence, Strategy};
-use crate::coverage::bits::Bits;
-use crate::coverage::catalogue::Id;
-use crate::coverage::{Coverage, Metrics, Requirement, Standing};
-use crate::event::ThreadId;
-use crate::execution::Execution;
-use crate::rng::Rng;
-use crate::world::{Ending, State};
+use crate::analysis::coverage::bits::Bits;
+use crate::analysis::coverage::catalogue::Id;
+use crate::analysis::coverage::{Coverage, Metrics, Requirement, Standing};
+use crate::base::ids::ThreadId;
+use crate::base::rng::Rng;
+use crate::model::choice::Choice;
+use crate::model::ending::Divergence;
+use crate::model::ending::Ending;
+use crate::model::execution::Execution;
+use crate::strategy::coverage::corpus::{Corpus, Stream};
+use crate::world::State;
+use crate::world::strategy::Strategy;
 use steps::step;
 
-/// After so many executions that covered nothing new, combinations are what counts.
+/// Executions without new coverage after which combinations count.
 const STALE: u32 = 10;
-/// One choice in so many is random.
+/// One choice in this many is random.
 const RANDOM: usize = 64;
-/// One execution in so many of the second phase is a variation of an earlier one.
+/// One execution in this many of the second phase is a mutation of an earlier one.
 const CHILDREN: usize = 16;
-/// A step of a thread that is favoured counts for up to so many.
+/// Factors by which the steps of a favoured thread count more.
 const FAVOURS: [u32; 3] = [1, 2, 4];
-/// What to be favoured is worth even if nothing is won.
+/// Value of being favoured when no step gains anything.
 const FAVOUR_ALONE: u32 = 6;
 
-/// What counts.
+/// What counts as a gain.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Phase {
     Singular,
     Combinatorial,
 }
 
-/// How the execution that goes on is chosen.
+/// How the current execution is chosen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Way {
     Guided,
     Child,
 }
 
-/// A search that goes for what has not been covered.
+/// Coverage-guided strategy.
 #[derive(Debug)]
 pub struct CoverageGuided {
     coverage: Coverage,
@@ -70,20 +75,20 @@ pub struct CoverageGuided {
     way: Way,
     stream: Stream,
     corpus: Corpus,
-    /// By thread: how much it is favoured in this execution.
+    /// By thread: its factor in this execution.
     favours: Vec<u32>,
-    /// By place: what it is part of that is to be counted.
+    /// By source location: the requirements that contain it and count.
     related: Vec<Vec<Id>>,
     /// What this execution has covered so far.
     current: Bits,
     candidates: Vec<ThreadId>,
-    /// What each of them is worth.
+    /// Value of each requirement.
     values: Vec<u32>,
     wins: Vec<Option<Id>>,
 }
 
 impl CoverageGuided {
-    /// Goes for the requirements of these metrics.
+    /// Creates a strategy for the requirements of these metrics.
     pub fn new(metrics: Metrics, seed: u64) -> Self {
         CoverageGuided {
             coverage: Coverage::guiding(metrics),
@@ -102,18 +107,18 @@ impl CoverageGuided {
         }
     }
 
-    /// Counts as covered what was covered elsewhere.
+    /// Counts the requirement as covered, because it was covered elsewhere.
     pub fn cover(&mut self, requirement: Requirement) {
         self.coverage.cover(requirement);
     }
 
-    /// Earlier runs have tried long enough for what they did not cover: one more execution that covers
-    /// nothing new, and combinations are what counts.
+    /// Ends the first phase after one more execution without new coverage: earlier runs have tried
+    /// long enough.
     pub fn has_tried(&mut self) {
         self.stale = STALE - 1;
     }
 
-    /// Notes what each place is part of.
+    /// Recomputes the requirements of each source location.
     fn relate(&mut self) {
         self.related.iter_mut().for_each(Vec::clear);
         for (id, requirement, standing) in self.coverage.members() {
@@ -134,7 +139,7 @@ impl CoverageGuided {
         }
     }
 
-    /// The step of a thread that could go on.
+    /// Returns the thread to run.
     fn guided(&mut self, state: &State) -> ThreadId {
         let enabled = state.enabled();
         if enabled.len() == 1 {
@@ -155,7 +160,7 @@ impl CoverageGuided {
         self.draw()
     }
 
-    /// One of the candidates; one that is favoured is more likely.
+    /// Draws one of the candidates in proportion to their factors.
     fn draw(&mut self) -> ThreadId {
         let favours = &self.favours;
         let favour = |thread: &ThreadId| favours[thread.index()] as usize;
@@ -171,7 +176,7 @@ impl CoverageGuided {
         self.candidates[0]
     }
 
-    /// Draws by how much threads are favoured that were not there before.
+    /// Draws the factors of new threads.
     fn favour(&mut self, state: &State) {
         while self.favours.len() < state.execution().threads.len() {
             let drawn = self.rng.below(FAVOURS.len());
@@ -179,7 +184,7 @@ impl CoverageGuided {
         }
     }
 
-    /// Keeps the best of the candidates.
+    /// Keeps the best candidates.
     fn best(&mut self, state: &State) {
         let is_won = match self.phase {
             Phase::Singular => {
@@ -195,8 +200,8 @@ impl CoverageGuided {
         }
     }
 
-    /// Keeps the candidates that are worth most, where what is favoured counts for more; all of them if
-    /// none is worth anything.
+    /// Keeps the candidates of the greatest value, weighted by their factors; all of them if none
+    /// has any.
     fn keep(&mut self, alone: u32, value: impl Fn(&mut Self, ThreadId) -> u32) -> bool {
         self.values.clear();
         for index in 0..self.candidates.len() {
@@ -213,7 +218,7 @@ impl CoverageGuided {
         true
     }
 
-    /// Keeps the candidates whose place could still be good for least.
+    /// Keeps the candidates with the least potential.
     fn keep_least(&mut self, state: &State) {
         self.values.clear();
         for index in 0..self.candidates.len() {
@@ -229,7 +234,7 @@ impl CoverageGuided {
         self.candidates.retain(|_| each.next() == highest);
     }
 
-    /// What is won if the thread goes on.
+    /// Returns the gain if the thread runs.
     fn now(&mut self, state: &State, thread: ThreadId) -> u32 {
         let mut wins = std::mem::take(&mut self.wins);
         wins.clear();
@@ -239,7 +244,7 @@ impl CoverageGuided {
         value
     }
 
-    /// What is won if another thread goes on after this one.
+    /// Returns the gain if another thread runs after this one.
     fn afterwards(&mut self, state: &State, thread: ThreadId) -> u32 {
         let others = state.enabled().iter().filter(|&&other| other != thread);
         let mut value = 0;
@@ -251,7 +256,7 @@ impl CoverageGuided {
         value
     }
 
-    /// How much it is worth to cover a requirement; one without a number was never covered.
+    /// Returns the value of covering a requirement; one without an identifier was never covered.
     fn value(&self, id: Option<Id>) -> u32 {
         let Some(id) = id else {
             return match self.phase {
@@ -269,7 +274,7 @@ impl CoverageGuided {
         }
     }
 
-    /// How much the thread's place could still be good for.
+    /// Number of requirements that the thread's source location could still serve.
     fn potential(&self, state: &State, thread: ThreadId) -> u32 {
         let site = state.pending_site(thread);
         let related = self.related.get(site.index());
@@ -284,10 +289,6 @@ impl CoverageGuided {
 }
 
 impl Strategy for CoverageGuided {
-    fn as_guided(&mut self) -> Option<&mut CoverageGuided> {
-        Some(self)
-    }
-
     fn begin(&mut self) -> bool {
         self.coverage.begin();
         self.stream.clear();

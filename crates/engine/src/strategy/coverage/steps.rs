@@ -1,13 +1,14 @@
 //! What the next step of a thread would cover.
 
 use super::CoverageGuided;
-use crate::coverage::catalogue::Id;
-use crate::coverage::{Metric, Requirement};
-use crate::event::{LocationId, ObjectId, Operation, SiteId, ThreadId};
-use crate::object::effect::{self, Effect};
+use crate::analysis::coverage::catalogue::Id;
+use crate::analysis::coverage::{Metric, Requirement};
+use crate::base::ids::{LocationId, ObjectId, SiteId, ThreadId};
+use crate::model::operation::Operation;
+use crate::object::effect::Effect;
 use crate::world::State;
 
-/// An access or a call that takes a lock.
+/// An access, or a call that takes a lock.
 #[derive(Clone, Copy)]
 pub(super) enum Step {
     Lock(ObjectId, Effect),
@@ -28,7 +29,7 @@ pub(super) fn step(operation: &Operation) -> Option<Step> {
         Operation::Load { location, .. } => Some(access(location, true, false)),
         Operation::Store { location, .. } => Some(access(location, false, true)),
         Operation::Update { location, .. } => Some(access(location, true, true)),
-        _ => match effect::intended(operation) {
+        _ => match operation.lock_effect() {
             Some((object, effect @ Effect::Take { .. })) => Some(Step::Lock(object, effect)),
             _ => None,
         },
@@ -42,7 +43,7 @@ impl CoverageGuided {
         }
     }
 
-    /// What the thread's step would cover.
+    /// Reports what the thread's step would cover.
     pub(super) fn covers(&self, state: &State, thread: ThreadId, mut take: impl FnMut(Option<Id>)) {
         let site = state.pending_site(thread);
         let pass = self.coverage.pass();
@@ -93,7 +94,7 @@ impl CoverageGuided {
         }
     }
 
-    /// What the second thread's step would cover right after that of the first.
+    /// Reports what the second thread's step would cover right after the first's.
     pub(super) fn covers_after(
         &self,
         state: &State,

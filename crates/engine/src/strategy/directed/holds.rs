@@ -1,24 +1,27 @@
-//! Who is held back, and what a run that led nowhere teaches.
+//! Which threads are held back, and what a failed run teaches.
 
-use crate::event::{EventId, ObjectId, Operation, ThreadId};
-use crate::futures::Sees;
-use crate::futures::follow::{Follower, Role, Verdict, does, is_done_to, takes, thing};
-use crate::naming::is_thread;
-use crate::schedule::ThreadPath;
+use crate::analysis::alternatives::Sees;
+use crate::analysis::alternatives::follow::{
+    Follower, Role, Verdict, does, is_done_to, takes, thing,
+};
+use crate::base::ids::{EventId, ObjectId, ThreadId};
+use crate::model::naming::is_thread;
+use crate::model::operation::Operation;
+use crate::model::schedule::ThreadPath;
 use crate::world::State;
 
-/// How a thread that could go on stands to the future.
+/// Relation of an enabled thread to the future.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Stance {
-    /// It is about to see what it is to see, with this outcome.
+    /// It is about to receive from the wanted source, with this outcome.
     Ready(u32),
-    /// It makes no difference to the future.
+    /// It does not affect the future.
     Free,
-    /// It is about to send what somebody is to see.
+    /// It is about to send what a choice wants to see.
     IsSource,
-    /// It would put something else in place of what this choice is to see.
+    /// It would overwrite what this choice wants to see.
     Overwrites(usize),
-    /// What this choice is to see is not there.
+    /// The source of this choice does not exist yet.
     Waits(usize),
     /// An earlier run has shown that it must wait.
     Learned,
@@ -35,9 +38,9 @@ pub(super) struct Hold {
 /// What ends a hold.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Until {
-    /// What this choice is to see is there.
+    /// The source of this choice exists.
     Source(usize),
-    /// This event has happened.
+    /// This event has been performed.
     Event(ThreadPath, u32),
 }
 
@@ -55,7 +58,7 @@ impl Hold {
     }
 }
 
-/// How the thread stands.
+/// Returns the relation of the thread to the future.
 pub(super) fn stance(
     follower: &Follower,
     holds: &[Hold],
@@ -81,7 +84,7 @@ pub(super) fn stance(
     }
 }
 
-/// The choice whose source, which is there, the thread's pending operation would replace.
+/// Returns the choice whose existing source the thread's pending operation would overwrite.
 fn overwritten(follower: &Follower, state: &State, thread: ThreadId) -> Option<usize> {
     let execution = state.execution();
     let operation = state.pending(thread);
@@ -96,7 +99,7 @@ fn overwritten(follower: &Follower, state: &State, thread: ThreadId) -> Option<u
         let is_there = match (&one.choice.sees, operation) {
             (None, _) => false,
             (Some(Sees::Initial), _) => true,
-            // Messages are not replaced, but others may get in before it.
+            // Messages are not overwritten, but others may be sent before it.
             (Some(Sees::Event(_)), Operation::Send { .. }) => one.source.is_none(),
             (Some(Sees::Event(_)), _) => one.source.is_some(),
         };
@@ -108,7 +111,7 @@ fn overwritten(follower: &Follower, state: &State, thread: ThreadId) -> Option<u
     })
 }
 
-/// What it means that nobody could go on, and this thread stood like that.
+/// Derives a hold from a state in which no thread could run, given the relation of this thread.
 pub(super) fn learn(
     follower: &Follower,
     state: &State,
@@ -129,7 +132,7 @@ pub(super) fn learn(
     match stance {
         Stance::Waits(choice) => match follower.choices[choice].source {
             Some(source) => {
-                // It came too early: something else is in its place.
+                // It came too early: another write is in the place of its source.
                 if let Some(instead) = state.would_see(thread, 0)
                     && instead != source
                 {
@@ -142,7 +145,7 @@ pub(super) fn learn(
                 };
                 let all = (0..execution.threads.len()).map(ThreadId::new);
                 for sender in all.filter(|&one| is_thread(execution, one, &point.thread)) {
-                    // The receiver has what the sender needs.
+                    // The receiver holds what the sender needs.
                     if let Some(object) = state.pending(sender).object()
                         && !state.is_enabled(sender)
                         && execution.objects[object.index()].held_by(thread)
@@ -166,7 +169,8 @@ pub(super) fn learn(
     }
 }
 
-/// The source waits for another event; if its thread has taken anything by then, before that.
+/// Holds back the source until another event, or before the acquisition of what its thread holds by
+/// then.
 fn hold_source(state: &State, source: EventId, until: EventId) -> Hold {
     let execution = state.execution();
     let events = execution.events.iter();
@@ -189,7 +193,7 @@ fn hold_source(state: &State, source: EventId, until: EventId) -> Hold {
     }
 }
 
-/// The last event with which the thread took the object.
+/// Returns the last event with which the thread acquired the object.
 fn last_taken(state: &State, thread: ThreadId, object: ObjectId) -> Option<u32> {
     let events = state.execution().events.iter().rev();
     let mut own = events.filter(|event| event.id.thread == thread);

@@ -1,39 +1,44 @@
-//! Runs the program so that certain receives see what they are told to see.
+//! Directed execution: runs the program so that given receives have given sources.
 //!
-//! First by holding threads back: a receive until its source is there, the source until nobody else
-//! can do anything, and others from putting something in its place in between. If that leads nowhere,
-//! because a thread is held back that has what another one needs, the next run holds back earlier. If
-//! that does not help, the exhaustive search looks for an execution that fits; if there is none, the
-//! future is impossible, and what the search has seen says why.
+//! First by holding threads back: a receive until its source exists, the source until no other
+//! thread can run, and others from overwriting it in between. If that blocks, because a thread is
+//! held back that holds what another one needs, the next run holds back earlier. If that does not
+//! help, the exhaustive search looks for an execution that fits. If there is none, the future is
+//! impossible, and the executions of the search show why.
 
 mod holds;
+mod pending;
 
 use holds::{Hold, Stance};
 
-use super::{Choice, Divergence, Exhaustive, Record, Repeat, Strategy};
-use crate::event::ThreadId;
-use crate::execution::Execution;
-use crate::futures::Future;
-use crate::futures::follow::{Followed, Follower};
-use crate::futures::reason::{Evidence, Why};
+use crate::analysis::alternatives::Future;
+use crate::analysis::alternatives::follow::{Followed, Follower};
+use crate::analysis::alternatives::reason::{Evidence, Why};
+use crate::base::ids::ThreadId;
 use crate::memory::Model;
-use crate::world::{Ending, State};
+use crate::model::choice::Choice;
+use crate::model::ending::Ending;
+use crate::model::ending::{Divergence, Record};
+use crate::model::execution::Execution;
+use crate::search::Exhaustive;
+use crate::world::State;
+use crate::world::strategy::{Repeat, Strategy};
 
-/// So many runs hold threads back before the search begins.
+/// Number of runs that hold threads back before the search begins.
 const MAX_GREEDY: u32 = 12;
 
-/// Looks for one execution in which everything is as a future says.
+/// Searches for one execution that fits a future.
 #[derive(Debug)]
 pub struct Directed {
     future: Future,
     follower: Follower,
     holds: Vec<Hold>,
     phase: Phase,
-    /// How many runs did not do what they should.
+    /// Number of runs that did not fit.
     attempts: u64,
     /// The thread that ran last.
     last: ThreadId,
-    /// How many choices have been seen to be wrong in the present run.
+    /// Number of choices found wrong in the current run.
     wrong: usize,
     found: bool,
     evidence: Evidence,
@@ -42,13 +47,13 @@ pub struct Directed {
 
 #[derive(Debug)]
 enum Phase {
-    /// So many runs have held threads back.
+    /// Number of runs that have held threads back.
     Holding(u32),
     Searching(Box<Exhaustive>),
 }
 
 impl Directed {
-    /// Looks for an execution that fits, by this search if need be.
+    /// Creates a strategy that searches for an execution of this future under this memory model.
     pub fn new(future: Future, model: Model) -> Self {
         Directed {
             follower: Follower::new(&future),
@@ -64,22 +69,22 @@ impl Directed {
         }
     }
 
-    /// Whether an execution fits.
+    /// True when an execution fits.
     pub fn found(&self) -> bool {
         self.found
     }
 
-    /// How many runs did not do what they should.
+    /// Number of runs that did not fit.
     pub fn attempts(&self) -> u64 {
         self.attempts
     }
 
-    /// What is looked for.
+    /// Returns the future.
     pub fn future(&self) -> &Future {
         &self.future
     }
 
-    /// Why no execution fits; `None` unless all have been looked at.
+    /// Returns why no execution fits; `None` unless all were examined.
     pub fn why(&self) -> Option<Why> {
         match &self.phase {
             Phase::Searching(search) if !self.found && search.exhausted() => {
@@ -89,7 +94,7 @@ impl Directed {
         }
     }
 
-    /// Stops a run that leads nowhere.
+    /// Stops a run that cannot fit.
     fn abandon(&self, state: &State) -> Box<Divergence> {
         Box::new(Divergence {
             from: Record::Future,
@@ -155,9 +160,9 @@ impl Strategy for Directed {
             let wrong = self.follower.wrong().count();
             if wrong > self.wrong {
                 self.wrong = wrong;
-                // Nothing that the search makes from here will be any better.
-                let settled = |one: &Followed| one.receive.is_some_and(|it| search.is_settled(it));
-                if self.evidence.is_enough(&self.follower) && self.follower.wrong().any(settled) {
+                // No descendant of this graph fits either.
+                let fixed = |one: &Followed| one.receive.is_some_and(|it| search.is_fixed(it));
+                if self.evidence.is_enough(&self.follower) && self.follower.wrong().any(fixed) {
                     return Err(self.abandon(state));
                 }
             }
@@ -213,9 +218,5 @@ impl Strategy for Directed {
             Phase::Holding(_) => Repeat::Wait,
             Phase::Searching(search) => search.repeats(state, thread),
         }
-    }
-
-    fn as_directed(&mut self) -> Option<&mut Directed> {
-        Some(self)
     }
 }

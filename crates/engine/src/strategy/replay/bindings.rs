@@ -1,41 +1,43 @@
-//! Which thread and which thing of the run the schedule means by a name.
+//! Binds the names of a schedule to the threads and things of the run.
 //!
-//! Names are bound as they are met: a thread when it is created, a thing when something is first
-//! done to it. Numbers (`Mutex#2`) only tell names apart, because one more mutex changes them.
+//! Names are bound on first use: a thread when it is created, a thing when an operation is first
+//! performed on it. Numbers (`Mutex#2`) serve only to distinguish names, because one more mutex
+//! changes them.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::event::{Operation, ThreadId};
-use crate::naming::{self, Thing};
-use crate::schedule::ScheduleStep;
+use crate::base::ids::ThreadId;
+use crate::model::naming::{self, Thing};
+use crate::model::operation::Operation;
+use crate::model::schedule::ScheduleStep;
 use crate::world::State;
 
-/// How a step and a pending operation go together.
+/// How well a step matches a pending operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Fit {
-    /// Not at all.
+    /// Does not match.
     No,
-    /// As far as is known; it may be a thing that the schedule says nothing of.
+    /// Matches as far as is known; the thing may be one that the schedule does not mention.
     Perhaps,
-    /// There is no doubt.
+    /// Matches.
     Yes,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Bindings {
-    /// Threads that the schedule says the creation of.
+    /// Threads whose creation the schedule mentions.
     created: HashSet<Arc<str>>,
     threads: HashMap<Arc<str>, ThreadId>,
     things: HashMap<Arc<str>, Thing>,
-    /// Things that have a name.
+    /// Things that are bound to a name.
     bound: HashSet<Thing>,
-    /// Things that the schedule says nothing of.
+    /// Things that the schedule does not mention.
     unrelated: HashSet<Thing>,
 }
 
 impl Bindings {
-    /// Nothing is bound, and what the schedule says the creation of will be.
+    /// Creates bindings in which nothing is bound.
     pub(super) fn new(steps: &[ScheduleStep]) -> Self {
         let spawns = steps.iter().filter(|step| step.operation == "spawn");
         Bindings {
@@ -44,7 +46,7 @@ impl Bindings {
         }
     }
 
-    /// The thread of this name, if it exists by now.
+    /// Returns the thread of this name, if it exists by now.
     pub(super) fn thread(&mut self, name: &Arc<str>, state: &State) -> Option<ThreadId> {
         if let Some(&thread) = self.threads.get(name) {
             return Some(thread);
@@ -67,12 +69,12 @@ impl Bindings {
         Some(thread)
     }
 
-    /// Whether the schedule says where the thread is created.
+    /// True when the schedule mentions the creation of the thread.
     pub(super) fn will_be_created(&self, name: &Arc<str>) -> bool {
         self.created.contains(name)
     }
 
-    /// Whether the thread's pending operation is what the step says.
+    /// Matches the thread's pending operation against the step.
     pub(super) fn fit(&self, step: &ScheduleStep, thread: ThreadId, state: &State) -> Fit {
         let operation = state.pending(thread);
         if step.operation != operation.label() {
@@ -103,7 +105,7 @@ impl Bindings {
             return match self.threads.get(name) {
                 Some(&bound) => yes_if(bound == thread),
                 None if self.created.contains(name) => Fit::No,
-                // Written by hand, without saying where the thread was created.
+                // Written by hand, without the creation of the thread.
                 None => yes_if(*state.execution().path(thread).to_string() == **name),
             };
         }
@@ -115,8 +117,8 @@ impl Bindings {
         }
     }
 
-    /// Whether the thread's pending operation is done to something that the schedule mentions, or
-    /// that may be what the step means.
+    /// True when the thread's pending operation is on something that the schedule mentions, or that
+    /// may be what the step means.
     pub(super) fn is_related(&self, step: &ScheduleStep, thread: ThreadId, state: &State) -> bool {
         let execution = state.execution();
         let things = naming::things(state.pending(thread), execution);
@@ -133,7 +135,7 @@ impl Bindings {
         })
     }
 
-    /// The thread's pending operation is what the step says.
+    /// Binds the names of the step to the thread's pending operation.
     pub(super) fn bind(&mut self, step: &ScheduleStep, thread: ThreadId, state: &State) {
         let execution = state.execution();
         if let (Operation::Spawn, [name]) = (state.pending(thread), &*step.things) {
@@ -149,7 +151,7 @@ impl Bindings {
         }
     }
 
-    /// The schedule says nothing of what the thread's pending operation is done to.
+    /// Records that the schedule does not mention the things of the thread's pending operation.
     pub(super) fn pass_over(&mut self, thread: ThreadId, state: &State) {
         let things = naming::things(state.pending(thread), state.execution());
         let free = things

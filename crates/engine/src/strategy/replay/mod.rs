@@ -1,32 +1,36 @@
-//! The execution that a schedule describes.
+//! Replay: the execution that a schedule describes.
 //!
-//! The steps are followed in order. What the schedule does not mention has come into the program
-//! since: a thread does it as soon as it can, up to the next thing that the schedule mentions. Past
-//! the end of the schedule each thread runs as far as it can.
+//! The steps are followed in order. An operation that the schedule does not mention is new in the
+//! program: its thread performs it as soon as it can, before the next operation that the schedule
+//! mentions. After the end of the schedule each thread runs as far as it can.
 //!
-//! Whether the program's first `load AtomicU32` is the schedule's, or a new one, may only show later.
-//! So where that is open the replay first takes it for the schedule's, and if the schedule does not
-//! fit then, or nothing goes wrong although the program has changed, runs again and takes one such
-//! operation for a new one, then two. If it never fits, the last run goes as far as any of them and
-//! stops where the program differs.
+//! Whether the program's first `load AtomicU32` is the schedule's or a new one may show only later.
+//! The replay first takes it for the schedule's. If the schedule does not fit then, or the changed
+//! program does not fail, it runs again and takes one such operation for a new one, then two. If it
+//! never fits, the last run follows the attempt that got furthest and stops where the program
+//! differs.
 
 mod bindings;
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use super::{Choice, Divergence, Record, Repeat, Strategy};
-use crate::check;
-use crate::event::{Operation, ThreadId};
-use crate::execution::Execution;
-use crate::naming::Names;
-use crate::schedule::{Schedule, ScheduleStep};
-use crate::world::{Ending, State};
+use crate::analysis::check;
+use crate::base::ids::ThreadId;
+use crate::model::choice::Choice;
+use crate::model::ending::Ending;
+use crate::model::ending::{Divergence, Record};
+use crate::model::execution::Execution;
+use crate::model::naming::Names;
+use crate::model::operation::Operation;
+use crate::model::schedule::{Schedule, ScheduleStep};
+use crate::world::State;
+use crate::world::strategy::{Repeat, Strategy};
 use bindings::{Bindings, Fit};
 
-/// So many runs are tried.
+/// Maximum number of runs.
 const MAX_ATTEMPTS: usize = 200;
-/// A thread that does so much without coming to what it should do never does.
+/// Operations after which a thread is taken never to reach the one that the schedule has for it.
 const MAX_PASSED_OVER: usize = 1_000;
 
 /// One execution along a schedule.
@@ -35,13 +39,13 @@ pub struct Replay {
     steps: Vec<ScheduleStep>,
     /// By thread: the positions of its steps.
     of_thread: HashMap<Arc<str>, Vec<usize>>,
-    /// The threads that the schedule knows.
+    /// The threads that the schedule mentions.
     names: Vec<Arc<str>>,
     attempt: Attempt,
-    /// Attempts to make, each by what it takes for new.
+    /// Attempts to make, each given by the operations that it takes for new.
     waiting: VecDeque<Vec<usize>>,
     attempts: usize,
-    /// The attempt that went furthest, and how far.
+    /// The attempt that got furthest, and its length.
     best: Option<(usize, Vec<usize>)>,
     retries: bool,
     over: bool,
@@ -52,29 +56,29 @@ pub struct Replay {
 struct Attempt {
     position: usize,
     bindings: Bindings,
-    /// By thread of the schedule: how many of its steps were taken.
+    /// By thread of the schedule: number of its steps taken.
     taken: HashMap<Arc<str>, usize>,
-    /// Which of the open questions are answered by "it is new".
+    /// Indexes of the ambiguous operations that are taken for new.
     new: Vec<usize>,
     questions: usize,
-    /// Whether the program did anything that the schedule does not mention.
+    /// True when the program did something that the schedule does not mention.
     differs: bool,
-    /// What the thread of the next step did instead, and how often.
+    /// The operation that the thread of the next step performed instead.
     instead: Option<Operation>,
     passed_over: usize,
-    /// Stops at what differs at this step, and is reported.
+    /// The step at which the run stops and reports the difference.
     stops_at: Option<usize>,
 }
 
 /// What to do about the next step.
 enum Next {
     Run(Choice),
-    /// And is at this instead, if it has not ended.
+    /// The thread does this instead; `None` if it has ended.
     Differs(Option<Operation>),
 }
 
 impl Replay {
-    /// Will follow this schedule.
+    /// Creates a replay of this schedule.
     pub fn new(schedule: Schedule) -> Self {
         let mut of_thread: HashMap<Arc<str>, Vec<usize>> = HashMap::new();
         for (position, step) in schedule.steps.iter().enumerate() {
@@ -94,7 +98,7 @@ impl Replay {
         }
     }
 
-    /// The positions of the thread's steps that are still to come.
+    /// Returns the positions of the thread's remaining steps.
     fn to_come(&self, name: &Arc<str>) -> &[usize] {
         let taken = self.attempt.taken.get(name).copied().unwrap_or(0);
         self.of_thread.get(name).map_or(&[], |all| &all[taken..])
@@ -105,7 +109,7 @@ impl Replay {
         self.attempt.bindings.fit(step, thread, state)
     }
 
-    /// A thread that can do what the schedule does not mention, before what it does mention.
+    /// Returns a thread that can do something unmentioned before its next step.
     fn ahead(&mut self, state: &State) -> Option<ThreadId> {
         let names = std::mem::take(&mut self.names);
         let mut found: Option<ThreadId> = None;
@@ -122,12 +126,12 @@ impl Replay {
         found
     }
 
-    /// Whether something comes before the thread's next step that is none of its steps.
+    /// True when the thread's pending operation precedes its next step and is none of its steps.
     fn is_ahead(&self, name: &Arc<str>, thread: ThreadId, state: &State) -> bool {
         let Some((&next, later)) = self.to_come(name).split_first() else {
             return false;
         };
-        // What differs in the end is looked at when it is the thread's turn.
+        // The reported difference is reached when it is the thread's turn.
         self.attempt.stops_at != Some(next)
             && !is_end(state.pending(thread))
             && self.fit(next, thread, state) == Fit::No
@@ -136,7 +140,7 @@ impl Replay {
                 .all(|&step| self.fit(step, thread, state) != Fit::Yes)
     }
 
-    /// A thread whose pending operation no step mentions, for a thread that waits.
+    /// Returns a thread whose pending operation no step mentions, to unblock a waiting thread.
     fn helper(&mut self, state: &State) -> Option<ThreadId> {
         let names = self.names.clone();
         let mut enabled = state.enabled().to_vec();
@@ -147,7 +151,7 @@ impl Replay {
                 .iter()
                 .find(is)
                 .map_or(&[][..], |name| self.to_come(name));
-            // With the last thread the execution ends, and nothing more can come.
+            // The end of the last thread ends the execution, and no further step can come.
             let is_last = || live_threads(state) == 1;
             let ends = is_end(state.pending(thread)) && (!steps.is_empty() || is_last());
             let mut fits = steps.iter().map(|&step| self.fit(step, thread, state));
@@ -165,7 +169,7 @@ impl Replay {
             return Next::Run(Choice::run(whoever_ran_last(state)));
         };
         let thread = self.attempt.bindings.thread(&step.thread, state);
-        // Written by hand, without saying where the thread is created.
+        // Written by hand, without the creation of the thread.
         if thread.is_none()
             && !self.attempt.bindings.will_be_created(&step.thread)
             && let Some(helper) = self.helper(state)
@@ -206,12 +210,12 @@ impl Replay {
         self.pass_over(&step, thread, state)
     }
 
-    /// Whether there are steps left although the last thread ends.
+    /// True when steps are left although the last thread ends.
     fn is_too_long(&self, state: &State) -> bool {
         live_threads(state) == 1 && self.attempt.position < self.steps.len()
     }
 
-    /// The thread does something else than the step says.
+    /// Handles an operation that differs from the step.
     fn pass_over(&mut self, step: &ScheduleStep, thread: ThreadId, state: &State) -> Next {
         let attempt = &mut self.attempt;
         let found = *state.pending(thread);
@@ -231,7 +235,7 @@ impl Replay {
         Next::Run(Choice::run(thread))
     }
 
-    /// Remembers how far the attempt came, and what else may be tried.
+    /// Records how far the attempt got, and the attempts to try next.
     fn give_up(&mut self, reached: usize) {
         let attempt = &self.attempt;
         if self.best.as_ref().is_none_or(|(best, _)| reached > *best) {
@@ -251,7 +255,7 @@ impl Replay {
 }
 
 impl Attempt {
-    /// Answers the next open question.
+    /// Resolves the next ambiguous operation; true when it is taken for new.
     fn is_new(&mut self) -> bool {
         self.questions += 1;
         self.new.contains(&(self.questions - 1))
@@ -266,7 +270,7 @@ impl Attempt {
     }
 }
 
-/// Whoever ran last, as long as it can go on; then the first who can.
+/// Returns the last thread while it is enabled, else the first enabled one.
 fn whoever_ran_last(state: &State) -> ThreadId {
     let last = state.execution().events.last().map(|event| event.id.thread);
     let first = state.enabled().iter().min().copied();
@@ -283,7 +287,7 @@ fn is_end(operation: &Operation) -> bool {
     matches!(operation, Operation::End)
 }
 
-/// What a thread is about to do, in words.
+/// Describes a pending operation.
 fn in_words(operation: &Operation, execution: &Execution) -> String {
     let mut words = vec![Arc::from(operation.label())];
     words.extend(Names::of(execution).of_operation(operation, execution));
@@ -351,7 +355,7 @@ impl Strategy for Replay {
         }
     }
 
-    /// A schedule may come from a build in which the loop looked different.
+    /// The schedule may come from a build in which the loop looked different.
     fn repeats(&mut self, state: &State, thread: ThreadId) -> Repeat {
         let names = std::mem::take(&mut self.names);
         let is = |name: &&Arc<str>| self.attempt.bindings.thread(name, state) == Some(thread);

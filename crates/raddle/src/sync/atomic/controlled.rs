@@ -7,9 +7,9 @@ use std::sync::atomic::{self as std_atomic, Ordering};
 
 use raddle_engine::{LocationId, Operation, Update, UpdateKind, World};
 
-use crate::identity::Identity;
 use crate::labelled::{Labelled, Thing};
-use crate::substrate::{Context, Made, current, statics};
+use raddle_check::runtime::Identity;
+use raddle_check::runtime::{Context, Made, current, statics};
 
 /// A memory fence, as [`std::sync::atomic::fence`].
 #[track_caller]

@@ -9,10 +9,10 @@ use raddle_engine::object::{self, Object, channel::Answer, channel::Call};
 use raddle_engine::{Operation, World};
 
 use super::{RecvError, RecvTimeoutError, SendError, TryRecvError, TrySendError};
-use crate::identity::Identity;
 use crate::labelled::Thing;
 use crate::mailbox::{Messages, used_outside};
-use crate::substrate::{Context, Made, current};
+use raddle_check::runtime::Identity;
+use raddle_check::runtime::{Context, Made, current};
 
 type Place = &'static Location<'static>;
 

@@ -7,7 +7,7 @@ use std::sync::mpsc as std_mpsc;
 use super::receiver::End as ReceiverEnd;
 use super::{SendError, TrySendError, bounded, unbounded};
 use crate::mailbox::check_outside;
-use crate::substrate::{Made, current};
+use raddle_check::runtime::{Made, current};
 
 pub use super::receiver::{IntoIter, Iter, Receiver, TryIter};
 

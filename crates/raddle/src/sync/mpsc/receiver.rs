@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::{RecvError, RecvTimeoutError, TryRecvError, bounded, unbounded};
 use crate::labelled::{Labelled, Thing};
 use crate::mailbox::check_outside;
-use crate::substrate::{Made, current};
+use raddle_check::runtime::{Made, current};
 
 /// The end to receive from, as [`std::sync::mpsc::Receiver`].
 pub struct Receiver<T> {

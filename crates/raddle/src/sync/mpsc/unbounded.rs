@@ -13,10 +13,10 @@ use raddle_engine::object::port::Port;
 use raddle_engine::{LocationId, Operation, Received, ThreadPath, World};
 
 use super::{RecvError, RecvTimeoutError, SendError, TryRecvError};
-use crate::identity::Identity;
 use crate::labelled::Thing;
 use crate::mailbox::Mailbox;
-use crate::substrate::{Context, Made};
+use raddle_check::runtime::Identity;
+use raddle_check::runtime::{Context, Made};
 
 type Place = &'static Location<'static>;
 

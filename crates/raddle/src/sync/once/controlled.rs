@@ -5,9 +5,9 @@ use std::panic::Location;
 use raddle_engine::object::{self, Object, once::Call};
 use raddle_engine::{Grant, Operation, Reply, World};
 
-use crate::identity::Identity;
 use crate::labelled::Thing;
-use crate::substrate::{Context, Made, statics};
+use raddle_check::runtime::Identity;
+use raddle_check::runtime::{Context, Made, statics};
 
 const POISONED: &str = "Once instance has previously been poisoned";
 

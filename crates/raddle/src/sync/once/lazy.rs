@@ -12,10 +12,10 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::{Mutex, PoisonError};
 
 use super::lock::OnceLock;
-use crate::identity::Identity;
 use crate::labelled::{Labelled, Thing};
-use crate::substrate::statics::{CopyNumber, Virtual};
-use crate::substrate::{Made, current};
+use raddle_check::runtime::Identity;
+use raddle_check::runtime::statics::{CopyNumber, Virtual};
+use raddle_check::runtime::{Made, current};
 
 const POISONED: &str = "LazyLock instance has previously been poisoned";
 

@@ -3,17 +3,17 @@
 //! Checks that run side by side must not share what one of them wrote, so inside a check values are
 //! kept apart by execution. They live until the cell itself is dropped, because borrows of them may
 //! live as long as the cell. A static is another matter: every execution has a cell of its own, as
-//! told in [`statics`](crate::substrate::statics).
+//! told in [`statics`](raddle_check::runtime::statics).
 
 use std::fmt;
 use std::panic::Location;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::controlled::{Caller, Controlled};
-use crate::identity::Identity;
 use crate::labelled::{Labelled, Thing};
-use crate::substrate::statics::{CopyNumber, Virtual};
-use crate::substrate::{Made, current};
+use raddle_check::runtime::Identity;
+use raddle_check::runtime::statics::{CopyNumber, Virtual};
+use raddle_check::runtime::{Made, current};
 
 /// A cell that is written once, as [`std::sync::OnceLock`].
 ///

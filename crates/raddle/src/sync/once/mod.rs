@@ -13,8 +13,8 @@ use std::fmt;
 use std::panic::Location;
 
 use crate::labelled::{Labelled, Thing};
-use crate::substrate::current;
 use controlled::{Caller, Controlled};
+use raddle_check::runtime::current;
 
 pub use lazy::LazyLock;
 pub use lock::OnceLock;

@@ -5,9 +5,9 @@ use std::panic::Location;
 use raddle_engine::object::{self, Object, counted::Call, counted::Counted};
 use raddle_engine::{Operation, World};
 
-use crate::identity::Identity;
 use crate::labelled::Thing;
-use crate::substrate::{Context, Made, current};
+use raddle_check::runtime::Identity;
+use raddle_check::runtime::{Context, Made, current};
 
 /// Kept beside the value, so that weak handles can still reach it when the value is gone. Why there
 /// are two objects is told where the state machine is: `raddle_engine::object::counted`.

@@ -1,0 +1,298 @@
+//! What `Auto` does: everything if that fits into the budget, and otherwise as much as does.
+//!
+//! Samplers and the exhaustive search take turns, and no class counts twice; a small program is soon the
+//! search's alone. If that has not ended soon, it estimates how large it is ([`Fit`]). If it is too
+//! large, half of what is left of the budget is for more of the same, and the other half for the
+//! exhaustive search up to the largest number of preemptions that fits ([`Rest`]).
+
+use std::time::{Duration, Instant};
+
+use raddle_engine::{Estimate, strategy};
+
+use crate::driver::phases::{Budget, Helpers, Patience, Phase, boxed, exhaustive, whole_budget};
+use crate::settings::checker::Checker;
+use crate::settings::options::Strategy;
+use crate::settings::samplers;
+
+/// A search that has run for so long, or for a fiftieth of its time if that is longer, is estimated,
+/// however few executions it has run.
+const SOON: Duration = Duration::from_millis(200);
+/// So many runs at least are for an estimate.
+const FEW: u64 = 50;
+/// An estimate may run so many times as many executions before it gives up.
+const DEAREST: u64 = 4;
+/// One in so many executions is for an estimate.
+const LOOK: u64 = 10;
+/// Nobody looks for what takes more preemptions than this.
+const MOST_PREEMPTIONS: u32 = 16;
+
+/// Whether a search fits into its budget, as far as is known while it runs.
+pub(crate) struct Fit {
+    pub(crate) start: Instant,
+    /// What was estimated when it was last looked at.
+    known: Option<Estimate>,
+    is_late: bool,
+    asked: bool,
+}
+
+/// How far a search is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Done {
+    /// Executions against the budget.
+    pub(crate) runs: u64,
+    pub(crate) estimate: Option<Estimate>,
+    /// Whether executions are too long for a search.
+    pub(crate) gave_up: bool,
+    pub(crate) now: Instant,
+}
+
+impl Fit {
+    pub(crate) fn new(start: Instant) -> Self {
+        Fit {
+            start,
+            known: None,
+            is_late: false,
+            asked: false,
+        }
+    }
+
+    /// How many runs to use for an estimate now, if it should not wait any longer.
+    pub(crate) fn wants_estimate(&mut self, budget: &Budget, done: Done) -> Option<u64> {
+        let whole =
+            (budget.until).map_or(SOON, |until| until.saturating_duration_since(self.start));
+        let soon = self.start + SOON.max(whole / 50);
+        let is_time = !self.asked
+            && done.estimate.is_none()
+            && done.now >= soon
+            && affordable(done.runs, self.start, done.now, budget.until) / LOOK >= DEAREST * FEW;
+        self.asked |= is_time;
+        is_time.then_some(done.runs.clamp(FEW, crate::driver::phases::SOON))
+    }
+
+    /// Whether nothing has happened that could change what is thought, but for the time.
+    #[inline]
+    pub(crate) fn is_settled(
+        &self,
+        budget: &Budget,
+        runs: u64,
+        estimate: Option<Estimate>,
+    ) -> bool {
+        estimate == self.known && (self.is_late || runs < most(budget.of_all))
+    }
+
+    /// Whether it is time to give up. That is judged whenever there is a new estimate, and when most
+    /// of the budget is used up.
+    pub(crate) fn gives_up(&mut self, budget: &Budget, done: Done) -> bool {
+        let is_new = done.estimate != self.known;
+        let is_late = !self.is_late && self.is_late(budget, done);
+        self.known = done.estimate;
+        self.is_late |= is_late;
+        match done.estimate {
+            Some(estimate) => (is_new || is_late) && !self.fits(budget, done, estimate),
+            None => is_late,
+        }
+    }
+
+    fn is_late(&self, budget: &Budget, done: Done) -> bool {
+        let late = |until: Instant| {
+            let whole = until.saturating_duration_since(self.start);
+            done.now.saturating_duration_since(self.start) >= whole - whole / 8
+        };
+        done.runs >= most(budget.of_all) || budget.until.is_some_and(late)
+    }
+
+    fn fits(&self, budget: &Budget, done: Done, estimate: Estimate) -> bool {
+        let left = estimate.runs.saturating_sub(done.runs);
+        let spent = done.now.saturating_duration_since(self.start);
+        let each = spent.div_f64((done.runs + estimate.samples).max(1) as f64);
+        fits(left as f64, each, budget, done)
+    }
+}
+
+/// How many executions there will have been in the end, if all take as long as those so far.
+fn affordable(runs: u64, start: Instant, now: Instant, until: Option<Instant>) -> u64 {
+    let Some(until) = until else { return u64::MAX };
+    let whole = until.saturating_duration_since(start).as_secs_f64();
+    let spent = now.saturating_duration_since(start).as_secs_f64();
+    (runs as f64 * whole / spent.max(f64::EPSILON)) as u64
+}
+
+/// So many executions are most of a budget.
+fn most(whole: u64) -> u64 {
+    whole - whole / 8
+}
+
+/// Whether so many more runs, each of which takes so long, fit into a budget.
+fn fits(runs: f64, each: Duration, budget: &Budget, done: Done) -> bool {
+    let time = runs * each.as_secs_f64();
+    let has_time = |until: Instant| {
+        let left = until.saturating_duration_since(done.now);
+        time <= left.as_secs_f64()
+    };
+    runs <= budget.of_all.saturating_sub(done.runs) as f64 && budget.until.is_none_or(has_time)
+}
+
+/// What is left to do when the search did not fit.
+pub(crate) struct Rest {
+    budget: Budget,
+    next: Next,
+    start: Instant,
+    began: Instant,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Next {
+    Sample,
+    /// How large is the search up to so many preemptions?
+    Look(u32),
+    Over,
+}
+
+impl Rest {
+    /// Nothing unless the check decides by itself what to do.
+    pub(crate) fn new(checker: &Checker, start: Instant) -> Option<Self> {
+        (checker.strategy == Strategy::Auto).then(|| Rest {
+            budget: whole_budget(checker, start),
+            next: Next::Sample,
+            start,
+            began: start,
+        })
+    }
+
+    /// The next phase, if there is one. `done` is how far the last phase has come.
+    pub(crate) fn next(&mut self, checker: &Checker, done: Done) -> Option<Phase> {
+        let began = std::mem::replace(&mut self.began, done.now);
+        match self.next {
+            Next::Over => None,
+            _ if done.gave_up => {
+                self.next = Next::Over;
+                Some(self.go_on(self.budget))
+            }
+            Next::Sample if checker.is_reduced() || checker.preemptions.is_some() => {
+                self.next = Next::Over;
+                Some(self.samplers(checker.seed, self.budget))
+            }
+            // What has begun goes on.
+            Next::Sample => {
+                self.next = Next::Look(0);
+                Some(self.go_on(self.half(done)))
+            }
+            // Nobody can find out anything in so few executions.
+            Next::Look(0) if self.affordable(done) / LOOK < DEAREST * FEW => {
+                self.next = Next::Over;
+                Some(self.go_on(self.budget))
+            }
+            Next::Look(preemptions) => {
+                let spent = done.now.saturating_duration_since(began);
+                // What was just looked at is one preemption less.
+                let fits = match (preemptions, done.estimate) {
+                    (0, _) => true,
+                    (_, None) => false,
+                    (_, Some(estimate)) => self.has_room(estimate, spent, done),
+                };
+                if fits && preemptions <= MOST_PREEMPTIONS {
+                    self.next = Next::Look(preemptions + 1);
+                    return Some(self.look(checker, preemptions, self.left(done) / LOOK));
+                }
+                self.next = Next::Over;
+                Some(match preemptions.checked_sub(2) {
+                    Some(largest) => self.bounded(checker, largest),
+                    None => self.go_on(self.budget),
+                })
+            }
+        }
+    }
+
+    /// Whether a search fits that was estimated in so much time. What is left out takes its time
+    /// too. If in doubt, it does not: a search that does not come to its end has proved nothing.
+    fn has_room(&self, estimate: Estimate, spent: Duration, done: Done) -> bool {
+        let doubt = (estimate.high as f64 / estimate.classes.max(1) as f64).sqrt();
+        let ratio = |all: u64, some: u64| all as f64 / some.max(1) as f64;
+        let (runs, branches) = (
+            ratio(estimate.runs, estimate.samples),
+            ratio(estimate.branches, estimate.tried),
+        );
+        let runs_needed = doubt * estimate.runs as f64;
+        let each = spent
+            .mul_f64(runs.max(branches))
+            .div_f64(estimate.runs.max(1) as f64);
+        fits(runs_needed, each, &self.budget, done)
+    }
+
+    /// How many executions are left.
+    fn left(&self, done: Done) -> u64 {
+        self.budget.of_all.saturating_sub(done.runs)
+    }
+
+    /// The same, if they take as long as those before.
+    fn affordable(&self, done: Done) -> u64 {
+        let all = affordable(done.runs, self.start, done.now, self.budget.until);
+        self.left(done).min(all.saturating_sub(done.runs))
+    }
+
+    /// Half of what is left.
+    fn half(&self, done: Done) -> Budget {
+        let left = self.left(done);
+        let until = self.budget.until.map(|until| {
+            let left = until.saturating_duration_since(done.now);
+            done.now + left / 2
+        });
+        let executions = done.runs + left / 2;
+        Budget {
+            executions,
+            of_all: executions,
+            until,
+            ..self.budget
+        }
+    }
+
+    /// More of what has begun.
+    fn go_on(&self, budget: Budget) -> Phase {
+        Phase {
+            name: "auto",
+            strategy: None,
+            budget,
+            helpers: Helpers::Sample,
+            preemptions: None,
+        }
+    }
+
+    fn samplers(&self, seed: u64, budget: Budget) -> Phase {
+        Phase {
+            name: "auto",
+            strategy: boxed(strategy::Portfolio::new(samplers::all(seed), None, seed)),
+            budget,
+            helpers: Helpers::Sample,
+            preemptions: None,
+        }
+    }
+
+    fn look(&self, checker: &Checker, preemptions: u32, runs: u64) -> Phase {
+        let sampling = strategy::Sampling {
+            seed: checker.seed,
+            after: 0,
+            runs: runs.clamp(DEAREST * FEW, crate::driver::phases::SOON),
+        };
+        let search = exhaustive(checker).bounded(preemptions).sampling(sampling);
+        Phase {
+            name: "exhaustive",
+            strategy: boxed(search),
+            budget: Budget {
+                patience: Patience::UntilEstimate,
+                ..self.budget
+            },
+            helpers: Helpers::Nobody,
+            preemptions: None,
+        }
+    }
+
+    fn bounded(&self, checker: &Checker, preemptions: u32) -> Phase {
+        Phase {
+            name: "exhaustive",
+            strategy: boxed(exhaustive(checker).bounded(preemptions)),
+            budget: self.budget,
+            helpers: Helpers::Share,
+            preemptions: Some(preemptions),
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Starting a check.
+
+use raddle_engine::Execution;
+use raddle_report::Report;
+
+use crate::driver::completeness;
+use crate::driver::run;
+use crate::explain::pages::{self, Pages};
+use crate::persist::events;
+use crate::settings::check_name::RunningCheck;
+use crate::settings::checker::Checker;
+use crate::settings::environment::Environment;
+use crate::settings::options::Strategy;
+
+/// Runs `body` many times, under full control and counting no behaviour twice, until every one
+/// has been seen or the budget is spent; panics with the story of the first failure.
+///
+/// ```should_panic
+/// use raddle::sync::Arc;
+/// use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};
+///
+/// raddle::check(|| {
+///     let counter = Arc::new(AtomicU32::new(0));
+///     let other = counter.clone();
+///     let thread = raddle::thread::spawn(move || {
+///         other.store(other.load(SeqCst) + 1, SeqCst);
+///     });
+///     counter.store(counter.load(SeqCst) + 1, SeqCst);
+///     thread.join().unwrap();
+///     assert_eq!(counter.load(SeqCst), 2, "an update was lost");
+/// });
+/// ```
+#[track_caller]
+pub fn check(body: impl Fn() + Send + Sync) {
+    let checker = Checker::new().known_schedules(true);
+    let report = checker.run(body);
+    report.assert_ok();
+    if report.coverage().is_measured() {
+        println!("raddle: {}", report.coverage());
+    }
+}
+
+/// Runs a check and shows every execution to `observer` when it has stopped.
+#[track_caller]
+pub fn run_observed(
+    checker: Checker,
+    body: impl Fn() + Send + Sync,
+    observer: &mut (dyn FnMut(&Execution) + Send),
+) -> Report {
+    checker.run_observed(body, Some(observer))
+}
+
+impl Checker {
+    /// Runs `body` many times and says what was found. Environment variables (`RADDLE_STRATEGY`,
+    /// `RADDLE_SEED`, `RADDLE_MAX_EXECUTIONS`, `RADDLE_MAX_TIME`, `RADDLE_WATCHDOG`, `RADDLE_WORKERS`,
+    /// `RADDLE_CHECKPOINT`, `RADDLE_RESUME`, `RADDLE_COVERAGE`, `RADDLE_REMEMBER`, `RADDLE_LOG`, `RADDLE_REPORT`, `RADDLE_REPLAY`) go before the settings made here.
+    ///
+    /// # Panics
+    ///
+    /// If the settings cannot be used, or inside another check.
+    #[track_caller]
+    pub fn run(self, body: impl Fn() + Send + Sync) -> Report {
+        self.run_observed(body, None)
+    }
+
+    /// Estimates how many classes `body` has, without running them all, from some thousand runs
+    /// (or at most [`max_executions`](Self::max_executions)). What goes wrong in these is reported
+    /// as by [`run`](Self::run).
+    ///
+    /// ```
+    /// let report = raddle::Checker::new().estimate(|| {
+    ///     let thread = raddle::thread::spawn(|| raddle::choose(0..3));
+    ///     assert!(thread.join().unwrap() < 3);
+    /// });
+    /// assert_eq!(report.estimate().unwrap().classes, 3);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// As [`run`](Self::run) does.
+    #[track_caller]
+    pub fn estimate(mut self, body: impl Fn() + Send + Sync) -> Report {
+        self.strategy = Strategy::Exhaustive;
+        self.only_estimate = true;
+        self.run_observed(body, None)
+    }
+
+    #[track_caller]
+    pub(crate) fn run_observed(
+        mut self,
+        body: impl Fn() + Send + Sync,
+        observer: Option<run::Observer<'_>>,
+    ) -> Report {
+        let environment = Environment::read().unwrap_or_else(|error| panic!("raddle: {error}"));
+        let running = RunningCheck::starting(&self);
+        environment
+            .apply(&mut self, &running)
+            .unwrap_or_else(|error| panic!("raddle: {error}"));
+        self.validate();
+        let place = std::panic::Location::caller();
+        let name = running.name.clone();
+        let told = events::Told::start(&self, name.as_ref());
+        let mut report = match self.verify_completeness {
+            false => run::run(&self, running.name, &body, place, observer),
+            true => completeness::run_and_verify(&self, &body, place, observer, |observer| {
+                run::run(&self, running.name, &body, place, Some(observer))
+            }),
+        };
+        pages::write(&Pages::of(&self), name.as_ref(), &mut report);
+        told.finish(&report);
+        report
+    }
+}

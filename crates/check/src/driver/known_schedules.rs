@@ -1,0 +1,100 @@
+//! Running schedules that have failed before, before the search.
+
+use std::panic::Location;
+
+use raddle_engine::{CheckName, Schedule};
+use raddle_report::{Failure, FailureKind, Report};
+
+use crate::driver::run;
+use crate::explain::fatal_report::FatalReport;
+use crate::explain::pages::{self, Pages};
+use crate::persist::history::Diary;
+use crate::persist::known_schedules::{self, Known, Origin};
+use crate::settings::checker::Checker;
+use crate::settings::options::Strategy;
+
+/// Runs the schedules that have failed before; what fails again.
+pub(crate) fn run(
+    checker: &Checker,
+    name: &CheckName,
+    body: &(dyn Fn() + Sync),
+    place: &'static Location<'static>,
+    diary: Option<&Diary>,
+) -> Vec<Failure> {
+    let mut failures: Vec<Failure> = Vec::new();
+    let mut all = match checker.known_schedules {
+        true => known_schedules::find(name),
+        false => Vec::new(),
+    };
+    for schedule in diary.into_iter().flat_map(Diary::failures) {
+        if all.iter().all(|known| known.schedule != schedule) {
+            all.push(Known {
+                schedule,
+                file: diary
+                    .map(|diary| diary.path().to_owned())
+                    .unwrap_or_default(),
+                origin: Origin::Remembered,
+            });
+        }
+    }
+    for (index, known) in all.into_iter().enumerate() {
+        let found_again = known.found_again();
+        let fatal = FatalReport {
+            search: known.origin.name().to_owned(),
+            check: Some(name.clone()),
+            note: Some(found_again.clone()),
+            saves: true,
+            pages: Pages::of(checker),
+        };
+        let schedule = known.schedule.clone();
+        let mut failure = match replay(checker, schedule, fatal, body, place) {
+            Some(failure) if failure.kind != FailureKind::ScheduleMismatch => failure,
+            none => {
+                if known.origin == Origin::Saved {
+                    pages::remove(name);
+                }
+                known.retire(name, none.as_ref().map(|failure| failure.message.as_str()));
+                diary.inspect(|diary| diary.forget(&known.schedule));
+                continue;
+            }
+        };
+        failure.execution = index as u64 + 1;
+        failure.search = known.origin.name().to_owned();
+        failure.notes.insert(0, found_again);
+        failures.push(failure);
+        if !checker.keep_going {
+            break;
+        }
+    }
+    failures
+}
+
+/// What fails on a schedule.
+pub(crate) fn replay(
+    checker: &Checker,
+    schedule: Schedule,
+    fatal: FatalReport,
+    body: &(dyn Fn() + Sync),
+    place: &'static Location<'static>,
+) -> Option<Failure> {
+    let report = run_again(checker, schedule, fatal, body, place);
+    report.failures.into_iter().next()
+}
+
+/// The same; all that is said of it.
+pub(crate) fn run_again(
+    checker: &Checker,
+    schedule: Schedule,
+    fatal: FatalReport,
+    body: &(dyn Fn() + Sync),
+    place: &'static Location<'static>,
+) -> Report {
+    let replay = Checker {
+        strategy: Strategy::Replay(schedule),
+        max_executions: None,
+        max_time: None,
+        keep_going: false,
+        ..checker.clone()
+    };
+    run::run_reporting(&replay, None, fatal, body, place, None)
+}

@@ -1,0 +1,16 @@
+//! Running a check: its phases, its workers, its report.
+
+pub(crate) mod alternatives;
+mod auto;
+pub(crate) mod check;
+mod completeness;
+mod known_schedules;
+mod phases;
+#[cfg(target_os = "linux")]
+pub(crate) mod processes;
+mod resume;
+mod run;
+mod status;
+mod work_pool;
+mod worker;
+mod workers;

@@ -1,0 +1,380 @@
+//! Workers that are processes. A program that is known by its addresses has one memory, in which only one
+//! execution can be at a time.
+//!
+//! The search is run alone until there is something to share. Then the process forks: each child runs a
+//! part of what is left, writes down what it has counted and found, and ends. What a child has found is
+//! run again here, to be told.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::str::FromStr;
+
+use raddle_engine::frontier::Item;
+use raddle_engine::{Exploration, Schedule, Tally};
+use raddle_report::{CriticalPair, Failure};
+
+use crate::driver::known_schedules;
+use crate::driver::phases::{self, Budget, Phase};
+use crate::driver::worker::{self, Worker};
+use crate::driver::workers::Job;
+use crate::explain::fatal_report::FatalReport;
+use crate::explain::pages::Pages;
+use crate::persist::checkpoint::{Part, Saved};
+use crate::runtime::Places;
+use crate::runtime::watchdog;
+use crate::settings::options::Strategy;
+
+/// So many executions for each worker are run before anything is shared.
+const ALONE: u64 = 64;
+
+/// Whether what is left can be split between processes: it is all in the search, and nothing that was run is
+/// compared with what others have run.
+pub(crate) fn can_share(worker: &Worker<'_, '_>) -> bool {
+    let compares = |exploration: &mut Exploration| exploration.compares_classes();
+    worker.checker.strategy == Strategy::Exhaustive && !worker.context.with_exploration(compares)
+}
+
+/// Runs an exhaustive phase; whether the whole check is over.
+pub(crate) fn explore<'a>(worker: &mut Worker<'a, '_>, job: Job<'a>, phase: &Phase) -> bool {
+    let size = job.checker.workers;
+    let run = |worker: &mut Worker<'a, '_>, budget: &Budget| {
+        worker.explore(job.body, job.place, budget, phase.name)
+    };
+    let alone = runs(worker).saturating_add(ALONE * size as u64);
+    let first = Budget {
+        executions: phase.budget.executions.min(alone),
+        ..phase.budget
+    };
+    if run(worker, &first) {
+        return true;
+    }
+    let items = worker.context.with_exploration(|exploration| {
+        let search = exploration.world().exhaustive();
+        search.map(|search| search.give_all()).unwrap_or_default()
+    });
+    let left = phase.budget.executions.saturating_sub(runs(worker));
+    let mut parts: Vec<Vec<Item>> = (0..size.min(items.len())).map(|_| Vec::new()).collect();
+    for (number, item) in items.into_iter().enumerate() {
+        parts[number % size].push(item);
+    }
+    let share = Budget {
+        executions: match phase.budget.executions {
+            u64::MAX => u64::MAX,
+            _ => left / size as u64,
+        },
+        ..phase.budget
+    };
+    if parts.len() < 2 || share.executions == 0 {
+        parts.into_iter().for_each(|part| worker.take_over(part));
+        return run(worker, &phase.budget);
+    }
+    let mut children: Vec<Child> = Vec::new();
+    for part in parts {
+        children.push(start(worker, job, part, &share, phase));
+    }
+    gather(worker, job, children) || run(worker, &phase.budget)
+}
+
+/// How many executions there were.
+fn runs(worker: &Worker<'_, '_>) -> u64 {
+    let all = |exploration: &mut Exploration| exploration.executions() + exploration.discarded();
+    worker.context.with_exploration(all)
+}
+
+/// A process that runs a part of the search.
+struct Child {
+    process: libc::pid_t,
+    results: OwnedFd,
+    /// What it was given, should it not come to its end.
+    part: Vec<Item>,
+}
+
+/// Starts a child. It does not come back from here.
+fn start(
+    worker: &Worker<'_, '_>,
+    job: Job<'_>,
+    part: Vec<Item>,
+    budget: &Budget,
+    phase: &Phase,
+) -> Child {
+    let mut ends = [0; 2];
+    // SAFETY: room for two descriptors, which belong to nobody else.
+    let [results, to] = unsafe {
+        let error = libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC);
+        assert!(error == 0, "raddle: no pipe for a worker");
+        ends.map(|end| OwnedFd::from_raw_fd(end))
+    };
+    // SAFETY: the child has this thread alone, and needs no other: programs that are checked have no OS
+    // threads of their own, and the watchdog is a new one there.
+    let process = watchdog::hold_while(|| unsafe { libc::fork() });
+    assert!(process >= 0, "raddle: no process for a worker");
+    if process > 0 {
+        return Child {
+            process,
+            results,
+            part,
+        };
+    }
+    drop(results);
+    // SAFETY: the child ends with its parent.
+    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+    watchdog::begin_anew();
+    let text = help(worker, job, part, budget, phase);
+    let sent = File::from(to).write_all(text.as_bytes());
+    // SAFETY: ends the child, which has nothing else to do.
+    unsafe { libc::_exit(i32::from(sent.is_err())) }
+}
+
+/// In the child: runs a part of the search; what came of it.
+fn help(
+    worker: &Worker<'_, '_>,
+    job: Job<'_>,
+    part: Vec<Item>,
+    budget: &Budget,
+    phase: &Phase,
+) -> String {
+    let checker = job.checker;
+    let search = match phase.preemptions {
+        Some(preemptions) => phases::exhaustive(checker).bounded(preemptions).idle(),
+        None => phases::exhaustive(checker).idle(),
+    };
+    let exploration = Exploration::new(Box::new(search), checker.limits());
+    let context = checker.context(exploration, job.fatal.clone());
+    let places = worker.context.places();
+    context.share_places(&places);
+    let mut helper = Worker::new(checker, context, job.fatal);
+    helper.take_over(part);
+    let watch = watchdog::watch(&helper.context, checker.watchdog);
+    helper.explore(job.body, job.place, budget, phase.name);
+    drop(watch);
+    let report = &helper.report;
+    let part = helper.context.with_exploration(|exploration| {
+        let counted = exploration.counted();
+        let search = exploration.world().exhaustive();
+        let (left, reach) = match search {
+            Some(search) => (search.give_all(), search.reach()),
+            None => Default::default(),
+        };
+        let items = left.iter();
+        let items = items.map(|item| item.to_text(|site| places.to_text(site)));
+        Part {
+            reach,
+            items: items.collect(),
+            ..worker::part(&counted, report)
+        }
+    });
+    let saved = Saved {
+        executions: part.executions,
+        discarded: part.discarded,
+        cut_short: part.cut_short,
+        reach: part.reach,
+        failures: part.failures,
+        items: part.items,
+        ..Saved::default()
+    };
+    let warnings = report.warnings.iter();
+    let warnings = warnings.map(|it| format!("{WARNING} {}\n", it.schedule.to_token()));
+    let whys = report.failures.iter().map(|failure| {
+        let pair = failure.critical.as_ref();
+        let pair = pair.map(|pair| (pair.first, pair.second.unwrap_or(usize::MAX), &pair.why));
+        pair.map_or(format!("{WHY}\n"), |(first, second, why)| {
+            format!("{WHY} {first} {second} {why}\n")
+        })
+    });
+    warnings.chain(whys).collect::<String>() + &saved.to_string()
+}
+
+/// Before what else is said: the schedule of a warning; the critical pair of a failure, in their order.
+const WARNING: &str = "warning";
+const WHY: &str = "why";
+
+/// What a child has said.
+struct Said {
+    saved: Saved,
+    warnings: Vec<String>,
+    pairs: Vec<Option<CriticalPair>>,
+}
+
+impl FromStr for Said {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (mut warnings, mut pairs, mut rest) = (Vec::new(), Vec::new(), text);
+        while let Some((line, after)) = rest.split_once('\n') {
+            if let Some(token) = line.strip_prefix(WARNING) {
+                warnings.push(token.trim().to_owned());
+            } else if let Some(pair) = line.strip_prefix(WHY) {
+                let mut words = pair.trim().splitn(3, ' ');
+                let mut number = || words.next()?.parse::<usize>().ok();
+                let (first, second) = (number(), number());
+                let why = words.next();
+                pairs.push(
+                    first
+                        .zip(second)
+                        .zip(why)
+                        .map(|((first, second), why)| CriticalPair {
+                            first,
+                            second: (second < usize::MAX).then_some(second),
+                            why: why.to_owned(),
+                        }),
+                );
+            } else {
+                break;
+            }
+            rest = after;
+        }
+        Ok(Said {
+            saved: rest.parse()?,
+            warnings,
+            pairs,
+        })
+    }
+}
+
+/// Reads what a child has said, and counts the pieces of the search that are left.
+pub fn read_results(text: &str) -> Result<usize, String> {
+    let said: Said = text.parse()?;
+    Ok(said.saved.read_items(&Places::default())?.len())
+}
+
+/// Waits for all children; whether the check is over.
+fn gather(worker: &mut Worker<'_, '_>, job: Job<'_>, mut children: Vec<Child>) -> bool {
+    let mut is_over = false;
+    while !children.is_empty() {
+        let index = wait_for_one(&children);
+        let Child {
+            process,
+            results,
+            part,
+        } = children.swap_remove(index);
+        let mut text = String::new();
+        let read = File::from(results).read_to_string(&mut text);
+        let status = end_of(process);
+        if is_over {
+            worker.take_over(part);
+            continue;
+        }
+        let said = read.map_err(|error| error.to_string());
+        match said.and_then(|_| text.parse::<Said>()) {
+            Ok(said) => is_over = absorb(worker, job, said),
+            Err(_) => give_up(&children, status),
+        }
+        if is_over {
+            kill(&children);
+        }
+    }
+    is_over
+}
+
+/// Which of the children has something to say.
+fn wait_for_one(children: &[Child]) -> usize {
+    let mut asked: Vec<libc::pollfd> = children
+        .iter()
+        .map(|child| libc::pollfd {
+            fd: child.results.as_raw_fd(),
+            events: libc::POLLIN,
+            revents: 0,
+        })
+        .collect();
+    loop {
+        // SAFETY: so many descriptors, which are open.
+        unsafe { libc::poll(asked.as_mut_ptr(), asked.len() as libc::nfds_t, -1) };
+        if let Some(index) = asked.iter().position(|one| one.revents != 0) {
+            return index;
+        }
+    }
+}
+
+fn end_of(process: libc::pid_t) -> i32 {
+    let mut status = 0;
+    // SAFETY: the process is a child of this one, and nobody else waits for it.
+    while unsafe { libc::waitpid(process, &mut status, 0) } < 0
+        && std::io::Error::last_os_error().kind() == std::io::ErrorKind::Interrupted
+    {}
+    status
+}
+
+fn kill(children: &[Child]) {
+    for child in children {
+        // SAFETY: it is there until it has been waited for.
+        unsafe { libc::kill(child.process, libc::SIGKILL) };
+    }
+}
+
+/// A child has ended in the middle, and has told its story: so does the process.
+fn give_up(others: &[Child], status: i32) -> ! {
+    kill(others);
+    let code = match libc::WIFEXITED(status) {
+        true => libc::WEXITSTATUS(status).max(1),
+        false => {
+            let signal = libc::WTERMSIG(status);
+            eprintln!("raddle: a worker was ended by signal {signal}");
+            1
+        }
+    };
+    // SAFETY: ends the process.
+    unsafe { libc::_exit(code) }
+}
+
+/// What a child has done counts as done here; whether the check is over.
+fn absorb(worker: &mut Worker<'_, '_>, job: Job<'_>, said: Said) -> bool {
+    let Said {
+        saved,
+        warnings,
+        pairs,
+    } = said;
+    let before = runs(worker);
+    let places = worker.context.places();
+    let left = saved.read_items(&places).unwrap_or_else(|problem| {
+        panic!("raddle: what a worker has left cannot be read: {problem}")
+    });
+    worker.context.with_exploration(|exploration| {
+        let tally = Tally::new(saved.executions, saved.discarded, saved.cut_short);
+        exploration.absorb(tally);
+    });
+    worker.take_over(left);
+    worker.context.with_exploration(|exploration| {
+        if let Some(search) = exploration.world().exhaustive() {
+            search.reached(saved.reach);
+        }
+    });
+    let failures = saved.failures.iter().zip(pairs);
+    let failures = failures.filter_map(|((execution, token), pair)| {
+        let (mut failures, _) = again(job, token)?;
+        let mut failure = failures.drain(..).next()?;
+        failure.execution = before + execution;
+        failure.critical = pair;
+        Some(failure)
+    });
+    let failures: Vec<Failure> = failures.collect();
+    let is_over = !failures.is_empty() && !job.checker.keep_going;
+    worker.add_known(failures);
+    for (_, found) in warnings.iter().filter_map(|token| again(job, token)) {
+        for warning in found {
+            let known = &mut worker.report.warnings;
+            if known.iter().all(|one| one.gist() != warning.gist()) {
+                known.push(warning);
+            }
+        }
+    }
+    is_over
+}
+
+/// Runs a schedule that a child has found: what goes wrong, and what may.
+fn again(job: Job<'_>, token: &str) -> Option<(Vec<Failure>, Vec<Failure>)> {
+    let schedule = token.parse::<Schedule>().ok()?;
+    let fatal = FatalReport {
+        search: job.fatal.search.clone(),
+        check: schedule.check.clone(),
+        note: None,
+        saves: false,
+        pages: Pages::default(),
+    };
+    let report = known_schedules::run_again(job.checker, schedule, fatal, job.body, job.place);
+    let mut failures = report.failures;
+    for failure in &mut failures {
+        failure.search = job.fatal.search.clone();
+    }
+    Some((failures, report.warnings))
+}

@@ -1,0 +1,309 @@
+//! Running a check: its phases one after the other, and the report.
+
+use std::panic::Location;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use raddle_engine::strategy::{Bound, Delay};
+use raddle_engine::{CheckName, Execution, Exploration};
+use raddle_report::{Alone, Coverage, Failure, FailureKind, Guarantee, Names, Report, Trace};
+
+use crate::driver::alternatives;
+use crate::driver::auto::Rest;
+use crate::driver::known_schedules;
+use crate::driver::phases::{Budget, Patience, phases};
+use crate::driver::resume::SavedSearch;
+use crate::driver::status::Status;
+use crate::driver::worker::Worker;
+use crate::driver::workers::{self, Job};
+use crate::explain;
+use crate::explain::fatal_report::FatalReport;
+use crate::explain::pages::Pages;
+use crate::persist::events;
+use crate::persist::history::Diary;
+use crate::persist::saved;
+use crate::runtime::watchdog;
+use crate::runtime::{install_hook, install_overflow_handler};
+use crate::settings::checker::Checker;
+use crate::settings::options::Strategy;
+
+/// Nobody can tell from fewer executions how many others there are.
+const FEW: u64 = 10;
+
+/// So many failures at most are told what their steps could have seen instead.
+const MAX_TOLD: usize = 16;
+
+/// Sees every execution that counts when it has stopped.
+pub(crate) type Observer<'a> = &'a mut (dyn FnMut(&Execution) + Send);
+
+/// Runs the check.
+#[track_caller]
+pub(crate) fn run(
+    checker: &Checker,
+    name: Option<CheckName>,
+    body: &(dyn Fn() + Sync),
+    place: &'static Location<'static>,
+    observer: Option<Observer<'_>>,
+) -> Report {
+    let fatal = FatalReport {
+        search: checker.strategy.to_string(),
+        check: name.clone(),
+        note: None,
+        saves: !checker.replays(),
+        pages: Pages::of(checker),
+    };
+    run_reporting(checker, name, fatal, body, place, observer)
+}
+
+/// As `run`, with this report should the process end.
+pub(crate) fn run_reporting(
+    checker: &Checker,
+    name: Option<CheckName>,
+    fatal: FatalReport,
+    body: &(dyn Fn() + Sync),
+    place: &'static Location<'static>,
+    observer: Option<Observer<'_>>,
+) -> Report {
+    install_hook();
+    install_overflow_handler();
+    let start = Instant::now();
+    let diary = Diary::open(checker, name.as_ref());
+    let settings = diary.as_ref().map(|diary| diary.settings(checker));
+    let checker = settings.as_ref().unwrap_or(checker);
+    let diary = diary.as_ref();
+    let mut phases = phases(checker, start).into_iter().peekable();
+    let mut first = phases.next().expect("every strategy has a phase");
+    let known = match &name {
+        Some(name)
+            if (checker.known_schedules || diary.is_some())
+                && !checker.replays()
+                && !checker.is_directed() =>
+        {
+            known_schedules::run(checker, name, body, place, diary.map(|diary| &**diary))
+        }
+        _ => Vec::new(),
+    };
+    let goes_on = diary.filter(|_| Diary::goes_on(checker));
+    let strategy: Box<dyn raddle_engine::Strategy> = match goes_on {
+        // The first execution is for the diary to look at.
+        Some(_) => Box::new(Delay::new(0)),
+        None => first.take_strategy(),
+    };
+    let mut exploration = Exploration::new(strategy, checker.limits());
+    let mut rest = Rest::new(checker, start);
+    if phases.peek().is_some() || rest.is_some() || goes_on.is_some() {
+        exploration.compare_classes();
+    }
+    exploration.world().keep_accesses(checker.replays());
+    let fatal = Arc::new(fatal);
+    let context = checker.context(exploration, fatal.clone());
+    context.name_variables(checker.names_variables || checker.is_directed());
+    let observer = observer.map(Mutex::new);
+    let observe = |execution: &Execution| {
+        if let Some(observer) = &observer {
+            observer.lock().unwrap_or_else(PoisonError::into_inner)(execution);
+        }
+    };
+    let mut worker = Worker::new(checker, context, &fatal);
+    worker.observer = observer.as_ref().map(|_| &observe as _);
+    worker.seen = known.iter().map(Failure::gist).collect();
+    let found = !known.is_empty();
+    worker.report.failures = known;
+    if found && !checker.keep_going {
+        let mut report = finish(worker, name, start, diary);
+        report.executions = report.failures[0].execution;
+        report.set_classes(1, Guarantee::Sampled);
+        return report;
+    }
+    let job = Job {
+        checker,
+        body,
+        place,
+        fatal: &fatal,
+        diary: goes_on,
+    };
+    let search = SavedSearch::open(&mut worker, job, name.as_ref(), &mut first.budget);
+    let watch = watchdog::watch(&worker.context, checker.watchdog);
+    let saving = search.saving();
+    worker.status = Status::new(checker.log, name.as_ref(), start);
+    let mut stopped = false;
+    if let Some(diary) = goes_on {
+        let one = Budget {
+            executions: first.budget.executions.min(1),
+            patience: Patience::Whole,
+            ..first.budget
+        };
+        stopped = worker.explore(body, place, &one, "delay");
+        diary.look(&worker.context, checker);
+        let strategy = first.take_strategy();
+        (worker.context).with_exploration(|e| e.world().set_strategy(strategy));
+        worker.recall(diary);
+    }
+    let mut end = None;
+    if !stopped {
+        (stopped, end) = workers::explore(&mut worker, job, &first, saving);
+    }
+    let estimate = worker.context.with_exploration(|e| e.estimate());
+    let mut begun = None;
+    while !stopped && !events::is_interrupted() {
+        let after = |rest: &mut Rest| rest.next(checker, worker.done());
+        let Some(mut phase) = phases.next().or_else(|| rest.as_mut().and_then(after)) else {
+            break;
+        };
+        // What was begun is gone on with, unless there is something else to do.
+        if let Some(strategy) = phase.strategy.take().or_else(|| begun.take()) {
+            let old = (worker.context).with_exploration(|e| e.world().set_strategy(strategy));
+            begun.get_or_insert(old);
+        }
+        (stopped, _) = workers::explore(&mut worker, job, &phase, None);
+    }
+    search.close(&mut worker, end);
+    alternatives::conclude(&mut worker);
+    if !stopped && !events::is_interrupted() {
+        worker.confirm(body, place);
+    }
+    drop(watch);
+    worker.status = None;
+    if let Some(estimate) = estimate {
+        worker.report.set_estimate(estimate.into());
+    }
+    worker.write_page(true);
+    let mut report = finish(worker, name, start, diary);
+    if let Some(earlier) = diary.and_then(|diary| diary.earlier()) {
+        report.set_earlier(earlier);
+    }
+    report.elapsed += search.before();
+    // Who asks for no run but those of the search gets none.
+    if checker.shorten && !events::is_interrupted() {
+        for failure in report.failures.iter_mut().take(MAX_TOLD) {
+            explain::alternatives::fill(checker, body, place, &fatal, failure);
+        }
+    }
+    report
+}
+
+/// Takes stock.
+fn finish(
+    worker: Worker<'_, '_>,
+    name: Option<CheckName>,
+    start: Instant,
+    diary: Option<&Arc<Diary>>,
+) -> Report {
+    let Worker {
+        checker,
+        context,
+        mut report,
+        coverage,
+        dropped_stacks,
+        ..
+    } = worker;
+    context.with_exploration(|exploration| {
+        report.executions = exploration.executions();
+        report.discarded = exploration.discarded();
+        if checker.is_directed() {
+            report.attempts = exploration.attempts();
+        }
+        let reduced = checker.is_reduced();
+        report.exhausted = exploration.exhausted() && !reduced;
+        let guarantee = match checker.strategy {
+            Strategy::Replay(_) => Guarantee::Replayed,
+            Strategy::Directed(_) => Guarantee::Directed,
+            _ if exploration.exhausted() && reduced => Guarantee::Reduced,
+            _ if report.exhausted => Guarantee::Exhaustive,
+            _ if reduced => Guarantee::Sampled,
+            _ => match exploration.bounded() {
+                Some(Bound::Preemptions(preemptions)) => Guarantee::Bounded { preemptions },
+                Some(Bound::Delays(delays)) => Guarantee::Delayed { delays },
+                None => Guarantee::Sampled,
+            },
+        };
+        // Who has run everything has run it all today.
+        let classes = match guarantee {
+            Guarantee::Exhaustive | Guarantee::Reduced => exploration.classes_run(),
+            _ => exploration.classes(),
+        };
+        report.set_classes(classes, guarantee);
+        let says_something = !report.exhausted && report.executions >= FEW;
+        let unseen = exploration.unseen().filter(|_| says_something);
+        report.set_unseen(unseen.map(Into::into));
+        report.set_gave_up(exploration.gave_up());
+    });
+    if let Some(coverage) = coverage {
+        let places = context.places();
+        report.set_coverage(Coverage::of(&coverage, |site| places.to_text(site)));
+    }
+    let dropped = context.dropped_stacks() + dropped_stacks;
+    let running = name.clone();
+    let name = match &checker.strategy {
+        Strategy::Replay(schedule) => schedule.check.clone(),
+        _ => name,
+    };
+    for (index, failure) in report.failures.iter_mut().enumerate() {
+        if dropped > 0 {
+            failure.notes.push(dropped_note(dropped));
+        }
+        failure.schedule.check.clone_from(&name);
+        if checker.replays() || !is_replayable(failure.kind) {
+            continue;
+        }
+        // One file for a test: the failure shown first.
+        if index == 0 {
+            let saved = saved::save(&failure.schedule);
+            failure.replay = Some(saved.replay);
+            failure.notes.extend(saved.problem);
+        } else {
+            failure.replay = Some(saved::command(&failure.schedule));
+        }
+    }
+    if checker.replays()
+        && events::are_wanted()
+        && let Some(name) = &running
+    {
+        let trace = context.with_execution(|execution, _| Trace::of(execution, &context));
+        events::replayed(name, &trace);
+    }
+    if let Some(diary) = diary {
+        diary.add_failures(&report.failures);
+    }
+    // What may be a deadlock one day is no news when one was found.
+    let deadlock = |failure: &Failure| failure.kind == FailureKind::Deadlock;
+    if report.failures.iter().any(deadlock) {
+        report
+            .warnings
+            .retain(|warning| warning.kind != FailureKind::LockOrder);
+    }
+    if report.exhausted && report.executions == 1 && report.discarded == 0 {
+        context.with_execution(|execution, _| {
+            // The body begins and ends.
+            if execution.events.len() == 2 {
+                report.set_alone(Alone::Nothing);
+            } else if context.is_native() || !report.warnings.is_empty() {
+                // All types are seen; or what is seen is worth a warning.
+            } else if execution.threads.len() == 1 {
+                report.set_alone(Alone::Thread);
+            } else {
+                report.set_alone(Alone::Order);
+            }
+        });
+    }
+    let growth = context.with_exploration(|exploration| exploration.growth());
+    report.set_growth(&growth);
+    report.elapsed = start.elapsed();
+    report
+}
+
+/// Whether there is a schedule that shows it.
+fn is_replayable(kind: FailureKind) -> bool {
+    !matches!(kind, FailureKind::Nondeterminism | FailureKind::Impossible)
+}
+
+fn dropped_note(count: usize) -> String {
+    let (threads, them, their) = match count {
+        1 => ("1 thread was".to_owned(), "it", "its"),
+        count => (format!("{count} threads were"), "them", "their"),
+    };
+    format!(
+        "{threads} left by dropping the stack without unwinding, because destructors or \
+         `catch_unwind` kept {them} from ending; {their} memory is not given back"
+    )
+}

@@ -1,0 +1,285 @@
+//! How far a check is, for whoever waits for it: one line on a terminal that changes, or lines at
+//! growing intervals in a log.
+//!
+//! It is written to stderr directly, because what tests print is collected until they end.
+
+use std::io::{IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use raddle_engine::{CheckName, Estimate};
+use raddle_report::event::Progress;
+use raddle_report::{grouped, rounded};
+
+use crate::persist::events;
+use crate::runtime::sampled_clock::Clock;
+use crate::settings::log::Log;
+
+/// A check that takes less than this says nothing.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// How often the line on a terminal changes.
+const REFRESH: Duration = Duration::from_millis(200);
+/// Lines in a log become rarer until they are so far apart.
+const RAREST: Duration = Duration::from_secs(60);
+
+/// A terminal has room for one line of one check.
+static LINE_IS_TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// Whether anybody wants to know how far a check is.
+pub(crate) fn is_wanted(log: Log) -> bool {
+    events::are_wanted() || is_read(log)
+}
+
+/// Whether anybody reads it.
+fn is_read(log: Log) -> bool {
+    match log {
+        Log::OnTerminal => std::io::stderr().is_terminal(),
+        Log::Progress => true,
+        Log::Off => false,
+    }
+}
+
+/// Says how far a check is.
+pub(crate) struct Status {
+    name: String,
+    /// Whether anybody reads what it says.
+    is_read: bool,
+    /// For programs that want to know.
+    check: Option<CheckName>,
+    /// When the next text is due.
+    next_text: Instant,
+    on_terminal: bool,
+    /// Whether the line on the terminal is this check's.
+    has_line: bool,
+    interval: Duration,
+    next: Instant,
+    clock: Clock,
+    /// When the phase began, and how much was done then.
+    began: Instant,
+    before: u64,
+}
+
+/// What there is to say.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Numbers {
+    /// The phase.
+    pub(crate) name: &'static str,
+    /// Executions so far.
+    pub(crate) done: u64,
+    pub(crate) estimate: Option<Estimate>,
+    /// When the phase ends at the latest.
+    pub(crate) until: Option<Instant>,
+}
+
+impl Status {
+    /// Nothing if nobody wants to know.
+    pub(crate) fn new(log: Log, name: Option<&CheckName>, start: Instant) -> Option<Self> {
+        let check = name.filter(|_| events::are_wanted()).cloned();
+        let first = if check.is_some() { REFRESH } else { PATIENCE };
+        is_wanted(log).then(|| Status {
+            name: name.map_or_else(String::new, |name| format!("{}: ", name.test)),
+            is_read: is_read(log),
+            check,
+            on_terminal: std::io::stderr().is_terminal(),
+            has_line: false,
+            interval: PATIENCE,
+            next: start + first,
+            next_text: start + PATIENCE,
+            clock: Clock::new(),
+            began: start,
+            before: 0,
+        })
+    }
+
+    /// A phase begins, when so many executions are done.
+    pub(crate) fn begin(&mut self, done: u64) {
+        self.began = Instant::now();
+        self.before = done;
+    }
+
+    /// Whether it is time to say something.
+    #[inline]
+    pub(crate) fn is_due(&mut self) -> bool {
+        self.clock.is_past(Some(self.next))
+    }
+
+    /// Says it.
+    #[cold]
+    pub(crate) fn say(&mut self, numbers: Numbers) {
+        let now = Instant::now();
+        let spent = now.saturating_duration_since(self.began).as_secs_f64();
+        let rate = (spent > 0.0).then(|| numbers.done.saturating_sub(self.before) as f64 / spent);
+        let rate = rate.filter(|&rate| rate > 0.0);
+        if let Some(check) = &self.check {
+            let left = rate.and_then(|rate| left(numbers, rate, now));
+            let progress = Progress {
+                phase: numbers.name,
+                executions: numbers.done,
+                estimate: numbers.estimate.map(Into::into),
+                per_second: rate,
+                seconds_left: left.map(|left| left.time.as_secs_f64()),
+                text: text(numbers, rate, now),
+            };
+            events::progress(check, progress);
+        }
+        if self.is_read && now >= self.next_text {
+            self.say_text(&text(numbers, rate, now), now);
+        }
+        self.next = match self.check {
+            Some(_) => now + REFRESH,
+            None => self.next_text,
+        };
+    }
+
+    fn say_text(&mut self, text: &str, now: Instant) {
+        if self.on_terminal {
+            self.has_line = self.has_line || !LINE_IS_TAKEN.swap(true, Relaxed);
+            self.next_text = now + REFRESH;
+            if self.has_line {
+                write(&format!("\r\x1b[2Kraddle: {}{text}", self.name));
+            }
+        } else {
+            self.interval = (self.interval * 2).min(RAREST);
+            self.next_text = now + self.interval;
+            write(&format!("raddle: {}{text}\n", self.name));
+        }
+    }
+}
+
+impl Drop for Status {
+    fn drop(&mut self) {
+        if self.has_line {
+            write("\r\x1b[2K");
+            LINE_IS_TAKEN.store(false, Relaxed);
+        }
+    }
+}
+
+/// Whether this works makes no difference to the check.
+fn write(text: &str) {
+    let mut stderr = std::io::stderr().lock();
+    let _ = stderr.write_all(text.as_bytes());
+    let _ = stderr.flush();
+}
+
+fn text(numbers: Numbers, rate: Option<f64>, now: Instant) -> String {
+    let Numbers {
+        name,
+        done,
+        estimate,
+        ..
+    } = numbers;
+    let mut text = match (name, estimate) {
+        ("exhaustive", Some(estimate)) => {
+            let all = estimate.classes.max(done);
+            let percent = done as f64 / all.max(1) as f64 * 100.0;
+            let (done, all) = (grouped(done), grouped(rounded(all)));
+            format!("{done} of about {all} classes ({percent:.0} %)")
+        }
+        ("exhaustive", None) => format!("{} classes", grouped(done)),
+        (name, _) => format!("{} executions ({name})", grouped(done)),
+    };
+    let Some(rate) = rate else { return text };
+    text += &format!(", {} a second", grouped(rounded(rate as u64)));
+    if let Some(Left { time, at_most }) = left(numbers, rate, now) {
+        let at_most = if at_most { " at most" } else { "" };
+        text += &format!(", {} left{at_most}", long(time));
+    }
+    text
+}
+
+/// How much time a phase still takes.
+struct Left {
+    time: Duration,
+    at_most: bool,
+}
+
+fn left(numbers: Numbers, rate: f64, now: Instant) -> Option<Left> {
+    let latest = numbers
+        .until
+        .map(|until| until.saturating_duration_since(now));
+    let estimate = numbers.estimate.filter(|_| numbers.name == "exhaustive");
+    let rest = estimate.map(|estimate| {
+        let seconds = estimate.classes.saturating_sub(numbers.done) as f64 / rate;
+        Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
+    });
+    let rest = rest.filter(|&rest| latest.is_none_or(|latest| rest <= latest));
+    let at_most = rest.is_none();
+    let time = rest.or(latest)?;
+    Some(Left { time, at_most })
+}
+
+fn long(time: Duration) -> String {
+    match time.as_secs() {
+        seconds @ ..120 => format!("{seconds} s"),
+        seconds @ ..7_200 => format!("{} min", seconds / 60),
+        seconds @ ..172_800 => format!("{} h", seconds / 3_600),
+        seconds @ ..63_072_000 => format!("{} days", seconds / 86_400),
+        _ => "years".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(name: &'static str, classes: Option<u64>, rate: f64, latest: Option<u64>) -> String {
+        let now = Instant::now();
+        let estimate = classes.map(|classes| Estimate {
+            classes,
+            low: classes,
+            high: classes,
+            runs: classes,
+            branches: classes,
+            tried: 0,
+            samples: 0,
+        });
+        let numbers = Numbers {
+            name,
+            done: 12_345,
+            estimate,
+            until: latest.map(|seconds| now + Duration::from_secs(seconds)),
+        };
+        text(numbers, Some(rate), now)
+    }
+
+    #[test]
+    fn what_is_said() {
+        assert_eq!(
+            said("exhaustive", Some(61_716), 1_234.0, None),
+            "12,345 of about 62,000 classes (20 %), 1,200 a second, 40 s left"
+        );
+        assert_eq!(
+            said("exhaustive", Some(61_716), 1_234.0, Some(9)),
+            "12,345 of about 62,000 classes (20 %), 1,200 a second, 9 s left at most"
+        );
+        assert_eq!(
+            said("exhaustive", Some(u64::MAX), 10.0, None),
+            "12,345 of about 18,000,000,000,000,000,000 classes (0 %), 10 a second, years left"
+        );
+        assert_eq!(
+            said("exhaustive", Some(12_000), 10.0, None),
+            "12,345 of about 12,000 classes (100 %), 10 a second, 0 s left",
+            "more than was thought"
+        );
+        assert_eq!(
+            said("exhaustive", None, 900.0, None),
+            "12,345 classes, 900 a second"
+        );
+        assert_eq!(
+            said("random", Some(61_716), 900.0, Some(300)),
+            "12,345 executions (random), 900 a second, 5 min left at most"
+        );
+    }
+
+    #[test]
+    fn times_are_told_in_a_unit_that_fits() {
+        let told = |seconds| long(Duration::from_secs(seconds));
+        assert_eq!(
+            [0, 119, 120, 7_199].map(told),
+            ["0 s", "119 s", "2 min", "119 min"]
+        );
+        assert_eq!([7_200, 172_800].map(told), ["2 h", "2 days"]);
+        assert_eq!(told(u64::MAX), "years");
+    }
+}

@@ -1,0 +1,584 @@
+//! One worker: runs executions and collects what is wrong with them.
+
+use std::collections::HashSet;
+use std::mem::{Discriminant, discriminant};
+use std::panic::Location;
+use std::sync::Arc;
+use std::time::Instant;
+
+use raddle_engine::check::Finding;
+use raddle_engine::check::leak;
+use raddle_engine::check::lock_order::{self, LockOrder};
+use raddle_engine::coverage::Coverage;
+use raddle_engine::object::Object;
+use raddle_engine::{Ending, Execution, Exploration, SiteId, Tally, strategy};
+use raddle_report::{Failure, FailureKind, Report, Search, Told};
+
+use crate::driver::auto::{Done, Fit};
+use crate::driver::phases::{Budget, Patience};
+use crate::driver::status::{Numbers, Status};
+use crate::driver::work_pool::{Crew, End};
+use crate::explain::fatal_report::FatalReport;
+use crate::explain::hints::{self, Weak};
+use crate::explain::minimise::{Minimiser, Original, Signature};
+use crate::persist::checkpoint::Part;
+use crate::persist::events;
+use crate::persist::history::{self, Diary, Page};
+use crate::runtime::sampled_clock::Clock;
+use crate::runtime::{Context, run_execution};
+use crate::settings::checker::Checker;
+use crate::settings::options::{Level, Strategy};
+use crate::settings::samplers;
+
+/// With `keep_going`, a search that has found this many different failures has found enough.
+pub(crate) const MAX_FAILURES: usize = 100;
+
+/// With `keep_going`, so many failures at most are told as shortly as possible.
+const MAX_MINIMISED: usize = 16;
+/// So many executions try to make a deadlock of locks that are taken in different orders.
+const MAX_DIRECTED: u64 = 16;
+/// So many executions are looked at for the order of locks, and then every so many.
+const LOOKED_AT: u64 = 256;
+const LOOK_EVERY: u64 = 64;
+
+/// Runs executions and writes down what is wrong with them.
+pub(crate) struct Worker<'a, 'o> {
+    pub(crate) checker: &'a Checker,
+    pub(crate) context: Context,
+    /// Should the process end in the middle of an execution.
+    fatal: Arc<FatalReport>,
+    pub(crate) report: Report,
+    pub(crate) clock: Clock,
+    /// For all that is not looked at before every execution.
+    second_clock: Clock,
+    /// Says how far the check is.
+    pub(crate) status: Option<Status>,
+    pub(crate) observer: Option<&'o (dyn Fn(&Execution) + Sync)>,
+    /// What its executions have covered, if that is measured.
+    pub(crate) coverage: Option<Box<Coverage>>,
+    /// What it writes down for later runs.
+    pub(crate) page: Option<Page>,
+    /// Its place among several workers.
+    pub(crate) seat: Option<Seat>,
+    /// Failures as they were found.
+    pub(crate) seen: Vec<(FailureKind, String)>,
+    /// Classes of executions that failed, and how.
+    failed: HashSet<(u64, Discriminant<FailureKind>)>,
+    /// Places where threads take locks in different orders.
+    pub(crate) suspects: Vec<Vec<SiteId>>,
+    /// A failure that was just added to the report.
+    found: Option<Found>,
+    /// How many stacks other workers had to drop.
+    pub(crate) dropped_stacks: usize,
+}
+
+/// One place among several workers.
+pub(crate) struct Seat {
+    crew: Arc<Crew>,
+    number: usize,
+    /// For checkpoints.
+    clock: Clock,
+}
+
+impl Seat {
+    pub(crate) fn new(crew: &Arc<Crew>, number: usize) -> Self {
+        Seat {
+            crew: Arc::clone(crew),
+            number,
+            clock: Clock::new(),
+        }
+    }
+}
+
+/// What it takes to find a shorter story.
+pub(crate) struct Found {
+    original: Original,
+    weak: Vec<Weak>,
+}
+
+impl<'a> Worker<'a, '_> {
+    /// A worker that has found nothing yet.
+    pub(crate) fn new(checker: &'a Checker, context: Context, fatal: &Arc<FatalReport>) -> Self {
+        Worker {
+            checker,
+            context,
+            fatal: Arc::clone(fatal),
+            report: Report::new(Search::new(checker.strategy.to_string(), checker.seed)),
+            clock: Clock::new(),
+            second_clock: Clock::new(),
+            status: None,
+            observer: None,
+            coverage: (!checker.measured().is_empty())
+                .then(|| Box::new(Coverage::new(checker.measured()))),
+            page: None,
+            seat: None,
+            seen: Vec::new(),
+            failed: HashSet::new(),
+            suspects: Vec::new(),
+            found: None,
+            dropped_stacks: 0,
+        }
+    }
+
+    /// Adds failures that were known before.
+    pub(crate) fn add_known(&mut self, failures: Vec<Failure>) {
+        self.seen.extend(failures.iter().map(Failure::gist));
+        self.report.failures.extend(failures);
+    }
+
+    /// Runs one phase; whether the whole check is over.
+    pub(crate) fn explore(
+        &mut self,
+        body: &(dyn Fn() + Sync),
+        place: &'static Location<'static>,
+        budget: &Budget,
+        name: &'static str,
+    ) -> bool {
+        let mut fit = Fit::new(Instant::now());
+        let before = self.context.with_exploration(|e| e.executions());
+        if let Some(status) = &mut self.status {
+            status.begin(before);
+        }
+        loop {
+            let counts_attempts = !self.checker.replays();
+            let runs = self.context.with_exploration(|e| {
+                let attempts = if counts_attempts { e.attempts() } else { 0 };
+                e.executions() + e.discarded() + attempts
+            });
+            let is_over = runs >= budget.executions || self.clock.is_past(budget.until);
+            if is_over || events::is_interrupted() {
+                self.tell_all(End::Budget);
+                return false;
+            }
+            if self.page.as_mut().is_some_and(Page::is_due) {
+                self.write_page(false);
+            }
+            if self.has_enough(&mut fit, budget, runs, name) {
+                self.tell_all(End::Budget);
+                return false;
+            }
+            if let Some(seat) = &self.seat {
+                if let Some(end) = seat.crew.table.ended() {
+                    return end == End::Failure;
+                }
+                if !seat.crew.table.may_run(seat.number) {
+                    return seat.crew.table.ended() == Some(End::Failure);
+                }
+            }
+            if !run_execution(&self.context, body, place) {
+                if self.takes_over() {
+                    continue;
+                }
+                let end = self.seat.as_ref().and_then(|seat| seat.crew.table.ended());
+                let gave_up = self.context.with_exploration(|e| e.gave_up());
+                return !gave_up && matches!(end, None | Some(End::Exhausted | End::Failure));
+            }
+            let mut finding = self
+                .context
+                .with_exploration(|exploration| exploration.finish());
+            let counts = self
+                .context
+                .with_exploration(|e| !e.retried() && !e.sampled() && !e.is_known());
+            if let Some(observer) = self.observer
+                && counts
+                && (self.context).with_exploration(|e| *e.ending() != Ending::Discarded)
+            {
+                self.context
+                    .with_execution(|execution, _| observer(execution));
+            }
+            if let Some(coverage) = &mut self.coverage
+                && counts
+                && (self.context).with_exploration(|e| *e.ending() != Ending::Discarded)
+            {
+                self.context
+                    .with_execution(|execution, _| coverage.note(execution));
+            }
+            if finding.is_none() {
+                finding = self.context.sweep().map(Finding::Panic);
+            }
+            if self
+                .context
+                .with_exploration(|e| e.sampled() || e.is_known())
+            {
+                self.give_back();
+            }
+            if self
+                .context
+                .with_exploration(|e| e.retried() || e.is_known())
+            {
+                self.context.clean_up();
+                continue;
+            }
+            let mut over = finding.is_some();
+            match finding {
+                Some(finding) => over = self.add_failure(&finding, name),
+                None => {
+                    if let Some(order) = self.lock_order() {
+                        let level = self.checker.lock_order;
+                        over = self.add_suspicion(&Finding::LockOrder(order), level, name);
+                    }
+                    if let Some(leak) = self.leak() {
+                        over |= self.add_suspicion(&leak, self.checker.leaks, name);
+                    }
+                }
+            }
+            self.context.clean_up();
+            if over && let Some(seat) = &self.seat {
+                seat.crew.table.end(End::Failure, seat.number);
+            }
+            self.minimise(body, place);
+            if over {
+                return true;
+            }
+            self.pause();
+        }
+    }
+
+    /// Whether the phase has come far enough, or will not come far enough; says how far it is. Only
+    /// the first worker looks.
+    #[inline]
+    fn has_enough(
+        &mut self,
+        fit: &mut Fit,
+        budget: &Budget,
+        runs: u64,
+        name: &'static str,
+    ) -> bool {
+        let seat = self.seat.as_ref();
+        if seat.is_some_and(|seat| seat.number > 0) {
+            return false;
+        }
+        let runs = seat.map_or(runs, |seat| seat.crew.table.executions().max(runs));
+        let estimate = |context: &Context| context.with_exploration(|e| e.estimate());
+        if let Some(status) = &mut self.status
+            && status.is_due()
+        {
+            status.say(Numbers {
+                name,
+                done: runs,
+                estimate: estimate(&self.context),
+                until: budget.until,
+            });
+        }
+        let is_time = self.second_clock.is_past(Some(fit.start));
+        match budget.patience {
+            Patience::UntilEstimate => return estimate(&self.context).is_some(),
+            // An estimate in time is for those who have little of it, or who are looking.
+            Patience::Whole if budget.until.is_none() && self.status.is_none() => return false,
+            Patience::Whole if !is_time => return false,
+            Patience::Whole | Patience::WhileItFits => {}
+        }
+        let estimate = estimate(&self.context);
+        if !is_time && fit.is_settled(budget, runs, estimate) {
+            return false;
+        }
+        let done = Done {
+            runs,
+            estimate,
+            gave_up: self.context.with_exploration(|e| e.gave_up()),
+            now: Instant::now(),
+        };
+        if let Some(samples) = fit.wants_estimate(budget, done) {
+            self.context.with_exploration(|exploration| {
+                if let Some(search) = exploration.world().exhaustive() {
+                    search.sample_now(samples);
+                }
+            });
+        }
+        budget.patience == Patience::WhileItFits && fit.gives_up(budget, done)
+    }
+
+    /// Goes on where earlier runs stopped, and writes down what it finds.
+    pub(crate) fn recall(&mut self, diary: &Arc<Diary>) {
+        let failures = self.report.failures.len();
+        self.page = Some(diary.recall(&self.context, self.coverage.as_deref_mut(), failures));
+    }
+
+    /// Writes down what is new for later runs, if there are to be any.
+    #[cold]
+    pub(crate) fn write_page(&mut self, is_last: bool) {
+        if let Some(mut page) = self.page.take() {
+            let found = history::Found {
+                context: &self.context,
+                coverage: self.coverage.as_deref(),
+                failures: &self.report.failures,
+                is_alone: self.seat.is_none(),
+            };
+            page.write(found, self.fatal.check.as_ref(), is_last);
+            self.page = Some(page);
+        }
+    }
+
+    /// How far the check has come.
+    pub(crate) fn done(&self) -> Done {
+        self.context.with_exploration(|e| Done {
+            runs: e.executions() + e.discarded() + e.attempts(),
+            estimate: e.estimate(),
+            gave_up: e.gave_up(),
+            now: Instant::now(),
+        })
+    }
+
+    /// What several workers have to see to between two executions.
+    #[inline]
+    fn pause(&mut self) {
+        let Some(seat) = &mut self.seat else { return };
+        let (report, exploration) = (&self.report, &self.context);
+        exploration.with_exploration(|exploration| {
+            let counted = exploration.counted();
+            seat.crew.table.publish(seat.number, counted.executions);
+            if let Some(search) = exploration.world().exhaustive() {
+                let part = || part(&counted, report);
+                seat.crew.pause(seat.number, &mut seat.clock, search, part);
+            }
+        });
+    }
+
+    /// Takes over a part of what other workers have left, if there is any; waits for it if need be.
+    fn takes_over(&mut self) -> bool {
+        let Some(seat) = &self.seat else { return false };
+        seat.crew.table.give_back();
+        let part = self.context.with_exploration(|exploration| {
+            let reach = exploration
+                .world()
+                .exhaustive()
+                .map(|search| search.reach());
+            Part {
+                reach: reach.unwrap_or_default(),
+                ..part(&exploration.counted(), &self.report)
+            }
+        });
+        let Some(item) = seat.crew.next_item(seat.number, part) else {
+            return false;
+        };
+        self.take_over(vec![item]);
+        true
+    }
+
+    /// An execution did not count.
+    fn give_back(&self) {
+        if let Some(seat) = &self.seat {
+            seat.crew.table.give_back();
+        }
+    }
+
+    /// Nobody goes on, if the work is shared.
+    fn tell_all(&self, end: End) {
+        let is_shared = |e: &mut Exploration| e.world().exhaustive().is_some();
+        if let Some(seat) = &self.seat
+            && self.context.with_exploration(is_shared)
+        {
+            seat.crew.table.end(end, seat.number);
+        }
+    }
+
+    /// What it takes to find a shorter story than the execution that has just stopped, if it is worth
+    /// the while.
+    fn found(&self, finding: &Finding) -> Option<Found> {
+        let replayed = self.checker.replays() || self.checker.is_directed();
+        if replayed || !self.checker.shorten || self.seen.len() > MAX_MINIMISED {
+            return None;
+        }
+        let signature = Signature::of(finding, &self.context)?;
+        self.context.with_execution(|execution, _| {
+            Some(Found {
+                original: Original::of(execution, finding, signature)?,
+                weak: hints::weak_places(execution),
+            })
+        })
+    }
+
+    /// Tells the failure that was just added in fewer steps, if that can be done, with what decides it
+    /// and what would mend it if an ordering is too weak.
+    fn minimise(&mut self, body: &(dyn Fn() + Sync), place: &'static Location<'static>) {
+        let Some(Found { original, weak }) = self.found.take() else {
+            return;
+        };
+        let (signature, found) = (original.signature.clone(), original.cost);
+        let minimal = Minimiser::new(self.checker, body, place, &self.fatal, original).run();
+        let told = minimal.as_ref().map_or(found, |minimal| minimal.cost);
+        // Nothing needs to be stale where accesses are not ordered.
+        let hint = match told.stale > 0 || signature.is_of_memory() {
+            true => hints::find(self.checker, body, place, &self.context, &signature, &weak),
+            false => None,
+        };
+        if minimal.is_none() && hint.is_none() {
+            return;
+        }
+        let Some(mut failure) = self.report.failures.pop() else {
+            return;
+        };
+        if let Some(minimal) = minimal {
+            if minimal.cost != found {
+                failure.found = Some(Box::new(Told {
+                    trace: std::mem::replace(&mut failure.trace, minimal.failure.trace),
+                    schedule: failure.schedule.to_string(),
+                    preemptions: found.preemptions,
+                }));
+                failure.message = minimal.failure.message;
+                failure.waits = minimal.failure.waits;
+                failure.marks = minimal.failure.marks;
+                failure.receives = minimal.failure.receives;
+            }
+            // Without what comes behind the failure.
+            failure.schedule = minimal.failure.schedule;
+            failure.minimised = Some(minimal.minimised);
+            failure.notes.extend(minimal.note);
+            if let Some((pair, passing)) = minimal.critical {
+                failure.critical = Some(pair);
+                failure.passing = Some(Box::new(passing));
+            }
+        }
+        if let Some(hint) = hint {
+            failure.message += "\n";
+            failure.message += &hint;
+        }
+        // Two failures may come to the same.
+        let same = |other: &Failure| other.kind == failure.kind && other.message == failure.message;
+        if !self.report.failures.iter().any(same) {
+            self.seen.push(failure.gist());
+            self.report.failures.push(failure);
+        }
+    }
+
+    /// Tries to make a deadlock of locks that were taken in different orders.
+    pub(crate) fn confirm(&mut self, body: &(dyn Fn() + Sync), place: &'static Location<'static>) {
+        for places in std::mem::take(&mut self.suspects) {
+            let seed = self.checker.seed;
+            let executions = self.context.with_exploration(|exploration| {
+                let strategy = strategy::Holdback::new(places, seed);
+                exploration.world().set_strategy(Box::new(strategy));
+                exploration.expect_repetitions();
+                exploration.executions() + exploration.discarded() + MAX_DIRECTED
+            });
+            let budget = Budget {
+                executions,
+                of_all: executions,
+                until: None,
+                patience: Patience::Whole,
+            };
+            if self.explore(body, place, &budget, "directed") {
+                break;
+            }
+        }
+    }
+
+    /// A lock order to worry about in the execution that has just stopped. Locks are taken in much the
+    /// same order in all executions, so that not all need be looked at.
+    fn lock_order(&self) -> Option<LockOrder> {
+        if self.checker.lock_order == Level::Allow {
+            return None;
+        }
+        self.context.with_execution(|execution, executions| {
+            let is_lock = |object: &&Object| matches!(object, Object::Mutex(_) | Object::RwLock(_));
+            let due = executions <= LOOKED_AT || executions % LOOK_EVERY == 0;
+            let locks = || execution.objects.iter().filter(is_lock);
+            let reads = || locks().any(|object| matches!(object, Object::RwLock(_)));
+            let worth = due && (locks().count() > 1 || reads());
+            worth.then(|| lock_order::find(execution)).flatten()
+        })
+    }
+
+    /// Messages that were left over in the execution that has just stopped.
+    fn leak(&self) -> Option<Finding> {
+        if self.checker.leaks == Level::Allow {
+            return None;
+        }
+        self.context.with_exploration(|exploration| {
+            let execution = exploration.execution();
+            let is_port = |object: &Object| matches!(object, Object::Port(_));
+            let worth = execution.objects.iter().any(is_port);
+            if !worth || *exploration.ending() != Ending::Complete {
+                return None;
+            }
+            let unreceived = leak::unreceived(execution);
+            (!unreceived.is_empty()).then_some(Finding::Leak(unreceived))
+        })
+    }
+
+    /// Adds something suspicious to the report; whether the check is over with it.
+    #[cold]
+    fn add_suspicion(&mut self, finding: &Finding, level: Level, name: &'static str) -> bool {
+        if level == Level::Deny {
+            return self.add_failure(finding, name);
+        }
+        let warning = self.named_failure(finding, name);
+        let warnings = &mut self.report.warnings;
+        let known = warnings
+            .iter()
+            .any(|other| other.message == warning.message);
+        if !known && warnings.len() < MAX_FAILURES {
+            warnings.push(warning);
+            if let Finding::LockOrder(LockOrder::Circle(circle)) = finding {
+                let places = circle.iter().map(|nested| nested.at);
+                self.suspects.push(places.collect());
+            }
+        }
+        false
+    }
+
+    fn named_failure(&self, finding: &Finding, name: &'static str) -> Failure {
+        let context = &self.context;
+        let mut failure = context.with_execution(|execution, executions| {
+            let mut failure = Failure::new(finding, execution, context);
+            failure.execution = executions;
+            failure
+        });
+        // What is replayed was written down up to there.
+        if let (Strategy::Replay(_), Some(after)) = (&self.checker.strategy, finding.after()) {
+            failure.schedule.steps.truncate(after);
+        }
+        let worker = self.seat.as_ref().map_or(0, |seat| seat.number);
+        let is_seeded = |e: &mut Exploration| e.world().strategy().with_seed(0).is_some();
+        failure.search = match self.context.with_exploration(is_seeded) {
+            true => format!("{name}, seed {}", samplers::seed(self.checker.seed, worker)),
+            false => name.to_owned(),
+        };
+        if let Some(seat) = &self.seat {
+            seat.crew.table.publish(seat.number, failure.execution);
+            failure.execution = seat.crew.table.executions();
+        }
+        failure
+    }
+
+    /// Whether an execution of the same class has failed like this before. It may have been told in
+    /// another order.
+    fn failed_before(&mut self, kind: FailureKind) -> bool {
+        let class = self.context.with_exploration(|exploration| {
+            let is_whole = matches!(
+                exploration.ending(),
+                Ending::Complete | Ending::Deadlock | Ending::Livelock
+            );
+            is_whole.then(|| exploration.execution().fingerprint())
+        });
+        class.is_some_and(|class| !self.failed.insert((class, discriminant(&kind))))
+    }
+
+    /// Adds a failure to the report; whether the check is over with it.
+    #[cold]
+    fn add_failure(&mut self, finding: &Finding, name: &'static str) -> bool {
+        let failure = self.named_failure(finding, name);
+        let key = failure.gist();
+        let known = self.failed_before(failure.kind) || self.seen.contains(&key);
+        if !known {
+            self.seen.push(key);
+            self.report.failures.push(failure);
+            self.found = self.found(finding);
+        }
+        !self.checker.keep_going
+            || matches!(finding, Finding::Nondeterminism(_))
+            || self.report.failures.len() >= MAX_FAILURES
+    }
+}
+
+/// What a worker has counted, for a checkpoint.
+pub(crate) fn part(counted: &Tally, report: &Report) -> Part {
+    let failure = |failure: &Failure| (failure.execution, failure.schedule.to_token());
+    Part {
+        executions: counted.executions,
+        discarded: counted.discarded,
+        cut_short: counted.cut_short,
+        failures: report.failures.iter().map(failure).collect(),
+        ..Part::default()
+    }
+}

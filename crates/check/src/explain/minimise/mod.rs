@@ -1,0 +1,352 @@
+//! From a failure as it was found to the shortest story of it, and to what decides.
+//!
+//! The program is run again and again, each time a little differently, and what does not fail in the
+//! same way is forgotten: first along plans with less in them, then, if it is small enough, in every
+//! way there is with fewer preemptions ([`fewer`]). What is told at last is an execution that a strict
+//! replay of its schedule has run. Then two of its events are turned round, until all goes well
+//! ([`critical`]).
+//!
+//! How much is tried is counted in runs and events, so that the same failure always has the same story.
+//! The clock is only for programs that are so slow that nobody would wait for it.
+
+mod critical;
+mod fewer;
+mod signature;
+
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::panic::Location;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use raddle_engine::check::Finding;
+use raddle_engine::minimise::{self, Cost};
+use raddle_engine::strategy::{Guided, Planned, Replay};
+use raddle_engine::{Ending, Execution, Exploration, Schedule, Strategy};
+use raddle_report::{CriticalPair, Failure, Minimised, Told};
+
+use crate::explain::fatal_report::FatalReport;
+use crate::persist::events;
+use crate::runtime::watchdog::{self, Watch};
+use crate::runtime::{Context, run_execution};
+use crate::settings::checker::Checker;
+pub(crate) use signature::Signature;
+
+/// Longer executions are told as they are.
+const MAX_EVENTS: usize = 5_000;
+/// So many plans are run, with so many events in all.
+const PLANS: Effort = Effort {
+    runs: 400,
+    events: 400_000,
+};
+/// Nobody waits longer than that, however slow the program.
+const MAX_TIME: Duration = Duration::from_secs(5);
+
+/// What may still be run.
+#[derive(Clone, Copy, Debug)]
+struct Effort {
+    runs: u64,
+    events: usize,
+}
+
+impl Effort {
+    fn is_spent(&self) -> bool {
+        self.runs == 0 || self.events == 0
+    }
+
+    fn half(&self) -> Self {
+        Effort {
+            runs: self.runs / 2,
+            events: self.events / 2,
+        }
+    }
+
+    fn without(&self, part: &Effort) -> Self {
+        Effort {
+            runs: self.runs - part.runs,
+            events: self.events - part.events,
+        }
+    }
+
+    fn with(&self, part: &Effort) -> Self {
+        Effort {
+            runs: self.runs + part.runs,
+            events: self.events + part.events,
+        }
+    }
+
+    fn spend(&mut self, events: usize) {
+        self.runs = self.runs.saturating_sub(1);
+        self.look_at(events);
+    }
+
+    /// Spends something on what is not run.
+    fn look_at(&mut self, events: usize) {
+        self.events = self.events.saturating_sub(events);
+    }
+}
+
+/// An execution that fails in the same way.
+struct Attempt {
+    cost: Cost,
+    plan: Vec<Planned>,
+    /// The same in fewer pieces.
+    tidy: Vec<Planned>,
+}
+
+/// A failure in its shortest form.
+pub(crate) struct Minimal {
+    /// As the execution shows it that is told.
+    pub(crate) failure: Failure,
+    /// What that costs.
+    pub(crate) cost: Cost,
+    pub(crate) minimised: Minimised,
+    pub(crate) critical: Option<(CriticalPair, Told)>,
+    /// What the user should know.
+    pub(crate) note: Option<String>,
+}
+
+/// What it takes to begin: the execution as it was found.
+pub(crate) struct Original {
+    pub(crate) signature: Signature,
+    plan: Vec<Planned>,
+    pub(crate) cost: Cost,
+    /// How many events there are, those behind what goes wrong among them.
+    events: usize,
+}
+
+impl Original {
+    /// `None` if the story is too long to be told in another way.
+    pub(crate) fn of(
+        execution: &Execution,
+        finding: &Finding,
+        signature: Signature,
+    ) -> Option<Self> {
+        (execution.events.len() <= MAX_EVENTS).then(|| Original {
+            plan: Planned::of(execution, 0..execution.events.len()),
+            cost: signature.cost(execution, finding),
+            events: execution.events.len(),
+            signature: signature.of_any(execution),
+        })
+    }
+
+    /// Whether nothing is longer than it was.
+    fn allows(&self, cost: &Cost) -> bool {
+        cost.preemptions <= self.cost.preemptions && cost.events <= self.events
+    }
+}
+
+/// Looks for the shortest execution that fails in the same way.
+pub(crate) struct Minimiser<'a> {
+    checker: &'a Checker,
+    body: &'a (dyn Fn() + Sync),
+    place: &'static Location<'static>,
+    fatal: Arc<FatalReport>,
+    original: Original,
+    context: Context,
+    /// What was tried, by its hash.
+    tried: HashSet<u64>,
+    plans: Effort,
+    runs: u64,
+    until: Instant,
+    is_late: bool,
+}
+
+impl<'a> Minimiser<'a> {
+    pub(crate) fn new(
+        checker: &'a Checker,
+        body: &'a (dyn Fn() + Sync),
+        place: &'static Location<'static>,
+        fatal: &Arc<FatalReport>,
+        original: Original,
+    ) -> Self {
+        let exploration = Exploration::new(Box::new(Guided::new(Vec::new())), checker.limits());
+        Minimiser {
+            checker,
+            body,
+            place,
+            fatal: Arc::clone(fatal),
+            original,
+            context: checker.context(exploration, fatal.clone()),
+            tried: HashSet::new(),
+            plans: PLANS,
+            runs: 0,
+            until: Instant::now() + MAX_TIME,
+            is_late: false,
+        }
+    }
+
+    /// The shortest story that was found; `None` if the failure does not come again.
+    pub(crate) fn run(mut self) -> Option<Minimal> {
+        let watch = self.watch(&self.context);
+        let plan = self.original.plan.clone();
+        let first = self.attempt_with(Box::new(Guided::new(plan)))?;
+        let best = self.improve(first);
+        let (best, mut is_minimal) = self.fewer(best);
+        let found = self.original.cost;
+        if best.cost > found || !self.original.allows(&best.cost) {
+            return None;
+        }
+        let (failure, cost, execution, finding) = self.tell(best)?;
+        is_minimal |= cost.preemptions == 0;
+        let critical = self.critical(&execution, &finding);
+        drop(watch);
+        Some(Minimal {
+            failure,
+            cost,
+            minimised: Minimised {
+                preemptions_before: found.preemptions,
+                preemptions_after: cost.preemptions,
+                events_before: self.original.events,
+                events_after: cost.events,
+                runs: self.runs,
+                is_minimal,
+            },
+            critical,
+            note: self.is_late.then(|| {
+                let limit = MAX_TIME.as_secs();
+                format!("there may be a shorter story: the search for it ended after {limit} s")
+            }),
+        })
+    }
+
+    /// These runs are watched too.
+    fn watch(&self, context: &Context) -> Watch {
+        watchdog::watch(context, self.checker.watchdog)
+    }
+
+    /// Tries plans with less in them as long as that helps.
+    fn improve(&mut self, mut best: Attempt) -> Attempt {
+        while let Some(better) = self.better(&mut best) {
+            best = better;
+        }
+        best
+    }
+
+    fn better(&mut self, best: &mut Attempt) -> Option<Attempt> {
+        let (plan, cost) = (&best.plan, best.cost);
+        let again = std::iter::once(plan.clone());
+        let tidy = std::iter::once(std::mem::take(&mut best.tidy));
+        let fewer = |steps: bool, plans| steps.then_some(plans).into_iter().flatten();
+        let twice = fewer(cost.preemptions > 0, minimise::twice_closer(plan));
+        let plans = again
+            .chain(tidy)
+            .chain(minimise::closer(plan))
+            .chain(minimise::calmer(plan))
+            .chain(minimise::later(plan))
+            .chain(twice);
+        for plan in plans {
+            if self.plans.is_spent() || self.is_late() {
+                return None;
+            }
+            if plan.is_empty() || !self.tried.insert(hash(&plan)) {
+                self.plans.look_at(plan.len());
+                continue;
+            }
+            let attempt = self.attempt_with(Box::new(Guided::new(plan)));
+            if let Some(better) = attempt.filter(|it| self.is_better(it, cost)) {
+                return Some(better);
+            }
+        }
+        None
+    }
+
+    /// Whether it costs less, and is no longer than what was found.
+    fn is_better(&self, attempt: &Attempt, than: Cost) -> bool {
+        attempt.cost < than && self.original.allows(&attempt.cost)
+    }
+
+    fn attempt_with(&mut self, strategy: Box<dyn Strategy>) -> Option<Attempt> {
+        self.set_strategy(strategy);
+        self.attempt()
+    }
+
+    /// Runs the program once; `None` if it does not fail in the same way.
+    fn attempt(&mut self) -> Option<Attempt> {
+        if self.is_late() {
+            return None;
+        }
+        let finding = self.run_once();
+        let same = finding.filter(|finding| self.is_same(finding));
+        let (attempt, events) = self.context.with_execution(|execution, _| {
+            let attempt = same.map(|finding| Attempt {
+                cost: self.original.signature.cost(execution, &finding),
+                // What comes behind the failure goes as it may.
+                plan: Planned::of(execution, 0..end(&finding, execution)),
+                tidy: minimise::tidy(execution),
+            });
+            (attempt, execution.events.len())
+        });
+        self.context.clean_up();
+        self.plans.spend(events);
+        attempt
+    }
+
+    /// The failure as a strict replay shows it; `None` if the replay does not.
+    fn tell(&mut self, best: Attempt) -> Option<(Failure, Cost, Execution, Finding)> {
+        self.set_strategy(Box::new(Guided::new(best.plan)));
+        let finding = self.run_once();
+        let schedule = self.context.with_execution(|execution, _| {
+            let mut schedule = Schedule::of(execution);
+            schedule.steps.truncate(end(&finding?, execution));
+            Some(schedule)
+        });
+        self.context.clean_up();
+        let schedule = schedule?;
+        self.set_strategy(Box::new(Replay::new(schedule.clone())));
+        let finding = self.run_once();
+        let told = finding
+            .filter(|finding| self.is_same(finding))
+            .and_then(|finding| {
+                self.context.with_execution(|execution, _| {
+                    let mut failure = Failure::new(&finding, execution, &self.context);
+                    failure.schedule = schedule;
+                    let cost = self.original.signature.cost(execution, &finding);
+                    (cost <= best.cost).then(|| (failure, cost, execution.clone(), finding))
+                })
+            });
+        self.context.clean_up();
+        told
+    }
+
+    fn set_strategy(&self, strategy: Box<dyn Strategy>) {
+        (self.context).with_exploration(|exploration| exploration.world().set_strategy(strategy));
+    }
+
+    /// Runs the program; what is wrong with that, if anything. The execution can be read until the
+    /// context is cleaned up.
+    fn run_once(&mut self) -> Option<Finding> {
+        self.runs += 1;
+        let context = &self.context;
+        run_execution(context, self.body, self.place);
+        let finding = context.with_exploration(|exploration| exploration.finish());
+        finding.or_else(|| context.sweep().map(Finding::Panic))
+    }
+
+    fn is_same(&self, finding: &Finding) -> bool {
+        let signature = Signature::of(finding, &self.context);
+        signature.is_some_and(|other| self.original.signature.fits(&other))
+    }
+
+    /// Whether the execution that has just stopped came to its end.
+    fn is_complete(&self) -> bool {
+        (self.context).with_exploration(|exploration| *exploration.ending() == Ending::Complete)
+    }
+
+    /// Whether nobody waits for more.
+    fn is_late(&mut self) -> bool {
+        self.is_late |= Instant::now() >= self.until;
+        self.is_late || events::is_interrupted()
+    }
+}
+
+/// How many events there are up to what goes wrong.
+fn end(finding: &Finding, execution: &Execution) -> usize {
+    finding.after().unwrap_or(execution.events.len())
+}
+
+fn hash(plan: &[Planned]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    plan.hash(&mut hasher);
+    hasher.finish()
+}

@@ -1,0 +1,21 @@
+#![doc = include_str!("../README.md")]
+
+mod driver;
+mod explain;
+mod own_sync;
+mod persist;
+pub mod program;
+pub mod runtime;
+mod settings;
+
+pub use driver::alternatives::{FutureTerms, Futures};
+pub use driver::check::{check, run_observed};
+pub use settings::checker::Checker;
+pub use settings::options::{Classes, Level, Memory, Reduction, Strategy, UnknownName};
+
+/// Readers of files and of messages between processes, for tests that feed them arbitrary bytes.
+pub mod reading {
+    #[cfg(target_os = "linux")]
+    pub use crate::driver::processes::read_results;
+    pub use crate::persist::checkpoint::{read_search, seal as seal_search};
+}

@@ -1,0 +1,6 @@
+//! What raddle itself shares between OS threads: std's types.
+//!
+//! The files that take them from here know nothing else of the crate. So tests build the same files with
+//! controlled types in this place, and explore them like any other program (`tests/tests/ourselves/`).
+
+pub(crate) use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, atomic};

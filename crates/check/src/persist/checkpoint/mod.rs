@@ -1,0 +1,362 @@
+//! Exhaustive searches that go on where they were interrupted.
+//!
+//! What a search has counted and what it has left to run is in a file beside the schedules of its test:
+//! `target/raddle/BINARY/TEST.frontier`. The file is replaced as a whole, so that whatever happens to the
+//! process, there is an old one or a new one. It is gone when the search has come to its end.
+
+mod file;
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use raddle_engine::CheckName;
+use raddle_engine::frontier::Item;
+use raddle_engine::strategy::Reach;
+
+use crate::persist::saved;
+use crate::runtime::Places;
+use crate::runtime::interrupts::{self, Listening};
+use crate::runtime::sampled_clock::Clock;
+use crate::settings::checker::Checker;
+use crate::settings::checkpoints::{Checkpoints, Every};
+use crate::settings::options::{Classes, Strategy};
+pub(crate) use file::Saved;
+pub use file::{read_search, seal};
+
+/// A search that took less is as quickly run again.
+const WORTH_SAVING: Duration = Duration::from_secs(1);
+/// What one worker has counted, and what it has left to run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Part {
+    pub(crate) executions: u64,
+    pub(crate) discarded: u64,
+    pub(crate) cut_short: bool,
+    /// How far a bound goes.
+    pub(crate) reach: Reach,
+    /// Failures by the number of their execution and the token of their schedule.
+    pub(crate) failures: Vec<(u64, String)>,
+    pub(crate) items: Vec<String>,
+}
+
+/// A search that is being saved.
+pub(crate) struct Saving {
+    /// Found out when it is needed; `None` if there is no such folder.
+    path: OnceLock<Option<PathBuf>>,
+    check: Option<CheckName>,
+    /// The same, if the file must say so.
+    named: Option<CheckName>,
+    settings: Vec<(&'static str, String)>,
+    every: Every,
+    start: Instant,
+    /// How long earlier runs of the search took.
+    before: Duration,
+    /// When the next checkpoint is due: milliseconds from the start, or executions.
+    next: AtomicU64,
+    listening: OnceLock<Mutex<Option<Listening>>>,
+    /// One at a time; whether that went wrong before.
+    writing: Mutex<bool>,
+    was_saved: AtomicBool,
+}
+
+impl Saving {
+    /// `None` if the search is not one that can be saved, or nobody could find it again.
+    pub(crate) fn new(
+        checker: &Checker,
+        check: Option<&CheckName>,
+        start: Instant,
+    ) -> Option<Self> {
+        let Checkpoints { path, every, .. } = &checker.checkpoints;
+        // Classes that were compared would be forgotten.
+        if checker.strategy != Strategy::Exhaustive
+            || checker.classes == Classes::ReadsFrom
+            || checker.only_estimate
+            || *every == Every::Time(Duration::ZERO)
+        {
+            return None;
+        }
+        if path.is_none() && check.is_none() {
+            return None;
+        }
+        // Whoever names a file knows what is in it.
+        let named = check.filter(|_| path.is_none());
+        let path = match path {
+            Some(path) => OnceLock::from(Some(path.clone())),
+            None => OnceLock::new(),
+        };
+        let next = match every {
+            Every::Time(_) => WORTH_SAVING.as_millis() as u64,
+            Every::Executions(executions) => *executions,
+        };
+        Some(Saving {
+            path,
+            check: check.cloned(),
+            named: named.cloned(),
+            settings: settings(checker),
+            every: *every,
+            start,
+            before: Duration::ZERO,
+            next: AtomicU64::new(next),
+            listening: OnceLock::new(),
+            writing: Mutex::new(false),
+            was_saved: AtomicBool::new(false),
+        })
+    }
+
+    fn path(&self) -> Option<&Path> {
+        let beside = || saved::frontier(self.named.as_ref()?);
+        self.path.get_or_init(beside).as_deref()
+    }
+
+    /// Whether somebody wants the process to end.
+    #[inline]
+    pub(crate) fn is_interrupted(&self) -> bool {
+        interrupts::came() && self.listening.get().is_some()
+    }
+
+    /// Whether it is time for a checkpoint.
+    #[inline]
+    pub(crate) fn is_due(&self, clock: &mut Clock, executions: impl Fn() -> u64) -> bool {
+        let next = self.next.load(Relaxed);
+        match self.every {
+            Every::Executions(every) => {
+                let now = executions();
+                now >= next && {
+                    self.listen();
+                    self.next.store(now.saturating_add(every), Relaxed);
+                    true
+                }
+            }
+            Every::Time(every) => {
+                let due = self.start + Duration::from_millis(next);
+                clock.is_past(Some(due)) && self.is_time(every)
+            }
+        }
+    }
+
+    #[cold]
+    fn is_time(&self, every: Duration) -> bool {
+        let is_first = self.listening.get().is_none();
+        self.listen();
+        let elapsed = self.start.elapsed();
+        let next = match is_first {
+            true => every,
+            false => elapsed + every,
+        };
+        self.next.store(next.as_millis() as u64, Relaxed);
+        !is_first || elapsed >= every
+    }
+
+    fn listen(&self) {
+        self.listening
+            .get_or_init(|| Mutex::new(Some(interrupts::listen())));
+    }
+
+    /// Writes a checkpoint. If that cannot be done, it is said once, and the search goes on.
+    pub(crate) fn save(&self, parts: Vec<Part>) -> bool {
+        let mut failed = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let sum = |of: fn(&Part) -> u64| parts.iter().map(of).sum();
+        let saved = Saved {
+            check: self.named.clone(),
+            settings: self.settings(),
+            executions: sum(|part| part.executions),
+            discarded: sum(|part| part.discarded),
+            cut_short: parts.iter().any(|part| part.cut_short),
+            reach: (parts.iter()).fold(Reach::default(), |reach, part| reach.and(part.reach)),
+            elapsed: self.before + self.start.elapsed(),
+            failures: parts
+                .iter()
+                .flat_map(|part| part.failures.clone())
+                .collect(),
+            items: parts.into_iter().flat_map(|part| part.items).collect(),
+        };
+        let Some(path) = self.path() else {
+            return false;
+        };
+        match replace(path, &saved.to_string()) {
+            Ok(()) => {
+                self.was_saved.store(true, Relaxed);
+                true
+            }
+            Err(error) => {
+                if !std::mem::replace(&mut failed, true) {
+                    let path = path.display();
+                    eprintln!("raddle: the search could not be saved as {path}: {error}");
+                }
+                false
+            }
+        }
+    }
+
+    /// Whether the rest of a search that has stopped early is worth keeping.
+    pub(crate) fn is_worth_it(&self) -> bool {
+        let explicit = matches!(self.every, Every::Executions(_));
+        explicit || self.before + self.start.elapsed() >= WORTH_SAVING
+    }
+
+    /// The search has come to its end.
+    pub(crate) fn forget(&self, resumed: bool) {
+        if resumed || self.was_saved.load(Relaxed) {
+            // If it stays, it is replaced by the next.
+            let _ = self.path().map(std::fs::remove_file);
+        }
+    }
+
+    /// What to type to go on.
+    pub(crate) fn command(&self) -> String {
+        saved::resume_command(self.check.as_ref())
+    }
+
+    /// Says that the search was interrupted, and ends the process.
+    pub(crate) fn end_process(&self, classes: u64) -> ! {
+        let text = format!(
+            "\nraddle: interrupted after {classes} classes; continue with {}\n",
+            self.command()
+        );
+        // Past the harness, which would keep it until the test has ended.
+        let _ = io::stderr().write_all(text.as_bytes());
+        let listening = self.listening.get().and_then(|listening| {
+            let mut listening = listening.lock().unwrap_or_else(PoisonError::into_inner);
+            listening.take()
+        });
+        match listening {
+            Some(listening) => interrupts::end_process(listening),
+            None => std::process::exit(130),
+        }
+    }
+
+    /// What was saved of this search, if there is something.
+    ///
+    /// # Panics
+    ///
+    /// If it is of another program or of other settings: it stays, for who goes back to them.
+    #[track_caller]
+    pub(crate) fn load(&mut self, places: &Places) -> Option<Resumed> {
+        let path = self.path()?;
+        let text = match std::fs::read_to_string(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+            text => text.map_err(|error| error.to_string()),
+        };
+        let whole = text.and_then(|text| {
+            let saved: Saved = text.parse()?;
+            let items = saved.read_items(places)?;
+            Ok((saved, items))
+        });
+        let (saved, items) = match whole {
+            Ok(whole) => whole,
+            Err(problem) => {
+                set_aside(path, &problem);
+                return None;
+            }
+        };
+        if let Some(difference) = self.difference(&saved) {
+            panic!(
+                "raddle: the search saved in {} cannot be continued: {difference}; remove the file, \
+                 or run without RADDLE_RESUME",
+                path.display()
+            );
+        }
+        self.before = saved.elapsed;
+        if let Every::Executions(every) = self.every {
+            self.next = AtomicU64::new(saved.executions.saturating_add(every));
+        }
+        Some(Resumed { saved, items })
+    }
+
+    /// What must be the same for a search to be the same.
+    fn settings(&self) -> Vec<(String, String)> {
+        let program = (PROGRAM, saved::program_fingerprint().to_owned());
+        let all = [program].into_iter().chain(self.settings.iter().cloned());
+        all.map(|(name, value)| (name.to_owned(), value)).collect()
+    }
+
+    /// What differs from what is to be run.
+    fn difference(&self, saved: &Saved) -> Option<String> {
+        if saved.check != self.named {
+            let name = |check: &Option<CheckName>| match check {
+                Some(check) => check.to_string(),
+                None => "a check without a name".to_owned(),
+            };
+            let (there, here) = (name(&saved.check), name(&self.named));
+            return Some(format!("it is of {there}, and this is {here}"));
+        }
+        let there = |name: &str| saved.settings.iter().find(|(other, _)| other == name);
+        for (name, here) in &self.settings() {
+            let there = there(name).map_or("missing", |(_, value)| value.as_str());
+            if name == PROGRAM && there != here {
+                return Some("the program has been built anew since then".to_owned());
+            }
+            if there != here {
+                return Some(format!(
+                    "its setting `{name}` is {there}, and here it is {here}"
+                ));
+            }
+        }
+        None
+    }
+}
+
+#[cold]
+fn set_aside(path: &Path, problem: &str) {
+    let mut aside = path.as_os_str().to_owned();
+    aside.push(".unreadable");
+    eprintln!(
+        "raddle: what was saved in {} cannot be used: {problem}",
+        path.display()
+    );
+    if std::fs::rename(path, &aside).is_ok() {
+        eprintln!(
+            "raddle: it is kept as {}; the search starts from the beginning",
+            Path::new(&aside).display()
+        );
+    }
+}
+
+/// A search to go on with.
+pub(crate) struct Resumed {
+    pub(crate) saved: Saved,
+    pub(crate) items: Vec<Item>,
+}
+
+const PROGRAM: &str = "program";
+
+/// The settings of a check that must be the same.
+fn settings(checker: &Checker) -> Vec<(&'static str, String)> {
+    let modelled = checker.modelled;
+    vec![
+        ("memory", format!("{:?}", checker.memory)),
+        ("max_events", checker.limits().max_events.to_string()),
+        ("spurious_wakeups", modelled.spurious_wakeups.to_string()),
+        ("timeouts", modelled.timeouts.to_string()),
+        ("weak_cas", modelled.weak_cas.to_string()),
+        (
+            "preemptions",
+            checker
+                .preemptions
+                .map_or("any".to_owned(), |bound| bound.to_string()),
+        ),
+        ("symmetry", checker.reductions.symmetry.to_string()),
+        ("releases", checker.reductions.releases.to_string()),
+    ]
+}
+
+/// Puts a whole new file in the place of the old one.
+fn replace(path: &Path, text: &str) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    std::fs::create_dir_all(folder)?;
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".{}", std::process::id()));
+    let new = PathBuf::from(name);
+    let written = File::create(&new).and_then(|mut file| {
+        file.write_all(text.as_bytes())?;
+        file.sync_all()
+    });
+    let replaced = written.and_then(|()| std::fs::rename(&new, path));
+    if replaced.is_err() {
+        let _ = std::fs::remove_file(&new);
+    }
+    replaced
+}

@@ -1,0 +1,115 @@
+//! What checks do, as lines of JSON for another program, such as `cargo raddle`: the file that
+//! `RADDLE_EVENTS` names gets a line when a check starts, now and then while it runs, for each failure,
+//! and when it is over. Several processes may write to one file, each a line at a time.
+//!
+//! Whoever reads this also wants to know what was found when the process is asked to end: then checks
+//! stop and report as if their budget were spent.
+
+use std::fs::File;
+use std::io::Write;
+use std::sync::OnceLock;
+
+use raddle_engine::CheckName;
+use raddle_report::event::{Event, Finished, Happening, Progress};
+use raddle_report::{Failure, Report, Trace};
+
+use crate::runtime::interrupts::{self, Listening};
+use crate::settings::checker::Checker;
+use crate::settings::running_binary::RunningBinary;
+
+/// Where events go; nowhere if nobody wants them or the file cannot be written.
+fn file() -> Option<&'static File> {
+    static FILE: OnceLock<Option<File>> = OnceLock::new();
+    let open = || {
+        let path = std::env::var_os("RADDLE_EVENTS").filter(|path| !path.is_empty())?;
+        let opened = File::options().append(true).create(true).open(&path);
+        opened
+            .inspect_err(|error| {
+                let path = path.display();
+                eprintln!("raddle: RADDLE_EVENTS: {path} cannot be written: {error}");
+            })
+            .ok()
+    };
+    FILE.get_or_init(open).as_ref()
+}
+
+/// Whether anybody wants to know.
+pub(crate) fn are_wanted() -> bool {
+    file().is_some()
+}
+
+/// A check that is told of, if anybody wants to know. While it exists, the check stops early if the
+/// process is asked to end.
+pub(crate) struct Told<'a> {
+    check: Option<&'a CheckName>,
+    _listening: Option<Listening>,
+}
+
+impl<'a> Told<'a> {
+    pub(crate) fn start(checker: &Checker, check: Option<&'a CheckName>) -> Self {
+        let check = check.filter(|_| are_wanted());
+        let told = Told {
+            check,
+            _listening: are_wanted().then(interrupts::listen),
+        };
+        if let Some(check) = check {
+            let started = Happening::Started {
+                strategy: checker.strategy.to_string(),
+                seed: checker.seed,
+            };
+            write(check, started);
+        }
+        told
+    }
+
+    pub(crate) fn finish(self, report: &Report) {
+        if let Some(check) = self.check {
+            finished(check, report);
+        }
+    }
+}
+
+/// Whether checks are to stop early.
+#[inline]
+pub(crate) fn is_interrupted() -> bool {
+    interrupts::came() && are_wanted()
+}
+
+fn write(check: &CheckName, what: Happening<'_>) {
+    let Some(mut file) = file() else { return };
+    let event = Event {
+        binary: RunningBinary::find().name,
+        test: &check.test,
+        check: check.number,
+        what,
+    };
+    // Whether this works makes no difference to the check.
+    let _ = file.write_all(event.to_line().as_bytes());
+}
+
+pub(crate) fn progress(check: &CheckName, progress: Progress) {
+    write(check, Happening::Progress(progress));
+}
+
+/// A failure that nobody else will tell of.
+pub(crate) fn failure(check: &CheckName, failure: &Failure) {
+    if are_wanted() {
+        write(check, Happening::Failure(failure.into()));
+    }
+}
+
+/// What happened in a replay, whether it fails or not.
+pub(crate) fn replayed(check: &CheckName, trace: &Trace) {
+    write(check, Happening::Replayed { trace });
+}
+
+fn finished(check: &CheckName, report: &Report) {
+    for failure in &report.failures {
+        write(check, Happening::Failure(failure.into()));
+    }
+    for warning in &report.warnings {
+        write(check, Happening::Warning(warning.into()));
+    }
+    let finished = Finished::new(report, is_interrupted());
+    write(check, Happening::Finished(finished));
+}

@@ -1,0 +1,306 @@
+//! What a check remembers from run to run, for those that ask for it ([`Checker::remember`]).
+//!
+//! The file is [`raddle_runs`]'. A check that remembers runs first what has failed before. Then it takes
+//! one look at the program: an execution in which threads take turns, checked and counted like any
+//! other, whose *shape* ([`shape`]) says whether the program is the one that is remembered. If it is,
+//! the classes of earlier runs are known and what they covered is covered, so that the run goes on from
+//! there; if not, only the failing schedules are left. Shapes and keys have the text of lines and not
+//! their numbers, so that edits elsewhere change nothing; and fingerprints of classes are about threads
+//! and how many things they have done, not about places at all.
+//!
+//! No shape can say that a program does the same as before. So memory makes no execution unchecked: one
+//! of a class that is remembered is looked at like one that is not, and only not counted as new.
+//!
+//! Every worker writes what it has found between two executions, twice a second at least: whoever kills
+//! the process loses less than a second of it. If the file cannot be had, the run goes on without.
+
+mod batch;
+mod shape;
+mod sources;
+
+pub(crate) use batch::{Found, Page};
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use raddle_engine::coverage::{Coverage, Metric, Requirement};
+use raddle_engine::{CheckName, Schedule};
+use raddle_report::{Earlier, Failure, FailureKind};
+use raddle_runs::{News, Problem, Remembered, RequirementKey, Run, RunsFile};
+
+use crate::persist::saved;
+use crate::runtime::{Context, Places};
+use crate::settings::checker::Checker;
+use crate::settings::log::Log;
+use crate::settings::options::Strategy;
+use sources::Sources;
+
+/// How long a run waits for others at its start and at its end, and in between.
+const PATIENCE: Duration = Duration::from_secs(2);
+const IMPATIENCE: Duration = Duration::from_millis(50);
+/// Whoever has tried for so many executions to cover something need not begin with it.
+const TRIED: u64 = 100;
+
+/// What one check remembers, and what it adds to it; all its workers share it.
+pub(crate) struct Diary {
+    file: RunsFile,
+    /// What the file calls the check.
+    check: String,
+    /// How much it says.
+    log: Log,
+    remembered: Remembered,
+    /// Once the program was looked at: its shape, and whether that is the one that is remembered.
+    shape: OnceLock<(u64, bool)>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    sources: Sources,
+    /// What is not written yet.
+    news: News,
+    /// Whether it is no use to try again.
+    gave_up: bool,
+}
+
+impl Diary {
+    /// Reads what is remembered of a check; `None` if it does not remember.
+    pub(crate) fn open(checker: &Checker, name: Option<&CheckName>) -> Option<Arc<Self>> {
+        let is_single = checker.replays() || checker.is_directed();
+        if !checker.remember || is_single || checker.only_estimate {
+            return None;
+        }
+        let name = name?;
+        let given = checker.remember_in.clone();
+        let file = RunsFile::new(given.or_else(saved::runs_file)?);
+        let check = saved::check_key(name);
+        let mut diary = Diary {
+            remembered: Remembered::default(),
+            file,
+            check,
+            log: checker.log,
+            shape: OnceLock::new(),
+            state: Mutex::default(),
+        };
+        match diary.file.read(&diary.check, PATIENCE) {
+            Ok(remembered) => diary.remembered = remembered,
+            Err(problem) => diary.say(&problem),
+        }
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        let now = now.unwrap_or_default();
+        let news = &mut diary
+            .state
+            .get_mut()
+            .unwrap_or_else(PoisonError::into_inner)
+            .news;
+        news.so_far.started = now.as_millis() as u64;
+        // Two that start at the same time are different processes, or have different checks.
+        news.run = (now.as_nanos() as u64) ^ (u64::from(std::process::id()) << 40);
+        Some(Arc::new(diary))
+    }
+
+    /// The settings of this run: random choices are others than those of earlier runs.
+    pub(crate) fn settings(&self, checker: &Checker) -> Checker {
+        let run = self.remembered.runs.len() as u64;
+        Checker {
+            seed: checker.seed ^ run.wrapping_mul(0xd6e8_feb8_6659_fd93),
+            ..checker.clone()
+        }
+    }
+
+    /// Whether classes and coverage are remembered: not for searches that come to an end by
+    /// themselves, which begin at the beginning, or are resumed; nor where some classes stand for others,
+    /// of which the first execution may be one.
+    pub(crate) fn goes_on(checker: &Checker) -> bool {
+        let is_search = matches!(
+            checker.strategy,
+            Strategy::Exhaustive
+                | Strategy::Enumerate
+                | Strategy::EnumeratePrivateFirst
+                | Strategy::Delay { .. }
+                | Strategy::Replay(_)
+                | Strategy::Directed(_)
+        );
+        !is_search && !checker.is_reduced()
+    }
+
+    /// Schedules that failed in earlier runs.
+    pub(crate) fn failures(&self) -> impl Iterator<Item = Schedule> + '_ {
+        let texts = self.remembered.failures.iter();
+        texts.filter_map(|text| text.parse().ok())
+    }
+
+    /// Where they are.
+    pub(crate) fn path(&self) -> &std::path::Path {
+        self.file.path()
+    }
+
+    /// A schedule does not fail any more.
+    pub(crate) fn forget(&self, schedule: &Schedule) {
+        let known = self.remembered.failures.iter();
+        let mut same = known.filter(|text| text.parse().as_ref() == Ok(schedule));
+        if let Some(text) = same.next() {
+            let removed = self.file.remove_failure(&self.check, text, PATIENCE);
+            removed.unwrap_or_else(|problem| self.say(&problem));
+        }
+    }
+
+    /// Adds the schedules of failures.
+    pub(crate) fn add_failures(&self, failures: &[Failure]) {
+        for failure in failures.iter().filter(|it| is_kept(it)) {
+            let text = failure.schedule.to_string();
+            if !self.remembered.failures.contains(&text) {
+                let added = self.file.add_failure(&self.check, &text, PATIENCE);
+                added.unwrap_or_else(|problem| self.say(&problem));
+            }
+        }
+    }
+
+    /// Looks at the execution that has just stopped: whether the program is the one that is remembered.
+    pub(crate) fn look(&self, context: &Context, checker: &Checker) {
+        let places = context.places();
+        let shape = context.with_execution(|execution, _| {
+            shape::of(execution, checker, &places, &mut self.lock().sources)
+        });
+        let is_same = shape == self.remembered.shape;
+        if !is_same && !self.remembered.runs.is_empty() && self.log == Log::Progress {
+            eprintln!(
+                "raddle: {}: the program has changed, so earlier runs are forgotten",
+                self.check
+            );
+        }
+        self.lock().news.shape = shape;
+        let _ = self.shape.set((shape, is_same));
+    }
+
+    /// What is remembered of the program as it is.
+    fn valid(&self) -> Option<&Remembered> {
+        let is_same = self.shape.get().is_some_and(|(_, is_same)| *is_same);
+        is_same.then_some(&self.remembered)
+    }
+
+    /// What earlier runs have done.
+    pub(crate) fn earlier(&self) -> Option<Earlier> {
+        let remembered = self.valid().filter(|it| !it.runs.is_empty())?;
+        let point = |run: Run| (run.executions, run.classes, run.requirements);
+        Some(Earlier::new(
+            remembered.classes.len() as u64,
+            remembered.covered.len() as u64,
+            remembered.growth().into_iter().map(point),
+        ))
+    }
+
+    /// A worker that has found so many failures goes on where earlier runs stopped; what it writes down
+    /// from now on.
+    pub(crate) fn recall(
+        self: &Arc<Self>,
+        context: &Context,
+        coverage: Option<&mut Coverage>,
+        failures: usize,
+    ) -> Page {
+        let empty = Remembered::default();
+        let remembered = self.valid().unwrap_or(&empty);
+        let places = context.places();
+        let covered: Vec<Requirement> = {
+            let sources = &mut self.lock().sources;
+            let keys = remembered.covered.iter();
+            keys.filter_map(|key| requirement(key, &places, sources))
+                .collect()
+        };
+        if let Some(coverage) = coverage {
+            covered.iter().for_each(|&one| coverage.cover(one));
+        }
+        context.with_exploration(|exploration| {
+            exploration.remember(&remembered.classes);
+            if let Some(guided) = exploration.world().guided() {
+                covered.iter().for_each(|&one| guided.cover(one));
+                let tried = |executions: &u64| *executions >= TRIED;
+                if !remembered.stale.is_empty() && remembered.stale.values().all(tried) {
+                    guided.has_tried();
+                }
+            }
+        });
+        Page::new(Arc::clone(self), failures, covered)
+    }
+
+    /// Adds to what is not written yet, and writes all of it if the file can be had.
+    fn write(&self, add: impl FnOnce(&mut News, &mut Sources), is_last: bool) {
+        let mut state = self.lock();
+        let State { sources, news, .. } = &mut *state;
+        add(news, sources);
+        if state.gave_up {
+            return;
+        }
+        let patience = if is_last { PATIENCE } else { IMPATIENCE };
+        match self.file.add(&self.check, &state.news, patience) {
+            Ok(()) => {
+                let News {
+                    shape, run, so_far, ..
+                } = state.news;
+                state.news = News {
+                    shape,
+                    run,
+                    so_far,
+                    ..News::default()
+                };
+            }
+            Err(Problem::Busy) if !is_last => {}
+            Err(problem) => {
+                state.gave_up = matches!(problem, Problem::Unreachable { .. });
+                self.say(&problem);
+            }
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Says why something is not remembered.
+    #[cold]
+    fn say(&self, problem: &Problem) {
+        // That others were faster is nothing to worry about.
+        let is_quiet = matches!(problem, Problem::Busy) && self.log != Log::Progress;
+        if self.log != Log::Off && !is_quiet {
+            eprintln!(
+                "raddle: {}: not everything is remembered: {problem}",
+                self.check
+            );
+        }
+    }
+}
+
+/// Whether the schedule of a failure can fail again.
+fn is_kept(failure: &Failure) -> bool {
+    failure.kind != FailureKind::Nondeterminism
+}
+
+/// The requirement with this key, if the source still has its places.
+fn requirement(key: &str, places: &Places, sources: &mut Sources) -> Option<Requirement> {
+    let key = RequirementKey::parse(key)?;
+    let metric = Metric::named(&key.metric)?;
+    let mut site = |anchor| Some(places.of_text(&sources.place(anchor)?));
+    let requirement = Requirement {
+        metric,
+        first: site(&key.first)?,
+        second: match &key.second {
+            Some(second) => Some(site(second)?),
+            None => None,
+        },
+    };
+    (requirement.second.is_some() == metric.is_pairwise()).then_some(requirement)
+}
+
+/// The key of a requirement.
+fn key(requirement: Requirement, places: &Places, sources: &mut Sources) -> Option<String> {
+    let mut anchor = |site| Some(sources.anchor(&places.to_text(site)?));
+    let key = RequirementKey {
+        metric: requirement.metric.to_string(),
+        first: anchor(requirement.first)?,
+        second: match requirement.second {
+            Some(second) => Some(anchor(second)?),
+            None => None,
+        },
+    };
+    Some(key.to_key())
+}

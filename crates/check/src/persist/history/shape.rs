@@ -1,0 +1,53 @@
+//! What a program looks like: a number that edits elsewhere do not change.
+//!
+//! It is a hash of what each thread does in an execution in which threads take turns, without any
+//! numbers, with the text of the lines where it does it; and of the settings that classes depend on.
+
+use raddle_engine::{Execution, ThreadId};
+
+use super::sources::Sources;
+use crate::runtime::Places;
+use crate::settings::checker::Checker;
+
+/// The shape of the program of which this is an execution. Never 0.
+pub(super) fn of(
+    execution: &Execution,
+    checker: &Checker,
+    places: &Places,
+    sources: &mut Sources,
+) -> u64 {
+    let mut hash = Hash(0xcbf2_9ce4_8422_2325);
+    hash.add(&format!(
+        "{:?} {:?} {:?}",
+        checker.memory, checker.classes, checker.modelled
+    ));
+    let mut threads: Vec<_> = (0..execution.threads.len())
+        .map(|index| (execution.path(ThreadId::new(index)), ThreadId::new(index)))
+        .collect();
+    threads.sort();
+    for (_, thread) in threads {
+        hash.add("thread");
+        for event in execution.events.iter().filter(|it| it.id.thread == thread) {
+            // Values may be addresses, and numbers depend on what else there is.
+            let operation = format!("{:?}", event.operation);
+            hash.add(&operation.replace(|c: char| c.is_ascii_digit(), ""));
+            if let Some(place) = places.to_text(event.site) {
+                let anchor = sources.anchor(&place);
+                hash.add(&anchor.file);
+                hash.add(&anchor.text);
+            }
+        }
+    }
+    hash.0.max(1)
+}
+
+/// FNV-1a.
+struct Hash(u64);
+
+impl Hash {
+    fn add(&mut self, text: &str) {
+        for byte in text.bytes().chain([0xff]) {
+            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Schedules that have failed before: those kept with the package's sources as regression tests, and the
+//! one that the last failure saved.
+
+use std::path::{Path, PathBuf};
+
+use raddle_engine::{CheckName, Schedule};
+
+use crate::persist::saved;
+
+/// Where a package keeps schedules, from its folder.
+const FOLDER: &str = "raddle-schedules";
+
+/// A schedule that has failed before.
+pub(crate) struct Known {
+    pub(crate) schedule: Schedule,
+    pub(crate) file: PathBuf,
+    pub(crate) origin: Origin,
+}
+
+/// Where it comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Origin {
+    /// Somebody keeps it as a test.
+    Regression,
+    /// The last failure left it.
+    Saved,
+    /// An earlier run remembers it.
+    Remembered,
+}
+
+impl Origin {
+    /// What a report calls the search that found a failure.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Origin::Regression => "regression schedule",
+            Origin::Saved => "saved schedule",
+            Origin::Remembered => "remembered schedule",
+        }
+    }
+}
+
+/// What is known of this check.
+///
+/// # Panics
+///
+/// If a file among the sources cannot be read: it would protect from nothing.
+pub(crate) fn find(check: &CheckName) -> Vec<Known> {
+    let package = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+    let folder = package.map(|package| package.join(FOLDER));
+    let mut known = Vec::new();
+    let mut add = |file: PathBuf, is_for: &dyn Fn(&Schedule) -> bool| {
+        let schedule = read(&file).unwrap_or_else(|problem| {
+            panic!("raddle: the regression test {}: {problem}", file.display())
+        });
+        if is_for(&schedule) {
+            known.push(Known {
+                schedule,
+                file,
+                origin: Origin::Regression,
+            });
+        }
+    };
+    let name = saved::file_name(&check.test);
+    let own = folder.iter().flat_map(|folder| files(&folder.join(&name)));
+    for file in own {
+        // The folder says which test it is, under its present name.
+        add(file, &|schedule| {
+            let there = schedule.check.as_ref();
+            there.is_none_or(|there| there.number == check.number)
+        });
+    }
+    for file in folder.iter().flat_map(|folder| files(folder)) {
+        // The schedule says which test it is, or else the file's name.
+        let is_named = file.file_stem().is_some_and(|stem| *stem == *name);
+        add(file, &|schedule| match &schedule.check {
+            Some(there) => there == check,
+            None => is_named && check.number == 1,
+        });
+    }
+    if let Some(file) = saved::file(check) {
+        match read(&file) {
+            Ok(schedule) => known.push(Known {
+                schedule,
+                file,
+                origin: Origin::Saved,
+            }),
+            Err(problem) => eprintln!(
+                "raddle: {check}: the saved schedule {} is not used: {problem}",
+                file.display()
+            ),
+        }
+    }
+    known
+}
+
+/// The schedules in a folder, in the order of their names.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    files.retain(|file| file.extension().is_some_and(|it| it == "schedule") && file.is_file());
+    files.sort();
+    files
+}
+
+fn read(file: &Path) -> Result<Schedule, String> {
+    let text = std::fs::read_to_string(file).map_err(|error| error.to_string())?;
+    text.parse()
+        .map_err(|error: raddle_engine::ScheduleError| error.to_string())
+}
+
+impl Known {
+    /// What to say if it fails again.
+    pub(crate) fn found_again(&self) -> String {
+        let (origin, file) = (self.origin.name(), self.file.display());
+        format!("found again by the {origin} {file}")
+    }
+
+    /// Whoever runs the check should know that the schedule does not fail; `problem` is why it
+    /// could not, if it does not fit. A saved one has done its duty.
+    pub(crate) fn retire(&self, check: &CheckName, problem: Option<&str>) {
+        let file = self.file.display();
+        let reason = match problem {
+            Some(problem) => problem.lines().next().unwrap_or_default(),
+            None => "it no longer fails",
+        };
+        match (self.origin, problem) {
+            (Origin::Saved, _) => {
+                // If it stays, the next run says so again.
+                let _ = std::fs::remove_file(&self.file);
+                eprintln!("raddle: {check}: the saved schedule {file} was removed: {reason}");
+            }
+            (Origin::Remembered, _) => {
+                eprintln!("raddle: {check}: a schedule in {file} was removed: {reason}");
+            }
+            (Origin::Regression, Some(_)) => {
+                eprintln!("raddle: {check}: the regression test {file} tests nothing: {reason}");
+            }
+            (Origin::Regression, None) => {}
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! What outlives a process.
+
+pub(crate) mod checkpoint;
+pub(crate) mod events;
+pub(crate) mod history;
+pub(crate) mod known_schedules;
+pub(crate) mod saved;

@@ -1,0 +1,3 @@
+//! The program under test.
+
+pub mod variable;

@@ -1,0 +1,7 @@
+//! Memory of the program under test.
+
+mod lanes;
+mod quarantine;
+
+pub use quarantine::{Quarantine, aside};
+pub(crate) use quarantine::{freed_by, made_by, release};

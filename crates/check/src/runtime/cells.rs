@@ -1,0 +1,239 @@
+//! Cells and other memory, as the running execution sees them: accesses, which are no operations, and
+//! values that are not there any more.
+
+use std::panic::Location;
+
+use raddle_engine::check::memory_error::{Fate, MemoryError, Moment};
+use raddle_engine::{CellId, Reply, Step, World};
+
+use super::{Context, Made, current, statics};
+use crate::runtime::alloc;
+use crate::runtime::identity::{Gone, Identity};
+
+/// What is to be said of a value that is not there.
+#[derive(Clone, Copy)]
+pub(super) struct Fault {
+    what: &'static str,
+    fate: Fate,
+}
+
+/// An access that lasts, while this exists.
+pub struct Ongoing {
+    cell: CellId,
+    stamp: u64,
+}
+
+impl Drop for Ongoing {
+    fn drop(&mut self) {
+        if let Some(context) = current()
+            && !context.stopped.get()
+            && context.stamp() == self.stamp
+        {
+            let thread = context.thread();
+            context.with_world(|world| world.end_access(thread, self.cell));
+        }
+    }
+}
+
+impl Context {
+    /// The calling thread reads or writes a cell, and that is all.
+    #[inline]
+    pub fn access_cell(
+        &self,
+        identity: &Identity,
+        made: &Made,
+        writes: bool,
+        place: &'static Location<'static>,
+    ) {
+        self.with_cell(identity, made, place, |world, cell| {
+            world.access_cell(self.thread(), cell, writes, self.site(place));
+        });
+    }
+
+    /// The calling thread begins to read or write a cell.
+    #[inline]
+    pub fn begin_access(
+        &self,
+        identity: &Identity,
+        made: &Made,
+        writes: bool,
+        place: &'static Location<'static>,
+    ) -> Option<Ongoing> {
+        self.with_cell(identity, made, place, |world, cell| {
+            world.begin_access(self.thread(), cell, writes, self.site(place));
+            let stamp = self.stamp();
+            Ongoing { cell, stamp }
+        })
+    }
+
+    /// The calling thread has the cell alone.
+    pub fn own_cell(&self, identity: &Identity, place: Option<&'static Location<'static>>) {
+        if let Some(index) = identity.get(self.stamp())
+            && !self.stopped.get()
+            && let Ok(mut exploration) = self.exploration.try_borrow_mut()
+        {
+            let site = place.map(|place| self.site(place));
+            let world = exploration.world();
+            world.own_cell(self.thread(), CellId::new(index), site);
+        }
+    }
+
+    /// The cell is dropped by the calling thread.
+    pub fn drop_cell(&self, identity: &Identity) {
+        if self.stopped.get() {
+            return;
+        }
+        if let Ok(mut exploration) = self.exploration.try_borrow_mut() {
+            let (world, thread) = (exploration.world(), self.thread());
+            if let Some(index) = identity.get(self.stamp()) {
+                world.own_cell(thread, CellId::new(index), None);
+            }
+            let moment = world.moment(thread);
+            self.dropped.borrow_mut().push((identity.address(), moment));
+        }
+        identity.drop_in(self.stamp());
+    }
+
+    /// Gives a cell a name in this execution.
+    pub fn label_cell(&self, identity: &Identity, made: &Made, name: String) {
+        let cell = self.with_world(|world| self.cell(world, identity, made));
+        if let Ok(cell) = cell {
+            self.cells.borrow_mut().label(cell.index(), name);
+        }
+    }
+
+    /// Now, for the calling thread, with a name of it that no schedule changes; nothing if raddle itself
+    /// is in the middle of something.
+    pub(crate) fn moment_and_thread(&self) -> Option<(u64, Moment)> {
+        let mut exploration = self.exploration.try_borrow_mut().ok()?;
+        let world = exploration.world();
+        let thread = self.thread();
+        Some((world.state().fingerprint(thread), world.moment(thread)))
+    }
+
+    /// Uses a cell in the running execution; nothing happens once that has stopped.
+    #[inline]
+    fn with_cell<R>(
+        &self,
+        identity: &Identity,
+        made: &Made,
+        place: &'static Location<'static>,
+        use_it: impl FnOnce(&mut World, CellId) -> R,
+    ) -> Option<R> {
+        if self.stopped.get() {
+            return None;
+        }
+        let used = self.with_world(|world| {
+            let cell = self.cell(world, identity, made)?;
+            Ok(use_it(world, cell))
+        });
+        match used {
+            Ok(used) => Some(used),
+            Err(fault) => {
+                self.stop_with(fault, place);
+                None
+            }
+        }
+    }
+
+    /// The cell that a value is in this execution.
+    #[inline]
+    fn cell(&self, world: &mut World, identity: &Identity, made: &Made) -> Result<CellId, Fault> {
+        match identity.get(self.stamp()) {
+            Some(index) => Ok(CellId::new(index)),
+            None => self.first_use(world, identity, made),
+        }
+    }
+
+    fn first_use(
+        &self,
+        world: &mut World,
+        identity: &Identity,
+        made: &Made,
+    ) -> Result<CellId, Fault> {
+        if let Some(fault) = self.fault(identity, "UnsafeCell") {
+            return Err(fault);
+        }
+        let mut added = None;
+        let index = self.index(&self.cells, identity, *made, || {
+            let cell = world.add_cell();
+            added = Some(cell);
+            cell.index()
+        });
+        if let Some(cell) = added
+            && !statics::is_static(identity)
+            && let Some(moment) = alloc::made_by(identity.address(), self.stamp())
+        {
+            world.make_cell(cell, moment);
+        }
+        Ok(CellId::new(index))
+    }
+
+    /// What is wrong with a value that the execution does not know.
+    #[inline]
+    fn fault(&self, identity: &Identity, what: &'static str) -> Option<Fault> {
+        let gone = identity.is_gone(self.stamp())?;
+        Some(self.fault_of(gone, identity, what))
+    }
+
+    #[cold]
+    fn fault_of(&self, gone: Gone, identity: &Identity, what: &'static str) -> Fault {
+        let fate = match gone {
+            Gone::NeverMade => Fate::NeverMade,
+            Gone::Freed => Fate::Freed(alloc::freed_by(identity.address(), self.stamp())),
+            Gone::Dropped => {
+                let dropped = self.dropped.borrow();
+                let mut last = dropped.iter().rev();
+                let last = last.find(|(address, _)| *address == identity.address());
+                Fate::Dropped(last.map(|&(_, moment)| moment))
+            }
+        };
+        Fault { what, fate }
+    }
+
+    /// Whether something is wrong with a value that the execution does not know; then the operation
+    /// that it is for does not happen.
+    #[inline]
+    pub(super) fn notice_fault(&self, identity: &Identity, what: &'static str) -> bool {
+        let fault = self.fault(identity, what);
+        let is_faulty = fault.is_some();
+        if is_faulty {
+            self.fault.set(fault);
+            self.is_faulty.set(true);
+        }
+        is_faulty
+    }
+
+    /// The thread wanted to do something to what is not there.
+    #[cold]
+    pub(super) fn stop_at_fault(&self, place: &'static Location<'static>) -> Reply {
+        self.is_faulty.set(false);
+        if let Some(fault) = self.fault.take() {
+            self.stop_with(fault, place);
+        }
+        Reply::DONE
+    }
+
+    /// The execution is over, and the calling thread does not go on.
+    #[cold]
+    fn stop_with(&self, fault: Fault, place: &'static Location<'static>) {
+        if !self.stopped.get() {
+            let (thread, site) = (self.thread(), self.site(place));
+            self.with_world(|world| {
+                let Moment { after, .. } = world.moment(thread);
+                world.stop_with(MemoryError {
+                    thread,
+                    what: fault.what,
+                    site,
+                    after,
+                    fate: fault.fate,
+                })
+            });
+            self.step.set(Step::Stop);
+            self.suspend();
+        }
+        self.unwind_if_stopped();
+        // In the middle of unwinding it cannot be unwound.
+        self.give_up();
+    }
+}

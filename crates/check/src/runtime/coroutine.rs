@@ -1,0 +1,300 @@
+//! One coroutine for each modelled thread, and the loop that switches between them.
+
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::sync::Arc;
+
+use corosensei::stack::{DefaultStack, Stack};
+use corosensei::{CoroutineResult, Yielder};
+use raddle_engine::{Ending, Operation, Step, ThreadId};
+
+use super::abandon::AfterStop;
+use super::clock::Clock;
+use super::home::Home;
+use super::overflow::{self, Guard};
+use super::{CURRENT, Context, native};
+use crate::runtime::alloc;
+use crate::runtime::identity::Identity;
+use crate::runtime::watchdog;
+
+/// How a coroutine came to its end.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Exit {
+    Returned,
+    Overflowed,
+    Crashed,
+}
+
+pub(super) type Coroutine = corosensei::Coroutine<(), (), Exit, DefaultStack>;
+
+/// What the substrate knows of one modelled thread.
+pub(super) struct Slot {
+    /// Empty when the thread has ended.
+    pub(super) home: Home,
+    yielder: *const Yielder<(), ()>,
+    /// What the user's code has on the stack is before that.
+    end_of_stack: *const u8,
+    pub(super) guard: Guard,
+    name: Option<Arc<str>>,
+    /// Whether it is unwinding, as far as can be told.
+    pub(super) unwinding: bool,
+    /// Whether it is suspended and counted in [`Context::unwinding`].
+    pub(super) counted: bool,
+    /// How often it woke up spuriously.
+    pub(super) spurious_wakeups: u32,
+    /// How often a weak compare-exchange of its failed spuriously.
+    pub(super) spurious_failures: u32,
+    /// Where it parks.
+    pub(super) parker: Identity,
+    pub(super) clock: Clock,
+    pub(super) after_stop: AfterStop,
+}
+
+/// Runs the next execution of `body`; `false` if the strategy has none left. Afterwards the
+/// exploration must be told to finish, and then [`Context::clean_up`] be called.
+pub(crate) fn run_execution(
+    context: &Context,
+    body: &dyn Fn(),
+    place: &'static Location<'static>,
+) -> bool {
+    let site = context.site(place);
+    if !context.with_exploration(|exploration| exploration.begin(site)) {
+        return false;
+    }
+    context.stamp.set(context.stamps.borrow_mut().next());
+    context.locations.borrow_mut().clear();
+    context.objects.borrow_mut().clear();
+    context.cells.borrow_mut().clear();
+    context.dropped.borrow_mut().clear();
+    context.last_panics.borrow_mut().clear();
+    context.start_watching();
+    context.progress.show(context);
+    // SAFETY: the coroutine is run to its end or forgotten before `clean_up` returns, and `body`
+    // is borrowed for longer than that by the caller's loop.
+    unsafe { context.add_coroutine(ThreadId::MAIN, place, None, body) };
+    context.drive();
+    native::end();
+    true
+}
+
+impl Context {
+    /// Makes the coroutine of a thread that the engine has just created.
+    ///
+    /// # Safety
+    ///
+    /// What `body` borrows must live until the thread has ended.
+    pub(crate) unsafe fn add_coroutine(
+        &self,
+        thread: ThreadId,
+        place: &'static Location<'static>,
+        name: Option<Arc<str>>,
+        body: impl FnOnce(),
+    ) {
+        let _aside = alloc::aside();
+        let whole = move |context: &Context, thread| context.run_body(thread, place, body);
+        let home = self.homes.borrow_mut().pop().unwrap_or_else(Home::new);
+        // SAFETY: as for this function.
+        let guard = unsafe { self.put_coroutine(&home, thread, whole) };
+        let clock = self.clock_of_creator();
+        let mut slots = self.slots.borrow_mut();
+        debug_assert_eq!(slots.len(), thread.index());
+        // Made in place: a slot is large, and moving it showed in the time of short executions.
+        slots.push(Slot {
+            home,
+            yielder: std::ptr::null(),
+            end_of_stack: std::ptr::null(),
+            guard,
+            name,
+            unwinding: false,
+            counted: false,
+            spurious_wakeups: 0,
+            spurious_failures: 0,
+            parker: Identity::new(),
+            clock,
+            after_stop: AfterStop::default(),
+        });
+    }
+
+    /// Makes a coroutine that runs `body` as this thread.
+    ///
+    /// # Safety
+    ///
+    /// What `body` borrows must live until the coroutine has ended.
+    #[inline(always)]
+    pub(super) unsafe fn put_coroutine(
+        &self,
+        home: &Home,
+        thread: ThreadId,
+        body: impl FnOnce(&Context, ThreadId),
+    ) -> Guard {
+        let used = self.take_stack(thread);
+        if let Some(stack) = &used {
+            self.clean_stack(stack);
+        }
+        let stack = used.unwrap_or_else(|| {
+            DefaultStack::new(self.stack_size).unwrap_or_else(|error| {
+                panic!(
+                    "raddle: no stack of {} bytes for thread {}: {error}; a smaller `stack_size` \
+                     or fewer threads may help",
+                    self.stack_size,
+                    thread.index()
+                )
+            })
+        });
+        let limit = stack.limit().get();
+        let context: *const Context = self;
+        let run = move |yielder: &Yielder<(), ()>, ()| {
+            // SAFETY: a coroutine runs only inside `resume`, which borrows the context.
+            let context = unsafe { &*context };
+            {
+                let slot = &mut context.slots.borrow_mut()[thread.index()];
+                slot.yielder = yielder;
+                // All frames of the coroutine are before its yielder.
+                slot.end_of_stack = std::ptr::from_ref(yielder).cast();
+            }
+            body(context, thread);
+            Exit::Returned
+        };
+        // SAFETY: the caller vouches for what `body` borrows, and a coroutine that is not run to
+        // its end is forgotten with its stack, so nothing it borrows is used again.
+        let coroutine = unsafe { Coroutine::with_stack_unchecked(stack, run) };
+        let trap = coroutine.trap_handler();
+        home.put(coroutine);
+        Guard { trap, limit }
+    }
+
+    /// The whole life of a thread, inside its coroutine.
+    fn run_body(&self, thread: ThreadId, place: &'static Location<'static>, body: impl FnOnce()) {
+        if self.stopped.get() {
+            // It never began: only its captures are to be dropped, which is user code too.
+            let _ = catch_unwind(AssertUnwindSafe(|| drop(body)));
+        } else if let Err(payload) = catch_unwind(AssertUnwindSafe(body)) {
+            self.note_panic(&*payload);
+            let _ = catch_unwind(AssertUnwindSafe(|| drop(payload)));
+        }
+        self.drop_locals();
+        let site = self.site(place);
+        self.with_world(|world| {
+            if self.stopped.get() {
+                world.end_after_stop(thread, site);
+            } else {
+                world.announce_end(thread, site);
+            }
+        });
+    }
+
+    /// Lets the engine's choices run until the execution stops.
+    fn drive(&self) {
+        self.stopped.set(false);
+        let mut step = self.with_world(|world| world.advance());
+        while let Step::Run(thread) = step {
+            step = match self.resume(thread) {
+                CoroutineResult::Yield(()) => self.step.get(),
+                CoroutineResult::Return(Exit::Returned) => self.with_world(|world| world.advance()),
+                CoroutineResult::Return(Exit::Overflowed) => {
+                    let mut exploration = self.exploration.try_borrow_mut().unwrap_or_else(|_| {
+                        overflow::give_up(self.stack_size);
+                    });
+                    exploration.world().stop(Ending::StackOverflow(thread))
+                }
+                CoroutineResult::Return(Exit::Crashed) => self.crashed(),
+            };
+        }
+        self.stopped.set(true);
+        self.watch.stop();
+    }
+
+    /// The last thread that ran used an address that is not there: tells the story and ends the
+    /// process.
+    pub(super) fn crashed(&self) -> ! {
+        watchdog::end_soon();
+        self.fatal.report_crash(self);
+        overflow::end()
+    }
+
+    /// Lets a thread run until it suspends itself or ends.
+    #[inline(always)]
+    pub(super) fn resume(&self, thread: ThreadId) -> CoroutineResult<(), Exit> {
+        let mut slots = self.slots.borrow_mut();
+        let slot = &mut slots[thread.index()];
+        let home = slot.home.pin();
+        if std::mem::take(&mut slot.counted) {
+            self.unwinding.update(|count| count - 1);
+        }
+        drop(slots);
+        self.thread.set(thread);
+        CURRENT.set(self);
+        self.progress.begin();
+        // SAFETY: homes are given up only by `clean_up`, which runs no coroutine at that time, and
+        // a thread is resumed only from here, never while it runs.
+        let (result, ended) = unsafe { home.resume() };
+        self.progress.end();
+        CURRENT.set(std::ptr::null());
+        match result {
+            CoroutineResult::Yield(()) => {}
+            CoroutineResult::Return(Exit::Returned) => {
+                if let Some(ended) = ended {
+                    self.give_stack_back(thread, ended.into_stack());
+                }
+            }
+            // What was on the stack was never unwound, and others may still refer to it.
+            CoroutineResult::Return(Exit::Overflowed | Exit::Crashed) => std::mem::forget(ended),
+        }
+        result
+    }
+
+    /// Gives control back to `drive` until the calling thread is resumed. Inlined, because after a
+    /// switch the processor mispredicts every return.
+    #[inline(always)]
+    pub(super) fn suspend(&self) {
+        let thread = self.thread.get();
+        let unwinding = self.is_unwinding();
+        let mut slots = self.slots.borrow_mut();
+        let slot = &mut slots[thread.index()];
+        slot.unwinding = unwinding;
+        slot.counted = unwinding;
+        if unwinding {
+            self.unwinding.update(|count| count + 1);
+        }
+        let yielder = slot.yielder;
+        drop(slots);
+        // SAFETY: the yielder was stored when this coroutine started and lives at the bottom of
+        // its stack until it ends; only code running inside this coroutine gets here.
+        unsafe { &*yielder }.suspend(());
+    }
+
+    /// Where the user's part of the thread's stack ends.
+    #[inline]
+    pub(super) fn end_of_stack(&self, thread: ThreadId) -> *const u8 {
+        self.slots.borrow()[thread.index()].end_of_stack
+    }
+
+    /// The user's part of the thread's stack is elsewhere.
+    pub(super) fn set_end_of_stack(&self, thread: ThreadId, end: *const u8) {
+        self.slots.borrow_mut()[thread.index()].end_of_stack = end;
+    }
+
+    /// The name the program gave the calling thread.
+    pub fn thread_name(&self) -> Option<Arc<str>> {
+        self.slots.borrow()[self.thread.get().index()].name.clone()
+    }
+
+    /// Creates a thread that will run `body`.
+    ///
+    /// # Safety
+    ///
+    /// What `body` borrows must live until the thread has ended.
+    pub unsafe fn spawn(
+        &self,
+        place: &'static Location<'static>,
+        name: Option<Arc<str>>,
+        body: impl FnOnce(),
+    ) -> ThreadId {
+        let child = self.perform(place, |_| Operation::Spawn).to_thread();
+        if let Some(name) = &name {
+            self.with_world(|world| world.name_thread(child, name.to_string()));
+        }
+        // SAFETY: as for this function.
+        unsafe { self.add_coroutine(child, place, name, body) };
+        child
+    }
+}

@@ -1,0 +1,468 @@
+//! Running modelled threads: every one is a coroutine on the OS thread that runs the check.
+//!
+//! [`Context`] is the running check as controlled types see it: they find it in a thread-local,
+//! hand it operations with [`Context::perform`] and are suspended there while others run. The
+//! engine decides who runs; this module only switches. What happens to threads that are left over
+//! when an execution stops early is in `abandon`.
+
+mod abandon;
+pub mod alloc;
+mod cells;
+mod clock;
+mod coroutine;
+pub(crate) mod fatal;
+mod home;
+pub(crate) mod identity;
+mod image;
+pub(crate) mod interrupts;
+mod locals;
+mod modelled;
+pub mod native;
+mod overflow;
+mod panics;
+mod parking;
+mod progress;
+pub(crate) mod sampled_clock;
+mod sites;
+mod spin;
+mod stacks;
+pub mod statics;
+mod sweep;
+mod things;
+pub(crate) mod watchdog;
+
+use std::cell::{Cell, Ref, RefCell};
+use std::panic::Location;
+use std::sync::Arc;
+use std::time::Instant;
+
+use raddle_engine::check::memory_error::Moment;
+use raddle_engine::object::Object;
+use raddle_engine::object::once::Once;
+use raddle_engine::{
+    Execution, Exploration, LocationId, ObjectId, Operation, Reply, SiteId, Step, ThreadId,
+    ThreadPath, World,
+};
+use raddle_report::{Names, Place};
+
+use coroutine::Slot;
+use fatal::FatalReporter;
+use identity::Stamps;
+use sites::Sites;
+use things::Things;
+
+pub use abandon::Abandoned;
+pub(crate) use coroutine::run_execution;
+pub use identity::Identity;
+pub use locals::{FoundLocal, LocalId};
+pub(crate) use modelled::Modelled;
+pub(crate) use overflow::install as install_overflow_handler;
+pub(crate) use panics::install_hook;
+pub(crate) use progress::Progress;
+pub(crate) use sites::Places;
+pub use things::Made;
+
+thread_local! {
+    static CURRENT: Cell<*const Context> = const { Cell::new(std::ptr::null()) };
+}
+
+/// The check that the calling thread belongs to, if it belongs to one.
+#[inline]
+pub fn current<'a>() -> Option<&'a Context> {
+    let context = CURRENT.get();
+    // SAFETY: the pointer is set only while `coroutine::resume` runs a coroutine of that context
+    // on this OS thread, and the context outlives that call. Callers use the reference within a
+    // single operation of that coroutine.
+    unsafe { context.as_ref() }
+}
+
+/// A running check.
+pub struct Context {
+    exploration: RefCell<Exploration>,
+    /// Shared with the watchdog.
+    progress: Arc<Progress>,
+    /// Should the process end in the middle of an execution.
+    fatal: Arc<dyn FatalReporter>,
+    slots: RefCell<Vec<Slot>>,
+    /// Homes to use again.
+    homes: RefCell<Vec<home::Home>>,
+    /// Stacks to use again.
+    stacks: RefCell<stacks::Stacks>,
+    stack_size: usize,
+    modelled: Modelled,
+    /// Where virtual time begins.
+    epoch: Instant,
+    /// The thread whose coroutine is running.
+    thread: Cell<ThreadId>,
+    /// What the engine decided when the running coroutine was last suspended.
+    step: Cell<Step>,
+    /// Whether the execution has stopped and what is left of it is being unwound.
+    stopped: Cell<bool>,
+    /// How many suspended threads are in the middle of unwinding.
+    unwinding: Cell<usize>,
+    /// Threads whose stacks had to be dropped without unwinding, in this check.
+    dropped_stacks: Cell<usize>,
+    /// The last panic of each thread that the hook was told of.
+    last_panics: RefCell<Vec<panics::Noted>>,
+    stamp: Cell<u64>,
+    stamps: RefCell<Stamps>,
+    sites: RefCell<Sites>,
+    /// To find loops that wait.
+    watch: spin::Watch,
+    locations: RefCell<Things>,
+    objects: RefCell<Things>,
+    cells: RefCell<Things>,
+    /// Cells that were dropped, by address.
+    dropped: RefCell<Vec<(usize, Moment)>>,
+    /// Whether what the next operation is about is not there, and what is wrong with it.
+    is_faulty: Cell<bool>,
+    fault: Cell<Option<cells::Fault>>,
+    statics: RefCell<statics::Statics>,
+    locals: RefCell<locals::Locals>,
+    names_variables: Cell<bool>,
+}
+
+impl Context {
+    pub(crate) fn new(
+        exploration: Exploration,
+        stack_size: usize,
+        modelled: Modelled,
+        fatal: Arc<dyn FatalReporter>,
+    ) -> Self {
+        Context {
+            exploration: RefCell::new(exploration),
+            progress: Arc::new(Progress::new()),
+            fatal,
+            slots: RefCell::default(),
+            homes: RefCell::default(),
+            stacks: RefCell::default(),
+            stack_size,
+            modelled,
+            epoch: Instant::now(),
+            thread: Cell::new(ThreadId::MAIN),
+            step: Cell::new(Step::Stop),
+            stopped: Cell::new(false),
+            // Inside a destructor that runs because of a panic, std's answer is of no use.
+            unwinding: Cell::new(usize::from(std::thread::panicking())),
+            dropped_stacks: Cell::new(0),
+            last_panics: RefCell::default(),
+            stamp: Cell::new(0),
+            stamps: RefCell::new(Stamps::new()),
+            sites: RefCell::new(Sites::new(Arc::default())),
+            watch: spin::Watch::default(),
+            locations: RefCell::default(),
+            objects: RefCell::default(),
+            cells: RefCell::default(),
+            dropped: RefCell::default(),
+            is_faulty: Cell::new(false),
+            fault: Cell::new(None),
+            statics: RefCell::default(),
+            locals: RefCell::default(),
+            names_variables: Cell::new(false),
+        }
+    }
+
+    /// Calls places what other workers of the same check call them. Before the first execution.
+    pub(crate) fn share_places(&self, places: &Arc<Places>) {
+        *self.sites.borrow_mut() = Sites::new(Arc::clone(places));
+    }
+
+    /// The places that the workers of the check have seen.
+    pub(crate) fn places(&self) -> Arc<Places> {
+        Arc::clone(self.sites.borrow().places())
+    }
+
+    /// What has been counted, when there is nothing more to run.
+    pub(crate) fn into_exploration(self) -> Exploration {
+        self.exploration.into_inner()
+    }
+
+    /// Reads or changes the exploration. Never call user code from `use_it`.
+    pub(crate) fn with_exploration<R>(&self, use_it: impl FnOnce(&mut Exploration) -> R) -> R {
+        use_it(&mut self.exploration.borrow_mut())
+    }
+
+    /// The exploration, unless somebody is changing it.
+    pub(crate) fn try_exploration(&self) -> Option<Ref<'_, Exploration>> {
+        self.exploration.try_borrow().ok()
+    }
+
+    /// Reads the execution that has just stopped, and its number.
+    pub(crate) fn with_execution<R>(&self, use_it: impl FnOnce(&Execution, u64) -> R) -> R {
+        let exploration = self.exploration.borrow();
+        use_it(exploration.execution(), exploration.executions())
+    }
+
+    /// Reads or changes the world. Never call user code from `use_it`.
+    #[inline(always)]
+    pub fn with_world<R>(&self, use_it: impl FnOnce(&mut World) -> R) -> R {
+        use_it(self.exploration.borrow_mut().world())
+    }
+
+    /// That the check goes on.
+    pub(crate) fn progress(&self) -> &Arc<Progress> {
+        &self.progress
+    }
+
+    /// The modelled thread that calls.
+    #[inline]
+    pub fn thread(&self) -> ThreadId {
+        self.thread.get()
+    }
+
+    /// A number no other execution has.
+    #[inline]
+    pub fn stamp(&self) -> u64 {
+        self.stamp.get()
+    }
+
+    /// Who the modelled thread that calls is, whatever the schedule.
+    pub fn thread_path(&self) -> ThreadPath {
+        let exploration = self.exploration.borrow();
+        exploration.execution().path(self.thread.get())
+    }
+
+    /// How many threads' stacks were dropped without unwinding.
+    pub(crate) fn dropped_stacks(&self) -> usize {
+        self.dropped_stacks.get()
+    }
+
+    #[inline(always)]
+    fn site(&self, place: &'static Location<'static>) -> SiteId {
+        self.sites.borrow_mut().intern(place)
+    }
+
+    /// The calling thread does what `operation` says, when its turn comes.
+    #[inline]
+    pub fn perform(
+        &self,
+        place: &'static Location<'static>,
+        operation: impl FnOnce(&mut World) -> Operation,
+    ) -> Reply {
+        if self.watch.performs_apart() {
+            return self.perform_apart(place, operation);
+        }
+        let request =
+            |world: &mut World, thread, operation, site| world.request(thread, operation, site);
+        self.perform_by(place, operation, request)
+    }
+
+    /// As [`Context::perform`] while the execution goes on, with another way to ask for it.
+    #[inline(always)]
+    fn perform_by(
+        &self,
+        place: &'static Location<'static>,
+        operation: impl FnOnce(&mut World) -> Operation,
+        request: impl FnOnce(&mut World, ThreadId, Operation, SiteId) -> Step,
+    ) -> Reply {
+        let thread = self.thread.get();
+        let site = self.site(place);
+        let mut exploration = self.exploration.borrow_mut();
+        let world = exploration.world();
+        let operation = operation(world);
+        if self.is_faulty.get() {
+            drop(exploration);
+            return self.stop_at_fault(place);
+        }
+        let step = request(world, thread, operation, site);
+        if step == Step::Run(thread) {
+            self.progress.beat();
+            return world.reply(thread);
+        }
+        drop(exploration);
+        self.step.set(step);
+        self.suspend();
+        if self.stopped.get() {
+            return self.retry_after_stop(operation, site);
+        }
+        self.with_world(|world| world.reply(thread))
+    }
+
+    /// The location that a controlled atomic is in this execution.
+    #[inline]
+    pub fn location(
+        &self,
+        world: &mut World,
+        identity: &Identity,
+        made: Made,
+        initial: impl FnOnce() -> u64,
+    ) -> LocationId {
+        if let Some(index) = identity.get(self.stamp.get()) {
+            return LocationId::new(index);
+        }
+        if self.notice_fault(identity, "atomic variable") {
+            return world.add_location(0);
+        }
+        let register = || {
+            let location = world.add_location(initial());
+            world.name_location(location, made.kind);
+            if let Some((name, line)) = self.variable(made) {
+                world.call_location(location, name, line);
+            }
+            world.made_at(location, self.site(made.place));
+            location.index()
+        };
+        LocationId::new(self.index(&self.locations, identity, made, register))
+    }
+
+    /// The object that a controlled value is in this execution.
+    #[inline]
+    pub fn object(
+        &self,
+        world: &mut World,
+        identity: &Identity,
+        made: Made,
+        initial: impl FnOnce() -> Object,
+    ) -> ObjectId {
+        if let Some(index) = identity.get(self.stamp.get()) {
+            return ObjectId::new(index);
+        }
+        if self.notice_fault(identity, "object") {
+            return world.add_object(Object::Once(Once::New));
+        }
+        let register = || {
+            let object = world.add_object(initial());
+            world.name_object(object, made.kind);
+            if let Some((name, line)) = self.variable(made) {
+                world.call_object(object, name, line);
+            }
+            object.index()
+        };
+        ObjectId::new(self.index(&self.objects, identity, made, register))
+    }
+
+    /// From now on executions know what the source calls things.
+    pub(crate) fn name_variables(&self, names: bool) {
+        self.names_variables.set(names);
+    }
+
+    /// What the source calls a thing and the line where it was made, if executions know.
+    #[inline]
+    fn variable(&self, made: Made) -> Option<(String, u32)> {
+        match self.names_variables.get() {
+            true => {
+                let _aside = crate::runtime::alloc::aside();
+                let name = crate::program::variable::name(made.kind, made.place)?;
+                Some((name, made.place.line()))
+            }
+            false => None,
+        }
+    }
+
+    /// The index among `things` of a value that does not know it.
+    #[inline]
+    fn index(
+        &self,
+        things: &RefCell<Things>,
+        identity: &Identity,
+        made: Made,
+        register: impl FnOnce() -> usize,
+    ) -> usize {
+        let mut things = things.borrow_mut();
+        if statics::is_static(identity) {
+            let register = || things.add(identity, made, register);
+            return self.static_thing(identity, register);
+        }
+        things.index(identity, self.stamp.get(), made, register)
+    }
+
+    /// Gives an object a name in this execution.
+    pub fn label_object(&self, identity: &Identity, made: Made, state: Object, name: String) {
+        let object = self.with_world(|world| self.object(world, identity, made, || state));
+        self.with_world(|world| world.label_object(object, name.clone()));
+        self.objects.borrow_mut().label(object.index(), name);
+    }
+
+    /// Gives a location a name in this execution.
+    pub fn label_location(&self, identity: &Identity, made: Made, initial: u64, name: String) {
+        let location = self.with_world(|world| self.location(world, identity, made, || initial));
+        self.with_world(|world| world.label_location(location, name.clone()));
+        self.locations.borrow_mut().label(location.index(), name);
+    }
+
+    /// The value an atomic has now, for its sole owner; `None` if the execution has not used it.
+    pub fn owned_value(&self, identity: &Identity) -> Option<u64> {
+        let index = identity.get(self.stamp.get())?;
+        if !self.stopped.get() {
+            let thread = self.thread.get();
+            self.with_world(|world| world.own_location(thread, LocationId::new(index)));
+        }
+        Some(self.exploration.borrow().execution().locations[index].value)
+    }
+
+    /// The state an object has now, for its sole owner; `None` if the execution has not used it.
+    pub fn owned_state(&self, identity: &Identity) -> Option<Object> {
+        let index = identity.get(self.stamp.get())?;
+        if !self.stopped.get() {
+            let thread = self.thread.get();
+            self.with_world(|world| world.own_object(thread, ObjectId::new(index)));
+        }
+        Some(self.exploration.borrow().execution().objects[index].clone())
+    }
+}
+
+impl Names for Context {
+    fn place(&self, site: SiteId) -> Option<Place> {
+        self.sites.borrow().places().place(site)
+    }
+
+    fn object(&self, index: usize) -> (&str, Option<Place>) {
+        self.objects.borrow().name(index)
+    }
+
+    fn location(&self, index: usize) -> (&str, Option<Place>) {
+        self.locations.borrow().name(index)
+    }
+
+    fn cell(&self, index: usize) -> (&str, Option<Place>) {
+        self.cells.borrow().name(index)
+    }
+
+    fn cell_label(&self, index: usize) -> Option<String> {
+        self.cells.borrow().label_of(index)
+    }
+
+    fn object_label(&self, index: usize) -> Option<String> {
+        self.objects.borrow().label_of(index)
+    }
+
+    fn location_label(&self, index: usize) -> Option<String> {
+        self.locations.borrow().label_of(index)
+    }
+
+    fn object_variable(&self, index: usize) -> Option<String> {
+        self.objects.borrow().variable_of(index)
+    }
+
+    fn location_variable(&self, index: usize) -> Option<String> {
+        self.locations.borrow().variable_of(index)
+    }
+
+    fn cell_variable(&self, index: usize) -> Option<String> {
+        self.cells.borrow().variable_of(index)
+    }
+
+    fn cell_story(&self, index: usize) -> Option<String> {
+        self.cells.borrow().story_of(index)
+    }
+
+    fn is_native(&self) -> bool {
+        native::is_installed()
+    }
+
+    fn is_c(&self) -> bool {
+        native::is_c()
+    }
+
+    fn chain(&self, site: SiteId) -> Option<String> {
+        self.sites.borrow().places().chain(site)
+    }
+}
+
+fn place(location: &'static Location<'static>) -> Place {
+    Place {
+        file: location.file().to_owned(),
+        line: location.line(),
+        column: location.column(),
+    }
+}

@@ -1,0 +1,191 @@
+//! Stack overflow in a coroutine becomes a failure of the check instead of the end of the process, and
+//! any other fault there ends the process only after its story is told.
+//!
+//! Each stack ends in a guard page. A fault there, in a running coroutine, is answered by leaving
+//! the coroutine at once: its stack is not unwound and never used again. So it is with a fault
+//! elsewhere, because a signal handler is no place to tell a story; but as nobody knows what is
+//! broken, nothing goes on after that. A fault outside coroutines goes to whoever handled it before
+//! (usually std, which ends the process).
+
+use corosensei::trap::CoroutineTrapHandler;
+
+use super::coroutine::Exit;
+
+/// How to leave the running coroutine, and the page whose touch means that it must be left.
+#[derive(Clone, Copy)]
+pub(super) struct Guard {
+    pub(super) trap: CoroutineTrapHandler<Exit>,
+    pub(super) limit: usize,
+}
+
+/// The engine itself was interrupted, so its state cannot be trusted.
+pub(super) fn give_up(stack_size: usize) -> ! {
+    eprintln!(
+        "raddle: a modelled thread used more than its {stack_size} bytes of stack inside raddle \
+         itself; raise `stack_size`"
+    );
+    std::process::exit(2);
+}
+
+#[cfg(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
+mod handler {
+    use std::sync::OnceLock;
+
+    use corosensei::trap::TrapHandlerRegs;
+
+    use super::Guard;
+    use crate::runtime::Context;
+    use crate::runtime::coroutine::Exit;
+
+    static PREVIOUS: OnceLock<libc::sigaction> = OnceLock::new();
+
+    pub(crate) fn install() {
+        PREVIOUS.get_or_init(|| {
+            // SAFETY: all-zero is a valid `sigaction`, and both pointers are to live values. The
+            // handler runs on the alternate stack that std gives every thread.
+            unsafe {
+                let mut action: libc::sigaction = std::mem::zeroed();
+                action.sa_sigaction = on_fault as *const () as usize;
+                action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
+                let mut previous: libc::sigaction = std::mem::zeroed();
+                libc::sigaction(libc::SIGSEGV, &action, &mut previous);
+                previous
+            }
+        });
+    }
+
+    unsafe extern "C" fn on_fault(
+        signal: libc::c_int,
+        info: *mut libc::siginfo_t,
+        context: *mut libc::c_void,
+    ) {
+        // SAFETY: the kernel passes valid pointers to a handler installed with SA_SIGINFO.
+        let (address, registers) = unsafe {
+            let context = &mut *context.cast::<libc::ucontext_t>();
+            ((*info).si_addr() as usize, &mut context.uc_mcontext)
+        };
+        if let Some(guard) = crate::runtime::current().and_then(running_guard) {
+            // SAFETY: asks for a constant of the system.
+            let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
+            if (guard.limit..guard.limit + page).contains(&address) {
+                // SAFETY: the fault is in the guard page of the running coroutine, which is left
+                // for good: nothing on its stack is used again.
+                let regs = unsafe { guard.trap.setup_trap_handler(|| Exit::Overflowed) };
+                set(registers, regs);
+                return;
+            }
+            if guard.trap.stack_ptr_in_bounds(stack_pointer(registers)) {
+                // SAFETY: the fault is in code that runs on the stack of the running coroutine, which
+                // is left for good, and soon the process ends.
+                let regs = unsafe { guard.trap.setup_trap_handler(|| Exit::Crashed) };
+                set(registers, regs);
+                return;
+            }
+        }
+        // SAFETY: as installed by whoever came before us.
+        unsafe { pass_on(signal, info, context) };
+    }
+
+    /// The guard of the coroutine that was interrupted.
+    fn running_guard(context: &Context) -> Option<Guard> {
+        // SAFETY: the table is changed only by code that runs on this OS thread, which is
+        // interrupted. If it was interrupted while it changed the table, the address will not be
+        // in a guard page that the table names, or the entry is whole.
+        let slots = unsafe { &*context.slots.as_ptr() };
+        slots
+            .get(context.thread.get().index())
+            .map(|slot| slot.guard)
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn stack_pointer(context: &libc::mcontext_t) -> usize {
+        context.gregs[libc::REG_RSP as usize] as usize
+    }
+
+    #[cfg(target_arch = "aarch64")]
+    fn stack_pointer(context: &libc::mcontext_t) -> usize {
+        context.sp as usize
+    }
+
+    /// Ends the process as the fault would have.
+    pub(crate) fn end() -> ! {
+        // SAFETY: plain system calls; nothing is left to be done here.
+        unsafe {
+            libc::signal(libc::SIGSEGV, libc::SIG_DFL);
+            libc::raise(libc::SIGSEGV);
+        }
+        std::process::abort()
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn set(context: &mut libc::mcontext_t, regs: TrapHandlerRegs) {
+        let TrapHandlerRegs {
+            rip,
+            rsp,
+            rbp,
+            rdi,
+            rsi,
+        } = regs;
+        context.gregs[libc::REG_RIP as usize] = rip as i64;
+        context.gregs[libc::REG_RSP as usize] = rsp as i64;
+        context.gregs[libc::REG_RBP as usize] = rbp as i64;
+        context.gregs[libc::REG_RDI as usize] = rdi as i64;
+        context.gregs[libc::REG_RSI as usize] = rsi as i64;
+    }
+
+    #[cfg(target_arch = "aarch64")]
+    fn set(context: &mut libc::mcontext_t, regs: TrapHandlerRegs) {
+        let TrapHandlerRegs {
+            pc,
+            sp,
+            x0,
+            x1,
+            x29,
+            lr,
+        } = regs;
+        context.pc = pc;
+        context.sp = sp;
+        context.regs[0] = x0;
+        context.regs[1] = x1;
+        context.regs[29] = x29;
+        context.regs[30] = lr;
+    }
+
+    unsafe fn pass_on(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+        match PREVIOUS.get() {
+            Some(previous) if previous.sa_sigaction > libc::SIG_IGN => {
+                type Handler =
+                    unsafe extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void);
+                // SAFETY: neither SIG_DFL nor SIG_IGN, so it is a function with these arguments;
+                // one without SA_SIGINFO ignores the last two.
+                unsafe {
+                    let handler: Handler = std::mem::transmute(previous.sa_sigaction);
+                    handler(signal, info, context);
+                }
+            }
+            // SAFETY: plain system call; the fault happens again and ends the process.
+            _ => unsafe {
+                libc::signal(signal, libc::SIG_DFL);
+            },
+        }
+    }
+}
+
+#[cfg(not(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+)))]
+mod handler {
+    /// On other systems an overflow ends the process, as it does outside a check.
+    pub(crate) fn install() {}
+
+    pub(crate) fn end() -> ! {
+        std::process::abort()
+    }
+}
+
+pub(super) use handler::end;
+pub(crate) use handler::install;

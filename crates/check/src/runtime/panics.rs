@@ -1,0 +1,163 @@
+//! Panics of modelled threads.
+//!
+//! std counts panics for each OS thread, but here many modelled threads share one. While a thread
+//! is suspended in the middle of unwinding, `std::thread::panicking()` is true for all of them, so
+//! it is asked only when no such thread exists; otherwise we go by what the panic hook and our own
+//! unwinding have told us. The one thing that stays hidden is a panic that user code catches while
+//! some *other* thread is suspended in unwinding: until no thread is, the catching thread still
+//! counts as panicking.
+
+use std::any::Any;
+use std::panic::PanicHookInfo;
+use std::sync::Once;
+
+use raddle_engine::ThreadId;
+use raddle_engine::check::panic::{Manner, Panic};
+
+use super::{Abandoned, Context, current};
+use crate::runtime::alloc;
+
+/// What the panic hook knows of a panic.
+pub(super) struct Noted {
+    thread: ThreadId,
+    message: String,
+    place: Option<String>,
+    after: usize,
+    /// The panic that the thread was unwinding from, if there is one.
+    during: Option<Box<Noted>>,
+}
+
+/// What std says when a destructor panics while it is run because of a panic. The process ends then.
+const ENDS_THE_PROCESS: &str = "panic in a destructor during cleanup";
+
+/// Panics inside a check are part of what is explored: they are recorded, and shown when they are
+/// a failure, rather than printed each time they happen.
+pub(crate) fn install_hook() {
+    static INSTALL: Once = Once::new();
+    INSTALL.call_once(|| {
+        let previous = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| match current() {
+            Some(context) => context.hook(info),
+            None => previous(info),
+        }));
+    });
+}
+
+/// The text of a panic.
+fn message(payload: &(dyn Any + Send)) -> String {
+    match payload.downcast_ref::<&str>() {
+        Some(text) => (*text).to_owned(),
+        None => match payload.downcast_ref::<String>() {
+            Some(text) => text.clone(),
+            None => "(a panic without a text)".to_owned(),
+        },
+    }
+}
+
+impl Noted {
+    /// For a panic that ends the process: what led there, as one.
+    fn last_of_all(&self) -> Panic {
+        let mut panics: Vec<&Noted> =
+            std::iter::successors(self.during.as_deref(), |noted| noted.during.as_deref())
+                .collect();
+        panics.reverse();
+        let mut text = String::new();
+        for (index, noted) in panics.iter().enumerate() {
+            let place = noted.place.as_deref().unwrap_or("an unknown place");
+            if index > 0 {
+                text += &format!("\nand panicked again at {place}, in a destructor on the way:\n");
+            }
+            text += &noted.message;
+        }
+        text += match panics.len() {
+            // The panic that unwinds a thread whose execution has stopped is not among them.
+            1 => {
+                "\nin a destructor, when the execution had been stopped and the thread was unwound, \
+                 which ends the process\n"
+            }
+            _ => "\nwhich ends the process, as it does outside a check\n",
+        };
+        text += "help: a destructor must not panic while its thread does; ask \
+                 `raddle::thread::panicking()`";
+        Panic {
+            thread: self.thread,
+            manner: Manner::Panic,
+            message: text,
+            place: panics.first().and_then(|noted| noted.place.clone()),
+            after: panics.first().map_or(self.after, |noted| noted.after),
+            joined_by: None,
+        }
+    }
+}
+
+impl Context {
+    fn hook(&self, info: &PanicHookInfo<'_>) {
+        let _aside = alloc::aside();
+        let thread = self.thread.get();
+        let mut again = false;
+        if let Ok(mut slots) = self.slots.try_borrow_mut()
+            && let Some(slot) = slots.get_mut(thread.index())
+        {
+            again = std::mem::replace(&mut slot.unwinding, true);
+        }
+        let events = self
+            .exploration
+            .try_borrow()
+            .map(|e| e.execution().events.len());
+        let mut panics = self.last_panics.borrow_mut();
+        let mine = panics.iter().position(|noted| noted.thread == thread);
+        let earlier = mine.map(|position| Box::new(panics.swap_remove(position)));
+        let noted = Noted {
+            thread,
+            message: message(info.payload()),
+            place: info.location().map(ToString::to_string),
+            after: events.unwrap_or(0),
+            during: earlier.filter(|_| again),
+        };
+        if noted.message == ENDS_THE_PROCESS {
+            self.fatal.report_panic(self, &noted.last_of_all());
+        }
+        panics.push(noted);
+    }
+
+    /// A thread is about to end with this panic.
+    pub fn note_panic(&self, payload: &(dyn Any + Send)) {
+        if payload.is::<Abandoned>() {
+            return;
+        }
+        let thread = self.thread.get();
+        let noted = {
+            let mut panics = self.last_panics.borrow_mut();
+            let mine = panics.iter().position(|noted| noted.thread == thread);
+            mine.map(|position| panics.remove(position))
+        };
+        let _aside = alloc::aside();
+        let message = message(payload);
+        self.with_world(|world| {
+            let events = world.state().execution().events.len();
+            world.add_panic(Panic {
+                thread,
+                manner: Manner::Panic,
+                message,
+                after: noted.as_ref().map_or(events, |noted| noted.after),
+                place: noted.and_then(|noted| noted.place),
+                joined_by: None,
+            });
+        });
+    }
+
+    /// If `thread` ended by a panic that nobody has taken, the calling thread takes it.
+    pub fn join_panic(&self, thread: ThreadId) -> bool {
+        self.with_world(|world| world.join_panic(thread, self.thread.get()))
+    }
+
+    /// Whether the calling modelled thread is unwinding, as far as can be told.
+    #[inline]
+    pub fn is_unwinding(&self) -> bool {
+        if self.unwinding.get() == 0 {
+            std::thread::panicking()
+        } else {
+            self.slots.borrow()[self.thread.get().index()].unwinding
+        }
+    }
+}

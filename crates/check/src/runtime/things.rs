@@ -1,0 +1,114 @@
+//! What the running execution has touched: locations, or objects, by their index in the world.
+
+use std::panic::Location;
+
+use raddle_report::Place;
+
+use super::native;
+use crate::runtime::identity::Identity;
+
+/// Kind and place of creation of a controlled value.
+#[derive(Clone, Copy)]
+pub struct Made {
+    /// What it is called, as its type is.
+    pub kind: &'static str,
+    /// Where it was made.
+    pub place: &'static Location<'static>,
+}
+
+/// Everything of one sort, in order of first use.
+#[derive(Default)]
+pub(super) struct Things {
+    /// With the address, which is only looked at for values that live outside the execution.
+    list: Vec<(Made, usize)>,
+    /// Names that the program gave, the last one of each thing last.
+    labels: Vec<(usize, String)>,
+}
+
+impl Things {
+    pub(super) fn clear(&mut self) {
+        self.list.clear();
+        self.labels.clear();
+    }
+
+    /// The index of a value that the execution with this stamp has not used, as far as the value
+    /// knows; `register` gives it one at its first use.
+    #[inline]
+    pub(super) fn index(
+        &mut self,
+        identity: &Identity,
+        stamp: u64,
+        made: Made,
+        register: impl FnOnce() -> usize,
+    ) -> usize {
+        let known = if identity.is_shared() {
+            self.find_shared(identity)
+        } else {
+            None
+        };
+        let index = known.unwrap_or_else(|| self.add(identity, made, register));
+        identity.set(stamp, index);
+        index
+    }
+
+    /// A value at its first use.
+    #[inline]
+    pub(super) fn add(
+        &mut self,
+        identity: &Identity,
+        made: Made,
+        register: impl FnOnce() -> usize,
+    ) -> usize {
+        self.list.push((made, identity.address()));
+        register()
+    }
+
+    /// A thing that is known by its address.
+    pub(super) fn add_at(&mut self, address: usize, made: Made) {
+        self.list.push((made, address));
+    }
+
+    /// A value that another check has used since this execution did.
+    #[cold]
+    fn find_shared(&self, identity: &Identity) -> Option<usize> {
+        self.list
+            .iter()
+            .position(|&(_, address)| address == identity.address())
+    }
+
+    /// Remembers the name that the program gave it.
+    pub(super) fn label(&mut self, index: usize, name: String) {
+        self.labels.push((index, name));
+    }
+
+    /// The name that the program gave it.
+    pub(super) fn label_of(&self, index: usize) -> Option<String> {
+        let labels = self.labels.iter().rev();
+        let mut labels = labels.filter(|(labelled, _)| *labelled == index);
+        labels.next().map(|(_, name)| name.clone())
+    }
+
+    /// What the program's source calls it.
+    pub(super) fn variable_of(&self, index: usize) -> Option<String> {
+        let (made, address) = self.list.get(index)?;
+        if native::is_native(made) {
+            return native::variable_at(*address);
+        }
+        crate::program::variable::name(made.kind, made.place)
+    }
+
+    /// What memory it is, of a program that is known by its addresses.
+    pub(super) fn story_of(&self, index: usize) -> Option<String> {
+        let (made, address) = self.list.get(index)?;
+        native::is_native(made).then(|| native::memory_at(*address))?
+    }
+
+    /// What to call it otherwise, and where it was made.
+    pub(super) fn name(&self, index: usize) -> (&'static str, Option<Place>) {
+        match self.list.get(index) {
+            Some((made, _)) if native::is_native(made) => (made.kind, None),
+            Some((made, _)) => (made.kind, Some(super::place(made.place))),
+            None => ("?", None),
+        }
+    }
+}

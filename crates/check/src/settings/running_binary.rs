@@ -1,0 +1,67 @@
+//! The program that runs the check, as cargo has built it.
+
+use std::path::{Path, PathBuf};
+
+/// The program that runs the check.
+pub(crate) struct RunningBinary {
+    /// What it is called, without what cargo adds.
+    pub(crate) name: String,
+    /// Whether it is one that `cargo test` runs.
+    pub(crate) is_test: bool,
+    /// Where its schedules are kept; `None` if cargo did not build it.
+    pub(crate) folder: Option<PathBuf>,
+}
+
+/// Cargo's target folder, if it has built this binary. Cargo marks the folder with a tag if it has made
+/// it; if it was there before, as in a container, there is still what cargo keeps in it.
+fn target(binary: &Path) -> Option<&Path> {
+    let has = |file: &'static str| move |folder: &&Path| folder.join(file).is_file();
+    let folders = || binary.ancestors().skip(1);
+    let tagged = folders().find(has("CACHEDIR.TAG"));
+    tagged.or_else(|| folders().find(has(".rustc_info.json")))
+}
+
+impl RunningBinary {
+    pub(crate) fn find() -> Self {
+        let binary = std::env::current_exe().unwrap_or_default();
+        let stem = binary
+            .file_stem()
+            .and_then(|stem| stem.to_str())
+            .unwrap_or("program");
+        // Cargo builds tests below `deps`, under their name and a hash.
+        let is_test = binary
+            .parent()
+            .is_some_and(|folder| folder.ends_with("deps"));
+        let name = match stem.rsplit_once('-') {
+            Some((name, _)) if is_test => name,
+            _ => stem,
+        };
+        let target = || Some(target(&binary)?.join("raddle"));
+        let given = std::env::var_os("RADDLE_DIR").filter(|given| !given.is_empty());
+        let folder = given.map(PathBuf::from).or_else(target);
+        RunningBinary {
+            folder: folder.map(|folder| folder.join(name)),
+            name: name.to_owned(),
+            is_test,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_folder_is_known_by_its_tag_or_by_what_cargo_keeps_there() {
+        let root = std::env::temp_dir().join(format!("raddle-target-{}", std::process::id()));
+        let binary = root.join("target/debug/deps/it-0123");
+        std::fs::create_dir_all(binary.parent().unwrap()).unwrap();
+        let mark = |file: &str| std::fs::write(root.join(file), "").unwrap();
+        assert_eq!(target(&binary), None);
+        mark("target/.rustc_info.json");
+        assert_eq!(target(&binary), Some(&*root.join("target")));
+        mark("CACHEDIR.TAG");
+        assert_eq!(target(&binary), Some(&*root), "a tag is surer");
+        std::fs::remove_dir_all(root).unwrap();
+    }
+}

@@ -1,0 +1,314 @@
+//! Whether a receive could have had another source: the part of the execution that the two depend on,
+//! with the receive seeing the source, must be possible.
+//!
+//! Where everybody sees the same memory, that is so if everything can be put in one order. Otherwise
+//! what happens before what is known, and it is so if the writes of each location can be put in an
+//! order that fits. In both cases more and more of the order follows from what is known; where
+//! nothing more follows, both ways are tried. (To decide this is hard in general: Gibbons and Korach,
+//! 1997. Here hardly anything is ever left to try.)
+
+use std::collections::HashMap;
+
+use super::order::Order;
+use super::past::Past;
+use super::weak;
+use super::work::Work;
+use crate::base::ids::{EventId, ObjectId};
+use crate::memory::clock::{covers, join};
+use crate::model::event::Event;
+use crate::model::execution::Execution;
+use crate::model::operation::{Operation, Ports};
+use crate::object::Object;
+
+/// So many tries at most; what is not decided then is taken for impossible.
+pub(super) const TRIES: u32 = 20_000;
+
+/// A part of an execution, and a receive that comes after it.
+pub(super) struct Trial<'a> {
+    pub(super) execution: &'a Execution,
+    past: &'a Past,
+    /// Of each thread, how many events are part of it, without the receive.
+    clock: Vec<u32>,
+    /// The receive as it would be.
+    pub(super) receive: Event,
+    /// What the receive depends on.
+    own: Vec<u32>,
+}
+
+/// Who reads and writes one location.
+#[derive(Default)]
+pub(super) struct Accesses {
+    pub(super) writes: Vec<EventId>,
+    /// With what they see.
+    pub(super) reads: Vec<(EventId, Option<EventId>)>,
+}
+
+impl<'a> Trial<'a> {
+    /// The receive sees this source, of an execution in which the source does not depend on it.
+    pub(super) fn new(
+        execution: &'a Execution,
+        past: &'a Past,
+        receive: Event,
+        sources: impl IntoIterator<Item = EventId>,
+    ) -> Self {
+        let mut clock = past.before(receive.id);
+        for source in sources {
+            join(&mut clock, past.clock_of(source));
+        }
+        let mut own = clock.clone();
+        own[receive.id.thread.index()] = receive.id.index + 1;
+        Trial {
+            execution,
+            past,
+            clock,
+            receive,
+            own,
+        }
+    }
+
+    /// The events that it has, the receive last.
+    pub(super) fn events(&self) -> impl Iterator<Item = &Event> + '_ {
+        let all = self.execution.events.iter();
+        all.filter(|event| covers(&self.clock, event.id))
+            .chain(std::iter::once(&self.receive))
+    }
+
+    /// Whether it is possible if threads may see different things.
+    pub(super) fn is_possible_weakly(&self, work: &Work) -> bool {
+        match self.receive.operation {
+            Operation::Receive { .. } => self.order().is_some(),
+            _ => weak::is_possible(self, work),
+        }
+    }
+
+    /// Whether it is possible if one order explains everything.
+    pub(super) fn is_possible(&self, work: &Work) -> bool {
+        let all = self.accesses();
+        if let Some(answer) = self.at_a_glance(&all) {
+            return answer;
+        }
+        let search = Search { all: &all, work };
+        let mut tries = TRIES;
+        self.order()
+            .is_some_and(|order| search.finds_line(order, &mut tries))
+    }
+
+    /// Whether one order explains everything, if that is easy to tell. The receive depends on all the
+    /// rest, so it comes last, and all other writes must come before what it sees. Perhaps that is so if
+    /// the source, and what depends on it, is put off.
+    fn at_a_glance(&self, all: &[Accesses]) -> Option<bool> {
+        let reads = |one: &&Accesses| one.reads.iter().any(|&(id, _)| id == self.receive.id);
+        let writes = &all.iter().find(reads)?.writes;
+        let mut others = writes.iter().filter(|&&write| write != self.receive.id);
+        let Some(source) = self.receive.source else {
+            return Some(others.next().is_none());
+        };
+        let comes_later =
+            |&&write: &&EventId| write != source && covers(self.past.clock_of(write), source);
+        if others.any(|write| comes_later(&write)) {
+            return Some(false);
+        }
+        let is_port = |object: &Object| matches!(object, Object::Port(_));
+        if self.execution.objects.iter().any(is_port) {
+            return None;
+        }
+        let is_put_off = |event: &&Event| {
+            event.id == self.receive.id || covers(self.past.clock_of(event.id), source)
+        };
+        let first = self.events().filter(|event| !is_put_off(event));
+        let line = first.chain(self.events().filter(is_put_off));
+        is_right(line.map(|event| event.id), all).then_some(true)
+    }
+
+    /// Who reads and writes what. That a thread has ended is a location too.
+    pub(super) fn accesses(&self) -> Vec<Accesses> {
+        let locations = self.execution.locations.len();
+        let threads = self.execution.threads.len();
+        let mut all: Vec<Accesses> = Vec::new();
+        all.resize_with(locations + threads, Accesses::default);
+        for event in self.events() {
+            let (place, reads, writes) = match event.operation {
+                Operation::End => (locations + event.id.thread.index(), false, true),
+                Operation::IsFinished { target } => (locations + target.index(), true, false),
+                operation => match operation.location() {
+                    Some(location) => (location.index(), !event.is_store(), event.writes()),
+                    None => continue,
+                },
+            };
+            if writes {
+                all[place].writes.push(event.id);
+            }
+            if reads {
+                all[place].reads.push((event.id, event.source));
+            }
+        }
+        all.retain(|one| !one.reads.is_empty() || one.writes.len() > 1);
+        all
+    }
+
+    /// What comes before what for other reasons than memory; `None` if that contradicts itself.
+    fn order(&self) -> Option<Order> {
+        let mut order = Order::new(self.execution.threads.len());
+        for event in self.events() {
+            match event.id == self.receive.id {
+                true => order.push(event.id, &self.own),
+                false => order.push(event.id, self.past.clock_of(event.id)),
+            }
+        }
+        for (index, object) in self.execution.objects.iter().enumerate() {
+            if let Object::Port(port) = object
+                && !self.deliver(ObjectId::new(index), port.is_ordered(), &mut order)
+            {
+                return None;
+            }
+        }
+        Some(order)
+    }
+
+    /// Messages of an ordered port arrive in the order in which they are taken, and who finds a port
+    /// empty was there before the next one.
+    fn deliver(&self, port: ObjectId, ordered: bool, order: &mut Order) -> bool {
+        let is_of = |ports: &Ports| self.execution.port_list(ports).contains(&port);
+        let sends: Vec<EventId> = self
+            .events()
+            .filter(|event| matches!(event.operation, Operation::Send { port: of } if of == port))
+            .map(|event| event.id)
+            .collect();
+        let mut taken: Vec<EventId> = Vec::new();
+        let mut fits = true;
+        for event in self.events() {
+            let Operation::Receive { ports, wait } = event.operation else {
+                continue;
+            };
+            if !is_of(&ports) {
+                continue;
+            }
+            match event.source {
+                Some(send) if sends.contains(&send) => {
+                    if let Some(&last) = taken.last()
+                        && ordered
+                    {
+                        fits &= order.add(last, send);
+                    }
+                    taken.push(send);
+                }
+                None if !wait => {
+                    for &send in sends.iter().filter(|send| !taken.contains(send)) {
+                        fits &= order.add(event.id, send);
+                    }
+                }
+                _ => {}
+            }
+        }
+        if let Some(&last) = taken.last()
+            && ordered
+        {
+            for &send in sends.iter().filter(|send| !taken.contains(send)) {
+                fits &= order.add(last, send);
+            }
+        }
+        fits
+    }
+}
+
+/// Whether every read sees the last write before it.
+fn is_right(line: impl Iterator<Item = EventId>, all: &[Accesses]) -> bool {
+    let mut writers: HashMap<EventId, usize> = HashMap::new();
+    let mut readers: HashMap<EventId, (usize, Option<EventId>)> = HashMap::new();
+    for (location, Accesses { writes, reads }) in all.iter().enumerate() {
+        writers.extend(writes.iter().map(|&write| (write, location)));
+        readers.extend(
+            reads
+                .iter()
+                .map(|&(read, source)| (read, (location, source))),
+        );
+    }
+    let mut last: Vec<Option<EventId>> = vec![None; all.len()];
+    for id in line {
+        if let Some(&(location, source)) = readers.get(&id)
+            && source != last[location]
+        {
+            return false;
+        }
+        if let Some(&location) = writers.get(&id) {
+            last[location] = Some(id);
+        }
+    }
+    true
+}
+
+/// Looks for one order of all events.
+struct Search<'a> {
+    all: &'a [Accesses],
+    work: &'a Work,
+}
+
+impl Search<'_> {
+    /// Whether there is one in which every read sees the last write before it.
+    fn finds_line(&self, mut order: Order, tries: &mut u32) -> bool {
+        if *tries == 0 || !self.follow(&mut order) {
+            return false;
+        }
+        *tries -= 1;
+        let Some((first, second)) = self.undecided(&order) else {
+            return true;
+        };
+        [(first, second), (second, first)]
+            .into_iter()
+            .any(|(first, second)| {
+                let mut order = order.clone();
+                self.add(&mut order, first, second) && self.finds_line(order, tries)
+            })
+    }
+
+    fn add(&self, order: &mut Order, first: EventId, second: EventId) -> bool {
+        self.work.spend(order.size()) && order.add(first, second)
+    }
+
+    /// Adds all that follows: a write before a read comes before what is read, and one behind what is
+    /// read comes after the read. `false` if that contradicts itself.
+    fn follow(&self, order: &mut Order) -> bool {
+        let mut learns = true;
+        while std::mem::take(&mut learns) {
+            for Accesses { writes, reads } in self.all {
+                for &(read, source) in reads {
+                    if !self.work.spend(writes.len()) {
+                        return false;
+                    }
+                    for &write in writes {
+                        if write == read || Some(write) == source {
+                            continue;
+                        }
+                        if order.has(write, read) {
+                            match source {
+                                Some(source) if order.has(write, source) => {}
+                                Some(source) if self.add(order, write, source) => learns = true,
+                                _ => return false,
+                            }
+                        }
+                        let is_later = source.is_none_or(|source| order.has(source, write));
+                        if is_later && !order.has(read, write) {
+                            if !self.add(order, read, write) {
+                                return false;
+                            }
+                            learns = true;
+                        }
+                    }
+                }
+            }
+        }
+        true
+    }
+
+    /// Two writes of one location that could come in either order.
+    fn undecided(&self, order: &Order) -> Option<(EventId, EventId)> {
+        self.all.iter().find_map(|Accesses { writes, .. }| {
+            let pairs = writes.iter().enumerate().flat_map(|(at, &first)| {
+                let later = writes[at + 1..].iter();
+                later.map(move |&second| (first, second))
+            });
+            let mut free = pairs.filter(|&(a, b)| !order.has(a, b) && !order.has(b, a));
+            free.next()
+        })
+    }
+}

@@ -1,0 +1,151 @@
+//! Locks that are taken in different orders, found in executions that went well.
+//!
+//! A thread that takes a lock while it holds another makes an edge from the one to the other. Edges of
+//! different threads that form a circle could be a deadlock, unless one lock guards them all, or the
+//! modes in which readers-writer locks are taken go together (Goodlock, Havelund 2000). Whether the
+//! threads can get there at the same time is another question, which a search answers; the order is
+//! worth knowing all the same, because the next change to the program may answer it differently.
+
+use crate::base::ids::{ObjectId, SiteId, ThreadId};
+use crate::model::execution::Execution;
+use crate::object::Object;
+use crate::object::effect::{Effect, Mode};
+
+/// A lock order to worry about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LockOrder {
+    /// Threads that take locks in a circle.
+    Circle(Vec<Nested>),
+    /// A thread that reads under a lock it reads under already: if a writer waits in between, both
+    /// may wait for ever.
+    ReadAgain(Nested),
+}
+
+/// A lock taken while another is held.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Nested {
+    /// Who does it.
+    pub thread: ThreadId,
+    /// The lock held.
+    pub held: ObjectId,
+    /// Where that was taken.
+    pub since: SiteId,
+    /// The lock taken.
+    pub taken: ObjectId,
+    /// Where.
+    pub at: SiteId,
+}
+
+/// A lock that a thread holds.
+#[derive(Clone, Copy)]
+struct Held {
+    object: ObjectId,
+    mode: Mode,
+    since: SiteId,
+}
+
+struct Edge {
+    nested: Nested,
+    held_mode: Mode,
+    taken_mode: Mode,
+    /// What else the thread holds.
+    guards: Vec<ObjectId>,
+}
+
+/// The first lock order to worry about in an execution, if there is one.
+pub fn find(execution: &Execution) -> Option<LockOrder> {
+    let mut held: Vec<Vec<Held>> = vec![Vec::new(); execution.threads.len()];
+    let mut edges: Vec<Edge> = Vec::new();
+    for event in &execution.events {
+        let Some((object, effect)) = event.lock_effect() else {
+            continue;
+        };
+        // Who waits in a monitor gives it back, so what is nested in it is another question.
+        if let Object::Monitor(_) = execution.objects[object.index()] {
+            continue;
+        }
+        let thread = event.id.thread;
+        let mine = &mut held[thread.index()];
+        match effect {
+            Effect::Take { mode, waits } => {
+                for one in mine.iter().filter(|_| waits) {
+                    let nested = Nested {
+                        thread,
+                        held: one.object,
+                        since: one.since,
+                        taken: object,
+                        at: event.site,
+                    };
+                    if one.object == object {
+                        return Some(LockOrder::ReadAgain(nested));
+                    }
+                    let others = mine.iter().map(|other| other.object);
+                    let guards = others.filter(|&other| other != one.object).collect();
+                    edges.push(Edge {
+                        nested,
+                        held_mode: one.mode,
+                        taken_mode: mode,
+                        guards,
+                    });
+                }
+                mine.push(Held {
+                    object,
+                    mode,
+                    since: event.site,
+                });
+            }
+            Effect::Release => {
+                let position = mine.iter().rposition(|one| one.object == object);
+                if let Some(position) = position {
+                    mine.remove(position);
+                }
+            }
+            Effect::Downgrade => {
+                let mut locks = mine.iter_mut();
+                if let Some(one) = locks.find(|one| one.object == object) {
+                    one.mode = Mode::Read;
+                }
+            }
+        }
+    }
+    let mut path = Vec::new();
+    (0..edges.len()).find_map(|first| {
+        path.clear();
+        path.push(first);
+        close(&edges, &mut path).then(|| {
+            let circle = path.iter().map(|&edge| edges[edge].nested.clone());
+            LockOrder::Circle(circle.collect())
+        })
+    })
+}
+
+/// Whether the path of edges can be made a circle; if so, it is one afterwards.
+fn close(edges: &[Edge], path: &mut Vec<usize>) -> bool {
+    let (first, last) = (&edges[path[0]], &edges[path[path.len() - 1]]);
+    if path.len() > 1 && follows(last, first) {
+        return true;
+    }
+    for next in path[0] + 1..edges.len() {
+        let edge = &edges[next];
+        let fits = |&other: &usize| {
+            let other = &edges[other];
+            let guarded = edge.guards.iter().any(|lock| other.guards.contains(lock));
+            edge.nested.thread != other.nested.thread
+                && edge.nested.held != other.nested.held
+                && !guarded
+        };
+        if follows(last, edge) && path.iter().all(fits) {
+            path.push(next);
+            if close(edges, path) {
+                return true;
+            }
+            path.pop();
+        }
+    }
+    false
+}
+
+/// Whether the first waits while the second holds what it wants.
+fn follows(first: &Edge, second: &Edge) -> bool {
+    first.nested.taken == second.nested.held && !first.taken_mode.goes_with(second.held_mode)
+}

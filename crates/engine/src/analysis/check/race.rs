@@ -1,0 +1,187 @@
+//! Data races: two accesses of one cell, one of them a write, that nothing orders; and what is missing.
+//!
+//! Often the second thread did learn that the first had come past its access, through an atomic
+//! variable, but in a way that orders nothing: the store was not a release, or the load not an acquire.
+//! Then that pair is the place to look at.
+
+use crate::base::ids::{CellId, EventId, SiteId, ThreadId};
+use crate::memory::Strength;
+use crate::memory::views::Views;
+use crate::model::access::{Access, Conflict};
+use crate::model::event::Event;
+use crate::model::execution::Execution;
+use crate::model::operation::Operation;
+
+/// A data race.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DataRace {
+    /// The cell.
+    pub cell: CellId,
+    /// The access that came first in this run.
+    pub first: Access,
+    /// The other one.
+    pub second: Access,
+    /// Why the one does not come before the other.
+    pub why: Why,
+}
+
+/// Why two accesses are not ordered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// The first was not over.
+    Overlap,
+    /// The second thread read what the first had written since, and that would order them if it were
+    /// not too weak.
+    TooWeak(Link),
+    /// There is nothing that could order them.
+    Nothing,
+}
+
+/// A write and a read that took its value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// The event that wrote.
+    pub write: RaceSide,
+    /// The event that read.
+    pub read: RaceSide,
+}
+
+/// One end of a link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RaceSide {
+    /// Who did it.
+    pub thread: ThreadId,
+    /// What.
+    pub operation: Operation,
+    /// Where.
+    pub site: SiteId,
+    /// Whether it was to write, and has only read: a compare-exchange that failed.
+    pub has_failed: bool,
+    /// Whether it passes anything on.
+    pub is_weak: bool,
+}
+
+/// What is behind a conflict.
+pub fn explain(execution: &Execution, conflict: &Conflict) -> DataRace {
+    let &Conflict {
+        cell,
+        first,
+        second,
+        overlap,
+    } = conflict;
+    let why = match overlap {
+        true => Why::Overlap,
+        false => missing_link(execution, first, second).map_or(Why::Nothing, Why::TooWeak),
+    };
+    DataRace {
+        cell,
+        first,
+        second,
+        why,
+    }
+}
+
+/// The last read of what would have ordered the second access after the first.
+fn missing_link(execution: &Execution, first: Access, second: Access) -> Option<Link> {
+    let views = Views::of(execution);
+    let events = &execution.events[..second.after.min(execution.events.len())];
+    let find = |id: EventId| events.iter().find(|event| event.id == id);
+    // What had happened before the second access.
+    let last = EventId {
+        thread: second.thread,
+        index: second.index.checked_sub(1)?,
+    };
+    let known = views.clock(last);
+    let comes_after_first = |write: &Event| {
+        let seen = views.clock(write.id)[first.thread.index()];
+        match write.id.thread == first.thread {
+            true => write.id.index >= first.index,
+            false => seen > first.index,
+        }
+    };
+    let comes_before_second = |read: &Event| known[read.id.thread.index()] > read.id.index;
+    events.iter().rev().find_map(|read| {
+        if !reads(read) || !comes_before_second(read) {
+            return None;
+        }
+        let write = find(read.source?)?;
+        if write.id.thread == read.id.thread || !comes_after_first(write) {
+            return None;
+        }
+        let (releases, acquires) = (
+            releases(events, write, first),
+            acquires(events, read, second),
+        );
+        if releases && acquires {
+            return None;
+        }
+        let end = |event: &Event, is_weak| RaceSide {
+            thread: event.id.thread,
+            operation: event.operation,
+            site: event.site,
+            has_failed: event.operation.ordering_of_failure().is_some() && !event.writes(),
+            is_weak,
+        };
+        Some(Link {
+            write: end(write, !releases),
+            read: end(read, !acquires),
+        })
+    })
+}
+
+fn reads(event: &Event) -> bool {
+    matches!(
+        event.operation,
+        Operation::Load { .. } | Operation::Update { .. }
+    )
+}
+
+/// What the event does besides reading and writing.
+fn strength(event: &Event) -> Strength {
+    match event.operation {
+        Operation::Load { ordering, .. } | Operation::Store { ordering, .. } => {
+            Strength::of(ordering)
+        }
+        Operation::Update {
+            ordering,
+            failure,
+            update,
+            ..
+        } => {
+            let written = update.apply(event.reply.to_value(), event.outcome & 1);
+            Strength::of(if written.is_some() { ordering } else { failure })
+        }
+        _ => Strength::RELAXED,
+    }
+}
+
+fn is_fence(event: &Event, what: fn(Strength) -> bool) -> bool {
+    match event.operation {
+        Operation::Fence { ordering } => what(Strength::of(ordering)),
+        _ => false,
+    }
+}
+
+/// Whether the write, or a fence before it, passes on what came before.
+fn releases(events: &[Event], write: &Event, first: Access) -> bool {
+    let since = match write.id.thread == first.thread {
+        true => first.index,
+        false => 0,
+    };
+    let mut between = events.iter().filter(|event| {
+        event.id.thread == write.id.thread && (since..write.id.index).contains(&event.id.index)
+    });
+    strength(write).releases() || between.any(|event| is_fence(event, Strength::releases))
+}
+
+/// Whether the read, or a fence after it, takes over what came with the value.
+fn acquires(events: &[Event], read: &Event, second: Access) -> bool {
+    let until = match read.id.thread == second.thread {
+        true => second.index,
+        false => u32::MAX,
+    };
+    let mut between = events.iter().filter(|event| {
+        event.id.thread == read.id.thread && (read.id.index..until).contains(&event.id.index)
+    });
+    strength(read).acquires() || between.any(|event| is_fence(event, Strength::acquires))
+}

@@ -1,0 +1,254 @@
+//! Requirements and their numbers.
+//!
+//! Every requirement that was covered, or that could be, has a small number, so that sets of them are
+//! sets of bits. Finding the number of a pair of places is one multiplication and mostly one
+//! comparison. Metrics that are about the same pairs share an entry: whoever follows is a sync-pair.
+
+use super::metric::Metric;
+use crate::base::ids::SiteId;
+
+/// Something to be covered.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Requirement {
+    /// What it is about.
+    pub metric: Metric,
+    /// The place, or the first of two.
+    pub first: SiteId,
+    /// The second place, if the metric is about two.
+    pub second: Option<SiteId>,
+}
+
+impl Requirement {
+    /// About one place.
+    pub fn at(metric: Metric, place: SiteId) -> Self {
+        debug_assert!(!metric.is_pairwise());
+        Requirement {
+            metric,
+            first: place,
+            second: None,
+        }
+    }
+
+    /// About two places.
+    pub fn pair(metric: Metric, first: SiteId, second: SiteId) -> Self {
+        debug_assert!(metric.is_pairwise());
+        Requirement {
+            metric,
+            first,
+            second: Some(second),
+        }
+    }
+}
+
+/// The number of a requirement.
+pub(crate) type Id = usize;
+
+/// Which entry of a pair of places, and which number in it.
+fn of_pair(metric: Metric) -> Option<(u64, usize)> {
+    match metric {
+        Metric::SyncPair => Some((1, 0)),
+        Metric::Follows => Some((1, 1)),
+        Metric::DefUse => Some((2, 0)),
+        Metric::PSet => Some((2, 1)),
+        Metric::BlockedPair => Some((3, 0)),
+        Metric::LockOrder => Some((3, 1)),
+        Metric::WaitNotify => Some((4, 0)),
+        Metric::Adjacent => Some((4, 1)),
+        Metric::Blocked | Metric::Blocking | Metric::LocalDef | Metric::RemoteDef => None,
+    }
+}
+
+fn of_place(metric: Metric) -> usize {
+    match metric {
+        Metric::Blocked => 0,
+        Metric::Blocking => 1,
+        Metric::LocalDef => 2,
+        _ => 3,
+    }
+}
+
+/// Numbers are kept plus one; zero is none.
+#[derive(Clone, Copy, Debug, Default)]
+struct Slot {
+    /// Zero if it is empty.
+    key: u64,
+    numbers: [u32; 2],
+}
+
+/// All requirements that have a number.
+#[derive(Clone, Debug)]
+pub(crate) struct Catalogue {
+    requirements: Vec<Requirement>,
+    /// Open addressing; the length is a power of two.
+    slots: Vec<Slot>,
+    used: usize,
+    /// By place.
+    places: Vec<[u32; 4]>,
+}
+
+impl Default for Catalogue {
+    fn default() -> Self {
+        Catalogue {
+            requirements: Vec::new(),
+            slots: vec![Slot::default(); 256],
+            used: 0,
+            places: Vec::new(),
+        }
+    }
+}
+
+impl Catalogue {
+    pub(crate) fn len(&self) -> usize {
+        self.requirements.len()
+    }
+
+    pub(crate) fn get(&self, id: Id) -> Requirement {
+        self.requirements[id]
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (Id, Requirement)> + '_ {
+        self.requirements.iter().copied().enumerate()
+    }
+
+    /// The number of a requirement about two places; it has one from now on.
+    #[inline]
+    pub(crate) fn pair(&mut self, metric: Metric, first: SiteId, second: SiteId) -> Id {
+        let (kind, which) = of_pair(metric).unwrap_or_default();
+        let slot = self.slot(kind, first, second);
+        match self.slots[slot].numbers[which] {
+            0 => self.add_pair(slot, which, Requirement::pair(metric, first, second)),
+            number => number as Id - 1,
+        }
+    }
+
+    /// The numbers of two requirements about the same two places, which share an entry.
+    #[inline]
+    pub(crate) fn both(&mut self, metrics: [Metric; 2], first: SiteId, second: SiteId) -> [Id; 2] {
+        let (kind, _) = of_pair(metrics[0]).unwrap_or_default();
+        let slot = self.slot(kind, first, second);
+        match self.slots[slot].numbers {
+            [one, other] if one != 0 && other != 0 => [one as Id - 1, other as Id - 1],
+            _ => metrics.map(|metric| self.pair(metric, first, second)),
+        }
+    }
+
+    /// The number of a requirement about one place; it has one from now on.
+    #[inline]
+    pub(crate) fn at(&mut self, metric: Metric, place: SiteId) -> Id {
+        if place.index() >= self.places.len() {
+            self.places.resize(place.index() + 1, [0; 4]);
+        }
+        match self.places[place.index()][of_place(metric)] {
+            0 => {
+                self.requirements.push(Requirement::at(metric, place));
+                self.places[place.index()][of_place(metric)] = self.requirements.len() as u32;
+                self.requirements.len() - 1
+            }
+            number => number as Id - 1,
+        }
+    }
+
+    /// The number of a requirement; it has one from now on.
+    pub(crate) fn id(&mut self, requirement: Requirement) -> Id {
+        match requirement.second {
+            Some(second) => self.pair(requirement.metric, requirement.first, second),
+            None => self.at(requirement.metric, requirement.first),
+        }
+    }
+
+    /// The number of a requirement, if it has one.
+    pub(crate) fn find(&self, requirement: Requirement) -> Option<Id> {
+        let number = match (requirement.second, of_pair(requirement.metric)) {
+            (Some(second), Some((kind, which))) => {
+                let slot = self.probe(key(kind, requirement.first, second));
+                self.slots[slot].numbers[which]
+            }
+            _ => self.places.get(requirement.first.index())?[of_place(requirement.metric)],
+        };
+        (number as Id).checked_sub(1)
+    }
+
+    /// The slot of a key, or the empty one where it would be.
+    #[inline]
+    fn probe(&self, key: u64) -> usize {
+        let mask = self.slots.len() - 1;
+        let mut slot = (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize & mask;
+        while self.slots[slot].key != key && self.slots[slot].key != 0 {
+            slot = (slot + 1) & mask;
+        }
+        slot
+    }
+
+    #[inline]
+    fn slot(&mut self, kind: u64, first: SiteId, second: SiteId) -> usize {
+        let key = key(kind, first, second);
+        let slot = self.probe(key);
+        match self.slots[slot].key {
+            0 => self.occupy(slot, key),
+            _ => slot,
+        }
+    }
+
+    #[cold]
+    fn occupy(&mut self, slot: usize, key: u64) -> usize {
+        self.slots[slot].key = key;
+        self.used += 1;
+        if self.used * 2 <= self.slots.len() {
+            return slot;
+        }
+        let larger = vec![Slot::default(); self.slots.len() * 2];
+        for old in std::mem::replace(&mut self.slots, larger) {
+            if old.key != 0 {
+                let slot = self.probe(old.key);
+                self.slots[slot] = old;
+            }
+        }
+        self.probe(key)
+    }
+
+    #[cold]
+    fn add_pair(&mut self, slot: usize, which: usize, requirement: Requirement) -> Id {
+        self.requirements.push(requirement);
+        self.slots[slot].numbers[which] = self.requirements.len() as u32;
+        self.requirements.len() - 1
+    }
+}
+
+#[inline]
+fn key(kind: u64, first: SiteId, second: SiteId) -> u64 {
+    kind << 60 | (first.index() as u64) << 30 | second.index() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_requirement_has_one_number() {
+        let mut catalogue = Catalogue::default();
+        let site = SiteId::new;
+        let mut all = Vec::new();
+        for first in 0..40 {
+            for metric in Metric::ALL {
+                match metric.is_pairwise() {
+                    true => all.extend(
+                        (0..10).map(|second| Requirement::pair(metric, site(first), site(second))),
+                    ),
+                    false => all.push(Requirement::at(metric, site(first))),
+                }
+            }
+        }
+        assert_eq!(catalogue.find(all[17]), None);
+        let ids: Vec<_> = all.iter().map(|&it| catalogue.id(it)).collect();
+        assert_eq!(ids, (0..all.len()).collect::<Vec<_>>());
+        for (id, requirement) in all.iter().enumerate() {
+            assert_eq!(catalogue.find(*requirement), Some(id));
+            assert_eq!(catalogue.id(*requirement), id);
+            assert_eq!(catalogue.get(id), *requirement);
+        }
+        let both = catalogue.both([Metric::DefUse, Metric::PSet], site(1), site(2));
+        let numbers =
+            [Metric::DefUse, Metric::PSet].map(|metric| catalogue.pair(metric, site(1), site(2)));
+        assert_eq!(both, numbers);
+    }
+}

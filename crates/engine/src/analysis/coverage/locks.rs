@@ -1,0 +1,205 @@
+//! Metrics about locks.
+//!
+//! σ is the execution as the list of its events. A *hold* is an event that takes a lock m, its
+//! *release* the event that gives it back. A thread *comes to* the place of its hold directly after
+//! its event before that, and *stands* there until the hold: so long, its request may be made. (There
+//! is no event for the request alone: a thread that can only wait is not run, so that every moment of
+//! standing there is as good as any other.) A thread that is in a deadlock stands there to the end.
+//! `last(j, m)` is the last hold of m before σ\[j\].
+//!
+//! - `blocked-pair(l1, l2)`: a hold of m at l1 by t' such that t ≠ t' stands at l2, which asks for m,
+//!   at some moment between that hold and its release.
+//! - `blocked(l)`: some `blocked-pair(l1, l)`; `blocking(l)`: some `blocked-pair(l, l2)`.
+//! - `sync-pair(l1, l2)`: σ\[j\] is a hold of m at l2, and `last(j, m)` is at l1.
+//! - `follows(l1, l2)`: the same, with different threads.
+//! - `lock-order(l1, l2)`: σ\[j\] is a hold at l2 by a thread that then holds another lock, which it
+//!   took at l1.
+//!
+//! An attempt that is refused is no hold, and one that succeeds has asked for nothing: `try_lock`
+//! blocks, and is never blocked. Readers of an `RwLock` do not block readers, and their order among
+//! each other makes no difference: `last(j, m)` of a reader is the last *writer*, that of a writer the
+//! last hold of any kind. A writer that becomes a reader ends its hold, and reads on. Nobody takes a lock twice that it holds (that is a deadlock, or reading
+//! again).
+//!
+//! From Hong, *Effective and Efficient Test Generation for Multithreaded Programs Using Concurrency
+//! Coverage Metrics* (KAIST, 2015), appendix A, with the corrections that its prose asks for.
+
+use super::board::Board;
+use super::metric::Metric;
+use crate::base::ids::{ObjectId, SiteId, ThreadId};
+use crate::model::event::Event;
+use crate::model::execution::Execution;
+use crate::object::effect::{Effect, Mode};
+
+/// Who took a lock, where and how.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Hold {
+    pub(crate) thread: ThreadId,
+    pub(crate) site: SiteId,
+    pub(crate) mode: Mode,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Lock {
+    /// The last hold of any kind, and the last of a writer.
+    last: Option<Hold>,
+    last_writer: Option<Hold>,
+    holders: Vec<Hold>,
+    /// Holds that are over, and when that was, in the order of that.
+    past: Vec<(Hold, u32)>,
+}
+
+/// What has been done to the locks of an execution.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Locks {
+    /// By object.
+    locks: Vec<Lock>,
+    /// By thread: what it holds.
+    held: Vec<Vec<(ObjectId, SiteId)>>,
+}
+
+impl Locks {
+    pub(crate) fn reset(&mut self) {
+        for lock in &mut self.locks {
+            lock.last = None;
+            lock.last_writer = None;
+            lock.holders.clear();
+            lock.past.clear();
+        }
+        self.held.iter_mut().for_each(Vec::clear);
+    }
+
+    /// The hold that one in this mode would come after.
+    pub(crate) fn last(&self, object: ObjectId, mode: Mode) -> Option<Hold> {
+        let lock = self.locks.get(object.index())?;
+        lock.last(mode)
+    }
+
+    /// What a thread holds, and where it took it.
+    pub(crate) fn held(&self, thread: ThreadId) -> &[(ObjectId, SiteId)] {
+        self.held.get(thread.index()).map_or(&[], Vec::as_slice)
+    }
+
+    /// An event at this time, of a thread that came there at that time.
+    #[inline]
+    pub(crate) fn see(&mut self, event: &Event, now: u32, since: u32, board: &mut Board) {
+        let Some((object, effect)) = event.lock_effect() else {
+            return;
+        };
+        let thread = event.id.thread;
+        if object.index() >= self.locks.len() {
+            self.locks.resize_with(object.index() + 1, Lock::default);
+        }
+        if thread.index() >= self.held.len() {
+            self.held.resize_with(thread.index() + 1, Vec::new);
+        }
+        let lock = &mut self.locks[object.index()];
+        let held = &mut self.held[thread.index()];
+        match effect {
+            Effect::Take { mode, waits } => {
+                let hold = Hold {
+                    thread,
+                    site: event.site,
+                    mode,
+                };
+                if waits {
+                    lock.waited(hold, since, board);
+                }
+                if let Some(last) = lock.last(mode) {
+                    board.follow(last.site, hold.site, last.thread != thread);
+                }
+                for &(other, site) in held.iter() {
+                    if other != object {
+                        board.cover_pair(Metric::LockOrder, site, hold.site);
+                    }
+                }
+                lock.take(hold);
+                held.push((object, hold.site));
+            }
+            Effect::Release => {
+                lock.release(thread, now);
+                if let Some(one) = held.iter().rposition(|(other, _)| *other == object) {
+                    held.remove(one);
+                }
+            }
+            Effect::Downgrade => lock.downgrade(thread, now),
+        }
+    }
+
+    /// At the end of an execution, threads may wait for ever.
+    pub(crate) fn end(
+        &mut self,
+        execution: &Execution,
+        since: impl Fn(ThreadId) -> u32,
+        board: &mut Board,
+    ) {
+        for (index, pending) in execution.pending.iter().enumerate() {
+            let Some((operation, site)) = pending else {
+                continue;
+            };
+            let thread = ThreadId::new(index);
+            if let Some((object, Effect::Take { mode, waits: true })) = operation.lock_effect()
+                && let Some(lock) = self.locks.get(object.index())
+            {
+                let hold = Hold {
+                    thread,
+                    site: *site,
+                    mode,
+                };
+                lock.waited(hold, since(thread), board);
+                for holder in &lock.holders {
+                    waits_for(hold, *holder, board);
+                }
+            }
+        }
+    }
+}
+
+impl Lock {
+    #[inline]
+    fn last(&self, mode: Mode) -> Option<Hold> {
+        match mode {
+            Mode::Write => self.last,
+            Mode::Read => self.last_writer,
+        }
+    }
+
+    fn take(&mut self, hold: Hold) {
+        self.last = Some(hold);
+        if hold.mode == Mode::Write {
+            self.last_writer = Some(hold);
+        }
+        self.holders.push(hold);
+    }
+
+    fn release(&mut self, thread: ThreadId, now: u32) {
+        let mut holders = self.holders.iter();
+        if let Some(one) = holders.rposition(|hold| hold.thread == thread) {
+            self.past.push((self.holders.swap_remove(one), now));
+        }
+    }
+
+    /// What was held alone is over, and held with others from now on.
+    fn downgrade(&mut self, thread: ThreadId, now: u32) {
+        let mut holders = self.holders.iter_mut();
+        if let Some(hold) = holders.find(|hold| hold.thread == thread) {
+            self.past.push((*hold, now));
+            hold.mode = Mode::Read;
+        }
+    }
+
+    /// Those who held the lock while a thread stood there.
+    #[inline]
+    fn waited(&self, hold: Hold, since: u32, board: &mut Board) {
+        let meanwhile = self.past.iter().rev();
+        for (past, _) in meanwhile.take_while(|(_, until)| *until > since) {
+            waits_for(hold, *past, board);
+        }
+    }
+}
+
+fn waits_for(hold: Hold, holder: Hold, board: &mut Board) {
+    if holder.thread != hold.thread && !holder.mode.goes_with(hold.mode) {
+        board.block(holder.site, hold.site);
+    }
+}

@@ -1,0 +1,6 @@
+//! Identifiers, replies and small tools that every layer uses.
+
+pub(crate) mod ids;
+pub(crate) mod reply;
+pub(crate) mod rng;
+pub(crate) mod subsets;

@@ -1,0 +1,13 @@
+//! The record of an execution: operations, events, how it ended, and its names and schedules.
+
+pub(crate) mod access;
+pub(crate) mod choice;
+pub(crate) mod ending;
+pub(crate) mod estimate;
+pub(crate) mod event;
+pub(crate) mod execution;
+pub(crate) mod fault;
+pub(crate) mod location;
+pub(crate) mod naming;
+pub(crate) mod operation;
+pub mod schedule;

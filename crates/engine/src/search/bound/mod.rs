@@ -1,0 +1,127 @@
+//! Preemption bounding: only classes that can be run with few preemptions.
+//!
+//! A *preemption* is a switch from a thread that could have continued, whatever the class requires
+//! it to wait for: a load can always continue, a call when its object is open for it, a join when
+//! its target has ended. A switch from a thread that has ended, that must wait, or whose last
+//! operation was a yield or a sleep costs nothing. The cost of a class is the least number of
+//! preemptions over all its linearizations; `outline.rs`, `needs.rs` and `search.rs` compute it.
+//!
+//! The search runs exactly the classes whose cost is within the bound. It cannot simply leave out a
+//! graph that costs too much: a revisit deletes events, and with them may go the reason for the
+//! cost. But some events are never deleted:
+//!
+//! 1. *The source that a revisit gave a receive is never deleted*, nor its causal prefix. A deleted
+//!    event must be maximal given the events inserted before it; the receive that takes the source
+//!    was inserted before it.
+//! 2. *An event that is not maximal given the events inserted before it is never deleted*, nor its
+//!    causal prefix. To become maximal, one of those earlier events must be deleted while it is
+//!    kept. Then it is in the causal prefix of the send of that revisit, and 1 holds.
+//!
+//! So each graph has a part that all its descendants share unchanged ([`Graph::fixed_prefix`]). The
+//! cost of that part, where switching from a thread at the end of its part is free, is a lower
+//! bound of theirs. To see this, take the cheapest linearization of a descendant and drop all
+//! events outside the part. Where a thread of the part is preempted there, it is preempted in the
+//! whole linearization at the same event. It could have continued there too: its next event is in
+//! the part, and with it everything that decides whether it must wait (the calls completed before
+//! it on its object, the messages taken before it). So if the part costs too much, the graph is
+//! left out.
+//!
+//! In a weak graph (see `weak.rs`) any order that puts sources first is a linearization, so stale
+//! reads cost nothing. But a class without any access weaker than SeqCst has its cost under
+//! sequential consistency, and a program is assumed to be of that kind until it performs a weaker
+//! access. If one comes after a graph was left out, the search continues and claims nothing.
+//!
+//! Events outside the fixed prefix are first choices of the search, which seldom preempt. So few
+//! executions are wasted: only graphs that exceed the bound in their last part. Published bounded
+//! searches prune with a slack of one less than the number of threads instead (Marmanis,
+//! Kokologiannakis, Vafeiadis, "Reconciling Preemption Bounding with DPOR", TACAS 2023). That is
+//! right for memory accesses, but not here, where first choices may preempt a thread at every
+//! message.
+
+mod needs;
+mod outline;
+mod search;
+
+use super::graph::{Graph, Node, NodeKind};
+use crate::base::ids::{EventId, ThreadId};
+use crate::memory::clock::join;
+use crate::model::operation::UpdateKind;
+use crate::search::explore::revisit::is_never_deleted;
+use outline::{Extent, Outline};
+
+/// Search steps after which the cost of a part counts as unknown; then the graph is not left out.
+const MAX_EFFORT: usize = 20_000;
+/// Search steps after which the cost of a class counts as within the bound. More would take more
+/// memory than the search itself, and longer than the execution.
+const MAX_EFFORT_OF_A_CLASS: usize = 200_000;
+
+/// Maximum number of preemptions of a class.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bound {
+    pub(super) preemptions: u32,
+}
+
+impl Bound {
+    /// True when no descendant of the graph is within the bound. `order` is a linearization of the
+    /// graph; `weak` says whether weak accesses may occur.
+    pub(super) fn excludes(self, graph: &Graph, order: &[EventId], weak: bool) -> bool {
+        let settled = graph.fixed_prefix();
+        let outline = Outline::of(graph, Extent::Part(&settled), weak);
+        outline.preemptions_of(order) > self.preemptions
+            && outline.costs_at_most(self.preemptions, MAX_EFFORT) == Some(false)
+    }
+
+    /// True when the class of a complete execution is within the bound, or its cost is unknown.
+    pub(super) fn includes(self, graph: &Graph) -> bool {
+        let outline = Outline::of(
+            graph,
+            Extent::Whole,
+            graph.weak && graph.has_weak_accesses(),
+        );
+        outline.costs_at_most(self.preemptions, MAX_EFFORT_OF_A_CLASS) != Some(false)
+    }
+}
+
+impl Graph {
+    /// By thread: number of its events that all descendants of the graph share.
+    fn fixed_prefix(&self) -> Vec<u32> {
+        let mut settled = vec![0; self.threads.len()];
+        for &event in &self.order {
+            if is_never_deleted(self, event) {
+                join(&mut settled, self.causal(event));
+            }
+        }
+        settled
+    }
+
+    /// Returns a linearization of a complete execution with the fewest preemptions, if one is found
+    /// with at most `preemptions`.
+    pub(super) fn cheapest_order(&self, preemptions: u32) -> Option<Vec<EventId>> {
+        let weak = self.weak && self.has_weak_accesses();
+        let outline = Outline::of(self, Extent::Whole, weak);
+        let threads = outline.cheapest_order(preemptions, MAX_EFFORT)?;
+        let steps = (0..self.threads.len()).map(|thread| outline.events_of(ThreadId::new(thread)));
+        let mut steps: Vec<_> = steps.map(Vec::into_iter).collect();
+        let next = |thread: usize| steps[thread].next().expect("a step is an event");
+        Some(threads.into_iter().map(next).collect())
+    }
+
+    /// True when there is a fence or an access weaker than SeqCst.
+    fn has_weak_accesses(&self) -> bool {
+        let is_weak = |node: &Node| match node.kind {
+            NodeKind::Fence => true,
+            NodeKind::Write { .. } => !node.strength.is_seq_cst(),
+            // A read of whether a thread has ended is not an access of the program.
+            NodeKind::Read { location } => {
+                !self.location(location).reserved && !node.strength.is_seq_cst()
+            }
+            NodeKind::ReadForUpdate { update, .. } => {
+                let may_fail = matches!(update.kind, UpdateKind::CompareExchange { .. });
+                !node.strength.is_seq_cst() || may_fail && !node.failure.is_seq_cst()
+            }
+            _ => false,
+        };
+        let mut nodes = self.threads.iter().flat_map(|log| &log.nodes);
+        nodes.any(is_weak)
+    }
+}

@@ -1,0 +1,181 @@
+//! Linearization: an order of all events that explains every read, if there is one (sequential
+//! consistency).
+//!
+//! A graph is consistent when program order, reads-from, coherence, from-reads and completion order
+//! together are acyclic. [`linearise`] runs each thread as far as it goes, exactly as the program
+//! will be run. A read is ready when its source is the last write placed. A write is ready when it
+//! is next in coherence order and all reads of the write before it are placed. If no event is ready
+//! before all are placed, there is a cycle.
+//!
+//! A weak graph is linearized the same way, but a read waits only for its source and a write for
+//! nothing; whether such a graph is consistent is checked separately.
+
+use super::{Graph, Node, NodeKind};
+use crate::base::ids::{EventId, LocationId, ThreadId};
+
+/// Puts the operations of the graph in an order in which they can be run, and sets the clocks of
+/// all events. Returns `false` if there is no such order. A call runs at its completion, an atomic
+/// update at its read.
+pub(crate) fn linearise(graph: &mut Graph, steps: &mut Vec<EventId>) -> bool {
+    prepare(graph);
+    steps.clear();
+    let mut left = graph.order.len();
+    while left > 0 {
+        let left_before = left;
+        for slot in 0..graph.canonical.len() {
+            let thread = graph.canonical[slot];
+            while let Some(id) = next_ready(graph, thread) {
+                let count = place(graph, id, steps);
+                graph.threads[thread.index()].placed += count;
+                left -= count as usize;
+            }
+        }
+        if left == left_before {
+            return false;
+        }
+    }
+    true
+}
+
+fn prepare(graph: &mut Graph) {
+    graph.forget_accesses();
+    for log in &mut graph.threads {
+        log.placed = 0;
+        log.nodes.iter_mut().for_each(|node| node.unread = 0);
+    }
+    for log in &mut graph.objects {
+        log.placed = 0;
+        log.port.placed = 0;
+    }
+    for index in 0..graph.locations.len() {
+        graph.locations[index].placed = 0;
+        graph.locations[index].unread = 0;
+        for read in 0..graph.locations[index].reads.len() {
+            let read = graph.locations[index].reads[read];
+            match graph.node(read).source {
+                Some(write) => graph.node_mut(write).unread += 1,
+                None => graph.locations[index].unread += 1,
+            }
+        }
+    }
+}
+
+/// Returns the thread's next event if it can be placed now.
+fn next_ready(graph: &Graph, thread: ThreadId) -> Option<EventId> {
+    let log = &graph.threads[thread.index()];
+    let index = log.placed;
+    let node = log.nodes.get(index as usize)?;
+    let id = EventId { thread, index };
+    let is_placed = |event: EventId| graph.threads[event.thread.index()].placed > event.index;
+    let ready = match node.kind {
+        NodeKind::Begin => log.spawned_by.is_none_or(is_placed),
+        NodeKind::Join { target } => graph.end_of(target).is_some_and(is_placed),
+        NodeKind::Local | NodeKind::Fence | NodeKind::Spawn { .. } | NodeKind::Choose { .. } => {
+            true
+        }
+        NodeKind::Read { .. } | NodeKind::ReadForUpdate { .. } if graph.weak => {
+            node.source.is_none_or(is_placed)
+        }
+        NodeKind::Write { .. } | NodeKind::HangUp { .. } | NodeKind::End { .. } if graph.weak => {
+            true
+        }
+        NodeKind::Call { .. } | NodeKind::Arrive { .. } => true,
+        NodeKind::Pass { barrier } => graph.is_pass_ready(barrier, id, is_placed),
+        NodeKind::AskLeader { .. } | NodeKind::Silent { .. } => node.source.is_some_and(is_placed),
+        NodeKind::Completion { object } => graph.object(object).placed as u64 == node.value,
+        NodeKind::Read { location } => latest(graph, location) == node.source,
+        NodeKind::ReadForUpdate { location, .. } => {
+            latest(graph, location) == node.source
+                && match log.nodes.get(index as usize + 1) {
+                    Some(&Node {
+                        kind: NodeKind::WriteOfUpdate { .. },
+                        ..
+                    }) => {
+                        let write = EventId {
+                            index: index + 1,
+                            ..id
+                        };
+                        is_next_write(graph, location, write) && unread(graph, location) == 1
+                    }
+                    _ => true,
+                }
+        }
+        NodeKind::Send { port } => graph.is_send_ready(port, id, is_placed),
+        NodeKind::Receive { ports, wait } => match node.source {
+            Some(send) => is_placed(send),
+            None => !wait || graph.hang_ups(ports).all(is_placed),
+        },
+        NodeKind::Delivered { .. } => node.source.is_some_and(is_placed),
+        NodeKind::Write { location }
+        | NodeKind::HangUp { location, .. }
+        | NodeKind::End { location } => {
+            is_next_write(graph, location, id) && unread(graph, location) == 0
+        }
+        NodeKind::WriteOfUpdate { .. } => unreachable!("placed together with its read"),
+    };
+    ready.then_some(id)
+}
+
+/// Returns the last write placed, which a read would take now.
+fn latest(graph: &Graph, location: LocationId) -> Option<EventId> {
+    let log = graph.location(location);
+    log.placed.checked_sub(1).map(|index| log.writes[index])
+}
+
+fn is_next_write(graph: &Graph, location: LocationId, write: EventId) -> bool {
+    let log = graph.location(location);
+    log.writes.get(log.placed) == Some(&write)
+}
+
+/// Number of reads of the last write that are not placed.
+fn unread(graph: &Graph, location: LocationId) -> u32 {
+    match latest(graph, location) {
+        Some(write) => graph.node(write).unread,
+        None => graph.location(location).unread,
+    }
+}
+
+/// Places the event, and with the read of an update its write; returns the number of events placed.
+fn place(graph: &mut Graph, id: EventId, steps: &mut Vec<EventId>) -> u32 {
+    graph.set_clocks(id);
+    let node = *graph.node(id);
+    match node.kind {
+        NodeKind::Call { .. } | NodeKind::Arrive { .. } => return 1,
+        NodeKind::Pass { barrier } if node.source.is_none() => {
+            graph.object_mut(barrier).placed += 1
+        }
+        NodeKind::Completion { object } => graph.object_mut(object).placed += 1,
+        NodeKind::Read { location } | NodeKind::ReadForUpdate { location, .. } => {
+            match node.source {
+                Some(write) => graph.node_mut(write).unread -= 1,
+                None => graph.location_mut(location).unread -= 1,
+            }
+            let write = EventId {
+                index: id.index + 1,
+                ..id
+            };
+            let next = graph.threads[id.thread.index()]
+                .nodes
+                .get(write.index as usize);
+            if let Some(Node {
+                kind: NodeKind::WriteOfUpdate { .. },
+                ..
+            }) = next
+            {
+                graph.set_clocks(write);
+                graph.location_mut(location).placed += 1;
+                steps.push(id);
+                return 2;
+            }
+        }
+        NodeKind::Send { port } => graph.port_mut(port).placed += 1,
+        NodeKind::Write { location }
+        | NodeKind::HangUp { location, .. }
+        | NodeKind::End { location } => {
+            graph.location_mut(location).placed += 1;
+        }
+        _ => {}
+    }
+    steps.push(id);
+    1
+}

@@ -1,0 +1,564 @@
+//! Exhaustive search: runs every equivalence class of executions exactly once, without a table of
+//! visited classes.
+//!
+//! All nondeterminism is a receive choosing its send: a read its write, a grant its caller. The
+//! search builds graphs of events. Extending a graph by one event tries every source that the event
+//! could have; a new send also *revisits* older receives that could take it. A maximality test
+//! gives each graph exactly one parent, so no visited graph needs to be stored.
+//!
+//! One run of the program is one path down that tree. The graph is linearized and replayed, then
+//! extended with the first choice at every step. All other choices are pushed on a stack of
+//! [`Branch`]es. A revisit starts a new [`Frame`] with the part of the graph that it keeps. Memory
+//! grows with the depth of the tree, never with its size.
+
+mod bound;
+mod cheapest_replay;
+mod estimate;
+mod explore;
+pub mod frontier;
+mod graph;
+mod random_order;
+mod reduce;
+mod share;
+
+use std::sync::atomic::Ordering;
+
+use bound::Bound;
+pub use cheapest_replay::CheapestReplay;
+use estimate::Sampler;
+pub use estimate::Sampling;
+use explore::binding::Binding;
+use explore::frame::{Branch, Change, Frame, MayBeOpen};
+pub use frontier::item::Item;
+use graph::NodeKind;
+use graph::linearise::linearise;
+use random_order::RandomOrder;
+pub use reduce::Reductions;
+pub use share::Reach;
+
+use crate::base::ids::{EventId, ThreadId};
+use crate::memory::psc::Psc;
+use crate::memory::{Model, Strength, is_weak};
+use crate::model::choice::Choice;
+use crate::model::ending::{Divergence, Ending};
+use crate::model::estimate::Estimate;
+use crate::model::execution::Execution;
+use crate::model::operation::Operation;
+use crate::world::State;
+use crate::world::strategy::{self, Repeat, Strategy};
+
+/// Pauses and events, respectively, after which a thread is scheduled after those with fewer.
+const PATIENCE: u32 = 8;
+const LONG_TURN: usize = 1024;
+
+/// The exhaustive search: runs every class of executions exactly once.
+#[derive(Debug, Default)]
+pub struct Exhaustive {
+    frames: Vec<Frame>,
+    spare: Vec<Frame>,
+    /// Number of operations of the current graph that have been replayed.
+    position: usize,
+    binding: Binding,
+    extending: bool,
+    started: bool,
+    reductions: Reductions,
+    /// Seed of the canonical order of threads; see [`graph::Graph::shuffled`].
+    order: u64,
+    random_order: Option<RandomOrder>,
+    /// True when branches that change only coherence are put off.
+    sources_first: bool,
+    /// Number of classes run.
+    counted: u64,
+    sampler: Option<Sampler>,
+    /// True when the last run was a sample for an estimate.
+    sampled: bool,
+    model: Model,
+    psc: Psc,
+    bound: Option<Bound>,
+    /// True when a graph was left out because it exceeds the bound.
+    left_out: bool,
+    /// True when the last execution exceeded the bound.
+    exceeded: bool,
+    /// `weakened` is true once the program has used an access weaker than SeqCst; `weakened_late`
+    /// when a graph had been left out before that.
+    weakened: bool,
+    weakened_late: bool,
+    /// Maximum events of an execution; a longer one ends the search.
+    too_long: Option<usize>,
+    gave_up: bool,
+}
+
+impl Exhaustive {
+    /// Creates a search that has run nothing.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Creates a search that leaves out the classes that `reductions` names.
+    pub fn reduced(reductions: Reductions) -> Self {
+        Exhaustive {
+            reductions,
+            ..Self::default()
+        }
+    }
+
+    /// Makes the search estimate its own size as well.
+    pub fn sampling(self, sampling: Sampling) -> Self {
+        Exhaustive {
+            sampler: Some(Sampler::new(sampling)),
+            ..self
+        }
+    }
+
+    /// Restricts the search to classes with a linearization of at most `preemptions` preemptions.
+    pub fn bounded(self, preemptions: u32) -> Self {
+        Exhaustive {
+            bound: Some(Bound { preemptions }),
+            ..self
+        }
+    }
+
+    /// Makes the search give up when an execution has more than `events` events.
+    pub fn giving_up_after(self, events: usize) -> Self {
+        Exhaustive {
+            too_long: Some(events),
+            ..self
+        }
+    }
+
+    /// Sets the memory model.
+    pub fn under(self, model: Model) -> Self {
+        Exhaustive { model, ..self }
+    }
+
+    /// Takes branches until one leads to a graph that can be run.
+    fn next_graph(&mut self) -> bool {
+        loop {
+            if !self.take_random() && !self.take_newest() {
+                return false;
+            }
+            if self.make_runnable() && !self.is_out_of_bounds() {
+                return true;
+            }
+        }
+    }
+
+    /// Takes the newest branch; returns `false` if there is none.
+    fn take_newest(&mut self) -> bool {
+        loop {
+            let Some(frame) = self.frames.last_mut() else {
+                return false;
+            };
+            let Some(Branch { keep, change }) = frame.branches.pop() else {
+                self.spare.extend(self.frames.pop());
+                continue;
+            };
+            frame.truncate(keep);
+            match change {
+                Change::Revisit { receive, send } => self.start_revisit(receive, send, None),
+                Change::RevisitGroup {
+                    meeting,
+                    newest,
+                    companions,
+                } => self.start_revisit(meeting, newest, Some(companions)),
+                change => frame.make(change),
+            }
+            return true;
+        }
+    }
+
+    /// True when no graph within the bound descends from the top graph.
+    fn is_out_of_bounds(&mut self) -> bool {
+        let frame = self.frames.last().expect("a graph was just made");
+        let (graph, steps) = (&frame.graph, &frame.steps);
+        // A graph taken over from another worker may be the first weak one here.
+        self.weakened_late |= graph.weak && self.left_out && !self.weakened;
+        self.weakened |= graph.weak;
+        let excludes = |bound: Bound| bound.excludes(graph, steps, self.weakened);
+        let excluded = self.bound.is_some_and(excludes);
+        self.left_out |= excluded;
+        excluded
+    }
+
+    fn start_revisit(&mut self, receive: EventId, send: EventId, companions: Option<u32>) {
+        let mut child = self.spare.pop().unwrap_or_default();
+        let parent = self.frames.last().expect("the branch came from a frame");
+        child.revisit(parent, receive, send, companions);
+        if parent.branches.is_empty() {
+            self.spare.extend(self.frames.pop());
+        }
+        self.frames.push(child);
+    }
+
+    /// Makes the top graph ready to run: adds the writes of updates whose read has a new source,
+    /// and linearizes it. Returns `false` if the graph is inconsistent.
+    fn make_runnable(&mut self) -> bool {
+        let frame = self.frames.last_mut().expect("a graph was just made");
+        if frame.graph.weak {
+            return frame.make_runnable_weakly(&mut self.psc);
+        }
+        if frame.in_order {
+            return true;
+        }
+        frame.is_mixed = true;
+        if !linearise(&mut frame.graph, &mut frame.steps) {
+            return false;
+        }
+        while let Some((read, location, value)) = frame.missing_write() {
+            let position = frame
+                .graph
+                .coherence(location, frame.graph.node(read).source);
+            let write = frame.push_write(
+                read.thread,
+                NodeKind::WriteOfUpdate { location },
+                location,
+                value,
+            );
+            if !frame.graph.may_place(location, position) {
+                return false;
+            }
+            frame.graph.place(location, write, position);
+            if !linearise(&mut frame.graph, &mut frame.steps) {
+                return false;
+            }
+        }
+        frame.in_order = true;
+        true
+    }
+
+    /// Drops everything that is left to run.
+    #[cold]
+    fn give_up(&mut self) {
+        self.gave_up = true;
+        self.frames = Vec::new();
+        self.spare = Vec::new();
+        if let Some(sampler) = &mut self.sampler {
+            sampler.stop();
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        self.started && self.frames.iter().all(|frame| frame.branches.is_empty())
+    }
+
+    /// Prepares the first step after the replayed part; later calls do nothing.
+    fn start_extending(&mut self, state: &State) -> Result<(), Box<Divergence>> {
+        if std::mem::replace(&mut self.extending, true) {
+            return Ok(());
+        }
+        let frame = self.frames.last_mut().expect("a run has a frame");
+        frame.may_be_open = MayBeOpen::AnyCall;
+        self.binding.bind_waiting_calls(&frame.graph, state)
+    }
+
+    /// Extends the graph by one operation: a call that can be completed if there is one, else the
+    /// next operation of the first thread that has one.
+    fn extend(&mut self, state: &State) -> Result<Choice, Box<Divergence>> {
+        loop {
+            let frame = self.frames.last_mut().expect("a run has a frame");
+            if let Some(caller) = frame.complete_a_call() {
+                return Ok(Choice::run(self.binding.to_world(caller)));
+            }
+            if let Some(event) = frame.pass_a_barrier() {
+                return self.binding.replay(&frame.graph, state, event);
+            }
+            let thread = self.first_to_go_on(state).expect(
+                "raddle: the search and the world disagree on what can go on; please report this",
+            );
+            let here = self.binding.to_world(thread);
+            if is_waited_for(state.pending(here)) {
+                self.insert_call(state, thread);
+                continue;
+            }
+            let outcome = self.insert(state, thread, here);
+            return Ok(Choice {
+                outcome,
+                ..Choice::run(here)
+            });
+        }
+    }
+
+    /// Returns the first thread, in canonical order, whose pending operation can be inserted. That
+    /// is any call that the graph does not have, even one that cannot be completed, and any other
+    /// enabled operation.
+    ///
+    /// Threads with many pauses or many events come after threads with fewer: they may wait for
+    /// others in a loop that is not recognised as one, and such a run would never end.
+    fn first_to_go_on(&self, state: &State) -> Option<ThreadId> {
+        let graph = &self.frames.last().expect("a run has a frame").graph;
+        let can_go_on = |&&thread: &&ThreadId| {
+            let here = self.binding.to_world(thread);
+            let is_call = is_waited_for(state.pending(here));
+            !graph.is_waiting(thread)
+                && !state.is_spinning(here)
+                && (state.is_enabled(here) || is_call && !state.has_ended(here))
+        };
+        let mut able = graph.canonical.iter().filter(can_go_on).copied();
+        let first = able.next()?;
+        let impatience = |thread: &ThreadId| {
+            let log = &graph.threads[thread.index()];
+            log.nodes.len() / LONG_TURN + (log.pauses / PATIENCE) as usize
+        };
+        match impatience(&first) {
+            0 => Some(first),
+            _ => std::iter::once(first).chain(able).min_by_key(impatience),
+        }
+    }
+
+    /// Inserts the pending call of a thread, or its arrival at a barrier.
+    fn insert_call(&mut self, state: &State, thread: ThreadId) {
+        let frame = self.frames.last_mut().expect("a run has a frame");
+        let here = self.binding.to_world(thread);
+        frame.graph.site = Some(state.pending_site(here));
+        match *state.pending(here) {
+            Operation::Call { object, call } => {
+                let object = self.binding.object(&mut frame.graph, state, object);
+                frame.push_call(thread, NodeKind::Call { object, call });
+            }
+            Operation::Meet { barrier } => {
+                let barrier = self.binding.object(&mut frame.graph, state, barrier);
+                frame.push_arrival(thread, barrier);
+            }
+            _ => unreachable!("only called when the next operation is a call"),
+        }
+    }
+
+    /// Inserts the pending operation of a thread, which is not a call, with its first choice.
+    /// Returns the outcome that this choice has in the running world.
+    fn insert(&mut self, state: &State, thread: ThreadId, here: ThreadId) -> u32 {
+        let binding = &mut self.binding;
+        let frame = self.frames.last_mut().expect("a run has a frame");
+        let operation = state.pending(here);
+        if self.model == Model::Rc11 && is_weak(operation) {
+            frame.weaken();
+            self.weakened_late |= self.left_out && !self.weakened;
+            self.weakened = true;
+        }
+        let graph = &mut frame.graph;
+        graph.site = Some(state.pending_site(here));
+        (graph.strength, graph.failure) = strengths(operation);
+        match *operation {
+            Operation::Begin => frame.push_plain(thread, NodeKind::Begin),
+            Operation::Yield | Operation::Sleep { .. } => {
+                frame.push_plain(thread, NodeKind::Local);
+            }
+            Operation::Fence { .. } => frame.push_plain(thread, NodeKind::Fence),
+            Operation::Spawn => {
+                let child = frame.push_spawn(thread, state.pending_site(here));
+                binding.bind_thread(child, ThreadId::new(state.execution().threads.len()));
+            }
+            Operation::Join { target } => {
+                let target = binding.to_graph(target);
+                frame.push_plain(thread, NodeKind::Join { target });
+            }
+            Operation::Choose { alternatives } => frame.push_choice(thread, alternatives),
+            Operation::Chance { .. } => frame.push_choice(thread, 2),
+            Operation::End => {
+                let location = graph.ended(thread);
+                frame.append_write(thread, NodeKind::End { location }, location, 1);
+            }
+            Operation::IsFinished { target } => {
+                let location = graph.ended(binding.to_graph(target));
+                frame.push_read(thread, NodeKind::Read { location }, location);
+            }
+            Operation::Load { location, .. } => {
+                let location = binding.location(graph, state, location);
+                frame.push_read(thread, NodeKind::Read { location }, location);
+            }
+            Operation::Store {
+                location, value, ..
+            } => {
+                let location = binding.location(graph, state, location);
+                frame.append_write(thread, NodeKind::Write { location }, location, value);
+            }
+            Operation::Update {
+                location, update, ..
+            } => {
+                let location = binding.location(graph, state, location);
+                let kind = NodeKind::ReadForUpdate { location, update };
+                let read = frame.push_read(thread, kind, location);
+                let old = frame.graph.value(location, frame.graph.node(read).source);
+                if let Some(new) = update.apply(old, 0) {
+                    frame.append_write(thread, NodeKind::WriteOfUpdate { location }, location, new);
+                }
+            }
+            Operation::Leads {
+                barrier,
+                member,
+                round,
+            } => {
+                let barrier = binding.object(graph, state, barrier);
+                let member = binding.to_graph(member);
+                let meeting = graph.group_of_member(barrier, member, round);
+                let meeting = meeting.expect("who asks has seen the group meet");
+                frame.push_leader_question(thread, barrier, meeting, member);
+                let (_, answer) = frame.graph.tail(thread).expect("it was just inserted");
+                return answer.outcome.min(state.outcomes(here) - 1);
+            }
+            Operation::Send { port } => {
+                let port = binding.object(graph, state, port);
+                frame.push_send(thread, port);
+            }
+            Operation::Receive { ports, wait } => {
+                let ports = binding.ports(graph, state, ports);
+                let source = frame.push_receive(thread, ports, wait);
+                return binding
+                    .message(&frame.graph, state, here, source)
+                    .unwrap_or(0);
+            }
+            Operation::Delivered { port } => {
+                let port = binding.object(graph, state, port);
+                frame.push_delivered(thread, port);
+            }
+            Operation::HangUp { port, location } => {
+                let port = binding.object(graph, state, port);
+                let location = binding.location(graph, state, location);
+                frame.append_write(thread, NodeKind::HangUp { port, location }, location, 1);
+            }
+            Operation::Call { object, call } if call.is_silent() => {
+                let object = binding.object(graph, state, object);
+                frame.push_silent(thread, object, call);
+            }
+            Operation::Call { .. } | Operation::Meet { .. } | Operation::Assume => {
+                unreachable!("calls are inserted on their own, and what never goes on is not")
+            }
+        }
+        0
+    }
+}
+
+/// Returns the ordering constraints of an operation, and those that it has if it fails.
+fn strengths(operation: &Operation) -> (Strength, Strength) {
+    match *operation {
+        Operation::Load { ordering, .. }
+        | Operation::Store { ordering, .. }
+        | Operation::Fence { ordering } => (Strength::of(ordering), Strength::RELAXED),
+        Operation::Update {
+            ordering, failure, ..
+        } => (Strength::of(ordering), Strength::of(failure)),
+        Operation::IsFinished { .. } => (Strength::of(Ordering::Acquire), Strength::RELAXED),
+        _ => (Strength::RELAXED, Strength::RELAXED),
+    }
+}
+
+/// True when the operation is a send that blocks until its receive.
+fn is_waited_for(operation: &Operation) -> bool {
+    match operation {
+        Operation::Call { call, .. } => !call.is_silent(),
+        operation => matches!(operation, Operation::Meet { .. }),
+    }
+}
+
+impl Strategy for Exhaustive {
+    fn begin(&mut self) -> bool {
+        self.position = 0;
+        self.extending = false;
+        self.binding.reset();
+        if self.begin_sample() {
+            return true;
+        }
+        if std::mem::replace(&mut self.started, true) {
+            return self.next_graph();
+        }
+        self.frames.push(Frame::new(self.reductions, self.order));
+        true
+    }
+
+    fn choose(&mut self, state: &State) -> Result<Choice, Box<Divergence>> {
+        let frame = self.frames.last().expect("a run has a frame");
+        if let Some(&event) = frame.steps.get(self.position) {
+            self.position += 1;
+            return self.binding.replay(&frame.graph, state, event);
+        }
+        self.start_extending(state)?;
+        self.position += 1;
+        self.extend(state)
+    }
+
+    /// Inserts the calls that cannot be completed as well: they may revisit.
+    fn stuck(&mut self, state: &State) -> Result<(), Box<Divergence>> {
+        self.start_extending(state)?;
+        while let Some(thread) = self.first_to_go_on(state) {
+            self.insert_call(state, thread);
+        }
+        Ok(())
+    }
+
+    /// Counts the execution if its class is within the bound. The class may have a linearization
+    /// with fewer preemptions than the run had.
+    fn end(&mut self, execution: &Execution, ending: &Ending) {
+        self.exceeded = false;
+        if self.too_long.is_some() && *ending == Ending::TooManyEvents {
+            return self.give_up();
+        }
+        let whole = matches!(
+            ending,
+            Ending::Complete | Ending::Deadlock | Ending::Livelock
+        );
+        if let Some(bound) = self.bound
+            && whole
+            && execution.preemptions > bound.preemptions
+        {
+            let frame = self.frames.last().expect("a run has a frame");
+            self.exceeded = !bound.includes(&frame.graph);
+            self.left_out |= self.exceeded;
+        }
+        let counts = !self.exceeded && *ending != Ending::Discarded;
+        match self.sampled {
+            true => self.end_sample(counts),
+            false => self.counted += u64::from(counts),
+        }
+    }
+
+    fn retries(&self) -> bool {
+        self.exceeded
+    }
+
+    fn samples(&self) -> bool {
+        self.sampled
+    }
+
+    fn gave_up(&self) -> bool {
+        self.gave_up
+    }
+
+    fn most_events(&self) -> usize {
+        self.too_long.unwrap_or(usize::MAX)
+    }
+
+    fn estimate(&self) -> Option<Estimate> {
+        self.sampler.as_ref()?.estimate()
+    }
+
+    fn exhausted(&self) -> bool {
+        self.is_done() && !self.left_out && !self.gave_up
+    }
+
+    fn bounded(&self) -> Option<strategy::Bound> {
+        let all = self.is_done() && !self.weakened_late;
+        let bound = self.bound.filter(|_| all && self.left_out)?;
+        Some(strategy::Bound::Preemptions(bound.preemptions))
+    }
+
+    /// A send after an `assume` may revisit the receive that made the assumption fail.
+    fn runs_on(&self) -> bool {
+        true
+    }
+
+    /// A thread that repeats a read before any new write exists is stopped: a later write will
+    /// revisit its first read.
+    fn repeats(&mut self, _state: &State, thread: ThreadId) -> Repeat {
+        let frame = self.frames.last().expect("a run has a frame");
+        let thread = self.binding.to_graph(thread);
+        let left = &frame.steps[self.position.min(frame.steps.len())..];
+        let is_known = left.iter().any(|event| event.thread == thread);
+        match is_known || frame.graph.is_waiting(thread) {
+            true => Repeat::GoOn,
+            false => Repeat::Stop,
+        }
+    }
+
+    fn never_repeats(&self) -> bool {
+        true
+    }
+}

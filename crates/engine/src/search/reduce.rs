@@ -1,0 +1,79 @@
+//! Reductions that may lose classes; the user vouches that the lost ones do not matter.
+//!
+//! Both come from reachability testing (Lei and Carver), where they remove sends from race sets.
+//! Here they leave out branches and revisits.
+
+use super::graph::{Graph, NodeKind};
+use crate::base::ids::EventId;
+use crate::memory::clock::covers;
+use crate::object::{Call, Object, semaphore};
+use crate::search::explore::revisit::completed_before;
+
+/// Which classes are left out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Reductions {
+    /// Threads created at the same source location are interchangeable: of several with the same
+    /// call on an object, only one is served first.
+    pub symmetry: bool,
+    /// A release of a counting semaphore precedes every other concurrent call on it.
+    pub releases: bool,
+}
+
+impl Graph {
+    /// Sort key of the calls on one object; the least is completed first.
+    pub(super) fn rank(&self, call: EventId) -> (bool, u32) {
+        (!self.is_early_release(call), self.node(call).stamp)
+    }
+
+    /// True when no other call is tried in place of this release.
+    pub(super) fn is_early_release(&self, call: EventId) -> bool {
+        let NodeKind::Call {
+            object,
+            call: Call::Semaphore(semaphore::Call::Release),
+        } = self.node(call).kind
+        else {
+            return false;
+        };
+        let is_counting =
+            matches!(self.object(object).state(), Object::Semaphore(one) if one.is_counting());
+        self.reductions.releases && is_counting
+    }
+
+    /// True when the two calls are symmetric, so that only one order of them is run.
+    pub(super) fn are_interchangeable(&self, one: EventId, other: EventId) -> bool {
+        let asks = |id: EventId| match self.node(id).kind {
+            NodeKind::Call { object, call } => Some((object, call)),
+            _ => None,
+        };
+        let place = |id: EventId| self.threads[id.thread.index()].place;
+        self.reductions.symmetry
+            && place(one).is_some()
+            && place(one) == place(other)
+            && asks(one) == asks(other)
+    }
+
+    /// True when the reductions forbid that `newer` takes the place of the call completed by
+    /// `completion`.
+    pub(super) fn is_reduced_away(&self, completion: EventId, newer: EventId) -> bool {
+        if self.reductions == Reductions::default() {
+            return false;
+        }
+        let call = EventId {
+            index: completion.index - 1,
+            ..completion
+        };
+        let NodeKind::Call { object, call: asks } = self.node(newer).kind else {
+            return false;
+        };
+        let position = self.node(completion).value;
+        let state = &self.object(object).states[position as usize];
+        self.is_early_release(call)
+            || self.object(object).calls.iter().any(|&other| {
+                other != newer
+                    && self.are_interchangeable(other, newer)
+                    && !completed_before(self, other, position)
+                    && !covers(self.causal(other), completion)
+                    && state.open(asks, other.thread)
+            })
+    }
+}

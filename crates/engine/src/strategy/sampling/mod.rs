@@ -1,0 +1,143 @@
+//! Strategies that sample or enumerate schedules, and their common parts.
+
+pub(super) mod delay;
+pub(super) mod enumerate;
+mod family;
+pub(super) mod history;
+pub(super) mod holdback;
+pub(super) mod noise;
+pub(super) mod pct;
+pub(super) mod pos;
+mod priorities;
+mod races;
+pub(super) mod random;
+mod shares;
+pub(super) mod surw;
+mod target;
+pub(super) mod urw;
+
+pub(super) use priorities::Priorities;
+pub(super) use races::races;
+pub(super) use shares::Shares;
+pub(super) use target::Target;
+
+use crate::base::ids::ThreadId;
+use crate::base::rng::Rng;
+use crate::model::choice::Choice;
+use crate::model::ending::Ending;
+use crate::model::operation::Operation;
+use crate::world::State;
+
+/// Returns a random number below `bound`; draws nothing if there is only one.
+#[inline]
+pub(super) fn below(rng: &mut Rng, bound: u32) -> u32 {
+    if bound == 1 {
+        0
+    } else {
+        rng.below(bound as usize) as u32
+    }
+}
+
+/// Chooses the thread, with a uniformly drawn possible outcome.
+#[inline]
+pub(super) fn run(rng: &mut Rng, state: &State, thread: ThreadId) -> Choice {
+    let outcomes = state.outcomes(thread);
+    let mut outcome = below(rng, outcomes);
+    while outcome != 0 && !state.allows(thread, outcome) {
+        outcome = below(rng, outcomes);
+    }
+    Choice { thread, outcome }
+}
+
+/// Returns a uniformly drawn enabled thread.
+#[inline]
+pub(super) fn any(rng: &mut Rng, state: &State) -> ThreadId {
+    let enabled = state.enabled();
+    enabled[below(rng, enabled.len() as u32) as usize]
+}
+
+/// Draws a position with a probability proportional to its weight; `None` if all weights are zero.
+#[inline]
+pub(super) fn weighted(rng: &mut Rng, weights: impl Iterator<Item = f64> + Clone) -> Option<usize> {
+    let all: f64 = weights.clone().sum();
+    let mut left = rng.unit() * all;
+    let mut last = None;
+    for (position, weight) in weights.enumerate() {
+        if weight > 0.0 {
+            last = Some(position);
+            left -= weight;
+            if left < 0.0 {
+                break;
+            }
+        }
+    }
+    last
+}
+
+/// Operations whose order no other thread can observe; they are performed at once. No class is lost
+/// that way, and random choices are spent on steps that matter.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Foregone {
+    /// True once the program has asked whether a thread has ended. Until then no thread can observe
+    /// an end without blocking on it.
+    ends_matter: bool,
+}
+
+impl Foregone {
+    /// True when the operation is one of these, as far as is known.
+    #[inline]
+    pub(super) fn includes(&self, operation: &Operation) -> bool {
+        match operation {
+            Operation::Begin
+            | Operation::Spawn
+            | Operation::Join { .. }
+            | Operation::Delivered { .. }
+            | Operation::Choose { .. }
+            | Operation::Chance { .. } => true,
+            Operation::End => !self.ends_matter,
+            _ => false,
+        }
+    }
+
+    /// Returns a thread whose next operation is one of these.
+    #[inline]
+    pub(super) fn next(&mut self, state: &State) -> Option<ThreadId> {
+        let asks = |&thread: &ThreadId| {
+            let operation = state.pending(thread);
+            matches!(operation, Operation::IsFinished { .. })
+        };
+        self.ends_matter = self.ends_matter || state.enabled().iter().any(asks);
+        let includes = |thread: &ThreadId| self.includes(state.pending(*thread));
+        state.enabled().iter().copied().find(includes)
+    }
+}
+
+/// True when the length of an execution with this ending is meaningful.
+pub(super) fn is_whole(ending: &Ending) -> bool {
+    matches!(
+        ending,
+        Ending::Complete | Ending::Deadlock | Ending::Livelock
+    )
+}
+
+/// Length of the current run of steps of one thread while others were enabled.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Turns {
+    last: Option<ThreadId>,
+    steps: u64,
+}
+
+impl Turns {
+    /// Records a step of the thread; returns the length of its current run.
+    #[inline]
+    pub(super) fn note(&mut self, state: &State, thread: ThreadId) -> u64 {
+        if self.last != Some(thread) {
+            *self = Turns {
+                last: Some(thread),
+                steps: 0,
+            };
+        }
+        self.steps += u64::from(state.enabled().len() > 1);
+        self.steps
+    }
+}

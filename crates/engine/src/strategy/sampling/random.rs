@@ -1,0 +1,51 @@
+//! Uniform random walk: each step chooses uniformly among the enabled threads.
+
+use crate::base::rng::Rng;
+use crate::model::choice::Choice;
+use crate::model::ending::Divergence;
+use crate::strategy::sampling;
+use crate::world::State;
+use crate::world::strategy::Strategy;
+
+/// A random walk; the same seed gives the same schedules.
+#[derive(Clone, Debug)]
+pub struct Random {
+    rng: Rng,
+}
+
+impl Random {
+    /// Creates a walk that depends only on the seed and the program.
+    pub fn new(seed: u64) -> Self {
+        Random {
+            rng: Rng::new(seed),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn pick(&mut self, state: &State) -> Choice {
+        let thread = sampling::any(&mut self.rng, state);
+        sampling::run(&mut self.rng, state, thread)
+    }
+}
+
+impl Strategy for Random {
+    fn begin(&mut self) -> bool {
+        true
+    }
+
+    fn choose(&mut self, state: &State) -> Result<Choice, Box<Divergence>> {
+        Ok(self.pick(state))
+    }
+
+    fn draws(&self) -> bool {
+        true
+    }
+
+    fn watches(&self) -> bool {
+        false
+    }
+
+    fn with_seed(&self, seed: u64) -> Option<Box<dyn Strategy>> {
+        Some(Box::new(Self::new(seed)))
+    }
+}

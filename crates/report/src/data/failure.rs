@@ -1,0 +1,167 @@
+//! Failures, with everything needed to understand and to replay them.
+
+use std::fmt;
+
+use raddle_engine::Schedule;
+use serde::{Serialize, Serializer};
+
+use crate::data::insight::{CriticalPair, Mark, Minimised, Receive, Told, Wait};
+use crate::data::trace::Trace;
+
+/// Kind of a failure.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
+#[non_exhaustive]
+pub enum FailureKind {
+    /// A thread panicked, and the panic was not handled.
+    Panic,
+    /// Threads block each other, or wait for an event that no thread can cause any more.
+    Deadlock,
+    /// A thread waits for ever, because it was notified before it waited.
+    LostWakeup,
+    /// Threads spin on values that no other thread is left to change.
+    Livelock,
+    /// A thread still waits, with no thread left to wake it, after the body of the check has ended.
+    ThreadOutlives,
+    /// Locks are acquired in inconsistent orders.
+    LockOrder,
+    /// Messages were sent and not received.
+    Leak,
+    /// The program behaves differently under the same schedule.
+    Nondeterminism,
+    /// The program cannot follow the schedule that it should replay.
+    ScheduleMismatch,
+    /// An execution exceeded the limit of events. This need not be a bug: the cause may be an
+    /// endless loop or a long test.
+    TooLong,
+    /// An execution exceeded another limit.
+    Limit,
+    /// No execution has the requested alternative.
+    Impossible,
+    /// A thread does not reach its next scheduling point.
+    Hang,
+    /// Two accesses to a cell, at least one of them a write, without a happens-before edge.
+    DataRace,
+    /// A thread used memory that was freed, dropped or never initialised.
+    UseAfterFree,
+    /// A thread did something for which the operating system ends the process.
+    Crash,
+    /// An assertion of a program in C or C++ failed.
+    Assertion,
+    /// A program in C or C++ accessed memory outside of an allocated block.
+    OutOfBounds,
+    /// A program in C or C++ ended with a non-zero exit status.
+    Exit,
+    /// A program in C or C++ did something that raddle cannot control.
+    Uncontrolled,
+}
+
+impl fmt::Display for FailureKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            FailureKind::Panic => "panic",
+            FailureKind::Deadlock => "deadlock",
+            FailureKind::LostWakeup => "lost wake-up",
+            FailureKind::Livelock => "livelock",
+            FailureKind::ThreadOutlives => "thread outlives the check",
+            FailureKind::LockOrder => "lock order",
+            FailureKind::Leak => "leak",
+            FailureKind::Nondeterminism => "nondeterminism",
+            FailureKind::ScheduleMismatch => "schedule does not fit",
+            FailureKind::TooLong => "too long",
+            FailureKind::Limit => "limit exceeded",
+            FailureKind::Impossible => "impossible future",
+            FailureKind::Hang => "hang",
+            FailureKind::DataRace => "data race",
+            FailureKind::UseAfterFree => "use after free",
+            FailureKind::Crash => "crash",
+            FailureKind::Assertion => "failed assertion",
+            FailureKind::OutOfBounds => "use outside of a block",
+            FailureKind::Exit => "bad exit status",
+            FailureKind::Uncontrolled => "not controlled",
+        })
+    }
+}
+
+/// A failure. `Display` prints its story.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct Failure {
+    /// The kind of the failure.
+    pub kind: FailureKind,
+    /// Description in a few lines.
+    pub message: String,
+    /// The schedule that reproduces it.
+    #[serde(serialize_with = "as_text")]
+    pub schedule: Schedule,
+    /// The steps up to the failure.
+    pub trace: Trace,
+    /// Number of the execution in which it was found, from 1.
+    pub execution: u64,
+    /// Description of the search in a few words.
+    pub search: String,
+    /// Command that replays it.
+    pub replay: Option<String>,
+    /// Further remarks for the user.
+    pub notes: Vec<String>,
+    /// The execution in which the failure was found, if `trace` is that of a minimised one.
+    pub found: Option<Box<Told>>,
+    /// Result of the minimisation, if there was one.
+    pub minimised: Option<Minimised>,
+    /// The most similar execution without a failure, if one was found.
+    pub passing: Option<Box<Told>>,
+    /// The two steps whose order decides whether it fails, if known.
+    pub critical: Option<CriticalPair>,
+    /// Steps that could have had another source, with their sources.
+    pub receives: Vec<Receive>,
+    /// Source lines that the failure is about.
+    pub marks: Vec<Mark>,
+    /// Threads that wait at the end, as edges of the wait-for graph.
+    pub waits: Vec<Wait>,
+    /// Path of the page that shows it, if there is one.
+    pub page: Option<String>,
+}
+
+fn as_text<S: Serializer>(schedule: &Schedule, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(schedule)
+}
+
+impl Failure {
+    /// Builds a failure without any optional part.
+    pub(crate) fn bare(
+        kind: FailureKind,
+        message: String,
+        trace: Trace,
+        schedule: Schedule,
+        execution: u64,
+    ) -> Self {
+        Failure {
+            kind,
+            message,
+            schedule,
+            trace,
+            execution,
+            search: String::new(),
+            replay: None,
+            notes: Vec::new(),
+            found: None,
+            minimised: None,
+            passing: None,
+            critical: None,
+            receives: Vec::new(),
+            marks: Vec::new(),
+            waits: Vec::new(),
+            page: None,
+        }
+    }
+
+    /// Identity of the failure: two failures with the same gist count as one.
+    pub fn gist(&self) -> (FailureKind, String) {
+        let message = match self.kind {
+            FailureKind::TooLong | FailureKind::Limit => {
+                self.message.lines().next().unwrap_or_default()
+            }
+            _ => &self.message,
+        };
+        (self.kind, message.to_owned())
+    }
+}

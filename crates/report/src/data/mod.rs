@@ -1,0 +1,14 @@
+//! Results of a check as serialisable data. No module here builds sentences or knows an output
+//! format; `Display` is implemented here only for keys and fixed labels.
+
+pub(crate) mod advice;
+pub(crate) mod coverage;
+pub(crate) mod earlier;
+pub(crate) mod effect;
+pub(crate) mod estimate;
+pub(crate) mod failure;
+pub(crate) mod guarantee;
+pub(crate) mod insight;
+pub(crate) mod place;
+pub(crate) mod report;
+pub(crate) mod trace;

@@ -1,0 +1,134 @@
+//! Progress and results of a running check as lines of JSON, for other programs.
+
+use serde::Serialize;
+
+use crate::data::estimate::Estimate;
+use crate::data::failure::Failure;
+use crate::data::guarantee::Guarantee;
+use crate::data::report::Report;
+use crate::data::trace::Trace;
+use crate::render::json::to_json;
+
+/// An event of a check, written as one line.
+#[derive(Clone, Debug, Serialize)]
+pub struct Event<'a> {
+    /// Name of the test program.
+    pub binary: String,
+    /// Name of the test, or of the check.
+    pub test: &'a str,
+    /// Number of the check among those with this name, from 1.
+    pub check: u32,
+    /// The event itself.
+    #[serde(flatten)]
+    pub what: Happening<'a>,
+}
+
+/// Kinds of events, with their data.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "event", rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Happening<'a> {
+    /// The check begins.
+    Started {
+        /// Name of its strategy.
+        strategy: String,
+        /// Seed of its random choices.
+        seed: u64,
+    },
+    /// The check continues.
+    Progress(Progress),
+    /// A failure was found.
+    Failure(Told<'a>),
+    /// A warning was found.
+    Warning(Told<'a>),
+    /// A schedule was replayed.
+    Replayed {
+        /// Steps of the replayed execution.
+        trace: &'a Trace,
+    },
+    /// The check has ended.
+    Finished(Finished),
+}
+
+/// Progress of a check.
+#[derive(Clone, Debug, Serialize)]
+pub struct Progress {
+    /// Name of the current phase.
+    pub phase: &'static str,
+    /// Number of executions so far.
+    pub executions: u64,
+    /// Estimated total number of classes.
+    pub estimate: Option<Estimate>,
+    /// Executions per second.
+    pub per_second: Option<f64>,
+    /// Estimated or maximum number of seconds left.
+    pub seconds_left: Option<f64>,
+    /// The same as text.
+    pub text: String,
+}
+
+/// A failure or a warning, with its story as text.
+#[derive(Clone, Debug, Serialize)]
+pub struct Told<'a> {
+    failure: &'a Failure,
+    story: String,
+}
+
+impl<'a> From<&'a Failure> for Told<'a> {
+    fn from(failure: &'a Failure) -> Self {
+        Told {
+            failure,
+            story: failure.to_string(),
+        }
+    }
+}
+
+/// Result of a check.
+#[derive(Clone, Debug, Serialize)]
+pub struct Finished {
+    passed: bool,
+    interrupted: bool,
+    executions: u64,
+    classes: u64,
+    exhausted: bool,
+    guarantee: Guarantee,
+    estimate: Option<Estimate>,
+    strategy: String,
+    seed: u64,
+    seconds: f64,
+    failures: usize,
+    warnings: usize,
+    summary: String,
+    advice: Option<String>,
+    resume: Option<String>,
+}
+
+impl Finished {
+    /// Extracts the result from a report. `interrupted` is true when the user stopped the check.
+    pub fn new(report: &Report, interrupted: bool) -> Self {
+        Finished {
+            passed: report.failures.is_empty(),
+            interrupted,
+            executions: report.executions,
+            classes: report.classes(),
+            exhausted: report.exhausted,
+            guarantee: report.guarantee(),
+            estimate: report.estimate(),
+            strategy: report.search.strategy.clone(),
+            seed: report.search.seed,
+            seconds: report.elapsed.as_secs_f64(),
+            failures: report.failures.len(),
+            warnings: report.warnings.len(),
+            summary: report.summary().to_string(),
+            advice: report.advice().map(ToString::to_string),
+            resume: report.resume.clone(),
+        }
+    }
+}
+
+impl Event<'_> {
+    /// Returns the event as a line of JSON.
+    pub fn to_line(&self) -> String {
+        to_json(self) + "\n"
+    }
+}

@@ -1,0 +1,8 @@
+//! Output formats of reports, failures and traces.
+
+pub mod event;
+mod graphviz;
+pub mod html;
+pub(crate) mod json;
+pub(crate) mod std_trace;
+mod text;

@@ -1,0 +1,7 @@
+//! Text for terminals, as `Display` of the data types.
+
+mod colour;
+mod coverage;
+mod progress;
+mod report;
+mod story;

@@ -1,0 +1,145 @@
+//! Reports as text, and as assertions of a test.
+
+use std::fmt;
+
+use crate::data::estimate::Estimate;
+use crate::data::guarantee::{Alone, Guarantee};
+use crate::data::report::Report;
+use crate::render::text::colour::{self, Colouring};
+use crate::words::number::counted;
+
+impl Report {
+    /// Panics unless no execution has the requested alternative. A regression test requests the
+    /// alternative that a fixed bug depends on.
+    #[track_caller]
+    pub fn assert_impossible(&self) {
+        assert!(self.impossible(), "this was to be impossible, but: {self}");
+    }
+
+    /// Panics with the story of the first failure, if there is one; prints warnings otherwise.
+    #[track_caller]
+    pub fn assert_ok(&self) {
+        if let Some(failure) = self.failures.first() {
+            let more = match self.failures.len() - 1 {
+                0 => String::new(),
+                more => {
+                    let more = counted(more as u64, "more failure", "more failures");
+                    format!("\nand {more}")
+                }
+            };
+            match colour::detect() {
+                Colouring::Plain => panic!("{failure}{more}"),
+                Colouring::Coloured => panic!("{}{more}", failure.coloured()),
+            }
+        }
+        for warning in &self.warnings {
+            match colour::detect() {
+                Colouring::Plain => eprintln!("warning: {warning}"),
+                Colouring::Coloured => eprintln!("warning: {}", warning.coloured()),
+            }
+        }
+        if let Some(command) = &self.resume {
+            let classes = counted(self.classes, "class", "classes");
+            eprintln!("raddle: interrupted after {classes}; continue with {command}");
+        }
+    }
+}
+
+impl Report {
+    /// Returns one line with the guarantee and the numbers of classes and executions.
+    pub fn summary(&self) -> impl fmt::Display + '_ {
+        fmt::from_fn(|f| self.summarise(f))
+    }
+
+    fn summarise(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let classes = counted(self.classes, "class", "classes");
+        match self.guarantee {
+            Guarantee::Exhaustive if self.alone == Some(Alone::Nothing) => write!(
+                f,
+                "nothing to explore: the test starts no thread and uses nothing that raddle \
+                 controls"
+            )?,
+            Guarantee::Exhaustive => {
+                write!(f, "every behaviour was run: {classes}")?;
+                match self.alone {
+                    Some(Alone::Thread) => {
+                        write!(
+                            f,
+                            ", in which raddle sees one thread; threads of std's are not seen"
+                        )?;
+                    }
+                    Some(Alone::Order) => write!(
+                        f,
+                        ", because raddle sees nothing that threads could do in another order; types \
+                         of std's are not seen"
+                    )?,
+                    Some(Alone::Nothing) | None => {}
+                }
+            }
+            Guarantee::Reduced => write!(
+                f,
+                "every behaviour was run that the reductions leave: {classes}"
+            )?,
+            Guarantee::Bounded { preemptions } => {
+                let most = counted(preemptions.into(), "preemption", "preemptions");
+                write!(f, "every behaviour up to {most} was run: {classes}")?;
+            }
+            Guarantee::Delayed { delays } => {
+                let most = counted(delays.into(), "delay", "delays");
+                let runs = counted(self.executions, "run", "runs");
+                write!(
+                    f,
+                    "every schedule up to {most} was run: {classes} in {runs}"
+                )?;
+            }
+            Guarantee::Sampled => {
+                let runs = counted(self.executions, "run", "runs");
+                let all = self.estimate.map_or_else(String::new, Estimate::of_all);
+                write!(f, "not every behaviour was run: {classes}{all} in {runs}")?;
+                if let Some(earlier) = &self.earlier {
+                    write!(f, ", {earlier}")?;
+                }
+                if self.gave_up {
+                    write!(f, ", too long to search")?;
+                }
+                if let Some(unseen) = self.unseen {
+                    write!(f, "; {unseen}")?;
+                }
+            }
+            Guarantee::Replayed => write!(f, "one schedule was replayed")?,
+            Guarantee::Directed => {
+                let attempts = counted(self.attempts, "attempt", "attempts");
+                match self.executions {
+                    0 => write!(f, "no run does what the future says: {attempts}")?,
+                    _ if self.attempts == 0 => write!(f, "the future was run")?,
+                    _ => write!(f, "the future was run after {attempts}")?,
+                }
+            }
+        }
+        write!(f, " ({}, {:.1?})", self.search.strategy, self.elapsed)?;
+        if let Some(completeness) = &self.completeness {
+            write!(f, "; {completeness}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.summarise(f)?;
+        if let Some(advice) = &self.advice {
+            write!(f, "\n{advice}")?;
+        }
+        if let Some(command) = &self.resume {
+            let classes = counted(self.classes, "class", "classes");
+            write!(f, "\ninterrupted after {classes}; continue with {command}")?;
+        }
+        for failure in &self.failures {
+            write!(f, "\n\n{failure}")?;
+        }
+        for warning in &self.warnings {
+            write!(f, "\n\nwarning: {warning}")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,81 @@
+//! Failures, built from findings of the engine.
+
+use raddle_engine::check::Finding;
+use raddle_engine::check::panic::Manner;
+use raddle_engine::{Execution, Record, Schedule};
+
+use crate::data::failure::{Failure, FailureKind};
+use crate::data::trace::Trace;
+use crate::words::finding::context::FindingContext;
+use crate::words::finding::{marks, waits};
+use crate::words::names::Names;
+use crate::words::things::Things;
+
+/// Maximum number of events in the trace of an execution that is too long. A page and a line of
+/// JSON with all of them would take hundreds of megabytes.
+const MAX_EVENTS: usize = 1_000;
+
+impl Failure {
+    /// Builds the failure of a finding.
+    pub fn new(finding: &Finding, execution: &Execution, names: &dyn Names) -> Self {
+        let left_out = match finding {
+            Finding::TooManyEvents { .. } => execution.events.len().saturating_sub(MAX_EVENTS),
+            _ => 0,
+        };
+        let mut trace = Trace::since(left_out, execution, names);
+        match finding {
+            Finding::Panic(panic) => trace.end_with_panic(panic),
+            Finding::DataRace(race) => trace.end_with_race(race, execution, names),
+            Finding::MemoryError(error) => trace.end_with_error(error, names),
+            _ => {}
+        }
+        let things = Things::of(execution, names);
+        let context = FindingContext {
+            execution,
+            trace: &trace,
+            things: &things,
+            names,
+        };
+        let marks = marks::of(finding, &context);
+        let waits = waits::of(finding, &context);
+        let message = context.message(finding);
+        let cut = (left_out > 0).then(|| format!("only its last {MAX_EVENTS} events are told"));
+        Failure {
+            marks,
+            waits,
+            notes: cut.into_iter().collect(),
+            ..Failure::bare(kind(finding), message, trace, Schedule::of(execution), 0)
+        }
+    }
+}
+
+fn kind(finding: &Finding) -> FailureKind {
+    match finding {
+        Finding::Panic(panic) => match panic.manner {
+            Manner::Panic => FailureKind::Panic,
+            Manner::Assertion => FailureKind::Assertion,
+            Manner::Crash => FailureKind::Crash,
+            Manner::Memory => FailureKind::UseAfterFree,
+            Manner::Outside => FailureKind::OutOfBounds,
+            Manner::Exit => FailureKind::Exit,
+            Manner::Uncontrolled => FailureKind::Uncontrolled,
+        },
+        Finding::Deadlock(_) => FailureKind::Deadlock,
+        Finding::LostWakeup { .. } => FailureKind::LostWakeup,
+        Finding::Livelock { .. } => FailureKind::Livelock,
+        Finding::ThreadOutlives(_) => FailureKind::ThreadOutlives,
+        Finding::LockOrder(_) => FailureKind::LockOrder,
+        Finding::TooManyEvents { .. } => FailureKind::TooLong,
+        Finding::StackOverflow(_) => FailureKind::Limit,
+        Finding::Leak(_) => FailureKind::Leak,
+        Finding::Hang { .. } => FailureKind::Hang,
+        Finding::DataRace(_) => FailureKind::DataRace,
+        Finding::MemoryError(_) => FailureKind::UseAfterFree,
+        Finding::Crash(_) => FailureKind::Crash,
+        Finding::Nondeterminism(divergence) => match divergence.from {
+            Record::EarlierRun => FailureKind::Nondeterminism,
+            Record::Schedule => FailureKind::ScheduleMismatch,
+            Record::Future => FailureKind::Impossible,
+        },
+    }
+}

@@ -1,0 +1,160 @@
+//! Source lines that a failure is about, for editors.
+
+use raddle_engine::check::Finding;
+use raddle_engine::check::deadlock::Blocked;
+use raddle_engine::check::lock_order::{LockOrder, Nested};
+use raddle_engine::check::panic::Manner;
+use raddle_engine::memory::races::Access;
+use raddle_engine::{ObjectId, SiteId, ThreadId};
+
+use crate::data::insight::Mark;
+use crate::data::place::Place;
+use crate::words::finding::context::FindingContext;
+
+/// The marks of a finding, under construction.
+struct MarkList<'a> {
+    context: &'a FindingContext<'a>,
+    marks: Vec<Mark>,
+}
+
+/// Returns the marks of a finding: first where the failure occurs, then what led to it.
+pub(crate) fn of(finding: &Finding, context: &FindingContext<'_>) -> Vec<Mark> {
+    let trace = context.trace;
+    let mut list = MarkList {
+        context,
+        marks: Vec::new(),
+    };
+    match finding {
+        Finding::Panic(panic) => {
+            let does = match panic.manner {
+                Manner::Panic => "panics",
+                Manner::Assertion => "fails an assertion",
+                Manner::Crash => "crashes",
+                Manner::Memory | Manner::Outside => "uses memory that it must not use",
+                Manner::Exit => "ends the program",
+                Manner::Uncontrolled => "does what cannot be controlled",
+            };
+            let what = format!("{} {does} here", trace.title(panic.thread));
+            let place = trace.steps.last().and_then(|step| step.place.clone());
+            list.add_place(place, what, true);
+        }
+        Finding::Deadlock(blocked) | Finding::ThreadOutlives(blocked) => list.blocked(blocked),
+        Finding::LostWakeup { lost, blocked } => {
+            list.blocked(blocked);
+            let what = format!("{} notifies here", trace.title(lost.notifier));
+            list.add(lost.notified, what, false);
+        }
+        Finding::Livelock { rounds, blocked } => {
+            for round in rounds {
+                let what = format!("{} looks here again and again", trace.title(round.thread));
+                list.add(round.site, what, true);
+            }
+            list.blocked(blocked);
+        }
+        Finding::LockOrder(LockOrder::Circle(circle)) => {
+            circle.iter().for_each(|nested| list.nested(nested));
+        }
+        Finding::LockOrder(LockOrder::ReadAgain(nested)) => list.nested(nested),
+        Finding::DataRace(race) => {
+            let cell = context.things.cell_title(race.cell.index());
+            let what = |access: &Access| {
+                let does = match (access.made, access.writes) {
+                    (true, _) => "has made",
+                    (_, true) => "writes",
+                    (_, false) => "reads",
+                };
+                format!("{} {does} {cell} here", trace.title(access.thread))
+            };
+            list.add(race.second.site, what(&race.second), true);
+            let first = what(&race.first) + ", and nothing orders the two";
+            list.add(race.first.site, first, false);
+        }
+        Finding::MemoryError(error) => {
+            let who = trace.title(error.thread);
+            let what = format!("{who} uses {} that is not there", error.what);
+            list.add(error.site, what, true);
+        }
+        Finding::Leak(unreceived) => {
+            for one in unreceived {
+                let what = format!("{} sends what nobody receives", trace.title(one.sender));
+                list.add(one.sent, what, true);
+            }
+        }
+        Finding::TooManyEvents { repeated, .. } => {
+            for one in repeated {
+                let what = format!("{} comes here again and again", trace.title(one.thread));
+                list.add(one.site, what, true);
+            }
+        }
+        Finding::Hang { thread, .. } | Finding::StackOverflow(thread) | Finding::Crash(thread) => {
+            list.last(*thread);
+        }
+        Finding::Nondeterminism(_) => {
+            if let Some(last) = trace.steps.last() {
+                list.last(ThreadId::new(last.thread));
+            }
+        }
+    }
+    list.marks
+}
+
+impl MarkList<'_> {
+    fn add(&mut self, site: SiteId, what: String, is_primary: bool) {
+        self.add_place(self.context.names.place(site), what, is_primary);
+    }
+
+    fn add_place(&mut self, place: Option<Place>, what: String, is_primary: bool) {
+        let mark = place.map(|place| Mark {
+            place,
+            what,
+            is_primary,
+        });
+        self.marks
+            .extend(mark.filter(|mark| !self.marks.contains(mark)));
+    }
+
+    /// Marks where each thread waits, then where each acquired a lock that others wait for.
+    fn blocked(&mut self, blocked: &[Blocked]) {
+        for one in blocked {
+            let who = self.context.trace.title(one.thread);
+            let what = match self.context.awaited(one) {
+                Some(what) => format!("{who} waits for {what} here"),
+                None => format!("{who} waits here"),
+            };
+            self.add(one.site, what, true);
+        }
+        let wanted: Vec<_> = blocked
+            .iter()
+            .filter_map(|one| one.operation.object())
+            .collect();
+        for one in blocked {
+            for (object, _, site) in &one.holds {
+                if wanted.contains(object) {
+                    let name = self.context.things.title(object.index());
+                    let who = self.context.trace.title(one.thread);
+                    self.add(*site, format!("{who} has taken {name} here"), false);
+                }
+            }
+        }
+    }
+
+    fn nested(&mut self, nested: &Nested) {
+        let who = self.context.trace.title(nested.thread);
+        let name = |object: ObjectId| self.context.things.title(object.index());
+        let second = format!("{who} takes {} here", name(nested.taken));
+        let first = format!(
+            "{who} has taken {} here, and not given it back",
+            name(nested.held)
+        );
+        self.add(nested.at, second, true);
+        self.add(nested.since, first, false);
+    }
+
+    /// Marks the last place that a thread reached.
+    fn last(&mut self, thread: ThreadId) {
+        let mut steps = self.context.trace.steps.iter().rev();
+        let last = steps.find(|step| step.thread == thread.index() && step.place.is_some());
+        let what = format!("{} was here last", self.context.trace.title(thread));
+        self.add_place(last.and_then(|step| step.place.clone()), what, true);
+    }
+}

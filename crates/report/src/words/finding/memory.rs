@@ -1,0 +1,234 @@
+//! Messages for data races and memory errors.
+
+use raddle_engine::check::memory_error::{Fate, MemoryError, Moment};
+use raddle_engine::check::race::{DataRace, Link, RaceSide, Why};
+use raddle_engine::memory::races::Access;
+use raddle_engine::{Operation, ThreadId};
+
+use crate::words::finding::context::FindingContext;
+use crate::words::things::access_verb;
+
+impl FindingContext<'_> {
+    /// Describes an access to a cell.
+    fn access(&self, access: &Access, cell: &str) -> String {
+        if access.made {
+            let moment = Moment {
+                thread: access.thread,
+                after: access.after,
+            };
+            return format!("{cell} was made{}", self.by(Some(moment)));
+        }
+        let atomically = if access.atomic { " atomically" } else { "" };
+        format!(
+            "{} {}s {cell}{atomically}{}",
+            self.trace.title(access.thread),
+            access_verb(access),
+            self.at(access.site)
+        )
+    }
+
+    /// Returns the calls that led to an access, on a line of their own.
+    fn chain(&self, access: &Access) -> String {
+        let chain = self.names.chain(access.site);
+        chain.map_or(String::new(), |chain| format!("\n  {chain}"))
+    }
+
+    /// Names the thread of an action that is not an event, and the event before it.
+    fn by(&self, moment: Option<Moment>) -> String {
+        let Some(Moment { thread, after }) = moment else {
+            return String::new();
+        };
+        let events = &self.execution.events[..after.min(self.execution.events.len())];
+        let last = events.iter().rfind(|event| event.id.thread == thread);
+        let last = last.map_or(String::new(), |last| {
+            let what = self.things.describe(last, self.execution);
+            format!(", after `{what}`{}", self.at(last.site))
+        });
+        format!(" by {}{last}", self.trace.title(thread))
+    }
+
+    pub(crate) fn data_race(&self, race: &DataRace) -> String {
+        let cell = self.things.cell_title(race.cell.index());
+        let (first, second) = (
+            self.access(&race.first, cell),
+            self.access(&race.second, cell),
+        );
+        let chains = [&race.first, &race.second].map(|access| self.chain(access));
+        let first = format!("{first}{}", chains[0]);
+        let about = self.names.cell_story(race.cell.index());
+        let second_chain = match about {
+            Some(about) => format!("{}\n{cell} is {about}", chains[1]),
+            None => chains[1].clone(),
+        };
+        let nested = race.first.thread == race.second.thread;
+        match &race.why {
+            Why::Overlap if nested => format!(
+                "{first}\n\
+                 {second}, before that is over\n\
+                 help: end one access before the next one begins"
+            ),
+            Why::Overlap => format!(
+                "{first}\n\
+                 {second}, while the other has not come to its end\n\
+                 help: whatever the two do inside, they must not be there at the same time"
+            ),
+            Why::TooWeak(link) => format!(
+                "{first}\n{second}, and nothing orders the two{second_chain}\n{}",
+                self.too_weak(link)
+            ),
+            Why::Nothing => {
+                // `get` exists only for `UnsafeCell`; other cells report reads and writes exactly.
+                let besides = match self.things.cell_kind(race.cell.index()) {
+                    "UnsafeCell" => {
+                        "; `get` counts as a write, so use `with` where the value is only read"
+                    }
+                    _ if race.first.atomic || race.second.atomic => ", or make all accesses atomic",
+                    _ => "",
+                };
+                format!(
+                    "{first}\n{second}, and nothing orders the two: no lock, join or \
+                     release/acquire pair is between them{second_chain}\n\
+                     help: let a lock protect the value, or let the one wait for the other{besides}"
+                )
+            }
+        }
+    }
+
+    /// Explains why a write and the read of its value do not synchronize, and which orderings
+    /// would.
+    fn too_weak(&self, Link { write, read }: &Link) -> String {
+        let location = write.operation.location();
+        let name = location.map_or("?", |location| self.things.location(location.index()));
+        let (writer, reader) = (
+            self.trace.title(write.thread),
+            self.trace.title(read.thread),
+        );
+        let fact = format!(
+            "{reader} learned of it from {name}: the {}{} took what {writer} wrote{}",
+            noun(read),
+            self.at(read.site),
+            self.at(write.site),
+        );
+        let weak_write = |end: &RaceSide, needed: &str| {
+            format!(
+                "the {} that published it{} was {}, {needed} would pass it on",
+                noun(end),
+                self.at(end.site),
+                self.ordering_name(&ordering(end)),
+                needed = self.ordering_name(needed),
+            )
+        };
+        let weak_read = |end: &RaceSide, needed: &str| {
+            format!(
+                "the {} that saw it{} was {}, {needed} would take it over",
+                noun(end),
+                self.at(end.site),
+                self.ordering_name(&ordering(end)),
+                needed = self.ordering_name(needed),
+            )
+        };
+        let help = match (write.is_weak, read.is_weak) {
+            (true, true) => format!(
+                "{}; {}",
+                weak_write(write, "Release"),
+                weak_read(read, "Acquire")
+            ),
+            (true, false) => weak_write(write, "Release"),
+            (false, _) => weak_read(read, "Acquire"),
+        };
+        format!("{fact}\nhelp: {help}")
+    }
+
+    /// Returns an ordering's name in the program's language.
+    fn ordering_name(&self, ordering: &str) -> String {
+        match self.names.is_c() {
+            true => ordering_in_c(ordering),
+            false => ordering.to_owned(),
+        }
+    }
+
+    pub(crate) fn memory_error(&self, error: &MemoryError) -> String {
+        let (thread, at) = (self.trace.title(error.thread), self.at(error.site));
+        let (what, article) = (error.what, article(error.what));
+        match &error.fate {
+            Fate::NeverMade => format!(
+                "{thread} uses {article} {what}{at} where none has been made\n\
+                 help: memory must be written before it is used as {article} {what}"
+            ),
+            Fate::Dropped(moment) => format!(
+                "{thread} uses {article} {what}{at} that is gone\n\
+                 it was dropped{}\n\
+                 help: whoever drops it must know that nobody will use it any more",
+                self.by(*moment)
+            ),
+            Fate::Freed(moment) => format!(
+                "{thread} uses {article} {what}{at} whose memory is gone\n\
+                 it was freed{}\n\
+                 help: whoever frees it must know that nobody will use it any more",
+                self.by(*moment)
+            ),
+        }
+    }
+
+    pub(crate) fn crashed(&self, thread: ThreadId) -> String {
+        let besides = match self.names.is_native() {
+            true => "",
+            false => {
+                "; `raddle::alloc::Quarantine` makes such a use a failure that names both sides"
+            }
+        };
+        format!(
+            "{} used an address that is not there: the process ends\n\
+             help: look for a pointer to something that was freed or never made{besides}",
+            self.trace.title(thread)
+        )
+    }
+}
+
+/// Returns the indefinite article for the name of a type or thing; `Once` is pronounced with a
+/// consonant.
+fn article(what: &str) -> &'static str {
+    let what = what.to_lowercase();
+    match what.starts_with(['a', 'o', 'u']) && !what.starts_with("once") {
+        true => "an",
+        false => "a",
+    }
+}
+
+/// Returns C's name for an ordering of Rust.
+pub fn ordering_in_c(ordering: &str) -> String {
+    let name = match ordering {
+        "AcqRel" => "acq_rel".to_owned(),
+        "SeqCst" => "seq_cst".to_owned(),
+        other => other.to_lowercase(),
+    };
+    format!("memory_order_{name}")
+}
+
+fn noun(end: &RaceSide) -> &'static str {
+    match end.operation {
+        _ if end.has_failed => "failed compare-exchange",
+        Operation::Load { .. } => "load",
+        Operation::Store { .. } => "store",
+        operation => operation.label(),
+    }
+}
+
+fn ordering(end: &RaceSide) -> String {
+    let ordering = match end.has_failed {
+        true => end.operation.ordering_of_failure(),
+        false => end.operation.ordering(),
+    };
+    ordering.map_or("?".to_owned(), |ordering| format!("{ordering:?}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn type_names_have_the_right_article() {
+        let all = ["AtomicU32", "Mutex", "OnceLock", "UnsafeCell"];
+        assert_eq!(all.map(article), ["an", "a", "a", "an"]);
+    }
+}

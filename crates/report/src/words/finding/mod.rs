@@ -1,0 +1,13 @@
+//! Messages, marked lines and waiting threads of findings, with a file for each kind of finding.
+
+pub(crate) mod context;
+mod livelock;
+mod lock_order;
+pub(crate) mod marks;
+pub(crate) mod memory;
+mod message;
+mod nondeterminism;
+mod panic;
+mod stale;
+mod stuck;
+pub(crate) mod waits;

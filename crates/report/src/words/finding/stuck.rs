@@ -1,0 +1,274 @@
+//! Messages for deadlocks, lost wake-ups, hangs, unreceived messages and endless executions.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use raddle_engine::check::deadlock::Blocked;
+use raddle_engine::check::leak::Unreceived;
+use raddle_engine::check::limit::Repeated;
+use raddle_engine::check::lost_wakeup::{LostWakeup, Why};
+use raddle_engine::check::notified;
+use raddle_engine::object::{Call, Object, condvar};
+use raddle_engine::{Operation, ThreadId};
+
+use crate::words::finding::context::FindingContext;
+
+impl FindingContext<'_> {
+    /// Returns a line for each waiting thread.
+    pub(crate) fn lines(&self, blocked: &[Blocked]) -> Vec<String> {
+        let line = |one| self.waiting(one, blocked);
+        blocked.iter().map(line).collect()
+    }
+
+    /// Describes a waiting thread: the locks it holds and the event it waits for. The place where a
+    /// holder acquired a lock is left out if the holder is one of `others`, because its own line
+    /// has it.
+    fn waiting(&self, blocked: &Blocked, others: &[Blocked]) -> String {
+        let mut text = self.trace.title(blocked.thread).to_owned();
+        for (index, (object, _, site)) in blocked.holds.iter().enumerate() {
+            let and = if index == 0 { " holds" } else { " and" };
+            let _ = write!(text, "{and} {}", self.things.title(object.index()));
+            if let Some(place) = self.names.place(*site) {
+                let _ = write!(text, " (since {place})");
+            }
+        }
+        if !blocked.holds.is_empty() {
+            text.push(',');
+        }
+        let _ = write!(text, " waits{}", self.at(blocked.site));
+        if let Some(what) = self.awaited(blocked) {
+            let _ = write!(text, " for {what}");
+        }
+        let _ = match (&blocked.operation, blocked.waits_for) {
+            (
+                Operation::Call {
+                    call: Call::Condvar(condvar::Call::Wake { .. }),
+                    ..
+                },
+                _,
+            ) => write!(text, ", which nobody notifies any more"),
+            (Operation::Join { .. }, _) | (_, None) => Ok(()),
+            (_, Some(holder)) if holder == blocked.thread => {
+                write!(text, ", which it holds itself")
+            }
+            (_, Some(holder)) => {
+                let since = match others.iter().any(|other| other.thread == holder) {
+                    true => None,
+                    false => self.taken(blocked),
+                };
+                let since = since.map_or(String::new(), |place| format!(" (since {place})"));
+                write!(text, ", held by {}{since}", self.trace.title(holder))
+            }
+        };
+        text
+    }
+
+    /// Returns the same lines, with notifications that woke other threads, and the advice for
+    /// these.
+    fn lines_with_others_woken(&self, blocked: &[Blocked]) -> (Vec<String>, Option<&'static str>) {
+        let (mut lines, mut help) = (Vec::new(), None);
+        for (one, line) in blocked.iter().zip(self.lines(blocked)) {
+            lines.push(line);
+            if let Some(line) = self.woken_instead(one) {
+                lines.push(line);
+                help = Some(
+                    "help: that wakes one of those who wait; if others can go on as well, notify all of \
+                     them, or once for each",
+                );
+            }
+        }
+        (lines, help)
+    }
+
+    /// Describes the last notification that woke another thread while this one waited.
+    fn woken_instead(&self, blocked: &Blocked) -> Option<String> {
+        let Operation::Call {
+            object,
+            call: Call::Condvar(_),
+        } = blocked.operation
+        else {
+            return None;
+        };
+        let other = notified::instead_of(self.execution, blocked.thread, object)?;
+        let event = &self.execution.events[other.position];
+        let woken: Vec<_> = other
+            .reached
+            .iter()
+            .map(|&it| self.trace.title(it))
+            .collect();
+        Some(format!(
+            "{} notified {}{}, while {} waited, and woke {}",
+            self.trace.title(event.id.thread),
+            self.things.title(object.index()),
+            self.at(event.site),
+            self.trace.title(blocked.thread),
+            woken.join(" and "),
+        ))
+    }
+
+    pub(crate) fn deadlock(&self, blocked: &[Blocked]) -> String {
+        let (mut lines, help) = self.lines_with_others_woken(blocked);
+        let goes_on = |&index: &usize| {
+            let ended = self.execution.threads[index].end.is_some();
+            !ended && self.execution.pending[index].is_none()
+        };
+        let threads = (0..self.execution.threads.len()).filter(goes_on);
+        for index in threads {
+            let thread = self.trace.title(ThreadId::new(index));
+            lines.push(format!("{thread} goes on without end beside them"));
+        }
+        lines.extend(help.map(str::to_owned));
+        lines.join("\n")
+    }
+
+    pub(crate) fn outlives(&self, blocked: &[Blocked]) -> String {
+        let (lines, _) = self.lines_with_others_woken(blocked);
+        let (them, they_wait) = match blocked.len() {
+            1 => ("it", "it waits"),
+            _ => ("them", "they wait"),
+        };
+        format!(
+            "{}\n\
+             the body of the check has ended, and nobody is left to give {them} what {they_wait} for\n\
+             help: join {them}, or tell {them} to stop, before the body ends",
+            lines.join("\n"),
+        )
+    }
+
+    pub(crate) fn lost_wakeup(&self, lost: &LostWakeup, blocked: &[Blocked]) -> String {
+        let mut blocked = blocked.to_vec();
+        blocked.sort_by_key(|one| one.thread != lost.waiter);
+        let mut lines = self.lines(&blocked);
+        let (waiter, notifier) = (
+            self.trace.title(lost.waiter),
+            self.trace.title(lost.notifier),
+        );
+        let name = self.things.title(lost.object.index());
+        let is_condvar = matches!(
+            self.execution.objects[lost.object.index()],
+            Object::Condvar(_)
+        );
+        let notifies = if is_condvar { "notified" } else { "signalled" };
+        let at = self.at(lost.notified);
+        let (fact, help) = match lost.why {
+            Why::BeforeTheLock => (
+                format!("{notifier} {notifies} {name}{at}, before {waiter} waited"),
+                "under the lock, look whether there is anything to wait for, and only then wait"
+                    .to_owned(),
+            ),
+            Why::UnderTheLock { lock, since } => {
+                let lock = self.things.title(lock.index());
+                let since = self.names.place(since);
+                let since = since.map_or(String::new(), |place| format!(", taken at {place}"));
+                (
+                    format!(
+                        "{notifier} {notifies} {name}{at}, while {waiter} had {lock}{since}, and had \
+                         not begun to wait"
+                    ),
+                    format!("change what {waiter} waits for under {lock}, and notify after that"),
+                )
+            }
+            Why::BeforeTheChange { lock, by, taken } => {
+                let lock = self.things.title(lock.index());
+                let (by, taken) = (self.trace.title(by), self.at(taken));
+                (
+                    format!(
+                        "{notifier} {notifies} {name}{at}, before {waiter} waited, and {by} took \
+                         {lock}{taken} after that"
+                    ),
+                    format!("notify when what {waiter} waits for has been changed, not before"),
+                )
+            }
+            Why::TokenThere => (
+                format!(
+                    "{notifier} unparked {waiter}{at}, when an earlier unpark had not been used up"
+                ),
+                "two unparks before a park count as one: look whether there is anything to do \
+                 before parking again"
+                    .to_owned(),
+            ),
+        };
+        lines.insert(1, fact);
+        lines.push(format!("help: {help}"));
+        lines.join("\n")
+    }
+
+    pub(crate) fn hangs(&self, thread: ThreadId, limit: Duration) -> String {
+        let events = &self.execution.events;
+        let last = events.iter().rposition(|event| event.id.thread == thread);
+        let last = last.map(|last| {
+            let what = &self.trace.steps[last].what;
+            format!("; the last was: {what}{}", self.at(events[last].site))
+        });
+        let dropped = match self.execution.pending.is_empty() {
+            true => "",
+            false => {
+                "\nthe execution is over, and its threads are being unwound: a destructor hangs"
+            }
+        };
+        let help = match self.names.is_native() {
+            true => {
+                "look for a loop without end that uses no atomic variable, and for a call that waits \
+                 in the kernel. If it only takes so long, raise the limit with RADDLE_WATCHDOG"
+            }
+            false => {
+                "look for a lock of std's, or of a crate that does not use raddle, that is taken \
+                 twice or that another thread has; for a loop that waits and calls nothing that \
+                 raddle controls; for a sleep or a read of std's. If it only takes so long, raise \
+                 the limit with `watchdog` or RADDLE_WATCHDOG"
+            }
+        };
+        format!(
+            "{} has not come to a scheduling point for {limit:?}{}{dropped}\nhelp: {help}",
+            self.trace.title(thread),
+            last.unwrap_or_default(),
+        )
+    }
+
+    pub(crate) fn leaks(&self, unreceived: &[Unreceived]) -> String {
+        let line = |one: &Unreceived| {
+            let port = self.things.title(one.port.index());
+            let (sender, at) = (self.trace.title(one.sender), self.at(one.sent));
+            match one.count {
+                1 => format!("{port} has a message that nobody received, sent by {sender}{at}"),
+                count => format!(
+                    "{port} has {count} messages that nobody received, the first sent by \
+                     {sender}{at}"
+                ),
+            }
+        };
+        let lines: Vec<_> = unreceived.iter().map(line).collect();
+        format!(
+            "{}\n\
+             help: receive what is sent, or send no more than is wanted; if it does not matter, \
+             `leaks(Level::Allow)`",
+            lines.join("\n")
+        )
+    }
+
+    pub(crate) fn too_many_events(&self, limit: usize, repeated: &[Repeated]) -> String {
+        let mut text = format!("one execution has more than {limit} events");
+        let mut before = None;
+        for one in repeated {
+            let what = self.things.describe_pending(&one.operation, self.execution);
+            let at = self.at(one.site);
+            let _ = match before.replace(one.thread) {
+                Some(thread) if thread == one.thread => write!(text, ", {what}{at}"),
+                _ => {
+                    let thread = self.trace.title(one.thread);
+                    write!(text, "\n{thread} does again and again: {what}{at}")
+                }
+            };
+        }
+        let raise = match self.names.is_native() {
+            true => {
+                "if it must be so long, check a smaller case, or raise the limit with `--max-events`"
+            }
+            false => "if it must be so long, raise the limit with `max_events`",
+        };
+        text + &format!(
+            "\nhelp: {raise}; a loop that waits for another thread never ends when that thread is \
+             not given a turn"
+        )
+    }
+}

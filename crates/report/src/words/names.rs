@@ -1,0 +1,59 @@
+//! The interface to the front end's names.
+
+use raddle_engine::SiteId;
+
+use crate::data::place::Place;
+
+/// Names that the front end has for what the engine numbers.
+pub trait Names {
+    /// Returns the place of an operation.
+    fn place(&self, site: SiteId) -> Option<Place>;
+    /// Returns the kind and the place of creation of an object.
+    fn object(&self, index: usize) -> (&str, Option<Place>);
+    /// Returns the kind and the place of creation of a memory location.
+    fn location(&self, index: usize) -> (&str, Option<Place>);
+    /// Returns the name that the program gave to an object; it takes precedence over all others.
+    fn object_label(&self, _index: usize) -> Option<String> {
+        None
+    }
+    /// Returns the name that the program gave to a memory location.
+    fn location_label(&self, _index: usize) -> Option<String> {
+        None
+    }
+    /// Returns the variable or field of an object, if known. It takes precedence over the kind.
+    fn object_variable(&self, _index: usize) -> Option<String> {
+        None
+    }
+    /// Returns the variable or field of a memory location, if known.
+    fn location_variable(&self, _index: usize) -> Option<String> {
+        None
+    }
+    /// Returns the kind and the place of creation of a cell.
+    fn cell(&self, _index: usize) -> (&str, Option<Place>) {
+        ("UnsafeCell", None)
+    }
+    /// Returns the name that the program gave to a cell.
+    fn cell_label(&self, _index: usize) -> Option<String> {
+        None
+    }
+    /// Returns the variable or field of a cell, if known.
+    fn cell_variable(&self, _index: usize) -> Option<String> {
+        None
+    }
+    /// Returns a description of a cell's memory, if there is more to say than its name.
+    fn cell_story(&self, _index: usize) -> Option<String> {
+        None
+    }
+    /// True for a native program, whose variables are identified by address.
+    fn is_native(&self) -> bool {
+        false
+    }
+    /// True when memory orderings are printed with C's names.
+    fn is_c(&self) -> bool {
+        false
+    }
+    /// Returns a description of the calls that led to a site, if known.
+    fn chain(&self, _site: SiteId) -> Option<String> {
+        None
+    }
+}

@@ -1,0 +1,129 @@
+//! Names for the locations, objects and cells of an execution: the name that the program gave, or
+//! its variable, or else its kind.
+
+use std::collections::HashMap;
+
+use raddle_engine::Execution;
+
+use crate::data::place::Place;
+use crate::words::names::Names;
+
+/// Names of a location, object or cell.
+pub(crate) struct ThingName {
+    pub(crate) kind: String,
+    pub(crate) made: Option<Place>,
+    /// Name in a step, where the operation implies the kind.
+    pub(crate) in_step: String,
+    /// Name in a sentence: with the kind, if it is a variable.
+    pub(crate) in_sentence: String,
+}
+
+/// A location, object or cell as the front end describes it.
+struct KnownThing<'a> {
+    kind: &'a str,
+    made: Option<Place>,
+    label: Option<String>,
+    variable: Option<String>,
+}
+
+impl KnownThing<'_> {
+    fn name(&self) -> &str {
+        let given = self.label.as_ref().or(self.variable.as_ref());
+        given.map_or(self.kind, |name| name)
+    }
+
+    fn line(&self) -> Option<u32> {
+        self.made.as_ref().map(|place| place.line)
+    }
+
+    fn is_variable(&self) -> bool {
+        self.label.is_none() && self.variable.is_some()
+    }
+}
+
+/// Returns the names of all locations, then of all objects, then of all cells.
+pub(crate) fn all(execution: &Execution, names: &dyn Names) -> Vec<ThingName> {
+    let locations = (0..execution.locations.len()).map(|index| {
+        let (kind, made) = names.location(index);
+        KnownThing {
+            kind,
+            made,
+            label: names.location_label(index),
+            variable: names.location_variable(index),
+        }
+    });
+    let objects = (0..execution.objects.len()).map(|index| {
+        let (kind, made) = names.object(index);
+        KnownThing {
+            kind,
+            made,
+            label: names.object_label(index),
+            variable: names.object_variable(index),
+        }
+    });
+    let cells = (0..execution.cells).map(|index| {
+        let (kind, made) = names.cell(index);
+        KnownThing {
+            kind,
+            made,
+            label: names.cell_label(index),
+            variable: names.cell_variable(index),
+        }
+    });
+    let known: Vec<KnownThing<'_>> = locations.chain(objects).chain(cells).collect();
+    let mut same: HashMap<&str, SameName> = HashMap::new();
+    for one in &known {
+        same.entry(one.name()).or_default().add(one);
+    }
+    let name = |one: &KnownThing<'_>| {
+        let in_step = same
+            .get_mut(one.name())
+            .map_or_else(String::new, |same| same.name_of(one));
+        ThingName {
+            kind: one.kind.to_owned(),
+            made: one.made.clone(),
+            in_sentence: match one.is_variable() {
+                true => format!("{} `{in_step}`", one.kind),
+                false => in_step.clone(),
+            },
+            in_step,
+        }
+    };
+    known.iter().map(name).collect()
+}
+
+/// All locations, objects and cells with the same name.
+#[derive(Default)]
+struct SameName {
+    count: usize,
+    /// Number of those that are variables, in total and by line of creation.
+    variables: usize,
+    lines: HashMap<Option<u32>, usize>,
+    /// Number of names returned so far.
+    named: usize,
+}
+
+impl SameName {
+    fn add(&mut self, one: &KnownThing<'_>) {
+        self.count += 1;
+        self.variables += usize::from(one.is_variable());
+        *self.lines.entry(one.line()).or_default() += 1;
+    }
+
+    /// Returns the name of the next one. An ambiguous name gets a suffix: the line of creation, or
+    /// a number in order of first use if the line does not distinguish it.
+    fn name_of(&mut self, one: &KnownThing<'_>) -> String {
+        self.named += 1;
+        let name = one.name();
+        // Variables identified by address are the same memory if they have the same name.
+        let is_by_address = one.is_variable() && one.made.is_none();
+        if is_by_address || self.count == 1 {
+            return name.to_owned();
+        }
+        let is_alone = self.variables == self.count && self.lines[&one.line()] == 1;
+        match one.line().filter(|_| is_alone) {
+            Some(line) => format!("{name}@{line}"),
+            None => format!("{name}#{}", self.named),
+        }
+    }
+}

@@ -549,7 +549,7 @@ fn a_command_that_was_installed_alone_is_completed_by_one_command() {
     let cargo = ("CARGO", cargo.to_str().unwrap());
     run(&command, &["raddle", "setup"], &[cargo])
         .exits(0)
-        .says("libraddle_native.so is there");
+        .says("libraddle_native.so\n  note: used by ");
     run(&command, &compile, &[]).exits(0);
     run(&command, &["raddle", "run", "--", &program, "strict"], &[])
         .exits(1)

@@ -5,7 +5,7 @@
 
 use std::cell::UnsafeCell;
 
-use raddle::__private::native::made_at;
+use crate::engine::made_at;
 use raddle_engine::ThreadId;
 
 use crate::rust::regions;

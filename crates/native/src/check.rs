@@ -4,9 +4,9 @@ use std::arch::naked_asm;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use raddle::__private::native::{Symbols, install, on_end};
-use raddle::__private::run_observed;
-use raddle::{Checker, Failure, FailureKind, Memory, Report};
+use crate::engine::{Symbols, install, on_end};
+use crate::engine::run_observed;
+use crate::engine::{Checker, Failure, FailureKind, Memory, Report};
 
 use crate::io::{inherited, opened};
 use crate::rust::{counts, regions, sync};

@@ -6,7 +6,7 @@
 
 use std::ffi::{CStr, c_char, c_int, c_uint};
 
-use raddle::__private::native::Manner;
+use crate::engine::Manner;
 
 use crate::execution::running;
 use crate::real::real;

@@ -6,7 +6,7 @@
 use std::ffi::{CStr, c_char, c_void};
 
 use addr2line::{demangle, gimli};
-use raddle::__private::native::Manner;
+use crate::engine::Manner;
 
 use crate::real::real;
 use crate::tsan::calls;

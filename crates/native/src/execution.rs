@@ -1,6 +1,6 @@
 //! The running execution.
 
-use raddle::__private::native::Native;
+use crate::engine::Native;
 
 use crate::pthread::cancel;
 use crate::rust::{self, channels, counts, quiet, sync};

@@ -9,7 +9,7 @@ use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
 use std::sync::OnceLock;
 
-use raddle::__private::native::Manner;
+use crate::engine::Manner;
 
 use crate::execution::running;
 use crate::tsan::calls;

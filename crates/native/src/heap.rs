@@ -11,7 +11,7 @@ use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
-use raddle::__private::native::Manner;
+use crate::engine::Manner;
 
 use crate::arena::{self, Arena};
 use crate::blocks::{self, Bad};

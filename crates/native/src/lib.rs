@@ -19,6 +19,7 @@ mod blocks;
 mod check;
 mod dispatch;
 mod end;
+mod engine;
 mod exceptions;
 mod execution;
 mod faults;

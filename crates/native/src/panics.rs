@@ -12,7 +12,7 @@ use std::ops::Range;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use raddle::__private::native::Manner;
+use crate::engine::Manner;
 use raddle_engine::ThreadId;
 
 use crate::execution::running;

@@ -3,7 +3,7 @@
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use raddle::__private::native::{Manner, check_test, check_whole};
+use crate::engine::{Manner, check_test, check_whole};
 
 use crate::execution::running;
 use crate::real::real;

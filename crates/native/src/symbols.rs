@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use addr2line::{Loader, demangle, gimli};
 use object::{Object, ObjectSymbol, SymbolKind};
-use raddle::Place;
+use crate::engine::Place;
 
 use crate::rust::{paths, regions};
 use crate::tsan::calls;

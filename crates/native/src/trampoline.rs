@@ -7,7 +7,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use raddle::__private::native::Top;
+use crate::engine::Top;
 
 use crate::check;
 

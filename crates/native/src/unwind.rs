@@ -10,7 +10,7 @@ use std::arch::naked_asm;
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
-use raddle::__private::native::Manner;
+use crate::engine::Manner;
 
 use crate::execution::running;
 use crate::solo::Solo;

@@ -8,7 +8,7 @@
 //! A channel is one block of the heap. Its flavour is known from who made it, and how large its buffer is from
 //! how often the function was called that makes a slot.
 
-use raddle::__private::native::Top;
+use crate::engine::Top;
 use raddle_engine::object::channel::{self, Answer, Call};
 use raddle_engine::object::port::Port;
 use raddle_engine::object::{self, Object};

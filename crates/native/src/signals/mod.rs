@@ -12,7 +12,7 @@ use std::ffi::{c_int, c_void};
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use raddle::__private::native::Manner;
+use crate::engine::Manner;
 use raddle_engine::ThreadId;
 
 use crate::execution::running;

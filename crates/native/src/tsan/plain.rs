@@ -6,7 +6,7 @@
 //! These functions stay in guest mode, which is cheap: nothing here may let others run. What is known of
 //! memory is in `shadow.rs`.
 
-use raddle::__private::native::Manner;
+use crate::engine::Manner;
 
 use crate::blocks::{self, Bad};
 use crate::mode::is_guest;

@@ -16,7 +16,7 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering, Ordering::Relaxed};
 
-use raddle::__private::native::Native;
+use crate::engine::Native;
 use raddle_engine::{LocationId, Operation, UNSETTLED, World};
 
 use super::{atomic, calls};

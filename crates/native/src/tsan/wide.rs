@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::ffi::c_int;
 use std::sync::atomic::Ordering;
 
-use raddle::__private::native::Top;
+use crate::engine::Top;
 use raddle_engine::{LocationId, Operation, Update, UpdateKind};
 
 use super::atomic::{Atom, entered, of_load, of_store, ordering, perform_by};

@@ -13,57 +13,20 @@
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 
-mod addresses;
-mod arena;
-mod blocks;
+mod abi;
 mod check;
-mod dispatch;
-mod end;
 mod engine;
-mod exceptions;
+mod entry;
 mod execution;
-mod faults;
-mod fork;
-mod futex;
-mod granule;
-mod harness;
-mod heap;
-mod imports;
-mod interrupts;
+mod host;
 mod io;
-mod lanes;
-mod loaded;
-mod lock;
-mod mode;
-mod objects;
+mod memory;
+mod names;
 mod openmp;
-mod output;
-mod panics;
-mod program;
+mod process;
 mod pthread;
-mod queues;
-mod random;
-mod real;
-mod restart;
 mod rust;
-mod shadow;
-mod signals;
-mod snapshot;
-mod solo;
-mod substrate;
-mod symbols;
-mod system;
 mod threads;
-mod time;
-mod tls;
-mod trace;
-mod trampoline;
-mod tsan;
-mod types;
-mod uncontrolled;
-mod unwind;
-mod whereabouts;
-mod written;
 
 #[global_allocator]
-static MEMORY: arena::Arena = arena::Arena;
+static MEMORY: host::arena::Arena = host::arena::Arena;

@@ -8,18 +8,19 @@
 //!
 //! For what comes from elsewhere (terminals, other processes), everybody really waits.
 
-mod calls;
 pub(crate) mod inherited;
 pub(crate) mod opened;
 mod polling;
+mod transfer;
 
 use std::collections::BTreeMap;
 use std::ffi::c_int;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use crate::interrupts::{self, Interrupt};
-use crate::queues::{self, Place};
-use crate::{imports, signals, threads};
+use crate::host::imports;
+use crate::threads::interrupts::{self, Interrupt};
+use crate::threads::queues::{self, Place};
+use crate::threads::{self, signals};
 
 /// What a descriptor is of.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -227,21 +228,21 @@ macro_rules! system_calls {
     ($(fn $name:ident($($argument:ident: $type:ty),*) -> $result:ty as $to:ident($register:literal)
         $code:ident $body:block)*) => {
         $(
-            $crate::trampoline::departing! {
+            $crate::abi::trampoline::departing! {
                 fn $name($($argument: $type),*) -> $result as $to($register);
             }
 
             extern "C" fn $to($($argument: $type,)* $code: usize) -> $result {
-                if !$crate::mode::is_guest() || $crate::tsan::calls::is_ours($code) {
+                if !$crate::host::mode::is_guest() || $crate::execution::shadow_stack::is_ours($code) {
                     // SAFETY: what the caller wanted.
                     return unsafe {
-                        $crate::real::real!(fn $name($($type),*) -> $result)($($argument),*)
+                        $crate::abi::real::real!(fn $name($($type),*) -> $result)($($argument),*)
                     };
                 }
-                let $code = $crate::tsan::calls::users($code);
-                let result: Result<isize, std::ffi::c_int> = $crate::mode::host(move || {
-                    $crate::interrupts::scheduling_point($code);
-                    match $crate::interrupts::cancellation_point($code) {
+                let $code = $crate::execution::shadow_stack::users($code);
+                let result: Result<isize, std::ffi::c_int> = $crate::host::mode::host(move || {
+                    $crate::threads::interrupts::scheduling_point($code);
+                    match $crate::threads::interrupts::cancellation_point($code) {
                         true => $body,
                         false => Ok(0),
                     }
@@ -249,7 +250,7 @@ macro_rules! system_calls {
                 match result {
                     Ok(result) => result as $result,
                     Err(error) => {
-                        $crate::mode::set_errno(error);
+                        $crate::host::mode::set_errno(error);
                         -1
                     }
                 }

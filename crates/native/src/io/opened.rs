@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 use super::{Kind, inherited, outcome, status, system_calls};
-use crate::{mode, queues};
+use crate::host::mode;
+use crate::threads::queues;
 
 /// A file of the system: its device and number there.
 type Identity = (u64, u64);
@@ -91,12 +92,12 @@ pub(crate) fn share() {
 macro_rules! opening {
     ($($own:ident fn $name:ident($($argument:ident: $type:ty),*) as $to:ident($register:literal);)*) => {
         $(
-            crate::trampoline::watched! {
+            crate::abi::trampoline::watched! {
                 fn $name($($argument: $type),*) -> c_int as $to($register);
             }
 
             extern "C" fn $to($($argument: $type,)* _code: usize) -> c_int {
-                let real = crate::real::real!(fn $name($($type),*) -> c_int);
+                let real = crate::abi::real::real!(fn $name($($type),*) -> c_int);
                 // SAFETY: what the caller wanted.
                 let descriptor = unsafe { real($($argument),*) };
                 if descriptor >= 0 {
@@ -169,12 +170,12 @@ opening! {
 macro_rules! opening_two {
     ($(fn $name:ident($($argument:ident: $type:ty),*) as $to:ident($register:literal) $both:ident;)*) => {
         $(
-            crate::trampoline::watched! {
+            crate::abi::trampoline::watched! {
                 fn $name($($argument: $type),*) -> c_int as $to($register);
             }
 
             extern "C" fn $to($($argument: $type,)* _code: usize) -> c_int {
-                let real = crate::real::real!(fn $name($($type),*) -> c_int);
+                let real = crate::abi::real::real!(fn $name($($type),*) -> c_int);
                 // SAFETY: what the caller wanted, and where it gets the two.
                 unsafe {
                     let error = real($($argument),*);
@@ -201,12 +202,12 @@ opening_two! {
 macro_rules! opening_stream {
     ($(fn $name:ident($($argument:ident: $type:ty),*) as $to:ident($register:literal);)*) => {
         $(
-            crate::trampoline::watched! {
+            crate::abi::trampoline::watched! {
                 fn $name($($argument: $type),*) -> *mut libc::FILE as $to($register);
             }
 
             extern "C" fn $to($($argument: $type,)* _code: usize) -> *mut libc::FILE {
-                let real = crate::real::real!(fn $name($($type),*) -> *mut libc::FILE);
+                let real = crate::abi::real::real!(fn $name($($type),*) -> *mut libc::FILE);
                 // SAFETY: what the caller wanted; and a stream that was just opened.
                 unsafe {
                     let stream = real($($argument),*);
@@ -228,7 +229,7 @@ opening_stream! {
     fn freopen64(path: Text, mode: Text, stream: Stream) as stream_reopened_64("rcx");
 }
 
-crate::trampoline::watched! {
+crate::abi::trampoline::watched! {
     fn fclose(stream: Stream) -> c_int as stream_closed("rsi");
 }
 
@@ -243,7 +244,7 @@ extern "C" fn stream_closed(stream: Stream, _code: usize) -> c_int {
         if mode::is_guest() {
             mode::host(|| inherited::disturb(descriptor));
         }
-        crate::real::real!(fn fclose(Stream) -> c_int)(stream)
+        crate::abi::real::real!(fn fclose(Stream) -> c_int)(stream)
     }
 }
 
@@ -265,7 +266,7 @@ system_calls! {
     fn accept(
         listener: c_int, from: *mut c_void, size: *mut c_void
     ) -> c_int as connection_opened("rcx") code {
-        let real = crate::real::real!(fn accept(c_int, *mut c_void, *mut c_void) -> c_int);
+        let real = crate::abi::real::real!(fn accept(c_int, *mut c_void, *mut c_void) -> c_int);
         // SAFETY: what the caller wanted.
         take_connection(listener, code, || unsafe { real(listener, from, size) })
     }
@@ -273,32 +274,32 @@ system_calls! {
     fn accept4(
         listener: c_int, from: *mut c_void, size: *mut c_void, flags: c_int
     ) -> c_int as connection_opened_too("r8") code {
-        let real = crate::real::real!(fn accept4(c_int, *mut c_void, *mut c_void, c_int) -> c_int);
+        let real = crate::abi::real::real!(fn accept4(c_int, *mut c_void, *mut c_void, c_int) -> c_int);
         // SAFETY: what the caller wanted.
         take_connection(listener, code, || unsafe { real(listener, from, size, flags) })
     }
 
     fn connect(socket: c_int, to: Address, size: c_uint) -> c_int as connected("rcx") code {
-        let real = crate::real::real!(fn connect(c_int, Address, c_uint) -> c_int);
+        let real = crate::abi::real::real!(fn connect(c_int, Address, c_uint) -> c_int);
         // SAFETY: what the caller wanted.
         changed(socket, code, || unsafe { real(socket, to, size) })
     }
 
     fn listen(socket: c_int, most: c_int) -> c_int as listening("rdx") code {
-        let real = crate::real::real!(fn listen(c_int, c_int) -> c_int);
+        let real = crate::abi::real::real!(fn listen(c_int, c_int) -> c_int);
         // SAFETY: what the caller wanted.
         changed(socket, code, || unsafe { real(socket, most) })
     }
 
     fn shutdown(socket: c_int, how: c_int) -> c_int as shut("rdx") code {
-        let real = crate::real::real!(fn shutdown(c_int, c_int) -> c_int);
+        let real = crate::abi::real::real!(fn shutdown(c_int, c_int) -> c_int);
         // SAFETY: what the caller wanted.
         changed(socket, code, || unsafe { real(socket, how) })
     }
 
     fn close(descriptor: c_int) -> c_int as closed("rsi") code {
         inherited::disturb(descriptor);
-        let real = crate::real::real!(fn close(c_int) -> c_int);
+        let real = crate::abi::real::real!(fn close(c_int) -> c_int);
         // SAFETY: what the caller wanted.
         changed(descriptor, code, || unsafe { real(descriptor) })
     }

@@ -7,7 +7,7 @@ use std::ffi::{c_int, c_void};
 use super::team::{self, Region, with_member, with_state};
 use super::work::{self, Schedule, Values};
 use super::{caller, runtime};
-use crate::mode::host;
+use crate::host::mode::host;
 
 pub(super) type Place = *const c_void;
 pub(super) type Number = c_int;

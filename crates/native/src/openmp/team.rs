@@ -9,9 +9,10 @@ use raddle_engine::{Grant, Operation, ThreadId};
 use super::tasks;
 use super::work::{Chunk, Work};
 use crate::execution::running;
-use crate::mode::host;
-use crate::solo::Solo;
-use crate::{objects, threads};
+use crate::host::mode::host;
+use crate::host::solo::Solo;
+use crate::memory::objects;
+use crate::threads;
 
 /// How many threads a team has if nobody says so. Two are enough for most that can go wrong.
 const USUAL_SIZE: usize = 2;

@@ -8,12 +8,13 @@ use std::ffi::c_int;
 use raddle_engine::ThreadId;
 
 use super::{cancellation_points, interpose};
+use crate::abi::trampoline::departing;
 use crate::execution::running;
-use crate::interrupts::{self, CANCEL};
-use crate::solo::Solo;
-use crate::trampoline::departing;
-use crate::unwind::{self, Handler};
-use crate::{mode, threads};
+use crate::host::mode;
+use crate::host::solo::Solo;
+use crate::threads;
+use crate::threads::interrupts::{self, CANCEL};
+use crate::threads::unwind::{self, Handler};
 
 const ENABLE: c_int = 0;
 const DISABLE: c_int = 1;
@@ -97,7 +98,7 @@ departing! {
 extern "C" fn exit(value: usize, _code: usize) {
     if !mode::is_guest() {
         // SAFETY: what the caller wanted.
-        unsafe { crate::real::real!(fn pthread_exit(usize) -> ())(value) };
+        unsafe { crate::abi::real::real!(fn pthread_exit(usize) -> ())(value) };
         return;
     }
     mode::host(|| {
@@ -114,7 +115,7 @@ extern "C" fn exit_c11(value: c_int, code: usize) {
 extern "C" fn go_on(handler: *mut Handler, _code: usize) {
     if !mode::is_guest() {
         // SAFETY: what the caller wanted.
-        unsafe { crate::real::real!(fn __pthread_unwind_next(*mut Handler) -> ())(handler) };
+        unsafe { crate::abi::real::real!(fn __pthread_unwind_next(*mut Handler) -> ())(handler) };
         return;
     }
     mode::host(|| {

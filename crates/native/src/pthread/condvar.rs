@@ -7,9 +7,10 @@ use raddle_engine::{Operation, Reply};
 
 use super::{cancellation_points, interpose, mutex};
 use crate::execution::running;
-use crate::interrupts::{self, Interrupt};
-use crate::queues::{self, Place};
-use crate::{objects, time};
+use crate::memory::objects;
+use crate::threads::interrupts::{self, Interrupt};
+use crate::threads::queues::{self, Place};
+use crate::threads::time;
 
 type Condvar = *mut libc::pthread_cond_t;
 type Mutex = *mut libc::pthread_mutex_t;
@@ -95,7 +96,7 @@ interpose! {
         objects::forget(condvar as usize..condvar as usize + 1);
         // SAFETY: what the program asked for.
         unsafe {
-            crate::real::real!(fn pthread_cond_init(Condvar, *const c_void) -> c_int)(
+            crate::abi::real::real!(fn pthread_cond_init(Condvar, *const c_void) -> c_int)(
                 condvar, attributes,
             )
         }

@@ -6,10 +6,10 @@ use std::ffi::c_int;
 use raddle_engine::object::{self, Object, once::Call};
 use raddle_engine::{Grant, Reply};
 
-use crate::mode::{host, is_guest};
-use crate::objects;
-use crate::trampoline::watched;
-use crate::tsan::atomic;
+use crate::abi::trampoline::watched;
+use crate::entry::atomic;
+use crate::host::mode::{host, is_guest};
+use crate::memory::objects;
 
 const KIND: &str = "guard";
 const RELEASE: c_int = 3;

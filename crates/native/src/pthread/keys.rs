@@ -5,7 +5,8 @@ use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use super::interpose;
-use crate::{mode, threads};
+use crate::host::mode;
+use crate::threads;
 
 const MOST_KEYS: usize = 1024;
 /// How often destructors are run that set values again; as the C library does.
@@ -20,7 +21,7 @@ static DESTRUCTORS: [AtomicUsize; MOST_KEYS] = [const { AtomicUsize::new(0) }; M
 pub(super) extern "C" fn pthread_key_create(key: *mut u32, destructor: Destructor) -> c_int {
     // SAFETY: what the caller wanted.
     unsafe {
-        let error = crate::real::real!(fn pthread_key_create(*mut u32, Destructor) -> c_int)(
+        let error = crate::abi::real::real!(fn pthread_key_create(*mut u32, Destructor) -> c_int)(
             key, destructor,
         );
         if error == 0
@@ -42,7 +43,7 @@ pub(super) extern "C" fn pthread_key_delete(key: u32) -> c_int {
         known.store(0, Relaxed);
     }
     // SAFETY: what the caller wanted.
-    unsafe { crate::real::real!(fn pthread_key_delete(u32) -> c_int)(key) }
+    unsafe { crate::abi::real::real!(fn pthread_key_delete(u32) -> c_int)(key) }
 }
 
 interpose! {

@@ -6,11 +6,12 @@ use raddle_engine::{Operation, ThreadId};
 
 use super::mutex::in_time;
 use super::{cancellation_points, interpose};
-use crate::execution::running;
-use crate::real::real;
-use crate::trampoline::{departing, watched};
-use crate::tsan::calls;
-use crate::{harness, interrupts, mode, threads};
+use crate::abi::real::real;
+use crate::abi::trampoline::{departing, watched};
+use crate::execution::{running, shadow_stack};
+use crate::host::mode;
+use crate::process::harness;
+use crate::threads::{self, interrupts};
 
 type Attributes = *const libc::pthread_attr_t;
 type Time = *const libc::timespec;
@@ -85,7 +86,7 @@ pub(super) extern "C" fn create(
         // SAFETY: what the caller wanted.
         return test.unwrap_or_else(|| unsafe { create(name, attributes, function, argument) });
     }
-    let code = calls::users(code);
+    let code = shadow_stack::users(code);
     mode::host(move || {
         interrupts::scheduling_point(code);
         let pointer = threads::create(function, argument, is_detached(attributes), code);
@@ -107,7 +108,7 @@ pub(super) extern "C" fn join(name: usize, result: *mut usize, code: usize) -> c
             false => unsafe { real!(fn pthread_join(usize, *mut usize) -> c_int)(name, result) },
         };
     }
-    let code = calls::users(code);
+    let code = shadow_stack::users(code);
     mode::host(move || {
         interrupts::scheduling_point(code);
         match threads::find(name) {
@@ -130,7 +131,7 @@ pub(super) extern "C" fn detach(name: usize, code: usize) -> c_int {
             false => unsafe { real!(fn pthread_detach(usize) -> c_int)(name) },
         };
     }
-    let code = calls::users(code);
+    let code = shadow_stack::users(code);
     mode::host(move || {
         interrupts::scheduling_point(code);
         let Some(target) = threads::find(name) else {

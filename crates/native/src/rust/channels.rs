@@ -8,21 +8,21 @@
 //! A channel is one block of the heap. Its flavour is known from who made it, and how large its buffer is from
 //! how often the function was called that makes a slot.
 
-use crate::engine::Top;
+use std::sync::atomic::Ordering;
+
 use raddle_engine::object::channel::{self, Answer, Call};
 use raddle_engine::object::port::Port;
 use raddle_engine::object::{self, Object};
 use raddle_engine::{LocationId, ObjectId, Operation, Ports, Received, World};
-use std::sync::atomic::Ordering;
 
-use super::paths::Kind;
-use super::quiet::join;
-use super::regions;
-use crate::execution::running;
-use crate::mode::host;
-use crate::solo::Solo;
-use crate::trampoline;
-use crate::tsan::calls;
+use super::std_atomics::join;
+use crate::abi::trampoline;
+use crate::engine::Top;
+use crate::execution::{running, shadow_stack};
+use crate::host::mode::host;
+use crate::host::solo::Solo;
+use crate::names::regions;
+use crate::names::rust_paths::Kind;
 
 const KIND: &str = "Channel";
 
@@ -146,7 +146,7 @@ fn wait_of<R>(use_it: impl FnOnce(&mut Wait) -> R) -> R {
 pub(crate) fn touch(address: usize, code: usize) {
     let kind = regions::here();
     if kind == Kind::ChannelWait {
-        let site = calls::users(code);
+        let site = shadow_stack::users(code);
         return host(|| wait(site));
     }
     let found = {
@@ -156,9 +156,9 @@ pub(crate) fn touch(address: usize, code: usize) {
         list.into_iter().rposition(|it| it.block.contains(&address))
     };
     let Some(channel) = found else { return };
-    calls::disarm();
-    let has_deadline = calls::has_deadline();
-    let site = calls::users(code);
+    shadow_stack::disarm();
+    let has_deadline = shadow_stack::has_deadline();
+    let site = shadow_stack::users(code);
     let top = trampoline::top();
     host(|| Caller { channel, site, top }.perform(kind, has_deadline));
 }

@@ -3,19 +3,18 @@
 //!
 //! The user's code is compiled for this, and with it all that is generic; the rest of the standard library
 //! is as it came. A reader wants to hear of neither: a thread is spawned, a lock is taken, a message is sent.
-//! So every function is put into a [kind](paths::Kind) by its path, and while a thread is inside one of the
-//! standard library's, what it does there is [quiet](quiet). Where threads wait for each other, it is an operation
+//! So every function is put into a [kind](Kind) by its path, and while a thread is inside one of the
+//! standard library's, what it does there is [quiet](std_atomics). Where threads wait for each other, it is an operation
 //! ([`sync`]).
 
+pub(crate) mod arc_counts;
 pub(crate) mod channels;
-pub(crate) mod counts;
-pub(crate) mod paths;
-pub(crate) mod quiet;
-pub(crate) mod regions;
+pub(crate) mod std_atomics;
 pub(crate) mod sync;
 pub(crate) mod threads;
 
-use paths::Kind;
+use crate::names::regions;
+use crate::names::rust_paths::Kind;
 
 /// In guest mode: a function of a kind was entered that is more than its callers' business.
 #[cold]

@@ -3,16 +3,18 @@
 //! Compiled code of std's takes and gives back its own locks without telling anybody. So what the word says
 //! is asked too: a lock that was taken so is waited for in std's own way.
 
-use raddle_engine::object::{self, Object, mutex::Call};
-use raddle_engine::{Grant, Operation, ThreadId, Update, UpdateKind};
 use std::sync::atomic::Ordering;
 
-use crate::execution::running;
-use crate::mode::host;
-use crate::solo::Solo;
-use crate::trampoline::keeping_top;
-use crate::tsan::{atomic, calls};
-use crate::{futex, objects};
+use raddle_engine::object::{self, Object, mutex::Call};
+use raddle_engine::{Grant, Operation, ThreadId, Update, UpdateKind};
+
+use crate::abi::trampoline::keeping_top;
+use crate::entry::atomic;
+use crate::execution::{running, shadow_stack};
+use crate::host::mode::host;
+use crate::host::solo::Solo;
+use crate::memory::objects;
+use crate::threads::futex;
 
 const KIND: &str = "Mutex";
 const UNLOCKED: u32 = 0;
@@ -147,7 +149,7 @@ fn wait_for(word: Word, code: usize) {
 
 /// `Mutex::lock_contended`: the short way has failed.
 pub(super) extern "C-unwind" fn lock_contended(word: Word, code: usize) {
-    let code = calls::users(code);
+    let code = shadow_stack::users(code);
     host(|| match is_held(word) {
         true => take_again(word, code),
         false => wait_for(word, code),

@@ -6,8 +6,24 @@
 //! preloaded instead of the real runtime, it runs the program's threads one at a time, usually as
 //! coroutines on one OS thread, and hands what they do to the same engine that checks Rust tests.
 //!
-//! The one idea to know is in `mode.rs`: program code and raddle's own code never run with the same
+//! The one idea to know is in `host/mode.rs`: program code and raddle's own code never run with the same
 //! thread-local storage, and every way from one to the other goes through that module.
+//!
+//! Folders are layers. A module uses only its own layer and those below it:
+//!
+//! ```text
+//! check                        what is checked, and how an execution begins
+//! entry                        ThreadSanitizer's callbacks, malloc, mmap, syscall
+//! pthread  io  openmp  rust    what programs synchronise and communicate with
+//! process                      beginning and end of the program, its faults, children and output
+//! threads                      the program's threads, and waiting
+//! memory                       the program's heap, and what is known of addresses
+//! execution                    the running execution, and where in the program its threads are
+//! names                        what addresses are called
+//! host                         what raddle's own code runs on
+//! abi                          registers, stacks and the calling convention
+//! engine                       what is used of raddle
+//! ```
 //!
 //! Only for x86-64 Linux with glibc; elsewhere the library is empty.
 

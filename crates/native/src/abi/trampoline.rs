@@ -1,101 +1,19 @@
-//! Functions that know who calls them, and leave nothing on the stack of who does.
+//! Functions that the program calls, directly or instead of others. They know the address that they return
+//! to, and leave nothing on the stack of their caller.
 //!
-//! A loop that waits is known by the bytes on the stack of its thread. What raddle leaves there is another
-//! thing each time, and a later call may reach over it without writing all of it. So what is called here
-//! works *aside*: on a part of the thread's stack that the program does not come to, the [`REGION`] at its
-//! far end. A program that does come there, by a recursion without end, finds raddle working below it.
+//! | macro | stack | registers can be compared | |
+//! | --- | --- | --- | --- |
+//! | [`entry!`] | the caller's | no | jumps on |
+//! | [`on_alternate_stack!`] | alternate | no | |
+//! | [`watched!`] | alternate | yes | functions that a loop may call while it waits |
+//! | [`watched_full!`] | alternate | yes | with more arguments than registers |
+//! | [`departing!`] | alternate | yes | functions in which a thread may end |
+//! | [`replace!`] | the caller's | no | functions of a library, with its own for other callers |
+//! | [`stand_in!`], [`watched_stand_in!`], [`jumping_stand_in!`] | | | what [patched](crate::host::patch) functions jump to |
 
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-
-use crate::check;
-use crate::engine::Top;
-
-/// Where the stack of the guest that has called last begins: with the address that it goes on at.
-pub(crate) static TOP: AtomicUsize = AtomicUsize::new(0);
-/// Where its registers are that outlast a call.
-pub(crate) static REGISTERS: AtomicUsize = AtomicUsize::new(0);
-
-/// So much of each stack is raddle's.
-pub(crate) const REGION: usize = 512 << 10;
-const PAGE: usize = 4096;
-/// That the program runs aside, on behalf of what it does already: a bit of [`ASIDE`].
-const IS_BETWEEN: usize = 1;
-
-/// Where the part of the running guest's stack begins that is raddle's; stacks grow down.
-pub(crate) static ASIDE: AtomicUsize = AtomicUsize::new(0);
-
-/// That of a stack of this size which ends there.
-pub(crate) fn own_part_of(end: usize, size: usize) -> usize {
-    (end - size + REGION) & !(PAGE - 1)
-}
-
-/// From now on the guest with that part runs.
-#[inline(always)]
-pub(crate) fn set_own_part(aside: usize) {
-    ASIDE.store(aside, Relaxed);
-}
-
-/// The part of the guest that runs.
-#[inline(always)]
-pub(crate) fn own_part() -> usize {
-    ASIDE.load(Relaxed)
-}
-
-/// The same, for what the program does in between.
-pub(crate) fn between(aside: usize) -> usize {
-    aside | IS_BETWEEN
-}
-
-/// In guest mode: where the part of the calling guest's stack begins that is in use, seen from there.
-pub(crate) fn stack_from(here: usize) -> usize {
-    let aside = own_part();
-    // Who is further down has come there by a recursion without end.
-    let is_aside = aside & IS_BETWEEN == 0 && aside.wrapping_sub(here) < REGION / 2;
-    if is_aside {
-        // SAFETY: whoever steps aside puts it there first.
-        let stack = unsafe { ((aside - 8) as *const usize).read() };
-        // If the program is there itself, that may be anything.
-        if (aside..aside + check::STACK).contains(&stack) {
-            return stack;
-        }
-    }
-    here
-}
-
-/// The same, seen from the caller.
-#[inline(always)]
-pub(crate) fn stack() -> usize {
-    let here = 0u8;
-    stack_from((&raw const here) as usize)
-}
-
-/// Where the stack of the calling guest begins and where its registers are, if it came by [`watched!`] and
-/// nobody has run since.
-pub(crate) fn top() -> Top {
-    Top {
-        stack: TOP.load(Relaxed),
-        registers: REGISTERS.load(Relaxed),
-    }
-}
-
-/// A guest has come in another way, and nobody knows its registers.
-pub(crate) fn set_top(stack: usize) {
-    TOP.store(stack, Relaxed);
-    REGISTERS.store(0, Relaxed);
-}
-
-/// Does something that others may run in, after which the stack of the calling guest begins where it did.
-pub(crate) fn keeping_top<R>(work: impl FnOnce() -> R) -> R {
-    let top = top();
-    let result = work();
-    TOP.store(top.stack, Relaxed);
-    REGISTERS.store(top.registers, Relaxed);
-    result
-}
-
-/// Defines functions that the program calls by these names. Each hands its arguments on to the
-/// function behind `as`, together with the address that it will return to, in the register after
-/// theirs: that is where in the program the call is. They are for what does not come back.
+/// Defines functions that the program calls by these names. Each jumps to the function behind `as`, with its
+/// arguments and, in the register after theirs, the address that it will return to: that is where in the
+/// program the call is. `stack in` has it pass the caller's stack pointer instead.
 macro_rules! entry {
     ($(fn $name:ident($($argument:ident: $type:ty),*) -> ! as $to:ident($register:literal);)*) => {
         $(
@@ -112,27 +30,53 @@ macro_rules! entry {
             }
         )*
     };
+    (unwinding fn $name:ident($($argument:ident: $type:ty),*) -> $result:ty as $to:ident($register:literal);) => {
+        const _: extern "C-unwind" fn($($type,)* usize) -> $result = $to;
+
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        extern "C-unwind" fn $name($($argument: $type),*) -> $result {
+            std::arch::naked_asm!(
+                concat!("mov ", $register, ", [rsp]"),
+                "jmp {to}",
+                to = sym $to,
+            )
+        }
+    };
+    (fn $name:ident($($argument:ident: $type:ty),*) -> $result:ty as $to:ident(stack in $register:literal);) => {
+        const _: extern "C" fn($($type,)* usize) -> $result = $to;
+
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        extern "C" fn $name($($argument: $type),*) -> $result {
+            std::arch::naked_asm!(
+                concat!("lea ", $register, ", [rsp + 8]"),
+                "jmp {to}",
+                to = sym $to,
+            )
+        }
+    };
 }
 
-/// Instructions that step aside if a guest calls that is not there already. Where it was is in `r11` then,
-/// and the stack is aligned. `rax` and `r10` are used. With texts: what is done if it is a guest, before and
-/// after.
-macro_rules! step_aside {
+/// Instructions that switch to the alternate stack if a guest calls that is not there already. Where it was
+/// is in `r11` then, and the stack is aligned. `rax` and `r10` are used. With texts: what is done if it is a
+/// guest, before and after.
+macro_rules! switch_stack {
     () => {
-        $crate::abi::trampoline::step_aside!("", "")
+        $crate::abi::trampoline::switch_stack!("", "")
     };
     ($before:literal, $after:literal) => {
         concat!(
             "mov r11, rsp\n",
-            // Only guests have such a part; other threads must not disturb it.
+            // Only guests have such a stack; other threads must not disturb it.
             "mov rax, fs:[0x10]\n",
             "cmp rax, [rip + {guest}]\n",
             "jne 4f\n",
             $before,
-            "mov rax, [rip + {aside}]\n",
+            "mov rax, [rip + {alternate}]\n",
             "mov r10, rax\n",
             "sub r10, rsp\n",
-            "cmp r10, {region}\n",
+            "cmp r10, {size}\n",
             "jb 3f\n",
             "mov rsp, rax\n",
             "and rsp, -16\n",
@@ -146,12 +90,13 @@ macro_rules! step_aside {
     };
 }
 
-/// Instructions that step aside and put the registers there that outlast a call, where they can be compared;
-/// [`top`] tells where that is, and where the stack of the guest begins. That is in `rbx` then.
+/// Instructions that switch to the alternate stack and save the registers there that outlast a call, where
+/// they can be compared; [`top`](super::caller::top) tells where that is, and where the stack of the guest
+/// begins. That is in `rbx` then.
 macro_rules! watch {
     () => {
         concat!(
-            $crate::abi::trampoline::step_aside!(
+            $crate::abi::trampoline::switch_stack!(
                 "mov [rip + {top}], rsp\n",
                 "lea rax, [rsp - 48]\nmov [rip + {registers}], rax\n"
             ),
@@ -166,7 +111,7 @@ macro_rules! watch {
     };
 }
 
-/// Instructions that go back to the stack of who called, after [`watch!`] and as many words more.
+/// Instructions that go back to the stack of the caller, after [`watch!`] and as many words more.
 macro_rules! go_back {
     () => {
         $crate::abi::trampoline::go_back!("0")
@@ -201,39 +146,8 @@ macro_rules! clear {
     };
 }
 
-/// Defines functions that the program calls by these names, as [`entry!`] does; they work aside, and come
-/// back.
-macro_rules! aside {
-    ($(fn $name:ident($($argument:ident: $type:ty),*) -> $result:ty as $to:ident($register:literal);)*) => {
-        $(
-            const _: extern "C" fn($($type,)* usize) -> $result = $to;
-
-            #[unsafe(no_mangle)]
-            #[unsafe(naked)]
-            extern "C" fn $name($($argument: $type),*) -> $result {
-                std::arch::naked_asm!(
-                    concat!("mov ", $register, ", [rsp]"),
-                    $crate::abi::trampoline::step_aside!(),
-                    // The stack is aligned then.
-                    "push r11",
-                    "push r11",
-                    "call {to}",
-                    "pop rsp",
-                    $crate::abi::trampoline::clear!(),
-                    "ret",
-                    guest = sym $crate::host::mode::GUEST,
-                    aside = sym $crate::abi::trampoline::ASIDE,
-                    region = const $crate::abi::trampoline::REGION,
-                    first = const $crate::abi::trampoline::kept(std::mem::size_of::<$result>(), 0),
-                    second = const $crate::abi::trampoline::kept(std::mem::size_of::<$result>(), 8),
-                    to = sym $to,
-                )
-            }
-        )*
-    };
-}
-
-/// Which bits of a register mean something that has the bytes of a result of this size from that one on.
+/// Returns which bits of a register mean something that has the bytes of a result of this size from that one
+/// on.
 pub(crate) const fn kept(size: usize, from: usize) -> i64 {
     match size.saturating_sub(from) {
         bytes @ 0..8 => (1 << (8 * bytes)) - 1,
@@ -241,8 +155,67 @@ pub(crate) const fn kept(size: usize, from: usize) -> i64 {
     }
 }
 
-/// As [`aside!`], for functions that a loop may call again and again while it waits: the registers that
-/// outlast a call are put where they can be compared, and [`top`] tells where that is.
+/// `naked_asm!` with the operands of [`switch_stack!`] and [`clear!`].
+macro_rules! switching_asm {
+    ($result:ty; [$($instructions:tt)*] $($operands:tt)*) => {
+        std::arch::naked_asm!(
+            $($instructions)*
+            guest = sym $crate::abi::guest::GUEST,
+            alternate = sym $crate::abi::alternate_stack::START,
+            size = const $crate::abi::alternate_stack::SIZE,
+            first = const $crate::abi::trampoline::kept(std::mem::size_of::<$result>(), 0),
+            second = const $crate::abi::trampoline::kept(std::mem::size_of::<$result>(), 8),
+            $($operands)*
+        )
+    };
+}
+
+/// `naked_asm!` with the operands of [`watch!`] and [`go_back!`].
+macro_rules! watching_asm {
+    ($result:ty; [$($instructions:tt)*] $($operands:tt)*) => {
+        $crate::abi::trampoline::switching_asm!(
+            $result;
+            [$($instructions)*]
+            top = sym $crate::abi::caller::STACK,
+            registers = sym $crate::abi::caller::REGISTERS,
+            $($operands)*
+        )
+    };
+}
+
+/// Defines functions that the program calls by these names, as [`entry!`] does; they run on the alternate
+/// stack, and come back.
+macro_rules! on_alternate_stack {
+    ($(fn $name:ident($($argument:ident: $type:ty),*) -> $result:ty as $to:ident($register:literal);)*) => {
+        $(
+            const _: extern "C" fn($($type,)* usize) -> $result = $to;
+
+            #[unsafe(no_mangle)]
+            #[unsafe(naked)]
+            extern "C" fn $name($($argument: $type),*) -> $result {
+                $crate::abi::trampoline::switching_asm!(
+                    $result;
+                    [
+                        concat!("mov ", $register, ", [rsp]"),
+                        $crate::abi::trampoline::switch_stack!(),
+                        // The stack is aligned then.
+                        "push r11",
+                        "push r11",
+                        "call {to}",
+                        "pop rsp",
+                        $crate::abi::trampoline::clear!(),
+                        "ret",
+                    ]
+                    to = sym $to,
+                )
+            }
+        )*
+    };
+}
+
+/// As [`on_alternate_stack!`], for functions that a loop may call again and again while it waits: the
+/// registers that outlast a call are saved where they can be compared, and [`top`](super::caller::top) tells
+/// where that is.
 macro_rules! watched {
     ($(fn $name:ident($($argument:ident: $type:ty),*) -> $result:ty as $to:ident($register:literal);)*) => {
         $(
@@ -251,19 +224,15 @@ macro_rules! watched {
             #[unsafe(no_mangle)]
             #[unsafe(naked)]
             extern "C" fn $name($($argument: $type),*) -> $result {
-                std::arch::naked_asm!(
-                    concat!("mov ", $register, ", [rsp]"),
-                    $crate::abi::trampoline::watch!(),
-                    "call {to}",
-                    $crate::abi::trampoline::go_back!(),
-                    "ret",
-                    guest = sym $crate::host::mode::GUEST,
-                    top = sym $crate::abi::trampoline::TOP,
-                    registers = sym $crate::abi::trampoline::REGISTERS,
-                    aside = sym $crate::abi::trampoline::ASIDE,
-                    region = const $crate::abi::trampoline::REGION,
-                    first = const $crate::abi::trampoline::kept(std::mem::size_of::<$result>(), 0),
-                    second = const $crate::abi::trampoline::kept(std::mem::size_of::<$result>(), 8),
+                $crate::abi::trampoline::watching_asm!(
+                    $result;
+                    [
+                        concat!("mov ", $register, ", [rsp]"),
+                        $crate::abi::trampoline::watch!(),
+                        "call {to}",
+                        $crate::abi::trampoline::go_back!(),
+                        "ret",
+                    ]
                     to = sym $to,
                 )
             }
@@ -271,8 +240,68 @@ macro_rules! watched {
     };
 }
 
-/// Defines functions that guests find instead of those of a library; code that nobody controls finds the
-/// library's. They have the arguments that they are called with, and [`caller`] tells by whom.
+/// As [`watched!`], for functions with more arguments than registers for them and the return address: the two
+/// words that are pushed are what the function behind `as` finds on the stack, the last one first. `rbx`
+/// points to the return address, and to the caller's own words above it.
+macro_rules! watched_full {
+    ($(fn $name:ident as $to:ident pushes [$first:literal, $second:literal];)*) => {
+        $(
+            #[unsafe(no_mangle)]
+            #[unsafe(naked)]
+            extern "C" fn $name() {
+                $crate::abi::trampoline::watching_asm!(
+                    u128;
+                    [
+                        $crate::abi::trampoline::watch!(),
+                        $first,
+                        $second,
+                        "call {to}",
+                        $crate::abi::trampoline::go_back!("2"),
+                        "ret",
+                    ]
+                    to = sym $to,
+                )
+            }
+        )*
+    };
+}
+
+/// As [`watched!`], for functions in which a thread may end: if it is to ([`super::unwinding`]), the program
+/// is left where it called.
+macro_rules! departing {
+    ($(fn $name:ident($($argument:ident: $type:ty),*) -> $result:ty as $to:ident($register:literal);)*) => {
+        $(
+            const _: extern "C" fn($($type,)* usize) -> $result = $to;
+
+            #[unsafe(no_mangle)]
+            #[unsafe(naked)]
+            extern "C" fn $name($($argument: $type),*) -> $result {
+                $crate::abi::trampoline::watching_asm!(
+                    $result;
+                    [
+                        concat!("mov ", $register, ", [rsp]"),
+                        $crate::abi::trampoline::watch!(),
+                        // The same address again, for functions that have no register left for it; twice,
+                        // so that the stack is aligned.
+                        "push [rbx]",
+                        "push [rbx]",
+                        "call {to}",
+                        $crate::abi::trampoline::go_back!("2"),
+                        "cmp byte ptr [rip + {is_asked}], 0",
+                        "jne {unwind}",
+                        "ret",
+                    ]
+                    is_asked = sym $crate::abi::unwinding::IS_ASKED,
+                    unwind = sym $crate::abi::unwinding::unwind,
+                    to = sym $to,
+                )
+            }
+        )*
+    };
+}
+
+/// Defines functions that guests find instead of those of a library; other code finds the library's. They
+/// have the arguments that they are called with, and [`code`](super::caller::code) tells from where.
 macro_rules! replace {
     ($($(#[$attribute:meta])* fn $name:ident as $to:path;)*) => {
         $(
@@ -318,9 +347,9 @@ macro_rules! replace {
                         "pop rsi",
                         "pop rdi",
                         "jmp rax",
-                        guest = sym $crate::host::mode::GUEST,
-                        top = sym $crate::abi::trampoline::TOP,
-                        registers = sym $crate::abi::trampoline::REGISTERS,
+                        guest = sym $crate::abi::guest::GUEST,
+                        top = sym $crate::abi::caller::STACK,
+                        registers = sym $crate::abi::caller::REGISTERS,
                         to = sym $to,
                         real = sym real,
                     )
@@ -330,37 +359,28 @@ macro_rules! replace {
     };
 }
 
-/// As [`watched!`], for functions in which a thread may end: if it is to ([`crate::threads::unwind`]), the program is
-/// left where it called.
-macro_rules! departing {
-    ($(fn $name:ident($($argument:ident: $type:ty),*) -> $result:ty as $to:ident($register:literal);)*) => {
+/// Defines what a patched function jumps to: for guests [`watched!`] with the function behind `as`, and for
+/// other callers the function as it was, whose address is in the static behind `for`.
+macro_rules! stand_in {
+    ($(fn $enter:ident for $original:ident as $to:path, $register:literal -> $result:ty;)*) => {
         $(
-            const _: extern "C" fn($($type,)* usize) -> $result = $to;
-
-            #[unsafe(no_mangle)]
             #[unsafe(naked)]
-            extern "C" fn $name($($argument: $type),*) -> $result {
-                std::arch::naked_asm!(
-                    concat!("mov ", $register, ", [rsp]"),
-                    $crate::abi::trampoline::watch!(),
-                    // The same address again, for functions that have no register left for it; twice, so
-                    // that the stack is aligned.
-                    "push [rbx]",
-                    "push [rbx]",
-                    "call {to}",
-                    $crate::abi::trampoline::go_back!("2"),
-                    "cmp byte ptr [rip + {is_asked}], 0",
-                    "jne {unwind}",
-                    "ret",
-                    is_asked = sym $crate::threads::unwind::IS_ASKED,
-                    unwind = sym $crate::threads::unwind::unwind,
-                    guest = sym $crate::host::mode::GUEST,
-                    top = sym $crate::abi::trampoline::TOP,
-                    registers = sym $crate::abi::trampoline::REGISTERS,
-                    aside = sym $crate::abi::trampoline::ASIDE,
-                    region = const $crate::abi::trampoline::REGION,
-                    first = const $crate::abi::trampoline::kept(std::mem::size_of::<$result>(), 0),
-                    second = const $crate::abi::trampoline::kept(std::mem::size_of::<$result>(), 8),
+            extern "C" fn $enter() {
+                $crate::abi::trampoline::watching_asm!(
+                    $result;
+                    [
+                        "mov rax, fs:[0x10]",
+                        "cmp rax, [rip + {guest}]",
+                        "jne 2f",
+                        concat!("mov ", $register, ", [rsp]"),
+                        $crate::abi::trampoline::watch!(),
+                        "call {to}",
+                        $crate::abi::trampoline::go_back!(),
+                        "ret",
+                        "2:",
+                        "jmp [rip + {original}]",
+                    ]
+                    original = sym $original,
                     to = sym $to,
                 )
             }
@@ -368,11 +388,53 @@ macro_rules! departing {
     };
 }
 
-pub(crate) use {aside, clear, departing, entry, go_back, replace, step_aside, watch, watched};
-
-/// In guest mode, first thing in a function behind [`replace!`]: where in the program the call is.
-pub(crate) fn caller() -> usize {
-    // SAFETY: the stack of the calling guest begins with the address that it goes on at.
-    let code = unsafe { (top().stack as *const usize).read() };
-    crate::execution::shadow_stack::users(code)
+/// As [`stand_in!`], for all callers.
+macro_rules! watched_stand_in {
+    ($(fn $enter:ident as $to:path, $register:literal -> $result:ty;)*) => {
+        $(
+            #[unsafe(naked)]
+            extern "C" fn $enter() {
+                $crate::abi::trampoline::watching_asm!(
+                    $result;
+                    [
+                        concat!("mov ", $register, ", [rsp]"),
+                        $crate::abi::trampoline::watch!(),
+                        "call {to}",
+                        $crate::abi::trampoline::go_back!(),
+                        "ret",
+                    ]
+                    to = sym $to,
+                )
+            }
+        )*
+    };
 }
+
+/// As [`stand_in!`], for functions that run code of the program's, which may panic: they stay on the caller's
+/// stack.
+macro_rules! jumping_stand_in {
+    ($(fn $enter:ident for $original:ident as $to:path, $register:literal;)*) => {
+        $(
+            #[unsafe(naked)]
+            extern "C" fn $enter() {
+                std::arch::naked_asm!(
+                    "mov rax, fs:[0x10]",
+                    "cmp rax, [rip + {guest}]",
+                    "jne 2f",
+                    concat!("mov ", $register, ", [rsp]"),
+                    "jmp {to}",
+                    "2:",
+                    "jmp [rip + {original}]",
+                    guest = sym $crate::abi::guest::GUEST,
+                    original = sym $original,
+                    to = sym $to,
+                )
+            }
+        )*
+    };
+}
+
+pub(crate) use {
+    clear, departing, entry, go_back, jumping_stand_in, on_alternate_stack, replace, stand_in,
+    switch_stack, switching_asm, watch, watched, watched_full, watched_stand_in, watching_asm,
+};

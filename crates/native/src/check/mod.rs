@@ -1,32 +1,29 @@
 //! Checks of a function, and what is said of them.
 
-pub(crate) mod trace;
+mod begin;
+mod test;
+mod trace;
+mod whole_program;
 
-use std::arch::naked_asm;
 use std::ffi::c_int;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use crate::check::trace::Trace;
+use self::trace::Trace;
+use crate::abi::stack;
+use crate::abi::trampoline::entry;
 use crate::engine::{
     Checker, Failure, FailureKind, Memory, Report, Symbols, install, on_end, run_observed,
 };
-use crate::host::{dispatch, mode, substrate};
+use crate::entry::system_call;
+use crate::execution::sites;
+use crate::host::{dispatch, mode, phase, substrate};
 use crate::io::{inherited, opened};
-use crate::memory::{blocks, heap, plain_choices};
+use crate::memory::{heap, plain_choices};
 use crate::names::{interrupted, regions, symbols};
-use crate::process::{faults, restart, rust_panics, uncontrolled};
-use crate::rust::{arc_counts, sync};
-use crate::{execution, threads};
-
-/// The stack of each thread of the program; only what is used costs anything.
-pub(crate) const STACK: usize = 8 << 20;
-
-static IS_RUNNING: AtomicBool = AtomicBool::new(false);
-
-/// Whether a check is running.
-pub(crate) fn is_running() -> bool {
-    IS_RUNNING.load(Relaxed)
-}
+use crate::process::{children, faults, restart, rust_panics, uncontrolled, variables};
+use crate::pthread::{keys, mutex};
+use crate::rust::{self, arc_counts, std_atomics, sync};
+use crate::threads::guests;
+use crate::threads::life::{self, Hooks};
 
 /// Runs a check. Each execution begins with everything as it is now, and `body` is its first thread,
 /// in host mode; `stack` is from where on the caller's stack belongs to the program.
@@ -36,14 +33,15 @@ pub(crate) fn run(name: &str, stack: usize, body: impl Fn() + Send + Sync) -> Re
     substrate::choose();
     restart::choose();
     limit_workers();
+    dispatch::model_by(system_call::model_direct);
     faults::prepare();
     opened::remember();
     inherited::remember();
     install(Symbols {
-        place: symbols::place,
-        variable: symbols::variable,
-        chain: |site| Some(symbols::chain(site)).filter(|chain| !chain.is_empty()),
-        memory: blocks::describe,
+        place: sites::place,
+        variable: variables::variable,
+        chain: |site| Some(sites::chain(site)).filter(|chain| !chain.is_empty()),
+        memory: variables::describe,
         interrupted: interrupted::interrupted,
         is_rust: regions::is_rust,
     });
@@ -52,13 +50,22 @@ pub(crate) fn run(name: &str, stack: usize, body: impl Fn() + Send + Sync) -> Re
     arc_counts::prepare();
     regions::prepare();
     sync::prepare();
+    life::install(Hooks {
+        started: rust::threads::started,
+        finishes: || {
+            keys::run_destructors();
+            mutex::leave_behind();
+            rust_panics::finish();
+        },
+        stack_is_reused: std_atomics::forget,
+    });
     on_end(restart::end_execution);
-    IS_RUNNING.store(true, Relaxed);
+    phase::set_checking(true);
     heap::limit();
     plain_choices::begin_check();
     let pinned = substrate::begin();
     let whole = || {
-        execution::begin();
+        begin::begin();
         body();
     };
     let report = restart::run(stack, || {
@@ -83,16 +90,18 @@ pub(crate) fn run(name: &str, stack: usize, body: impl Fn() + Send + Sync) -> Re
     });
     dispatch::disarm();
     drop(pinned);
-    threads::end();
+    // Nothing that the program has started or opened is left.
+    opened::begin();
+    children::begin();
     inherited::forget();
-    IS_RUNNING.store(false, Relaxed);
+    phase::set_checking(false);
     report
 }
 
 fn checker(name: &str) -> Checker {
     let checker = Checker::new()
         .named(name)
-        .stack_size(STACK)
+        .stack_size(stack::STACK)
         .memory(Memory::Sc);
     match std::env::var("RADDLE_MEMORY") {
         Ok(memory) => checker.memory_named(memory.trim()),
@@ -141,22 +150,20 @@ pub(crate) fn tell(name: &str, report: &Report) -> c_int {
     }
 }
 
-/// `int raddle_check(void (*function)(void *), void *argument)`, as in `raddle.h`.
-#[unsafe(no_mangle)]
-#[unsafe(naked)]
-extern "C" fn raddle_check(function: extern "C" fn(usize), argument: usize) -> c_int {
-    naked_asm!("lea rdx, [rsp + 8]", "jmp {check}", check = sym check)
+entry! {
+    // `int raddle_check(void (*function)(void *), void *argument)`, as in `raddle.h`.
+    fn raddle_check(function: usize, argument: usize) -> c_int as check(stack in "rdx");
 }
 
 extern "C" fn check(function: usize, argument: usize, stack: usize) -> c_int {
-    if is_running() {
+    if phase::is_checking() {
         eprintln!("raddle: raddle_check was called inside a check");
         return 2;
     }
     let name = symbols::function(function).unwrap_or_else(|| "raddle_check".to_owned());
     let report = run(&name, stack, move || {
-        let result = threads::run_guest(function, argument);
-        threads::finish(result);
+        let result = guests::run_guest(function, argument);
+        life::finish(result);
     });
     tell(&name, &report)
 }

@@ -1,57 +1,8 @@
-//! What programs seldom call: accesses that say themselves where they are, those of code that speaks
-//! for a library, and annotations that have no meaning here.
+//! Annotations and other functions of ThreadSanitizer's runtime that have no meaning here, but must be there
+//! for programs to load.
 
 use std::ffi::{c_char, c_int, c_long, c_void};
 use std::ptr::null_mut;
-
-use super::plain::access_range;
-
-/// Accesses with the place in the program as an argument.
-macro_rules! placed {
-    ($($name:ident: $writes:literal, $size:literal;)*) => {
-        $(
-            #[unsafe(no_mangle)]
-            extern "C" fn $name(address: usize, code: usize) {
-                access_range(address, $size, $writes, code);
-            }
-        )*
-    };
-}
-
-placed! {
-    __tsan_read1_pc: false, 1;
-    __tsan_read2_pc: false, 2;
-    __tsan_read4_pc: false, 4;
-    __tsan_read8_pc: false, 8;
-    __tsan_read16_pc: false, 16;
-    __tsan_write1_pc: true, 1;
-    __tsan_write2_pc: true, 2;
-    __tsan_write4_pc: true, 4;
-    __tsan_write8_pc: true, 8;
-    __tsan_write16_pc: true, 16;
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn __tsan_read_range_pc(address: usize, size: usize, code: usize) {
-    access_range(address, size, false, code);
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn __tsan_write_range_pc(address: usize, size: usize, code: usize) {
-    access_range(address, size, true, code);
-}
-
-/// A call that reads what a library has at an address.
-#[unsafe(no_mangle)]
-extern "C" fn __tsan_external_read(address: usize, code: usize, _tag: usize) {
-    access_range(address, 1, false, code);
-}
-
-/// A call that changes what a library has at an address.
-#[unsafe(no_mangle)]
-extern "C" fn __tsan_external_write(address: usize, code: usize, _tag: usize) {
-    access_range(address, 1, true, code);
-}
 
 #[unsafe(no_mangle)]
 extern "C" fn __tsan_external_register_tag(_kind: *const c_char) -> *mut c_void {
@@ -74,6 +25,38 @@ type File = *const c_char;
 type Text = *const c_char;
 
 ignored! {
+    __tsan_init();
+    __tsan_ignore_thread_begin();
+    __tsan_ignore_thread_end();
+    __tsan_acquire(address: usize);
+    __tsan_release(address: usize);
+    __tsan_mutex_create(address: usize, flags: u32);
+    __tsan_mutex_destroy(address: usize, flags: u32);
+    __tsan_mutex_pre_lock(address: usize, flags: u32);
+    __tsan_mutex_post_lock(address: usize, flags: u32, recursion: c_int);
+    __tsan_mutex_post_unlock(address: usize, flags: u32);
+    __tsan_mutex_pre_signal(address: usize, flags: u32);
+    __tsan_mutex_post_signal(address: usize, flags: u32);
+    __tsan_mutex_pre_divert(address: usize, flags: u32);
+    __tsan_mutex_post_divert(address: usize, flags: u32);
+    __tsan_set_fiber_name(fiber: usize, name: Text);
+    __tsan_destroy_fiber(fiber: usize);
+    __tsan_switch_to_fiber(fiber: usize, flags: u32);
+    AnnotateHappensBefore(file: File, line: c_int, address: usize);
+    AnnotateHappensAfter(file: File, line: c_int, address: usize);
+    AnnotateIgnoreReadsBegin(file: File, line: c_int);
+    AnnotateIgnoreReadsEnd(file: File, line: c_int);
+    AnnotateIgnoreWritesBegin(file: File, line: c_int);
+    AnnotateIgnoreWritesEnd(file: File, line: c_int);
+    AnnotateBenignRace(file: File, line: c_int, address: usize, text: Text);
+    AnnotateBenignRaceSized(
+        file: File, line: c_int, address: usize, size: c_long, text: Text
+    );
+    AnnotateRWLockCreate(file: File, line: c_int, address: usize);
+    AnnotateRWLockDestroy(file: File, line: c_int, address: usize);
+    AnnotateRWLockAcquired(file: File, line: c_int, address: usize, writes: c_long);
+    AnnotateRWLockReleased(file: File, line: c_int, address: usize, writes: c_long);
+    AnnotateThreadName(file: File, line: c_int, name: Text);
     __tsan_flush_memory();
     __tsan_external_assign_tag(address: usize, tag: usize);
     __tsan_external_register_header(tag: usize, header: Text);
@@ -103,4 +86,19 @@ ignored! {
     WTFAnnotateBenignRaceSized(file: File, line: c_int, address: usize, size: c_long, text: Text);
     WTFAnnotateHappensAfter(file: File, line: c_int, address: usize);
     WTFAnnotateHappensBefore(file: File, line: c_int, address: usize);
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __tsan_mutex_pre_unlock(_address: usize, _flags: u32) -> c_int {
+    0
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __tsan_get_current_fiber() -> *mut c_void {
+    null_mut()
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __tsan_create_fiber(_flags: u32) -> *mut c_void {
+    null_mut()
 }

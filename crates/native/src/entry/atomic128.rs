@@ -15,12 +15,14 @@ use std::sync::atomic::Ordering;
 
 use raddle_engine::{LocationId, Operation, Update, UpdateKind};
 
-use super::atomic::{Atom, entered, of_load, of_store, ordering, perform_by};
-use crate::abi::trampoline::{self, watched};
+use crate::abi::caller;
+use crate::abi::trampoline::{watched, watched_full};
 use crate::engine::Top;
 use crate::execution::running;
-use crate::host::mode::{self, host, is_guest};
+use crate::host::mode::{host, is_guest};
 use crate::host::solo::Solo;
+use crate::memory::locations::Atom;
+use crate::threads::atomics::{self, entered, of_load, of_store, ordering};
 use crate::threads::interrupts;
 
 /// Set in words that stand for a value and are not the value.
@@ -94,7 +96,7 @@ fn perform(
     operation: impl FnOnce(LocationId) -> Operation,
 ) -> u128 {
     interrupts::scheduling_point(code);
-    let reply = perform_by(address, operation, |operation| {
+    let reply = atomics::perform_by(address, operation, |operation| {
         running().observe(code, top, operation)
     });
     u128::from_word(reply.to_value())
@@ -152,7 +154,7 @@ extern "C" fn load(address: Address, order: c_int, code: usize) -> Halves {
     }
     let code = entered(address, code);
     let ordering = of_load(ordering(order));
-    let top = trampoline::top();
+    let top = caller::top();
     let load = |location| Operation::Load { location, ordering };
     host(|| perform(address, top, code, load)).into()
 }
@@ -165,11 +167,11 @@ extern "C" fn store(address: Address, low: u64, high: u64, order: c_int, code: u
     }
     let code = entered(address, code);
     let ordering = of_store(ordering(order));
-    let top = trampoline::top();
+    let top = caller::top();
     host(|| {
         interrupts::scheduling_point(code);
         let value = value.to_word();
-        perform_by(
+        atomics::perform_by(
             address,
             |location| Operation::Store {
                 location,
@@ -188,7 +190,7 @@ extern "C" fn exchange(address: Address, low: u64, high: u64, order: c_int, code
     }
     let code = entered(address, code);
     let ordering = ordering(order);
-    let top = trampoline::top();
+    let top = caller::top();
     let found = host(|| {
         let kind = UpdateKind::Swap(value.to_word());
         let bits = <u128 as Atom>::BITS;
@@ -209,7 +211,7 @@ fn change(address: Address, order: c_int, code: usize, change: impl Fn(u128) -> 
     }
     let code = entered(address, code);
     let order = ordering(order);
-    let top = trampoline::top();
+    let top = caller::top();
     host(|| {
         let ordering = Ordering::Relaxed;
         let load = |location| Operation::Load { location, ordering };
@@ -238,7 +240,7 @@ fn compare(
     }
     let code = entered(address, code);
     let orders = (ordering(order), of_load(ordering(failure)));
-    let top = trampoline::top();
+    let top = caller::top();
     host(|| compare_exchange(address, values, orders, weak, (top, code)))
 }
 
@@ -302,35 +304,7 @@ extern "C" fn value(
         .into()
 }
 
-/// Functions that have all registers in use: they are told on the stack who calls them. What is pushed
-/// is what [`watched!`] pushes, and then what the function behind `as` finds on the stack.
-macro_rules! full {
-    ($(fn $name:ident as $to:ident pushes [$($push:literal),*];)*) => {
-        $(
-            #[unsafe(no_mangle)]
-            #[unsafe(naked)]
-            extern "C" fn $name() {
-                std::arch::naked_asm!(
-                    $crate::abi::trampoline::watch!(),
-                    $($push,)*
-                    "call {to}",
-                    $crate::abi::trampoline::go_back!("2"),
-                    "ret",
-                    guest = sym mode::GUEST,
-                    top = sym trampoline::TOP,
-                    registers = sym trampoline::REGISTERS,
-                    aside = sym trampoline::ASIDE,
-                    region = const trampoline::REGION,
-                    first = const -1,
-                    second = const -1,
-                    to = sym $to,
-                )
-            }
-        )*
-    };
-}
-
-full! {
+watched_full! {
     fn __tsan_atomic128_compare_exchange_strong as strong pushes ["push [rbx]", "push [rbx]"];
     fn __tsan_atomic128_compare_exchange_weak as weak pushes ["push [rbx]", "push [rbx]"];
     fn __atomic_compare_exchange_16 as strong pushes ["push [rbx]", "push [rbx]"];

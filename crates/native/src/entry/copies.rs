@@ -3,9 +3,9 @@
 use std::ffi::{c_int, c_void};
 
 use super::plain::access_range;
-use crate::abi::trampoline::aside;
+use crate::abi::trampoline::on_alternate_stack;
 
-aside! {
+on_alternate_stack! {
     fn __tsan_memcpy(to: *mut c_void, from: *const c_void, size: usize) -> *mut c_void as copy("rcx");
     fn __tsan_memmove(to: *mut c_void, from: *const c_void, size: usize) -> *mut c_void as copy("rcx");
     fn __tsan_memset(to: *mut c_void, byte: c_int, size: usize) -> *mut c_void as fill("rcx");

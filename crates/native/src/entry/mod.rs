@@ -1,8 +1,12 @@
-//! The functions that a program compiled with `-fsanitize=thread` calls.
+//! Functions that need everything below: those that a program compiled with `-fsanitize=thread` calls, and
+//! `malloc`, `mmap` and `syscall`.
 
 mod annotations;
-pub(crate) mod atomic;
+mod atomic;
 mod atomic128;
 mod copies;
-mod ignored;
-pub(crate) mod plain;
+mod functions;
+mod malloc;
+mod mmap;
+mod plain;
+pub(crate) mod system_call;

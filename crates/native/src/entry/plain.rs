@@ -6,13 +6,13 @@
 //! These functions stay in guest mode, which is cheap: nothing here may let others run. What is known of
 //! memory is in `shadow.rs`.
 
-use crate::abi::trampoline::aside;
+use crate::abi::trampoline::on_alternate_stack;
 use crate::engine::Manner;
 use crate::execution::shadow_stack;
 use crate::host::mode::is_guest;
-use crate::memory::blocks::{self, Bad};
+use crate::memory::blocks::Bad;
 use crate::memory::{plain_choices, shadow};
-use crate::names::regions;
+use crate::process::variables;
 use crate::rust::sync;
 use crate::threads::failure;
 
@@ -22,7 +22,7 @@ pub(crate) fn access_range(address: usize, size: usize, writes: bool, code: usiz
     if size == 0
         || !is_guest()
         // What the user has there may be inlined.
-        || regions::is_inside() && sync::region(code).is_inside()
+        || shadow_stack::region().is_inside() && sync::region(code).is_inside()
         || plain_choices::perform(address, size, writes, code)
     {
         return;
@@ -40,7 +40,7 @@ pub(crate) const FREES: &str = "frees";
 #[cold]
 pub(crate) fn fail(bad: Bad, address: usize, what: &str, site: usize) -> ! {
     failure::diverge(|| {
-        let memory = blocks::describe(address).unwrap_or_else(|| "memory of nobody".to_owned());
+        let memory = variables::describe(address).unwrap_or_else(|| "memory of nobody".to_owned());
         let memory = match what {
             FREES => memory.trim_start_matches("the beginning of "),
             _ => &memory,
@@ -66,7 +66,7 @@ macro_rules! accesses {
             extern "C" fn $inner(address: usize, code: usize) {
                 access_range(address, $size, $writes, code);
             }
-            aside! {
+            on_alternate_stack! {
                 $(fn $name(address: usize) -> () as $inner("rsi");)*
             }
         )*
@@ -95,7 +95,7 @@ accesses! {
         __tsan_read_write16 __tsan_unaligned_read_write16, write16: true, 16;
 }
 
-aside! {
+on_alternate_stack! {
     fn __tsan_read_range(address: usize, size: usize) -> () as read_range("rdx");
     fn __tsan_write_range(address: usize, size: usize) -> () as write_range("rdx");
     fn __tsan_vptr_update(address: usize, new: usize) -> () as update_vptr("rdx");
@@ -115,4 +115,51 @@ extern "C" fn update_vptr(address: usize, new: usize, code: usize) {
     // SAFETY: the program is about to write there.
     let old = unsafe { (address as *const usize).read() };
     access_range(address, size_of::<usize>(), old != new, code);
+}
+
+/// Accesses with the place in the program as an argument.
+macro_rules! placed {
+    ($($name:ident: $writes:literal, $size:literal;)*) => {
+        $(
+            #[unsafe(no_mangle)]
+            extern "C" fn $name(address: usize, code: usize) {
+                access_range(address, $size, $writes, code);
+            }
+        )*
+    };
+}
+
+placed! {
+    __tsan_read1_pc: false, 1;
+    __tsan_read2_pc: false, 2;
+    __tsan_read4_pc: false, 4;
+    __tsan_read8_pc: false, 8;
+    __tsan_read16_pc: false, 16;
+    __tsan_write1_pc: true, 1;
+    __tsan_write2_pc: true, 2;
+    __tsan_write4_pc: true, 4;
+    __tsan_write8_pc: true, 8;
+    __tsan_write16_pc: true, 16;
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __tsan_read_range_pc(address: usize, size: usize, code: usize) {
+    access_range(address, size, false, code);
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __tsan_write_range_pc(address: usize, size: usize, code: usize) {
+    access_range(address, size, true, code);
+}
+
+/// A call that reads what a library has at an address.
+#[unsafe(no_mangle)]
+extern "C" fn __tsan_external_read(address: usize, code: usize, _tag: usize) {
+    access_range(address, 1, false, code);
+}
+
+/// A call that changes what a library has at an address.
+#[unsafe(no_mangle)]
+extern "C" fn __tsan_external_write(address: usize, code: usize, _tag: usize) {
+    access_range(address, 1, true, code);
 }

@@ -11,13 +11,12 @@ use std::cell::Cell;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
-use crate::abi::trampoline::{self, aside};
+use crate::abi::{alternate_stack, guest};
 use crate::host::addresses::Table;
 use crate::host::solo::Solo;
 use crate::host::{loaded, mode};
 use crate::names::regions;
 use crate::names::rust_paths::Kind;
-use crate::rust::{self, arc_counts};
 
 /// Calls beyond that are not written down.
 const DEEPEST: usize = 256;
@@ -77,7 +76,7 @@ fn with<R>(use_it: impl FnOnce(&Calls) -> R) -> R {
     match OFFSET.load(Relaxed) {
         0 => CALLS.with(use_it),
         offset => {
-            let calls = mode::thread_pointer().wrapping_add(offset) as *const Calls;
+            let calls = guest::thread_pointer().wrapping_add(offset) as *const Calls;
             // SAFETY: as said above, that is where `CALLS` is.
             use_it(unsafe { &*calls })
         }
@@ -197,7 +196,7 @@ pub(crate) fn begin() {
     FOREIGN.get_or_init(|| ranges(Whose::System));
     OWN.get_or_init(|| ranges(Whose::Users));
     let own = CALLS.with(|calls| &raw const *calls as usize);
-    OFFSET.store(own.wrapping_sub(mode::thread_pointer()), Relaxed);
+    OFFSET.store(own.wrapping_sub(guest::thread_pointer()), Relaxed);
     with(|calls| {
         calls.depth.set(0);
         calls.known.set(0);
@@ -313,6 +312,12 @@ pub(crate) fn users(code: usize) -> usize {
     })
 }
 
+/// In guest mode, first thing in a function behind [`replace!`](crate::abi::trampoline::replace): the site
+/// of the call.
+pub(crate) fn caller_site() -> usize {
+    users(crate::abi::caller::code())
+}
+
 /// In guest mode: an instruction of the function that the running thread has last entered.
 pub(crate) fn entered() -> Option<usize> {
     with(|calls| {
@@ -361,7 +366,7 @@ pub(crate) fn caller(above: usize) -> Option<usize> {
 /// was entered.
 #[cold]
 fn called_by(function: &std::ops::Range<usize>, entered: usize) -> Option<usize> {
-    let start = trampoline::stack().next_multiple_of(8);
+    let start = alternate_stack::program_stack().next_multiple_of(8);
     let end = crate::execution::running().end_of_stack();
     let words = (start..end).step_by(8).take(LOOK_AT);
     // SAFETY: that is the guest's stack.
@@ -384,7 +389,7 @@ pub(crate) fn called(code: usize, stack: usize) -> usize {
         return users(code);
     }
     let end = crate::execution::running().end_of_stack();
-    let start = trampoline::stack_from(stack);
+    let start = alternate_stack::program_stack_from(stack);
     let words = (start.next_multiple_of(8)..end).step_by(8).take(LOOK_AT);
     // SAFETY: that is the guest's stack.
     let mut found = words.map(|at| unsafe { (at as *const usize).read() });
@@ -422,13 +427,20 @@ fn follows_call(code: usize) -> bool {
     before[0] == 0xe8 || (0..4).any(|at| before[at] == 0xff && before[at + 1] & 0x38 == 0x10)
 }
 
-aside! {
-    fn __tsan_func_entry(caller: usize) -> () as enter("rsi");
-    fn __tsan_func_exit() -> () as leave("rdi");
+/// A function that the running thread has entered, in a program in Rust.
+#[derive(Clone, Copy)]
+pub(crate) struct Entered {
+    pub(crate) kind: Kind,
+    /// Where the thread was before.
+    pub(crate) before: Kind,
+    /// Number of functions that it was in.
+    pub(crate) depth: usize,
 }
 
-extern "C" fn enter(caller: usize, code: usize) {
-    with(|calls| {
+/// In guest mode: a function is entered that was called from there; `code` is an instruction of it.
+#[inline]
+pub(crate) fn push(caller: usize, code: usize) -> Option<Entered> {
+    let entered = with(|calls| {
         let depth = calls.depth.get();
         if let Some(from) = calls.from.get(depth) {
             from.set(caller);
@@ -438,30 +450,32 @@ extern "C" fn enter(caller: usize, code: usize) {
             calls.regions[depth].set(calls.region.get());
         }
         calls.depth.set(depth + 1);
-        if regions::is_rust() {
-            let kind = regions::kind(code);
-            let before = calls.region.get();
-            if before == Kind::DropsLast {
-                arc_counts::destroy(kind, depth);
-            }
-            if kind == Kind::DropsLast {
-                arc_counts::drop_last(depth);
-            }
-            calls.region.set(kind.entered_from(before));
-            if kind.is_special() {
-                calls.is_armed.set(true);
-                calls.is_modelled.set(false);
-                calls
-                    .has_deadline
-                    .set(calls.has_deadline.get() | (kind == Kind::Deadline));
-                rust::enter(kind);
-            }
+        if !regions::is_rust() {
+            return None;
         }
+        let kind = regions::kind(code);
+        let before = calls.region.get();
+        calls.region.set(kind.entered_from(before));
+        if kind.is_special() {
+            calls.is_armed.set(true);
+            calls.is_modelled.set(false);
+            calls
+                .has_deadline
+                .set(calls.has_deadline.get() | (kind == Kind::Deadline));
+        }
+        Some(Entered {
+            kind,
+            before,
+            depth,
+        })
     });
     change();
+    entered
 }
 
-extern "C" fn leave(_code: usize) {
+/// In guest mode: the function is left that was entered last.
+#[inline]
+pub(crate) fn pop() {
     with(|calls| {
         let depth = calls.depth.get().saturating_sub(1);
         calls.depth.set(depth);

@@ -15,9 +15,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering::Relaxed};
 
 use super::{loaded, mode, system};
-use crate::abi::trampoline;
-use crate::execution::shadow_stack;
-use crate::threads::futex;
+use crate::abi::{caller, guest};
 
 const PR_SET_SYSCALL_USER_DISPATCH: c_int = 59;
 const OFF: usize = 0;
@@ -30,6 +28,17 @@ const SYSTEM_CALL: [u8; 2] = [0x0f, 0x05];
 
 /// The thread that is armed.
 static ARMED: AtomicUsize = AtomicUsize::new(0);
+
+/// Models a system call of a guest, by its number and arguments, that returns to this address: its result,
+/// or an error. Nothing if it is the kernel's.
+pub(crate) type Model = fn(c_long, [usize; 6], usize) -> Option<Result<c_long, c_int>>;
+
+static MODEL: OnceLock<Model> = OnceLock::new();
+
+/// Guests' system calls are modelled by this function from now on.
+pub(crate) fn model_by(model: Model) {
+    let _ = MODEL.set(model);
+}
 
 /// What is loaded.
 #[derive(Default)]
@@ -48,7 +57,7 @@ pub(crate) fn arm() {
     if !loaded.has_calls {
         return;
     }
-    let thread = mode::thread_pointer();
+    let thread = guest::thread_pointer();
     if ARMED.swap(thread, Relaxed) == thread {
         return;
     }
@@ -105,22 +114,12 @@ unsafe extern "C" fn on_system_call(_: c_int, _: *mut libc::siginfo_t, context: 
     ]
     .map(read);
     let (code, top) = (read(libc::REG_RIP), read(libc::REG_RSP));
-    let modelled = match mode::is_guest() {
-        true => {
-            trampoline::set_top(top);
-            let site = shadow_stack::users(code);
-            let is_seen = true;
-            futex::model(
-                number,
-                arguments,
-                futex::Place {
-                    site,
-                    is_seen,
-                    called: code,
-                },
-            )
+    let modelled = match (mode::is_guest(), MODEL.get()) {
+        (true, Some(model)) => {
+            caller::set_top(top);
+            model(number, arguments, code)
         }
-        false => None,
+        _ => None,
     };
     let result = match modelled {
         Some(Ok(result)) => result,

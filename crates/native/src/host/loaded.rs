@@ -5,9 +5,9 @@ use std::ffi::{CStr, c_int, c_void};
 use std::ops::{ControlFlow, Range};
 use std::path::PathBuf;
 
-use crate::names::symbols::SYSTEM;
-
 const PAGE: usize = 4096;
+/// Folder of files that are not the user's.
+pub(crate) const SYSTEM: &str = "/usr/";
 
 /// In this library.
 static HERE: u8 = 0;
@@ -53,6 +53,14 @@ pub(crate) fn any(is_it: impl Fn(Module<'_>) -> bool) -> bool {
         false => ControlFlow::Continue(()),
     });
     found.is_some()
+}
+
+/// Where the program itself was loaded.
+pub(crate) fn program_base() -> Option<usize> {
+    find(|module| match module.name().is_empty() {
+        true => ControlFlow::Break(module.base()),
+        false => ControlFlow::Continue(()),
+    })
 }
 
 /// Looks at all of them.

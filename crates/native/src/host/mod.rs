@@ -9,6 +9,7 @@ pub(crate) mod loaded;
 pub(crate) mod lock;
 pub(crate) mod mode;
 pub(crate) mod patch;
+pub(crate) mod phase;
 pub(crate) mod shared_memory;
 pub(crate) mod solo;
 pub(crate) mod substrate;

@@ -12,20 +12,20 @@
 //! time: `GUEST` is the thread pointer of the guest that does, and 0 while the host does. An OS thread
 //! that nobody controls has another thread pointer, and [`is_guest`] tells it to mind its own business.
 
-use std::arch::{asm, naked_asm};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use super::substrate::{self, Coroutines, Kind, OsThreads, Substrate};
-use crate::abi::trampoline;
+use crate::abi::alternate_stack;
+use crate::abi::guest::{self, GUEST};
+use crate::abi::stack::{self, Frame};
 
-pub(crate) static GUEST: AtomicUsize = AtomicUsize::new(0);
 static HOST: AtomicUsize = AtomicUsize::new(0);
 /// Changes whenever a guest has been somewhere where others may have run.
 static EPOCH: AtomicU64 = AtomicU64::new(1);
 
 /// The calling OS thread is the one that runs checks.
 pub(crate) fn settle() {
-    HOST.store(thread_pointer(), Relaxed);
+    HOST.store(guest::thread_pointer(), Relaxed);
 }
 
 /// The thread pointer of the OS thread that runs checks; guests on its own behalf have it too.
@@ -33,20 +33,11 @@ pub(crate) fn host_pointer() -> usize {
     HOST.load(Relaxed)
 }
 
-/// The thread pointer of the caller.
-#[inline(always)]
-pub(crate) fn thread_pointer() -> usize {
-    let pointer;
-    // SAFETY: the C library keeps the thread pointer itself there.
-    unsafe { asm!("mov {}, fs:[0x10]", out(reg) pointer, options(nostack, preserves_flags)) };
-    pointer
-}
-
 /// Whether the caller is code of the program that is being checked, on a thread that is controlled.
 #[inline(always)]
 pub(crate) fn is_guest() -> bool {
     let guest = GUEST.load(Relaxed);
-    guest != 0 && guest == thread_pointer()
+    guest != 0 && guest == guest::thread_pointer()
 }
 
 /// A number that is the same as long as the guest that runs does nothing that others could notice.
@@ -62,12 +53,12 @@ pub(crate) fn next_epoch() {
 /// Runs host code on behalf of the guest that calls; other guests may run meanwhile.
 #[inline]
 pub(crate) fn host<R>(work: impl FnOnce() -> R) -> R {
-    let aside = trampoline::own_part();
+    let alternate = alternate_stack::get();
     let result = match substrate::of(GUEST.load(Relaxed)) {
         Kind::Coroutines => Coroutines::host(work),
         Kind::OsThreads => OsThreads::host(work),
     };
-    trampoline::set_own_part(aside);
+    alternate_stack::set(alternate);
     result
 }
 
@@ -87,23 +78,7 @@ pub(crate) fn release() {
     GUEST.store(0, Relaxed);
 }
 
-/// Where a guest can be left: its stack pointer when it was entered.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Frame(usize);
-
-impl Frame {
-    pub(crate) const fn new() -> Self {
-        Frame(0)
-    }
-
-    /// Where the guest's part of the stack ends.
-    pub(crate) fn stack(self) -> usize {
-        self.0
-    }
-}
-
-/// Runs `function(argument)` as the guest with this thread pointer, and with the part of its stack that is
-/// raddle's; how to leave it is in `frame` from then on.
+/// Runs `function(argument)` as the guest with this thread pointer, and with that alternate stack; how to leave it is in `frame` from then on.
 ///
 /// # Safety
 ///
@@ -111,11 +86,11 @@ impl Frame {
 /// must be a block of thread-local storage at the thread pointer, and room for the frame.
 pub(crate) unsafe fn run(
     (function, argument): (usize, usize),
-    (thread_pointer, aside): (usize, usize),
+    (thread_pointer, alternate): (usize, usize),
     frame: *mut Frame,
 ) -> usize {
     next_epoch();
-    trampoline::set_own_part(aside);
+    alternate_stack::set(alternate);
     // SAFETY: vouched for by the caller.
     let before = unsafe { *frame };
     let result = match substrate::of(thread_pointer) {
@@ -141,56 +116,5 @@ pub(crate) unsafe fn leave(frame: Frame, result: usize) -> ! {
         substrate::leave(result);
     }
     // SAFETY: vouched for by the caller.
-    unsafe { unwind_to(frame.0, result) }
-}
-
-/// Calls `function(argument)`, and says before where on the stack it can be left.
-///
-/// # Safety
-///
-/// As for [`run`].
-#[unsafe(naked)]
-pub(crate) unsafe extern "C" fn call(function: usize, argument: usize, frame: *mut Frame) -> usize {
-    naked_asm!(
-        "push rbp",
-        "push rbx",
-        "push r12",
-        "push r13",
-        "push r14",
-        "push r15",
-        "sub rsp, 8",
-        "mov [rdx], rsp",
-        "mov rax, rdi",
-        "mov rdi, rsi",
-        "call rax",
-        "add rsp, 8",
-        "pop r15",
-        "pop r14",
-        "pop r13",
-        "pop r12",
-        "pop rbx",
-        "pop rbp",
-        "ret",
-    )
-}
-
-/// Goes on where [`call`] returns.
-///
-/// # Safety
-///
-/// As for [`leave`].
-#[unsafe(naked)]
-pub(crate) unsafe extern "C" fn unwind_to(stack: usize, result: usize) -> ! {
-    naked_asm!(
-        "mov rsp, rdi",
-        "mov rax, rsi",
-        "add rsp, 8",
-        "pop r15",
-        "pop r14",
-        "pop r13",
-        "pop r12",
-        "pop rbx",
-        "pop rbp",
-        "ret",
-    )
+    unsafe { stack::leave(frame, result) }
 }

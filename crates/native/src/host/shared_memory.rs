@@ -9,7 +9,7 @@ use std::ops::{ControlFlow, Range};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use super::lock::Lock;
-use super::{arena, loaded, system};
+use super::{loaded, system};
 
 /// Only what is used costs anything.
 const SIZE: usize = 64 << 30;
@@ -134,14 +134,14 @@ pub(crate) fn adopt() {
     });
 }
 
-/// Makes everything of raddle's shared.
-pub(crate) fn share_everything() {
+/// Makes everything of raddle's shared: what was mapped for it, and its variables.
+pub(crate) fn share_everything(mapped: &[(usize, usize)]) {
     if is_used() {
         return;
     }
     let start = ask(SIZE, libc::MAP_SHARED);
     let variables = variables();
-    for (start, size) in arena::mapped() {
+    for &(start, size) in mapped {
         if size > 0 {
             share(start..start + size);
         }
@@ -153,9 +153,9 @@ pub(crate) fn share_everything() {
 
 /// Makes everything of raddle's this process's own, with what is in it. The caller is not on a stack of
 /// raddle's, and nobody writes to the memory meanwhile.
-pub(crate) fn own_everything() {
+pub(crate) fn own_everything(mapped: &[(usize, usize)]) {
     let start = START.load(Relaxed);
-    for (start, size) in arena::mapped() {
+    for &(start, size) in mapped {
         if size > 0 {
             own(start..start + size, start + size);
         }

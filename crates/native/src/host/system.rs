@@ -3,7 +3,7 @@
 //! They are made by the C library, which is the one place where [`dispatch`](crate::host::dispatch) does not
 //! see them.
 
-use std::ffi::c_long;
+use std::ffi::{c_int, c_long};
 
 use super::mode;
 use crate::abi::real::real;
@@ -27,4 +27,12 @@ pub(crate) unsafe fn call(number: c_long, arguments: [usize; 6]) -> isize {
     };
     mode::set_errno(before);
     result
+}
+
+/// What the kernel said, as a result.
+pub(crate) fn outcome(result: isize) -> Result<isize, c_int> {
+    match result {
+        -1 => Err(std::io::Error::last_os_error().raw_os_error().unwrap_or(0)),
+        result => Ok(result),
+    }
 }

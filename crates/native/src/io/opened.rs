@@ -2,11 +2,13 @@
 //! begins.
 
 use std::ffi::{c_char, c_int, c_long, c_uint, c_void};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
-use super::{Kind, inherited, outcome, status, system_calls};
+use super::{Kind, inherited, status};
 use crate::host::mode;
+use crate::host::system::outcome;
+use crate::threads::interpose::system_calls;
 use crate::threads::queues;
 
 /// A file of the system: its device and number there.
@@ -22,8 +24,6 @@ static OPENED: Mutex<Vec<(c_int, Identity)>> = Mutex::new(Vec::new());
 static OWN: Mutex<Vec<Identity>> = Mutex::new(Vec::new());
 /// How many of them it had before.
 static BEFORE: AtomicUsize = AtomicUsize::new(0);
-/// Whether there are other processes that have them too.
-static IS_SHARED: AtomicBool = AtomicBool::new(false);
 
 fn lock<T>(list: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     list.lock().unwrap_or_else(PoisonError::into_inner)
@@ -36,7 +36,6 @@ pub(crate) fn remember() {
 
 /// At the beginning of an execution: what is left of the last one is closed.
 pub(crate) fn begin() {
-    IS_SHARED.store(false, Relaxed);
     for (descriptor, before) in lock(&OPENED).drain(..) {
         // Its number may be another's by now.
         if status(descriptor).is_some_and(|now| identity(&now) == before) {
@@ -76,16 +75,6 @@ pub(super) fn is_timer(descriptor: c_int) -> bool {
 /// Whether the program has both ends.
 pub(super) fn is_own(status: &libc::stat) -> bool {
     lock(&OWN).contains(&identity(status))
-}
-
-/// Whether other processes have what the program has.
-pub(super) fn is_shared() -> bool {
-    IS_SHARED.load(Relaxed)
-}
-
-/// From now on they do.
-pub(crate) fn share() {
-    IS_SHARED.store(true, Relaxed);
 }
 
 /// Defines functions that open a descriptor; `own` if only the program has what is behind it.

@@ -7,9 +7,11 @@
 use std::ffi::{c_int, c_void};
 use std::time::Duration;
 
-use super::{EVERYTHING, Kind, kind, outcome, system_calls, wait};
+use super::{EVERYTHING, Kind, kind, wait};
 use crate::abi::real::real;
 use crate::execution::running;
+use crate::host::system::outcome;
+use crate::threads::interpose::system_calls;
 use crate::threads::{queues, time};
 
 type Asked = *mut libc::pollfd;

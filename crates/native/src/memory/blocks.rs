@@ -7,20 +7,18 @@ use std::cell::UnsafeCell;
 
 use raddle_engine::ThreadId;
 
-use super::{heap, thread_heaps};
-use crate::engine::made_at;
-use crate::execution;
+use super::{heap_range, thread_heaps};
+use crate::execution::{self, shadow_stack};
 use crate::host::mode;
-use crate::names::{regions, symbols};
 
 /// A piece of the heap.
 #[derive(Clone, Copy)]
-struct Block {
+pub(crate) struct Block {
     start: usize,
-    size: usize,
+    pub(crate) size: usize,
     /// Where it was asked for, and by whom; nobody before a check begins.
-    made: (usize, Option<ThreadId>),
-    freed: Option<(usize, ThreadId)>,
+    pub(crate) made: (usize, Option<ThreadId>),
+    pub(crate) freed: Option<(usize, ThreadId)>,
     /// Whether nobody must use it any more.
     is_gone: bool,
     /// Whether the standard library of Rust has made it for itself.
@@ -72,7 +70,7 @@ fn runner() -> Option<ThreadId> {
 /// A new block, under the heap's lock. The number with which it is found again.
 pub(crate) fn add(start: usize, size: usize, site: usize) -> usize {
     let made = (site, runner());
-    let is_inside = mode::is_guest() && regions::is_inside();
+    let is_inside = mode::is_guest() && shadow_stack::region().is_inside();
     with(|blocks| {
         let list = list_at(start);
         if blocks.lists.len() <= list {
@@ -178,7 +176,7 @@ pub(crate) fn is_freed(address: usize) {
 
 /// What is wrong with the use of so many bytes.
 pub(crate) fn check(address: usize, size: usize) -> Option<Bad> {
-    if !heap::is_ours(address) {
+    if !heap_range::contains(address) {
         return None;
     }
     with(|blocks| {
@@ -194,8 +192,8 @@ pub(crate) fn check(address: usize, size: usize) -> Option<Bad> {
 }
 
 /// The block that an address is in, or just behind, and how far from its beginning.
-fn find(address: usize) -> Option<(Block, usize)> {
-    if !heap::is_ours(address) {
+pub(crate) fn find(address: usize) -> Option<(Block, usize)> {
+    if !heap_range::contains(address) {
         return None;
     }
     with(|blocks| {
@@ -208,65 +206,4 @@ fn find(address: usize) -> Option<(Block, usize)> {
 /// Whether the standard library of Rust has made it for itself.
 pub(crate) fn is_inside(address: usize) -> bool {
     find(address).is_some_and(|(block, _)| block.is_inside)
-}
-
-/// A short name for what is at an address.
-pub(crate) fn name(address: usize) -> Option<String> {
-    let (block, offset) = find(address)?;
-    let place = symbols::place(block.made.0)?;
-    let file = place.file.rsplit('/').next().unwrap_or_default();
-    let plus = |offset| match offset {
-        0 => String::new(),
-        offset => format!("+{offset}"),
-    };
-    if regions::is_rust()
-        && let Some((name, call)) = made_at(&place)
-    {
-        // Before what is shared are the counts of who shares it.
-        let counts = if call.starts_with("Arc") { COUNTS } else { 0 };
-        let offset = plus(offset.checked_sub(counts).unwrap_or(offset));
-        let name = name.unwrap_or_else(|| format!("{call} of {file}:{}", place.line));
-        return Some(name + &offset);
-    }
-    let at = plus(offset);
-    Some(format!("block of {file}:{}{at}", place.line))
-}
-
-/// The size of the counts of an `Arc`.
-const COUNTS: usize = 16;
-
-fn bytes(count: usize) -> String {
-    format!("{count} byte{}", if count == 1 { "" } else { "s" })
-}
-
-/// What is at an address, in words.
-pub(crate) fn describe(address: usize) -> Option<String> {
-    let (block, offset) = find(address)?;
-    let at = |site: usize| {
-        let place = symbols::place(site);
-        place.map_or(String::new(), |place| {
-            format!(" at {}:{}", place.file, place.line)
-        })
-    };
-    let by = |thread: Option<ThreadId>| {
-        let name = thread.and_then(|thread| Some(execution::if_running()?.title(thread)));
-        name.map_or(String::new(), |name| format!(" by {name}"))
-    };
-    let mut text = match offset {
-        _ if offset == block.size => "just behind the end of".to_owned(),
-        _ if offset > block.size => format!("{} behind the end of", bytes(offset - block.size)),
-        0 => "the beginning of".to_owned(),
-        _ => format!("at offset {offset} of"),
-    };
-    let (made, maker) = block.made;
-    text += &format!(
-        " a block of {}, made{}{}",
-        bytes(block.size),
-        at(made),
-        by(maker)
-    );
-    if let Some((site, thread)) = block.freed {
-        text += &format!(", freed{}{}", at(site), by(Some(thread)));
-    }
-    Some(text)
 }

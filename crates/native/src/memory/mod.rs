@@ -4,6 +4,8 @@
 pub(crate) mod blocks;
 pub(crate) mod granule;
 pub(crate) mod heap;
+pub(crate) mod heap_range;
+pub(crate) mod locations;
 pub(crate) mod objects;
 pub(crate) mod plain_choices;
 pub(crate) mod shadow;

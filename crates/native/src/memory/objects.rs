@@ -3,7 +3,7 @@
 use raddle_engine::object::{Call, Object, mutex, rwlock, semaphore};
 use raddle_engine::{ObjectId, Operation, Reply, ThreadId, World};
 
-use crate::abi::trampoline;
+use crate::abi::caller;
 use crate::execution::running;
 use crate::host::addresses::Table;
 use crate::host::solo::Solo;
@@ -69,7 +69,7 @@ pub(crate) fn call(
         | Call::RwLock(rwlock::Call::TryRead | rwlock::Call::TryWrite)
         | Call::Semaphore(semaphore::Call::TryAcquire) => {
             let operation = operation(address, kind, initial, call);
-            running().observe(code, trampoline::top(), operation)
+            running().observe(code, caller::top(), operation)
         }
         _ => call_without_a_look(address, kind, initial, call, code),
     }

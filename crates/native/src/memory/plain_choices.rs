@@ -11,17 +11,16 @@
 //! * `explore`: those of all memory but the thread's own stack, and of raced-for memory there.
 //!
 //! The program itself reads and writes, after its operation and before anybody else can run. So what a
-//! store writes is known only afterwards: see [`settle`].
+//! store writes is known only afterwards: see [`pending_stores`].
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU8, Ordering, Ordering::Relaxed};
 
-use raddle_engine::{LocationId, Operation, UNSETTLED, World};
+use raddle_engine::{Operation, UNSETTLED, World};
 
-use crate::abi::trampoline;
-use crate::engine::Native;
-use crate::entry::atomic;
-use crate::execution::{running, shadow_stack};
+use super::locations;
+use crate::abi::alternate_stack;
+use crate::execution::{pending_stores, running, shadow_stack};
 use crate::host::mode::host;
 use crate::host::solo::Solo;
 
@@ -39,15 +38,12 @@ struct Points {
     raced: BTreeSet<usize>,
     /// What was found since the search began.
     found: BTreeSet<usize>,
-    /// Stores whose value is not known.
-    unsettled: Vec<(LocationId, usize, usize)>,
     rounds: usize,
 }
 
 static POINTS: Solo<Points> = Solo::new(Points {
     raced: BTreeSet::new(),
     found: BTreeSet::new(),
-    unsettled: Vec::new(),
     rounds: 0,
 });
 
@@ -87,12 +83,6 @@ pub(crate) fn begin_round() -> bool {
     points.raced.len() > before && points.rounds < MOST_ROUNDS
 }
 
-/// An execution begins.
-pub(crate) fn begin() {
-    IS_UNSETTLED.store(false, Relaxed);
-    POINTS.get().unsettled.clear();
-}
-
 /// There is a race for the memory at this address.
 pub(crate) fn found(address: usize) {
     if MODE.load(Relaxed) != RACE {
@@ -116,13 +106,13 @@ fn perform_wanted(address: usize, size: usize, writes: bool, code: usize) -> boo
     unsafe { (address as *const u8).read_volatile() };
     let site = shadow_stack::site(code);
     host(|| {
-        let memory = read(address, size);
-        let known = atomic::known(address, memory);
+        let memory = pending_stores::read(address, size);
+        let known = locations::known(address, memory);
         let mut at = known;
         let ordering = Ordering::Relaxed;
         running().perform(site, |world: &mut World| {
             let location =
-                known.unwrap_or_else(|| atomic::add(world, address..address + size, memory));
+                known.unwrap_or_else(|| locations::add(world, address..address + size, memory));
             at = Some(location);
             match writes {
                 true => Operation::Store {
@@ -134,8 +124,7 @@ fn perform_wanted(address: usize, size: usize, writes: bool, code: usize) -> boo
             }
         });
         if let (true, Some(location)) = (writes, at) {
-            POINTS.get().unsettled.push((location, address, size));
-            IS_UNSETTLED.store(true, Relaxed);
+            pending_stores::add(location, address, size);
         }
     });
     true
@@ -144,33 +133,7 @@ fn perform_wanted(address: usize, size: usize, writes: bool, code: usize) -> boo
 fn is_point(address: usize) -> bool {
     let is_raced = || POINTS.get().raced.contains(&(address & !(WORD - 1)));
     match MODE.load(Relaxed) {
-        EXPLORE => !running().is_on_stack(trampoline::stack(), address) || is_raced(),
+        EXPLORE => !running().is_on_stack(alternate_stack::program_stack(), address) || is_raced(),
         _ => is_raced(),
     }
-}
-
-/// Whether there is a store whose value is not known.
-static IS_UNSETTLED: AtomicBool = AtomicBool::new(false);
-
-#[inline]
-pub(crate) fn is_unsettled() -> bool {
-    IS_UNSETTLED.load(Relaxed)
-}
-
-/// The running thread does something else, so that what it stored is in memory by now.
-#[cold]
-pub(crate) fn settle(native: Native<'_>) {
-    IS_UNSETTLED.store(false, Relaxed);
-    let unsettled = std::mem::take(&mut POINTS.get().unsettled);
-    for &(location, address, size) in &unsettled {
-        native.settle_store(location, read(address, size));
-    }
-}
-
-/// What is in memory there.
-fn read(address: usize, size: usize) -> u64 {
-    let mut bytes = [0; WORD];
-    // SAFETY: the program uses this memory.
-    unsafe { std::ptr::copy_nonoverlapping(address as *const u8, bytes.as_mut_ptr(), size) };
-    u64::from_le_bytes(bytes)
 }

@@ -18,8 +18,7 @@ use super::blocks::{self, Bad};
 use super::granule::{
     ATOMIC, EMPTY, FIRST_STAMP, Granule, Last, NOBODY, Now, ORDERED, STATE, State,
 };
-use super::plain_choices;
-use crate::entry::atomic;
+use super::{locations, plain_choices};
 use crate::execution::{running, shadow_stack};
 use crate::host::mode;
 use crate::host::solo::Solo;
@@ -366,7 +365,7 @@ impl Shadow {
         let cell = self.cell(granule, start);
         let mut is_race = running().access(cell, writes, site);
         if self.get(granule).meta & ATOMIC != 0 {
-            let is_there = |location: LocationId| atomic::covers(location, start..start + size);
+            let is_there = |location: LocationId| locations::covers(location, start..start + size);
             is_race |= running().check_plain(cell, writes, site, is_there);
         }
         if is_race {

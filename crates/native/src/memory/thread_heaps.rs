@@ -7,8 +7,8 @@
 
 use std::sync::atomic::{AtomicU16, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
-use crate::process::harness;
-use crate::{check, execution};
+use crate::execution;
+use crate::host::phase;
 
 /// How many lanes there are, and how long they are.
 const COUNT: usize = 256;
@@ -64,7 +64,7 @@ pub(crate) fn at(address: usize) -> Option<usize> {
 
 /// The lane of the running thread; the first thread has none.
 fn own() -> Option<usize> {
-    if START.load(Relaxed) == 0 || !check::is_running() || harness::is_after() {
+    if START.load(Relaxed) == 0 || !phase::is_checking() || phase::is_harness_main() {
         return None;
     }
     let native = execution::if_running()?;

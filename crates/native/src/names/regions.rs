@@ -13,7 +13,6 @@ use addr2line::{demangle, gimli};
 use object::{Object, ObjectSymbol, SymbolKind};
 
 use super::rust_paths::{self, Kind};
-use crate::execution::shadow_stack;
 use crate::host::loaded;
 
 /// Functions begin at multiples of it.
@@ -81,34 +80,6 @@ pub(crate) fn atomic(code: usize) -> Option<&'static str> {
     let after = atomics.partition_point(|(function, _)| function.start <= code);
     let (function, name) = &atomics[after.checked_sub(1)?];
     function.contains(&code).then_some(*name)
-}
-
-/// In guest mode: where the running thread is.
-#[inline]
-pub(crate) fn here() -> Kind {
-    shadow_stack::region()
-}
-
-/// Whether what the running thread does atomically to a word of so many bits is nobody's business.
-#[inline]
-pub(crate) fn is_quiet(bits: u8) -> bool {
-    is_quiet_in(here(), bits)
-}
-
-/// The same for who is in a function of this kind.
-#[inline]
-pub(crate) fn is_quiet_in(kind: Kind, bits: u8) -> bool {
-    match kind {
-        Kind::User | Kind::Passes => false,
-        Kind::Locks => bits != u32::BITS as u8,
-        _ => true,
-    }
-}
-
-/// Whether the running thread uses memory of the standard library's own.
-#[inline]
-pub(crate) fn is_inside() -> bool {
-    here().is_inside()
 }
 
 /// Whether any receiver of the program's looks for messages without waiting for them.

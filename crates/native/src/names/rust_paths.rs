@@ -97,6 +97,16 @@ impl Kind {
         matches!(self, Kind::Counts | Kind::AsksCount | Kind::DropsLast)
     }
 
+    /// Whether what is done there atomically to a word of so many bits is no event.
+    #[inline]
+    pub(crate) fn is_quiet(self, bits: u8) -> bool {
+        match self {
+            Kind::User | Kind::Passes => false,
+            Kind::Locks => bits != u32::BITS as u8,
+            _ => true,
+        }
+    }
+
     /// Whether it is nothing by itself to who is in the standard library anyway.
     fn is_plain(self) -> bool {
         matches!(self, Kind::Inside | Kind::Locks) || self.is_of_counts()

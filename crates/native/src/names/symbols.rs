@@ -9,16 +9,10 @@ use std::sync::{Mutex, PoisonError};
 use addr2line::{Loader, demangle, gimli};
 use object::{Object, ObjectSymbol, SymbolKind};
 
+use super::rust_paths;
 use super::types::Types;
-use super::{regions, rust_paths};
 use crate::engine::Place;
-use crate::execution::shadow_stack;
 use crate::host::loaded;
-use crate::memory::{blocks, heap, objects};
-use crate::threads;
-
-/// What is there is not the user's.
-pub(crate) const SYSTEM: &str = "/usr/";
 
 /// A file that the process was loaded from.
 struct Module {
@@ -137,60 +131,16 @@ pub(crate) fn offset(address: usize) -> Option<String> {
     Some(format!("{name}+{:#x}", address - found.base))
 }
 
-/// Where in the source a site is: the call that returns to its address, or the last one on the way there
-/// that is the user's.
-pub(crate) fn place(site: usize) -> Option<Place> {
-    let mut found = None;
-    for code in shadow_stack::unfold(site) {
-        // What the compiler has added has no line.
-        let is_known = |frame: &Frame| frame.is_users && frame.place.line > 0;
-        let mut frames = frames(code);
-        match frames.iter().rposition(is_known) {
-            Some(users) => return Some(frames.swap_remove(users).place),
-            None => found = found.or_else(|| frames.pop()),
-        }
-    }
-    found.map(|frame| frame.place)
-}
-
-/// How a thread came to a site: the functions it is in, each with where it called the next, if there is
-/// more than one.
-pub(crate) fn chain(site: usize) -> String {
-    let codes = shadow_stack::unfold(site).into_iter();
-    let frames = codes.flat_map(|code| frames(code).into_iter().rev());
-    let frames: Vec<_> = frames
-        .filter(|frame| frame.is_users)
-        .take(LONGEST)
-        .collect();
-    let [first, callers @ ..] = &frames[..] else {
-        return String::new();
-    };
-    let caller =
-        |Frame {
-             function, place, ..
-         }: &Frame| { format!("by {function} at {}:{}", place.file, place.line) };
-    let mut callers: Vec<_> = callers.iter().map(caller).collect();
-    // A recursion is told once.
-    callers.dedup();
-    match callers.is_empty() {
-        true => String::new(),
-        false => format!("in {}, called {}", first.function, callers.join(", ")),
-    }
-}
-
-/// Functions beyond that are not shown.
-const LONGEST: usize = 8;
-
 /// A function that an instruction is in, and where.
-struct Frame {
-    function: String,
-    place: Place,
-    is_users: bool,
+pub(crate) struct SourceFrame {
+    pub(crate) function: String,
+    pub(crate) place: Place,
+    pub(crate) is_users: bool,
 }
 
 /// The functions that a call is in which returns to this address: the one that the instruction is in, and
 /// those that were inlined into it.
-fn frames(code: usize) -> Vec<Frame> {
+pub(crate) fn frames(code: usize) -> Vec<SourceFrame> {
     let found = code.checked_sub(1).and_then(|code| {
         with_module(code, |module, address| {
             let mut frames = module.lines.as_ref()?.find_frames(address).ok()?;
@@ -206,14 +156,14 @@ fn frames(code: usize) -> Vec<Frame> {
                 let Some(file) = location.file else {
                     continue;
                 };
-                list.push(Frame {
+                list.push(SourceFrame {
                     function: short(&name.unwrap_or_else(|| "?".to_owned())),
                     place: Place {
                         file: shorten(file),
                         line: location.line.unwrap_or(0),
                         column: location.column.unwrap_or(1),
                     },
-                    is_users: !file.starts_with(SYSTEM) && !is_rusts(file),
+                    is_users: !file.starts_with(loaded::SYSTEM) && !is_rusts(file),
                 });
             }
             list.reverse();
@@ -262,17 +212,8 @@ fn symbol(module: &Module, address: u64, kind: SymbolKind) -> Option<(u64, &str)
     (*found == kind && offset < *size).then_some((offset, name))
 }
 
-/// The variable at an address, with the part of it that is there.
+/// The variable of a file at an address, with the part of it that is there.
 pub(crate) fn variable(address: usize) -> Option<String> {
-    // Locks of Rust's standard library that have no name are counted, as raddle's are.
-    let is_counted = regions::is_rust() && objects::is_known(address);
-    let block = blocks::name(address).filter(|_| !is_counted);
-    if is_counted && block.is_none() && heap::is_ours(address) {
-        return None;
-    }
-    if let Some(name) = block.or_else(|| threads::stack_name(address)) {
-        return Some(name);
-    }
     with_module(address, |module, address| {
         let (offset, name) = symbol(module, address, SymbolKind::Data)?;
         let types = module.types.as_ref();
@@ -286,40 +227,18 @@ pub(crate) fn variable(address: usize) -> Option<String> {
     })
 }
 
-/// How far up a stack to look for where a function returns to.
-const LOOK_AT: usize = 512;
-
-/// The local variable at an address on a stack, and the function that it is in. Its frame ends where it
-/// returns to, which was left there by the call; but other words look like that, so it is only believed if
-/// the function has a variable there. Who was called by raddle was called as `first`.
-pub(crate) fn local(address: usize, end: usize, first: usize) -> Option<String> {
-    let slots = (address.next_multiple_of(8)..end).step_by(8).take(LOOK_AT);
-    slots.into_iter().find_map(|slot| {
-        // SAFETY: that is a stack of the program's, below where it ends.
-        let code = unsafe { (slot as *const usize).read() };
-        let function = match shadow_stack::callee(code) {
-            Some(function) => function,
-            None if is_ours(code) => first,
-            None => return None,
+/// The local variable of a function that is so far from the end of its frame, and the function.
+pub(crate) fn local(function: usize, offset: i64) -> Option<String> {
+    with_module(function, |module, function| {
+        let (inside, owner) = symbol(module, function, SymbolKind::Text)?;
+        let (name, rest) = module.types.as_ref()?.local(function - inside, offset)?;
+        let rest = if rest == 0 {
+            String::new()
+        } else {
+            format!("+{rest}")
         };
-        let frame = slot + size_of::<usize>();
-        with_module(function, |module, function| {
-            let offset = address as i64 - frame as i64;
-            let (inside, owner) = symbol(module, function, SymbolKind::Text)?;
-            let (name, rest) = module.types.as_ref()?.local(function - inside, offset)?;
-            let rest = if rest == 0 {
-                String::new()
-            } else {
-                format!("+{rest}")
-            };
-            Some(format!("{name}{rest} in {}", short(owner)))
-        })
+        Some(format!("{name}{rest} in {}", short(owner)))
     })
-}
-
-fn is_ours(code: usize) -> bool {
-    let ours = find(local as *const () as usize).map(|found| found.base);
-    ours.is_some() && find(code).map(|found| found.base) == ours
 }
 
 /// The functions of the program with this in their names: where they are, and what they are called. Reads
@@ -329,7 +248,7 @@ pub(crate) fn functions(part: &str) -> Vec<(Range<usize>, String)> {
         let data = std::fs::read("/proc/self/exe").ok()?;
         let object = object::File::parse(&*data).ok()?;
         let symbols = object.symbols().filter(|it| it.kind() == SymbolKind::Text);
-        let base = base(crate::process::program::main())? as u64;
+        let base = loaded::program_base()? as u64;
         let found = symbols.filter_map(|symbol| {
             let name = symbol.name().ok().filter(|name| name.contains(part))?;
             let start = (base + symbol.address()) as usize;

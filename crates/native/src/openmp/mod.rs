@@ -19,6 +19,7 @@ mod team;
 mod unsupported;
 mod work;
 
-use crate::abi::trampoline::{caller, replace as runtime};
+use crate::abi::trampoline::replace as runtime;
+use crate::execution::shadow_stack::caller_site as caller;
 
 pub(crate) use team::begin;

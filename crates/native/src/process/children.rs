@@ -6,19 +6,22 @@ use std::ffi::{c_char, c_int, c_void};
 
 use super::faults;
 use super::restart::private_fork;
+use crate::abi::guest;
 use crate::abi::real::real;
 use crate::abi::trampoline::{departing, watched};
 use crate::host::mode::{self, host, is_guest};
 use crate::host::solo::Solo;
 use crate::host::substrate::{self, Kind};
-use crate::io::{opened, outcome};
-use crate::threads::{self, signals};
+use crate::host::system::outcome;
+use crate::threads::{signals, unwind};
 
 /// What to call before, and after in the parent and in the child; 0 for nothing.
 type Handlers = [usize; 3];
 
 struct Processes {
     children: Vec<libc::pid_t>,
+    /// Whether the execution has started any; they have what the program has open.
+    has_started: bool,
     handlers: Vec<Handlers>,
     /// How many of them were there before the check.
     before: Option<usize>,
@@ -26,9 +29,23 @@ struct Processes {
 
 static PROCESSES: Solo<Processes> = Solo::new(Processes {
     children: Vec::new(),
+    has_started: false,
     handlers: Vec::new(),
     before: None,
 });
+
+impl Processes {
+    /// The program has started a process, with this number if that is known.
+    fn add(&mut self, child: Option<libc::pid_t>) {
+        self.has_started = true;
+        self.children.extend(child);
+    }
+}
+
+/// True if the running execution has started processes, which have what the program has open.
+pub(crate) fn were_started() -> bool {
+    PROCESSES.get().has_started
+}
 
 /// At the beginning of an execution.
 pub(crate) fn begin() {
@@ -36,6 +53,7 @@ pub(crate) fn begin() {
     let count = processes.handlers.len();
     let before = *processes.before.get_or_insert(count);
     processes.handlers.truncate(before);
+    processes.has_started = false;
     for child in processes.children.drain(..) {
         let mut status = 0;
         // SAFETY: only a child that was not waited for is ended, so the number is still its own.
@@ -103,7 +121,7 @@ fn call_handlers(which: usize) {
         handlers.reverse();
     }
     for handler in handlers.iter().map(|all| all[which]).filter(|&it| it != 0) {
-        threads::run_between(handler, 0);
+        unwind::run_between(handler, 0);
     }
 }
 
@@ -116,14 +134,13 @@ fn fork_guest(calls_handlers: bool) -> libc::pid_t {
     // The C library's own handlers are for its own state. Those of the program have just run. The child has
     // the OS thread that matters: the host's, or the guest's own.
     let fork = || outcome(private_fork::fork() as isize);
-    let result = match substrate::of(mode::thread_pointer()) {
+    let result = match substrate::of(guest::thread_pointer()) {
         Kind::Coroutines => host(fork),
         Kind::OsThreads => fork(),
     };
     if let Ok(child @ 1..) = result {
         host(|| {
-            PROCESSES.get().children.push(child as libc::pid_t);
-            opened::share();
+            PROCESSES.get().add(Some(child as libc::pid_t));
             if calls_handlers {
                 call_handlers(1);
             }
@@ -186,10 +203,7 @@ fn started(error: c_int, child: *mut libc::pid_t) -> c_int {
     if error == 0 && is_guest() {
         // SAFETY: where the program wants the number of the child, or nothing.
         let child = unsafe { child.as_ref() }.copied();
-        host(|| {
-            opened::share();
-            PROCESSES.get().children.extend(child);
-        });
+        host(|| PROCESSES.get().add(child));
     }
     error
 }

@@ -9,7 +9,7 @@ use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
 use std::sync::OnceLock;
 
-use crate::check;
+use crate::abi::stack;
 use crate::engine::Manner;
 use crate::execution::{running, shadow_stack};
 use crate::host::{arena, mode};
@@ -104,7 +104,7 @@ unsafe extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, context
 fn divert(signal: c_int, address: usize, context: &mut libc::ucontext_t) {
     let registers = &mut context.uc_mcontext.gregs;
     let [code, stack] = [libc::REG_RIP, libc::REG_RSP].map(|it| registers[it as usize] as usize);
-    let start = running().end_of_stack().wrapping_sub(check::STACK);
+    let start = running().end_of_stack().wrapping_sub(stack::STACK);
     let overflows = address.abs_diff(start) < NEAR && stack.abs_diff(start) < 2 * NEAR;
     // What is below cannot be read.
     let stack = match overflows {
@@ -137,7 +137,7 @@ extern "C" fn land(signal: usize, address: usize, code: usize, stack: usize) -> 
             0 => format!(
                 "it used more than the {} MB of stack that it has\n\
                  help: look for a recursion without end",
-                check::STACK >> 20
+                stack::STACK >> 20
             ),
             signal => what(signal, address),
         };

@@ -2,6 +2,7 @@
 
 pub(crate) mod children;
 pub(crate) mod cpp_exceptions;
+mod exit;
 pub(crate) mod faults;
 pub(crate) mod harness;
 pub(crate) mod output;
@@ -10,3 +11,4 @@ pub(crate) mod random;
 pub(crate) mod restart;
 pub(crate) mod rust_panics;
 pub(crate) mod uncontrolled;
+pub(crate) mod variables;

@@ -3,7 +3,6 @@
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering::Relaxed};
 
-use super::{harness, rust_panics};
 use crate::abi::real::real;
 use crate::host::solo::Solo;
 
@@ -40,23 +39,21 @@ pub(crate) fn discard() {
     }
 }
 
-/// A guest, in host mode, prints something. Whether that is all there is to it.
-pub(crate) fn prints(descriptor: c_int, bytes: &[u8]) -> bool {
-    match descriptor {
-        libc::STDOUT_FILENO if harness::is_used() => {
-            let before = BEFORE.load(Relaxed);
-            if before >= 0 {
-                // SAFETY: the bytes are there.
-                unsafe {
-                    let write = real!(fn write(c_int, *const c_void, usize) -> isize);
-                    write(before, bytes.as_ptr().cast(), bytes.len());
-                }
-            }
-            true
+/// A test prints to standard output, which is shown if there is a single execution.
+pub(crate) fn print(bytes: &[u8]) {
+    let before = BEFORE.load(Relaxed);
+    if before >= 0 {
+        // SAFETY: the bytes are there.
+        unsafe {
+            let write = real!(fn write(c_int, *const c_void, usize) -> isize);
+            write(before, bytes.as_ptr().cast(), bytes.len());
         }
-        libc::STDERR_FILENO => rust_panics::prints(bytes) || !IS_SHOWN.load(Relaxed),
-        _ => false,
     }
+}
+
+/// True if what guests print to standard error is shown, but for panics.
+pub(crate) fn is_shown() -> bool {
+    IS_SHOWN.load(Relaxed)
 }
 
 /// What the `main` of a harness has said of an execution.

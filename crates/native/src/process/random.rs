@@ -6,7 +6,7 @@ use std::ffi::{c_int, c_uint, c_void};
 use crate::execution::running;
 use crate::host::mode;
 use crate::host::solo::Solo;
-use crate::pthread::interpose;
+use crate::threads::interpose::interpose;
 
 /// What the next number follows from, by the number of the thread.
 static STATES: Solo<Vec<u64>> = Solo::new(Vec::new());

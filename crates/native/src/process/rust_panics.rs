@@ -6,7 +6,6 @@
 //! have something to clean up, say where they go on. The last place at which one went on is where a panic was
 //! caught. If that is outside of what the thread was started for, the thread has ended by it.
 
-use std::arch::naked_asm;
 use std::ffi::{c_int, c_void};
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -16,6 +15,7 @@ use raddle_engine::ThreadId;
 
 use super::output;
 use crate::abi::real::real;
+use crate::abi::unwinding::preceded;
 use crate::engine::Manner;
 use crate::execution::running;
 use crate::host::mode;
@@ -134,9 +134,9 @@ fn read(printed: &[u8]) -> Option<(String, String)> {
 }
 
 /// In guest mode: an exception begins.
-extern "C" fn raise(exception: *const u64) {
+extern "C" fn raise(exception: *mut c_void) {
     // SAFETY: what every exception begins with.
-    if unsafe { exception.read() } != RUST {
+    if unsafe { exception.cast::<u64>().read() } != RUST {
         return;
     }
     let mut frames = Frames {
@@ -238,31 +238,9 @@ impl Frames {
     }
 }
 
-#[unsafe(no_mangle)]
-#[unsafe(naked)]
-unsafe extern "C" fn _Unwind_RaiseException(exception: *mut c_void) -> c_int {
-    extern "C" fn find() -> usize {
-        real!(fn _Unwind_RaiseException(*mut c_void) -> c_int) as *const () as usize
-    }
+preceded! {
     // The unwinder must begin at the caller's frame, so it is jumped to.
-    naked_asm!(
-        ".cfi_startproc",
-        "push rdi",
-        ".cfi_adjust_cfa_offset 8",
-        "mov rax, fs:[0x10]",
-        "cmp rax, [rip + {guest}]",
-        "jne 2f",
-        "call {raise}",
-        "2:",
-        "call {find}",
-        "pop rdi",
-        ".cfi_adjust_cfa_offset -8",
-        "jmp rax",
-        ".cfi_endproc",
-        guest = sym mode::GUEST,
-        raise = sym raise,
-        find = sym find,
-    )
+    fn _Unwind_RaiseException(exception: *mut c_void) -> c_int => raise;
 }
 
 /// A frame goes on: its registers are prepared, and the first of those that it learns the exception by is

@@ -4,7 +4,8 @@
 use std::ffi::{c_int, c_long};
 
 use crate::abi::real::real;
-use crate::abi::trampoline::{caller, replace};
+use crate::abi::trampoline::replace;
+use crate::execution::shadow_stack;
 use crate::host::mode::host;
 use crate::threads::failure;
 
@@ -69,7 +70,7 @@ extern "C" fn clone_by_name(
     local: usize,
     child: usize,
 ) -> c_int {
-    refuse(libc::SYS_clone, flags as usize, caller());
+    refuse(libc::SYS_clone, flags as usize, shadow_stack::caller_site());
     type Word = usize;
     // SAFETY: what the caller wanted.
     unsafe {

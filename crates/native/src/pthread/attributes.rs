@@ -4,53 +4,32 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 
 use raddle_engine::ThreadId;
 
-use super::interpose;
+use crate::abi::stack;
 use crate::execution::running;
 use crate::names::regions;
-use crate::{check, threads};
+use crate::threads::guests;
+use crate::threads::interpose::interpose;
 
 type Attributes = *mut libc::pthread_attr_t;
 
 /// Room for the name of a thread, with the zero at its end.
 const NAME: usize = 16;
 
-/// Larger than any number that the kernel gives.
-const FIRST_NUMBER: libc::pid_t = 1 << 30;
-
-/// The number of a thread, as the kernel would have it; the first has that of the process.
-pub(crate) fn number(thread: ThreadId) -> libc::pid_t {
-    match thread {
-        // SAFETY: asks the kernel.
-        ThreadId::MAIN => unsafe { libc::getpid() },
-        other => FIRST_NUMBER + other.index() as libc::pid_t,
-    }
-}
-
-/// The thread of that number.
-pub(crate) fn by_number(number: libc::pid_t) -> Option<ThreadId> {
-    // SAFETY: asks the kernel.
-    if number == unsafe { libc::getpid() } {
-        return Some(ThreadId::MAIN);
-    }
-    let index = usize::try_from(number.checked_sub(FIRST_NUMBER)?).ok()?;
-    (index < threads::count()).then(|| ThreadId::new(index))
-}
-
 interpose! {
     fn gettid() -> libc::pid_t as own_number("rdi") _code {
-        number(running().thread())
+        guests::number(running().thread())
     }
 
     fn pthread_setname_np(name: usize, text: *const c_char) -> c_int as set_name("rdx") _code {
         // SAFETY: the program gave a text.
         let bytes = unsafe { CStr::from_ptr(text) }.to_bytes();
-        let Some(thread) = threads::find(name) else {
+        let Some(thread) = guests::find(name) else {
             return libc::ESRCH;
         };
         if bytes.len() >= NAME {
             return libc::ERANGE;
         }
-        threads::with(thread, |guest| guest.name = bytes.to_vec());
+        guests::with(thread, |guest| guest.name = bytes.to_vec());
         // Who has a name in Rust was given it before it ran.
         if regions::is_rust() && thread != ThreadId::MAIN {
             let name = String::from_utf8_lossy(bytes).into_owned();
@@ -60,13 +39,13 @@ interpose! {
     }
 
     fn pthread_getname_np(name: usize, to: *mut c_char, size: usize) -> c_int as get_name("rcx") _code {
-        let Some(thread) = threads::find(name) else {
+        let Some(thread) = guests::find(name) else {
             return libc::ESRCH;
         };
         if size < NAME {
             return libc::ERANGE;
         }
-        let mut text = threads::with(thread, |guest| guest.name.clone());
+        let mut text = guests::with(thread, |guest| guest.name.clone());
         text.push(0);
         // SAFETY: the program has so much room there.
         unsafe { std::ptr::copy_nonoverlapping(text.as_ptr(), to.cast(), text.len()) };
@@ -74,16 +53,16 @@ interpose! {
     }
 
     fn pthread_getattr_np(name: usize, to: Attributes) -> c_int as attributes("rdx") _code {
-        let Some(thread) = threads::find(name) else {
+        let Some(thread) = guests::find(name) else {
             return libc::ESRCH;
         };
-        let start = running().end_of_stack_of(thread) - check::STACK;
-        let is_detached = threads::with(thread, |guest| guest.is_detached);
+        let start = running().end_of_stack_of(thread) - stack::STACK;
+        let is_detached = guests::with(thread, |guest| guest.is_detached);
         // SAFETY: the program has room for attributes there.
         unsafe {
             libc::pthread_attr_init(to);
             libc::pthread_attr_setdetachstate(to, c_int::from(is_detached));
-            libc::pthread_attr_setstack(to, start as *mut c_void, check::STACK)
+            libc::pthread_attr_setstack(to, start as *mut c_void, stack::STACK)
         }
     }
 

@@ -5,9 +5,9 @@ use std::ffi::{c_int, c_uint, c_void};
 use raddle_engine::Operation;
 use raddle_engine::object::{self, Object};
 
-use super::interpose;
 use crate::execution::running;
 use crate::memory::objects;
+use crate::threads::interpose::interpose;
 
 type Barrier = *mut libc::pthread_barrier_t;
 

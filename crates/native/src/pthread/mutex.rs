@@ -9,10 +9,10 @@ use std::ffi::{c_int, c_void};
 use raddle_engine::object::{self, Object, mutex::Call};
 use raddle_engine::{Grant, ThreadId};
 
-use super::interpose;
 use crate::execution::running;
 use crate::host::solo::Solo;
 use crate::memory::objects;
+use crate::threads::interpose::interpose;
 use crate::threads::time;
 
 type Mutex = *mut libc::pthread_mutex_t;

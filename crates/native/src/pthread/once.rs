@@ -5,6 +5,7 @@ use std::ffi::c_int;
 use raddle_engine::object::{self, Object, once::Call};
 use raddle_engine::{Grant, Reply};
 
+use crate::abi::trampoline::entry;
 use crate::execution::shadow_stack;
 use crate::host::mode::{host, is_guest};
 use crate::memory::objects;
@@ -29,12 +30,9 @@ fn call(once: Once, call: Call, code: usize) -> Reply {
     objects::call(once as usize, KIND, initial, call, code)
 }
 
-/// As [`entry!`](crate::abi::trampoline::entry): goes on at [`do_once`]. What is done may throw an exception or
-/// end the thread, so this is a way that can be unwound.
-#[unsafe(no_mangle)]
-#[unsafe(naked)]
-extern "C-unwind" fn pthread_once(once: Once, function: Function) -> c_int {
-    std::arch::naked_asm!("mov rdx, [rsp]", "jmp {to}", to = sym do_once)
+entry! {
+    // What is done may throw an exception or end the thread, so this is a way that can be unwound.
+    unwinding fn pthread_once(once: Once, function: Function) -> c_int as do_once("rdx");
 }
 
 type Function = extern "C-unwind" fn();

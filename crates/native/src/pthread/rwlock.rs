@@ -5,9 +5,9 @@ use std::ffi::{c_int, c_void};
 use raddle_engine::Grant;
 use raddle_engine::object::{self, Object, rwlock::Call};
 
-use super::interpose;
 use super::mutex::in_time;
 use crate::memory::objects;
+use crate::threads::interpose::interpose;
 
 type RwLock = *mut libc::pthread_rwlock_t;
 type Time = *const libc::timespec;

@@ -5,14 +5,14 @@ use std::ffi::{c_int, c_uint};
 use raddle_engine::object::{self, Object, semaphore::Call};
 use raddle_engine::{Grant, Reply};
 
-use super::interpose;
 use super::mutex::in_time;
 use crate::abi::trampoline::{departing, watched};
 use crate::host::mode::{self, host, is_guest};
 use crate::memory::objects;
-use crate::threads::interrupts::{self, Interrupt};
+use crate::threads::interpose::interpose;
 use crate::threads::queues::{self, Place};
-use crate::threads::signals;
+use crate::threads::requests::{self, Interrupt};
+use crate::threads::{interrupts, signals};
 
 type Semaphore = *mut libc::sem_t;
 type Time = *const libc::timespec;
@@ -97,7 +97,7 @@ extern "C" fn wait(semaphore: Semaphore, code: usize) -> c_int {
 
 /// Takes a permit; whether nothing came between.
 fn wait_for(semaphore: Semaphore, code: usize) -> bool {
-    if !interrupts::are_possible() {
+    if !requests::are_possible() {
         call(semaphore, Call::Acquire, code);
         return true;
     }
@@ -118,7 +118,7 @@ fn wait_for(semaphore: Semaphore, code: usize) -> bool {
         let is_here = is_taken();
         let interrupt = match is_here {
             true => Interrupt::None,
-            false => queues::sleep(bed, code),
+            false => requests::sleep(bed, code),
         };
         queues::visit(place, code);
         queues::go(place, bed);
@@ -194,7 +194,7 @@ interpose! {
 
     fn sem_post(semaphore: Semaphore) -> c_int as post("rsi") code {
         call(semaphore, Call::Release, code);
-        if interrupts::are_possible() {
+        if requests::are_possible() {
             queues::visit(place(semaphore), code);
             queues::wake_all(place(semaphore), code);
         }

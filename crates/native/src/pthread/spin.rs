@@ -5,8 +5,8 @@ use std::ffi::c_int;
 use raddle_engine::Grant;
 use raddle_engine::object::{self, Object, mutex::Call};
 
-use super::interpose;
 use crate::memory::objects;
+use crate::threads::interpose::interpose;
 
 type Spin = *mut c_int;
 

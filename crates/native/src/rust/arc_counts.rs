@@ -7,13 +7,12 @@
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use super::std_atomics::join;
-use crate::execution::running;
+use super::clocks::join;
+use crate::execution::{running, shadow_stack};
 use crate::host::addresses::Table;
 use crate::host::mode::host;
 use crate::host::solo::Solo;
 use crate::memory::blocks;
-use crate::names::regions;
 use crate::names::rust_paths::Kind;
 use crate::process::program;
 
@@ -77,7 +76,7 @@ pub(crate) fn is_operation(kind: Kind, address: usize) -> bool {
 /// is no operation.
 pub(crate) fn ordering(order: c_int) -> c_int {
     const BOTH: c_int = 4;
-    match are_operations() && regions::here().is_of_counts() {
+    match are_operations() && shadow_stack::region().is_of_counts() {
         true => BOTH,
         false => order,
     }
@@ -145,7 +144,7 @@ impl Counts {
 
 /// In guest mode: the running thread has read a quiet atomic, and perhaps changed it.
 pub(super) fn use_count(address: usize, changes: bool) {
-    let asks = match regions::here() {
+    let asks = match shadow_stack::region() {
         Kind::AsksCount => true,
         Kind::Counts | Kind::DropsLast => false,
         _ => return,

@@ -9,16 +9,38 @@
 
 pub(crate) mod arc_counts;
 pub(crate) mod channels;
+mod clocks;
+pub(crate) mod manner;
 pub(crate) mod std_atomics;
 pub(crate) mod sync;
 pub(crate) mod threads;
 
-use crate::names::regions;
+use crate::execution::shadow_stack::{self, Entered};
 use crate::names::rust_paths::Kind;
+
+/// In guest mode: a function was entered.
+#[inline]
+pub(crate) fn enter(
+    Entered {
+        kind,
+        before,
+        depth,
+    }: Entered,
+) {
+    if before == Kind::DropsLast {
+        arc_counts::destroy(kind, depth);
+    }
+    if kind == Kind::DropsLast {
+        arc_counts::drop_last(depth);
+    }
+    if kind.is_special() {
+        enter_special(kind);
+    }
+}
 
 /// In guest mode: a function of a kind was entered that is more than its callers' business.
 #[cold]
-pub(crate) fn enter(kind: Kind) {
+fn enter_special(kind: Kind) {
     match kind {
         Kind::MakeBounded | Kind::MakeSlot => channels::enter(kind),
         Kind::Spawn => threads::starts(),
@@ -30,7 +52,7 @@ pub(crate) fn enter(kind: Kind) {
 /// for the first time. What it has come for is done now; what it is to find there, if that is known.
 #[cold]
 pub(crate) fn touch(address: usize, code: usize) -> Option<u64> {
-    match regions::here() {
+    match shadow_stack::region() {
         Kind::IsFinished => return threads::look(address, code),
         Kind::Spawn | Kind::Scope => {}
         _ => channels::touch(address, code),

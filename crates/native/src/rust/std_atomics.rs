@@ -10,14 +10,14 @@ use std::sync::atomic::Ordering;
 
 use raddle_engine::Operation;
 
+use super::clocks::join;
 use super::{arc_counts, threads};
-use crate::entry::atomic;
 use crate::execution::{running, shadow_stack};
 use crate::host::addresses::Table;
 use crate::host::mode::host;
 use crate::host::solo::Solo;
-use crate::names::regions;
 use crate::names::rust_paths::Kind;
+use crate::threads::atomics;
 
 /// Whoever looks so many times and does nothing else waits for somebody.
 const PATIENCE: u32 = 64;
@@ -57,16 +57,6 @@ pub(crate) fn begin(stamp: u64) {
 /// What comes next at these addresses is something else.
 pub(crate) fn forget(range: std::ops::Range<usize>) {
     QUIET.get().messages.forget(range);
-}
-
-/// What either of two clocks knows.
-pub(super) fn join(clock: &mut Vec<u32>, other: &[u32]) {
-    if clock.len() < other.len() {
-        clock.resize(other.len(), 0);
-    }
-    for (mine, theirs) in clock.iter_mut().zip(other) {
-        *mine = (*mine).max(*theirs);
-    }
 }
 
 /// A clock of a list that grows as needed.
@@ -144,14 +134,14 @@ pub(crate) fn load(address: usize, order: c_int, code: usize) {
     if shadow_stack::is_modelled() {
         return;
     }
-    if regions::here() == Kind::Scope {
+    if shadow_stack::region() == Kind::Scope {
         threads::end_scope(address, code);
     }
     arc_counts::use_count(address, false);
-    let ordering = atomic::ordering(order);
+    let ordering = atomics::ordering(order);
     let waits = {
         let mut quiet = QUIET.get();
-        quiet.read(address, atomic::of_load(ordering));
+        quiet.read(address, atomics::of_load(ordering));
         let epoch = crate::host::mode::epoch();
         let (last, since, count) = quiet.look;
         let count = match (last, since) == (address, epoch) {
@@ -172,7 +162,7 @@ pub(crate) fn store(address: usize, order: c_int) {
     if shadow_stack::is_modelled() {
         return;
     }
-    let ordering = atomic::of_store(atomic::ordering(order));
+    let ordering = atomics::of_store(atomics::ordering(order));
     QUIET.get().write(address, ordering, false);
 }
 
@@ -182,7 +172,7 @@ pub(crate) fn update(address: usize, order: c_int) {
         return;
     }
     arc_counts::use_count(address, true);
-    let ordering = atomic::ordering(order);
+    let ordering = atomics::ordering(order);
     let mut quiet = QUIET.get();
     quiet.read(address, ordering);
     quiet.write(address, ordering, true);
@@ -194,7 +184,7 @@ pub(crate) fn fail(address: usize, order: c_int) {
         return;
     }
     arc_counts::use_count(address, false);
-    QUIET.get().read(address, atomic::ordering(order));
+    QUIET.get().read(address, atomics::ordering(order));
 }
 
 /// In guest mode: a fence.
@@ -202,7 +192,7 @@ pub(crate) fn fence(order: c_int) {
     if shadow_stack::is_modelled() {
         return;
     }
-    let ordering = atomic::ordering(order);
+    let ordering = atomics::ordering(order);
     let mut quiet = QUIET.get();
     let thread = running().thread().index();
     if acquires(ordering) {

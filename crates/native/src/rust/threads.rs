@@ -8,12 +8,12 @@ use std::ops::Range;
 
 use raddle_engine::{Operation, ThreadId};
 
-use crate::abi::trampoline;
+use crate::abi::caller;
 use crate::execution::{running, shadow_stack};
 use crate::host::mode::host;
 use crate::host::solo::Solo;
 use crate::memory::heap;
-use crate::threads;
+use crate::threads::life;
 
 /// What is known of a thread before it is started.
 #[derive(Clone, Copy, Default)]
@@ -102,7 +102,7 @@ pub(crate) fn end_scope(count: usize, code: usize) {
         loop {
             let next = THREADS.get().next_of(count);
             let Some(target) = next else { break };
-            threads::wait_for(target, site);
+            life::wait_for(target, site);
         }
     });
 }
@@ -132,7 +132,7 @@ pub(crate) fn look_inlined(address: usize, code: usize) -> Option<u64> {
 fn ask(target: ThreadId, code: usize) -> u64 {
     const ONLY_THE_OTHER: u64 = 1;
     const BOTH: u64 = 2;
-    let (site, top) = (shadow_stack::users(code), trampoline::top());
+    let (site, top) = (shadow_stack::users(code), caller::top());
     let ask = |_: &mut _| Operation::IsFinished { target };
     match host(|| running().observe(site, top, ask).to_answer()) {
         true => ONLY_THE_OTHER,

@@ -12,8 +12,7 @@ use std::sync::atomic::Ordering;
 use raddle_engine::object::{self, Object, semaphore};
 use raddle_engine::{LocationId, Operation, Update, UpdateKind, World};
 
-use super::interrupts::{self, Interrupt};
-use crate::abi::trampoline::{self, keeping_top};
+use crate::abi::caller::{self, keeping_top};
 use crate::execution::running;
 use crate::host::solo::Solo;
 use crate::memory::objects;
@@ -99,7 +98,7 @@ pub(crate) fn watch(place: Place, code: usize) {
             ordering: Ordering::Acquire,
         }
     };
-    let top = trampoline::top();
+    let top = caller::top();
     keeping_top(|| native.observe(code, top, operation));
 }
 
@@ -129,20 +128,15 @@ pub(crate) fn go(place: Place, bed: Bed) -> bool {
     })
 }
 
+/// Waits until somebody wakes the bed.
+pub(super) fn wait(bed: Bed, code: usize) {
+    call(bed, semaphore::Call::Acquire, code);
+}
+
 fn call(bed: Bed, call: semaphore::Call, code: usize) {
     let initial = || Object::Semaphore(semaphore::Semaphore::counting(0));
     let call = object::Call::Semaphore(call);
     keeping_top(|| objects::call(bed.address, bed.kind, initial, call, code));
-}
-
-/// Waits until somebody wakes the bed, or something else needs the thread.
-pub(crate) fn sleep(bed: Bed, code: usize) -> Interrupt {
-    let interrupt = interrupts::lie_down(bed, code);
-    if interrupt != Interrupt::None {
-        return interrupt;
-    }
-    call(bed, semaphore::Call::Acquire, code);
-    interrupts::get_up(code)
 }
 
 /// Whoever sleeps there goes on.

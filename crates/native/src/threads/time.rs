@@ -5,10 +5,9 @@ use std::time::Duration;
 
 use raddle_engine::Operation;
 
+use super::interpose::{cancellation_points, interpose, system_calls};
 use super::interrupts;
 use crate::execution::running;
-use crate::io::system_calls;
-use crate::pthread::{cancellation_points, interpose};
 
 type Time = *const libc::timespec;
 

@@ -2,25 +2,21 @@
 //! then it is left.
 //!
 //! As in the C library, the unwinder of exceptions goes up the stack and asks at every frame whether to
-//! stop. It must begin at a frame of the program's. So functions in which a thread may end do not begin it
-//! themselves: they say so ([`ask`]) and return, and the trampoline that they were called by jumps to the
-//! unwinder as if the program had called that.
+//! stop. Functions in which a thread may end [ask](ask) for that and return; the program is left where it
+//! called them ([`unwinding`]).
 
-use std::arch::naked_asm;
 use std::ffi::{c_int, c_void};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
+use super::failure;
+use super::guests::{self, End};
+use crate::abi::{alternate_stack, guest, unwinding};
 use crate::engine::Manner;
 use crate::execution::running;
 use crate::host::mode;
 use crate::host::solo::Solo;
-use crate::threads::{self, failure};
 
 /// What a thread that was cancelled has as its result.
 pub(crate) const CANCELED: usize = usize::MAX;
-
-/// Whether the function that returns next is where the running thread ends.
-pub(crate) static IS_ASKED: AtomicBool = AtomicBool::new(false);
 
 type Stop = extern "C" fn(c_int, c_int, u64, *mut Exception, *mut c_void, *mut c_void) -> c_int;
 
@@ -29,9 +25,6 @@ unsafe extern "C" {
     fn _Unwind_GetCFA(context: *mut c_void) -> usize;
     fn _longjmp(buffer: *mut c_void, value: c_int) -> !;
 }
-
-/// The unwinder, for the jump to it.
-static UNWINDER: AtomicUsize = AtomicUsize::new(0);
 
 /// What the unwinder knows as an exception.
 #[repr(C, align(16))]
@@ -77,9 +70,8 @@ static STATES: Solo<Vec<Box<State>>> = Solo::new(Vec::new());
 
 /// At the beginning of an execution.
 pub(crate) fn begin() {
-    IS_ASKED.store(false, Relaxed);
     let unwinder = _Unwind_ForcedUnwind as unsafe extern "C" fn(_, _, _) -> _;
-    UNWINDER.store(unwinder as usize, Relaxed);
+    unwinding::begin(unwinder as usize, stop as Stop as usize);
     STATES.get().clear();
 }
 
@@ -104,39 +96,35 @@ fn with<R>(use_it: impl FnOnce(&mut State) -> R) -> R {
 /// The function that the running thread has called ends it, with this result.
 pub(crate) fn ask(result: usize) {
     with(|state| state.result = result);
-    IS_ASKED.store(true, Relaxed);
+    again();
 }
 
 /// The result of the running thread, if it has come to where its code begins.
-pub(crate) fn result() -> Option<usize> {
+fn final_result() -> Option<usize> {
     with(|state| state.is_out.then_some(state.result))
+}
+
+/// As [`guests::run_guest`], for what the running thread does in between: it goes on where it was.
+pub(crate) fn run_between(function: usize, argument: usize) -> usize {
+    let frame = guests::with_running(|guest| guest.frame);
+    let result = guests::run(
+        (function, argument),
+        alternate_stack::nested(guests::own_alternate_stack()),
+    );
+    guests::with_running(|guest| guest.frame = frame);
+    if guests::with_running(|guest| guest.end) == End::Everything {
+        guests::leave(0);
+    }
+    if let Some(result) = final_result() {
+        guests::leave(result);
+    }
+    result
 }
 
 /// The same once more, after a handler.
 pub(crate) fn again() {
-    IS_ASKED.store(true, Relaxed);
-}
-
-/// Is jumped to with the stack as it was when the program called something, and does not return there.
-#[unsafe(naked)]
-pub(crate) unsafe extern "C" fn unwind() -> ! {
-    naked_asm!(
-        "sub rsp, 8",
-        "call {prepare}",
-        "add rsp, 8",
-        "mov rdi, rax",
-        "lea rsi, [rip + {stop}]",
-        "xor edx, edx",
-        "jmp [rip + {unwinder}]",
-        prepare = sym prepare,
-        stop = sym stop,
-        unwinder = sym UNWINDER,
-    )
-}
-
-extern "C" fn prepare() -> *mut Exception {
-    IS_ASKED.store(false, Relaxed);
-    with(|state| &raw mut state.exception)
+    let exception = with(|state| &raw mut state.exception);
+    unwinding::ask(exception as usize);
 }
 
 /// In guest mode, for every frame: the last of the handlers if it was registered there, and the end of
@@ -159,9 +147,9 @@ extern "C" fn stop(
         // dropped.
         unsafe { _longjmp(handler.cast(), 1) }
     }
-    if is_end || here >= threads::bottom() {
+    if is_end || here >= guests::bottom() {
         with(|state| state.is_out = true);
-        threads::leave(result);
+        guests::leave(result);
     }
     0
 }
@@ -171,7 +159,7 @@ fn stack_pointer(handler: *mut Handler) -> usize {
     const GUARD: usize = 0x30;
     // SAFETY: a handler of the program's; and what the C library hides addresses with.
     let (hidden, guard) = unsafe {
-        let guard = (mode::thread_pointer() + GUARD) as *const usize;
+        let guard = (guest::thread_pointer() + GUARD) as *const usize;
         ((*handler).registers[STACK_POINTER], guard.read())
     };
     hidden.rotate_right(TURN) ^ guard

@@ -4,7 +4,9 @@ use std::arch::asm;
 use std::sync::atomic::{AtomicBool, Ordering, Ordering::Relaxed, compiler_fence};
 
 use super::Substrate;
-use crate::host::mode::{self, Frame, GUEST, host_pointer, next_epoch};
+use crate::abi::guest::{self, GUEST};
+use crate::abi::stack::{self, Frame};
+use crate::host::mode::{self, host_pointer, next_epoch};
 use crate::host::tls;
 
 /// Threads as coroutines.
@@ -37,7 +39,7 @@ impl Substrate for Coroutines {
     ) -> usize {
         become_guest(pointer);
         // SAFETY: vouched for by the caller.
-        let result = unsafe { mode::call(function, argument, frame) };
+        let result = unsafe { stack::call(function, argument, frame) };
         leave_guest();
         compiler_fence(Ordering::SeqCst);
         result
@@ -112,7 +114,7 @@ fn become_guest(guest: usize) {
 #[inline(always)]
 fn leave_guest() {
     GUEST.store(0, Relaxed);
-    if mode::thread_pointer() != host_pointer() {
+    if guest::thread_pointer() != host_pointer() {
         set_thread_pointer(host_pointer());
     }
 }

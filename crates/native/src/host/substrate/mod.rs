@@ -16,7 +16,9 @@ mod thread;
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use super::mode::{self, Frame};
+use crate::abi::guest;
+use crate::abi::stack::Frame;
+use crate::host::mode;
 
 pub(crate) use coroutines::Coroutines;
 pub(crate) use os::OsThreads;
@@ -127,7 +129,7 @@ pub(crate) fn end_of_stack(pointer: usize) -> Option<usize> {
 
 /// In guest mode: where the guest's part of its stack ends, if it is not that of its coroutine.
 pub(crate) fn bottom() -> Option<usize> {
-    match of(mode::thread_pointer()) {
+    match of(guest::thread_pointer()) {
         Kind::Coroutines => None,
         Kind::OsThreads => Some(os::bottom()),
     }
@@ -135,7 +137,7 @@ pub(crate) fn bottom() -> Option<usize> {
 
 /// In guest mode: leaves the function that the guest is in, if that is not on the stack of its coroutine.
 pub(crate) fn leave(result: usize) {
-    if of(mode::thread_pointer()) == Kind::OsThreads {
+    if of(guest::thread_pointer()) == Kind::OsThreads {
         os::leave(result);
     }
 }

@@ -10,7 +10,9 @@ use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
 use super::Substrate;
 use super::thread::{self, Order, Request, Thread};
-use crate::host::mode::{self, Frame, GUEST, next_epoch};
+use crate::abi::guest::GUEST;
+use crate::abi::stack::{self, Frame};
+use crate::host::mode::next_epoch;
 use crate::host::solo::Solo;
 
 /// Threads as OS threads.
@@ -56,7 +58,7 @@ pub(super) fn leave(result: usize) -> ! {
     // SAFETY: the thread itself calls this, and is in that function.
     unsafe {
         let frame = (*CURRENT.load(Relaxed)).frame();
-        mode::unwind_to(frame.stack(), result)
+        stack::leave(frame, result)
     }
 }
 
@@ -89,7 +91,7 @@ impl Substrate for OsThreads {
         };
         let stand_in = stand_in as extern "C" fn(&Task) -> usize as usize;
         // SAFETY: the function takes the task. If it is left, the OS thread is still inside.
-        let result = unsafe { mode::call(stand_in, &raw const task as usize, frame) };
+        let result = unsafe { stack::call(stand_in, &raw const task as usize, frame) };
         if known.depth() > depth {
             known.tell(Order::Leave { depth });
         }

@@ -6,8 +6,9 @@ use std::ffi::c_void;
 use std::fmt;
 
 use super::{Coroutines, Substrate};
-use crate::host::mode::{self, Frame};
-use crate::host::tls;
+use crate::abi::guest;
+use crate::abi::stack::Frame;
+use crate::host::{mode, tls};
 
 /// What is not as it should be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -58,7 +59,7 @@ pub(super) fn run() -> Result<(), Problem> {
 
 /// The fields that are copied to the headers of guests, and the number of the thread.
 fn look_at_header() -> Result<(), Problem> {
-    let start = mode::thread_pointer();
+    let start = guest::thread_pointer();
     // SAFETY: every thread has a header of this size there.
     let field = |at: usize| unsafe { ((start + at) as *const usize).read() };
     if tls::SELF.iter().any(|&at| field(at) != start) {
@@ -97,7 +98,7 @@ extern "C" fn explore(found: *mut c_void) -> usize {
     // SAFETY: what the host wants to know; `pthread_self` only looks.
     unsafe {
         *found.cast() = Found {
-            pointer: mode::thread_pointer(),
+            pointer: guest::thread_pointer(),
             name: libc::pthread_self() as usize,
             errno: mode::errno(),
             own: OWN.get(),

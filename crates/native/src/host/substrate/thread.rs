@@ -10,15 +10,15 @@ use std::mem::MaybeUninit;
 use std::ptr::{null, null_mut};
 
 use super::baton::{self, Baton, Side};
+use crate::abi::guest;
 use crate::abi::real::real;
-use crate::check;
-use crate::host::mode::{self, Frame};
+use crate::abi::stack::{self, Frame};
 use crate::host::{arena, dispatch};
 
 /// Room for handlers of signals, below the stack and a page that must not be touched.
 const HANDLERS: usize = 64 << 10;
 const PAGE: usize = 4096;
-const WHOLE: usize = HANDLERS + PAGE + check::STACK;
+const WHOLE: usize = HANDLERS + PAGE + stack::STACK;
 /// What a thread does wrong itself; everything else is for the OS thread that runs the check.
 const OWN_SIGNALS: [c_int; 6] = [
     libc::SIGSEGV,
@@ -94,7 +94,7 @@ impl Thread {
             let mut attributes = MaybeUninit::uninit();
             libc::pthread_attr_init(attributes.as_mut_ptr());
             let stack = (self.memory + HANDLERS + PAGE) as *mut c_void;
-            libc::pthread_attr_setstack(attributes.as_mut_ptr(), stack, check::STACK);
+            libc::pthread_attr_setstack(attributes.as_mut_ptr(), stack, stack::STACK);
             let (mut blocked, mut before) = (MaybeUninit::uninit(), MaybeUninit::uninit());
             libc::sigfillset(blocked.as_mut_ptr());
             for signal in OWN_SIGNALS {
@@ -156,7 +156,7 @@ impl Thread {
 
     fn say(&self, request: Request) {
         self.request.set(request);
-        mode::GUEST.store(0, std::sync::atomic::Ordering::Relaxed);
+        guest::GUEST.store(0, std::sync::atomic::Ordering::Relaxed);
         self.baton.hand_to(Side::Host);
     }
 
@@ -173,7 +173,7 @@ impl Thread {
                 Order::Leave { depth } => {
                     let frame = self.frames.borrow()[depth];
                     // SAFETY: the thread is in that function, and what is between has no destructors.
-                    unsafe { mode::unwind_to((*frame).stack(), 0) }
+                    unsafe { stack::leave(*frame, 0) }
                 }
             }
         }
@@ -184,7 +184,7 @@ impl Thread {
         let depth = self.depth();
         self.frames.borrow_mut().push(&raw const frame);
         // SAFETY: the host says which function to call. The frame is there until it has returned.
-        let result = unsafe { mode::call(function, argument, &raw mut frame) };
+        let result = unsafe { stack::call(function, argument, &raw mut frame) };
         self.frames.borrow_mut().truncate(depth);
         result
     }
@@ -228,5 +228,5 @@ pub(super) fn map() -> usize {
 pub(super) fn clean(memory: usize) {
     let stack = memory + HANDLERS + PAGE;
     // SAFETY: the thread that used it has ended.
-    unsafe { libc::madvise(stack as *mut c_void, check::STACK, libc::MADV_DONTNEED) };
+    unsafe { libc::madvise(stack as *mut c_void, stack::STACK, libc::MADV_DONTNEED) };
 }

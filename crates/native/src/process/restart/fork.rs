@@ -7,17 +7,17 @@
 //! thread-local variables, and ends; the parent goes on from there, with all that the engine has
 //! learned and with the program as it was. So everything between two executions happens in the parent.
 
-use std::arch::naked_asm;
 use std::cell::UnsafeCell;
 use std::ffi::c_int;
 use std::mem::{ManuallyDrop, MaybeUninit};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
+use crate::abi::guest;
 use crate::abi::real::real;
+use crate::abi::stack::{self, Frame};
 use crate::execution::running;
-use crate::host::mode::{self, Frame};
-use crate::host::{dispatch, shared_memory, substrate, system, tls};
+use crate::host::{arena, dispatch, mode, shared_memory, substrate, system, tls};
 
 /// For raddle's own code; what a check needs.
 const STACK: usize = 16 << 20;
@@ -43,14 +43,14 @@ unsafe impl Sync for Place {}
 
 /// Runs a check, with everything of raddle's shared.
 pub(super) fn run<R>(check: impl FnOnce() -> R) -> R {
-    shared_memory::share_everything();
+    shared_memory::share_everything(&arena::mapped());
     if PARENTS_STACK.load(Relaxed) == 0 {
-        let stack = shared_memory::map_own(WAITING);
-        PARENTS_STACK.store(stack + WAITING, Relaxed);
+        let waiting = shared_memory::map_own(WAITING);
+        PARENTS_STACK.store(waiting + WAITING, Relaxed);
         VARIABLES.store(shared_memory::map(tls::own().len().max(1)), Relaxed);
     }
-    let stack = shared_memory::map(STACK);
-    shared_memory::protect(stack..stack + PAGE, libc::PROT_NONE);
+    let memory = shared_memory::map(STACK);
+    shared_memory::protect(memory..memory + PAGE, libc::PROT_NONE);
     let mut task = Task {
         check: ManuallyDrop::new(check),
         result: MaybeUninit::uninit(),
@@ -58,9 +58,9 @@ pub(super) fn run<R>(check: impl FnOnce() -> R) -> R {
     let runner = runner(&task);
     // SAFETY: the stack is new and large, and the function takes the task, which is there until then.
     unsafe {
-        call_on(stack + STACK, runner, (&raw mut task).cast());
+        stack::call_on(memory + STACK, runner, (&raw mut task).cast());
         let result = task.result.assume_init_read();
-        shared_memory::unmap(stack..stack + STACK);
+        shared_memory::unmap(memory..memory + STACK);
         result
     }
 }
@@ -70,7 +70,7 @@ struct Task<F, R> {
     result: MaybeUninit<R>,
 }
 
-pub(super) type Runner = unsafe extern "C" fn(*mut u8);
+type Runner = unsafe extern "C" fn(*mut u8);
 
 fn runner<F: FnOnce() -> R, R>(_: &Task<F, R>) -> Runner {
     run_task::<F, R>
@@ -86,27 +86,12 @@ unsafe extern "C" fn run_task<F: FnOnce() -> R, R>(task: *mut u8) {
     }
 }
 
-/// Calls a function on another stack.
-#[unsafe(naked)]
-pub(super) unsafe extern "C" fn call_on(stack: usize, function: Runner, argument: *mut u8) {
-    naked_asm!(
-        "push rbp",
-        "mov rbp, rsp",
-        "mov rsp, rdi",
-        "mov rdi, rdx",
-        "call rsi",
-        "mov rsp, rbp",
-        "pop rbp",
-        "ret",
-    )
-}
-
 /// An execution begins: from here on the child runs.
 pub(super) fn split() {
     IS_OVER.store(false, Relaxed);
     shared_memory::begin();
     // SAFETY: the stack is large, and nobody uses it. Only the child comes back, with a copy of it.
-    unsafe { call_on(PARENTS_STACK.load(Relaxed), fork, null_mut()) };
+    unsafe { stack::call_on(PARENTS_STACK.load(Relaxed), fork, null_mut()) };
     IN_CHILD.store(true, Relaxed);
     dispatch::forget();
 }
@@ -142,7 +127,7 @@ pub(super) fn join() {
         let copy = VARIABLES.load(Relaxed) as *mut u8;
         std::ptr::copy_nonoverlapping(variables.start as *const u8, copy, variables.len());
         let end = end as extern "C" fn(usize) -> usize as usize;
-        mode::call(end, 0, FRAME.0.get());
+        stack::call(end, 0, FRAME.0.get());
     }
     EXECUTIONS.fetch_add(1, Relaxed);
 }
@@ -193,7 +178,7 @@ fn lose(status: c_int) -> ! {
         true => format!("was ended by signal {}", libc::WTERMSIG(status)),
         false => format!("ended with status {}", libc::WEXITSTATUS(status)),
     };
-    mode::GUEST.store(0, Relaxed);
+    guest::GUEST.store(0, Relaxed);
     let executions = EXECUTIONS.load(Relaxed);
     let message =
         format!("its process {how}, after {executions} executions in processes of their own");

@@ -8,7 +8,7 @@
 
 mod fork;
 mod heap_mark;
-pub(crate) mod mapping;
+pub(crate) mod irreversible;
 pub(crate) mod private_fork;
 
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
@@ -36,7 +36,7 @@ pub(crate) fn is_fork() -> bool {
 }
 
 /// Whether memory is all that is put back.
-fn is_snapshot() -> bool {
+pub(crate) fn is_snapshot() -> bool {
     kind() == Kind::Snapshot
 }
 
@@ -66,7 +66,7 @@ pub(crate) fn run<R>(stack: usize, check: impl FnOnce() -> R) -> R {
     match kind() {
         Kind::Snapshot => {
             snapshot::begin(stack);
-            mapping::watch();
+            irreversible::watch();
             let result = check();
             snapshot::end();
             result

@@ -2,9 +2,9 @@
 
 use std::ffi::c_int;
 
-use super::fork::call_on;
 use crate::abi::real::real;
-use crate::host::shared_memory;
+use crate::abi::stack;
+use crate::host::{arena, shared_memory};
 
 /// For the fork itself.
 const STACK: usize = 256 << 10;
@@ -20,17 +20,17 @@ pub(crate) fn fork() -> libc::pid_t {
     if unsafe { real!(fn pipe(*mut c_int) -> c_int)(ends.as_mut_ptr()) } != 0 {
         return -1;
     }
-    let stack = shared_memory::map_own(STACK);
+    let memory = shared_memory::map_own(STACK);
     let mut task = Task { ends, child: 0 };
     // The task is on a stack that both have; it is copied to one that each has for itself.
     // SAFETY: the stack is new and large, and the function takes the task. The child reads the task that it
     // got, which is its own by then.
     unsafe {
-        call_on(stack + STACK, fork_apart, (&raw mut task).cast());
+        stack::call_on(memory + STACK, fork_apart, (&raw mut task).cast());
         for end in ends {
             real!(fn close(c_int) -> c_int)(end);
         }
-        libc::munmap(stack as *mut _, STACK);
+        libc::munmap(memory as *mut _, STACK);
     }
     task.child
 }
@@ -64,7 +64,7 @@ unsafe extern "C" fn fork_apart(task: *mut u8) {
         let [from, to] = (*task).ends;
         let child = real!(fn _Fork() -> c_int)();
         if child == 0 {
-            shared_memory::own_everything();
+            shared_memory::own_everything(&arena::mapped());
             (*task).child = 0;
             real!(fn write(c_int, *const u8, usize) -> isize)(to, &byte, 1);
         } else {

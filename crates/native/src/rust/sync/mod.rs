@@ -31,7 +31,6 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use crate::execution::shadow_stack;
 use crate::host::mode::host;
-use crate::names::regions;
 use crate::names::rust_paths::Kind;
 use crate::threads::interrupts;
 use sites::Role;
@@ -98,7 +97,7 @@ pub(crate) fn perform(
 #[inline]
 pub(crate) fn region(code: usize) -> Kind {
     match IS_USED.load(Relaxed) {
-        true => sites::region(code, regions::here()),
+        true => sites::region(code, shadow_stack::region()),
         false => Kind::User,
     }
 }
@@ -106,7 +105,7 @@ pub(crate) fn region(code: usize) -> Kind {
 /// In guest mode: whether a thread asks whether another has ended, in a function that was inlined.
 #[inline]
 pub(crate) fn is_question(code: usize) -> bool {
-    sites::is_question(code, regions::here())
+    sites::is_question(code, shadow_stack::region())
 }
 
 fn perform_flag(role: Role, flag: usize, access: Access, code: usize) -> Option<u64> {

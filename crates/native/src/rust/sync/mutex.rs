@@ -8,13 +8,12 @@ use std::sync::atomic::Ordering;
 use raddle_engine::object::{self, Object, mutex::Call};
 use raddle_engine::{Grant, Operation, ThreadId, Update, UpdateKind};
 
-use crate::abi::trampoline::keeping_top;
-use crate::entry::atomic;
+use crate::abi::caller::keeping_top;
 use crate::execution::{running, shadow_stack};
 use crate::host::mode::host;
 use crate::host::solo::Solo;
 use crate::memory::objects;
-use crate::threads::futex;
+use crate::threads::{atomics, futex};
 
 const KIND: &str = "Mutex";
 const UNLOCKED: u32 = 0;
@@ -134,14 +133,13 @@ fn wait_for(word: Word, code: usize) {
         },
     };
     loop {
-        let seen = atomic::perform_by(word, swap, |swap| running().perform(code, swap));
+        let seen = atomics::perform_by(word, swap, |swap| running().perform(code, swap));
         if seen.to_value() as u32 == UNLOCKED {
             return;
         }
-        let place = futex::Place {
+        let place = futex::WaitSite {
             site: code,
             is_seen: true,
-            called: 0,
         };
         futex::wait(word, CONTENDED, None, place);
     }

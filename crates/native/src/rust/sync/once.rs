@@ -11,7 +11,7 @@ use raddle_engine::{Grant, Operation, Reply};
 
 use super::modules;
 use super::replaced::{ONCE_CALL, ONCE_WAIT};
-use crate::abi::trampoline;
+use crate::abi::caller;
 use crate::execution::{running, shadow_stack};
 use crate::host::mode::host;
 use crate::memory::objects;
@@ -47,7 +47,7 @@ pub(super) fn is_completed(word: Word, code: usize) -> u32 {
         object: objects::object(world, word as usize, KIND, || initial(word)),
         call: object::Call::Once(once::Call::IsCompleted),
     };
-    let reply = running().observe(code, trampoline::top(), ask);
+    let reply = running().observe(code, caller::top(), ask);
     if reply.to_answer() {
         COMPLETE
     } else {

@@ -11,7 +11,7 @@ use std::time::Duration;
 use raddle_engine::object::{self, Object, parker::Call};
 use raddle_engine::{Chance, Operation, ThreadId, World};
 
-use crate::abi::trampoline;
+use crate::abi::caller;
 use crate::execution::{running, shadow_stack};
 use crate::host::addresses::Table;
 use crate::host::solo::Solo;
@@ -80,7 +80,7 @@ fn operation(word: Word, call: Call) -> impl FnOnce(&mut World) -> Operation {
 /// In host mode: leaves a token; what is to be found in the word, so that nobody is asked to wake up the
 /// thread.
 pub(super) fn unpark(word: Word, code: usize) -> u32 {
-    running().observe(code, trampoline::top(), operation(word, Call::Unpark));
+    running().observe(code, caller::top(), operation(word, Call::Unpark));
     EMPTY
 }
 

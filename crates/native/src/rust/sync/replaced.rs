@@ -3,72 +3,26 @@
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use super::{barrier, condvar, mutex, once, parker, parking_lot, uninstrumented};
+use crate::abi::trampoline::{jumping_stand_in, stand_in};
 use crate::host::patch;
 use crate::rust::threads;
 
-/// Defines what takes the place of functions: for guests the function behind `as`, with the address that it
-/// will return to in the register after its arguments, and for others the function as it was.
+/// Defines what takes the place of functions, and where their originals are; see [`stand_in!`] and
+/// [`jumping_stand_in!`].
 macro_rules! stand_ins {
-    ($(fn $enter:ident for $original:ident as $to:path, $register:literal -> $result:ty;)*) => {
+    ($macro:ident $(fn $enter:ident for $original:ident as $to:path, $register:literal $(-> $result:ty)?;)*) => {
         $(
             /// The function as it was, if it was replaced.
             pub(super) static $original: AtomicUsize = AtomicUsize::new(0);
 
-            #[unsafe(naked)]
-            extern "C" fn $enter() {
-                std::arch::naked_asm!(
-                    "mov rax, fs:[0x10]",
-                    "cmp rax, [rip + {guest}]",
-                    "jne 2f",
-                    concat!("mov ", $register, ", [rsp]"),
-                    crate::abi::trampoline::watch!(),
-                    "call {to}",
-                    crate::abi::trampoline::go_back!(),
-                    "ret",
-                    "2:",
-                    "jmp [rip + {original}]",
-                    guest = sym crate::host::mode::GUEST,
-                    top = sym crate::abi::trampoline::TOP,
-                    registers = sym crate::abi::trampoline::REGISTERS,
-                    aside = sym crate::abi::trampoline::ASIDE,
-                    region = const crate::abi::trampoline::REGION,
-                    first = const crate::abi::trampoline::kept(size_of::<$result>(), 0),
-                    second = const crate::abi::trampoline::kept(size_of::<$result>(), 8),
-                    original = sym $original,
-                    to = sym $to,
-                )
+            $macro! {
+                fn $enter for $original as $to, $register $(-> $result)?;
             }
         )*
     };
 }
 
-/// The same, for functions that run code of the program's, which may panic: they do not work aside.
-macro_rules! running_stand_ins {
-    ($(fn $enter:ident for $original:ident as $to:path, $register:literal;)*) => {
-        $(
-            /// The function as it was, if it was replaced.
-            pub(super) static $original: AtomicUsize = AtomicUsize::new(0);
-
-            #[unsafe(naked)]
-            extern "C" fn $enter() {
-                std::arch::naked_asm!(
-                    "mov rax, fs:[0x10]",
-                    "cmp rax, [rip + {guest}]",
-                    "jne 2f",
-                    concat!("mov ", $register, ", [rsp]"),
-                    "jmp {to}",
-                    "2:",
-                    "jmp [rip + {original}]",
-                    guest = sym crate::host::mode::GUEST,
-                    original = sym $original,
-                    to = sym $to,
-                )
-            }
-        )*
-    };
-}
-
-stand_ins! {
+stand_ins! { stand_in
     fn enter_lock_contended for LOCK_CONTENDED as mutex::lock_contended, "rsi" -> ();
     fn enter_wait for CONDVAR_WAIT as condvar::wait, "rdx" -> ();
     fn enter_wait_timeout for CONDVAR_WAIT_TIMEOUT as condvar::wait_timeout, "r8" -> bool;
@@ -86,7 +40,7 @@ stand_ins! {
     fn enter_parking_notify_all for PARKING_NOTIFY_ALL as parking_lot::notify_all, "rdx" -> usize;
 }
 
-running_stand_ins! {
+stand_ins! { jumping_stand_in
     fn enter_once for ONCE_CALL as once::do_once, "r9";
     fn enter_once_wait for ONCE_WAIT as once::wait, "rdx";
     fn enter_grow_scope for SCOPE_GROWS as grow_scope, "rsi";

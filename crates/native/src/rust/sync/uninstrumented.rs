@@ -7,9 +7,12 @@ use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Seq
 use raddle_engine::{Update, UpdateKind};
 
 use super::Access;
-use crate::entry::atomic::{self, Atom, Manner};
+use crate::abi::trampoline::watched_stand_in;
 use crate::host::patch;
-use crate::rust::std_atomics;
+use crate::memory::locations::Atom;
+use crate::rust::manner::{self, Manner};
+use crate::rust::{arc_counts, std_atomics};
+use crate::threads::atomics;
 
 /// An ordering as Rust numbers them, as C does.
 fn order(ordering: u8) -> i32 {
@@ -61,9 +64,9 @@ fn compare_exchange<T: Atom>(address: *mut T, expected: u64, new: u64) -> Result
 }
 
 fn update<T: Atom>(address: *mut T, kind: UpdateKind, ordering: u8, code: usize) -> T {
-    let manner = atomic::manner(address, Access::Other, code);
+    let manner = manner::manner(address, Access::Other, code);
     if manner == Manner::Told {
-        return atomic::update(address, kind, order(ordering), code);
+        return atomics::update(address, kind, arc_counts::ordering(order(ordering)), code);
     }
     if manner == Manner::Quiet {
         std_atomics::update(address as usize, order(ordering));
@@ -76,11 +79,12 @@ fn update<T: Atom>(address: *mut T, kind: UpdateKind, ordering: u8, code: usize)
 fn exchange<T: Atom>(address: *mut T, values: (T, T), orderings: (u8, u8), code: usize) -> Pair {
     let (expected, new) = (values.0.to_word(), values.1.to_word());
     let orders = (order(orderings.0), order(orderings.1));
-    let manner = atomic::manner(address, Access::CompareExchange(expected, new), code);
+    let manner = manner::manner(address, Access::CompareExchange(expected, new), code);
     let (value, is_done) = match manner {
         Manner::Done(found) => (found, found == expected),
         Manner::Told => {
-            let (found, is_done) = atomic::compare_exchange(address, values, orders, true, code);
+            let orders = (arc_counts::ordering(orders.0), orders.1);
+            let (found, is_done) = atomics::compare_exchange(address, values, orders, true, code);
             (found.to_word(), is_done)
         }
         Manner::Quiet | Manner::Real => {
@@ -99,33 +103,6 @@ fn exchange<T: Atom>(address: *mut T, values: (T, T), orderings: (u8, u8), code:
     }
 }
 
-/// Defines what is jumped to instead of a method: it works aside, and the registers that outlast a call can be
-/// compared, as in [`watched!`](crate::abi::trampoline::watched).
-macro_rules! stand_ins {
-    ($(fn $enter:ident as $to:path, $register:literal -> $result:ty;)*) => {
-        $(
-            #[unsafe(naked)]
-            extern "C" fn $enter() {
-                std::arch::naked_asm!(
-                    concat!("mov ", $register, ", [rsp]"),
-                    $crate::abi::trampoline::watch!(),
-                    "call {to}",
-                    $crate::abi::trampoline::go_back!(),
-                    "ret",
-                    guest = sym crate::host::mode::GUEST,
-                    top = sym crate::abi::trampoline::TOP,
-                    registers = sym crate::abi::trampoline::REGISTERS,
-                    aside = sym crate::abi::trampoline::ASIDE,
-                    region = const crate::abi::trampoline::REGION,
-                    first = const crate::abi::trampoline::kept(size_of::<$result>(), 0),
-                    second = const crate::abi::trampoline::kept(size_of::<$result>(), 8),
-                    to = sym $to,
-                )
-            }
-        )*
-    };
-}
-
 /// The methods of the atomics of one width.
 macro_rules! methods {
     ($module:ident, $unsigned:ident, $signed:ident) => {
@@ -134,7 +111,7 @@ macro_rules! methods {
 
             type Word = *mut $unsigned;
 
-            stand_ins! {
+            watched_stand_in! {
                 fn enter_max as max, "rcx" -> $unsigned;
                 fn enter_min as min, "rcx" -> $unsigned;
                 fn enter_signed_max as signed_max, "rcx" -> $unsigned;

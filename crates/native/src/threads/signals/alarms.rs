@@ -7,7 +7,7 @@ use super::send_to_process;
 use crate::host::mode;
 use crate::host::solo::Solo;
 use crate::threads::queues::{self, Place};
-use crate::threads::{self, time};
+use crate::threads::{life, time};
 
 /// Which alarm is the last that was set, and how long it was to take, if it has not gone off.
 #[derive(Clone, Copy, Default)]
@@ -43,7 +43,7 @@ pub(super) fn set(time: Duration, code: usize) -> Duration {
     };
     if !time.is_zero() {
         let function = go_off as extern "C" fn(usize) -> usize as usize;
-        threads::create(function, number, true, code);
+        life::create(function, number, true, code);
     }
     left.unwrap_or_default()
 }

@@ -3,14 +3,16 @@
 use std::ffi::{c_int, c_uint, c_void};
 use std::time::Duration;
 
-use super::{Action, PROCESS, alarms, bit, is_signal, send, send_to_process, set_action, visit};
 use crate::abi::real::real;
 use crate::abi::trampoline::watched;
 use crate::execution::shadow_stack;
 use crate::host::mode::{self, host, is_guest};
-use crate::pthread::attributes;
-use crate::threads::interrupts::{self, CANCEL};
-use crate::threads::{self, signals};
+use crate::host::phase;
+use crate::threads::requests::{self, CANCEL};
+use crate::threads::signals::{
+    self, Action, PROCESS, alarms, bit, is_signal, send, send_to_process, set_action, visit,
+};
+use crate::threads::{guests, interrupts};
 
 type New = *const libc::sigaction;
 type Old = *mut libc::sigaction;
@@ -84,7 +86,7 @@ extern "C" fn on_sigaction(signal: c_int, new: New, old: Old, code: usize) -> c_
     // SAFETY: the program has an action there, or nothing.
     let wanted = unsafe { new.as_ref() }.map(action);
     if !is_guest() {
-        if !crate::check::is_running() {
+        if !phase::is_checking() {
             set_action(signal, wanted);
         }
         // SAFETY: what the caller wanted.
@@ -145,7 +147,7 @@ extern "C" fn on_raise(signal: c_int, code: usize) -> c_int {
 
 /// A signal for the thread of that name; an error.
 fn to_thread(name: usize, signal: c_int, value: Option<usize>, code: usize) -> c_int {
-    let Some(thread) = threads::find(name) else {
+    let Some(thread) = guests::find(name) else {
         return libc::ESRCH;
     };
     if !(0..64).contains(&signal) {
@@ -194,9 +196,9 @@ extern "C" fn on_tgkill(
         return unsafe { kill(process, thread, signal) };
     }
     let code = shadow_stack::users(code);
-    result(host(|| match attributes::by_number(thread) {
+    result(host(|| match guests::by_number(thread) {
         Some(thread) => to_thread(
-            threads::with(thread, |guest| guest.pointer),
+            guests::with(thread, |guest| guest.pointer),
             signal,
             None,
             code,
@@ -228,7 +230,7 @@ fn change_mask(how: c_int, new: Set, old: *mut u64, code: usize) -> c_int {
     if new.is_some() {
         visit(code);
     }
-    let before = interrupts::mask(|masked| match (new, how) {
+    let before = requests::mask(|masked| match (new, how) {
         (None, _) => masked,
         (Some(new), libc::SIG_BLOCK) => masked | new,
         (Some(new), libc::SIG_UNBLOCK) => masked & !new,
@@ -247,7 +249,7 @@ fn change_mask(how: c_int, new: Set, old: *mut u64, code: usize) -> c_int {
 /// The running thread handles what nobody wanted before, and what it has got itself; whether there was
 /// anything.
 pub(super) fn take_pending(code: usize) -> bool {
-    let masked = interrupts::masked(crate::execution::running().thread()) | CANCEL;
+    let masked = requests::masked(crate::execution::running().thread()) | CANCEL;
     let mut process = PROCESS.get();
     let mut wanted = process.pending & !masked;
     process.pending &= masked;
@@ -287,7 +289,7 @@ extern "C" fn on_pending(to: *mut u64, code: usize) -> c_int {
         return unsafe { real!(fn sigpending(*mut u64) -> c_int)(to) };
     }
     let code = shadow_stack::users(code);
-    let pending = host(|| interrupts::look(code) | PROCESS.get().pending);
+    let pending = host(|| requests::look(code) | PROCESS.get().pending);
     // SAFETY: the program has room there.
     unsafe { to.write(set_of(pending)) };
     0
@@ -303,7 +305,7 @@ extern "C" fn on_stack(new: *const libc::stack_t, old: *mut libc::stack_t, _code
     // SAFETY: the program has a description there, or nothing.
     let new = unsafe { new.as_ref() }.copied();
     let before = host(|| {
-        threads::with_running(|guest| match new {
+        guests::with_running(|guest| match new {
             Some(new) => guest.signal_stack.replace(new),
             None => guest.signal_stack,
         })

@@ -14,28 +14,15 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use raddle_engine::ThreadId;
 
-use super::interrupts::{self, CANCEL};
-use super::queues::{self, Place};
+use crate::abi::caller::keeping_top;
 use crate::abi::real::real;
-use crate::abi::trampoline::keeping_top;
-use crate::check;
 use crate::engine::Manner;
 use crate::execution::running;
+use crate::host::phase;
 use crate::host::solo::Solo;
-use crate::threads::{self, failure};
-
-/// What a program calls that sends signals to others.
-pub(crate) const SENDERS: &[&str] = &[
-    "pthread_kill",
-    "kill",
-    "killpg",
-    "tgkill",
-    "sigqueue",
-    "pthread_sigqueue",
-    "alarm",
-    "ualarm",
-    "setitimer",
-];
+use crate::threads::queues::{self, Place};
+use crate::threads::requests::{self, CANCEL};
+use crate::threads::{failure, guests, unwind};
 
 /// Numbers of signals are below that.
 const LIMIT: usize = 64;
@@ -110,7 +97,7 @@ fn is_signal(signal: c_int) -> bool {
 
 /// Comes where everybody comes who changes something for the process.
 pub(crate) fn visit(code: usize) {
-    if interrupts::has_signals() {
+    if requests::has_signals() {
         queues::visit(PLACE, code);
     }
 }
@@ -118,7 +105,7 @@ pub(crate) fn visit(code: usize) {
 /// What is to be done about a signal from now on; and what was before.
 fn set_action(signal: c_int, new: Option<Action>) -> Action {
     // Outside a check others may call, but not at the same time.
-    match check::is_running() {
+    match phase::is_checking() {
         true => replace(&mut PROCESS.get().actions[signal as usize], new),
         false => replace(&mut BEFORE.get()[signal as usize], new),
     }
@@ -139,13 +126,13 @@ pub(crate) fn restarts() -> bool {
 pub(crate) fn deliver(code: usize) -> bool {
     let (mut restarts, mut has_any) = (true, false);
     loop {
-        let masked = interrupts::masked(running().thread()) | CANCEL;
-        let pending = interrupts::look(code) & !masked;
+        let masked = requests::masked(running().thread()) | CANCEL;
+        let pending = requests::look(code) & !masked;
         if pending == 0 {
             break;
         }
         let signal = pending.trailing_zeros() as c_int;
-        interrupts::settle(bit(signal), code);
+        requests::settle(bit(signal), code);
         restarts &= handle(signal, code);
         has_any = true;
     }
@@ -155,13 +142,13 @@ pub(crate) fn deliver(code: usize) -> bool {
 
 /// A signal for the running thread: handled now, or later if it is blocked.
 pub(crate) fn raise(signal: c_int, code: usize) {
-    let masked = interrupts::masked(running().thread());
+    let masked = requests::masked(running().thread());
     match masked & bit(signal) {
         0 => {
             let restarts = handle(signal, code);
             RESTARTS.store(restarts, Relaxed);
         }
-        _ => interrupts::request(running().thread(), bit(signal), code),
+        _ => requests::request(running().thread(), bit(signal), code),
     }
 }
 
@@ -170,17 +157,17 @@ fn send(thread: ThreadId, signal: c_int, code: usize) {
     if thread == running().thread() {
         return raise(signal, code);
     }
-    interrupts::request(thread, bit(signal), code);
+    requests::request(thread, bit(signal), code);
 }
 
 /// A signal for the process.
 fn send_to_process(signal: c_int, code: usize) {
     visit(code);
     let wants = |thread: &ThreadId| {
-        let is_there = threads::with(*thread, |guest| guest.is_known);
-        is_there && interrupts::masked(*thread) & bit(signal) == 0
+        let is_there = guests::with(*thread, |guest| guest.is_known);
+        is_there && requests::masked(*thread) & bit(signal) == 0
     };
-    let mut all = (0..threads::count()).map(ThreadId::new);
+    let mut all = (0..guests::count()).map(ThreadId::new);
     match all.find(wants) {
         Some(thread) => send(thread, signal, code),
         None => PROCESS.get().pending |= bit(signal),
@@ -261,7 +248,7 @@ fn handle(signal: c_int, code: usize) -> bool {
         0 => bit(signal),
         _ => 0,
     };
-    let before = interrupts::mask(|masked| masked | action.mask & !CANCEL | own);
+    let before = requests::mask(|masked| masked | action.mask & !CANCEL | own);
     let mut given = Given {
         signal,
         handler: action.handler,
@@ -270,9 +257,9 @@ fn handle(signal: c_int, code: usize) -> bool {
         interrupted: [0; 128],
     };
     let function = call as extern "C" fn(&mut Given) -> usize as usize;
-    keeping_top(|| threads::run_between(function, (&raw mut given) as usize));
+    keeping_top(|| unwind::run_between(function, (&raw mut given) as usize));
     visit(code);
-    interrupts::mask(|_| before);
+    requests::mask(|_| before);
     action.flags & libc::SA_RESTART != 0
 }
 

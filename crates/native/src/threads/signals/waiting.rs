@@ -5,9 +5,9 @@ use std::ffi::{c_int, c_void};
 use super::api::bits;
 use super::{PROCESS, bit, deliver, information, visit};
 use crate::execution::running;
-use crate::io::system_calls;
-use crate::threads::interrupts::{self, CANCEL, Interrupt};
-use crate::threads::queues;
+use crate::threads::interpose::system_calls;
+use crate::threads::requests::{self, CANCEL, Interrupt};
+use crate::threads::{interrupts, queues};
 
 type Set = *const u64;
 
@@ -16,7 +16,7 @@ const WISH: &str = "a signal";
 /// Sleeps until a signal comes that the thread does not block; whether one did.
 fn sleep(code: usize) -> Interrupt {
     let bed = queues::bed(WISH);
-    queues::sleep(bed, code)
+    requests::sleep(bed, code)
 }
 
 /// Waits until a handler has run.
@@ -49,17 +49,17 @@ fn take(set: u64, waits: bool, code: usize) -> Option<c_int> {
         }
         drop(process);
         // Others see that the thread wants these.
-        let before = interrupts::mask(|masked| masked & !set);
+        let before = requests::mask(|masked| masked & !set);
         let interrupt = match waits {
             true => sleep(code),
             false => Interrupt::None,
         };
         visit(code);
-        interrupts::mask(|_| before);
-        let own = interrupts::look(code) & set;
+        requests::mask(|_| before);
+        let own = requests::look(code) & set;
         if own != 0 {
             let signal = own.trailing_zeros() as c_int;
-            interrupts::settle(bit(signal), code);
+            requests::settle(bit(signal), code);
             return Some(signal);
         }
         if !waits || !interrupts::act(interrupt, code) {
@@ -88,12 +88,12 @@ system_calls! {
         // SAFETY: the program has a set there.
         let mask = bits(unsafe { mask.read() });
         visit(code);
-        let before = interrupts::mask(|masked| masked & CANCEL | mask);
+        let before = requests::mask(|masked| masked & CANCEL | mask);
         let result = match super::api::take_pending(code) {
             true => Err(libc::EINTR),
             false => wait_for_handler(code),
         };
-        interrupts::mask(|masked| masked & CANCEL | before & !CANCEL);
+        requests::mask(|masked| masked & CANCEL | before & !CANCEL);
         result
     }
 

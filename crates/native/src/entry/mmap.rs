@@ -3,40 +3,13 @@
 //! Rust's threads do for their handlers of signals; anything else is noticed.
 
 use std::ffi::{c_int, c_void};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use crate::abi::real::real;
-use crate::check;
 use crate::host::{mode, shared_memory, system};
-use crate::memory::heap;
-use crate::process::program;
+use crate::memory::{heap, heap_range};
+use crate::process::restart::{self, irreversible};
 
 const PAGE: usize = 4096;
-
-/// Whether the program has been told of.
-static IS_TOLD: AtomicBool = AtomicBool::new(true);
-
-/// Says so once if the program maps memory in the check that begins.
-pub(super) fn watch() {
-    IS_TOLD.store(false, Relaxed);
-}
-
-/// The program has done something that a snapshot does not undo.
-pub(crate) fn notice(what: &str) {
-    if check::is_running() && !IS_TOLD.swap(true, Relaxed) {
-        if !super::is_chosen() && program::is_checked() {
-            eprintln!(
-                "raddle: the program {what}, so every execution is run in a process of its own, which takes \
-                 longer; with RADDLE_RESTART=snapshot it is not"
-            );
-            program::begin_anew("RADDLE_RESTART", "fork");
-        }
-        eprintln!(
-            "raddle: the program {what}, which is not undone when an execution begins anew; \
-             RADDLE_RESTART=fork undoes it"
-        );
-    }
-}
 
 fn result(result: isize) -> isize {
     match result {
@@ -73,7 +46,7 @@ fn map_on_heap(start: usize, size: usize, protection: c_int, flags: c_int) -> Op
         return None;
     }
     if is_fixed {
-        if !heap::is_ours(start) {
+        if !heap_range::contains(start) {
             return None;
         }
         // SAFETY: the program has that memory, and wants it to be empty.
@@ -111,13 +84,13 @@ unsafe extern "C" fn mmap(
         return start as *mut c_void;
     }
     if is_guest
-        && super::is_snapshot()
+        && restart::is_snapshot()
         && let Some(memory) = map_on_heap(start as usize, size, protection, flags)
     {
         return memory as *mut c_void;
     }
     if is_guest && flags & libc::MAP_SHARED == 0 {
-        mode::host(|| notice("maps memory by itself"));
+        mode::host(|| irreversible::notice("maps memory by itself"));
     }
     let arguments = [
         start as usize,
@@ -151,7 +124,7 @@ unsafe extern "C" fn munmap(start: *mut c_void, size: usize) -> c_int {
         shared_memory::unmap(start..start + size);
         return 0;
     }
-    if heap::is_ours(start) {
+    if heap_range::contains(start) {
         // It is gone with the execution.
         return 0;
     }
@@ -165,12 +138,12 @@ unsafe extern "C" fn mprotect(start: *mut c_void, size: usize, protection: c_int
     if shared_memory::contains(start) {
         return result(shared_memory::protect(start..start + size, protection)) as c_int;
     }
-    let protection = match heap::is_ours(start) {
+    let protection = match heap_range::contains(start) {
         // The heap is used again in the next execution, so everything stays allowed that was.
         true => protection | libc::PROT_READ | libc::PROT_WRITE,
         false => protection,
     };
-    if heap::is_ours(start) && protection & libc::PROT_EXEC == 0 {
+    if heap_range::contains(start) && protection & libc::PROT_EXEC == 0 {
         return 0;
     }
     let arguments = [start, size, protection as usize, 0, 0, 0];

@@ -6,63 +6,43 @@
 //! preloaded instead of the real runtime, it runs the program's threads one at a time, usually as
 //! coroutines on one OS thread, and hands what they do to the same engine that checks Rust tests.
 //!
-//! The one idea to know is in `mode.rs`: program code and raddle's own code never run with the same
+//! The one idea to know is in `host/mode.rs`: program code and raddle's own code never run with the same
 //! thread-local storage, and every way from one to the other goes through that module.
+//!
+//! Folders are layers. A module uses only its own layer and those below it:
+//!
+//! ```text
+//! check                        what is checked, and how an execution begins
+//! entry                        ThreadSanitizer's callbacks, malloc, mmap, syscall
+//! pthread  io  openmp  rust    what programs synchronise and communicate with
+//! process                      beginning and end of the program, its faults, children and output
+//! threads                      the program's threads, and waiting
+//! memory                       the program's heap, and what is known of addresses
+//! execution                    the running execution, and where in the program its threads are
+//! names                        what addresses are called
+//! host                         what raddle's own code runs on
+//! abi                          registers, stacks and the calling convention
+//! engine                       what is used of raddle
+//! ```
 //!
 //! Only for x86-64 Linux with glibc; elsewhere the library is empty.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 
-mod addresses;
-mod arena;
-mod blocks;
+mod abi;
 mod check;
-mod dispatch;
-mod end;
-mod exceptions;
+mod engine;
+mod entry;
 mod execution;
-mod faults;
-mod fork;
-mod futex;
-mod granule;
-mod harness;
-mod heap;
-mod imports;
-mod interrupts;
+mod host;
 mod io;
-mod lanes;
-mod loaded;
-mod lock;
-mod mode;
-mod objects;
+mod memory;
+mod names;
 mod openmp;
-mod output;
-mod panics;
-mod program;
+mod process;
 mod pthread;
-mod queues;
-mod random;
-mod real;
-mod restart;
 mod rust;
-mod shadow;
-mod signals;
-mod snapshot;
-mod solo;
-mod substrate;
-mod symbols;
-mod system;
 mod threads;
-mod time;
-mod tls;
-mod trace;
-mod trampoline;
-mod tsan;
-mod types;
-mod uncontrolled;
-mod unwind;
-mod whereabouts;
-mod written;
 
 #[global_allocator]
-static MEMORY: arena::Arena = arena::Arena;
+static MEMORY: host::arena::Arena = host::arena::Arena;

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::{opened, status};
-use crate::real::real;
+use crate::abi::real::real;
 
 /// Beyond what programs usually have open, so that theirs get the numbers that they would get without us.
 const FIRST_SPARE: c_int = 600;

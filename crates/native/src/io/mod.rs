@@ -8,18 +8,20 @@
 //!
 //! For what comes from elsewhere (terminals, other processes), everybody really waits.
 
-mod calls;
 pub(crate) mod inherited;
 pub(crate) mod opened;
 mod polling;
+mod transfer;
 
 use std::collections::BTreeMap;
 use std::ffi::c_int;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use crate::interrupts::{self, Interrupt};
-use crate::queues::{self, Place};
-use crate::{imports, signals, threads};
+use crate::host::imports;
+use crate::process::children;
+use crate::threads::queues::{self, Place};
+use crate::threads::requests::{self, Interrupt};
+use crate::threads::{guests, interrupts, signals};
 
 /// What a descriptor is of.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -92,7 +94,7 @@ pub(crate) fn kind(descriptor: c_int) -> Kind {
         0 if opened::is_own(&status) && !opened::is_timer(descriptor) => EVENTS,
         _ => return Kind::Outside,
     };
-    match opened::is_shared() {
+    match children::were_started() {
         true => Kind::Outside,
         false if is_one_place() => Kind::Inside(EVERYTHING),
         false => Kind::Inside(place),
@@ -194,14 +196,14 @@ pub(crate) fn operate<R>(
 
 /// Whether only somebody outside can put an end to a wait.
 fn is_alone(place: Place) -> bool {
-    place == SOCKETS && threads::alive() < 2
+    place == SOCKETS && guests::alive() < 2
 }
 
 /// The running thread has just come to the place, and waits until another does.
 pub(crate) fn wait(place: Place, wish: &'static str, code: usize) -> Result<(), c_int> {
     let bed = queues::bed(wish);
     queues::stay(place, bed);
-    let interrupt = queues::sleep(bed, code);
+    let interrupt = requests::sleep(bed, code);
     if interrupt == Interrupt::None {
         return Ok(());
     }
@@ -213,49 +215,3 @@ pub(crate) fn wait(place: Place, wish: &'static str, code: usize) -> Result<(), 
         false => Err(libc::EINTR),
     }
 }
-
-/// What the kernel said, as a result.
-pub(crate) fn outcome(result: isize) -> Result<isize, c_int> {
-    match result {
-        -1 => Err(std::io::Error::last_os_error().raw_os_error().unwrap_or(0)),
-        result => Ok(result),
-    }
-}
-
-/// Defines functions that are cancellation points and end with a number, or -1 and an error.
-macro_rules! system_calls {
-    ($(fn $name:ident($($argument:ident: $type:ty),*) -> $result:ty as $to:ident($register:literal)
-        $code:ident $body:block)*) => {
-        $(
-            $crate::trampoline::departing! {
-                fn $name($($argument: $type),*) -> $result as $to($register);
-            }
-
-            extern "C" fn $to($($argument: $type,)* $code: usize) -> $result {
-                if !$crate::mode::is_guest() || $crate::tsan::calls::is_ours($code) {
-                    // SAFETY: what the caller wanted.
-                    return unsafe {
-                        $crate::real::real!(fn $name($($type),*) -> $result)($($argument),*)
-                    };
-                }
-                let $code = $crate::tsan::calls::users($code);
-                let result: Result<isize, std::ffi::c_int> = $crate::mode::host(move || {
-                    $crate::interrupts::scheduling_point($code);
-                    match $crate::interrupts::cancellation_point($code) {
-                        true => $body,
-                        false => Ok(0),
-                    }
-                });
-                match result {
-                    Ok(result) => result as $result,
-                    Err(error) => {
-                        $crate::mode::set_errno(error);
-                        -1
-                    }
-                }
-            }
-        )*
-    };
-}
-
-pub(crate) use system_calls;

@@ -2,11 +2,14 @@
 //! begins.
 
 use std::ffi::{c_char, c_int, c_long, c_uint, c_void};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
-use super::{Kind, inherited, outcome, status, system_calls};
-use crate::{mode, queues};
+use super::{Kind, inherited, status};
+use crate::host::mode;
+use crate::host::system::outcome;
+use crate::threads::interpose::system_calls;
+use crate::threads::queues;
 
 /// A file of the system: its device and number there.
 type Identity = (u64, u64);
@@ -21,8 +24,6 @@ static OPENED: Mutex<Vec<(c_int, Identity)>> = Mutex::new(Vec::new());
 static OWN: Mutex<Vec<Identity>> = Mutex::new(Vec::new());
 /// How many of them it had before.
 static BEFORE: AtomicUsize = AtomicUsize::new(0);
-/// Whether there are other processes that have them too.
-static IS_SHARED: AtomicBool = AtomicBool::new(false);
 
 fn lock<T>(list: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     list.lock().unwrap_or_else(PoisonError::into_inner)
@@ -35,7 +36,6 @@ pub(crate) fn remember() {
 
 /// At the beginning of an execution: what is left of the last one is closed.
 pub(crate) fn begin() {
-    IS_SHARED.store(false, Relaxed);
     for (descriptor, before) in lock(&OPENED).drain(..) {
         // Its number may be another's by now.
         if status(descriptor).is_some_and(|now| identity(&now) == before) {
@@ -77,26 +77,16 @@ pub(super) fn is_own(status: &libc::stat) -> bool {
     lock(&OWN).contains(&identity(status))
 }
 
-/// Whether other processes have what the program has.
-pub(super) fn is_shared() -> bool {
-    IS_SHARED.load(Relaxed)
-}
-
-/// From now on they do.
-pub(crate) fn share() {
-    IS_SHARED.store(true, Relaxed);
-}
-
 /// Defines functions that open a descriptor; `own` if only the program has what is behind it.
 macro_rules! opening {
     ($($own:ident fn $name:ident($($argument:ident: $type:ty),*) as $to:ident($register:literal);)*) => {
         $(
-            crate::trampoline::watched! {
+            crate::abi::trampoline::watched! {
                 fn $name($($argument: $type),*) -> c_int as $to($register);
             }
 
             extern "C" fn $to($($argument: $type,)* _code: usize) -> c_int {
-                let real = crate::real::real!(fn $name($($type),*) -> c_int);
+                let real = crate::abi::real::real!(fn $name($($type),*) -> c_int);
                 // SAFETY: what the caller wanted.
                 let descriptor = unsafe { real($($argument),*) };
                 if descriptor >= 0 {
@@ -169,12 +159,12 @@ opening! {
 macro_rules! opening_two {
     ($(fn $name:ident($($argument:ident: $type:ty),*) as $to:ident($register:literal) $both:ident;)*) => {
         $(
-            crate::trampoline::watched! {
+            crate::abi::trampoline::watched! {
                 fn $name($($argument: $type),*) -> c_int as $to($register);
             }
 
             extern "C" fn $to($($argument: $type,)* _code: usize) -> c_int {
-                let real = crate::real::real!(fn $name($($type),*) -> c_int);
+                let real = crate::abi::real::real!(fn $name($($type),*) -> c_int);
                 // SAFETY: what the caller wanted, and where it gets the two.
                 unsafe {
                     let error = real($($argument),*);
@@ -201,12 +191,12 @@ opening_two! {
 macro_rules! opening_stream {
     ($(fn $name:ident($($argument:ident: $type:ty),*) as $to:ident($register:literal);)*) => {
         $(
-            crate::trampoline::watched! {
+            crate::abi::trampoline::watched! {
                 fn $name($($argument: $type),*) -> *mut libc::FILE as $to($register);
             }
 
             extern "C" fn $to($($argument: $type,)* _code: usize) -> *mut libc::FILE {
-                let real = crate::real::real!(fn $name($($type),*) -> *mut libc::FILE);
+                let real = crate::abi::real::real!(fn $name($($type),*) -> *mut libc::FILE);
                 // SAFETY: what the caller wanted; and a stream that was just opened.
                 unsafe {
                     let stream = real($($argument),*);
@@ -228,7 +218,7 @@ opening_stream! {
     fn freopen64(path: Text, mode: Text, stream: Stream) as stream_reopened_64("rcx");
 }
 
-crate::trampoline::watched! {
+crate::abi::trampoline::watched! {
     fn fclose(stream: Stream) -> c_int as stream_closed("rsi");
 }
 
@@ -243,7 +233,7 @@ extern "C" fn stream_closed(stream: Stream, _code: usize) -> c_int {
         if mode::is_guest() {
             mode::host(|| inherited::disturb(descriptor));
         }
-        crate::real::real!(fn fclose(Stream) -> c_int)(stream)
+        crate::abi::real::real!(fn fclose(Stream) -> c_int)(stream)
     }
 }
 
@@ -265,7 +255,7 @@ system_calls! {
     fn accept(
         listener: c_int, from: *mut c_void, size: *mut c_void
     ) -> c_int as connection_opened("rcx") code {
-        let real = crate::real::real!(fn accept(c_int, *mut c_void, *mut c_void) -> c_int);
+        let real = crate::abi::real::real!(fn accept(c_int, *mut c_void, *mut c_void) -> c_int);
         // SAFETY: what the caller wanted.
         take_connection(listener, code, || unsafe { real(listener, from, size) })
     }
@@ -273,32 +263,32 @@ system_calls! {
     fn accept4(
         listener: c_int, from: *mut c_void, size: *mut c_void, flags: c_int
     ) -> c_int as connection_opened_too("r8") code {
-        let real = crate::real::real!(fn accept4(c_int, *mut c_void, *mut c_void, c_int) -> c_int);
+        let real = crate::abi::real::real!(fn accept4(c_int, *mut c_void, *mut c_void, c_int) -> c_int);
         // SAFETY: what the caller wanted.
         take_connection(listener, code, || unsafe { real(listener, from, size, flags) })
     }
 
     fn connect(socket: c_int, to: Address, size: c_uint) -> c_int as connected("rcx") code {
-        let real = crate::real::real!(fn connect(c_int, Address, c_uint) -> c_int);
+        let real = crate::abi::real::real!(fn connect(c_int, Address, c_uint) -> c_int);
         // SAFETY: what the caller wanted.
         changed(socket, code, || unsafe { real(socket, to, size) })
     }
 
     fn listen(socket: c_int, most: c_int) -> c_int as listening("rdx") code {
-        let real = crate::real::real!(fn listen(c_int, c_int) -> c_int);
+        let real = crate::abi::real::real!(fn listen(c_int, c_int) -> c_int);
         // SAFETY: what the caller wanted.
         changed(socket, code, || unsafe { real(socket, most) })
     }
 
     fn shutdown(socket: c_int, how: c_int) -> c_int as shut("rdx") code {
-        let real = crate::real::real!(fn shutdown(c_int, c_int) -> c_int);
+        let real = crate::abi::real::real!(fn shutdown(c_int, c_int) -> c_int);
         // SAFETY: what the caller wanted.
         changed(socket, code, || unsafe { real(socket, how) })
     }
 
     fn close(descriptor: c_int) -> c_int as closed("rsi") code {
         inherited::disturb(descriptor);
-        let real = crate::real::real!(fn close(c_int) -> c_int);
+        let real = crate::abi::real::real!(fn close(c_int) -> c_int);
         // SAFETY: what the caller wanted.
         changed(descriptor, code, || unsafe { real(descriptor) })
     }

@@ -7,11 +7,12 @@
 use std::ffi::{c_int, c_void};
 use std::time::Duration;
 
-use super::{EVERYTHING, Kind, kind, outcome, system_calls, wait};
+use super::{EVERYTHING, Kind, kind, wait};
+use crate::abi::real::real;
 use crate::execution::running;
-use crate::queues;
-use crate::real::real;
-use crate::time;
+use crate::host::system::outcome;
+use crate::threads::interpose::system_calls;
+use crate::threads::{queues, time};
 
 type Asked = *mut libc::pollfd;
 type Set = *mut libc::fd_set;

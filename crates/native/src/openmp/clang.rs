@@ -1,13 +1,13 @@
 //! What clang makes of directives: calls of libomp. Most begin with a place in the source and the number
 //! of the thread, which are not needed here.
 
-use std::arch::naked_asm;
 use std::ffi::{c_int, c_void};
 
 use super::team::{self, Region, with_member, with_state};
 use super::work::{self, Schedule, Values};
 use super::{caller, runtime};
-use crate::mode::host;
+use crate::abi::variadic::{IN_REGISTERS, invoke, variadic};
+use crate::host::mode::host;
 
 pub(super) type Place = *const c_void;
 pub(super) type Number = c_int;
@@ -18,66 +18,17 @@ extern "C" fn run(number: usize, arguments: *const usize) {
     // SAFETY: a region of clang's has its function, the number of its arguments, and these.
     unsafe {
         let (function, count) = (arguments.read(), arguments.add(1).read());
-        invoke(function, &number, &number, arguments.add(2), count);
+        let number = &raw const number as usize;
+        invoke(function, number, number, arguments.add(2), count);
     }
 }
 
-/// The first six arguments of a function are in registers and the others on the stack.
-#[unsafe(naked)]
-unsafe extern "C" fn invoke(
-    function: usize,
-    number: *const Number,
-    bound: *const Number,
-    arguments: *const usize,
-    count: usize,
-) {
-    naked_asm!(
-        "push rbp",
-        "mov rbp, rsp",
-        "mov rax, rdi",
-        "mov r10, rcx",
-        "cmp r8, 4",
-        "jle 4f",
-        // The stack is to be aligned with an odd number of them, too.
-        "test r8b, 1",
-        "jz 3f",
-        "push 0",
-        "3:",
-        "push qword ptr [r10 + r8*8 - 8]",
-        "dec r8",
-        "cmp r8, 4",
-        "jg 3b",
-        "4:",
-        "mov rdi, rsi",
-        "mov rsi, rdx",
-        "mov rdx, [r10]",
-        "mov rcx, [r10 + 8]",
-        "mov r8, [r10 + 16]",
-        "mov r9, [r10 + 24]",
-        "call rax",
-        "leave",
-        "ret",
-    )
-}
-
-/// Has arguments of any number: the first three of these in registers, the others on the stack.
-#[unsafe(naked)]
-extern "C" fn fork() {
-    naked_asm!(
-        "push r9",
-        "push r8",
-        "push rcx",
-        "mov rcx, rsp",
-        "call {to}",
-        "add rsp, 24",
-        "ret",
-        to = sym fork_with,
-    )
+variadic! {
+    fn fork(Place, c_int, usize) as fork_with;
 }
 
 /// The arguments begin at `list`, with the address that the call returns to after the third.
 extern "C" fn fork_with(_place: Place, count: c_int, function: usize, list: *const usize) {
-    const IN_REGISTERS: usize = 3;
     // What is read from the list even if it is shorter.
     const LEAST: usize = 4;
     let code = caller();

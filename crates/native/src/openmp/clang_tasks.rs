@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_void};
 
 use super::clang::{Number, Place};
 use super::{caller, runtime, tasks, team};
-use crate::mode::host;
+use crate::host::mode::host;
 
 /// What clang knows of a task; its own variables come after that.
 #[repr(C)]

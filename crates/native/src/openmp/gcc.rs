@@ -5,8 +5,8 @@ use std::ffi::{c_int, c_long, c_uint, c_void};
 use super::team::{self, Region, with_member};
 use super::work::{self, Schedule, Values};
 use super::{caller, runtime, tasks};
-use crate::end;
-use crate::mode::host;
+use crate::host::mode::host;
+use crate::threads::failure;
 
 /// The function that gcc has made of a region or a task.
 type Function = extern "C" fn(usize);
@@ -244,7 +244,7 @@ extern "C" fn task(
     let code = caller();
     if flags & UNKNOWN != 0 {
         host(|| {
-            end::fail_at(
+            failure::fail_at(
                 "tasks of OpenMP with `depend`, `in_reduction` or `detach` are not controlled by raddle",
                 code,
             )

@@ -10,15 +10,16 @@
 //! The state here is shared by guests but unknown to the search, so what a guest finds in it must not
 //! depend on the schedule: whatever is decided by who comes first is an operation.
 
-mod calls;
+mod api;
 mod clang;
 mod clang_tasks;
 mod gcc;
-mod refused;
 mod tasks;
 mod team;
+mod unsupported;
 mod work;
 
-pub(crate) use team::begin;
+use crate::abi::trampoline::replace as runtime;
+use crate::execution::shadow_stack::caller_site as caller;
 
-use crate::trampoline::{caller, replace as runtime};
+pub(crate) use team::begin;

@@ -6,7 +6,8 @@ use raddle_engine::{Operation, ThreadId};
 
 use super::team::{put, with_member, with_state};
 use crate::execution::running;
-use crate::threads;
+use crate::threads::guests::{self, End};
+use crate::threads::life;
 
 /// Whether tasks of the running thread are done at once.
 pub(super) fn are_done_at_once() -> bool {
@@ -15,8 +16,8 @@ pub(super) fn are_done_at_once() -> bool {
 
 /// Makes a task of a function of the program's, or of ours for guests, with its argument.
 pub(super) fn spawn(function: usize, argument: usize, code: usize) {
-    let pointer = threads::create(function, argument, false, code);
-    let task = threads::find(pointer).expect("raddle: a thread that was just created");
+    let pointer = life::create(function, argument, false, code);
+    let task = guests::find(pointer).expect("raddle: a thread that was just created");
     let (team, number) = with_member(|_, member| {
         member.children.push(task);
         (member.team, member.number)
@@ -29,8 +30,8 @@ pub(super) fn join(thread: ThreadId, code: usize) {
     let native = running();
     native.perform(code, |_| Operation::Join { target: thread });
     native.wait_as_long_as(thread);
-    if threads::with(thread, |guest| guest.end) == threads::End::Everything {
-        threads::end_everything();
+    if guests::with(thread, |guest| guest.end) == End::Everything {
+        guests::end_everything();
     }
 }
 

@@ -9,9 +9,10 @@ use raddle_engine::{Grant, Operation, ThreadId};
 use super::tasks;
 use super::work::{Chunk, Work};
 use crate::execution::running;
-use crate::mode::host;
-use crate::solo::Solo;
-use crate::{objects, threads};
+use crate::host::mode::host;
+use crate::host::solo::Solo;
+use crate::memory::objects;
+use crate::threads::{guests, life};
 
 /// How many threads a team has if nobody says so. Two are enough for most that can go wrong.
 const USUAL_SIZE: usize = 2;
@@ -198,8 +199,8 @@ fn enter(
             arguments,
         }));
         let function = start as extern "C" fn(*mut Start) -> usize as usize;
-        let pointer = threads::create(function, told as usize, false, region.code);
-        let thread = threads::find(pointer).expect("raddle: a thread that was just created");
+        let pointer = life::create(function, told as usize, false, region.code);
+        let thread = guests::find(pointer).expect("raddle: a thread that was just created");
         put(thread, team, number);
         thread
     });

@@ -9,7 +9,7 @@ use raddle_engine::{LocationId, Operation, Update, UpdateKind};
 
 use super::team::with_member;
 use crate::execution::running;
-use crate::objects;
+use crate::memory::objects;
 
 const TURN: &str = "turn";
 

@@ -5,9 +5,9 @@ use std::ffi::{c_int, c_uint, c_void};
 use raddle_engine::Operation;
 use raddle_engine::object::{self, Object};
 
-use super::interpose;
 use crate::execution::running;
-use crate::objects;
+use crate::memory::objects;
+use crate::threads::interpose::interpose;
 
 type Barrier = *mut libc::pthread_barrier_t;
 
@@ -29,7 +29,7 @@ interpose! {
         objects::forget(barrier as usize..barrier as usize + 1);
         // SAFETY: what the program asked for.
         unsafe {
-            crate::real::real!(fn pthread_barrier_init(Barrier, *const c_void, c_uint) -> c_int)(
+            crate::abi::real::real!(fn pthread_barrier_init(Barrier, *const c_void, c_uint) -> c_int)(
                 barrier, attributes, size,
             )
         }

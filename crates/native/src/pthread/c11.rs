@@ -4,10 +4,10 @@
 use std::ffi::{c_int, c_void};
 
 use super::{condvar, keys, mutex, once, thread};
-use crate::mode::{self, is_guest};
-use crate::real::real;
-use crate::time;
-use crate::trampoline::departing;
+use crate::abi::real::real;
+use crate::abi::trampoline::departing;
+use crate::host::mode::{self, is_guest};
+use crate::threads::time;
 
 type Mutex = *mut libc::pthread_mutex_t;
 type Condvar = *mut libc::pthread_cond_t;

@@ -7,13 +7,14 @@ use std::ffi::c_int;
 
 use raddle_engine::ThreadId;
 
-use super::{cancellation_points, interpose};
+use crate::abi::trampoline::departing;
 use crate::execution::running;
-use crate::interrupts::{self, CANCEL};
-use crate::solo::Solo;
-use crate::trampoline::departing;
-use crate::unwind::{self, Handler};
-use crate::{mode, threads};
+use crate::host::mode;
+use crate::host::solo::Solo;
+use crate::threads::guests;
+use crate::threads::interpose::{cancellation_points, interpose};
+use crate::threads::requests::{self, CANCEL};
+use crate::threads::unwind::{self, Handler};
 
 const ENABLE: c_int = 0;
 const DISABLE: c_int = 1;
@@ -28,17 +29,17 @@ pub(crate) fn begin() {
 
 interpose! {
     fn pthread_cancel(name: usize) -> c_int as cancel("rsi") code {
-        let Some(target) = threads::find(name) else {
+        let Some(target) = guests::find(name) else {
             return libc::ESRCH;
         };
-        interrupts::request(target, CANCEL, code);
+        requests::request(target, CANCEL, code);
         0
     }
 
     fn pthread_setcancelstate(state: c_int, old: *mut c_int) -> c_int as set_state("rdx") _code {
         let before = match state {
-            ENABLE => interrupts::mask(|masked| masked & !CANCEL),
-            DISABLE => interrupts::mask(|masked| masked | CANCEL),
+            ENABLE => requests::mask(|masked| masked & !CANCEL),
+            DISABLE => requests::mask(|masked| masked | CANCEL),
             _ => return libc::EINVAL,
         };
         if !old.is_null() {
@@ -97,11 +98,11 @@ departing! {
 extern "C" fn exit(value: usize, _code: usize) {
     if !mode::is_guest() {
         // SAFETY: what the caller wanted.
-        unsafe { crate::real::real!(fn pthread_exit(usize) -> ())(value) };
+        unsafe { crate::abi::real::real!(fn pthread_exit(usize) -> ())(value) };
         return;
     }
     mode::host(|| {
-        interrupts::mask(|masked| masked | CANCEL);
+        requests::mask(|masked| masked | CANCEL);
         unwind::ask(value);
     });
 }
@@ -114,7 +115,7 @@ extern "C" fn exit_c11(value: c_int, code: usize) {
 extern "C" fn go_on(handler: *mut Handler, _code: usize) {
     if !mode::is_guest() {
         // SAFETY: what the caller wanted.
-        unsafe { crate::real::real!(fn __pthread_unwind_next(*mut Handler) -> ())(handler) };
+        unsafe { crate::abi::real::real!(fn __pthread_unwind_next(*mut Handler) -> ())(handler) };
         return;
     }
     mode::host(|| {

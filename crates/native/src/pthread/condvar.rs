@@ -5,11 +5,13 @@ use std::ffi::{c_int, c_void};
 use raddle_engine::object::{self, Object, condvar::Call};
 use raddle_engine::{Operation, Reply};
 
-use super::{cancellation_points, interpose, mutex};
+use super::mutex;
 use crate::execution::running;
-use crate::interrupts::{self, Interrupt};
-use crate::queues::{self, Place};
-use crate::{objects, time};
+use crate::memory::objects;
+use crate::threads::interpose::{cancellation_points, interpose};
+use crate::threads::queues::{self, Place};
+use crate::threads::requests::{self, Interrupt};
+use crate::threads::{interrupts, time};
 
 type Condvar = *mut libc::pthread_cond_t;
 type Mutex = *mut libc::pthread_mutex_t;
@@ -46,7 +48,7 @@ fn wait_interruptibly(condvar: Condvar, mutex: Mutex, until: Option<Time>, code:
             native.perform(code, |_| Operation::Sleep { time });
             Interrupt::None
         }
-        None => queues::sleep(bed, code),
+        None => requests::sleep(bed, code),
     };
     queues::visit(place, code);
     let was_woken = queues::go(place, bed);
@@ -66,7 +68,7 @@ fn wait_interruptibly(condvar: Condvar, mutex: Mutex, until: Option<Time>, code:
 }
 
 fn wait_for(condvar: Condvar, mutex: Mutex, until: Option<Time>, code: usize) -> c_int {
-    if interrupts::are_possible() {
+    if requests::are_possible() {
         return wait_interruptibly(condvar, mutex, until, code);
     }
     let native = running();
@@ -95,7 +97,7 @@ interpose! {
         objects::forget(condvar as usize..condvar as usize + 1);
         // SAFETY: what the program asked for.
         unsafe {
-            crate::real::real!(fn pthread_cond_init(Condvar, *const c_void) -> c_int)(
+            crate::abi::real::real!(fn pthread_cond_init(Condvar, *const c_void) -> c_int)(
                 condvar, attributes,
             )
         }
@@ -107,7 +109,7 @@ interpose! {
     }
 
     fn pthread_cond_signal(condvar: Condvar) -> c_int as signal("rsi") code {
-        match interrupts::are_possible() {
+        match requests::are_possible() {
             true => queues::wake_one(place(condvar), code),
             false => {
                 call(condvar, Call::NotifyOne, code);
@@ -117,7 +119,7 @@ interpose! {
     }
 
     fn pthread_cond_broadcast(condvar: Condvar) -> c_int as broadcast("rsi") code {
-        match interrupts::are_possible() {
+        match requests::are_possible() {
             true => {
                 queues::visit(place(condvar), code);
                 queues::wake_all(place(condvar), code);

@@ -6,10 +6,10 @@ use std::ffi::c_int;
 use raddle_engine::object::{self, Object, once::Call};
 use raddle_engine::{Grant, Reply};
 
-use crate::mode::{host, is_guest};
-use crate::objects;
-use crate::trampoline::watched;
-use crate::tsan::atomic;
+use crate::abi::trampoline::watched;
+use crate::host::mode::{host, is_guest};
+use crate::memory::objects;
+use crate::threads::atomics;
 
 const KIND: &str = "guard";
 const RELEASE: c_int = 3;
@@ -47,7 +47,7 @@ extern "C" fn release(guard: *mut u8, code: usize) {
         return;
     }
     host(|| {
-        atomic::store(guard, 1, RELEASE, code);
+        atomics::store(guard, 1, RELEASE, code);
         call(guard, Call::Finish { poison: false }, code);
     });
 }

@@ -4,8 +4,9 @@
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use super::interpose;
-use crate::{mode, threads};
+use crate::host::mode;
+use crate::threads::guests;
+use crate::threads::interpose::interpose;
 
 const MOST_KEYS: usize = 1024;
 /// How often destructors are run that set values again; as the C library does.
@@ -20,7 +21,7 @@ static DESTRUCTORS: [AtomicUsize; MOST_KEYS] = [const { AtomicUsize::new(0) }; M
 pub(super) extern "C" fn pthread_key_create(key: *mut u32, destructor: Destructor) -> c_int {
     // SAFETY: what the caller wanted.
     unsafe {
-        let error = crate::real::real!(fn pthread_key_create(*mut u32, Destructor) -> c_int)(
+        let error = crate::abi::real::real!(fn pthread_key_create(*mut u32, Destructor) -> c_int)(
             key, destructor,
         );
         if error == 0
@@ -29,7 +30,7 @@ pub(super) extern "C" fn pthread_key_create(key: *mut u32, destructor: Destructo
             known.store(destructor, Relaxed);
             if mode::is_guest() {
                 let key = *key as usize;
-                mode::host(|| threads::forget_key(key));
+                mode::host(|| guests::forget_key(key));
             }
         }
         error
@@ -42,7 +43,7 @@ pub(super) extern "C" fn pthread_key_delete(key: u32) -> c_int {
         known.store(0, Relaxed);
     }
     // SAFETY: what the caller wanted.
-    unsafe { crate::real::real!(fn pthread_key_delete(u32) -> c_int)(key) }
+    unsafe { crate::abi::real::real!(fn pthread_key_delete(u32) -> c_int)(key) }
 }
 
 interpose! {
@@ -51,7 +52,7 @@ interpose! {
         if key >= MOST_KEYS {
             return libc::EINVAL;
         }
-        threads::with_running(|guest| {
+        guests::with_running(|guest| {
             if guest.values.len() <= key {
                 guest.values.resize(key + 1, 0);
             }
@@ -61,7 +62,7 @@ interpose! {
     }
 
     fn pthread_getspecific(key: u32) -> *mut c_void as get("rsi") _code {
-        let value = threads::with_running(|guest| guest.values.get(key as usize).copied());
+        let value = guests::with_running(|guest| guest.values.get(key as usize).copied());
         value.unwrap_or(0) as *mut c_void
     }
 }
@@ -72,13 +73,12 @@ pub(crate) fn run_destructors() {
     for _ in 0..ROUNDS {
         let mut ran = false;
         for (key, destructor) in DESTRUCTORS.iter().enumerate() {
-            let value =
-                threads::with_running(|guest| guest.values.get_mut(key).map(std::mem::take));
+            let value = guests::with_running(|guest| guest.values.get_mut(key).map(std::mem::take));
             let Some(value) = value else { break };
             let destructor = destructor.load(Relaxed);
             if value != 0 && destructor != 0 {
                 ran = true;
-                threads::run_guest(destructor, value);
+                guests::run_guest(destructor, value);
             }
         }
         if !ran {

@@ -9,10 +9,11 @@ use std::ffi::{c_int, c_void};
 use raddle_engine::object::{self, Object, mutex::Call};
 use raddle_engine::{Grant, ThreadId};
 
-use super::interpose;
 use crate::execution::running;
-use crate::solo::Solo;
-use crate::{objects, time};
+use crate::host::solo::Solo;
+use crate::memory::objects;
+use crate::threads::interpose::interpose;
+use crate::threads::time;
 
 type Mutex = *mut libc::pthread_mutex_t;
 type Time = *const libc::timespec;
@@ -178,7 +179,7 @@ interpose! {
         forget(mutex as usize);
         // SAFETY: what the program asked for.
         unsafe {
-            crate::real::real!(fn pthread_mutex_init(Mutex, *const c_void) -> c_int)(mutex, attributes)
+            crate::abi::real::real!(fn pthread_mutex_init(Mutex, *const c_void) -> c_int)(mutex, attributes)
         }
     }
 

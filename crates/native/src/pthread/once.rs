@@ -5,9 +5,11 @@ use std::ffi::c_int;
 use raddle_engine::object::{self, Object, once::Call};
 use raddle_engine::{Grant, Reply};
 
-use crate::mode::{host, is_guest};
-use crate::tsan::calls;
-use crate::{objects, panics};
+use crate::abi::trampoline::entry;
+use crate::execution::shadow_stack;
+use crate::host::mode::{host, is_guest};
+use crate::memory::objects;
+use crate::process::rust_panics;
 
 type Once = *mut c_int;
 
@@ -28,12 +30,9 @@ fn call(once: Once, call: Call, code: usize) -> Reply {
     objects::call(once as usize, KIND, initial, call, code)
 }
 
-/// As [`entry!`](crate::trampoline::entry): goes on at [`do_once`]. What is done may throw an exception or
-/// end the thread, so this is a way that can be unwound.
-#[unsafe(no_mangle)]
-#[unsafe(naked)]
-extern "C-unwind" fn pthread_once(once: Once, function: Function) -> c_int {
-    std::arch::naked_asm!("mov rdx, [rsp]", "jmp {to}", to = sym do_once)
+entry! {
+    // What is done may throw an exception or end the thread, so this is a way that can be unwound.
+    unwinding fn pthread_once(once: Once, function: Function) -> c_int as do_once("rdx");
 }
 
 type Function = extern "C-unwind" fn();
@@ -53,13 +52,13 @@ impl Drop for Doing {
 }
 
 pub(super) extern "C-unwind" fn do_once(once: Once, function: Function, code: usize) -> c_int {
-    if !is_guest() || panics::is_unwinders(code) {
+    if !is_guest() || rust_panics::is_unwinders(code) {
         // SAFETY: what the caller wanted.
         return unsafe {
-            crate::real::real!(fn pthread_once(Once, Function) -> c_int)(once, function)
+            crate::abi::real::real!(fn pthread_once(Once, Function) -> c_int)(once, function)
         };
     }
-    let code = calls::users(code);
+    let code = shadow_stack::users(code);
     let begin = Call::Begin { insist: true };
     if host(|| call(once, begin, code)).to_grant() != Grant::Refused {
         let mut doing = Doing {

@@ -5,9 +5,9 @@ use std::ffi::{c_int, c_void};
 use raddle_engine::Grant;
 use raddle_engine::object::{self, Object, rwlock::Call};
 
-use super::interpose;
 use super::mutex::in_time;
-use crate::objects;
+use crate::memory::objects;
+use crate::threads::interpose::interpose;
 
 type RwLock = *mut libc::pthread_rwlock_t;
 type Time = *const libc::timespec;
@@ -38,7 +38,7 @@ interpose! {
         objects::forget(lock as usize..lock as usize + 1);
         // SAFETY: what the program asked for.
         unsafe {
-            crate::real::real!(fn pthread_rwlock_init(RwLock, *const c_void) -> c_int)(lock, attributes)
+            crate::abi::real::real!(fn pthread_rwlock_init(RwLock, *const c_void) -> c_int)(lock, attributes)
         }
     }
 

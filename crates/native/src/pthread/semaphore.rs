@@ -5,13 +5,14 @@ use std::ffi::{c_int, c_uint};
 use raddle_engine::object::{self, Object, semaphore::Call};
 use raddle_engine::{Grant, Reply};
 
-use super::interpose;
 use super::mutex::in_time;
-use crate::interrupts::{self, Interrupt};
-use crate::mode::{self, host, is_guest};
-use crate::queues::{self, Place};
-use crate::trampoline::{departing, watched};
-use crate::{objects, signals};
+use crate::abi::trampoline::{departing, watched};
+use crate::host::mode::{self, host, is_guest};
+use crate::memory::objects;
+use crate::threads::interpose::interpose;
+use crate::threads::queues::{self, Place};
+use crate::threads::requests::{self, Interrupt};
+use crate::threads::{interrupts, signals};
 
 type Semaphore = *mut libc::sem_t;
 type Time = *const libc::timespec;
@@ -83,7 +84,7 @@ fn take(semaphore: Semaphore, code: usize, error: impl FnOnce() -> c_int) -> c_i
 extern "C" fn wait(semaphore: Semaphore, code: usize) -> c_int {
     if !is_guest() {
         // SAFETY: what the caller wanted.
-        return unsafe { crate::real::real!(fn sem_wait(Semaphore) -> c_int)(semaphore) };
+        return unsafe { crate::abi::real::real!(fn sem_wait(Semaphore) -> c_int)(semaphore) };
     }
     match host(|| wait_for(semaphore, code)) {
         true => 0,
@@ -96,7 +97,7 @@ extern "C" fn wait(semaphore: Semaphore, code: usize) -> c_int {
 
 /// Takes a permit; whether nothing came between.
 fn wait_for(semaphore: Semaphore, code: usize) -> bool {
-    if !interrupts::are_possible() {
+    if !requests::are_possible() {
         call(semaphore, Call::Acquire, code);
         return true;
     }
@@ -117,7 +118,7 @@ fn wait_for(semaphore: Semaphore, code: usize) -> bool {
         let is_here = is_taken();
         let interrupt = match is_here {
             true => Interrupt::None,
-            false => queues::sleep(bed, code),
+            false => requests::sleep(bed, code),
         };
         queues::visit(place, code);
         queues::go(place, bed);
@@ -144,7 +145,7 @@ fn place(semaphore: Semaphore) -> Place {
 extern "C" fn try_wait(semaphore: Semaphore, code: usize) -> c_int {
     if !is_guest() {
         // SAFETY: what the caller wanted.
-        return unsafe { crate::real::real!(fn sem_trywait(Semaphore) -> c_int)(semaphore) };
+        return unsafe { crate::abi::real::real!(fn sem_trywait(Semaphore) -> c_int)(semaphore) };
     }
     take(semaphore, code, || libc::EAGAIN)
 }
@@ -153,7 +154,7 @@ extern "C" fn timed_wait(semaphore: Semaphore, until: Time, code: usize) -> c_in
     if !is_guest() {
         // SAFETY: what the caller wanted.
         return unsafe {
-            crate::real::real!(fn sem_timedwait(Semaphore, Time) -> c_int)(semaphore, until)
+            crate::abi::real::real!(fn sem_timedwait(Semaphore, Time) -> c_int)(semaphore, until)
         };
     }
     match host(|| interrupts::cancellation_point(code)) {
@@ -166,7 +167,7 @@ extern "C" fn clock_wait(semaphore: Semaphore, clock: c_int, until: Time, code: 
     if !is_guest() {
         // SAFETY: what the caller wanted.
         return unsafe {
-            crate::real::real!(fn sem_clockwait(Semaphore, c_int, Time) -> c_int)(
+            crate::abi::real::real!(fn sem_clockwait(Semaphore, c_int, Time) -> c_int)(
                 semaphore, clock, until,
             )
         };
@@ -182,7 +183,7 @@ interpose! {
         objects::forget(semaphore as usize..semaphore as usize + 1);
         // SAFETY: what the program asked for.
         unsafe {
-            crate::real::real!(fn sem_init(Semaphore, c_int, c_uint) -> c_int)(semaphore, shared, value)
+            crate::abi::real::real!(fn sem_init(Semaphore, c_int, c_uint) -> c_int)(semaphore, shared, value)
         }
     }
 
@@ -193,7 +194,7 @@ interpose! {
 
     fn sem_post(semaphore: Semaphore) -> c_int as post("rsi") code {
         call(semaphore, Call::Release, code);
-        if interrupts::are_possible() {
+        if requests::are_possible() {
             queues::visit(place(semaphore), code);
             queues::wake_all(place(semaphore), code);
         }

@@ -5,8 +5,8 @@ use std::ffi::c_int;
 use raddle_engine::Grant;
 use raddle_engine::object::{self, Object, mutex::Call};
 
-use super::interpose;
-use crate::objects;
+use crate::memory::objects;
+use crate::threads::interpose::interpose;
 
 type Spin = *mut c_int;
 
@@ -25,7 +25,7 @@ interpose! {
     fn pthread_spin_init(lock: Spin, shared: c_int) -> c_int as init("rdx") _code {
         objects::forget(lock as usize..lock as usize + 1);
         // SAFETY: what the program asked for.
-        unsafe { crate::real::real!(fn pthread_spin_init(Spin, c_int) -> c_int)(lock, shared) }
+        unsafe { crate::abi::real::real!(fn pthread_spin_init(Spin, c_int) -> c_int)(lock, shared) }
     }
 
     fn pthread_spin_destroy(lock: Spin) -> c_int as destroy("rsi") _code {

@@ -5,12 +5,13 @@ use std::ffi::c_int;
 use raddle_engine::{Operation, ThreadId};
 
 use super::mutex::in_time;
-use super::{cancellation_points, interpose};
-use crate::execution::running;
-use crate::real::real;
-use crate::trampoline::{departing, watched};
-use crate::tsan::calls;
-use crate::{harness, interrupts, mode, threads};
+use crate::abi::real::real;
+use crate::abi::trampoline::{departing, watched};
+use crate::execution::{running, shadow_stack};
+use crate::host::mode;
+use crate::process::harness;
+use crate::threads::interpose::{cancellation_points, interpose};
+use crate::threads::{guests, interrupts, life};
 
 type Attributes = *const libc::pthread_attr_t;
 type Time = *const libc::timespec;
@@ -29,7 +30,7 @@ fn is_detached(attributes: Attributes) -> bool {
 }
 
 fn join_with(target: ThreadId, result: *mut usize, code: usize) -> c_int {
-    match threads::join(target, code) {
+    match life::join(target, code) {
         Ok(value) => {
             if !result.is_null() {
                 // SAFETY: the program says where it wants the result.
@@ -43,13 +44,13 @@ fn join_with(target: ThreadId, result: *mut usize, code: usize) -> c_int {
 
 /// Joins a thread that has ended.
 fn try_join_with(name: usize, result: *mut usize, code: usize) -> c_int {
-    let Some(target) = threads::find(name) else {
+    let Some(target) = guests::find(name) else {
         return libc::ESRCH;
     };
     if target == running().thread() {
         return libc::EDEADLK;
     }
-    match threads::has_ended(target, code) {
+    match life::has_ended(target, code) {
         true => join_with(target, result, code),
         false => libc::EBUSY,
     }
@@ -57,7 +58,7 @@ fn try_join_with(name: usize, result: *mut usize, code: usize) -> c_int {
 
 fn join_in_time(name: usize, result: *mut usize, until: Time, code: usize) -> c_int {
     if until.is_null() {
-        return match threads::find(name) {
+        return match guests::find(name) {
             Some(target) => join_with(target, result, code),
             None => libc::ESRCH,
         };
@@ -85,10 +86,10 @@ pub(super) extern "C" fn create(
         // SAFETY: what the caller wanted.
         return test.unwrap_or_else(|| unsafe { create(name, attributes, function, argument) });
     }
-    let code = calls::users(code);
+    let code = shadow_stack::users(code);
     mode::host(move || {
         interrupts::scheduling_point(code);
-        let pointer = threads::create(function, argument, is_detached(attributes), code);
+        let pointer = life::create(function, argument, is_detached(attributes), code);
         // SAFETY: the program says where it wants the name of the thread.
         unsafe { name.write(pointer) };
         0
@@ -107,10 +108,10 @@ pub(super) extern "C" fn join(name: usize, result: *mut usize, code: usize) -> c
             false => unsafe { real!(fn pthread_join(usize, *mut usize) -> c_int)(name, result) },
         };
     }
-    let code = calls::users(code);
+    let code = shadow_stack::users(code);
     mode::host(move || {
         interrupts::scheduling_point(code);
-        match threads::find(name) {
+        match guests::find(name) {
             _ if !interrupts::cancellation_point(code) => 0,
             Some(target) => join_with(target, result, code),
             None => libc::ESRCH,
@@ -130,13 +131,13 @@ pub(super) extern "C" fn detach(name: usize, code: usize) -> c_int {
             false => unsafe { real!(fn pthread_detach(usize) -> c_int)(name) },
         };
     }
-    let code = calls::users(code);
+    let code = shadow_stack::users(code);
     mode::host(move || {
         interrupts::scheduling_point(code);
-        let Some(target) = threads::find(name) else {
+        let Some(target) = guests::find(name) else {
             return libc::ESRCH;
         };
-        threads::with(target, |guest| match guest.may_be_joined() {
+        guests::with(target, |guest| match guest.may_be_joined() {
             true => {
                 guest.is_detached = true;
                 0

@@ -8,21 +8,21 @@
 //! A channel is one block of the heap. Its flavour is known from who made it, and how large its buffer is from
 //! how often the function was called that makes a slot.
 
-use raddle::__private::native::Top;
+use std::sync::atomic::Ordering;
+
 use raddle_engine::object::channel::{self, Answer, Call};
 use raddle_engine::object::port::Port;
 use raddle_engine::object::{self, Object};
 use raddle_engine::{LocationId, ObjectId, Operation, Ports, Received, World};
-use std::sync::atomic::Ordering;
 
-use super::paths::Kind;
-use super::quiet::join;
-use super::regions;
-use crate::execution::running;
-use crate::mode::host;
-use crate::solo::Solo;
-use crate::trampoline;
-use crate::tsan::calls;
+use super::clocks::join;
+use crate::abi::caller;
+use crate::engine::Top;
+use crate::execution::{running, shadow_stack};
+use crate::host::mode::host;
+use crate::host::solo::Solo;
+use crate::names::regions;
+use crate::names::rust_paths::Kind;
 
 const KIND: &str = "Channel";
 
@@ -108,7 +108,10 @@ pub(crate) fn enter(kind: Kind) {
 /// In guest mode: the running thread has got a block of the heap.
 #[inline]
 pub(crate) fn allocated(start: usize, size: usize) {
-    if matches!(regions::here(), Kind::MakeUnbounded | Kind::MakeBounded) {
+    if matches!(
+        shadow_stack::region(),
+        Kind::MakeUnbounded | Kind::MakeBounded
+    ) {
         add(start, size);
     }
 }
@@ -116,7 +119,7 @@ pub(crate) fn allocated(start: usize, size: usize) {
 #[cold]
 fn add(start: usize, size: usize) {
     let mut channels = CHANNELS.get();
-    let bound = (regions::here() == Kind::MakeBounded).then_some(channels.slots);
+    let bound = (shadow_stack::region() == Kind::MakeBounded).then_some(channels.slots);
     channels.list.push(Channel {
         block: start..start + size,
         bound,
@@ -144,9 +147,9 @@ fn wait_of<R>(use_it: impl FnOnce(&mut Wait) -> R) -> R {
 
 /// In guest mode: the running thread is about to use a word of memory inside the standard library.
 pub(crate) fn touch(address: usize, code: usize) {
-    let kind = regions::here();
+    let kind = shadow_stack::region();
     if kind == Kind::ChannelWait {
-        let site = calls::users(code);
+        let site = shadow_stack::users(code);
         return host(|| wait(site));
     }
     let found = {
@@ -156,10 +159,10 @@ pub(crate) fn touch(address: usize, code: usize) {
         list.into_iter().rposition(|it| it.block.contains(&address))
     };
     let Some(channel) = found else { return };
-    calls::disarm();
-    let has_deadline = calls::has_deadline();
-    let site = calls::users(code);
-    let top = trampoline::top();
+    shadow_stack::disarm();
+    let has_deadline = shadow_stack::has_deadline();
+    let site = shadow_stack::users(code);
+    let top = caller::top();
     host(|| Caller { channel, site, top }.perform(kind, has_deadline));
 }
 

@@ -8,11 +8,12 @@ use std::ops::Range;
 
 use raddle_engine::{Operation, ThreadId};
 
-use crate::execution::running;
-use crate::mode::host;
-use crate::solo::Solo;
-use crate::tsan::calls;
-use crate::{heap, threads, trampoline};
+use crate::abi::caller;
+use crate::execution::{running, shadow_stack};
+use crate::host::mode::host;
+use crate::host::solo::Solo;
+use crate::memory::heap;
+use crate::threads::life;
 
 /// What is known of a thread before it is started.
 #[derive(Clone, Copy, Default)]
@@ -96,12 +97,12 @@ pub(crate) fn started(child: ThreadId) {
 /// In guest mode: the running thread looks at what is counted for a scope, after what it had to do there. So it
 /// waits for the threads of the scope, the last one first.
 pub(crate) fn end_scope(count: usize, code: usize) {
-    let site = calls::users(code);
+    let site = shadow_stack::users(code);
     host(|| {
         loop {
             let next = THREADS.get().next_of(count);
             let Some(target) = next else { break };
-            threads::wait_for(target, site);
+            life::wait_for(target, site);
         }
     });
 }
@@ -118,7 +119,7 @@ pub(crate) fn whose(address: usize) -> Option<ThreadId> {
 /// result; what it is to find there.
 pub(crate) fn look(address: usize, code: usize) -> Option<u64> {
     let target = whose(address)?;
-    calls::disarm();
+    shadow_stack::disarm();
     Some(ask(target, code))
 }
 
@@ -131,7 +132,7 @@ pub(crate) fn look_inlined(address: usize, code: usize) -> Option<u64> {
 fn ask(target: ThreadId, code: usize) -> u64 {
     const ONLY_THE_OTHER: u64 = 1;
     const BOTH: u64 = 2;
-    let (site, top) = (calls::users(code), trampoline::top());
+    let (site, top) = (shadow_stack::users(code), caller::top());
     let ask = |_: &mut _| Operation::IsFinished { target };
     match host(|| running().observe(site, top, ask).to_answer()) {
         true => ONLY_THE_OTHER,

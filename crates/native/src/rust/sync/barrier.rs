@@ -6,12 +6,11 @@ use iced_x86::{FlowControl, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, 
 use raddle_engine::object::{self, Object};
 use raddle_engine::{ObjectId, Operation};
 
-use super::patch;
-use crate::execution::running;
-use crate::mode::host;
-use crate::objects;
-use crate::solo::Solo;
-use crate::tsan::calls;
+use crate::execution::{running, shadow_stack};
+use crate::host::mode::host;
+use crate::host::patch;
+use crate::host::solo::Solo;
+use crate::memory::objects;
 
 const KIND: &str = "Barrier";
 
@@ -101,7 +100,7 @@ pub(super) fn understand(function: usize, size: usize) -> bool {
 
 /// `Barrier::wait`: whether the thread leads those that met, if that is to be found out now.
 pub(super) extern "C-unwind" fn wait(barrier: usize, called: usize) -> bool {
-    let code = calls::users(called);
+    let code = shadow_stack::users(called);
     let field = (barrier + SIZE_FIELD.load(Relaxed)) as *const usize;
     // SAFETY: the program has a barrier there.
     let size = unsafe { field.read() };
@@ -156,7 +155,7 @@ fn is_used(code: usize) -> bool {
 
 /// `BarrierWaitResult::is_leader`. The answer is of the last meeting of the thread, unless there was none.
 pub(super) extern "C-unwind" fn is_leader(result: *const bool, code: usize) -> bool {
-    let code = calls::users(code);
+    let code = shadow_stack::users(code);
     host(|| {
         let member = running().thread().index();
         let last = LAST.get().get(member).copied().flatten();

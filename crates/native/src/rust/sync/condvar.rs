@@ -6,10 +6,9 @@ use raddle_engine::Reply;
 use raddle_engine::object::{self, Object, condvar::Call};
 
 use super::mutex;
-use crate::execution::running;
-use crate::mode::host;
-use crate::objects;
-use crate::tsan::calls;
+use crate::execution::{running, shadow_stack};
+use crate::host::mode::host;
+use crate::memory::objects;
 
 const KIND: &str = "Condvar";
 
@@ -46,7 +45,7 @@ fn wait_for(condvar: Word, mutex: Word, time: Option<Duration>, code: usize) -> 
 
 /// `Condvar::wait`.
 pub(super) extern "C-unwind" fn wait(condvar: Word, mutex: Word, code: usize) {
-    let code = calls::users(code);
+    let code = shadow_stack::users(code);
     host(|| wait_for(condvar, mutex, None, code));
 }
 
@@ -58,14 +57,14 @@ pub(super) extern "C-unwind" fn wait_timeout(
     nanoseconds: u32,
     code: usize,
 ) -> bool {
-    let code = calls::users(code);
+    let code = shadow_stack::users(code);
     let time = Duration::new(seconds, nanoseconds);
     host(|| !wait_for(condvar, mutex, Some(time), code))
 }
 
 /// `Condvar::notify_one`.
 pub(super) extern "C-unwind" fn notify_one(condvar: Word, code: usize) {
-    let code = calls::users(code);
+    let code = shadow_stack::users(code);
     host(|| {
         call(condvar, Call::NotifyOne, code);
     });
@@ -73,7 +72,7 @@ pub(super) extern "C-unwind" fn notify_one(condvar: Word, code: usize) {
 
 /// `Condvar::notify_all`.
 pub(super) extern "C-unwind" fn notify_all(condvar: Word, code: usize) {
-    let code = calls::users(code);
+    let code = shadow_stack::users(code);
     host(|| {
         call(condvar, Call::NotifyAll, code);
     });

@@ -4,39 +4,36 @@
 //! a mutex is locked, a thread parks. So a program that uses `std::sync` has the operations of one that uses
 //! raddle's types, one `lock` for each, and not those of the words behind them.
 //!
-//! * Functions that are called are replaced where they stand ([`entries`], [`patch`]).
+//! * Functions that are called are replaced where they stand ([`replaced`], [`patch`](crate::host::patch)).
 //! * What was inlined into the program's own code is found by its atomic operations: each says where it
 //!   comes from, and the debug information, or the symbols, which function of std's that was ([`sites`]).
 //!   Such an operation is answered so that std goes the short way on: the lock was free.
 //!
-//! The locks of the crate parking_lot are understood in the same way ([`parking`]).
+//! The locks of the crate parking_lot are understood in the same way ([`parking_lot`]).
 //!
 //! Words in memory are what std would have made of them, since others look there. What cannot be found is
 //! left to the model of futexes, in which std waits.
 
 mod barrier;
 mod condvar;
-mod entries;
 mod modules;
 mod mutex;
 mod once;
 mod parker;
-mod parking;
-mod patch;
+mod parking_lot;
 mod poison;
+mod replaced;
 mod rwlock;
 mod sites;
-mod untold;
+mod uninstrumented;
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
+use crate::execution::shadow_stack;
+use crate::host::mode::host;
+use crate::names::rust_paths::Kind;
+use crate::threads::interrupts;
 use sites::Role;
-
-use crate::interrupts;
-use crate::mode::host;
-use crate::rust::paths::Kind;
-use crate::rust::regions;
-use crate::tsan::calls;
 
 pub(crate) use parker::{park, wake, who_waits};
 
@@ -85,11 +82,11 @@ pub(crate) fn perform(
     match bits {
         32 => perform_role(sites::role(code)?, address, access, code),
         8 | 64
-            if parking::is_used()
+            if parking_lot::is_used()
                 && let Some(Role::Parking(wanted)) = sites::role(code) =>
         {
-            let code = calls::users(code);
-            parking::perform(wanted, (address, bits), access, code)
+            let code = shadow_stack::users(code);
+            parking_lot::perform(wanted, (address, bits), access, code)
         }
         8 if region == Kind::Locks => perform_flag(sites::role(code)?, address, access, code),
         _ => None,
@@ -100,7 +97,7 @@ pub(crate) fn perform(
 #[inline]
 pub(crate) fn region(code: usize) -> Kind {
     match IS_USED.load(Relaxed) {
-        true => sites::region(code, regions::here()),
+        true => sites::region(code, shadow_stack::region()),
         false => Kind::User,
     }
 }
@@ -108,7 +105,7 @@ pub(crate) fn region(code: usize) -> Kind {
 /// In guest mode: whether a thread asks whether another has ended, in a function that was inlined.
 #[inline]
 pub(crate) fn is_question(code: usize) -> bool {
-    sites::is_question(code, regions::here())
+    sites::is_question(code, shadow_stack::region())
 }
 
 fn perform_flag(role: Role, flag: usize, access: Access, code: usize) -> Option<u64> {
@@ -116,10 +113,10 @@ fn perform_flag(role: Role, flag: usize, access: Access, code: usize) -> Option<
         // That somebody panics under the lock becomes known when it is given back.
         (Role::Poison, Access::Store(_)) => mutex::poison(),
         (Role::IsPoisoned(of), Access::Load) => {
-            return Some(poison::is_poisoned(flag, of, calls::users(code)).into());
+            return Some(poison::is_poisoned(flag, of, shadow_stack::users(code)).into());
         }
         (Role::ClearsPoison(of), Access::Store(_)) => {
-            poison::clear(flag, of, calls::users(code));
+            poison::clear(flag, of, shadow_stack::users(code));
         }
         _ => {}
     }
@@ -127,7 +124,7 @@ fn perform_flag(role: Role, flag: usize, access: Access, code: usize) -> Option<
 }
 
 fn perform_role(role: Role, address: usize, access: Access, code: usize) -> Option<u64> {
-    let code = calls::users(code);
+    let code = shadow_stack::users(code);
     let word = address as *mut u32;
     let value = match (role, access) {
         (Role::Lock, Access::CompareExchange(..)) => at(code, || mutex::lock(word, code)),

@@ -8,11 +8,11 @@ use std::path::PathBuf;
 use addr2line::Loader;
 use object::{Object, ObjectSymbol, SymbolKind};
 
-use super::{barrier, entries, parking, sites};
-use crate::loaded;
-use crate::rust::paths;
-use crate::solo::Solo;
-use crate::tsan::calls;
+use super::{barrier, parking_lot, replaced, sites};
+use crate::execution::shadow_stack;
+use crate::host::loaded;
+use crate::host::solo::Solo;
+use crate::names::rust_paths;
 
 /// Functions that are there unless they were inlined.
 const ATOMIC: &str = "core::sync::atomic::";
@@ -102,8 +102,8 @@ fn replace_all(module: &Module) -> Option<bool> {
     if has_rust && has_lines && !functions.iter().any(|(path, ..)| is_method(path)) {
         sites::expect_inlined();
     }
-    entries::replace_all(&functions);
-    parking::look(&functions);
+    replaced::replace_all(&functions);
+    parking_lot::look(&functions);
     Some(has_rust)
 }
 
@@ -117,13 +117,13 @@ pub(super) fn is_seen(code: usize) -> bool {
         function.contains(&address).then_some(function.start)
     };
     let called = find(code - 1);
-    called.is_some() && called == calls::entered().and_then(|entered| find(entered - 1))
+    called.is_some() && called == shadow_stack::entered().and_then(|entered| find(entered - 1))
 }
 
 /// The path of a function, if its symbol is one of Rust's.
 fn path_of(symbol: &str) -> Option<String> {
     let name = rustc_demangle::try_demangle(symbol).ok()?;
-    Some(paths::path(&format!("{name:#}")))
+    Some(rust_paths::path(&format!("{name:#}")))
 }
 
 /// Whether a name is somewhere in a file.
@@ -151,7 +151,7 @@ fn may_be_replaced(symbol: &str) -> bool {
         let names = ["4sync", "6thread", "futex_wait"];
         names.iter().any(|name| symbol.contains(name))
     };
-    is_atomic || parking::may_be(symbol) || is_rust(symbol) && is_wanted()
+    is_atomic || parking_lot::may_be(symbol) || is_rust(symbol) && is_wanted()
 }
 
 /// The functions that a call is in which returns to this address, as paths: the one that was inlined last

@@ -3,16 +3,17 @@
 //! Compiled code of std's takes and gives back its own locks without telling anybody. So what the word says
 //! is asked too: a lock that was taken so is waited for in std's own way.
 
-use raddle_engine::object::{self, Object, mutex::Call};
-use raddle_engine::{Grant, Operation, ThreadId, Update, UpdateKind};
 use std::sync::atomic::Ordering;
 
-use crate::execution::running;
-use crate::mode::host;
-use crate::solo::Solo;
-use crate::trampoline::keeping_top;
-use crate::tsan::{atomic, calls};
-use crate::{futex, objects};
+use raddle_engine::object::{self, Object, mutex::Call};
+use raddle_engine::{Grant, Operation, ThreadId, Update, UpdateKind};
+
+use crate::abi::caller::keeping_top;
+use crate::execution::{running, shadow_stack};
+use crate::host::mode::host;
+use crate::host::solo::Solo;
+use crate::memory::objects;
+use crate::threads::{atomics, futex};
 
 const KIND: &str = "Mutex";
 const UNLOCKED: u32 = 0;
@@ -132,14 +133,13 @@ fn wait_for(word: Word, code: usize) {
         },
     };
     loop {
-        let seen = atomic::perform_by(word, swap, |swap| running().perform(code, swap));
+        let seen = atomics::perform_by(word, swap, |swap| running().perform(code, swap));
         if seen.to_value() as u32 == UNLOCKED {
             return;
         }
-        let place = futex::Place {
+        let place = futex::WaitSite {
             site: code,
             is_seen: true,
-            called: 0,
         };
         futex::wait(word, CONTENDED, None, place);
     }
@@ -147,7 +147,7 @@ fn wait_for(word: Word, code: usize) {
 
 /// `Mutex::lock_contended`: the short way has failed.
 pub(super) extern "C-unwind" fn lock_contended(word: Word, code: usize) {
-    let code = calls::users(code);
+    let code = shadow_stack::users(code);
     host(|| match is_held(word) {
         true => take_again(word, code),
         false => wait_for(word, code),

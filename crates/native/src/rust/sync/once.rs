@@ -9,12 +9,12 @@ use std::sync::atomic::Ordering::Relaxed;
 use raddle_engine::object::{self, Object, once};
 use raddle_engine::{Grant, Operation, Reply};
 
-use super::entries::{ONCE_CALL, ONCE_WAIT};
 use super::modules;
-use crate::execution::running;
-use crate::mode::host;
-use crate::tsan::calls;
-use crate::{objects, trampoline};
+use super::replaced::{ONCE_CALL, ONCE_WAIT};
+use crate::abi::caller;
+use crate::execution::{running, shadow_stack};
+use crate::host::mode::host;
+use crate::memory::objects;
 
 const KIND: &str = "Once";
 const COMPLETE: u32 = 0;
@@ -47,7 +47,7 @@ pub(super) fn is_completed(word: Word, code: usize) -> u32 {
         object: objects::object(world, word as usize, KIND, || initial(word)),
         call: object::Call::Once(once::Call::IsCompleted),
     };
-    let reply = running().observe(code, trampoline::top(), ask);
+    let reply = running().observe(code, caller::top(), ask);
     if reply.to_answer() {
         COMPLETE
     } else {
@@ -91,7 +91,7 @@ pub(super) extern "C-unwind" fn do_once(
             original(word, insist, closure, table, place)
         };
     }
-    let code = calls::users(code);
+    let code = shadow_stack::users(code);
     let begin = once::Call::Begin { insist };
     let poisoned = match host(|| call(word, begin, code)).to_grant() {
         Grant::Refused => return,
@@ -108,7 +108,7 @@ pub(super) extern "C-unwind" fn do_once(
 
 /// Waits until it is done; whether it is poisoned instead.
 fn wait_for(word: Word, insist: bool, code: usize) -> bool {
-    let code = calls::users(code);
+    let code = shadow_stack::users(code);
     host(|| call(word, once::Call::Wait { insist }, code)).to_answer()
 }
 

@@ -11,12 +11,12 @@ use std::time::Duration;
 use raddle_engine::object::{self, Object, parker::Call};
 use raddle_engine::{Chance, Operation, ThreadId, World};
 
-use crate::addresses::Table;
-use crate::execution::running;
+use crate::abi::caller;
+use crate::execution::{running, shadow_stack};
+use crate::host::addresses::Table;
+use crate::host::solo::Solo;
+use crate::memory::objects;
 use crate::rust::{channels, threads};
-use crate::solo::Solo;
-use crate::tsan::calls;
-use crate::{objects, trampoline};
 
 const KIND: &str = "parker";
 const EMPTY: u32 = 0;
@@ -49,7 +49,7 @@ pub(super) fn look_beyond(function: usize, size: usize) {
 /// In guest mode: who waits, in a function that goes on at an address: that, or where it was called.
 pub(crate) fn who_waits(called: usize) -> usize {
     let is_beyond = WAITS.get().iter().any(|wait| wait.contains(&called));
-    match calls::caller(0) {
+    match shadow_stack::caller(0) {
         Some(caller) if is_beyond => caller,
         _ => called,
     }
@@ -80,7 +80,7 @@ fn operation(word: Word, call: Call) -> impl FnOnce(&mut World) -> Operation {
 /// In host mode: leaves a token; what is to be found in the word, so that nobody is asked to wake up the
 /// thread.
 pub(super) fn unpark(word: Word, code: usize) -> u32 {
-    running().observe(code, trampoline::top(), operation(word, Call::Unpark));
+    running().observe(code, caller::top(), operation(word, Call::Unpark));
     EMPTY
 }
 

@@ -5,7 +5,7 @@
 use raddle_engine::object::{self, Object, mutex, rwlock};
 
 use super::at;
-use crate::objects;
+use crate::memory::objects;
 
 /// Whose flag it is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -7,8 +7,8 @@ use raddle_engine::Grant;
 use raddle_engine::object::{self, Object, rwlock::Call};
 
 use super::{Access, at, mutex};
-use crate::mode::host;
-use crate::objects;
+use crate::host::mode::host;
+use crate::memory::objects;
 
 const KIND: &str = "RwLock";
 const READER: u32 = 1;

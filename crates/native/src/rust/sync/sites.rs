@@ -7,14 +7,14 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 use super::modules;
-use super::parking::{self, Wanted};
+use super::parking_lot::{self, Wanted};
 use super::poison::Of;
 use super::rwlock::Shared;
-use crate::addresses::Table;
-use crate::mode::host;
-use crate::rust::paths::{self, Kind};
-use crate::solo::Solo;
-use crate::tsan::calls;
+use crate::execution::shadow_stack;
+use crate::host::addresses::Table;
+use crate::host::mode::host;
+use crate::host::solo::Solo;
+use crate::names::rust_paths::{self, Kind};
 
 /// What an atomic operation is there for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -91,7 +91,7 @@ pub(super) fn expect_inlined() {
 fn beyond_atomics(code: usize) -> usize {
     let mut at = code;
     for depth in 0..DEEPEST {
-        match calls::caller(depth) {
+        match shadow_stack::caller(depth) {
             Some(caller) if site(at) == Site::Atomic => at = caller,
             _ => break,
         }
@@ -112,7 +112,7 @@ pub(super) fn role(code: usize) -> Option<Role> {
             Site::Is(role) => return Some(role),
             Site::Other => return None,
         }
-        next = calls::caller(depth);
+        next = shadow_stack::caller(depth);
     }
     looks.then_some(Role::IsCompleted)
 }
@@ -144,7 +144,7 @@ pub(super) fn is_question(code: usize, entered: Kind) -> bool {
     let asks = |code| known(code).inlined.contains(&Kind::IsFinished);
     match entered {
         _ if !IS_OPTIMISED.load(Relaxed) => false,
-        Kind::AsksCount => calls::caller(0).is_some_and(asks),
+        Kind::AsksCount => shadow_stack::caller(0).is_some_and(asks),
         _ => asks(beyond_atomics(code)),
     }
 }
@@ -160,7 +160,7 @@ fn known(code: usize) -> Known {
             let functions = modules::functions(code);
             // The last one is the function itself.
             let inlined = functions[..functions.len() - 1].iter().rev();
-            let kinds = inlined.map(|path| paths::kind_of(path));
+            let kinds = inlined.map(|path| rust_paths::kind_of(path));
             let kinds: Vec<Kind> = kinds.filter(|&kind| kind != Kind::Passes).collect();
             Known {
                 site: classify(&functions),
@@ -202,11 +202,11 @@ fn function(path: &str) -> Function {
     if path.starts_with("core::sync::atomic::") || path.starts_with("core::intrinsics::") {
         return Function::Atomic;
     }
-    if parking::is_used() {
-        if parking::is_part(path) {
+    if parking_lot::is_used() {
+        if parking_lot::is_part(path) {
             return Function::Atomic;
         }
-        if let Some(wanted) = parking::wanted(path) {
+        if let Some(wanted) = parking_lot::wanted(path) {
             return Function::Is(Role::Parking(wanted));
         }
     }

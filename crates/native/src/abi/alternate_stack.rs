@@ -1,0 +1,64 @@
+//! The part of each guest's stack that raddle's code runs on.
+//!
+//! A loop that waits is recognised by the bytes on the stack of its thread. What raddle leaves there
+//! differs each time, and a later call may reach over it without writing all of it. So raddle's functions
+//! run on an *alternate stack*: the [`SIZE`] bytes at the far end of the thread's stack, which the program
+//! does not reach. A program that does reach it, by a recursion without end, finds raddle working below it.
+
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use super::stack::STACK;
+
+/// Size of the alternate stack, in bytes.
+pub(crate) const SIZE: usize = 512 << 10;
+const PAGE: usize = 4096;
+/// A bit of [`START`]: the program itself runs on the alternate stack, in a signal handler or the like.
+const IS_NESTED: usize = 1;
+
+/// Where the running guest's alternate stack begins; stacks grow down.
+pub(crate) static START: AtomicUsize = AtomicUsize::new(0);
+
+/// Returns where the alternate stack begins of a stack of this size which ends there.
+pub(crate) fn of(end: usize, size: usize) -> usize {
+    (end - size + SIZE) & !(PAGE - 1)
+}
+
+/// From now on the guest with this alternate stack runs.
+#[inline(always)]
+pub(crate) fn set(start: usize) {
+    START.store(start, Relaxed);
+}
+
+/// Returns where the alternate stack of the running guest begins.
+#[inline(always)]
+pub(crate) fn get() -> usize {
+    START.load(Relaxed)
+}
+
+/// The same, for a guest that runs on its alternate stack itself.
+pub(crate) fn nested(start: usize) -> usize {
+    start | IS_NESTED
+}
+
+/// In guest mode: returns where the part of the guest's stack begins that is in use, seen from `here`.
+pub(crate) fn program_stack_from(here: usize) -> usize {
+    let start = get();
+    // Who is further down has come there by a recursion without end.
+    let is_on_alternate = start & IS_NESTED == 0 && start.wrapping_sub(here) < SIZE / 2;
+    if is_on_alternate {
+        // SAFETY: the switch to the alternate stack pushes it there first.
+        let stack = unsafe { ((start - 8) as *const usize).read() };
+        // If the program is there itself, that may be anything.
+        if (start..start + STACK).contains(&stack) {
+            return stack;
+        }
+    }
+    here
+}
+
+/// The same, seen from the caller.
+#[inline(always)]
+pub(crate) fn program_stack() -> usize {
+    let here = 0u8;
+    program_stack_from((&raw const here) as usize)
+}

@@ -1,0 +1,11 @@
+//! Where the program's code and raddle's meet: the calling convention, registers and stacks. All assembly
+//! of this crate is here and in `host`.
+
+pub(crate) mod alternate_stack;
+pub(crate) mod caller;
+pub(crate) mod guest;
+pub(crate) mod real;
+pub(crate) mod stack;
+pub(crate) mod trampoline;
+pub(crate) mod unwinding;
+pub(crate) mod variadic;

@@ -1,0 +1,35 @@
+//! The functions of the C library whose names this library has taken.
+
+use std::ffi::CStr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// The next function of this name after ours; found once. For [`real!`] only, which says what type it
+/// has.
+pub(crate) fn function<F: Copy>(cache: &AtomicUsize, name: &CStr) -> F {
+    const { assert!(size_of::<F>() == size_of::<usize>()) };
+    let mut found = cache.load(Ordering::Relaxed);
+    if found == 0 {
+        // SAFETY: looks up a name.
+        found = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) } as usize;
+        assert!(found != 0, "raddle: the C library has no {name:?}");
+        cache.store(found, Ordering::Relaxed);
+    }
+    // SAFETY: the C library declares the function so.
+    unsafe { std::mem::transmute_copy(&found) }
+}
+
+/// `real!(fn name(Type, ...) -> Type)`: the C library's function of that name.
+macro_rules! real {
+    (fn $name:ident($($argument:ty),*) -> $result:ty) => {{
+        static FOUND: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
+        const NAME: &std::ffi::CStr =
+            match std::ffi::CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
+                Ok(name) => name,
+                Err(_) => unreachable!(),
+            };
+        type Real = unsafe extern "C-unwind" fn($($argument),*) -> $result;
+        $crate::abi::real::function::<Real>(&FOUND, NAME)
+    }};
+}
+
+pub(crate) use real;

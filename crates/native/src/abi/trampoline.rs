@@ -1,0 +1,440 @@
+//! Functions that the program calls, directly or instead of others. They know the address that they return
+//! to, and leave nothing on the stack of their caller.
+//!
+//! | macro | stack | registers can be compared | |
+//! | --- | --- | --- | --- |
+//! | [`entry!`] | the caller's | no | jumps on |
+//! | [`on_alternate_stack!`] | alternate | no | |
+//! | [`watched!`] | alternate | yes | functions that a loop may call while it waits |
+//! | [`watched_full!`] | alternate | yes | with more arguments than registers |
+//! | [`departing!`] | alternate | yes | functions in which a thread may end |
+//! | [`replace!`] | the caller's | no | functions of a library, with its own for other callers |
+//! | [`stand_in!`], [`watched_stand_in!`], [`jumping_stand_in!`] | | | what [patched](crate::host::patch) functions jump to |
+
+/// Defines functions that the program calls by these names. Each jumps to the function behind `as`, with its
+/// arguments and, in the register after theirs, the address that it will return to: that is where in the
+/// program the call is. `stack in` has it pass the caller's stack pointer instead.
+macro_rules! entry {
+    ($(fn $name:ident($($argument:ident: $type:ty),*) -> ! as $to:ident($register:literal);)*) => {
+        $(
+            const _: extern "C" fn($($type,)* usize) -> ! = $to;
+
+            #[unsafe(no_mangle)]
+            #[unsafe(naked)]
+            extern "C" fn $name($($argument: $type),*) -> ! {
+                std::arch::naked_asm!(
+                    concat!("mov ", $register, ", [rsp]"),
+                    "jmp {to}",
+                    to = sym $to,
+                )
+            }
+        )*
+    };
+    (unwinding fn $name:ident($($argument:ident: $type:ty),*) -> $result:ty as $to:ident($register:literal);) => {
+        const _: extern "C-unwind" fn($($type,)* usize) -> $result = $to;
+
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        extern "C-unwind" fn $name($($argument: $type),*) -> $result {
+            std::arch::naked_asm!(
+                concat!("mov ", $register, ", [rsp]"),
+                "jmp {to}",
+                to = sym $to,
+            )
+        }
+    };
+    (fn $name:ident($($argument:ident: $type:ty),*) -> $result:ty as $to:ident(stack in $register:literal);) => {
+        const _: extern "C" fn($($type,)* usize) -> $result = $to;
+
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        extern "C" fn $name($($argument: $type),*) -> $result {
+            std::arch::naked_asm!(
+                concat!("lea ", $register, ", [rsp + 8]"),
+                "jmp {to}",
+                to = sym $to,
+            )
+        }
+    };
+}
+
+/// Instructions that switch to the alternate stack if a guest calls that is not there already. Where it was
+/// is in `r11` then, and the stack is aligned. `rax` and `r10` are used. With texts: what is done if it is a
+/// guest, before and after.
+macro_rules! switch_stack {
+    () => {
+        $crate::abi::trampoline::switch_stack!("", "")
+    };
+    ($before:literal, $after:literal) => {
+        concat!(
+            "mov r11, rsp\n",
+            // Only guests have such a stack; other threads must not disturb it.
+            "mov rax, fs:[0x10]\n",
+            "cmp rax, [rip + {guest}]\n",
+            "jne 4f\n",
+            $before,
+            "mov rax, [rip + {alternate}]\n",
+            "mov r10, rax\n",
+            "sub r10, rsp\n",
+            "cmp r10, {size}\n",
+            "jb 3f\n",
+            "mov rsp, rax\n",
+            "and rsp, -16\n",
+            "push r11\n",
+            "3:\n",
+            "and rsp, -16\n",
+            $after,
+            "4:\n",
+            "and rsp, -16\n",
+        )
+    };
+}
+
+/// Instructions that switch to the alternate stack and save the registers there that outlast a call, where
+/// they can be compared; [`top`](super::caller::top) tells where that is, and where the stack of the guest
+/// begins. That is in `rbx` then.
+macro_rules! watch {
+    () => {
+        concat!(
+            $crate::abi::trampoline::switch_stack!(
+                "mov [rip + {top}], rsp\n",
+                "lea rax, [rsp - 48]\nmov [rip + {registers}], rax\n"
+            ),
+            "push rbp\n",
+            "push r12\n",
+            "push r13\n",
+            "push r14\n",
+            "push r15\n",
+            "push rbx\n",
+            "mov rbx, r11\n",
+        )
+    };
+}
+
+/// Instructions that go back to the stack of the caller, after [`watch!`] and as many words more.
+macro_rules! go_back {
+    () => {
+        $crate::abi::trampoline::go_back!("0")
+    };
+    ($words:literal) => {
+        concat!(
+            "mov r11, rbx\n",
+            concat!("mov rbx, [rsp + 8 * ", $words, "]\n"),
+            "mov rsp, r11\n",
+            $crate::abi::trampoline::clear!()
+        )
+    };
+}
+
+/// Instructions that clear the registers in which a call may leave anything, but for its result: compilers
+/// push any register to align the stack.
+macro_rules! clear {
+    () => {
+        concat!(
+            "movabs r11, {first}\n",
+            "and rax, r11\n",
+            "movabs r11, {second}\n",
+            "and rdx, r11\n",
+            "xor ecx, ecx\n",
+            "xor esi, esi\n",
+            "xor edi, edi\n",
+            "xor r8d, r8d\n",
+            "xor r9d, r9d\n",
+            "xor r10d, r10d\n",
+            "xor r11d, r11d\n",
+        )
+    };
+}
+
+/// Returns which bits of a register mean something that has the bytes of a result of this size from that one
+/// on.
+pub(crate) const fn kept(size: usize, from: usize) -> i64 {
+    match size.saturating_sub(from) {
+        bytes @ 0..8 => (1 << (8 * bytes)) - 1,
+        _ => -1,
+    }
+}
+
+/// `naked_asm!` with the operands of [`switch_stack!`] and [`clear!`].
+macro_rules! switching_asm {
+    ($result:ty; [$($instructions:tt)*] $($operands:tt)*) => {
+        std::arch::naked_asm!(
+            $($instructions)*
+            guest = sym $crate::abi::guest::GUEST,
+            alternate = sym $crate::abi::alternate_stack::START,
+            size = const $crate::abi::alternate_stack::SIZE,
+            first = const $crate::abi::trampoline::kept(std::mem::size_of::<$result>(), 0),
+            second = const $crate::abi::trampoline::kept(std::mem::size_of::<$result>(), 8),
+            $($operands)*
+        )
+    };
+}
+
+/// `naked_asm!` with the operands of [`watch!`] and [`go_back!`].
+macro_rules! watching_asm {
+    ($result:ty; [$($instructions:tt)*] $($operands:tt)*) => {
+        $crate::abi::trampoline::switching_asm!(
+            $result;
+            [$($instructions)*]
+            top = sym $crate::abi::caller::STACK,
+            registers = sym $crate::abi::caller::REGISTERS,
+            $($operands)*
+        )
+    };
+}
+
+/// Defines functions that the program calls by these names, as [`entry!`] does; they run on the alternate
+/// stack, and come back.
+macro_rules! on_alternate_stack {
+    ($(fn $name:ident($($argument:ident: $type:ty),*) -> $result:ty as $to:ident($register:literal);)*) => {
+        $(
+            const _: extern "C" fn($($type,)* usize) -> $result = $to;
+
+            #[unsafe(no_mangle)]
+            #[unsafe(naked)]
+            extern "C" fn $name($($argument: $type),*) -> $result {
+                $crate::abi::trampoline::switching_asm!(
+                    $result;
+                    [
+                        concat!("mov ", $register, ", [rsp]"),
+                        $crate::abi::trampoline::switch_stack!(),
+                        // The stack is aligned then.
+                        "push r11",
+                        "push r11",
+                        "call {to}",
+                        "pop rsp",
+                        $crate::abi::trampoline::clear!(),
+                        "ret",
+                    ]
+                    to = sym $to,
+                )
+            }
+        )*
+    };
+}
+
+/// As [`on_alternate_stack!`], for functions that a loop may call again and again while it waits: the
+/// registers that outlast a call are saved where they can be compared, and [`top`](super::caller::top) tells
+/// where that is.
+macro_rules! watched {
+    ($(fn $name:ident($($argument:ident: $type:ty),*) -> $result:ty as $to:ident($register:literal);)*) => {
+        $(
+            const _: extern "C" fn($($type,)* usize) -> $result = $to;
+
+            #[unsafe(no_mangle)]
+            #[unsafe(naked)]
+            extern "C" fn $name($($argument: $type),*) -> $result {
+                $crate::abi::trampoline::watching_asm!(
+                    $result;
+                    [
+                        concat!("mov ", $register, ", [rsp]"),
+                        $crate::abi::trampoline::watch!(),
+                        "call {to}",
+                        $crate::abi::trampoline::go_back!(),
+                        "ret",
+                    ]
+                    to = sym $to,
+                )
+            }
+        )*
+    };
+}
+
+/// As [`watched!`], for functions with more arguments than registers for them and the return address: the two
+/// words that are pushed are what the function behind `as` finds on the stack, the last one first. `rbx`
+/// points to the return address, and to the caller's own words above it.
+macro_rules! watched_full {
+    ($(fn $name:ident as $to:ident pushes [$first:literal, $second:literal];)*) => {
+        $(
+            #[unsafe(no_mangle)]
+            #[unsafe(naked)]
+            extern "C" fn $name() {
+                $crate::abi::trampoline::watching_asm!(
+                    u128;
+                    [
+                        $crate::abi::trampoline::watch!(),
+                        $first,
+                        $second,
+                        "call {to}",
+                        $crate::abi::trampoline::go_back!("2"),
+                        "ret",
+                    ]
+                    to = sym $to,
+                )
+            }
+        )*
+    };
+}
+
+/// As [`watched!`], for functions in which a thread may end: if it is to ([`super::unwinding`]), the program
+/// is left where it called.
+macro_rules! departing {
+    ($(fn $name:ident($($argument:ident: $type:ty),*) -> $result:ty as $to:ident($register:literal);)*) => {
+        $(
+            const _: extern "C" fn($($type,)* usize) -> $result = $to;
+
+            #[unsafe(no_mangle)]
+            #[unsafe(naked)]
+            extern "C" fn $name($($argument: $type),*) -> $result {
+                $crate::abi::trampoline::watching_asm!(
+                    $result;
+                    [
+                        concat!("mov ", $register, ", [rsp]"),
+                        $crate::abi::trampoline::watch!(),
+                        // The same address again, for functions that have no register left for it; twice,
+                        // so that the stack is aligned.
+                        "push [rbx]",
+                        "push [rbx]",
+                        "call {to}",
+                        $crate::abi::trampoline::go_back!("2"),
+                        "cmp byte ptr [rip + {is_asked}], 0",
+                        "jne {unwind}",
+                        "ret",
+                    ]
+                    is_asked = sym $crate::abi::unwinding::IS_ASKED,
+                    unwind = sym $crate::abi::unwinding::unwind,
+                    to = sym $to,
+                )
+            }
+        )*
+    };
+}
+
+/// Defines functions that guests find instead of those of a library; other code finds the library's. They
+/// have the arguments that they are called with, and [`code`](super::caller::code) tells from where.
+macro_rules! replace {
+    ($($(#[$attribute:meta])* fn $name:ident as $to:path;)*) => {
+        $(
+            const _: () = {
+                extern "C" fn real() -> usize {
+                    static FOUND: std::sync::atomic::AtomicUsize =
+                        std::sync::atomic::AtomicUsize::new(0);
+                    const NAME: &std::ffi::CStr = match std::ffi::CStr::from_bytes_with_nul(
+                        concat!(stringify!($name), "\0").as_bytes(),
+                    ) {
+                        Ok(name) => name,
+                        Err(_) => unreachable!(),
+                    };
+                    $crate::abi::real::function(&FOUND, NAME)
+                }
+
+                $(#[$attribute])*
+                #[unsafe(no_mangle)]
+                #[unsafe(naked)]
+                extern "C" fn $name() {
+                    std::arch::naked_asm!(
+                        "mov rax, fs:[0x10]",
+                        "cmp rax, [rip + {guest}]",
+                        "jne 2f",
+                        "mov [rip + {top}], rsp",
+                        "mov qword ptr [rip + {registers}], 0",
+                        "jmp {to}",
+                        "2:",
+                        "push rdi",
+                        "push rsi",
+                        "push rdx",
+                        "push rcx",
+                        "push r8",
+                        "push r9",
+                        // The stack is aligned then.
+                        "push 0",
+                        "call {real}",
+                        "add rsp, 8",
+                        "pop r9",
+                        "pop r8",
+                        "pop rcx",
+                        "pop rdx",
+                        "pop rsi",
+                        "pop rdi",
+                        "jmp rax",
+                        guest = sym $crate::abi::guest::GUEST,
+                        top = sym $crate::abi::caller::STACK,
+                        registers = sym $crate::abi::caller::REGISTERS,
+                        to = sym $to,
+                        real = sym real,
+                    )
+                }
+            };
+        )*
+    };
+}
+
+/// Defines what a patched function jumps to: for guests [`watched!`] with the function behind `as`, and for
+/// other callers the function as it was, whose address is in the static behind `for`.
+macro_rules! stand_in {
+    ($(fn $enter:ident for $original:ident as $to:path, $register:literal -> $result:ty;)*) => {
+        $(
+            #[unsafe(naked)]
+            extern "C" fn $enter() {
+                $crate::abi::trampoline::watching_asm!(
+                    $result;
+                    [
+                        "mov rax, fs:[0x10]",
+                        "cmp rax, [rip + {guest}]",
+                        "jne 2f",
+                        concat!("mov ", $register, ", [rsp]"),
+                        $crate::abi::trampoline::watch!(),
+                        "call {to}",
+                        $crate::abi::trampoline::go_back!(),
+                        "ret",
+                        "2:",
+                        "jmp [rip + {original}]",
+                    ]
+                    original = sym $original,
+                    to = sym $to,
+                )
+            }
+        )*
+    };
+}
+
+/// As [`stand_in!`], for all callers.
+macro_rules! watched_stand_in {
+    ($(fn $enter:ident as $to:path, $register:literal -> $result:ty;)*) => {
+        $(
+            #[unsafe(naked)]
+            extern "C" fn $enter() {
+                $crate::abi::trampoline::watching_asm!(
+                    $result;
+                    [
+                        concat!("mov ", $register, ", [rsp]"),
+                        $crate::abi::trampoline::watch!(),
+                        "call {to}",
+                        $crate::abi::trampoline::go_back!(),
+                        "ret",
+                    ]
+                    to = sym $to,
+                )
+            }
+        )*
+    };
+}
+
+/// As [`stand_in!`], for functions that run code of the program's, which may panic: they stay on the caller's
+/// stack.
+macro_rules! jumping_stand_in {
+    ($(fn $enter:ident for $original:ident as $to:path, $register:literal;)*) => {
+        $(
+            #[unsafe(naked)]
+            extern "C" fn $enter() {
+                std::arch::naked_asm!(
+                    "mov rax, fs:[0x10]",
+                    "cmp rax, [rip + {guest}]",
+                    "jne 2f",
+                    concat!("mov ", $register, ", [rsp]"),
+                    "jmp {to}",
+                    "2:",
+                    "jmp [rip + {original}]",
+                    guest = sym $crate::abi::guest::GUEST,
+                    original = sym $original,
+                    to = sym $to,
+                )
+            }
+        )*
+    };
+}
+
+pub(crate) use {
+    clear, departing, entry, go_back, jumping_stand_in, on_alternate_stack, replace, stand_in,
+    switch_stack, switching_asm, watch, watched, watched_full, watched_stand_in, watching_asm,
+};

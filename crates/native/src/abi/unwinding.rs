@@ -1,0 +1,81 @@
+//! Leaving a function of the program's by the unwinder of exceptions.
+//!
+//! The unwinder must begin at a frame of the program's. So functions in which a thread may end do not begin it
+//! themselves: they ask for it and return, and the trampoline that they were called by
+//! ([`departing!`](super::trampoline::departing)) jumps to the unwinder as if the program had called that.
+
+use std::arch::naked_asm;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+
+/// True if the running thread unwinds when the function returns that it has called.
+pub(crate) static IS_ASKED: AtomicBool = AtomicBool::new(false);
+/// The arguments of the unwinder: the exception, and the function that is asked at every frame.
+static EXCEPTION: AtomicUsize = AtomicUsize::new(0);
+static STOP: AtomicUsize = AtomicUsize::new(0);
+/// The unwinder, `_Unwind_ForcedUnwind`.
+static UNWINDER: AtomicUsize = AtomicUsize::new(0);
+
+/// Unwinds by this function from now on; nothing is asked for.
+pub(crate) fn begin(unwinder: usize, stop: usize) {
+    IS_ASKED.store(false, Relaxed);
+    UNWINDER.store(unwinder, Relaxed);
+    STOP.store(stop, Relaxed);
+}
+
+/// The running thread unwinds with this exception when the function returns that it has called.
+pub(crate) fn ask(exception: usize) {
+    EXCEPTION.store(exception, Relaxed);
+    IS_ASKED.store(true, Relaxed);
+}
+
+/// Is jumped to with the stack as it was when the program called something, and does not return there.
+#[unsafe(naked)]
+pub(crate) unsafe extern "C" fn unwind() -> ! {
+    naked_asm!(
+        "mov byte ptr [rip + {is_asked}], 0",
+        "mov rdi, [rip + {exception}]",
+        "mov rsi, [rip + {stop}]",
+        "xor edx, edx",
+        "jmp [rip + {unwinder}]",
+        is_asked = sym IS_ASKED,
+        exception = sym EXCEPTION,
+        stop = sym STOP,
+        unwinder = sym UNWINDER,
+    )
+}
+
+/// Defines a function that calls the one behind the arrow, with its own argument, if a guest calls it, and then goes on
+/// at the library's function of that name as if that had been called.
+macro_rules! preceded {
+    (fn $name:ident($argument:ident: $type:ty) -> $result:ty => $first:ident;) => {
+        const _: extern "C" fn($type) = $first;
+
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        unsafe extern "C" fn $name($argument: $type) -> $result {
+            extern "C" fn find() -> usize {
+                $crate::abi::real::real!(fn $name($type) -> $result) as *const () as usize
+            }
+            std::arch::naked_asm!(
+                ".cfi_startproc",
+                "push rdi",
+                ".cfi_adjust_cfa_offset 8",
+                "mov rax, fs:[0x10]",
+                "cmp rax, [rip + {guest}]",
+                "jne 2f",
+                "call {first}",
+                "2:",
+                "call {find}",
+                "pop rdi",
+                ".cfi_adjust_cfa_offset -8",
+                "jmp rax",
+                ".cfi_endproc",
+                guest = sym $crate::abi::guest::GUEST,
+                first = sym $first,
+                find = sym find,
+            )
+        }
+    };
+}
+
+pub(crate) use preceded;

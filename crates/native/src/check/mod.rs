@@ -1,0 +1,169 @@
+//! Checks of a function, and what is said of them.
+
+mod begin;
+mod test;
+mod trace;
+mod whole_program;
+
+use std::ffi::c_int;
+
+use self::trace::Trace;
+use crate::abi::stack;
+use crate::abi::trampoline::entry;
+use crate::engine::{
+    Checker, Failure, FailureKind, Memory, Report, Symbols, install, on_end, run_observed,
+};
+use crate::entry::system_call;
+use crate::execution::sites;
+use crate::host::{dispatch, mode, phase, substrate};
+use crate::io::{inherited, opened};
+use crate::memory::{heap, plain_choices};
+use crate::names::{interrupted, regions, symbols};
+use crate::process::{children, faults, restart, rust_panics, uncontrolled, variables};
+use crate::pthread::{keys, mutex};
+use crate::rust::{self, arc_counts, std_atomics, sync};
+use crate::threads::guests;
+use crate::threads::life::{self, Hooks};
+
+/// Runs a check. Each execution begins with everything as it is now, and `body` is its first thread,
+/// in host mode; `stack` is from where on the caller's stack belongs to the program.
+pub(crate) fn run(name: &str, stack: usize, body: impl Fn() + Send + Sync) -> Report {
+    uncontrolled::warn();
+    mode::settle();
+    substrate::choose();
+    restart::choose();
+    limit_workers();
+    dispatch::model_by(system_call::model_direct);
+    faults::prepare();
+    opened::remember();
+    inherited::remember();
+    install(Symbols {
+        place: sites::place,
+        variable: variables::variable,
+        chain: |site| Some(sites::chain(site)).filter(|chain| !chain.is_empty()),
+        memory: variables::describe,
+        interrupted: interrupted::interrupted,
+        is_rust: regions::is_rust,
+    });
+    interrupted::prepare();
+    rust_panics::prepare();
+    arc_counts::prepare();
+    regions::prepare();
+    sync::prepare();
+    life::install(Hooks {
+        started: rust::threads::started,
+        finishes: || {
+            keys::run_destructors();
+            mutex::leave_behind();
+            rust_panics::finish();
+        },
+        stack_is_reused: std_atomics::forget,
+    });
+    on_end(restart::end_execution);
+    phase::set_checking(true);
+    heap::limit();
+    plain_choices::begin_check();
+    let pinned = substrate::begin();
+    let whole = || {
+        begin::begin();
+        body();
+    };
+    let report = restart::run(stack, || {
+        let mut trace = Trace::open();
+        let mut races = Vec::new();
+        let mut report = loop {
+            let report = match &mut trace {
+                None => checker(name).run(whole),
+                Some(trace) => {
+                    let write = &mut |execution: &_| trace.write(execution);
+                    run_observed(checker(name), whole, write)
+                }
+            };
+            substrate::end_execution();
+            match plain_choices::begin_round() {
+                true => races.extend(report.failures.into_iter().filter(is_race)),
+                false => break report,
+            }
+        };
+        report.warnings.extend(races);
+        report
+    });
+    dispatch::disarm();
+    drop(pinned);
+    // Nothing that the program has started or opened is left.
+    opened::begin();
+    children::begin();
+    inherited::forget();
+    phase::set_checking(false);
+    report
+}
+
+fn checker(name: &str) -> Checker {
+    let checker = Checker::new()
+        .named(name)
+        .stack_size(stack::STACK)
+        .memory(Memory::Sc);
+    match std::env::var("RADDLE_MEMORY") {
+        Ok(memory) => checker.memory_named(memory.trim()),
+        Err(_) => checker,
+    }
+}
+
+fn is_race(failure: &Failure) -> bool {
+    failure.kind == FailureKind::DataRace
+}
+
+/// Several workers are several processes, each a copy of this one.
+fn limit_workers() {
+    const WORKERS: &str = "RADDLE_WORKERS";
+    let why = match () {
+        () if substrate::is_os() => "RADDLE_SUBSTRATE=os",
+        () if restart::is_fork() => "RADDLE_RESTART=fork",
+        () if std::env::var_os("RADDLE_TRACE").is_some() => "RADDLE_TRACE",
+        () if std::env::var_os("RADDLE_RESUME").is_some() => "RADDLE_RESUME",
+        () => return,
+    };
+    if std::env::var_os(WORKERS).is_some_and(|workers| workers != "1") {
+        eprintln!("raddle: {WORKERS}: there is one worker with {why}");
+        // SAFETY: no other thread of ours runs yet, and the program's wait for this one.
+        unsafe { std::env::remove_var(WORKERS) };
+    }
+}
+
+/// What a check that has found nothing but that executions are too long returns.
+const TOO_LONG: c_int = 3;
+
+/// Says what came of a check; what it returns.
+pub(crate) fn tell(name: &str, report: &Report) -> c_int {
+    for failure in &report.failures {
+        eprintln!("raddle: {name}: {failure}");
+    }
+    for warning in &report.warnings {
+        eprintln!("raddle: {name}: {warning}");
+    }
+    eprintln!("raddle: {name}: {}", report.summary());
+    let is_too_long = |failure: &Failure| failure.kind == FailureKind::TooLong;
+    match report.failures.iter().all(is_too_long) {
+        true if report.failures.is_empty() => 0,
+        true => TOO_LONG,
+        false => 1,
+    }
+}
+
+entry! {
+    // `int raddle_check(void (*function)(void *), void *argument)`, as in `raddle.h`.
+    fn raddle_check(function: usize, argument: usize) -> c_int as check(stack in "rdx");
+}
+
+extern "C" fn check(function: usize, argument: usize, stack: usize) -> c_int {
+    if phase::is_checking() {
+        eprintln!("raddle: raddle_check was called inside a check");
+        return 2;
+    }
+    let name = symbols::function(function).unwrap_or_else(|| "raddle_check".to_owned());
+    let report = run(&name, stack, move || {
+        let result = guests::run_guest(function, argument);
+        life::finish(result);
+    });
+    tell(&name, &report)
+}

@@ -1,0 +1,66 @@
+//! Tests of a Rust crate: with `RADDLE_NATIVE=test` in the environment, the first thread that `main` starts
+//! is what is checked.
+//!
+//! The harness of Rust's tests runs each test in a thread of its own, and `main` waits for it and says what
+//! came of it. So `main` has no part in what is explored. It runs on a stack of its own, nobody controls it,
+//! and it is stopped where it starts the thread: that is where every execution begins. The first thread of
+//! an execution is the test's. When that has ended, `main` goes on, and ends with a status that says whether
+//! the test failed, whatever the test was to do: panic, return an error, nothing. If it says that all is well,
+//! that is as good as its end.
+
+use crate::host::phase::{self, Harness};
+use crate::process::harness::{self, Stop};
+use crate::process::{output, program, rust_panics};
+use crate::threads::guests::{self, End};
+use crate::threads::life;
+
+/// Checks the test that the arguments name, and ends the process.
+pub(super) fn check() -> ! {
+    let name = std::env::args().nth(1).unwrap_or_default();
+    output::hide();
+    phase::set_harness(Harness::Before);
+    harness::prepare();
+    let stop = without_terminal(harness::go_on);
+    let status = match stop {
+        Stop::End(status) => status,
+        Stop::Test => {
+            phase::set_harness(Harness::Stopped);
+            let report = super::run(&name, harness::stack(), run_test);
+            super::tell(&name, &report)
+        }
+    };
+    // SAFETY: the program itself has done nothing that needs to be brought to an end.
+    unsafe { libc::_exit(status) }
+}
+
+/// Runs `main` while it cannot know what the terminal can do. It would read much about that, which every
+/// execution would have to put back and `main` to drop.
+fn without_terminal<R>(run: impl FnOnce() -> R) -> R {
+    const NAME: &str = "TERM";
+    let terminal = std::env::var_os(NAME);
+    // SAFETY: there are no other threads yet; `main` is stopped before its first one runs.
+    unsafe { std::env::remove_var(NAME) };
+    let result = run();
+    if let Some(terminal) = terminal {
+        // SAFETY: as before.
+        unsafe { std::env::set_var(NAME, terminal) };
+    }
+    result
+}
+
+/// The first thread of an execution, in host mode.
+fn run_test() {
+    let (function, argument) = harness::test();
+    life::live_as_first(function, argument);
+    if !guests::with_running(|guest| matches!(guest.end, End::Returned(_))) {
+        return;
+    }
+    phase::set_harness(Harness::After);
+    output::listen();
+    let stop = harness::go_on();
+    phase::set_harness(Harness::Stopped);
+    if let Stop::End(status) = stop {
+        rust_panics::judge(status);
+    }
+    program::end();
+}

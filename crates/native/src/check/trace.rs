@@ -1,0 +1,69 @@
+//! Every event of every execution, as lines of text: what two runs did can be compared.
+//!
+//! The file that `RADDLE_TRACE` names gets a line for each event: the thread and the number of the event
+//! in it, the operation with what it is about, what the thread was told, where that came from, and the
+//! instruction as an offset in its file, which is the same wherever the file is loaded.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+
+use raddle_engine::{Event, Execution, SiteId};
+
+use crate::execution::{running, shadow_stack};
+use crate::names::symbols;
+
+/// The file, and what instructions are called in it.
+pub(crate) struct Trace {
+    file: BufWriter<File>,
+    codes: HashMap<SiteId, String>,
+    executions: u64,
+}
+
+impl Trace {
+    /// If anybody wants one.
+    pub(crate) fn open() -> Option<Self> {
+        let path = std::env::var_os("RADDLE_TRACE")?;
+        let file = File::options().append(true).create(true).open(&path);
+        let file = file.inspect_err(|error| {
+            let path = path.display();
+            eprintln!("raddle: RADDLE_TRACE: {path} cannot be written: {error}");
+        });
+        Some(Trace {
+            file: BufWriter::new(file.ok()?),
+            codes: HashMap::new(),
+            executions: 0,
+        })
+    }
+
+    /// Writes down an execution that has just stopped.
+    pub(crate) fn write(&mut self, execution: &Execution) {
+        self.executions += 1;
+        // Whether this works makes no difference to the check.
+        let _ = writeln!(self.file, "execution {}", self.executions);
+        for event in &execution.events {
+            let code = self.codes.entry(event.site).or_insert_with(|| code(event));
+            let (thread, index) = (event.id.thread.index(), event.id.index);
+            let Event {
+                operation,
+                reply,
+                source,
+                outcome,
+                ..
+            } = event;
+            let source = source.map(|source| (source.thread.index(), source.index));
+            let _ = writeln!(
+                self.file,
+                "{thread}.{index} {operation:?} {reply:?} from {source:?} outcome {outcome} at {code}"
+            );
+        }
+    }
+}
+
+/// The instruction of an event, if it is the program's, and those that called the functions it is in.
+fn code(event: &Event) -> String {
+    let site = running().code(event.site);
+    let codes = site.map(shadow_stack::unfold).unwrap_or_default();
+    let codes: Vec<_> = codes.into_iter().filter_map(symbols::offset).collect();
+    codes.join(" by ")
+}

@@ -1,0 +1,129 @@
+//! Whole programs: with `RADDLE_NATIVE=program` in the environment, `main` is what is checked.
+
+use std::ffi::{c_char, c_int, c_void};
+
+use super::test;
+use crate::abi::real::real;
+use crate::engine::{Manner, check_test, check_whole};
+use crate::execution::running;
+use crate::host::imports;
+use crate::process::output;
+use crate::process::program::{self, Main, TEST, WANTED};
+use crate::threads::guests::{self, End};
+use crate::threads::life;
+
+type Function = *mut c_void;
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __libc_start_main(
+    main: Main,
+    count: c_int,
+    arguments: *mut *mut c_char,
+    init: Function,
+    fini: Function,
+    loader_fini: Function,
+    stack_end: *mut c_void,
+) -> c_int {
+    program::set_main(main as usize);
+    let start = real!(
+        fn __libc_start_main(
+            Main, c_int, *mut *mut c_char, Function, Function, Function, *mut c_void
+        ) -> c_int
+    );
+    let wanted = std::env::var(WANTED).unwrap_or_default();
+    let main = match wanted.as_str() {
+        "program" | TEST => check_main,
+        _ => main,
+    };
+    // SAFETY: what the program's first instructions asked for, with another `main`.
+    unsafe { start(main, count, arguments, init, fini, loader_fini, stack_end) }
+}
+
+/// What guests run: `main` with its arguments.
+extern "C" fn call_main(_: usize) -> usize {
+    program::call() as usize
+}
+
+unsafe extern "C" fn check_main(
+    count: c_int,
+    arguments: *mut *mut c_char,
+    environment: *mut *mut c_char,
+) -> c_int {
+    program::set_arguments([count as usize, arguments as usize, environment as usize]);
+    let is_test = std::env::var_os(WANTED).is_some_and(|it| it == TEST);
+    // Other programs that this one starts are their own business. What a panic prints is read, and where it
+    // was is known.
+    // SAFETY: there are no other threads yet.
+    unsafe {
+        for name in [c"LD_PRELOAD", c"RADDLE_NATIVE"] {
+            libc::unsetenv(name.as_ptr());
+        }
+        for name in [c"RUST_BACKTRACE", c"RUST_LIB_BACKTRACE"] {
+            libc::setenv(name.as_ptr(), c"0".as_ptr(), 1);
+        }
+    }
+    let name = std::env::args().next().unwrap_or_default();
+    let name = name.rsplit('/').next().unwrap_or_default().to_owned();
+    end_with_parent();
+    if is_test {
+        check_test();
+        test::check();
+    }
+    check_whole();
+    output::discard();
+    load_locale();
+    // The strings and pointers of the arguments, and all that is beyond them.
+    let report = super::run(&name, arguments as usize, || {
+        let status = guests::run_guest(call_main as extern "C" fn(usize) -> usize as usize, 0);
+        life::finish(status);
+        report_status(status as u32 as c_int);
+    });
+    let status = super::tell(&name, &report);
+    // SAFETY: the program itself has done nothing that needs to be brought to an end.
+    unsafe { libc::_exit(status) }
+}
+
+/// A program that does not end well says so by its status.
+fn report_status(status: c_int) {
+    let returned = guests::with_running(|guest| matches!(guest.end, End::Returned(_)));
+    if returned && status != 0 {
+        let message = format!("the program ended with status {status}");
+        if !running().has_unhandled_panic() {
+            running().fail(Manner::Exit, message, None);
+        }
+    }
+    program::end();
+}
+
+/// The C library maps the files of a locale when a program first asks for it, which would be in every
+/// execution, and nobody unmaps them. What is there before the first stays.
+fn load_locale() {
+    unsafe extern "C" {
+        fn mblen(text: *const c_char, size: usize) -> c_int;
+    }
+    if !imports::any(&["setlocale", "newlocale", "__newlocale"]) {
+        return;
+    }
+    // SAFETY: texts that end with a zero; the program does not run yet, and finds the locale as it was.
+    unsafe {
+        libc::setlocale(libc::LC_ALL, c"".as_ptr());
+        // How characters are converted comes from another file.
+        mblen(c"a".as_ptr(), 1);
+        libc::setlocale(libc::LC_ALL, c"C".as_ptr());
+    }
+}
+
+/// Whoever runs the check may be ended by force, and nothing is to go on then.
+fn end_with_parent() {
+    let parent = std::env::var("RADDLE_PARENT").ok();
+    let Some(parent) = parent.and_then(|parent| parent.parse::<c_int>().ok()) else {
+        return;
+    };
+    // SAFETY: asks for a signal, and for a number.
+    unsafe {
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        if libc::getppid() != parent {
+            libc::_exit(2);
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! Atomic operations, as compilers call them.
+
+use std::ffi::c_int;
+use std::sync::atomic::Ordering;
+
+use raddle_engine::{Operation, UpdateKind};
+
+use crate::abi::caller;
+use crate::abi::trampoline::watched;
+use crate::execution::{running, shadow_stack};
+use crate::host::mode::{host, is_guest};
+use crate::rust::manner::{Manner, manner, touch};
+use crate::rust::sync::Access;
+use crate::rust::{arc_counts, std_atomics};
+use crate::threads::atomics::{self, compare_exchange, entered, ordering, update};
+
+/// What an update is to those who only want to know what is done.
+fn access(kind: UpdateKind) -> Access {
+    match kind {
+        UpdateKind::Swap(value) => Access::Swap(value),
+        UpdateKind::Add(value) => Access::Add(value),
+        UpdateKind::Sub(value) => Access::Subtract(value),
+        _ => Access::Other,
+    }
+}
+
+/// The functions for atomics of one width.
+macro_rules! atomics {
+    ($module:ident, $type:ident, $atomic:ident, $load:ident, $store:ident, $exchange:ident,
+     $strong:ident, $weak:ident, $value:ident,
+     $($update:ident $inner:ident $kind:ident $plain:ident;)*) => {
+        mod $module {
+            use super::*;
+            use std::sync::atomic::$atomic;
+
+            /// The variable for code that nobody controls.
+            fn real<'a>(address: *mut $type) -> &'a $atomic {
+                // SAFETY: the program wants to use the variable there, atomically.
+                unsafe { $atomic::from_ptr(address) }
+            }
+
+            watched! {
+                fn $load(address: *mut $type, order: c_int) -> $type as load("rdx");
+                fn $store(address: *mut $type, value: $type, order: c_int) -> () as store("rcx");
+                fn $exchange(address: *mut $type, value: $type, order: c_int) -> $type
+                    as exchange("rcx");
+                fn $strong(
+                    address: *mut $type, expected: *mut $type, new: $type, order: c_int, failure: c_int
+                ) -> c_int as strong("r9");
+                fn $weak(
+                    address: *mut $type, expected: *mut $type, new: $type, order: c_int, failure: c_int
+                ) -> c_int as weak("r9");
+                fn $value(
+                    address: *mut $type, expected: $type, new: $type, order: c_int, failure: c_int
+                ) -> $type as value("r9");
+                $(
+                    fn $update(address: *mut $type, value: $type, order: c_int) -> $type
+                        as $inner("rcx");
+                )*
+            }
+
+            extern "C" fn load(address: *mut $type, order: c_int, code: usize) -> $type {
+                match manner(address, Access::Load, code) {
+                    Manner::Done(found) => found as $type,
+                    Manner::Told => atomics::load(address, order, code),
+                    Manner::Quiet => {
+                        if let Some(found) = touch(address as usize, code) {
+                            return found as $type;
+                        }
+                        std_atomics::load(address as usize, order, code);
+                        real(address).load(Ordering::SeqCst)
+                    }
+                    Manner::Real => real(address).load(Ordering::SeqCst),
+                }
+            }
+
+            extern "C" fn store(address: *mut $type, value: $type, order: c_int, code: usize) {
+                match manner(address, Access::Store(value.into()), code) {
+                    Manner::Done(_) => {}
+                    Manner::Told => {
+                        let code = entered(address, code);
+                        host(|| atomics::store(address, value, order, code))
+                    }
+                    Manner::Quiet => {
+                        touch(address as usize, code);
+                        real(address).store(value, Ordering::SeqCst);
+                        std_atomics::store(address as usize, order);
+                    }
+                    Manner::Real => real(address).store(value, Ordering::SeqCst),
+                }
+            }
+
+            extern "C" fn exchange(
+                address: *mut $type, value: $type, order: c_int, code: usize
+            ) -> $type {
+                match manner(address, Access::Swap(value.into()), code) {
+                    Manner::Done(found) => found as $type,
+                    Manner::Told => update(address, UpdateKind::Swap(value.into()), arc_counts::ordering(order), code),
+                    Manner::Quiet => {
+                        touch(address as usize, code);
+                        std_atomics::update(address as usize, order);
+                        real(address).swap(value, Ordering::SeqCst)
+                    }
+                    Manner::Real => real(address).swap(value, Ordering::SeqCst),
+                }
+            }
+
+            fn compare(
+                address: *mut $type, values: ($type, $type), orders: (c_int, c_int), weak: bool,
+                code: usize,
+            ) -> ($type, bool) {
+                let (expected, new) = values;
+                let access = Access::CompareExchange(expected.into(), new.into());
+                let manner = manner(address, access, code);
+                match manner {
+                    Manner::Done(found) => return (found as $type, found == expected.into()),
+                    Manner::Told => {
+                        let orders = (arc_counts::ordering(orders.0), orders.1);
+                        return compare_exchange(address, values, orders, weak, code);
+                    }
+                    Manner::Quiet => {
+                        touch(address as usize, code);
+                    }
+                    Manner::Real => {}
+                }
+                let order = Ordering::SeqCst;
+                let found = real(address).compare_exchange(expected, new, order, order);
+                match (manner, found) {
+                    (Manner::Quiet, Ok(_)) => std_atomics::update(address as usize, orders.0),
+                    (Manner::Quiet, Err(_)) => std_atomics::fail(address as usize, orders.1),
+                    _ => {}
+                }
+                match found {
+                    Ok(found) => (found, true),
+                    Err(found) => (found, false),
+                }
+            }
+
+            fn through_pointer(
+                address: *mut $type, expected: *mut $type, new: $type, orders: (c_int, c_int),
+                weak: bool, code: usize,
+            ) -> c_int {
+                // SAFETY: the program has the expected value there.
+                let value = unsafe { expected.read() };
+                let (found, exchanged) = compare(address, (value, new), orders, weak, code);
+                if !exchanged {
+                    // SAFETY: and wants to be told there what was found.
+                    unsafe { expected.write(found) };
+                }
+                exchanged.into()
+            }
+
+            extern "C" fn strong(
+                address: *mut $type, expected: *mut $type, new: $type, order: c_int,
+                failure: c_int, code: usize,
+            ) -> c_int {
+                through_pointer(address, expected, new, (order, failure), false, code)
+            }
+
+            extern "C" fn weak(
+                address: *mut $type, expected: *mut $type, new: $type, order: c_int,
+                failure: c_int, code: usize,
+            ) -> c_int {
+                through_pointer(address, expected, new, (order, failure), true, code)
+            }
+
+            extern "C" fn value(
+                address: *mut $type, expected: $type, new: $type, order: c_int, failure: c_int,
+                code: usize,
+            ) -> $type {
+                compare(address, (expected, new), (order, failure), false, code).0
+            }
+
+            $(
+                extern "C" fn $inner(
+                    address: *mut $type, value: $type, order: c_int, code: usize
+                ) -> $type {
+                    let kind = UpdateKind::$kind(value.into());
+                    match manner(address, access(kind), code) {
+                        Manner::Done(found) => found as $type,
+                        Manner::Told => update(address, kind, arc_counts::ordering(order), code),
+                        Manner::Quiet => {
+                            touch(address as usize, code);
+                            std_atomics::update(address as usize, order);
+                            real(address).$plain(value, Ordering::SeqCst)
+                        }
+                        Manner::Real => real(address).$plain(value, Ordering::SeqCst),
+                    }
+                }
+            )*
+        }
+    };
+}
+
+atomics! {
+    byte, u8, AtomicU8, __tsan_atomic8_load, __tsan_atomic8_store, __tsan_atomic8_exchange,
+    __tsan_atomic8_compare_exchange_strong, __tsan_atomic8_compare_exchange_weak,
+    __tsan_atomic8_compare_exchange_val,
+    __tsan_atomic8_fetch_add add Add fetch_add;
+    __tsan_atomic8_fetch_sub sub Sub fetch_sub;
+    __tsan_atomic8_fetch_and and And fetch_and;
+    __tsan_atomic8_fetch_or or Or fetch_or;
+    __tsan_atomic8_fetch_xor xor Xor fetch_xor;
+    __tsan_atomic8_fetch_nand nand Nand fetch_nand;
+}
+
+atomics! {
+    half, u16, AtomicU16, __tsan_atomic16_load, __tsan_atomic16_store, __tsan_atomic16_exchange,
+    __tsan_atomic16_compare_exchange_strong, __tsan_atomic16_compare_exchange_weak,
+    __tsan_atomic16_compare_exchange_val,
+    __tsan_atomic16_fetch_add add Add fetch_add;
+    __tsan_atomic16_fetch_sub sub Sub fetch_sub;
+    __tsan_atomic16_fetch_and and And fetch_and;
+    __tsan_atomic16_fetch_or or Or fetch_or;
+    __tsan_atomic16_fetch_xor xor Xor fetch_xor;
+    __tsan_atomic16_fetch_nand nand Nand fetch_nand;
+}
+
+atomics! {
+    word, u32, AtomicU32, __tsan_atomic32_load, __tsan_atomic32_store, __tsan_atomic32_exchange,
+    __tsan_atomic32_compare_exchange_strong, __tsan_atomic32_compare_exchange_weak,
+    __tsan_atomic32_compare_exchange_val,
+    __tsan_atomic32_fetch_add add Add fetch_add;
+    __tsan_atomic32_fetch_sub sub Sub fetch_sub;
+    __tsan_atomic32_fetch_and and And fetch_and;
+    __tsan_atomic32_fetch_or or Or fetch_or;
+    __tsan_atomic32_fetch_xor xor Xor fetch_xor;
+    __tsan_atomic32_fetch_nand nand Nand fetch_nand;
+}
+
+atomics! {
+    double, u64, AtomicU64, __tsan_atomic64_load, __tsan_atomic64_store, __tsan_atomic64_exchange,
+    __tsan_atomic64_compare_exchange_strong, __tsan_atomic64_compare_exchange_weak,
+    __tsan_atomic64_compare_exchange_val,
+    __tsan_atomic64_fetch_add add Add fetch_add;
+    __tsan_atomic64_fetch_sub sub Sub fetch_sub;
+    __tsan_atomic64_fetch_and and And fetch_and;
+    __tsan_atomic64_fetch_or or Or fetch_or;
+    __tsan_atomic64_fetch_xor xor Xor fetch_xor;
+    __tsan_atomic64_fetch_nand nand Nand fetch_nand;
+}
+
+watched! {
+    fn __tsan_atomic_thread_fence(order: c_int) -> () as fence("rsi");
+}
+
+extern "C" fn fence(order: c_int, code: usize) {
+    let ordering = ordering(order);
+    if !is_guest() || ordering == Ordering::Relaxed {
+        return;
+    }
+    if shadow_stack::region().is_quiet(0) {
+        return std_atomics::fence(order);
+    }
+    let code = shadow_stack::users(code);
+    host(|| running().observe(code, caller::top(), |_| Operation::Fence { ordering }));
+}
+
+/// Nothing interrupts a thread here.
+#[unsafe(no_mangle)]
+extern "C" fn __tsan_atomic_signal_fence(_order: c_int) {}

@@ -1,0 +1,352 @@
+//! Atomics of 16 bytes.
+//!
+//! The engine knows values of 8 bytes. A value that needs more than 63 bits is written down in a list
+//! that is kept as long as the process, and its number, with the highest bit set, stands for it. Numbers
+//! can be exchanged and compared but not added, so arithmetic is a load and a compare-exchange, again
+//! and again until it goes well: the processor has nothing else for it either.
+//!
+//! Programs come here by the names of ThreadSanitizer, or by those of libatomic: some compilers leave
+//! these atomics to that library.
+
+use std::arch::x86_64::cmpxchg16b;
+use std::collections::BTreeMap;
+use std::ffi::c_int;
+use std::sync::atomic::Ordering;
+
+use raddle_engine::{LocationId, Operation, Update, UpdateKind};
+
+use crate::abi::caller;
+use crate::abi::trampoline::{watched, watched_full};
+use crate::engine::Top;
+use crate::execution::running;
+use crate::host::mode::{host, is_guest};
+use crate::host::solo::Solo;
+use crate::memory::locations::Atom;
+use crate::threads::atomics::{self, entered, of_load, of_store, ordering};
+use crate::threads::interrupts;
+
+/// Set in words that stand for a value and are not the value.
+const STANDS_FOR: u64 = 1 << 63;
+
+struct Values {
+    list: Vec<u128>,
+    numbers: BTreeMap<u128, u64>,
+}
+
+static VALUES: Solo<Values> = Solo::new(Values {
+    list: Vec::new(),
+    numbers: BTreeMap::new(),
+});
+
+impl Atom for u128 {
+    /// Those of a word that stands for a value.
+    const BITS: u8 = 64;
+
+    fn to_word(self) -> u64 {
+        if let Ok(word) = u64::try_from(self)
+            && word & STANDS_FOR == 0
+        {
+            return word;
+        }
+        let mut values = VALUES.get();
+        let Values { list, numbers } = &mut *values;
+        let number = *numbers.entry(self).or_insert_with(|| {
+            list.push(self);
+            list.len() as u64 - 1
+        });
+        STANDS_FOR | number
+    }
+
+    fn from_word(word: u64) -> Self {
+        match word & STANDS_FOR {
+            0 => word.into(),
+            _ => VALUES.get().list[(word & !STANDS_FOR) as usize],
+        }
+    }
+}
+
+/// A value as the calling convention has it: in two registers.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Halves {
+    low: u64,
+    high: u64,
+}
+
+impl From<u128> for Halves {
+    fn from(value: u128) -> Self {
+        Halves {
+            low: value as u64,
+            high: (value >> 64) as u64,
+        }
+    }
+}
+
+fn whole(low: u64, high: u64) -> u128 {
+    u128::from(high) << 64 | u128::from(low)
+}
+
+type Address = *mut u128;
+
+/// One operation of the running thread, in host mode.
+fn perform(
+    address: Address,
+    top: Top,
+    code: usize,
+    operation: impl FnOnce(LocationId) -> Operation,
+) -> u128 {
+    interrupts::scheduling_point(code);
+    let reply = atomics::perform_by(address, operation, |operation| {
+        running().observe(code, top, operation)
+    });
+    u128::from_word(reply.to_value())
+}
+
+/// What was found, and whether it was exchanged.
+fn compare_exchange(
+    address: Address,
+    (expected, new): (u128, u128),
+    (order, failure): (Ordering, Ordering),
+    weak: bool,
+    (top, code): (Top, usize),
+) -> (u128, bool) {
+    let native = running();
+    let weak = weak && native.may_fail_spuriously();
+    let kind = UpdateKind::CompareExchange {
+        expected: expected.to_word(),
+        new: new.to_word(),
+        weak,
+    };
+    let found = perform(address, top, code, |location| Operation::Update {
+        location,
+        ordering: order,
+        failure,
+        update: Update {
+            kind,
+            bits: <u128 as Atom>::BITS,
+        },
+    });
+    let fails = weak && native.has_failed_spuriously();
+    (found, found == expected && !fails)
+}
+
+/// For code that nobody controls.
+fn compare_exchange_for_real(address: Address, expected: u128, new: u128) -> u128 {
+    let order = Ordering::SeqCst;
+    // SAFETY: the program wants to use the variable there, on a processor that can do so.
+    unsafe { cmpxchg16b(address, expected, new, order, order) }
+}
+
+/// Does it again and again until nobody came in between; what was there before.
+fn update_for_real(address: Address, change: impl Fn(u128) -> u128) -> u128 {
+    let mut seen = 0;
+    loop {
+        match compare_exchange_for_real(address, seen, change(seen)) {
+            found if found == seen => return seen,
+            found => seen = found,
+        }
+    }
+}
+
+extern "C" fn load(address: Address, order: c_int, code: usize) -> Halves {
+    if !is_guest() {
+        return compare_exchange_for_real(address, 0, 0).into();
+    }
+    let code = entered(address, code);
+    let ordering = of_load(ordering(order));
+    let top = caller::top();
+    let load = |location| Operation::Load { location, ordering };
+    host(|| perform(address, top, code, load)).into()
+}
+
+extern "C" fn store(address: Address, low: u64, high: u64, order: c_int, code: usize) {
+    let value = whole(low, high);
+    if !is_guest() {
+        update_for_real(address, |_| value);
+        return;
+    }
+    let code = entered(address, code);
+    let ordering = of_store(ordering(order));
+    let top = caller::top();
+    host(|| {
+        interrupts::scheduling_point(code);
+        let value = value.to_word();
+        atomics::perform_by(
+            address,
+            |location| Operation::Store {
+                location,
+                ordering,
+                value,
+            },
+            |operation| running().observe(code, top, operation),
+        )
+    });
+}
+
+extern "C" fn exchange(address: Address, low: u64, high: u64, order: c_int, code: usize) -> Halves {
+    let value = whole(low, high);
+    if !is_guest() {
+        return update_for_real(address, |_| value).into();
+    }
+    let code = entered(address, code);
+    let ordering = ordering(order);
+    let top = caller::top();
+    let found = host(|| {
+        let kind = UpdateKind::Swap(value.to_word());
+        let bits = <u128 as Atom>::BITS;
+        perform(address, top, code, |location| Operation::Update {
+            location,
+            ordering,
+            failure: of_load(ordering),
+            update: Update { kind, bits },
+        })
+    });
+    found.into()
+}
+
+/// What was there before a change.
+fn change(address: Address, order: c_int, code: usize, change: impl Fn(u128) -> u128) -> u128 {
+    if !is_guest() {
+        return update_for_real(address, change);
+    }
+    let code = entered(address, code);
+    let order = ordering(order);
+    let top = caller::top();
+    host(|| {
+        let ordering = Ordering::Relaxed;
+        let load = |location| Operation::Load { location, ordering };
+        let mut seen = perform(address, top, code, load);
+        loop {
+            let values = (seen, change(seen));
+            let orders = (order, Ordering::Relaxed);
+            match compare_exchange(address, values, orders, false, (top, code)) {
+                (found, true) => return found,
+                (found, false) => seen = found,
+            }
+        }
+    })
+}
+
+fn compare(
+    address: Address,
+    values: (u128, u128),
+    (order, failure): (c_int, c_int),
+    weak: bool,
+    code: usize,
+) -> (u128, bool) {
+    if !is_guest() {
+        let found = compare_exchange_for_real(address, values.0, values.1);
+        return (found, found == values.0);
+    }
+    let code = entered(address, code);
+    let orders = (ordering(order), of_load(ordering(failure)));
+    let top = caller::top();
+    host(|| compare_exchange(address, values, orders, weak, (top, code)))
+}
+
+fn through_pointer(
+    address: Address,
+    expected: *mut u128,
+    new: u128,
+    orders: (c_int, c_int),
+    weak: bool,
+    code: usize,
+) -> c_int {
+    // SAFETY: the program has the expected value there.
+    let value = unsafe { expected.read_unaligned() };
+    let (found, exchanged) = compare(address, (value, new), orders, weak, code);
+    if !exchanged {
+        // SAFETY: and wants to be told there what was found.
+        unsafe { expected.write_unaligned(found) };
+    }
+    exchanged.into()
+}
+
+extern "C" fn strong(
+    address: Address,
+    expected: *mut u128,
+    low: u64,
+    high: u64,
+    order: c_int,
+    failure: c_int,
+    code: usize,
+) -> c_int {
+    let orders = (order, failure);
+    through_pointer(address, expected, whole(low, high), orders, false, code)
+}
+
+extern "C" fn weak(
+    address: Address,
+    expected: *mut u128,
+    low: u64,
+    high: u64,
+    order: c_int,
+    failure: c_int,
+    code: usize,
+) -> c_int {
+    let orders = (order, failure);
+    through_pointer(address, expected, whole(low, high), orders, true, code)
+}
+
+extern "C" fn value(
+    address: Address,
+    expected_low: u64,
+    expected_high: u64,
+    low: u64,
+    high: u64,
+    order: c_int,
+    failure: c_int,
+    code: usize,
+) -> Halves {
+    let values = (whole(expected_low, expected_high), whole(low, high));
+    compare(address, values, (order, failure), false, code)
+        .0
+        .into()
+}
+
+watched_full! {
+    fn __tsan_atomic128_compare_exchange_strong as strong pushes ["push [rbx]", "push [rbx]"];
+    fn __tsan_atomic128_compare_exchange_weak as weak pushes ["push [rbx]", "push [rbx]"];
+    fn __atomic_compare_exchange_16 as strong pushes ["push [rbx]", "push [rbx]"];
+    // The return address, and the ordering for failures above it.
+    fn __tsan_atomic128_compare_exchange_val as value pushes ["push [rbx]", "push [rbx + 8]"];
+}
+
+watched! {
+    fn __tsan_atomic128_load(address: Address, order: c_int) -> Halves as load("rdx");
+    fn __atomic_load_16(address: Address, order: c_int) -> Halves as load("rdx");
+    fn __tsan_atomic128_store(address: Address, low: u64, high: u64, order: c_int) -> () as store("r8");
+    fn __atomic_store_16(address: Address, low: u64, high: u64, order: c_int) -> () as store("r8");
+    fn __tsan_atomic128_exchange(address: Address, low: u64, high: u64, order: c_int) -> Halves
+        as exchange("r8");
+    fn __atomic_exchange_16(address: Address, low: u64, high: u64, order: c_int) -> Halves
+        as exchange("r8");
+}
+
+/// Arithmetic, under the names of ThreadSanitizer and libatomic.
+macro_rules! changes {
+    ($($inner:ident($old:ident, $value:ident) $new:expr; $($name:ident)*;)*) => {
+        $(
+            extern "C" fn $inner(
+                address: Address, low: u64, high: u64, order: c_int, code: usize
+            ) -> Halves {
+                let $value = whole(low, high);
+                change(address, order, code, |$old| $new).into()
+            }
+
+            watched! {
+                $(fn $name(address: Address, low: u64, high: u64, order: c_int) -> Halves
+                    as $inner("r8");)*
+            }
+        )*
+    };
+}
+
+changes! {
+    add(old, value) old.wrapping_add(value); __tsan_atomic128_fetch_add __atomic_fetch_add_16;
+    sub(old, value) old.wrapping_sub(value); __tsan_atomic128_fetch_sub __atomic_fetch_sub_16;
+    and(old, value) old & value; __tsan_atomic128_fetch_and __atomic_fetch_and_16;
+    or(old, value) old | value; __tsan_atomic128_fetch_or __atomic_fetch_or_16;
+    xor(old, value) old ^ value; __tsan_atomic128_fetch_xor __atomic_fetch_xor_16;
+    nand(old, value) !(old & value); __tsan_atomic128_fetch_nand __atomic_fetch_nand_16;
+}

@@ -1,0 +1,152 @@
+//! Memory that is mapped: raddle's own is shared with children where there are any. What the program maps by
+//! itself would not be put back by a snapshot, so it gets a piece of the heap if it wants empty memory, as
+//! Rust's threads do for their handlers of signals; anything else is noticed.
+
+use std::ffi::{c_int, c_void};
+
+use crate::abi::real::real;
+use crate::host::{mode, shared_memory, system};
+use crate::memory::{heap, heap_range};
+use crate::process::restart::{self, irreversible};
+
+const PAGE: usize = 4096;
+
+fn result(result: isize) -> isize {
+    match result {
+        -4095..0 => {
+            mode::set_errno(-result as c_int);
+            -1
+        }
+        result => result,
+    }
+}
+
+/// Reads so much of a file, which is as good as mapping it where nobody writes.
+fn read(file: c_int, offset: i64, to: usize, size: usize) {
+    let mut done = 0;
+    while done < size {
+        let from = offset as usize + done;
+        let arguments = [file as usize, to + done, size - done, from, 0, 0];
+        // SAFETY: there is room for that much.
+        match unsafe { system::call(libc::SYS_pread64, arguments) } {
+            count @ 1.. => done += count as usize,
+            _ => return,
+        }
+    }
+}
+
+/// What is larger is not taken from the heap.
+const LARGEST: usize = 64 << 20;
+
+/// In guest mode: empty memory for this thread's process alone, if that is what the program wants.
+fn map_on_heap(start: usize, size: usize, protection: c_int, flags: c_int) -> Option<usize> {
+    let is_plain = flags & libc::MAP_ANONYMOUS != 0 && flags & libc::MAP_SHARED == 0;
+    let is_fixed = flags & (libc::MAP_FIXED | libc::MAP_FIXED_NOREPLACE) != 0;
+    if !is_plain || size == 0 || size > LARGEST || protection & libc::PROT_EXEC != 0 {
+        return None;
+    }
+    if is_fixed {
+        if !heap_range::contains(start) {
+            return None;
+        }
+        // SAFETY: the program has that memory, and wants it to be empty.
+        unsafe { heap::erase(start, size) };
+        return Some(start);
+    }
+    // The C library's: whoever has called it is looked for.
+    let code = real!(fn mprotect(*mut c_void, usize, c_int) -> c_int) as *const () as usize;
+    let memory = heap::map(size, code);
+    (memory != 0).then_some(memory)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn mmap(
+    start: *mut c_void,
+    size: usize,
+    protection: c_int,
+    flags: c_int,
+    file: c_int,
+    offset: i64,
+) -> *mut c_void {
+    let is_guest = mode::is_guest();
+    let is_file = flags & libc::MAP_ANONYMOUS == 0;
+    // What is only read need not be shared with who writes it.
+    let is_alone = match is_file {
+        true => protection & libc::PROT_WRITE == 0,
+        false => flags & libc::MAP_SHARED == 0,
+    };
+    if !is_guest && start.is_null() && is_alone && shared_memory::is_used() {
+        let start = shared_memory::map(size);
+        if is_file {
+            read(file, offset, start, size);
+        }
+        shared_memory::protect(start..start + size.next_multiple_of(PAGE), protection);
+        return start as *mut c_void;
+    }
+    if is_guest
+        && restart::is_snapshot()
+        && let Some(memory) = map_on_heap(start as usize, size, protection, flags)
+    {
+        return memory as *mut c_void;
+    }
+    if is_guest && flags & libc::MAP_SHARED == 0 {
+        mode::host(|| irreversible::notice("maps memory by itself"));
+    }
+    let arguments = [
+        start as usize,
+        size,
+        protection as usize,
+        flags as usize,
+        file as usize,
+        offset as usize,
+    ];
+    // SAFETY: what the caller wanted.
+    result(unsafe { system::call(libc::SYS_mmap, arguments) }) as *mut c_void
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn mmap64(
+    start: *mut c_void,
+    size: usize,
+    protection: c_int,
+    flags: c_int,
+    file: c_int,
+    offset: i64,
+) -> *mut c_void {
+    // SAFETY: what the caller wanted.
+    unsafe { mmap(start, size, protection, flags, file, offset) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn munmap(start: *mut c_void, size: usize) -> c_int {
+    let start = start as usize;
+    if shared_memory::contains(start) {
+        shared_memory::unmap(start..start + size);
+        return 0;
+    }
+    if heap_range::contains(start) {
+        // It is gone with the execution.
+        return 0;
+    }
+    // SAFETY: what the caller wanted.
+    result(unsafe { system::call(libc::SYS_munmap, [start, size, 0, 0, 0, 0]) }) as c_int
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn mprotect(start: *mut c_void, size: usize, protection: c_int) -> c_int {
+    let start = start as usize;
+    if shared_memory::contains(start) {
+        return result(shared_memory::protect(start..start + size, protection)) as c_int;
+    }
+    let protection = match heap_range::contains(start) {
+        // The heap is used again in the next execution, so everything stays allowed that was.
+        true => protection | libc::PROT_READ | libc::PROT_WRITE,
+        false => protection,
+    };
+    if heap_range::contains(start) && protection & libc::PROT_EXEC == 0 {
+        return 0;
+    }
+    let arguments = [start, size, protection as usize, 0, 0, 0];
+    // SAFETY: what the caller wanted.
+    result(unsafe { system::call(libc::SYS_mprotect, arguments) }) as c_int
+}

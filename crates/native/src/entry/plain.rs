@@ -1,0 +1,165 @@
+//! Plain accesses of memory: they are no operations, but must be in order with each other.
+//!
+//! Two threads that use different bytes of a word never meet. What a signal handler does while it
+//! interrupts this is not seen.
+//!
+//! These functions stay in guest mode, which is cheap: nothing here may let others run. What is known of
+//! memory is in `shadow.rs`.
+
+use crate::abi::trampoline::on_alternate_stack;
+use crate::engine::Manner;
+use crate::execution::shadow_stack;
+use crate::host::mode::is_guest;
+use crate::memory::blocks::Bad;
+use crate::memory::{plain_choices, shadow};
+use crate::process::variables;
+use crate::rust::sync;
+use crate::threads::failure;
+
+/// The running thread accesses so many bytes.
+#[inline]
+pub(crate) fn access_range(address: usize, size: usize, writes: bool, code: usize) {
+    if size == 0
+        || !is_guest()
+        // What the user has there may be inlined.
+        || shadow_stack::region().is_inside() && sync::region(code).is_inside()
+        || plain_choices::perform(address, size, writes, code)
+    {
+        return;
+    }
+    if let Some(bad) = shadow::access(address, size, writes, code) {
+        let what = if writes { "writes" } else { "reads" };
+        fail(bad, address, what, shadow_stack::users(code));
+    }
+}
+
+/// What is done to a block that is given back.
+pub(crate) const FREES: &str = "frees";
+
+/// In guest mode: ends the running thread, which did something to memory that is not its own.
+#[cold]
+pub(crate) fn fail(bad: Bad, address: usize, what: &str, site: usize) -> ! {
+    failure::diverge(|| {
+        let memory = variables::describe(address).unwrap_or_else(|| "memory of nobody".to_owned());
+        let memory = match what {
+            FREES => memory.trim_start_matches("the beginning of "),
+            _ => &memory,
+        };
+        let (manner, help) = match bad {
+            Bad::Freed => (
+                Manner::Memory,
+                "whoever frees it must know that nobody will use it any more",
+            ),
+            Bad::Outside => (
+                Manner::Outside,
+                "the block is smaller than that, or there is none",
+            ),
+        };
+        failure::fail_in(manner, format!("it {what} {memory}\nhelp: {help}"), site)
+    })
+}
+
+/// The functions for accesses of each size.
+macro_rules! accesses {
+    ($($($name:ident)*, $inner:ident: $writes:literal, $size:literal;)*) => {
+        $(
+            extern "C" fn $inner(address: usize, code: usize) {
+                access_range(address, $size, $writes, code);
+            }
+            on_alternate_stack! {
+                $(fn $name(address: usize) -> () as $inner("rsi");)*
+            }
+        )*
+    };
+}
+
+accesses! {
+    __tsan_read1 __tsan_volatile_read1 __tsan_unaligned_volatile_read1, read1: false, 1;
+    __tsan_read2 __tsan_unaligned_read2 __tsan_volatile_read2 __tsan_unaligned_volatile_read2,
+        read2: false, 2;
+    __tsan_read4 __tsan_unaligned_read4 __tsan_volatile_read4 __tsan_unaligned_volatile_read4,
+        read4: false, 4;
+    __tsan_read8 __tsan_unaligned_read8 __tsan_volatile_read8 __tsan_unaligned_volatile_read8
+        __tsan_vptr_read, read8: false, 8;
+    __tsan_read16 __tsan_unaligned_read16 __tsan_volatile_read16 __tsan_unaligned_volatile_read16,
+        read16: false, 16;
+    __tsan_write1 __tsan_volatile_write1 __tsan_unaligned_volatile_write1
+        __tsan_read_write1, write1: true, 1;
+    __tsan_write2 __tsan_unaligned_write2 __tsan_volatile_write2 __tsan_unaligned_volatile_write2
+        __tsan_read_write2 __tsan_unaligned_read_write2, write2: true, 2;
+    __tsan_write4 __tsan_unaligned_write4 __tsan_volatile_write4 __tsan_unaligned_volatile_write4
+        __tsan_read_write4 __tsan_unaligned_read_write4, write4: true, 4;
+    __tsan_write8 __tsan_unaligned_write8 __tsan_volatile_write8 __tsan_unaligned_volatile_write8
+        __tsan_read_write8 __tsan_unaligned_read_write8, write8: true, 8;
+    __tsan_write16 __tsan_unaligned_write16 __tsan_volatile_write16 __tsan_unaligned_volatile_write16
+        __tsan_read_write16 __tsan_unaligned_read_write16, write16: true, 16;
+}
+
+on_alternate_stack! {
+    fn __tsan_read_range(address: usize, size: usize) -> () as read_range("rdx");
+    fn __tsan_write_range(address: usize, size: usize) -> () as write_range("rdx");
+    fn __tsan_vptr_update(address: usize, new: usize) -> () as update_vptr("rdx");
+}
+
+extern "C" fn read_range(address: usize, size: usize, code: usize) {
+    access_range(address, size, false, code);
+}
+
+extern "C" fn write_range(address: usize, size: usize, code: usize) {
+    access_range(address, size, true, code);
+}
+
+/// A constructor or destructor says which class its object is of now. To say what is so already is no
+/// write.
+extern "C" fn update_vptr(address: usize, new: usize, code: usize) {
+    // SAFETY: the program is about to write there.
+    let old = unsafe { (address as *const usize).read() };
+    access_range(address, size_of::<usize>(), old != new, code);
+}
+
+/// Accesses with the place in the program as an argument.
+macro_rules! placed {
+    ($($name:ident: $writes:literal, $size:literal;)*) => {
+        $(
+            #[unsafe(no_mangle)]
+            extern "C" fn $name(address: usize, code: usize) {
+                access_range(address, $size, $writes, code);
+            }
+        )*
+    };
+}
+
+placed! {
+    __tsan_read1_pc: false, 1;
+    __tsan_read2_pc: false, 2;
+    __tsan_read4_pc: false, 4;
+    __tsan_read8_pc: false, 8;
+    __tsan_read16_pc: false, 16;
+    __tsan_write1_pc: true, 1;
+    __tsan_write2_pc: true, 2;
+    __tsan_write4_pc: true, 4;
+    __tsan_write8_pc: true, 8;
+    __tsan_write16_pc: true, 16;
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __tsan_read_range_pc(address: usize, size: usize, code: usize) {
+    access_range(address, size, false, code);
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __tsan_write_range_pc(address: usize, size: usize, code: usize) {
+    access_range(address, size, true, code);
+}
+
+/// A call that reads what a library has at an address.
+#[unsafe(no_mangle)]
+extern "C" fn __tsan_external_read(address: usize, code: usize, _tag: usize) {
+    access_range(address, 1, false, code);
+}
+
+/// A call that changes what a library has at an address.
+#[unsafe(no_mangle)]
+extern "C" fn __tsan_external_write(address: usize, code: usize, _tag: usize) {
+    access_range(address, 1, true, code);
+}

@@ -1,0 +1,147 @@
+//! System calls: by the function `syscall`, which C++20 and Rust's standard library wait for futexes with, and
+//! those that code makes by itself ([`dispatch`](crate::host::dispatch)).
+
+use std::ffi::{c_int, c_long};
+use std::time::Duration;
+
+use crate::abi::real::real;
+use crate::abi::trampoline::watched_full;
+use crate::execution::{running, shadow_stack};
+use crate::host::mode::{self, host, is_guest};
+use crate::io::opened;
+use crate::names::regions;
+use crate::names::rust_paths::Kind;
+use crate::process::uncontrolled;
+use crate::rust::{channels, sync};
+use crate::threads::futex::{self, WaitSite};
+use crate::threads::time;
+
+/// What of an operation is not an option.
+const OPERATION: c_int = 0x7f;
+
+/// Where a system call is, and whether it is in code that says what it does to memory.
+#[derive(Clone, Copy)]
+struct Place {
+    site: usize,
+    is_seen: bool,
+    /// Where it goes on after it.
+    called: usize,
+}
+
+watched_full! {
+    // The return address, and the last argument above it.
+    fn syscall as system_call pushes ["push [rbx]", "push [rbx + 8]"];
+}
+
+/// The system call itself.
+fn real(number: c_long, arguments: [usize; 6]) -> c_long {
+    let [first, second, third, fourth, fifth, sixth] = arguments;
+    type Word = usize;
+    // SAFETY: what the caller wanted.
+    unsafe {
+        let call = real!(fn syscall(c_long, Word, Word, Word, Word, Word, Word) -> c_long);
+        call(number, first, second, third, fourth, fifth, sixth)
+    }
+}
+
+extern "C" fn system_call(
+    number: c_long,
+    first: usize,
+    second: usize,
+    third: usize,
+    fourth: usize,
+    fifth: usize,
+    sixth: usize,
+    code: usize,
+) -> c_long {
+    let arguments = [first, second, third, fourth, fifth, sixth];
+    let pass_on = || {
+        let result = real(number, arguments);
+        opened::called(number, result);
+        result
+    };
+    if !is_guest() {
+        return pass_on();
+    }
+    let place = Place {
+        site: shadow_stack::users(code),
+        is_seen: regions::kind(code) == Kind::User,
+        called: sync::who_waits(code),
+    };
+    match model(number, arguments, place) {
+        None => pass_on(),
+        Some(Ok(result)) => result,
+        Some(Err(error)) => {
+            mode::set_errno(error);
+            -1
+        }
+    }
+}
+
+/// In guest mode: a system call of code that makes it by itself; its result, or an error.
+pub(crate) fn model_direct(
+    number: c_long,
+    arguments: [usize; 6],
+    code: usize,
+) -> Option<Result<c_long, c_int>> {
+    let place = Place {
+        site: shadow_stack::users(code),
+        is_seen: true,
+        called: code,
+    };
+    model(number, arguments, place)
+}
+
+/// In guest mode: a system call that is for raddle to do; its result, or an error.
+fn model(number: c_long, arguments: [usize; 6], place: Place) -> Option<Result<c_long, c_int>> {
+    match number {
+        libc::SYS_futex => model_futex(arguments, place),
+        libc::SYS_clone | libc::SYS_clone3 => {
+            uncontrolled::refuse(number, arguments[0], place.site)
+        }
+        _ => None,
+    }
+}
+
+fn model_futex(arguments: [usize; 6], place: Place) -> Option<Result<c_long, c_int>> {
+    let [word, operation, value, time, ..] = arguments;
+    let wanted = operation as c_int & OPERATION;
+    let is_known = matches!(
+        wanted,
+        libc::FUTEX_WAIT | libc::FUTEX_WAKE | libc::FUTEX_WAIT_BITSET | libc::FUTEX_WAKE_BITSET
+    );
+    if !is_known {
+        return None;
+    }
+    let (word, value) = (word as *mut u32, value as u32);
+    let time = time as *const libc::timespec;
+    Some(host(|| match wanted {
+        libc::FUTEX_WAKE | libc::FUTEX_WAKE_BITSET => Ok(match sync::wake(word, place.site) {
+            true => 1,
+            false => futex::wake(word, value, place.site).into(),
+        }),
+        _ => {
+            let until = (!time.is_null()).then(|| match wanted {
+                libc::FUTEX_WAIT => time::duration(time),
+                _ => time::time_left(time),
+            });
+            let parked = sync::park(word, value, until, (place.called, place.site));
+            match parked.unwrap_or_else(|| wait(word, value, until, place)) {
+                0 => Ok(0),
+                error => Err(error),
+            }
+        }
+    }))
+}
+
+/// Waits while the word is as expected; an error, or 0.
+fn wait(word: *mut u32, expected: u32, until: Option<Duration>, place: Place) -> c_int {
+    if let Some(until) = until
+        && channels::times_out()
+    {
+        running().pass_time(until);
+        return libc::ETIMEDOUT;
+    }
+    let Place { site, is_seen, .. } = place;
+    futex::wait(word, expected, until, WaitSite { site, is_seen })
+}

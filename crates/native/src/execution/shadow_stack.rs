@@ -1,0 +1,515 @@
+//! Which functions of the program each thread is in.
+//!
+//! Every function says when it is entered, and from where it was called. So an operation has a *chain* of
+//! calls that led to it, and one in a library that was not compiled for this, such as C++'s own, gets a
+//! place in the program: the last call out of code that was.
+//!
+//! A chain is a small number, the same in every execution. In a *site* it stands above the address of the
+//! instruction, which has no more than 48 bits.
+
+use std::cell::Cell;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering::Relaxed};
+
+use crate::abi::{alternate_stack, guest};
+use crate::host::addresses::Table;
+use crate::host::solo::Solo;
+use crate::host::{loaded, mode};
+use crate::names::regions;
+use crate::names::rust_paths::Kind;
+
+/// Calls beyond that are not written down.
+const DEEPEST: usize = 256;
+/// So many bits of a site are the address of an instruction.
+const CODE_BITS: u32 = 48;
+/// How far up a stack to look for the address of a call.
+const LOOK_AT: usize = 2048;
+
+struct Calls {
+    depth: Cell<usize>,
+    /// So many of the chains below are right.
+    known: Cell<usize>,
+    from: [Cell<usize>; DEEPEST],
+    /// An instruction of each function that was entered.
+    into: [Cell<usize>; DEEPEST],
+    chains: [Cell<u16>; DEEPEST],
+    /// One more than the last call that the user's code has made, up to each; of so many it is known.
+    users: [Cell<u16>; DEEPEST],
+    known_users: Cell<usize>,
+    /// Where in Rust's standard library the thread is, and where it was before each call.
+    region: Cell<Kind>,
+    regions: [Cell<Kind>; DEEPEST],
+    /// Whether the next use of memory there is an operation, and whether it must come in time.
+    is_armed: Cell<bool>,
+    /// Whether that operation was done.
+    is_modelled: Cell<bool>,
+    has_deadline: Cell<bool>,
+}
+
+// A guest's own, because guest code runs with the guest's thread-local storage.
+thread_local! {
+    static CALLS: Calls = const {
+        Calls {
+            depth: Cell::new(0),
+            known: Cell::new(0),
+            from: [const { Cell::new(0) }; DEEPEST],
+            into: [const { Cell::new(0) }; DEEPEST],
+            chains: [const { Cell::new(0) }; DEEPEST],
+            users: [const { Cell::new(0) }; DEEPEST],
+            known_users: Cell::new(0),
+            region: Cell::new(Kind::User),
+            regions: [const { Cell::new(Kind::User) }; DEEPEST],
+            is_armed: Cell::new(false),
+            is_modelled: Cell::new(false),
+            has_deadline: Cell::new(false),
+        }
+    };
+}
+
+/// How far from its thread pointer every thread has its own, once a check has begun. Libraries that a program
+/// begins with have their variables there in all threads.
+static OFFSET: AtomicUsize = AtomicUsize::new(0);
+
+/// The calling thread's own.
+#[inline(always)]
+fn with<R>(use_it: impl FnOnce(&Calls) -> R) -> R {
+    match OFFSET.load(Relaxed) {
+        0 => CALLS.with(use_it),
+        offset => {
+            let calls = guest::thread_pointer().wrapping_add(offset) as *const Calls;
+            // SAFETY: as said above, that is where `CALLS` is.
+            use_it(unsafe { &*calls })
+        }
+    }
+}
+
+/// Every chain that was ever seen: the one before its last call, where that was, and an instruction of the
+/// function that was called.
+struct Chains {
+    calls: Vec<(u16, usize, usize)>,
+    numbers: Table<u16>,
+}
+
+static CHAINS: Solo<Chains> = Solo::new(Chains {
+    calls: Vec::new(),
+    numbers: Table::new(),
+});
+
+impl Chains {
+    fn longer(&mut self, chain: u16, call: usize, callee: usize) -> u16 {
+        if self.calls.is_empty() {
+            self.numbers.begin(1);
+            self.calls.push((0, 0, 0));
+        }
+        let key = join(call, chain);
+        if let Some(&mut number) = self.numbers.get(key) {
+            return number;
+        }
+        let Ok(number) = u16::try_from(self.calls.len()) else {
+            return 0;
+        };
+        self.calls.push((chain, call, callee));
+        *self.numbers.insert(key, number)
+    }
+}
+
+fn join(code: usize, chain: u16) -> usize {
+    code & ((1 << CODE_BITS) - 1) | usize::from(chain) << CODE_BITS
+}
+
+/// The instruction of a site, and those that called the functions it is in, the last one first.
+pub(crate) fn unfold(site: usize) -> Vec<usize> {
+    let mut codes = vec![site & ((1 << CODE_BITS) - 1)];
+    // A guest that hangs may be in the middle of making one.
+    let Some(chains) = CHAINS.try_get() else {
+        return codes;
+    };
+    let mut chain = site >> CODE_BITS;
+    while chain != 0
+        && let Some(&(before, call, _)) = chains.calls.get(chain)
+    {
+        codes.push(call);
+        chain = before.into();
+    }
+    codes
+}
+
+impl Calls {
+    /// The chain that led to the function at this depth.
+    fn chain(&self, depth: usize) -> u16 {
+        let mut chain = match self.known.get().min(depth) {
+            0 => 0,
+            known => self.chains[known - 1].get(),
+        };
+        if self.known.get() < depth
+            && let Some(mut chains) = CHAINS.try_get()
+        {
+            for index in self.known.get()..depth {
+                chain = chains.longer(chain, self.from[index].get(), self.into[index].get());
+                self.chains[index].set(chain);
+            }
+            self.known.set(depth);
+        }
+        chain
+    }
+
+    fn depth(&self) -> usize {
+        self.depth.get().min(DEEPEST)
+    }
+
+    /// The last call that the user's code has made on the way to this depth. What was found out stays right
+    /// until functions are left and others entered.
+    fn users_call(&self, depth: usize) -> Option<usize> {
+        let first = self.known_users.get().min(depth);
+        let mut last = match first {
+            0 => 0,
+            known => self.users[known - 1].get(),
+        };
+        for index in first..depth {
+            if !is_foreign(self.from[index].get()) {
+                last = index as u16 + 1;
+            }
+            self.users[index].set(last);
+        }
+        self.known_users.set(self.known_users.get().max(depth));
+        usize::from(last).checked_sub(1)
+    }
+}
+
+/// Who code belongs to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Whose {
+    System,
+    Users,
+    Ours,
+}
+
+/// Where the code of this library is.
+static OURS: OnceLock<Vec<std::ops::Range<usize>>> = OnceLock::new();
+/// Where that of the system's libraries is.
+static FOREIGN: OnceLock<Vec<std::ops::Range<usize>>> = OnceLock::new();
+/// And that of the program and what else it was loaded with.
+static OWN: OnceLock<Vec<std::ops::Range<usize>>> = OnceLock::new();
+
+/// At the beginning of an execution, in its first thread.
+pub(crate) fn begin() {
+    FOREIGN.get_or_init(|| ranges(Whose::System));
+    OWN.get_or_init(|| ranges(Whose::Users));
+    let own = CALLS.with(|calls| &raw const *calls as usize);
+    OFFSET.store(own.wrapping_sub(guest::thread_pointer()), Relaxed);
+    with(|calls| {
+        calls.depth.set(0);
+        calls.known.set(0);
+        calls.known_users.set(0);
+        calls.region.set(Kind::User);
+        calls.is_armed.set(false);
+        calls.is_modelled.set(false);
+        calls.has_deadline.set(false);
+    });
+}
+
+/// In guest mode: where in Rust's standard library the running thread is.
+#[inline]
+pub(crate) fn region() -> Kind {
+    with(|calls| calls.region.get())
+}
+
+/// In guest mode: whether the next use of memory is an operation.
+#[inline]
+pub(crate) fn is_armed() -> bool {
+    with(|calls| calls.is_armed.get())
+}
+
+/// In guest mode: the operation is about to be done.
+pub(crate) fn disarm() {
+    with(|calls| {
+        calls.is_armed.set(false);
+        calls.is_modelled.set(true);
+    });
+}
+
+/// In guest mode: whether an operation stands for all that is done here.
+pub(crate) fn is_modelled() -> bool {
+    with(|calls| calls.is_modelled.get())
+}
+
+/// In guest mode: whether what the running thread waits for must come in time.
+pub(crate) fn has_deadline() -> bool {
+    with(|calls| calls.has_deadline.get())
+}
+
+/// Whether code is this library's own, which may run in a handler while a guest is interrupted.
+pub(crate) fn is_ours(code: usize) -> bool {
+    let ours = OURS.get_or_init(|| ranges(Whose::Ours));
+    ours.iter().any(|range| range.contains(&code))
+}
+
+/// Whether code is not the user's.
+fn is_foreign(code: usize) -> bool {
+    match regions::kind_in_rust(code) {
+        Some(kind) => kind != Kind::User,
+        None => is_systems(code),
+    }
+}
+
+fn is_systems(code: usize) -> bool {
+    let foreign = FOREIGN.get().map_or(&[][..], Vec::as_slice);
+    foreign.iter().any(|range| range.contains(&code))
+}
+
+/// How often any function was entered or left.
+static CHANGES: AtomicU64 = AtomicU64::new(1);
+/// The chain of the running thread, since when, and in which epoch.
+static LAST: Solo<(u64, u64, u16)> = Solo::new((0, 0, 0));
+
+/// The same for the user's call of a function that is not the user's.
+static LAST_CALL: Solo<(u64, u64, usize)> = Solo::new((0, 0, 0));
+
+/// In guest mode: the site of an instruction of code that was compiled for this.
+///
+/// Numbers that change all the time are not kept while something else is called: they would be on the guest's
+/// stack, and a loop that waits is known by a stack that stays the same.
+#[inline]
+pub(crate) fn site(code: usize) -> usize {
+    let now = || (CHANGES.load(Relaxed), mode::epoch());
+    let is_now = |last: (u64, u64)| last == now();
+    if regions::kind(code) != Kind::User {
+        let mut last = LAST_CALL.get();
+        if !is_now((last.0, last.1)) {
+            last.2 = users(code);
+            (last.0, last.1) = now();
+        }
+        return last.2;
+    }
+    let mut last = LAST.get();
+    if !is_now((last.0, last.1)) {
+        last.2 = with(|calls| calls.chain(calls.depth()));
+        (last.0, last.1) = now();
+    }
+    join(code, last.2)
+}
+
+/// In guest mode: the site of the instruction if it is the user's, or of the last one that was.
+#[inline]
+pub(crate) fn users(code: usize) -> usize {
+    with(|calls| {
+        let depth = calls.depth();
+        if !is_foreign(code) {
+            return join(code, calls.chain(depth));
+        }
+        // What is not the user's may have been called from here without anybody saying so.
+        if let Some(index) = depth.checked_sub(1)
+            && regions::kind(calls.into[index].get()) == Kind::User
+            && let Some(function) = regions::users_function(calls.into[index].get())
+            && let Some(call) = called_by(&function, calls.into[index].get())
+        {
+            return join(call, calls.chain(depth));
+        }
+        match calls.users_call(depth) {
+            Some(index) => join(calls.from[index].get(), calls.chain(index)),
+            None => code,
+        }
+    })
+}
+
+/// In guest mode, first thing in a function behind [`replace!`](crate::abi::trampoline::replace): the site
+/// of the call.
+pub(crate) fn caller_site() -> usize {
+    users(crate::abi::caller::code())
+}
+
+/// In guest mode: an instruction of the function that the running thread has last entered.
+pub(crate) fn entered() -> Option<usize> {
+    with(|calls| {
+        let index = calls.depth().checked_sub(1)?;
+        Some(calls.into[index].get())
+    })
+}
+
+/// Those of the thread that is about to do an atomic operation, if one is.
+static OF_ATOMIC: AtomicPtr<Calls> = AtomicPtr::new(std::ptr::null_mut());
+
+/// In guest mode: the running thread is about to do an atomic operation.
+#[inline]
+pub(crate) fn begin_atomic() {
+    if regions::is_rust() {
+        with(|calls| OF_ATOMIC.store((&raw const *calls).cast_mut(), Relaxed));
+    }
+}
+
+/// In host mode: it is done.
+#[inline]
+pub(crate) fn end_atomic() {
+    OF_ATOMIC.store(std::ptr::null_mut(), Relaxed);
+}
+
+/// In host mode: the type of atomic whose function the thread is in that is about to do an operation, in a
+/// program in Rust.
+pub(crate) fn atomic() -> Option<&'static str> {
+    /// Its functions call each other.
+    const NEAR: usize = 4;
+    // SAFETY: the thread that has put it there waits until its operation is done, and has it until then.
+    let calls = unsafe { OF_ATOMIC.load(Relaxed).as_ref() }?;
+    let last = calls.into[..calls.depth()].iter().rev().take(NEAR);
+    last.map(Cell::get).find_map(regions::atomic)
+}
+
+/// In guest mode: where the function was called that many functions above the running one, if that is known.
+pub(crate) fn caller(above: usize) -> Option<usize> {
+    with(|calls| {
+        let index = calls.depth().checked_sub(above + 1)?;
+        Some(calls.from[index].get())
+    })
+}
+
+/// In guest mode: where a function goes on that is on the stack, and has called something else than us when it
+/// was entered.
+#[cold]
+fn called_by(function: &std::ops::Range<usize>, entered: usize) -> Option<usize> {
+    let start = alternate_stack::program_stack().next_multiple_of(8);
+    let end = crate::execution::running().end_of_stack();
+    let words = (start..end).step_by(8).take(LOOK_AT);
+    // SAFETY: that is the guest's stack.
+    let mut found = words.map(|at| unsafe { (at as *const usize).read() });
+    // Not where the function ends: nobody returns there, and that is on our own stack.
+    found.find(|&word| word != entered && function.contains(&word) && follows_call(word))
+}
+
+/// In guest mode: the site of an instruction that was interrupted, with the stack as it was. If it is in a
+/// function of the system's, the call of that, which has left its address on the stack.
+pub(crate) fn interrupted(code: usize, stack: usize) -> usize {
+    // Sites are those of calls, which return to the next instruction.
+    called(code.wrapping_add(1), stack)
+}
+
+/// In guest mode: the site of a call, or of the last one of the user's if it is in a function of the
+/// system's.
+pub(crate) fn called(code: usize, stack: usize) -> usize {
+    if is_own(code) {
+        return users(code);
+    }
+    let end = crate::execution::running().end_of_stack();
+    let start = alternate_stack::program_stack_from(stack);
+    let words = (start.next_multiple_of(8)..end).step_by(8).take(LOOK_AT);
+    // SAFETY: that is the guest's stack.
+    let mut found = words.map(|at| unsafe { (at as *const usize).read() });
+    let call = found.find(|&word| is_own(word) && is_own(word - 5) && follows_call(word));
+    users(call.unwrap_or(code))
+}
+
+/// Whether it is code of the program.
+pub(crate) fn is_own(code: usize) -> bool {
+    let own = OWN.get().map_or(&[][..], Vec::as_slice);
+    own.iter().any(|range| range.contains(&code))
+}
+
+/// An instruction of the function that a call has called which returns to this address, if that is known.
+pub(crate) fn callee(code: usize) -> Option<usize> {
+    if !is_own(code) || !is_own(code - 5) {
+        return None;
+    }
+    // SAFETY: code of the program can be read.
+    let call: [u8; 5] = unsafe { ((code - 5) as *const [u8; 5]).read_unaligned() };
+    let [0xe8, distance @ ..] = call else {
+        // Perhaps somebody has come there by this call.
+        let chains = CHAINS.try_get()?;
+        let mut calls = chains.calls.iter().filter(|(_, call, _)| *call == code);
+        return calls.next().map(|&(_, _, callee)| callee);
+    };
+    Some(code.wrapping_add_signed(i32::from_le_bytes(distance) as isize))
+}
+
+/// Whether the instruction before this address may be a call.
+fn follows_call(code: usize) -> bool {
+    // SAFETY: code of the program can be read.
+    let before: [u8; 5] = unsafe { ((code - 5) as *const [u8; 5]).read_unaligned() };
+    // A direct call, or one of the forms of an indirect one.
+    before[0] == 0xe8 || (0..4).any(|at| before[at] == 0xff && before[at + 1] & 0x38 == 0x10)
+}
+
+/// A function that the running thread has entered, in a program in Rust.
+#[derive(Clone, Copy)]
+pub(crate) struct Entered {
+    pub(crate) kind: Kind,
+    /// Where the thread was before.
+    pub(crate) before: Kind,
+    /// Number of functions that it was in.
+    pub(crate) depth: usize,
+}
+
+/// In guest mode: a function is entered that was called from there; `code` is an instruction of it.
+#[inline]
+pub(crate) fn push(caller: usize, code: usize) -> Option<Entered> {
+    let entered = with(|calls| {
+        let depth = calls.depth.get();
+        if let Some(from) = calls.from.get(depth) {
+            from.set(caller);
+            calls.into[depth].set(code);
+            calls.known.set(calls.known.get().min(depth));
+            calls.known_users.set(calls.known_users.get().min(depth));
+            calls.regions[depth].set(calls.region.get());
+        }
+        calls.depth.set(depth + 1);
+        if !regions::is_rust() {
+            return None;
+        }
+        let kind = regions::kind(code);
+        let before = calls.region.get();
+        calls.region.set(kind.entered_from(before));
+        if kind.is_special() {
+            calls.is_armed.set(true);
+            calls.is_modelled.set(false);
+            calls
+                .has_deadline
+                .set(calls.has_deadline.get() | (kind == Kind::Deadline));
+        }
+        Some(Entered {
+            kind,
+            before,
+            depth,
+        })
+    });
+    change();
+    entered
+}
+
+/// In guest mode: the function is left that was entered last.
+#[inline]
+pub(crate) fn pop() {
+    with(|calls| {
+        let depth = calls.depth.get().saturating_sub(1);
+        calls.depth.set(depth);
+        if let Some(before) = calls.regions.get(depth) {
+            let after = calls.region.replace(before.get());
+            if after != before.get() {
+                calls.is_armed.set(false);
+                calls.is_modelled.set(false);
+                calls
+                    .has_deadline
+                    .set(calls.has_deadline.get() && after != Kind::Deadline);
+            }
+        }
+    });
+    change();
+}
+
+#[inline]
+fn change() {
+    CHANGES.store(CHANGES.load(Relaxed).wrapping_add(1), Relaxed);
+}
+
+/// Where there is code of somebody's.
+fn ranges(whose: Whose) -> Vec<std::ops::Range<usize>> {
+    let mut list = Vec::new();
+    loaded::each(|module| {
+        let found = match (module.is_ours(), module.is_users()) {
+            (true, _) => Whose::Ours,
+            (_, true) => Whose::Users,
+            _ => Whose::System,
+        };
+        if found == whose {
+            list.extend(module.code());
+        }
+    });
+    list
+}

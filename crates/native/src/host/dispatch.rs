@@ -1,0 +1,162 @@
+//! System calls that code makes by itself, without the C library: inline assembly, and libraries that
+//! have their own.
+//!
+//! Linux can send a signal instead of doing a system call, unless the instruction is in one range of
+//! memory (syscall user dispatch, since 5.11). That range is the C library's code, which knows what it
+//! does. In the signal's handler, which runs on the guest's own stack, others may run as anywhere else.
+//! What is no business of raddle's is handed to the C library, and so done.
+//!
+//! Only if there is such code: the instruction is looked for in all that is loaded. The kernel forgets
+//! this in new threads and processes, so it is asked again in each.
+
+use std::ffi::{c_int, c_long, c_void};
+use std::ops::Range;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering::Relaxed};
+
+use super::{loaded, mode, system};
+use crate::abi::{caller, guest};
+
+const PR_SET_SYSCALL_USER_DISPATCH: c_int = 59;
+const OFF: usize = 0;
+const ON: usize = 1;
+/// Where the kernel looks: system calls from outside of the range are signals.
+static SELECTOR: AtomicU8 = AtomicU8::new(1);
+
+/// The instruction.
+const SYSTEM_CALL: [u8; 2] = [0x0f, 0x05];
+
+/// The thread that is armed.
+static ARMED: AtomicUsize = AtomicUsize::new(0);
+
+/// Models a system call of a guest, by its number and arguments, that returns to this address: its result,
+/// or an error. Nothing if it is the kernel's.
+pub(crate) type Model = fn(c_long, [usize; 6], usize) -> Option<Result<c_long, c_int>>;
+
+static MODEL: OnceLock<Model> = OnceLock::new();
+
+/// Guests' system calls are modelled by this function from now on.
+pub(crate) fn model_by(model: Model) {
+    let _ = MODEL.set(model);
+}
+
+/// What is loaded.
+#[derive(Default)]
+struct Loaded {
+    /// The C library's code.
+    allowed: Range<usize>,
+    /// Whether there is code elsewhere that makes system calls.
+    has_calls: bool,
+}
+
+static LOADED: OnceLock<Loaded> = OnceLock::new();
+
+/// From now on the calling OS thread's system calls are seen, if there is anything to see.
+pub(crate) fn arm() {
+    let loaded = LOADED.get_or_init(look);
+    if !loaded.has_calls {
+        return;
+    }
+    let thread = guest::thread_pointer();
+    if ARMED.swap(thread, Relaxed) == thread {
+        return;
+    }
+    handle();
+    let Range { start, end } = loaded.allowed;
+    if !switch(ON, start, end - start, &raw const SELECTOR as usize) {
+        eprintln!(
+            "raddle: this kernel does not show system calls that code makes by itself, so threads that \
+             wait by such calls are not controlled\n  help: use Linux 5.11 or later"
+        );
+    }
+}
+
+/// The calling process is new.
+pub(crate) fn forget() {
+    ARMED.store(0, Relaxed);
+}
+
+/// The check is over.
+pub(crate) fn disarm() {
+    if ARMED.swap(0, Relaxed) != 0 {
+        switch(OFF, 0, 0, 0);
+    }
+}
+
+fn switch(on: usize, start: usize, size: usize, selector: usize) -> bool {
+    // SAFETY: the range is the C library's, and the selector is there as long as the process.
+    unsafe { libc::prctl(PR_SET_SYSCALL_USER_DISPATCH, on, start, size, selector) == 0 }
+}
+
+fn handle() {
+    // SAFETY: all-zero is a valid `sigaction`. The handler runs on the stack of whoever makes the call, and
+    // does not keep the next one from being seen.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = on_system_call as *const () as usize;
+        action.sa_flags = libc::SA_SIGINFO | libc::SA_NODEFER;
+        libc::sigaction(libc::SIGSYS, &action, std::ptr::null_mut());
+    }
+}
+
+unsafe extern "C" fn on_system_call(_: c_int, _: *mut libc::siginfo_t, context: *mut c_void) {
+    // SAFETY: the kernel gives the registers of the code that was interrupted, which are put back.
+    let registers = unsafe { &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
+    let read = |register: c_int| registers[register as usize] as usize;
+    let number = read(libc::REG_RAX) as c_long;
+    let arguments = [
+        libc::REG_RDI,
+        libc::REG_RSI,
+        libc::REG_RDX,
+        libc::REG_R10,
+        libc::REG_R8,
+        libc::REG_R9,
+    ]
+    .map(read);
+    let (code, top) = (read(libc::REG_RIP), read(libc::REG_RSP));
+    let modelled = match (mode::is_guest(), MODEL.get()) {
+        (true, Some(model)) => {
+            caller::set_top(top);
+            model(number, arguments, code)
+        }
+        _ => None,
+    };
+    let result = match modelled {
+        Some(Ok(result)) => result,
+        Some(Err(error)) => -c_long::from(error),
+        // SAFETY: what the caller wanted.
+        None => unsafe { system::call(number, arguments) as c_long },
+    };
+    registers[libc::REG_RAX as usize] = result;
+}
+
+/// Looks for code that makes system calls.
+fn look() -> Loaded {
+    let mut found = Loaded::default();
+    loaded::each(|module| {
+        let name = module.name();
+        let name = name.rsplit('/').next().unwrap_or_default();
+        // Guests do not run the last two, but `openmp`.
+        let is_systems = ["ld-linux", "linux-vdso", "libgomp.", "libomp."]
+            .iter()
+            .any(|start| name.starts_with(start));
+        if is_systems || module.is_ours() {
+            return;
+        }
+        for header in module.headers() {
+            let is_code = header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_X != 0;
+            if !is_code || header.p_flags & libc::PF_R == 0 {
+                continue;
+            }
+            let range = module.range(header);
+            if name.starts_with("libc.so") {
+                found.allowed = range;
+                continue;
+            }
+            // SAFETY: the module's code is there, and can be read.
+            let code = unsafe { std::slice::from_raw_parts(range.start as *const u8, range.len()) };
+            found.has_calls |= code.windows(2).any(|part| part == SYSTEM_CALL);
+        }
+    });
+    found
+}

@@ -1,0 +1,35 @@
+//! Which functions the program's own files call, as far as the loader knows. What nobody can call need
+//! not be expected: a program that never sends a signal or cancels a thread pays nothing for them.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::OnceLock;
+
+use object::{Object, ObjectSymbol};
+
+use super::loaded;
+
+static NAMES: OnceLock<BTreeSet<String>> = OnceLock::new();
+
+/// In host mode: whether the program calls one of these.
+pub(crate) fn any(names: &[&str]) -> bool {
+    let imported = NAMES.get_or_init(|| {
+        let mut files = Vec::new();
+        loaded::each(|module| files.extend(module.is_users().then(|| module.file())));
+        files.iter().flat_map(|file| undefined(file)).collect()
+    });
+    names.iter().any(|&name| imported.contains(name))
+}
+
+/// What a file leaves to others.
+fn undefined(file: &Path) -> Vec<String> {
+    let Ok(data) = std::fs::read(file) else {
+        return Vec::new();
+    };
+    let Ok(object) = object::File::parse(&*data) else {
+        return Vec::new();
+    };
+    let symbols = object.dynamic_symbols().filter(ObjectSymbol::is_undefined);
+    let names = symbols.filter_map(|symbol| symbol.name().ok().map(str::to_owned));
+    names.collect()
+}

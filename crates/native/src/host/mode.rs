@@ -1,0 +1,120 @@
+//! Two kinds of code: the program's (*guest*) and raddle's (*host*).
+//!
+//! Each thread of the program has thread-local storage of its own, which the processor finds through
+//! the thread pointer (the base of `fs`). Host code always runs with the thread pointer of the OS
+//! thread that runs the check. So host code may use whatever Rust and the C library offer, and
+//! raddle's coroutines are switched only while the thread pointer is the host's.
+//!
+//! * [`run`] lets guest code run until it returns, or [`leave`] is called.
+//! * [`host`] is how guest code, inside a function that took the place of another, gets back.
+//!
+//! Where guest code runs is a matter of the [substrate](crate::host::substrate). One of all threads runs at a
+//! time: `GUEST` is the thread pointer of the guest that does, and 0 while the host does. An OS thread
+//! that nobody controls has another thread pointer, and [`is_guest`] tells it to mind its own business.
+
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+
+use super::substrate::{self, Coroutines, Kind, OsThreads, Substrate};
+use crate::abi::alternate_stack;
+use crate::abi::guest::{self, GUEST};
+use crate::abi::stack::{self, Frame};
+
+static HOST: AtomicUsize = AtomicUsize::new(0);
+/// Changes whenever a guest has been somewhere where others may have run.
+static EPOCH: AtomicU64 = AtomicU64::new(1);
+
+/// The calling OS thread is the one that runs checks.
+pub(crate) fn settle() {
+    HOST.store(guest::thread_pointer(), Relaxed);
+}
+
+/// The thread pointer of the OS thread that runs checks; guests on its own behalf have it too.
+pub(crate) fn host_pointer() -> usize {
+    HOST.load(Relaxed)
+}
+
+/// Whether the caller is code of the program that is being checked, on a thread that is controlled.
+#[inline(always)]
+pub(crate) fn is_guest() -> bool {
+    let guest = GUEST.load(Relaxed);
+    guest != 0 && guest == guest::thread_pointer()
+}
+
+/// A number that is the same as long as the guest that runs does nothing that others could notice.
+#[inline(always)]
+pub(crate) fn epoch() -> u64 {
+    EPOCH.load(Relaxed)
+}
+
+pub(crate) fn next_epoch() {
+    EPOCH.store(EPOCH.load(Relaxed) + 1, Relaxed);
+}
+
+/// Runs host code on behalf of the guest that calls; other guests may run meanwhile.
+#[inline]
+pub(crate) fn host<R>(work: impl FnOnce() -> R) -> R {
+    let alternate = alternate_stack::get();
+    let result = match substrate::of(GUEST.load(Relaxed)) {
+        Kind::Coroutines => Coroutines::host(work),
+        Kind::OsThreads => OsThreads::host(work),
+    };
+    alternate_stack::set(alternate);
+    result
+}
+
+pub(crate) fn errno() -> i32 {
+    // SAFETY: the address is the calling thread's own.
+    unsafe { *libc::__errno_location() }
+}
+
+/// What the calling thread finds in `errno`.
+pub(crate) fn set_errno(error: i32) {
+    // SAFETY: the address is the calling thread's own.
+    unsafe { *libc::__errno_location() = error };
+}
+
+/// The running guest is nobody's from now on: this is a process of its own.
+pub(crate) fn release() {
+    GUEST.store(0, Relaxed);
+}
+
+/// Runs `function(argument)` as the guest with this thread pointer, and with that alternate stack; how to leave it is in `frame` from then on.
+///
+/// # Safety
+///
+/// The function must be one of the program's, or of ours for guests, and take such an argument. There
+/// must be a block of thread-local storage at the thread pointer, and room for the frame.
+pub(crate) unsafe fn run(
+    (function, argument): (usize, usize),
+    (thread_pointer, alternate): (usize, usize),
+    frame: *mut Frame,
+) -> usize {
+    next_epoch();
+    alternate_stack::set(alternate);
+    // SAFETY: vouched for by the caller.
+    let before = unsafe { *frame };
+    let result = match substrate::of(thread_pointer) {
+        // SAFETY: vouched for by the caller.
+        Kind::Coroutines => unsafe { Coroutines::run((function, argument), thread_pointer, frame) },
+        // SAFETY: vouched for by the caller.
+        Kind::OsThreads => unsafe { OsThreads::run((function, argument), thread_pointer, frame) },
+    };
+    // A guest may be run on behalf of what it does already.
+    // SAFETY: vouched for by the caller.
+    unsafe { *frame = before };
+    result
+}
+
+/// Goes on where [`run`] returns, in whatever mode this is called.
+///
+/// # Safety
+///
+/// The frame must be that of the `run` that the calling thread is in, and nothing between there and
+/// here may need to be dropped.
+pub(crate) unsafe fn leave(frame: Frame, result: usize) -> ! {
+    if is_guest() {
+        substrate::leave(result);
+    }
+    // SAFETY: vouched for by the caller.
+    unsafe { stack::leave(frame, result) }
+}

@@ -1,0 +1,59 @@
+//! What the process is doing: whether a check runs, and how far the harness of a test has come.
+
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::Relaxed};
+
+use super::mode;
+use crate::abi::guest;
+
+static IS_CHECKING: AtomicBool = AtomicBool::new(false);
+static HARNESS: AtomicU8 = AtomicU8::new(Harness::None as u8);
+
+/// What the `main` of a test's harness is about.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Harness {
+    /// No test is checked.
+    None,
+    /// It has not started the test.
+    Before,
+    /// It is stopped, and executions run.
+    Stopped,
+    /// It learns what came of an execution.
+    After,
+}
+
+/// True while a check runs.
+pub(crate) fn is_checking() -> bool {
+    IS_CHECKING.load(Relaxed)
+}
+
+/// A check begins or ends.
+pub(crate) fn set_checking(is_checking: bool) {
+    IS_CHECKING.store(is_checking, Relaxed);
+}
+
+/// Returns how far the harness has come.
+pub(crate) fn harness() -> Harness {
+    [
+        Harness::None,
+        Harness::Before,
+        Harness::Stopped,
+        Harness::After,
+    ][usize::from(HARNESS.load(Relaxed))]
+}
+
+/// The harness has come so far.
+pub(crate) fn set_harness(harness: Harness) {
+    HARNESS.store(harness as u8, Relaxed);
+}
+
+/// True if a test of a Rust crate is checked.
+pub(crate) fn is_test() -> bool {
+    harness() != Harness::None
+}
+
+/// True if the caller is the `main` of a harness, which learns what came of an execution. Its memory is the
+/// program's then.
+#[inline]
+pub(crate) fn is_harness_main() -> bool {
+    HARNESS.load(Relaxed) == Harness::After as u8 && guest::thread_pointer() == mode::host_pointer()
+}

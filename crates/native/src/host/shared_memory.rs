@@ -1,0 +1,223 @@
+//! Memory that a process shares with those that it forks.
+//!
+//! One large piece is reserved when the first check begins that needs it; from then on all memory of
+//! raddle's comes from there, so whatever a child takes is there in its parent. What raddle has before
+//! that is made shared where it is.
+
+use std::ffi::{c_int, c_void};
+use std::ops::{ControlFlow, Range};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use super::lock::Lock;
+use super::{loaded, system};
+
+/// Only what is used costs anything.
+const SIZE: usize = 64 << 30;
+const PAGE: usize = 4096;
+const KEPT: usize = 4096;
+
+static START: AtomicUsize = AtomicUsize::new(0);
+static NEXT: AtomicUsize = AtomicUsize::new(0);
+
+/// Pieces that were given back: where and how large; nothing if the size is 0.
+static UNUSED: Lock<[(usize, usize); KEPT]> = Lock::new([(0, 0); KEPT]);
+/// What was allowed or forbidden, which is known to one process only. Whatever does not fit is memory
+/// that can be used.
+static PROTECTED: Lock<Changes> = Lock::new(Changes {
+    list: [(0, 0, 0); KEPT],
+    count: 0,
+});
+
+struct Changes {
+    list: [(usize, usize, c_int); KEPT],
+    count: usize,
+}
+
+/// Asks the kernel for memory.
+fn ask(size: usize, flags: c_int) -> usize {
+    let protection = (libc::PROT_READ | libc::PROT_WRITE) as usize;
+    let flags = (flags | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE) as usize;
+    // SAFETY: asks for new memory.
+    let start =
+        unsafe { system::call(libc::SYS_mmap, [0, size, protection, flags, usize::MAX, 0]) };
+    match start {
+        ..=0 => panic!(
+            "raddle: no memory that processes can share: error {}",
+            -start
+        ),
+        start => start as usize,
+    }
+}
+
+/// Memory of this process alone.
+pub(crate) fn map_own(size: usize) -> usize {
+    ask(size, libc::MAP_PRIVATE)
+}
+
+/// Whether memory comes from here.
+pub(crate) fn is_used() -> bool {
+    START.load(Relaxed) != 0
+}
+
+/// Whether an address is here.
+pub(crate) fn contains(address: usize) -> bool {
+    let start = START.load(Relaxed);
+    start != 0 && (start..start + SIZE).contains(&address)
+}
+
+/// Zeroed memory, in whole pages.
+pub(crate) fn map(size: usize) -> usize {
+    let size = size.next_multiple_of(PAGE);
+    let used = UNUSED.with(|unused| {
+        let found = unused.iter_mut().find(|unused| unused.1 == size);
+        found.map(std::mem::take)
+    });
+    if let Some((start, _)) = used {
+        return start;
+    }
+    let start = NEXT.fetch_add(size, Relaxed);
+    assert!(
+        contains(start + size),
+        "raddle: no memory is left that processes share"
+    );
+    start
+}
+
+/// Gives memory back.
+pub(crate) fn unmap(range: Range<usize>) {
+    let size = range.len().next_multiple_of(PAGE);
+    protect(
+        range.start..range.start + size,
+        libc::PROT_READ | libc::PROT_WRITE,
+    );
+    // SAFETY: nobody uses it any more; it is zeroed when it is next used.
+    unsafe { libc::madvise(range.start as *mut c_void, size, libc::MADV_REMOVE) };
+    UNUSED.with(|unused| {
+        if let Some(free) = unused.iter_mut().find(|free| free.1 == 0) {
+            *free = (range.start, size);
+        }
+    });
+}
+
+fn change(start: usize, size: usize, protection: c_int) -> isize {
+    // SAFETY: the caller has that memory to itself.
+    unsafe {
+        system::call(
+            libc::SYS_mprotect,
+            [start, size, protection as usize, 0, 0, 0],
+        )
+    }
+}
+
+/// What can be done with a piece of memory, in this process and its parent.
+pub(crate) fn protect(range: Range<usize>, protection: c_int) -> isize {
+    PROTECTED.with(|changes| {
+        if let Some(next) = changes.list.get_mut(changes.count) {
+            *next = (range.start, range.len(), protection);
+            changes.count += 1;
+        }
+    });
+    change(range.start, range.len(), protection)
+}
+
+/// A child begins, which knows all that its parent does.
+pub(crate) fn begin() {
+    PROTECTED.with(|changes| changes.count = 0);
+}
+
+/// A child has ended: does what it did.
+pub(crate) fn adopt() {
+    PROTECTED.with(|changes| {
+        for (start, size, protection) in &changes.list[..changes.count] {
+            change(*start, *size, *protection);
+        }
+    });
+}
+
+/// Makes everything of raddle's shared: what was mapped for it, and its variables.
+pub(crate) fn share_everything(mapped: &[(usize, usize)]) {
+    if is_used() {
+        return;
+    }
+    let start = ask(SIZE, libc::MAP_SHARED);
+    let variables = variables();
+    for &(start, size) in mapped {
+        if size > 0 {
+            share(start..start + size);
+        }
+    }
+    share(variables);
+    START.store(start, Relaxed);
+    NEXT.store(start, Relaxed);
+}
+
+/// Makes everything of raddle's this process's own, with what is in it. The caller is not on a stack of
+/// raddle's, and nobody writes to the memory meanwhile.
+pub(crate) fn own_everything(mapped: &[(usize, usize)]) {
+    let start = START.load(Relaxed);
+    for &(start, size) in mapped {
+        if size > 0 {
+            own(start..start + size, start + size);
+        }
+    }
+    let variables = variables();
+    own(start..start + SIZE, NEXT.load(Relaxed));
+    own(variables.clone(), variables.end);
+}
+
+/// Makes memory this process's own, with what is in it before `used`.
+fn own(range: Range<usize>, used: usize) {
+    const CHUNK: usize = 64;
+    let copy = map_own(range.len());
+    let mut is_there = [0u8; CHUNK];
+    for chunk in (range.start..used).step_by(CHUNK * PAGE) {
+        let size = (used - chunk).min(CHUNK * PAGE);
+        // SAFETY: there is room for as many pages as are asked about.
+        let error = unsafe { libc::mincore(chunk as *mut c_void, size, is_there.as_mut_ptr()) };
+        for (index, is_there) in is_there.iter().enumerate() {
+            let page = chunk + index * PAGE;
+            if page < chunk + size && (error != 0 || is_there & 1 != 0) {
+                // Some pages are there to be kept from.
+                change(page, PAGE, libc::PROT_READ | libc::PROT_WRITE);
+                let to = (copy + (page - range.start)) as *mut u8;
+                // SAFETY: the copy is as large.
+                unsafe { std::ptr::copy_nonoverlapping(page as *const u8, to, PAGE) };
+            }
+        }
+    }
+    let flags = (libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED) as usize;
+    let arguments = [copy, range.len(), range.len(), flags, range.start, 0];
+    // SAFETY: the copy takes the place of what it is a copy of.
+    unsafe { system::call(libc::SYS_mremap, arguments) };
+}
+
+/// Makes memory shared, with what is in it. Nobody may write to it meanwhile.
+fn share(range: Range<usize>) {
+    let copy = ask(range.len(), libc::MAP_SHARED);
+    let flags = (libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED) as usize;
+    // SAFETY: the copy is as large, and takes the place of what it is a copy of.
+    let moved = unsafe {
+        std::ptr::copy_nonoverlapping(range.start as *const u8, copy as *mut u8, range.len());
+        let arguments = [copy, range.len(), range.len(), flags, range.start, 0];
+        system::call(libc::SYS_mremap, arguments)
+    };
+    assert!(
+        moved == range.start as isize,
+        "raddle: memory cannot be shared: error {}",
+        -moved
+    );
+}
+
+/// The variables of this library, in whole pages.
+fn variables() -> Range<usize> {
+    let found = loaded::find(|module| match module.is_ours() {
+        true => ControlFlow::Break((module.variables().last(), module.sealed())),
+        false => ControlFlow::Continue(()),
+    });
+    let Some((Some(variables), sealed)) = found else {
+        return 0..0;
+    };
+    // What is before the end of the sealed part cannot be written any more.
+    let start = variables.start.max(sealed.end);
+    start & !(PAGE - 1)..variables.end.next_multiple_of(PAGE)
+}

@@ -1,0 +1,202 @@
+//! Guest code on OS threads, all on one processor: 2,500 ns a switch.
+//!
+//! The C library makes these threads, so they have everything that real threads have. The coroutine
+//! of a thread gives it the token and waits, does what it is asked to, which may take until others
+//! have run, and gives the token back.
+
+use std::ffi::c_void;
+use std::mem::{ManuallyDrop, MaybeUninit};
+use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
+
+use super::Substrate;
+use super::thread::{self, Order, Request, Thread};
+use crate::abi::guest::GUEST;
+use crate::abi::stack::{self, Frame};
+use crate::host::mode::next_epoch;
+use crate::host::solo::Solo;
+
+/// Threads as OS threads.
+pub(crate) struct OsThreads;
+
+#[derive(Default)]
+struct Threads {
+    #[expect(
+        clippy::vec_box,
+        reason = "a thread must not move while the list grows"
+    )]
+    running: Vec<Box<Thread>>,
+    /// Memory of those that have ended.
+    unused: Vec<usize>,
+}
+
+static THREADS: Solo<Threads> = Solo::new(Threads {
+    running: Vec::new(),
+    unused: Vec::new(),
+});
+/// Who has the token, if it is not the host.
+static CURRENT: AtomicPtr<Thread> = AtomicPtr::new(std::ptr::null_mut());
+
+fn find(pointer: usize) -> Option<*const Thread> {
+    let threads = THREADS.get();
+    let found = threads.running.iter().find(|it| it.pointer() == pointer);
+    found.map(|thread| &raw const **thread)
+}
+
+pub(super) fn end_of_stack(pointer: usize) -> Option<usize> {
+    // SAFETY: threads are there until the execution ends.
+    find(pointer).map(|thread| unsafe { (*thread).end_of_stack() })
+}
+
+/// Where the running guest's part of its stack ends; it has the token.
+pub(super) fn bottom() -> usize {
+    // SAFETY: the thread itself calls this.
+    unsafe { (*CURRENT.load(Relaxed)).frame().stack() }
+}
+
+/// Leaves the function that the calling guest is in; it has the token.
+pub(super) fn leave(result: usize) -> ! {
+    // SAFETY: the thread itself calls this, and is in that function.
+    unsafe {
+        let frame = (*CURRENT.load(Relaxed)).frame();
+        stack::leave(frame, result)
+    }
+}
+
+impl Substrate for OsThreads {
+    fn create(_number: usize) -> usize {
+        let used = THREADS.get().unused.pop();
+        let memory = match used {
+            Some(memory) => memory,
+            None => thread::map(),
+        };
+        let thread = Thread::new(memory);
+        let pointer = thread.pointer();
+        THREADS.get().running.push(thread);
+        pointer
+    }
+
+    unsafe fn run(
+        (function, argument): (usize, usize),
+        pointer: usize,
+        frame: *mut Frame,
+    ) -> usize {
+        let thread = find(pointer).expect("raddle: a guest without an OS thread");
+        // SAFETY: it is there until the execution ends.
+        let known = unsafe { &*thread };
+        let depth = known.depth();
+        let task = Task {
+            thread,
+            function,
+            argument,
+        };
+        let stand_in = stand_in as extern "C" fn(&Task) -> usize as usize;
+        // SAFETY: the function takes the task. If it is left, the OS thread is still inside.
+        let result = unsafe { stack::call(stand_in, &raw const task as usize, frame) };
+        if known.depth() > depth {
+            known.tell(Order::Leave { depth });
+        }
+        result
+    }
+
+    fn host<R>(work: impl FnOnce() -> R) -> R {
+        let mut task = Work {
+            work: ManuallyDrop::new(work),
+            result: MaybeUninit::uninit(),
+        };
+        let thread = CURRENT.load(Relaxed);
+        let run = runner(&task);
+        // SAFETY: who calls has the token, so this is its thread. The work is done when it goes on.
+        unsafe {
+            (*thread).ask(Request::Work(run, (&raw mut task).cast()));
+            task.result.assume_init_read()
+        }
+    }
+
+    fn end_execution() {
+        let threads = std::mem::take(&mut THREADS.get().running);
+        for thread in threads {
+            let memory = thread.end();
+            thread::clean(memory);
+            THREADS.get().unused.push(memory);
+        }
+    }
+}
+
+/// Host code that a guest wants to be run, and what it returned.
+struct Work<F, R> {
+    work: ManuallyDrop<F>,
+    result: MaybeUninit<R>,
+}
+
+/// How work of this type is done.
+fn runner<F: FnOnce() -> R, R>(_: &Work<F, R>) -> unsafe fn(*mut c_void) {
+    do_work::<F, R>
+}
+
+/// # Safety
+///
+/// Once for each work.
+unsafe fn do_work<F: FnOnce() -> R, R>(task: *mut c_void) {
+    // SAFETY: the guest waits and has the task on its stack; the work is done once.
+    unsafe {
+        let task = task.cast::<Work<F, R>>();
+        let work = ManuallyDrop::take(&mut (*task).work);
+        let result = work();
+        (*task).result.write(result);
+    }
+}
+
+struct Task {
+    thread: *const Thread,
+    function: usize,
+    argument: usize,
+}
+
+/// What the coroutine does while the OS thread runs a function.
+extern "C" fn stand_in(task: &Task) -> usize {
+    // SAFETY: it is there until the execution ends.
+    let thread = unsafe { &*task.thread };
+    let mut order = Order::Run {
+        function: task.function,
+        argument: task.argument,
+    };
+    loop {
+        CURRENT.store(task.thread.cast_mut(), Relaxed);
+        GUEST.store(thread.pointer(), Relaxed);
+        match thread.tell(order) {
+            Request::Work(work, data) => {
+                next_epoch();
+                // SAFETY: the guest asks for it and waits.
+                unsafe { work(data) };
+                next_epoch();
+                order = Order::GoOn;
+            }
+            Request::Returned(result) => return result,
+            Request::Ready => unreachable!("raddle: a thread begins once"),
+        }
+    }
+}
+
+/// The calling OS thread, and those that it starts, stay on the processor that it is on.
+pub(crate) struct Pinned(libc::cpu_set_t);
+
+impl Pinned {
+    pub(super) fn new() -> Self {
+        // SAFETY: all-zero is a valid set, and both calls are about the calling thread.
+        unsafe {
+            let mut before: libc::cpu_set_t = std::mem::zeroed();
+            libc::sched_getaffinity(0, size_of_val(&before), &mut before);
+            let mut one: libc::cpu_set_t = std::mem::zeroed();
+            libc::CPU_SET(libc::sched_getcpu().max(0) as usize, &mut one);
+            libc::sched_setaffinity(0, size_of_val(&one), &one);
+            Pinned(before)
+        }
+    }
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        // SAFETY: gives the calling thread back what it had.
+        unsafe { libc::sched_setaffinity(0, size_of_val(&self.0), &self.0) };
+    }
+}

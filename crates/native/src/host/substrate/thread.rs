@@ -1,0 +1,232 @@
+//! An OS thread that does what the host says.
+//!
+//! It waits. The host tells it to run a function; whenever the function needs the host it says so and
+//! waits, and may be told to run another function meanwhile, to go on, or to leave what it is in. So
+//! what it does is nested as the calls of its coroutine are.
+
+use std::cell::{Cell, RefCell};
+use std::ffi::{c_int, c_void};
+use std::mem::MaybeUninit;
+use std::ptr::{null, null_mut};
+
+use super::baton::{self, Baton, Side};
+use crate::abi::guest;
+use crate::abi::real::real;
+use crate::abi::stack::{self, Frame};
+use crate::host::{arena, dispatch};
+
+/// Room for handlers of signals, below the stack and a page that must not be touched.
+const HANDLERS: usize = 64 << 10;
+const PAGE: usize = 4096;
+const WHOLE: usize = HANDLERS + PAGE + stack::STACK;
+/// What a thread does wrong itself; everything else is for the OS thread that runs the check.
+const OWN_SIGNALS: [c_int; 6] = [
+    libc::SIGSEGV,
+    libc::SIGBUS,
+    libc::SIGFPE,
+    libc::SIGILL,
+    libc::SIGTRAP,
+    libc::SIGSYS,
+];
+
+/// What the host says.
+#[derive(Clone, Copy)]
+pub(super) enum Order {
+    Run {
+        function: usize,
+        argument: usize,
+    },
+    GoOn,
+    /// Leave the functions from this depth on.
+    Leave {
+        depth: usize,
+    },
+    End,
+}
+
+/// What the thread says.
+#[derive(Clone, Copy)]
+pub(super) enum Request {
+    Ready,
+    /// Call this function with this argument.
+    Work(unsafe fn(*mut c_void), *mut c_void),
+    Returned(usize),
+}
+
+pub(super) struct Thread {
+    baton: Baton,
+    order: Cell<Order>,
+    request: Cell<Request>,
+    /// Where each of the functions can be left that it is in.
+    frames: RefCell<Vec<*const Frame>>,
+    /// What guests have on the stack is before that.
+    end_of_stack: Cell<usize>,
+    name: Cell<libc::pthread_t>,
+    memory: usize,
+}
+
+impl Thread {
+    /// Starts an OS thread with this memory for its stack. It must not move, and must outlive that.
+    pub(super) fn new(memory: usize) -> Box<Self> {
+        let thread = Box::new(Thread {
+            baton: Baton::new(Side::Guest),
+            order: Cell::new(Order::GoOn),
+            request: Cell::new(Request::Ready),
+            frames: RefCell::default(),
+            end_of_stack: Cell::new(0),
+            name: Cell::new(0),
+            memory,
+        });
+        thread.start();
+        thread.baton.wait_for(Side::Host);
+        thread
+    }
+
+    fn start(&self) {
+        type Name = *mut libc::pthread_t;
+        type Start = extern "C" fn(*mut c_void) -> *mut c_void;
+        let create = real!(
+            fn pthread_create(Name, *const libc::pthread_attr_t, Start, *mut c_void) -> c_int
+        );
+        // SAFETY: the stack is mapped and nobody uses it, and the thread is there until it was joined.
+        // Signals are those of the caller again afterwards.
+        unsafe {
+            let mut attributes = MaybeUninit::uninit();
+            libc::pthread_attr_init(attributes.as_mut_ptr());
+            let stack = (self.memory + HANDLERS + PAGE) as *mut c_void;
+            libc::pthread_attr_setstack(attributes.as_mut_ptr(), stack, stack::STACK);
+            let (mut blocked, mut before) = (MaybeUninit::uninit(), MaybeUninit::uninit());
+            libc::sigfillset(blocked.as_mut_ptr());
+            for signal in OWN_SIGNALS {
+                libc::sigdelset(blocked.as_mut_ptr(), signal);
+            }
+            libc::pthread_sigmask(libc::SIG_SETMASK, blocked.as_ptr(), before.as_mut_ptr());
+            let argument = std::ptr::from_ref(self).cast_mut().cast();
+            let error = create(self.name.as_ptr(), attributes.as_ptr(), live, argument);
+            libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), null_mut());
+            libc::pthread_attr_destroy(attributes.as_mut_ptr());
+            assert!(
+                error == 0,
+                "raddle: no OS thread for a thread: error {error}"
+            );
+        }
+    }
+
+    /// Its thread pointer, which the C library calls it by.
+    pub(super) fn pointer(&self) -> usize {
+        self.name.get() as usize
+    }
+
+    pub(super) fn end_of_stack(&self) -> usize {
+        self.end_of_stack.get()
+    }
+
+    /// How many functions it is in.
+    pub(super) fn depth(&self) -> usize {
+        self.frames.borrow().len()
+    }
+
+    /// The host says what to do and waits for what the thread says then.
+    pub(super) fn tell(&self, order: Order) -> Request {
+        self.order.set(order);
+        self.baton.hand_to(Side::Guest);
+        self.baton.wait_for(Side::Host);
+        self.request.get()
+    }
+
+    /// Ends the thread, which is not there any more then; its memory, to be used again.
+    pub(super) fn end(&self) -> usize {
+        self.order.set(Order::End);
+        self.baton.hand_to(Side::Guest);
+        // SAFETY: the thread was started and nobody else joins it.
+        unsafe {
+            real!(fn pthread_join(libc::pthread_t, *mut c_void) -> c_int)(
+                self.name.get(),
+                null_mut(),
+            )
+        };
+        self.memory
+    }
+
+    /// The thread says something and does what the host wants then, until it is to go on.
+    pub(super) fn ask(&self, request: Request) {
+        self.say(request);
+        self.obey();
+    }
+
+    fn say(&self, request: Request) {
+        self.request.set(request);
+        guest::GUEST.store(0, std::sync::atomic::Ordering::Relaxed);
+        self.baton.hand_to(Side::Host);
+    }
+
+    fn obey(&self) {
+        loop {
+            self.baton.wait_for(Side::Guest);
+            match self.order.get() {
+                Order::GoOn => return,
+                Order::End => baton::exit(),
+                Order::Run { function, argument } => {
+                    let result = self.run(function, argument);
+                    self.say(Request::Returned(result));
+                }
+                Order::Leave { depth } => {
+                    let frame = self.frames.borrow()[depth];
+                    // SAFETY: the thread is in that function, and what is between has no destructors.
+                    unsafe { stack::leave(*frame, 0) }
+                }
+            }
+        }
+    }
+
+    fn run(&self, function: usize, argument: usize) -> usize {
+        let mut frame = Frame::default();
+        let depth = self.depth();
+        self.frames.borrow_mut().push(&raw const frame);
+        // SAFETY: the host says which function to call. The frame is there until it has returned.
+        let result = unsafe { stack::call(function, argument, &raw mut frame) };
+        self.frames.borrow_mut().truncate(depth);
+        result
+    }
+
+    /// Where the function can be left that the thread is in.
+    pub(super) fn frame(&self) -> Frame {
+        let frames = self.frames.borrow();
+        let last = frames.last().expect("raddle: a guest is in a function");
+        // SAFETY: the thread is in that function.
+        unsafe { **last }
+    }
+}
+
+/// The first function of an OS thread.
+extern "C" fn live(thread: *mut c_void) -> *mut c_void {
+    // SAFETY: the thread is there until this one has ended.
+    let thread = unsafe { &*thread.cast::<Thread>() };
+    let handlers = libc::stack_t {
+        ss_sp: thread.memory as *mut c_void,
+        ss_flags: 0,
+        ss_size: HANDLERS,
+    };
+    // SAFETY: the memory is for that.
+    unsafe { libc::sigaltstack(&handlers, null_mut()) };
+    thread.end_of_stack.set(&raw const handlers as usize);
+    dispatch::arm();
+    thread.ask(Request::Ready);
+    null::<c_void>().cast_mut()
+}
+
+/// Memory for a thread.
+pub(super) fn map() -> usize {
+    let memory = arena::map(WHOLE);
+    assert!(!memory.is_null(), "raddle: no memory for a thread");
+    // SAFETY: a page of what was just mapped.
+    unsafe { libc::mprotect(memory.add(HANDLERS).cast(), PAGE, libc::PROT_NONE) };
+    memory as usize
+}
+
+/// Makes memory that a thread has used like new.
+pub(super) fn clean(memory: usize) {
+    let stack = memory + HANDLERS + PAGE;
+    // SAFETY: the thread that used it has ended.
+    unsafe { libc::madvise(stack as *mut c_void, stack::STACK, libc::MADV_DONTNEED) };
+}

@@ -1,0 +1,178 @@
+//! Thread-local storage for guests: blocks that look to the C library like those of its own threads.
+//!
+//! A block is made by the function with which glibc makes its own (`_dl_allocate_tls`, private, but in
+//! every version), and the few fields of the thread's header that other code reads are filled in. Blocks
+//! are used again in the next execution, with all variables as the program's files have them.
+
+use std::ffi::{CStr, c_char, c_void};
+use std::ops::Range;
+use std::ptr::null_mut;
+use std::sync::OnceLock;
+
+use super::solo::Solo;
+use super::{loaded, mode};
+
+/// Fields of the header at the thread pointer, fixed by the ABI for x86-64.
+pub(crate) const SELF: [usize; 2] = [0x00, 0x10];
+const MULTIPLE_THREADS: usize = 0x18;
+pub(crate) const STACK_GUARD: usize = 0x28;
+pub(crate) const POINTER_GUARD: usize = 0x30;
+/// Numbers that no real thread has.
+const FIRST_NUMBER: u32 = 0x4000_0000;
+/// Where the number of a thread is, if the C library does not say.
+const USUAL_NUMBER: usize = 0x2d0;
+
+const ALLOCATE: &CStr = c"_dl_allocate_tls";
+
+/// The variables of one module, perhaps of this library: where its block begins, before the thread pointer, and its
+/// image.
+struct Module {
+    is_ours: bool,
+    before: usize,
+    image: *const u8,
+    initialised: usize,
+    size: usize,
+}
+
+struct Blocks {
+    pointers: Vec<usize>,
+    modules: Vec<Module>,
+}
+
+// SAFETY: images of modules are there as long as the process is.
+unsafe impl Send for Module {}
+
+static BLOCKS: Solo<Blocks> = Solo::new(Blocks {
+    pointers: Vec::new(),
+    modules: Vec::new(),
+});
+
+/// The thread pointer of the block with this number, with all variables as they are at first.
+pub(crate) fn block(number: usize) -> usize {
+    let mut blocks = BLOCKS.get();
+    if blocks.modules.is_empty() {
+        blocks.modules = modules();
+    }
+    while blocks.pointers.len() <= number {
+        let number = blocks.pointers.len() as u32;
+        blocks.pointers.push(allocate(number));
+    }
+    let pointer = blocks.pointers[number];
+    for module in &blocks.modules {
+        // SAFETY: the block has room for the module's variables there, and nobody uses them.
+        unsafe {
+            let variables = (pointer - module.before) as *mut u8;
+            std::ptr::copy_nonoverlapping(module.image, variables, module.initialised);
+            let rest = module.size - module.initialised;
+            variables.add(module.initialised).write_bytes(0, rest);
+        }
+    }
+    pointer
+}
+
+fn symbol(name: &CStr) -> *mut c_void {
+    // SAFETY: looks up a name.
+    unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) }
+}
+
+/// Where in a header the number of its thread is.
+pub(crate) fn number_field() -> usize {
+    let description = symbol(c"_thread_db_pthread_tid").cast::<[u32; 3]>();
+    match description.is_null() {
+        true => USUAL_NUMBER,
+        // SAFETY: what debuggers read: size, count and offset of the field.
+        false => unsafe { (*description)[2] as usize },
+    }
+}
+
+/// Whether the C library makes blocks for others.
+pub(crate) fn is_known() -> bool {
+    !symbol(ALLOCATE).is_null()
+}
+
+fn allocate(number: u32) -> usize {
+    type Allocate = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
+    let allocate = symbol(ALLOCATE);
+    assert!(!allocate.is_null(), "raddle: not a C library that is known");
+    // SAFETY: glibc's function with this name. The block is as large as that of a real thread, so its
+    // header has these fields.
+    unsafe {
+        let allocate: Allocate = std::mem::transmute(allocate);
+        let pointer = allocate(null_mut()) as usize;
+        assert!(pointer != 0, "raddle: no memory for a thread");
+        let word = |field: usize| (pointer + field) as *mut usize;
+        for field in SELF {
+            word(field).write(pointer);
+        }
+        for guard in [STACK_GUARD, POINTER_GUARD] {
+            word(guard).write(((mode::host_pointer() + guard) as *const usize).read());
+        }
+        ((pointer + MULTIPLE_THREADS) as *mut u32).write(1);
+        ((pointer + number_field()) as *mut u32).write(FIRST_NUMBER + number);
+        pointer
+    }
+}
+
+fn modules() -> Vec<Module> {
+    let mut list = Vec::new();
+    loaded::each(|module| {
+        if let Some(variables) = module.header(libc::PT_TLS)
+            && let Some(start) = module.thread_local()
+        {
+            list.push(Module {
+                is_ours: module.is_ours(),
+                before: mode::host_pointer() - start,
+                image: module.range(variables).start as *const u8,
+                initialised: variables.p_filesz as usize,
+                size: variables.p_memsz as usize,
+            });
+        }
+    });
+    list
+}
+
+impl Module {
+    /// Its variables in the block of the thread that runs the check.
+    fn of_host(&self) -> Range<usize> {
+        let start = mode::host_pointer() - self.before;
+        start..start + self.size
+    }
+}
+
+/// This library's own variables in the block of the thread that runs the check.
+pub(crate) fn own() -> Range<usize> {
+    let own = modules().into_iter().find(|module| module.is_ours);
+    own.map_or(0..0, |module| module.of_host())
+}
+
+/// What the first thread has in its block, but for this library's own variables.
+pub(crate) fn variables() -> Vec<Range<usize>> {
+    let others = modules().into_iter().filter(|module| !module.is_ours);
+    others.map(|module| module.of_host()).collect()
+}
+
+/// Where the block of the thread that runs the check begins.
+pub(crate) fn start() -> usize {
+    let longest = modules().iter().map(|module| module.before).max();
+    mode::host_pointer() - longest.unwrap_or(0)
+}
+
+/// For guest code at the beginning of its thread: what the C library prepares in its own threads.
+pub(crate) fn prepare() {
+    unsafe extern "C" {
+        fn __ctype_init();
+    }
+    // SAFETY: fills in variables of the calling thread.
+    unsafe { __ctype_init() };
+}
+
+/// Tells code that looks for it that the process has several threads, although it has none that the C
+/// library knows of; otherwise counters of shared pointers are not atomic.
+pub(crate) fn claim_threads() {
+    static FOUND: OnceLock<usize> = OnceLock::new();
+    let single = *FOUND.get_or_init(|| symbol(c"__libc_single_threaded") as usize);
+    if single != 0 {
+        // SAFETY: a variable of the C library of that type.
+        unsafe { (single as *mut c_char).write(0) };
+    }
+}

@@ -1,0 +1,252 @@
+//! Reading from descriptors and writing to them.
+
+use std::ffi::{c_int, c_uint, c_void};
+
+use super::{Kind, Way, kind, operate};
+use crate::abi::real::real;
+use crate::abi::trampoline::departing;
+use crate::execution::shadow_stack;
+use crate::host::system::outcome;
+use crate::host::{mode, phase};
+use crate::process::{harness, output, rust_panics};
+use crate::threads::interpose::system_calls;
+use crate::threads::{interrupts, signals};
+
+type Bytes = *mut c_void;
+type Pieces = *const libc::iovec;
+type Message = *mut libc::msghdr;
+
+/// So much is written to a pipe in one step, if there is room at all (`PIPE_BUF`).
+const STEP: usize = 4096;
+
+/// Writes everything, a step at a time, as a blocking descriptor does.
+fn write_all(
+    descriptor: c_int,
+    from: Bytes,
+    size: usize,
+    code: usize,
+    write: impl Fn(Bytes, usize) -> isize,
+) -> Result<isize, c_int> {
+    if !matches!(kind(descriptor), Kind::Inside(_)) || super::is_nonblocking(descriptor) {
+        return operate(descriptor, Way::Out, false, code, || {
+            outcome(write(from, size))
+        });
+    }
+    let mut written = 0;
+    loop {
+        let step = (size - written).min(STEP);
+        let rest = from.wrapping_byte_add(written);
+        let result = operate(descriptor, Way::Out, false, code, || {
+            outcome(write(rest, step))
+        });
+        match result {
+            Ok(count) => written += count as usize,
+            Err(error) if written == 0 => return Err(error),
+            Err(_) => return Ok(written as isize),
+        }
+        if written >= size {
+            return Ok(written as isize);
+        }
+    }
+}
+
+/// Whether what is printed is not for people.
+fn is_hidden(descriptor: c_int, pieces: &[libc::iovec]) -> bool {
+    match descriptor {
+        libc::STDOUT_FILENO if phase::is_test() => {
+            output::print(&bytes(pieces));
+            true
+        }
+        libc::STDERR_FILENO => rust_panics::prints(&bytes(pieces)) || !output::is_shown(),
+        _ => false,
+    }
+}
+
+/// What the program wants to be written.
+fn bytes(pieces: &[libc::iovec]) -> Vec<u8> {
+    let piece = |it: &libc::iovec| {
+        // SAFETY: the program has these bytes.
+        unsafe { std::slice::from_raw_parts(it.iov_base.cast::<u8>(), it.iov_len) }
+    };
+    // What is empty need not be anywhere.
+    let pieces = pieces.iter().filter(|it| it.iov_len > 0);
+    pieces.flat_map(piece).copied().collect()
+}
+
+fn is_at_once(flags: c_int) -> bool {
+    flags & libc::MSG_DONTWAIT != 0
+}
+
+departing! {
+    fn write(descriptor: c_int, from: Bytes, size: usize) -> isize as on_write("rcx");
+}
+
+extern "C" fn on_write(descriptor: c_int, from: Bytes, size: usize, code: usize) -> isize {
+    let write = real!(fn write(c_int, Bytes, usize) -> isize);
+    let piece = libc::iovec {
+        iov_base: from,
+        iov_len: size,
+    };
+    if !mode::is_guest() || shadow_stack::is_ours(code) {
+        if phase::is_harness_main() && descriptor == libc::STDOUT_FILENO {
+            output::hear(&bytes(&[piece]));
+            if output::is_well() {
+                harness::exit(0);
+            }
+            return size as isize;
+        }
+        // SAFETY: what the caller wanted.
+        return unsafe { write(descriptor, from, size) };
+    }
+    let code = shadow_stack::users(code);
+    let result = mode::host(move || {
+        if is_hidden(descriptor, &[piece]) {
+            return Ok(size as isize);
+        }
+        interrupts::scheduling_point(code);
+        if !interrupts::cancellation_point(code) {
+            return Ok(0);
+        }
+        // SAFETY: what the caller wanted.
+        let write = |from, size| unsafe { write(descriptor, from, size) };
+        let result = write_all(descriptor, from, size, code, write);
+        if result == Err(libc::EPIPE) {
+            signals::raise(libc::SIGPIPE, code);
+        }
+        result
+    });
+    result.unwrap_or_else(|error| {
+        mode::set_errno(error);
+        -1
+    })
+}
+
+system_calls! {
+    fn read(descriptor: c_int, to: Bytes, size: usize) -> isize as on_read("rcx") code {
+        let read = real!(fn read(c_int, Bytes, usize) -> isize);
+        // SAFETY: what the caller wanted.
+        operate(descriptor, Way::In, false, code, || outcome(unsafe { read(descriptor, to, size) }))
+    }
+
+    fn __read_chk(descriptor: c_int, to: Bytes, size: usize, room: usize) -> isize
+        as on_checked_read("r8") code {
+        let read = real!(fn __read_chk(c_int, Bytes, usize, usize) -> isize);
+        operate(descriptor, Way::In, false, code, || {
+            // SAFETY: what the caller wanted.
+            outcome(unsafe { read(descriptor, to, size, room) })
+        })
+    }
+
+    fn readv(descriptor: c_int, to: Pieces, count: c_int) -> isize as on_readv("rcx") code {
+        let read = real!(fn readv(c_int, Pieces, c_int) -> isize);
+        // SAFETY: what the caller wanted.
+        operate(descriptor, Way::In, false, code, || outcome(unsafe { read(descriptor, to, count) }))
+    }
+
+    fn writev(descriptor: c_int, from: Pieces, count: c_int) -> isize as on_writev("rcx") code {
+        let write = real!(fn writev(c_int, Pieces, c_int) -> isize);
+        let pieces = match usize::try_from(count) {
+            Ok(count @ 1..) => {
+                // SAFETY: what the caller wants to be written.
+                unsafe { std::slice::from_raw_parts(from, count) }
+            }
+            _ => &[],
+        };
+        if !pieces.is_empty() && is_hidden(descriptor, pieces) {
+            return Ok(pieces.iter().map(|piece| piece.iov_len as isize).sum());
+        }
+        // SAFETY: what the caller wanted.
+        operate(descriptor, Way::Out, false, code, || outcome(unsafe { write(descriptor, from, count) }))
+    }
+
+    fn recv(socket: c_int, to: Bytes, size: usize, flags: c_int) -> isize as on_recv("r8") code {
+        let receive = real!(fn recv(c_int, Bytes, usize, c_int) -> isize);
+        operate(socket, Way::In, is_at_once(flags), code, || {
+            // SAFETY: what the caller wanted.
+            outcome(unsafe { receive(socket, to, size, flags) })
+        })
+    }
+
+    fn __recv_chk(socket: c_int, to: Bytes, size: usize, room: usize, flags: c_int) -> isize
+        as on_checked_recv("r9") code {
+        let receive = real!(fn __recv_chk(c_int, Bytes, usize, usize, c_int) -> isize);
+        operate(socket, Way::In, is_at_once(flags), code, || {
+            // SAFETY: what the caller wanted.
+            outcome(unsafe { receive(socket, to, size, room, flags) })
+        })
+    }
+
+    fn recvfrom(
+        socket: c_int, to: Bytes, size: usize, flags: c_int, peer: Bytes, peer_size: Bytes
+    ) -> isize as on_recvfrom("rax") code {
+        let receive = real!(fn recvfrom(c_int, Bytes, usize, c_int, Bytes, Bytes) -> isize);
+        operate(socket, Way::In, is_at_once(flags), code, || {
+            // SAFETY: what the caller wanted.
+            outcome(unsafe { receive(socket, to, size, flags, peer, peer_size) })
+        })
+    }
+
+    fn sendto(
+        socket: c_int, from: Bytes, size: usize, flags: c_int, peer: Bytes, peer_size: c_uint
+    ) -> isize as on_sendto("rax") code {
+        let send = real!(fn sendto(c_int, Bytes, usize, c_int, Bytes, c_uint) -> isize);
+        let flags = flags | libc::MSG_NOSIGNAL;
+        operate(socket, Way::Out, is_at_once(flags), code, || {
+            // SAFETY: what the caller wanted.
+            outcome(unsafe { send(socket, from, size, flags, peer, peer_size) })
+        })
+    }
+
+    fn recvmsg(socket: c_int, to: Message, flags: c_int) -> isize as on_recvmsg("rcx") code {
+        let receive = real!(fn recvmsg(c_int, Message, c_int) -> isize);
+        operate(socket, Way::In, is_at_once(flags), code, || {
+            // SAFETY: what the caller wanted.
+            outcome(unsafe { receive(socket, to, flags) })
+        })
+    }
+
+    fn send(socket: c_int, from: Bytes, size: usize, flags: c_int) -> isize as on_send("r8") code {
+        let send = real!(fn send(c_int, Bytes, usize, c_int) -> isize);
+        let flags = flags | libc::MSG_NOSIGNAL;
+        if is_at_once(flags) {
+            return operate(socket, Way::Out, true, code, || {
+                // SAFETY: what the caller wanted.
+                outcome(unsafe { send(socket, from, size, flags) })
+            });
+        }
+        // SAFETY: what the caller wanted.
+        write_all(socket, from, size, code, |from, size| unsafe { send(socket, from, size, flags) })
+    }
+
+    fn sendmsg(socket: c_int, from: Message, flags: c_int) -> isize as on_sendmsg("rcx") code {
+        let send = real!(fn sendmsg(c_int, Message, c_int) -> isize);
+        operate(socket, Way::Out, is_at_once(flags), code, || {
+            // SAFETY: what the caller wanted.
+            outcome(unsafe { send(socket, from, flags | libc::MSG_NOSIGNAL) })
+        })
+    }
+
+    fn waitpid(child: libc::pid_t, status: *mut c_int, flags: c_int) -> libc::pid_t
+        as on_waitpid("rcx") _code {
+        let wait = real!(fn waitpid(libc::pid_t, *mut c_int, c_int) -> libc::pid_t);
+        // SAFETY: what the caller wanted.
+        outcome(unsafe { wait(child, status, flags) } as isize)
+    }
+
+    fn wait(status: *mut c_int) -> libc::pid_t as on_wait("rsi") _code {
+        // SAFETY: what the caller wanted.
+        outcome(unsafe { real!(fn wait(*mut c_int) -> libc::pid_t)(status) } as isize)
+    }
+
+    fn eventfd_read(descriptor: c_int, to: Bytes) -> c_int as on_event("rdx") code {
+        let read = real!(fn eventfd_read(c_int, Bytes) -> c_int);
+        // SAFETY: what the caller wanted.
+        operate(descriptor, Way::In, false, code, || outcome(unsafe { read(descriptor, to) } as isize))
+    }
+
+    fn eventfd_write(descriptor: c_int, value: u64) -> c_int as on_add("rdx") code {
+        let write = real!(fn eventfd_write(c_int, u64) -> c_int);
+        // SAFETY: what the caller wanted.
+        operate(descriptor, Way::Out, false, code, || outcome(unsafe { write(descriptor, value) } as isize))
+    }
+}

@@ -1,0 +1,209 @@
+//! What the program has asked for on the heap, and what became of it.
+//!
+//! No memory is used twice in one execution, so whoever uses a block that was freed is found out. So is
+//! who uses what lies between two blocks.
+
+use std::cell::UnsafeCell;
+
+use raddle_engine::ThreadId;
+
+use super::{heap_range, thread_heaps};
+use crate::execution::{self, shadow_stack};
+use crate::host::mode;
+
+/// A piece of the heap.
+#[derive(Clone, Copy)]
+pub(crate) struct Block {
+    start: usize,
+    pub(crate) size: usize,
+    /// Where it was asked for, and by whom; nobody before a check begins.
+    pub(crate) made: (usize, Option<ThreadId>),
+    pub(crate) freed: Option<(usize, ThreadId)>,
+    /// Whether nobody must use it any more.
+    is_gone: bool,
+    /// Whether the standard library of Rust has made it for itself.
+    is_inside: bool,
+}
+
+/// What is wrong with an access of the heap.
+#[derive(Clone, Copy)]
+pub(crate) enum Bad {
+    /// What was there was freed.
+    Freed,
+    /// There is no such piece.
+    Outside,
+}
+
+struct Blocks {
+    /// In the order of their addresses: the first thread's, and those of each lane.
+    lists: Vec<Vec<Block>>,
+    /// Those that were freed in this execution.
+    freed: Vec<Position>,
+    /// The one that was looked for last: often it is the next that is.
+    last: Position,
+}
+
+/// Which list, and where in it.
+type Position = (usize, usize);
+
+struct Shared(UnsafeCell<Blocks>);
+
+// SAFETY: blocks are added under the heap's lock; everything else is done by the one OS thread that runs a
+// check, whose program adds no blocks meanwhile.
+unsafe impl Sync for Shared {}
+
+static BLOCKS: Shared = Shared(UnsafeCell::new(Blocks {
+    lists: Vec::new(),
+    freed: Vec::new(),
+    last: (0, 0),
+}));
+
+fn with<R>(use_them: impl FnOnce(&mut Blocks) -> R) -> R {
+    // SAFETY: as said above, and `use_them` is never code that comes here again.
+    use_them(unsafe { &mut *BLOCKS.0.get() })
+}
+
+fn runner() -> Option<ThreadId> {
+    mode::is_guest().then(|| execution::running().thread())
+}
+
+/// A new block, under the heap's lock. The number with which it is found again.
+pub(crate) fn add(start: usize, size: usize, site: usize) -> usize {
+    let made = (site, runner());
+    let is_inside = mode::is_guest() && shadow_stack::region().is_inside();
+    with(|blocks| {
+        let list = list_at(start);
+        if blocks.lists.len() <= list {
+            blocks.lists.resize(list + 1, Vec::new());
+        }
+        blocks.lists[list].push(Block {
+            start,
+            size,
+            made,
+            freed: None,
+            is_gone: false,
+            is_inside,
+        });
+        blocks.lists[list].len() - 1
+    })
+}
+
+/// An execution begins: what was freed is there again, and nothing from this address on.
+pub(crate) fn reset(next: usize) {
+    with(|blocks| {
+        let Some((first, lanes)) = blocks.lists.split_first_mut() else {
+            return;
+        };
+        let left = first.partition_point(|block| block.start < next);
+        first.truncate(left);
+        lanes.iter_mut().for_each(Vec::clear);
+        for (list, index) in blocks.freed.drain(..) {
+            if let Some(block) = blocks.lists[list].get_mut(index) {
+                (block.freed, block.is_gone) = (None, false);
+            }
+        }
+    });
+}
+
+impl Blocks {
+    /// The last block that begins at the address or before it.
+    fn before(&mut self, address: usize) -> Option<Position> {
+        let list = list_at(address);
+        let blocks = self.lists.get(list)?;
+        let (last_list, last) = self.last;
+        if last_list == list
+            && let [block, rest @ ..] = blocks.get(last..).unwrap_or_default()
+            && block.start <= address
+            && rest.first().is_none_or(|next| address < next.start)
+        {
+            return Some(self.last);
+        }
+        let after = blocks.partition_point(|block| block.start <= address);
+        self.last = (list, after.checked_sub(1)?);
+        Some(self.last)
+    }
+
+    /// The block that begins at an address and has this number, which the program may have overwritten.
+    fn numbered(&mut self, address: usize, number: usize) -> Option<Position> {
+        let position = (list_at(address), number);
+        let block = self.lists.get(position.0)?.get(number)?;
+        if block.start != address {
+            return None;
+        }
+        self.last = position;
+        Some(position)
+    }
+
+    fn at(&mut self, (list, index): Position) -> &mut Block {
+        &mut self.lists[list][index]
+    }
+}
+
+/// The list for an address.
+fn list_at(address: usize) -> usize {
+    thread_heaps::at(address).map_or(0, |lane| lane + 1)
+}
+
+/// The running thread frees a block, which should have this number, at a site; how large it is.
+pub(crate) fn free(address: usize, number: usize, site: usize) -> Result<usize, Bad> {
+    let thread = execution::running().thread();
+    with(|blocks| {
+        let numbered = blocks.numbered(address, number);
+        let index = numbered.or_else(|| blocks.before(address));
+        let index = index.ok_or(Bad::Outside)?;
+        let block = blocks.at(index);
+        if block.start != address {
+            return Err(Bad::Outside);
+        }
+        if block.freed.is_some() {
+            return Err(Bad::Freed);
+        }
+        block.freed = Some((site, thread));
+        let size = block.size;
+        blocks.freed.push(index);
+        Ok(size)
+    })
+}
+
+/// From now on nobody must use it.
+pub(crate) fn is_freed(address: usize) {
+    with(|blocks| {
+        if let Some(index) = blocks.before(address) {
+            blocks.at(index).is_gone = true;
+        }
+    });
+}
+
+/// What is wrong with the use of so many bytes.
+pub(crate) fn check(address: usize, size: usize) -> Option<Bad> {
+    if !heap_range::contains(address) {
+        return None;
+    }
+    with(|blocks| {
+        let Some(index) = blocks.before(address) else {
+            return Some(Bad::Outside);
+        };
+        let block = blocks.at(index);
+        match address + size <= block.start + block.size {
+            true => block.is_gone.then_some(Bad::Freed),
+            false => Some(Bad::Outside),
+        }
+    })
+}
+
+/// The block that an address is in, or just behind, and how far from its beginning.
+pub(crate) fn find(address: usize) -> Option<(Block, usize)> {
+    if !heap_range::contains(address) {
+        return None;
+    }
+    with(|blocks| {
+        let index = blocks.before(address)?;
+        let block = *blocks.at(index);
+        Some((block, address - block.start))
+    })
+}
+
+/// Whether the standard library of Rust has made it for itself.
+pub(crate) fn is_inside(address: usize) -> bool {
+    find(address).is_some_and(|(block, _)| block.is_inside)
+}

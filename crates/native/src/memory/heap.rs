@@ -1,0 +1,269 @@
+//! The program's heap.
+//!
+//! Within one execution no memory is used twice, and in every execution the same calls have the same
+//! addresses: each thread has a [lane](lanes) of its own, so that the schedule makes no difference. What is on the heap when a check begins is part of the snapshot; what comes later is
+//! gone with the execution. New memory has the same bytes each time, so that nobody depends on what
+//! an earlier execution left there. Calls of raddle's own code, and of threads that nobody controls,
+//! get memory of raddle's while a check runs.
+
+use std::alloc::{GlobalAlloc, Layout};
+use std::ffi::c_void;
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+
+use super::heap_range::{self, SIZE};
+use super::{blocks, thread_heaps};
+use crate::execution::shadow_stack;
+use crate::host::arena::{self, Arena};
+
+/// So much of it may an execution use, if nobody says otherwise.
+const USUAL_LIMIT: usize = 1 << 30;
+/// How the user says otherwise.
+pub(crate) const LIMIT_NAME: &str = "RADDLE_HEAP";
+/// Before every piece: how large it is, and the number of its block, or for pieces of raddle's where they begin.
+const HEADER: usize = 16;
+pub(crate) const ALIGNMENT: usize = 16;
+/// Pieces of this size and more are empty at first; what others are filled with.
+const LARGE: usize = 128 << 10;
+const PAGE: usize = 4096;
+const UNMADE: u8 = 0xa5;
+
+static NEXT: AtomicUsize = AtomicUsize::new(0);
+static LOCK: AtomicBool = AtomicBool::new(false);
+/// How many pieces are in use.
+static PIECES: AtomicUsize = AtomicUsize::new(0);
+/// How much a check may use, beyond what was used before; 0 outside of checks.
+static LIMIT: AtomicUsize = AtomicUsize::new(0);
+
+/// The part of the heap that is in use.
+pub(crate) fn used() -> std::ops::Range<usize> {
+    prepare();
+    heap_range::start()..NEXT.load(Relaxed)
+}
+
+/// How many pieces the program has and has not given back.
+pub(crate) fn pieces() -> usize {
+    PIECES.load(Relaxed)
+}
+
+/// Gives back everything from this address on, and all that other threads asked for.
+pub(crate) fn reset(next: usize) {
+    NEXT.store(next, Relaxed);
+    thread_heaps::reset();
+    blocks::reset(next);
+}
+
+/// At the beginning of a check.
+pub(crate) fn limit() {
+    let limit = match std::env::var(LIMIT_NAME) {
+        Err(_) => USUAL_LIMIT,
+        Ok(text) => parse(&text).unwrap_or_else(|| {
+            eprintln!(
+                "raddle: {LIMIT_NAME}: `{text}` is not a size such as 64M or 2G, of 4G at most"
+            );
+            USUAL_LIMIT
+        }),
+    };
+    LIMIT.store(used().len().saturating_add(limit), Relaxed);
+}
+
+fn parse(text: &str) -> Option<usize> {
+    let text = text.trim();
+    let (digits, unit) = match text.char_indices().next_back()? {
+        (at, 'k' | 'K') => (&text[..at], 1 << 10),
+        (at, 'm' | 'M') => (&text[..at], 1 << 20),
+        (at, 'g' | 'G') => (&text[..at], 1 << 30),
+        _ => (text, 1),
+    };
+    let size = digits.parse::<usize>().ok()?.checked_mul(unit)?;
+    (1..=SIZE).contains(&size).then_some(size)
+}
+
+fn prepare() {
+    if heap_range::start() == 0 {
+        let mut start = arena::map_for_program(SIZE + thread_heaps::SIZE) as usize;
+        match start {
+            0 => start = arena::map_for_program(SIZE) as usize,
+            _ => thread_heaps::begin_at(start + SIZE),
+        }
+        heap_range::begin_at(start);
+        NEXT.store(start, Relaxed);
+    }
+}
+
+/// Where the next piece of the running thread will be, or behind that.
+pub(crate) fn end() -> usize {
+    thread_heaps::end().unwrap_or(NEXT.load(Relaxed))
+}
+
+/// Room for a piece, which is written down with the site that asked for it.
+fn take(size: usize, alignment: usize, site: usize) -> usize {
+    while LOCK.swap(true, std::sync::atomic::Ordering::Acquire) {
+        std::hint::spin_loop();
+    }
+    prepare();
+    let start = heap_range::start();
+    let room = size.max(1);
+    let limit = match LIMIT.load(Relaxed) {
+        0 => SIZE,
+        limit => limit.min(SIZE),
+    };
+    let used = NEXT.load(Relaxed) - start + thread_heaps::used();
+    let is_allowed = start != 0 && room < SIZE && used + room + alignment + HEADER <= limit;
+    let in_lane = if is_allowed {
+        thread_heaps::take(room, alignment, HEADER)
+    } else {
+        None
+    };
+    let piece = in_lane.unwrap_or((NEXT.load(Relaxed) + HEADER).next_multiple_of(alignment));
+    let fits = is_allowed && (in_lane.is_some() || piece + room <= start + SIZE);
+    if fits {
+        if in_lane.is_none() {
+            NEXT.store(piece + room, Relaxed);
+        }
+        PIECES.store(PIECES.load(Relaxed) + 1, Relaxed);
+        let number = blocks::add(piece, size, site);
+        // SAFETY: there is room for the header before the piece.
+        unsafe { header(piece as *mut u8).add(1).write(number) };
+    }
+    LOCK.store(false, std::sync::atomic::Ordering::Release);
+    if fits { piece } else { 0 }
+}
+
+/// Returns a piece of the program's heap, written down with the site that asked for it; null if there is no
+/// room.
+pub(crate) fn allocate(size: usize, alignment: usize, site: usize) -> *mut u8 {
+    let piece = take(size, alignment, site) as *mut u8;
+    if !piece.is_null() {
+        // SAFETY: there is room for the header before the piece, and for `size` bytes in it.
+        unsafe {
+            header(piece).write(size);
+            match size < LARGE {
+                true => piece.write_bytes(UNMADE, size),
+                false => clear(piece, size),
+            }
+        }
+    }
+    piece
+}
+
+/// Makes much memory like new without using it.
+///
+/// # Safety
+///
+/// The memory must be the heap's, and nobody may use it.
+unsafe fn clear(piece: *mut u8, size: usize) {
+    let end = piece as usize + size;
+    let (first, last) = ((piece as usize).next_multiple_of(PAGE), end & !(PAGE - 1));
+    // SAFETY: vouched for by the caller; whole pages that are given back are empty when they are next used.
+    unsafe {
+        piece.write_bytes(0, first - piece as usize);
+        libc::madvise(first as *mut c_void, last - first, libc::MADV_DONTNEED);
+        (last as *mut u8).write_bytes(0, end - last);
+    }
+}
+
+/// In guest mode: memory that the program maps by itself, from the heap, so that it is gone with the execution
+/// and has the same address in each. 0 if there is no room.
+pub(crate) fn map(size: usize, code: usize) -> usize {
+    let piece = take(size.next_multiple_of(PAGE), PAGE, shadow_stack::users(code)) as *mut u8;
+    if !piece.is_null() {
+        // SAFETY: there is room for the header before the piece, and for `size` bytes in it.
+        unsafe {
+            header(piece).write(size);
+            erase(piece as usize, size);
+        }
+    }
+    piece as usize
+}
+
+/// Makes memory of the heap empty.
+///
+/// # Safety
+///
+/// Nobody may use it.
+pub(crate) unsafe fn erase(start: usize, size: usize) {
+    // SAFETY: vouched for by the caller.
+    unsafe {
+        match size < LARGE {
+            true => (start as *mut u8).write_bytes(0, size),
+            false => clear(start as *mut u8, size),
+        }
+    }
+}
+
+/// Returns a piece of raddle's memory; null if there is none.
+pub(crate) fn allocate_for_host(size: usize, alignment: usize) -> *mut u8 {
+    let Some(whole) = size.checked_add(HEADER + alignment) else {
+        return null_mut();
+    };
+    // SAFETY: the layout is not empty; the header is before the piece and inside what was asked for.
+    unsafe {
+        let start = Arena.alloc(Layout::from_size_align_unchecked(whole, ALIGNMENT));
+        if start.is_null() {
+            return start;
+        }
+        let piece = (start as usize + HEADER).next_multiple_of(alignment) as *mut u8;
+        header(piece).write(whole);
+        header(piece).add(1).write(start as usize);
+        piece
+    }
+}
+
+/// The size of a piece, or for one of raddle's the size of the whole and where it begins.
+fn header(piece: *mut u8) -> *mut usize {
+    piece.wrapping_sub(HEADER).cast()
+}
+
+/// Gives a piece of raddle's memory back.
+///
+/// # Safety
+///
+/// It must come from [`allocate_for_host`], and nobody may use it any more.
+pub(crate) unsafe fn free_for_host(piece: *mut u8) {
+    // SAFETY: vouched for by the caller.
+    unsafe {
+        let whole = Layout::from_size_align_unchecked(*header(piece), ALIGNMENT);
+        Arena.dealloc(*header(piece).add(1) as *mut u8, whole);
+    }
+}
+
+/// One piece of the program's is not in use any more.
+pub(crate) fn count_freed() {
+    PIECES.store(pieces().saturating_sub(1), Relaxed);
+}
+
+/// The number of the block that a piece should be, as its header says. The program may have overwritten that,
+/// or there may be none.
+pub(crate) fn block_number(piece: *mut u8) -> usize {
+    match piece as usize >= heap_range::start() + HEADER {
+        // SAFETY: the heap can be read, and this is in it.
+        true => unsafe { header(piece).add(1).read_unaligned() },
+        false => usize::MAX,
+    }
+}
+
+/// The limit of a check, in bytes.
+pub(crate) fn current_limit() -> usize {
+    LIMIT.load(Relaxed)
+}
+
+/// Whether new pieces of this size are zeroed.
+pub(crate) fn is_zeroed(piece: *mut u8, size: usize) -> bool {
+    size >= LARGE && heap_range::contains(piece as usize)
+}
+
+/// Returns the size of a piece.
+///
+/// # Safety
+///
+/// A piece that was allocated here and not freed.
+pub(crate) unsafe fn size_of(piece: *mut u8) -> usize {
+    // SAFETY: vouched for by the caller.
+    unsafe {
+        match heap_range::contains(piece as usize) {
+            true => *header(piece),
+            false => *header(piece).add(1) + *header(piece) - piece as usize,
+        }
+    }
+}

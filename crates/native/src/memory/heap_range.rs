@@ -1,0 +1,27 @@
+//! Where the program's heap is.
+
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use super::thread_heaps;
+
+/// Room for what the first thread asks for; the kernel provides only the pages that are used.
+pub(crate) const SIZE: usize = 4 << 30;
+
+/// Where the heap begins; 0 before there is one.
+static START: AtomicUsize = AtomicUsize::new(0);
+
+/// Returns where the heap begins; 0 before there is one.
+pub(super) fn start() -> usize {
+    START.load(Relaxed)
+}
+
+/// The heap begins there.
+pub(super) fn begin_at(start: usize) {
+    START.store(start, Relaxed);
+}
+
+/// True if the address is in the heap.
+pub(crate) fn contains(address: usize) -> bool {
+    let start = start();
+    start != 0 && ((start..start + SIZE).contains(&address) || thread_heaps::at(address).is_some())
+}

@@ -1,0 +1,78 @@
+//! Atomic variables of the program: the engine's locations, by their addresses.
+
+use std::ops::Range;
+
+use raddle_engine::{LocationId, World};
+
+use crate::execution::{running, shadow_stack};
+use crate::host::addresses::Table;
+use crate::host::solo::Solo;
+
+const KIND: &str = "atomic";
+
+static LOCATIONS: Solo<Table<LocationId>> = Solo::new(Table::new());
+
+/// Where each location is, and how large.
+static EXTENTS: Solo<Vec<Range<usize>>> = Solo::new(Vec::new());
+
+pub(crate) fn begin(stamp: u64) {
+    LOCATIONS.get().begin(stamp);
+    EXTENTS.get().clear();
+}
+
+/// Whether a location has one of these bytes.
+pub(crate) fn covers(location: LocationId, bytes: Range<usize>) -> bool {
+    let extents = EXTENTS.get();
+    let extent = extents.get(location.index());
+    extent.is_some_and(|extent| extent.start < bytes.end && bytes.start < extent.end)
+}
+
+/// What comes next at these addresses is something else.
+pub(crate) fn forget(range: std::ops::Range<usize>) {
+    LOCATIONS.get().forget(range);
+}
+
+/// A value of some width in memory.
+pub(crate) trait Atom: Copy {
+    const BITS: u8;
+    fn to_word(self) -> u64;
+    fn from_word(word: u64) -> Self;
+}
+
+macro_rules! atoms {
+    ($($type:ident)*) => {
+        $(
+            impl Atom for $type {
+                const BITS: u8 = $type::BITS as u8;
+
+                fn to_word(self) -> u64 {
+                    self.into()
+                }
+
+                fn from_word(word: u64) -> Self {
+                    word as $type
+                }
+            }
+        )*
+    };
+}
+
+atoms! { u8 u16 u32 u64 }
+
+/// The variable at an address, if it still has the value that it should have.
+pub(crate) fn known(address: usize, memory: u64) -> Option<LocationId> {
+    let known = LOCATIONS.get().get(address).copied();
+    known.filter(|&location| running().last_value(location) == memory)
+}
+
+/// A new variable.
+pub(crate) fn add(world: &mut World, extent: Range<usize>, memory: u64) -> LocationId {
+    let kind = shadow_stack::atomic().unwrap_or(KIND);
+    let new = running().add_location(world, kind, extent.start, memory);
+    LOCATIONS.get().insert(extent.start, new);
+    // Not all locations are variables.
+    let mut extents = EXTENTS.get();
+    extents.resize(new.index(), 0..0);
+    extents.push(extent);
+    new
+}

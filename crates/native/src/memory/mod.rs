@@ -1,0 +1,14 @@
+//! The program's memory: its heap, what is known of each address, and how memory is put back between
+//! executions.
+
+pub(crate) mod blocks;
+pub(crate) mod granule;
+pub(crate) mod heap;
+pub(crate) mod heap_range;
+pub(crate) mod locations;
+pub(crate) mod objects;
+pub(crate) mod plain_choices;
+pub(crate) mod shadow;
+pub(crate) mod snapshot;
+pub(crate) mod thread_heaps;
+pub(crate) mod written_pages;

@@ -1,0 +1,412 @@
+//! What is known of the plain accesses of every piece of memory, before the engine knows.
+//!
+//! Most memory is used by one thread at a time, in order. For that it is enough to remember the last write
+//! and the last read since then, as FastTrack does (Flanagan and Freund, PLDI 2009): who, after how many
+//! of its events, and where. Only what does not fit becomes a cell of the engine's, which is given what
+//! was remembered: two reads that nothing orders, and races. So the engine finds what it would find if it
+//! had been told of every access.
+//!
+//! A *granule* is a word of memory, or half of one that was accessed by halves, and so on down to bytes.
+//! Granules of a page are side by side, and are empty if their stamp is not that of the execution.
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use raddle_engine::{CellId, LocationId, ThreadId};
+
+use super::blocks::{self, Bad};
+use super::granule::{
+    ATOMIC, EMPTY, FIRST_STAMP, Granule, Last, NOBODY, Now, ORDERED, STATE, State,
+};
+use super::{locations, plain_choices};
+use crate::execution::{running, shadow_stack};
+use crate::host::mode;
+use crate::host::solo::Solo;
+
+pub(crate) const WORD: usize = 8;
+const KIND: &str = "memory";
+const PAGE: usize = 4096;
+const RECENT: usize = 256;
+const CHUNK: usize = 1024;
+/// So many cells at most are there for those who want to know more than what is wrong.
+const MOST_TOLD: usize = 4096;
+
+struct Shadow {
+    stamp: u32,
+    /// As long as there are fewer cells than this, the engine is told of everything.
+    most_told: usize,
+    /// How many cells there are.
+    told: usize,
+    now: Now,
+    /// The site of the access, if anybody wanted to know it.
+    site: Option<usize>,
+    recent: [(usize, *mut Granule); RECENT],
+    pages: BTreeMap<usize, Box<[Granule]>>,
+    /// Granules for halves, which never move, and how many of them are in use.
+    halves: Vec<Box<[Granule]>>,
+    used: usize,
+}
+
+// SAFETY: the pointers are into pages that the shadow has and keeps.
+unsafe impl Send for Shadow {}
+
+static SHADOW: Solo<Shadow> = Solo::new(Shadow {
+    stamp: 0,
+    most_told: 0,
+    told: 0,
+    now: Now {
+        epoch: 0,
+        thread: 0,
+        index: 0,
+        end_of_stack: 0,
+        has_forgotten: false,
+    },
+    site: None,
+    recent: [(usize::MAX, std::ptr::null_mut()); RECENT],
+    pages: BTreeMap::new(),
+    halves: Vec::new(),
+    used: 0,
+});
+
+/// At the beginning of an execution.
+pub(crate) fn begin() {
+    let mut shadow = SHADOW.get();
+    shadow.stamp = shadow.stamp.wrapping_add(FIRST_STAMP).max(FIRST_STAMP);
+    (shadow.used, shadow.told) = (0, 0);
+    static IS_OFF: OnceLock<bool> = OnceLock::new();
+    let is_off =
+        *IS_OFF.get_or_init(|| std::env::var_os("RADDLE_SHADOW").is_some_and(|it| it == "off"));
+    shadow.most_told = match (is_off, running().keeps_accesses()) {
+        (true, _) => usize::MAX,
+        (_, true) => MOST_TOLD,
+        _ => 0,
+    };
+}
+
+/// What comes next at these addresses is something else.
+pub(crate) fn forget(range: std::ops::Range<usize>) {
+    if range.is_empty() {
+        return;
+    }
+    let mut shadow = SHADOW.get();
+    let first = range.start / PAGE;
+    let last = range.end.saturating_sub(1) / PAGE;
+    // Most of what is forgotten is a small block that was just used.
+    if first == last && shadow.recent[first % RECENT].0 == first {
+        let first = range.start & !(WORD - 1);
+        for word in (first..range.end).step_by(WORD) {
+            let granule = shadow.granule(word);
+            shadow.get(granule).meta = 0;
+        }
+        return;
+    }
+    for (page, granules) in shadow.pages.range_mut(first..=last) {
+        let start = page * PAGE;
+        let first = range.start.saturating_sub(start) / WORD;
+        let end = (range.end - start).min(PAGE).div_ceil(WORD);
+        for granule in &mut granules[first..end] {
+            granule.meta = 0;
+        }
+    }
+}
+
+/// An access of the running thread.
+#[derive(Clone, Copy)]
+struct Access {
+    start: usize,
+    end: usize,
+    writes: bool,
+    code: usize,
+}
+
+/// In guest mode: the running thread accesses so many bytes plainly; what is wrong with that.
+#[inline]
+pub(crate) fn access(address: usize, size: usize, writes: bool, code: usize) -> Option<Bad> {
+    let mut shadow = SHADOW.try_get()?;
+    let shadow = &mut *shadow;
+    shadow.look_at_now();
+    shadow.site = None;
+    let end = address.saturating_add(size);
+    let access = Access {
+        start: address,
+        end,
+        writes,
+        code,
+    };
+    if writes
+        && !shadow.now.has_forgotten
+        && !(&raw const end as usize..shadow.now.end_of_stack).contains(&address)
+    {
+        running().forget_looks();
+        shadow.now.has_forgotten = true;
+    }
+    let mut word = address & !(WORD - 1);
+    while word < end {
+        let granule = shadow.granule(word);
+        let is_whole = address <= word && word + WORD <= end;
+        let bad = match is_whole && !shadow.get(granule).is_split() {
+            true => shadow.touch_leaf(granule, word, WORD, access),
+            false => shadow.touch(granule, word, WORD, access),
+        };
+        if bad.is_some() {
+            return bad;
+        }
+        word += WORD;
+    }
+    None
+}
+
+/// In host mode: the running thread's last operation was an atomic one on so many bytes.
+pub(crate) fn access_atomically(address: usize, size: usize) {
+    let mut shadow = SHADOW.get();
+    shadow.look_at_now();
+    let mut word = address & !(WORD - 1);
+    while word < address + size {
+        let granule = shadow.granule(word);
+        shadow.touch_atomically(granule, word, WORD, address..address + size);
+        word += WORD;
+    }
+    // Before the host is left, somebody else may run.
+    shadow.now.epoch = 0;
+}
+
+impl Shadow {
+    #[inline]
+    fn look_at_now(&mut self) {
+        if self.now.epoch != mode::epoch() {
+            let native = running();
+            self.now.end_of_stack = native.end_of_stack();
+            self.now.thread = native.thread().index() as u16;
+            self.now.index = native.events();
+            self.now.has_forgotten = false;
+            self.now.epoch = mode::epoch();
+        }
+    }
+
+    /// The granule of a word.
+    #[inline]
+    fn granule(&mut self, word: usize) -> *mut Granule {
+        let page = word / PAGE;
+        let (recent, granules) = self.recent[page % RECENT];
+        let granules = match recent == page {
+            true => granules,
+            false => self.page(page),
+        };
+        granules.wrapping_add(word % PAGE / WORD)
+    }
+
+    #[cold]
+    fn page(&mut self, page: usize) -> *mut Granule {
+        let empty = || vec![EMPTY; PAGE / WORD].into_boxed_slice();
+        let granules = self.pages.entry(page).or_insert_with(empty).as_mut_ptr();
+        self.recent[page % RECENT] = (page, granules);
+        granules
+    }
+
+    /// The granule as it is in this execution.
+    ///
+    /// Granules never move and are the shadow's own; references to them end before others are made.
+    #[inline]
+    fn get<'a>(&self, granule: *mut Granule) -> &'a mut Granule {
+        // SAFETY: as said above; every pointer is to a granule in `pages` or `halves`.
+        let granule = unsafe { &mut *granule };
+        if granule.meta & !(STATE | ATOMIC) != self.stamp {
+            granule.meta = self.stamp;
+            (granule.write_thread, granule.read_thread) = (NOBODY, NOBODY);
+        }
+        granule
+    }
+
+    /// An access of a granule, or of a part of it.
+    #[inline]
+    fn touch(
+        &mut self,
+        granule: *mut Granule,
+        start: usize,
+        size: usize,
+        access: Access,
+    ) -> Option<Bad> {
+        let is_whole = access.start <= start && start + size <= access.end;
+        if is_whole && !self.get(granule).is_split() {
+            return self.touch_leaf(granule, start, size, access);
+        }
+        let halves = self.split(granule, start, size);
+        let size = size / 2;
+        for (half, start) in [(halves, start), (halves.wrapping_add(1), start + size)] {
+            if access.start < start + size
+                && start < access.end
+                && let Some(bad) = self.touch(half, start, size, access)
+            {
+                return Some(bad);
+            }
+        }
+        None
+    }
+
+    /// The halves of a granule, which have the same past.
+    fn split(&mut self, granule: *mut Granule, start: usize, size: usize) -> *mut Granule {
+        let whole = *self.get(granule);
+        if let State::Split(number) = whole.state() {
+            return self.half(number);
+        }
+        if self.used / CHUNK == self.halves.len() {
+            self.halves.push(vec![EMPTY; CHUNK].into_boxed_slice());
+        }
+        let number = self.used;
+        let halves = self.half(number);
+        self.used += 2;
+        let mut other = whole;
+        if let State::Cell(cell) = whole.state() {
+            other.set_state(State::Cell(running().split_cell(
+                KIND,
+                start + size / 2,
+                cell,
+            )));
+        }
+        // SAFETY: chunks have an even number of granules, and nobody uses these two.
+        unsafe {
+            halves.write(whole);
+            halves.add(1).write(other);
+        }
+        self.get(granule).set_state(State::Split(number));
+        halves
+    }
+
+    #[inline]
+    fn half(&mut self, number: usize) -> *mut Granule {
+        &raw mut self.halves[number / CHUNK][number % CHUNK]
+    }
+
+    /// An access of a granule that has no halves.
+    #[inline]
+    fn touch_leaf(
+        &mut self,
+        granule: *mut Granule,
+        start: usize,
+        size: usize,
+        access: Access,
+    ) -> Option<Bad> {
+        let known = self.get(granule);
+        let is_now = |last: Last| last.thread == self.now.thread && last.index == self.now.index;
+        if is_now(known.write()) || !access.writes && is_now(known.read()) {
+            return None;
+        }
+        self.touch_anew(granule, start, size, access)
+    }
+
+    /// The first access of the running thread's since its last event.
+    #[inline(never)]
+    fn touch_anew(
+        &mut self,
+        granule: *mut Granule,
+        start: usize,
+        size: usize,
+        access: Access,
+    ) -> Option<Bad> {
+        let known = self.get(granule);
+        if known.write_thread == NOBODY
+            && known.read_thread == NOBODY
+            && let Some(bad) = blocks::check(start, size)
+        {
+            return Some(bad);
+        }
+        let site = *self
+            .site
+            .get_or_insert_with(|| shadow_stack::site(access.code));
+        let Now { thread, index, .. } = self.now;
+        let now = Last {
+            thread,
+            index,
+            site,
+        };
+        let can_see = |last: Last| last.thread == thread || last.thread == NOBODY || has_seen(last);
+        let fits = known.meta & (STATE | ATOMIC) == ORDERED
+            && self.told >= self.most_told
+            && can_see(known.write())
+            && can_see(known.read());
+        if !fits {
+            self.tell(granule, start, size, access.writes, now.site);
+        }
+        match access.writes {
+            true => known.set_write(now),
+            false => known.set_read(now),
+        }
+        None
+    }
+
+    /// The cell of a granule.
+    #[cold]
+    fn cell(&mut self, granule: *mut Granule, start: usize) -> CellId {
+        let known = self.get(granule);
+        if let State::Cell(cell) = known.state() {
+            return cell;
+        }
+        let past = |last: Last| {
+            let thread = ThreadId::new(last.thread.into());
+            (last.thread != NOBODY).then_some((thread, last.index, last.site))
+        };
+        let last = [past(known.write()), past(known.read())];
+        let cell = running().adopt_cell(KIND, start, last);
+        self.told += 1;
+        known.set_state(State::Cell(cell));
+        cell
+    }
+
+    /// Tells the engine of an access.
+    #[cold]
+    fn tell(
+        &mut self,
+        granule: *mut Granule,
+        start: usize,
+        size: usize,
+        writes: bool,
+        site: usize,
+    ) {
+        let cell = self.cell(granule, start);
+        let mut is_race = running().access(cell, writes, site);
+        if self.get(granule).meta & ATOMIC != 0 {
+            let is_there = |location: LocationId| locations::covers(location, start..start + size);
+            is_race |= running().check_plain(cell, writes, site, is_there);
+        }
+        if is_race {
+            plain_choices::found(start);
+        }
+    }
+
+    /// The running thread's last operation was an atomic one on these bytes.
+    fn touch_atomically(
+        &mut self,
+        granule: *mut Granule,
+        start: usize,
+        size: usize,
+        bytes: std::ops::Range<usize>,
+    ) {
+        let is_whole = bytes.start <= start && start + size <= bytes.end;
+        if !is_whole || self.get(granule).is_split() {
+            let halves = self.split(granule, start, size);
+            let size = size / 2;
+            for (half, start) in [(halves, start), (halves.wrapping_add(1), start + size)] {
+                if bytes.start < start + size && start < bytes.end {
+                    self.touch_atomically(half, start, size, bytes.clone());
+                }
+            }
+            return;
+        }
+        let known = self.get(granule);
+        known.meta |= ATOMIC;
+        let thread = self.now.thread;
+        let is_new = |last: Last| last.thread != thread && last.thread != NOBODY && !has_seen(last);
+        if is_new(known.write()) || is_new(known.read()) || matches!(known.state(), State::Cell(_))
+        {
+            let cell = self.cell(granule, start);
+            if running().check_atomic(cell) {
+                plain_choices::found(start);
+            }
+        }
+    }
+}
+
+#[cold]
+fn has_seen(last: Last) -> bool {
+    running().has_seen(ThreadId::new(last.thread.into()), last.index)
+}

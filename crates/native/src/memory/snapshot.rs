@@ -1,0 +1,221 @@
+//! The program's memory as it was when the check began, to begin every execution with.
+//!
+//! That is all writable memory of the program and its libraries, but for this one; the heap; what the
+//! first thread has in thread-local storage; and the part of the stack that belongs to the callers of
+//! the check. Of larger parts only those pages are put back that were [written](crate::memory::written_pages), if the
+//! kernel tells. What the kernel has (files, children) and memory that the program maps by itself are not
+//! put back.
+
+use std::ops::Range;
+
+use super::heap;
+use super::written_pages::Written;
+use crate::host::loaded::{self, Module};
+use crate::host::solo::Solo;
+use crate::host::{arena, tls};
+
+struct Region {
+    start: usize,
+    size: usize,
+    copy: *mut u8,
+    /// The whole pages in it, if they are worth asking for.
+    pages: Range<usize>,
+    /// The parts of these that were written.
+    parts: Vec<Range<usize>>,
+}
+
+impl Region {
+    fn end(&self) -> usize {
+        self.start + self.size
+    }
+
+    /// A part of it is as it was.
+    fn put_back(&self, part: Range<usize>) {
+        // SAFETY: the program's memory is there and writable, and none of its threads runs. The part is inside,
+        // and the copy as large as the whole.
+        unsafe {
+            let copy = self.copy.add(part.start - self.start);
+            std::ptr::copy_nonoverlapping(copy, part.start as *mut u8, part.len());
+        }
+    }
+
+    /// Finds out which parts were written; all, if nobody knows.
+    fn look(&mut self, written: Option<&Written>) {
+        self.parts.clear();
+        let parts = &mut self.parts;
+        let is_known = written.is_some_and(|it| it.each(&self.pages, |part| parts.push(part)));
+        if !is_known {
+            parts.clear();
+            parts.push(self.pages.clone());
+        }
+    }
+
+    /// All of it is as it was.
+    fn restore(&self) {
+        self.put_back(self.start..self.pages.start);
+        for part in &self.parts {
+            self.put_back(part.clone());
+        }
+        self.put_back(self.pages.end..self.end());
+    }
+}
+
+enum Snapshot {
+    None,
+    /// To be taken when the first execution begins; where the program's part of the stack begins.
+    Wanted(usize),
+    Taken(Vec<Region>, Option<Written>),
+}
+
+// SAFETY: the copies belong to the snapshot.
+unsafe impl Send for Region {}
+
+static SNAPSHOT: Solo<Snapshot> = Solo::new(Snapshot::None);
+const PAGE: usize = 4096;
+/// To copy so many pages takes as long as to ask which were written.
+const FEW: usize = 6;
+
+/// A check begins.
+pub(crate) fn begin(stack: usize) {
+    *SNAPSHOT.get() = Snapshot::Wanted(stack);
+}
+
+/// A check has ended: everything is as it was before.
+pub(crate) fn end() {
+    restore();
+    let snapshot = std::mem::replace(&mut *SNAPSHOT.get(), Snapshot::None);
+    if let Snapshot::Taken(regions, written) = snapshot {
+        drop(written);
+        for region in regions {
+            let copy = region.copy as usize;
+            arena::unmap(copy..copy + region.size.max(1));
+        }
+    }
+}
+
+/// An execution begins: takes the snapshot, or puts everything back.
+pub(crate) fn restore() {
+    let mut snapshot = SNAPSHOT.get();
+    match &mut *snapshot {
+        Snapshot::None => {}
+        Snapshot::Wanted(stack) => {
+            let regions = take(*stack);
+            let written = watch(&regions);
+            *snapshot = Snapshot::Taken(regions, written);
+        }
+        Snapshot::Taken(regions, written) => {
+            let known = written.as_ref().filter(|written| written.is_here());
+            if known.is_none_or(Written::has_more) {
+                regions.iter_mut().for_each(|region| region.look(known));
+            }
+            regions.iter().for_each(Region::restore);
+            if known.is_none() && written.is_some() {
+                *written = watch(regions);
+            }
+            if let Some(region) = regions.first() {
+                heap::reset(region.start + region.size);
+            }
+        }
+    }
+}
+
+fn watch(regions: &[Region]) -> Option<Written> {
+    Written::watch(regions.iter().map(|region| region.pages.clone()))
+}
+
+/// The heap comes first.
+fn take(stack: usize) -> Vec<Region> {
+    let mut ranges = vec![heap::used()];
+    loaded::each(|module| {
+        if !module.is_ours() {
+            ranges.extend(variables(module));
+        }
+    });
+    ranges.extend(tls::variables());
+    // A thread that is not the first has its variables where its stack ends, and some are ours.
+    let variables = tls::start();
+    let end = end_of_stack(stack).map(|end| match (stack..end).contains(&variables) {
+        true => variables,
+        false => end,
+    });
+    ranges.extend(end.map(|end| stack..end));
+    let copy = |range: Range<usize>| {
+        let copy = arena::map(range.len().max(1));
+        assert!(!copy.is_null(), "raddle: no memory for a snapshot");
+        // SAFETY: the range can be read, and the copy is as large.
+        unsafe { std::ptr::copy_nonoverlapping(range.start as *const u8, copy, range.len()) };
+        let pages = range.start.next_multiple_of(PAGE)..range.end & !(PAGE - 1);
+        Region {
+            start: range.start,
+            size: range.len(),
+            copy,
+            pages: match pages.len() > FEW * PAGE {
+                true => pages,
+                false => range.end..range.end,
+            },
+            parts: Vec::new(),
+        }
+    };
+    ranges.into_iter().map(copy).collect()
+}
+
+/// What a module can write.
+fn variables(module: Module<'_>) -> Vec<Range<usize>> {
+    let left_out = [module.sealed(), bound(module)];
+    let whole = module.variables().collect::<Vec<_>>();
+    left_out.iter().fold(whole, |parts, out| {
+        let parts = parts.iter().flat_map(|part| without(part, out));
+        parts.filter(|part| !part.is_empty()).collect()
+    })
+}
+
+/// What is before and after a part of a range.
+fn without(range: &Range<usize>, part: &Range<usize>) -> [Range<usize>; 2] {
+    match part.is_empty() || part.end <= range.start || range.end <= part.start {
+        true => [range.clone(), 0..0],
+        false => [range.start..part.start, part.end..range.end],
+    }
+}
+
+/// The addresses of functions that the loader finds when they are first called: to find them again in
+/// every execution would take longer than most executions do.
+fn bound(module: Module<'_>) -> Range<usize> {
+    const SIZE: i64 = 2;
+    const TABLE: i64 = 3;
+    /// So large is the entry that describes an address, and so many addresses are the loader's own.
+    const ENTRY: usize = 24;
+    const OWN: usize = 3;
+    let (mut size, mut table) = (0, 0);
+    if let Some(dynamic) = module.header(libc::PT_DYNAMIC) {
+        let pairs = module.range(dynamic);
+        let count = pairs.len() / size_of::<(i64, usize)>();
+        // SAFETY: the module has pairs of tags and values there.
+        let pairs =
+            unsafe { std::slice::from_raw_parts(pairs.start as *const (i64, usize), count) };
+        for &(tag, value) in pairs {
+            match tag {
+                SIZE => size = value,
+                TABLE => table = value,
+                _ => {}
+            }
+        }
+    }
+    // Some loaders leave the address as the file has it.
+    let base = module.base();
+    let table = if table < base { table + base } else { table };
+    match size {
+        0 => 0..0,
+        size => table..table + (size / ENTRY + OWN) * size_of::<usize>(),
+    }
+}
+
+/// Where the stack ends that this address is on.
+fn end_of_stack(address: usize) -> Option<usize> {
+    let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
+    maps.lines().find_map(|line| {
+        let (start, rest) = line.split_once('-')?;
+        let (end, _) = rest.split_once(' ')?;
+        let [start, end] = [start, end].map(|it| usize::from_str_radix(it, 16).unwrap_or(0));
+        (start..end).contains(&address).then_some(end)
+    })
+}

@@ -1,0 +1,193 @@
+//! Which pages of the program's memory were written, by whomever: the kernel knows.
+//!
+//! Linux can protect pages and lift that by itself when they are written, by a program or by a system call
+//! (`userfaultfd`, asynchronously), and tell which are not protected any more (`PAGEMAP_SCAN`, since 6.7). Pages
+//! stay written once they are, so that each costs a fault once in a check. Where the kernel cannot do that, or
+//! does not let us, nothing is known.
+
+use std::cell::Cell;
+use std::ffi::{c_int, c_ulong, c_void};
+use std::ops::Range;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+use crate::host::arena;
+
+const PAGE: usize = 4096;
+/// For descriptors that are in nobody's way.
+const HIGH: c_int = 500;
+
+const API: c_ulong = 0xc018_aa3f;
+const REGISTER: c_ulong = 0xc020_aa00;
+const PROTECT: c_ulong = 0xc018_aa06;
+const SCAN: c_ulong = 0xc060_6610;
+
+const USER_MODE_ONLY: c_int = 1;
+const VERSION: u64 = 0xaa;
+/// Protecting at all, pages that nobody has used yet, and without anybody being told.
+const FEATURES: u64 = 1 | 1 << 13 | 1 << 15;
+const PROTECTING: u64 = 2;
+const PROTECTED: u64 = 1;
+
+const IS_WRITTEN: u64 = 1 << 1;
+const IS_PRESENT: u64 = 1 << 3;
+
+/// What the kernel is asked.
+#[repr(C)]
+#[derive(Default)]
+struct Question {
+    size: u64,
+    flags: u64,
+    start: u64,
+    end: u64,
+    answered_to: u64,
+    found: u64,
+    room: u64,
+    most_pages: u64,
+    inverted: u64,
+    all_of: u64,
+    any_of: u64,
+    told: u64,
+}
+
+/// Pages side by side, and what is so of them.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct Found {
+    start: u64,
+    end: u64,
+    what: u64,
+}
+
+/// Protected pages of the process that protected them.
+pub(crate) struct Written {
+    /// Protection ends with it.
+    _fault: OwnedFd,
+    pages: OwnedFd,
+    /// Not 0 in that process, and 0 in those that were forked from it, whose pages are others.
+    is_here: *mut u8,
+    /// How many faults there had been when somebody last asked.
+    faults: Cell<i64>,
+}
+
+// SAFETY: the page is this value's own.
+unsafe impl Send for Written {}
+
+impl Written {
+    /// Protects whole pages, which have been read.
+    pub(crate) fn watch(ranges: impl Iterator<Item = Range<usize>>) -> Option<Self> {
+        let flags = libc::O_CLOEXEC | libc::O_NONBLOCK | USER_MODE_ONLY;
+        // SAFETY: makes a descriptor.
+        let fault = own(unsafe { libc::syscall(libc::SYS_userfaultfd, flags) } as c_int)?;
+        ask(&fault, API, &mut [VERSION, FEATURES, 0])?;
+        for range in ranges.filter(|range| !range.is_empty()) {
+            let (start, size) = (range.start as u64, range.len() as u64);
+            ask(&fault, REGISTER, &mut [start, size, PROTECTING, 0])?;
+            ask(&fault, PROTECT, &mut [start, size, PROTECTED])?;
+        }
+        // SAFETY: the text ends with a zero.
+        let pages = unsafe { libc::open(c"/proc/self/pagemap".as_ptr(), libc::O_RDONLY) };
+        let pages = own(pages)?;
+        let is_here = arena::map(PAGE);
+        // SAFETY: a page that nobody else has.
+        unsafe {
+            if is_here.is_null() || libc::madvise(is_here.cast(), PAGE, libc::MADV_WIPEONFORK) != 0
+            {
+                return None;
+            }
+            is_here.write(1);
+        }
+        Some(Written {
+            _fault: fault,
+            pages,
+            is_here,
+            faults: Cell::new(-1),
+        })
+    }
+
+    /// Whether other pages may have been written than when this was last asked. The first time that a page is
+    /// written is a fault, and to count those is quicker than to look at the pages.
+    pub(crate) fn has_more(&self) -> bool {
+        // SAFETY: all-zero is a valid `rusage`, which the kernel fills in.
+        let faults = unsafe {
+            let mut usage: libc::rusage = std::mem::zeroed();
+            libc::getrusage(libc::RUSAGE_SELF, &mut usage);
+            usage.ru_minflt + usage.ru_majflt
+        };
+        self.faults.replace(faults) != faults
+    }
+
+    /// Whether this is the process that has protected them.
+    pub(crate) fn is_here(&self) -> bool {
+        // SAFETY: the page is there as long as this is.
+        unsafe { self.is_here.read_volatile() != 0 }
+    }
+
+    /// Calls `each` for all parts of a protected range that may not be as they were. Whether all are known.
+    pub(crate) fn each(&self, range: &Range<usize>, mut each: impl FnMut(Range<usize>)) -> bool {
+        const ROOM: usize = 32;
+        let mut found = [Found::default(); ROOM];
+        let mut start = range.start;
+        while start < range.end {
+            let mut question = Question {
+                size: size_of::<Question>() as u64,
+                start: start as u64,
+                end: range.end as u64,
+                found: found.as_mut_ptr() as u64,
+                room: ROOM as u64,
+                // What the program has given back to the kernel is not as it was, either.
+                inverted: IS_PRESENT,
+                any_of: IS_WRITTEN | IS_PRESENT,
+                told: IS_WRITTEN,
+                ..Question::default()
+            };
+            // SAFETY: the kernel writes as many parts as there is room for.
+            let count = unsafe { ioctl(&self.pages, SCAN, (&raw mut question).cast()) };
+            let answered_to = question.answered_to as usize;
+            if count < 0 || answered_to <= start {
+                return false;
+            }
+            for part in &found[..count as usize] {
+                each(part.start as usize..part.end as usize);
+            }
+            start = answered_to;
+        }
+        true
+    }
+}
+
+impl Drop for Written {
+    fn drop(&mut self) {
+        let page = self.is_here as usize;
+        arena::unmap(page..page + PAGE);
+    }
+}
+
+/// A descriptor that is ours, if it is one, where it does not change what the program's get.
+fn own(descriptor: c_int) -> Option<OwnedFd> {
+    if descriptor < 0 {
+        return None;
+    }
+    // SAFETY: the descriptor is new, and so is the other.
+    unsafe {
+        let low = OwnedFd::from_raw_fd(descriptor);
+        let high = libc::fcntl(low.as_raw_fd(), libc::F_DUPFD_CLOEXEC, HIGH);
+        (high >= 0).then(|| OwnedFd::from_raw_fd(high))
+    }
+}
+
+fn ask<const WORDS: usize>(
+    descriptor: &OwnedFd,
+    what: c_ulong,
+    words: &mut [u64; WORDS],
+) -> Option<()> {
+    // SAFETY: the kernel reads and writes as many words as the question has.
+    (unsafe { ioctl(descriptor, what, words.as_mut_ptr().cast()) } >= 0).then_some(())
+}
+
+/// # Safety
+///
+/// The argument must be what the kernel expects there.
+unsafe fn ioctl(descriptor: &OwnedFd, what: c_ulong, argument: *mut c_void) -> c_int {
+    // SAFETY: vouched for by the caller.
+    unsafe { libc::ioctl(descriptor.as_raw_fd(), what, argument) }
+}

@@ -1,0 +1,91 @@
+//! Where a thread is that does not come on: in the program's own code, or in a call out of it.
+
+use std::ffi::c_void;
+use std::ops::Range;
+use std::sync::OnceLock;
+
+use crate::host::loaded;
+
+const PAGE: usize = 4096;
+/// So much of the stack is looked at.
+const PAGES: usize = 16;
+
+/// Where the program's code is.
+static CODE: OnceLock<Vec<Range<usize>>> = OnceLock::new();
+
+/// At the beginning of a check.
+pub(crate) fn prepare() {
+    CODE.get_or_init(find_code);
+}
+
+fn is_code(address: usize) -> bool {
+    let code = CODE.get().map_or(&[][..], Vec::as_slice);
+    code.iter().any(|range| range.contains(&address))
+}
+
+/// In a signal handler: the interrupted instruction if it is the program's, or the call out of the
+/// program that is found first on the stack.
+pub(crate) fn interrupted(context: *mut c_void) -> usize {
+    if context.is_null() {
+        return 0;
+    }
+    // SAFETY: the kernel gives the registers of the code that was interrupted.
+    let registers = unsafe { &(*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
+    let at = registers[libc::REG_RIP as usize] as usize;
+    if is_code(at) {
+        return at + 1;
+    }
+    let mut top = (registers[libc::REG_RSP as usize] as usize).next_multiple_of(size_of::<usize>());
+    let mut page = [0usize; PAGE / size_of::<usize>()];
+    for _ in 0..PAGES {
+        let size = PAGE - top % PAGE;
+        if !read(top, &mut page, size) {
+            break;
+        }
+        let words = &page[..size / size_of::<usize>()];
+        if let Some(&found) = words.iter().find(|&&word| returns_from_call(word)) {
+            return found;
+        }
+        top += size;
+    }
+    0
+}
+
+/// Copies so many bytes from an address; whether they are there.
+fn read(from: usize, to: &mut [usize], size: usize) -> bool {
+    let remote = libc::iovec {
+        iov_base: from as *mut c_void,
+        iov_len: size,
+    };
+    let local = libc::iovec {
+        iov_base: to.as_mut_ptr().cast(),
+        iov_len: size.min(size_of_val(to)),
+    };
+    // SAFETY: the kernel reads our own memory, as far as it is there, and writes to the slice.
+    let copied = unsafe { libc::process_vm_readv(libc::getpid(), &local, 1, &remote, 1, 0) };
+    copied == size as isize
+}
+
+/// Whether an address is after a call in the program's code.
+fn returns_from_call(address: usize) -> bool {
+    const LONGEST: usize = 6;
+    if !is_code(address) || !is_code(address.wrapping_sub(LONGEST)) {
+        return false;
+    }
+    // SAFETY: code of the program is there.
+    let before = unsafe { std::slice::from_raw_parts((address - LONGEST) as *const u8, LONGEST) };
+    // To an address near by, to one that is in memory, or to one in a register.
+    before[1] == 0xe8
+        || before[..2] == [0xff, 0x15]
+        || before[4] == 0xff && (0xd0..0xd8).contains(&before[5])
+}
+
+fn find_code() -> Vec<Range<usize>> {
+    let mut list = Vec::new();
+    loaded::each(|module| {
+        if module.is_users() && !module.name().starts_with("linux-vdso") {
+            list.extend(module.code());
+        }
+    });
+    list
+}

@@ -1,0 +1,112 @@
+//! Exceptions of C++ that nobody catches.
+//!
+//! The C++ library then calls the function that it has as the first `std::terminate_handler`, which prints
+//! what the exception says, in every execution, and calls `abort`. This one takes its place by its name.
+
+use std::ffi::{CStr, c_char, c_void};
+
+use addr2line::{demangle, gimli};
+
+use crate::abi::real::real;
+use crate::abi::trampoline;
+use crate::engine::Manner;
+use crate::execution::shadow_stack;
+use crate::host::mode;
+use crate::threads::failure;
+
+/// The header of an exception, as the C++ ABI for x86-64 has it: how large it is, and where it says which
+/// language and kind of exception it is.
+const HEADER: usize = 112;
+const CLASS: usize = 80;
+const CPP: u64 = u64::from_be_bytes(*b"GNUCC++\0");
+
+trampoline::entry! {
+    fn _ZN9__gnu_cxx27__verbose_terminate_handlerEv() -> ! as on_terminate("rdi");
+}
+
+extern "C" fn on_terminate(code: usize) -> ! {
+    if !mode::is_guest() {
+        // SAFETY: what the caller wanted.
+        unsafe { real!(fn _ZN9__gnu_cxx27__verbose_terminate_handlerEv() -> !)() }
+    }
+    let here = 0u8;
+    let site = shadow_stack::called(code, &raw const here as usize);
+    // SAFETY: the C++ library calls this, so the ABI is its own.
+    let message = match unsafe { current() } {
+        Some(exception) => format!("an exception that nobody caught: {exception}"),
+        None => "the program called std::terminate".to_owned(),
+    };
+    failure::diverge(|| failure::fail_in(Manner::Crash, message, site))
+}
+
+fn symbol(name: &CStr) -> *mut c_void {
+    // SAFETY: looks up a name.
+    unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) }
+}
+
+/// The type of the exception that is being handled, and what it says.
+///
+/// # Safety
+///
+/// The C++ library must be there.
+unsafe fn current() -> Option<String> {
+    type Type = *const *const c_char;
+    let (type_of, globals) = (
+        symbol(c"__cxa_current_exception_type"),
+        symbol(c"__cxa_get_globals"),
+    );
+    if type_of.is_null() || globals.is_null() {
+        return None;
+    }
+    // SAFETY: functions of the C++ ABI with these names; a type has its name after its virtual table; the
+    // first field of the globals is the exception that was caught last.
+    unsafe {
+        let type_of: extern "C" fn() -> Type = std::mem::transmute(type_of);
+        let globals: extern "C" fn() -> *const *const u8 = std::mem::transmute(globals);
+        let thrown = type_of();
+        if thrown.is_null() {
+            return None;
+        }
+        let name = CStr::from_ptr(*thrown.add(1)).to_string_lossy();
+        let mangled = format!("_ZTI{}", name.trim_start_matches('*'));
+        let plain = demangle(&mangled, gimli::DW_LANG_C_plus_plus).unwrap_or(mangled);
+        let plain = plain.trim_start_matches("typeinfo for ").to_owned();
+        let exception = *globals();
+        let is_cpp = !exception.is_null() && exception.add(CLASS).cast::<u64>().read() == CPP;
+        let text = is_cpp
+            .then(|| what(thrown.cast(), exception.add(HEADER)))
+            .flatten();
+        Some(match text {
+            Some(text) => format!("{plain}: {text}"),
+            None => plain,
+        })
+    }
+}
+
+/// What an exception says, if it is a `std::exception`.
+///
+/// # Safety
+///
+/// The exception must be an object of that type.
+unsafe fn what(thrown: *const c_void, exception: *const u8) -> Option<String> {
+    /// Where types have the function that says whether they catch another, and exceptions have `what`.
+    const CATCHES: usize = 4;
+    const WHAT: usize = 2;
+    type Catches = extern "C" fn(*const c_void, *const c_void, *mut *const u8, u32) -> bool;
+    type What = extern "C" fn(*const u8) -> *const c_char;
+    let base = symbol(c"_ZTISt9exception");
+    if base.is_null() {
+        return None;
+    }
+    // SAFETY: the virtual tables of the ABI, which are the same in all versions of the library.
+    unsafe {
+        let function = |object: *const u8, slot: usize| *(*object.cast::<*const usize>()).add(slot);
+        let catches: Catches = std::mem::transmute(function(base.cast(), CATCHES));
+        let mut object = exception;
+        if !catches(base, thrown, &mut object, 1) {
+            return None;
+        }
+        let what: What = std::mem::transmute(function(object, WHAT));
+        Some(CStr::from_ptr(what(object)).to_string_lossy().into_owned())
+    }
+}

@@ -1,0 +1,100 @@
+//! How programs end themselves: `exit`, `abort` and failing assertions.
+
+use std::ffi::{CStr, c_char, c_int, c_uint};
+
+use super::harness;
+use crate::abi::real::real;
+use crate::abi::trampoline::entry;
+use crate::engine::Manner;
+use crate::execution::{running, shadow_stack};
+use crate::host::mode;
+use crate::threads::{failure, guests};
+
+entry! {
+    fn abort() -> ! as on_abort("rdi");
+    fn exit(status: c_int) -> ! as on_exit("rsi");
+    fn quick_exit(status: c_int) -> ! as on_quick_exit("rsi");
+    fn _exit(status: c_int) -> ! as on_exit_at_once("rsi");
+    fn _Exit(status: c_int) -> ! as on_exit_at_once("rsi");
+    fn __assert_fail(
+        text: *const c_char, file: *const c_char, line: c_uint, function: *const c_char
+    ) -> ! as on_assert("r8");
+}
+
+extern "C" fn on_abort(code: usize) -> ! {
+    if !mode::is_guest() {
+        // SAFETY: what the caller wanted.
+        unsafe { real!(fn abort() -> !)() }
+    }
+    let here = 0u8;
+    let site = shadow_stack::called(code, &raw const here as usize);
+    failure::diverge(|| {
+        failure::fail_in(Manner::Crash, "the program called abort".to_owned(), site)
+    })
+}
+
+/// The program is over, and so are all of its threads.
+fn end_program(status: c_int, code: usize) -> ! {
+    let site = shadow_stack::users(code);
+    failure::diverge(|| {
+        running().end_program();
+        match status {
+            0 => guests::end_everything(),
+            _ => {
+                let message = format!("the program ended with status {status}");
+                failure::fail_in(Manner::Exit, message, site)
+            }
+        }
+    })
+}
+
+extern "C" fn on_exit(status: c_int, code: usize) -> ! {
+    if !mode::is_guest() {
+        harness::exit(status);
+        // SAFETY: what the caller wanted.
+        unsafe { real!(fn exit(c_int) -> !)(status) }
+    }
+    end_program(status, code)
+}
+
+extern "C" fn on_quick_exit(status: c_int, code: usize) -> ! {
+    if !mode::is_guest() {
+        harness::exit(status);
+        // SAFETY: what the caller wanted.
+        unsafe { real!(fn quick_exit(c_int) -> !)(status) }
+    }
+    end_program(status, code)
+}
+
+extern "C" fn on_exit_at_once(status: c_int, code: usize) -> ! {
+    if !mode::is_guest() {
+        harness::exit(status);
+        // SAFETY: what the caller wanted.
+        unsafe { real!(fn _exit(c_int) -> !)(status) }
+    }
+    end_program(status, code)
+}
+
+extern "C" fn on_assert(
+    text: *const c_char,
+    file: *const c_char,
+    line: c_uint,
+    function: *const c_char,
+    code: usize,
+) -> ! {
+    if !mode::is_guest() {
+        type Text = *const c_char;
+        // SAFETY: what the caller wanted.
+        unsafe {
+            real!(fn __assert_fail(Text, Text, c_uint, Text) -> !)(text, file, line, function)
+        }
+    }
+    let site = shadow_stack::users(code);
+    failure::diverge(|| {
+        // SAFETY: `assert` has texts from the program's source.
+        let [text, file] = [text, file].map(|it| unsafe { CStr::from_ptr(it) }.to_string_lossy());
+        let place = Some(format!("{file}:{line}:1"));
+        running().fail(Manner::Assertion, failure::with_chain(&text, site), place);
+        guests::end_everything()
+    })
+}

@@ -1,0 +1,163 @@
+//! Signals for what a guest must not do.
+//!
+//! A signal handler is no place to end a thread. So the handler only changes where the guest goes on:
+//! in [`land`], which ends the thread like a failing assertion does. A fault in raddle's own code, which
+//! may follow from what the program has done, goes to raddle's handler, which tells the story and ends
+//! the process.
+
+use std::ffi::{c_int, c_void};
+use std::ptr::null_mut;
+use std::sync::OnceLock;
+
+use crate::abi::stack;
+use crate::engine::Manner;
+use crate::execution::{running, shadow_stack};
+use crate::host::{arena, mode};
+use crate::threads::failure;
+
+/// Room for handlers, beside the stack that may be what is wrong.
+const STACK: usize = 256 << 10;
+const SIGNALS: [(c_int, &str); 4] = [
+    (libc::SIGSEGV, "SIGSEGV"),
+    (libc::SIGBUS, "SIGBUS"),
+    (libc::SIGFPE, "SIGFPE"),
+    (libc::SIGILL, "SIGILL"),
+];
+/// What functions may use below the stack pointer without saying so.
+const RED_ZONE: usize = 128;
+/// A fault so near to where a stack begins is one of a stack that is too small.
+const NEAR: usize = 64 << 10;
+const PAGE: usize = 4096;
+/// Room on such a stack for what comes then, at the cost of what was called last.
+const LAST_ROOM: usize = 256 << 10;
+
+/// The handler that raddle has for faults in its coroutines.
+static RADDLES: OnceLock<libc::sigaction> = OnceLock::new();
+
+/// Gives the calling OS thread a stack for handlers, unless it has one. Rust programs do so themselves.
+pub(crate) fn prepare() {
+    // SAFETY: both stacks are described by live values, and the new one is never given back.
+    unsafe {
+        let mut old: libc::stack_t = std::mem::zeroed();
+        libc::sigaltstack(null_mut(), &mut old);
+        if old.ss_flags & libc::SS_DISABLE != 0 {
+            let new = libc::stack_t {
+                ss_sp: arena::map(STACK).cast(),
+                ss_flags: 0,
+                ss_size: STACK,
+            };
+            libc::sigaltstack(&new, null_mut());
+        }
+    }
+}
+
+/// Comes before raddle's own handler, which is there once the first execution begins.
+pub(crate) fn install() {
+    RADDLES.get_or_init(|| {
+        // SAFETY: all-zero is a valid `sigaction`, and both pointers are to live values.
+        unsafe {
+            let mut raddles: libc::sigaction = std::mem::zeroed();
+            libc::sigaction(libc::SIGSEGV, null_mut(), &mut raddles);
+            let mut ours: libc::sigaction = std::mem::zeroed();
+            ours.sa_sigaction = on_fault as *const () as usize;
+            ours.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER;
+            for (signal, _) in SIGNALS {
+                libc::sigaction(signal, &ours, null_mut());
+            }
+            raddles
+        }
+    });
+}
+
+/// In a child that nobody controls: faults end it.
+pub(crate) fn remove() {
+    for (signal, _) in SIGNALS {
+        // SAFETY: what happens if nobody says otherwise.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
+}
+
+unsafe extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+    type Handler = unsafe extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void);
+    if mode::is_guest() {
+        // SAFETY: the kernel passes valid pointers to a handler installed with SA_SIGINFO.
+        unsafe { divert(signal, (*info).si_addr() as usize, &mut *context.cast()) };
+        return;
+    }
+    match RADDLES.get() {
+        Some(raddles) if raddles.sa_sigaction > libc::SIG_IGN => {
+            // SAFETY: raddle's handler takes these arguments, which are the kernel's.
+            unsafe {
+                let handler: Handler = std::mem::transmute(raddles.sa_sigaction);
+                handler(signal, info, context);
+            }
+        }
+        // SAFETY: the fault happens again and ends the process.
+        _ => unsafe {
+            libc::signal(signal, libc::SIG_DFL);
+        },
+    }
+}
+
+/// The guest that was interrupted goes on in [`land`], on its own stack, of which it loses nothing but,
+/// if there is no room left, what it called last.
+fn divert(signal: c_int, address: usize, context: &mut libc::ucontext_t) {
+    let registers = &mut context.uc_mcontext.gregs;
+    let [code, stack] = [libc::REG_RIP, libc::REG_RSP].map(|it| registers[it as usize] as usize);
+    let start = running().end_of_stack().wrapping_sub(stack::STACK);
+    let overflows = address.abs_diff(start) < NEAR && stack.abs_diff(start) < 2 * NEAR;
+    // What is below cannot be read.
+    let stack = match overflows {
+        true => stack.max((start + PAGE) & !(PAGE - 1)),
+        false => stack,
+    };
+    let top = match overflows {
+        true => start + NEAR + LAST_ROOM,
+        false => stack - RED_ZONE,
+    };
+    // As if `land` had just been called.
+    let values = [
+        (libc::REG_RIP, land as *const () as usize),
+        (libc::REG_RSP, (top & !15) - size_of::<usize>()),
+        (libc::REG_RDI, if overflows { 0 } else { signal as usize }),
+        (libc::REG_RSI, address),
+        (libc::REG_RDX, code),
+        (libc::REG_RCX, stack),
+    ];
+    for (number, value) in values {
+        registers[number as usize] = value as i64;
+    }
+}
+
+/// Ends the thread that did what it must not do; no signal means that its stack was too small.
+extern "C" fn land(signal: usize, address: usize, code: usize, stack: usize) -> ! {
+    let site = shadow_stack::interrupted(code, stack);
+    failure::diverge(|| {
+        let message = match signal as c_int {
+            0 => format!(
+                "it used more than the {} MB of stack that it has\n\
+                 help: look for a recursion without end",
+                stack::STACK >> 20
+            ),
+            signal => what(signal, address),
+        };
+        failure::fail_in(Manner::Crash, message, site)
+    })
+}
+
+fn what(signal: c_int, address: usize) -> String {
+    let name = SIGNALS.iter().find(|(number, _)| *number == signal);
+    let name = name.map_or("a signal", |(_, name)| name);
+    match signal {
+        libc::SIGSEGV | libc::SIGBUS if address < PAGE => {
+            format!("{name}: it used address {address:#x}, through a pointer that is null")
+        }
+        libc::SIGSEGV | libc::SIGBUS => {
+            format!(
+                "{name}: it used address {address:#x}, which is not there or must not be written"
+            )
+        }
+        libc::SIGFPE => format!("{name}: a division by zero, or one whose result does not fit"),
+        _ => format!("{name}: an instruction that there is not"),
+    }
+}

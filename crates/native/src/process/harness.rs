@@ -1,0 +1,115 @@
+//! The `main` of a test's harness, on a stack of its own.
+
+use std::ffi::c_int;
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use super::program;
+use crate::abi::stack;
+use crate::host::arena;
+use crate::host::phase::{self, Harness};
+
+const STACK: usize = 8 << 20;
+const PAGE: usize = 4096;
+
+/// Where the stack of `main` was when it was stopped.
+static HARNESS: AtomicUsize = AtomicUsize::new(0);
+/// The same of whoever lets it run.
+static HOST: AtomicUsize = AtomicUsize::new(0);
+/// The test's thread: its function, and with what argument.
+static TEST: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
+
+/// What `main` takes for the name of the test's thread.
+const NAME: usize = 1;
+
+/// Prepares a stack on which `main` begins.
+pub(crate) fn prepare() {
+    let memory = map();
+    // SAFETY: the stack is new, and large enough; it is zeroed.
+    let frame = unsafe { stack::first_frame(memory.end, begin) };
+    HARNESS.store(frame, Relaxed);
+}
+
+/// Where the stack of `main` was when it was stopped.
+pub(crate) fn stack() -> usize {
+    HARNESS.load(Relaxed)
+}
+
+/// The function of the test's thread, and its argument.
+pub(crate) fn test() -> (usize, usize) {
+    (TEST[0].load(Relaxed), TEST[1].load(Relaxed))
+}
+
+/// What came of a `main`.
+pub(crate) enum Stop {
+    /// It has started the test.
+    Test,
+    /// It has ended.
+    End(c_int),
+}
+
+/// Room for `main`, with nothing next to it.
+fn map() -> Range<usize> {
+    let memory = arena::map_for_program(STACK + 2 * PAGE) as usize;
+    assert!(memory != 0, "raddle: no memory for a stack");
+    let stack = memory + PAGE..memory + PAGE + STACK;
+    for page in [memory, stack.end] {
+        // SAFETY: a page of what was just mapped.
+        unsafe { libc::mprotect(page as *mut _, PAGE, libc::PROT_NONE) };
+    }
+    stack
+}
+
+extern "C" fn begin() -> ! {
+    stop(Stop::End(program::call()))
+}
+
+/// Lets `main` go on until it stops.
+pub(crate) fn go_on() -> Stop {
+    // SAFETY: the stack is that of `main`, as it was left, or as the snapshot has it.
+    let word = unsafe { stack::swap(HOST.as_ptr(), HARNESS.load(Relaxed), 0) };
+    match u32::try_from(word) {
+        Ok(status) => Stop::End(status as c_int),
+        Err(_) => Stop::Test,
+    }
+}
+
+/// Stops `main` where it is.
+fn stop(why: Stop) -> ! {
+    let word = match why {
+        Stop::End(status) => status as u32 as usize,
+        Stop::Test => usize::MAX,
+    };
+    let mut nowhere = 0;
+    // SAFETY: whoever let `main` go on is there.
+    unsafe { stack::swap(&mut nowhere, HOST.load(Relaxed), word) };
+    unreachable!("raddle: main goes on after its end")
+}
+
+/// `main` starts a thread; what `pthread_create` returns if that is the test's.
+pub(crate) fn create(name: *mut usize, function: usize, argument: usize) -> Option<c_int> {
+    if phase::harness() != Harness::Before {
+        return None;
+    }
+    for (place, value) in TEST.iter().zip([function, argument]) {
+        place.store(value, Relaxed);
+    }
+    // SAFETY: the caller says where it wants the name. Whoever let `main` go on is there.
+    unsafe {
+        name.write(NAME);
+        stack::swap(HARNESS.as_ptr(), HOST.load(Relaxed), usize::MAX);
+    }
+    Some(0)
+}
+
+/// Whether `main` waits for the end of the test's thread, or says that it does not want to: it has ended.
+pub(crate) fn is_test(name: usize) -> bool {
+    phase::is_harness_main() && name == NAME
+}
+
+/// `main`, if it is that which calls, has ended.
+pub(crate) fn exit(status: c_int) {
+    if matches!(phase::harness(), Harness::Before | Harness::After) {
+        stop(Stop::End(status));
+    }
+}

@@ -1,0 +1,80 @@
+//! The program's `main`, and beginning all over with it.
+
+use std::ffi::{c_char, c_int};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use crate::abi::real::real;
+use crate::execution::running;
+use crate::host::{mode, phase};
+use crate::names::symbols;
+
+pub(crate) type Main = unsafe extern "C" fn(c_int, *mut *mut c_char, *mut *mut c_char) -> c_int;
+
+/// The program's own `main` and its arguments.
+static MAIN: [AtomicUsize; 4] = [const { AtomicUsize::new(0) }; 4];
+
+/// Says what is checked.
+pub(crate) const WANTED: &str = "RADDLE_NATIVE";
+pub(crate) const TEST: &str = "test";
+
+/// The program's own `main` is this.
+pub(crate) fn set_main(main: usize) {
+    MAIN[0].store(main, Relaxed);
+}
+
+/// The arguments of `main`, which is what is checked.
+pub(crate) fn set_arguments(values: [usize; 3]) {
+    for (place, value) in MAIN[1..].iter().zip(values) {
+        place.store(value, Relaxed);
+    }
+}
+
+/// The program's own `main`.
+pub(crate) fn main() -> usize {
+    MAIN[0].load(Relaxed)
+}
+
+/// Calls `main` with its arguments.
+pub(crate) fn call() -> c_int {
+    let [main, count, arguments, environment] = MAIN.each_ref().map(|it| it.load(Relaxed));
+    // SAFETY: these are the program's `main` and what the system gave it.
+    unsafe {
+        let main: Main = std::mem::transmute(main);
+        main(count as c_int, arguments as *mut _, environment as *mut _)
+    }
+}
+
+/// Whether `main` is what is checked.
+pub(crate) fn is_checked() -> bool {
+    MAIN[2].load(Relaxed) != 0
+}
+
+/// The program begins once more, with another setting in its environment; nothing has come of the check
+/// so far. `main` must be what is checked. Returns if that cannot be done.
+pub(crate) fn begin_anew(setting: &str, value: &str) {
+    // Ours, which this function is in.
+    let Some(library) = symbols::file(begin_anew as *const () as usize) else {
+        return;
+    };
+    let arguments = MAIN[2].load(Relaxed) as *const *const c_char;
+    // SAFETY: no other thread of ours looks at the environment, and the program's wait for this one. The
+    // arguments are those that the system gave the program.
+    unsafe {
+        std::env::set_var("LD_PRELOAD", library);
+        std::env::set_var(WANTED, if phase::is_test() { TEST } else { "program" });
+        std::env::set_var(setting, value);
+        real!(fn execv(*const c_char, *const *const c_char) -> c_int)(
+            c"/proc/self/exe".as_ptr(),
+            arguments,
+        );
+        for name in ["LD_PRELOAD", WANTED, setting] {
+            std::env::remove_var(name);
+        }
+    }
+}
+
+/// The program is over, whatever its other threads do.
+pub(crate) fn end() {
+    running().end_program();
+    mode::next_epoch();
+}

@@ -1,0 +1,101 @@
+//! Random numbers of the system, which are the same in every execution. Each thread has its own, so that
+//! who asks first makes no difference.
+
+use std::ffi::{c_int, c_uint, c_void};
+
+use crate::execution::running;
+use crate::host::mode;
+use crate::host::solo::Solo;
+use crate::threads::interpose::interpose;
+
+/// What the next number follows from, by the number of the thread.
+static STATES: Solo<Vec<u64>> = Solo::new(Vec::new());
+
+/// At the beginning of an execution.
+pub(crate) fn begin() {
+    STATES.get().clear();
+}
+
+/// The next number, by SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
+fn next() -> u64 {
+    let thread = running().thread().index();
+    let mut states = STATES.get();
+    while states.len() <= thread {
+        // Far from each other.
+        let first = (states.len() as u64) << 48;
+        states.push(first);
+    }
+    let state = &mut states[thread];
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mixed = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}
+
+/// # Safety
+///
+/// There must be room for so many bytes.
+pub(crate) unsafe fn fill(to: *mut u8, size: usize) {
+    for index in 0..size {
+        // SAFETY: vouched for by the caller.
+        unsafe { to.add(index).write(next() as u8) };
+    }
+}
+
+/// The largest request of `getentropy`.
+const MOST: usize = 256;
+
+interpose! {
+    fn getrandom(to: *mut u8, size: usize, _flags: c_uint) -> isize as get("rcx") _code {
+        // SAFETY: the program has room there.
+        unsafe { fill(to, size) };
+        size as isize
+    }
+
+    fn arc4random() -> u32 as number("rdi") _code {
+        next() as u32
+    }
+
+    fn arc4random_buf(to: *mut c_void, size: usize) -> () as bytes("rdx") _code {
+        // SAFETY: the program has room there.
+        unsafe { fill(to.cast(), size) };
+    }
+
+    fn arc4random_uniform(limit: u32) -> u32 as below("rsi") _code {
+        // The bias is of no concern here.
+        (next() as u32).checked_rem(limit).unwrap_or(0)
+    }
+}
+
+crate::abi::trampoline::watched! {
+    fn getentropy(to: *mut u8, size: usize) -> c_int as entropy("rdx");
+    fn _ZNSt13random_device9_M_getvalEv(device: *mut c_void) -> c_uint as of_device("rsi");
+}
+
+extern "C" fn entropy(to: *mut u8, size: usize, _code: usize) -> c_int {
+    if !mode::is_guest() {
+        // SAFETY: what the caller wanted.
+        return unsafe {
+            crate::abi::real::real!(fn getentropy(*mut u8, usize) -> c_int)(to, size)
+        };
+    }
+    if size > MOST {
+        mode::set_errno(libc::EIO);
+        return -1;
+    }
+    // SAFETY: the program has room there.
+    mode::host(|| unsafe { fill(to, size) });
+    0
+}
+
+/// C++'s `std::random_device`, which asks the processor.
+extern "C" fn of_device(device: *mut c_void, _code: usize) -> c_uint {
+    if !mode::is_guest() {
+        type Device = *mut c_void;
+        // SAFETY: what the caller wanted.
+        return unsafe {
+            crate::abi::real::real!(fn _ZNSt13random_device9_M_getvalEv(Device) -> c_uint)(device)
+        };
+    }
+    mode::host(|| next() as c_uint)
+}

@@ -1,0 +1,197 @@
+//! Every execution in a process of its own.
+//!
+//! Everything of raddle's is in memory that parent and child share: what it has allocated, its
+//! variables, and the stacks that its code runs on. The program's memory is not. When an execution
+//! begins, the process forks, and the child goes on with it while the parent waits, on a stack that the
+//! child does not have. When the execution is over, the child writes down where it is, with raddle's
+//! thread-local variables, and ends; the parent goes on from there, with all that the engine has
+//! learned and with the program as it was. So everything between two executions happens in the parent.
+
+use std::cell::UnsafeCell;
+use std::ffi::c_int;
+use std::mem::{ManuallyDrop, MaybeUninit};
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
+
+use crate::abi::guest;
+use crate::abi::real::real;
+use crate::abi::stack::{self, Frame};
+use crate::execution::running;
+use crate::host::{arena, dispatch, mode, shared_memory, substrate, system, tls};
+
+/// For raddle's own code; what a check needs.
+const STACK: usize = 16 << 20;
+/// For the parent while it waits, and for the story should the child not come back.
+const WAITING: usize = 1 << 20;
+const PAGE: usize = 4096;
+
+/// The end of the parent's own stack.
+static PARENTS_STACK: AtomicUsize = AtomicUsize::new(0);
+static IN_CHILD: AtomicBool = AtomicBool::new(false);
+/// The child has come to the end of its execution.
+static IS_OVER: AtomicBool = AtomicBool::new(false);
+static EXECUTIONS: AtomicU64 = AtomicU64::new(0);
+/// Where the child was then.
+static FRAME: Place = Place(UnsafeCell::new(Frame::new()));
+/// A copy of raddle's thread-local variables.
+static VARIABLES: AtomicUsize = AtomicUsize::new(0);
+
+struct Place(UnsafeCell<Frame>);
+
+// SAFETY: the child writes it before it ends, and the parent reads it afterwards.
+unsafe impl Sync for Place {}
+
+/// Runs a check, with everything of raddle's shared.
+pub(super) fn run<R>(check: impl FnOnce() -> R) -> R {
+    shared_memory::share_everything(&arena::mapped());
+    if PARENTS_STACK.load(Relaxed) == 0 {
+        let waiting = shared_memory::map_own(WAITING);
+        PARENTS_STACK.store(waiting + WAITING, Relaxed);
+        VARIABLES.store(shared_memory::map(tls::own().len().max(1)), Relaxed);
+    }
+    let memory = shared_memory::map(STACK);
+    shared_memory::protect(memory..memory + PAGE, libc::PROT_NONE);
+    let mut task = Task {
+        check: ManuallyDrop::new(check),
+        result: MaybeUninit::uninit(),
+    };
+    let runner = runner(&task);
+    // SAFETY: the stack is new and large, and the function takes the task, which is there until then.
+    unsafe {
+        stack::call_on(memory + STACK, runner, (&raw mut task).cast());
+        let result = task.result.assume_init_read();
+        shared_memory::unmap(memory..memory + STACK);
+        result
+    }
+}
+
+struct Task<F, R> {
+    check: ManuallyDrop<F>,
+    result: MaybeUninit<R>,
+}
+
+type Runner = unsafe extern "C" fn(*mut u8);
+
+fn runner<F: FnOnce() -> R, R>(_: &Task<F, R>) -> Runner {
+    run_task::<F, R>
+}
+
+unsafe extern "C" fn run_task<F: FnOnce() -> R, R>(task: *mut u8) {
+    // SAFETY: called once, with the task. That is not shared, but only the parent comes here and back.
+    unsafe {
+        let task = task.cast::<Task<F, R>>();
+        let check = ManuallyDrop::take(&mut (*task).check);
+        let result = check();
+        (*task).result.write(result);
+    }
+}
+
+/// An execution begins: from here on the child runs.
+pub(super) fn split() {
+    IS_OVER.store(false, Relaxed);
+    shared_memory::begin();
+    // SAFETY: the stack is large, and nobody uses it. Only the child comes back, with a copy of it.
+    unsafe { stack::call_on(PARENTS_STACK.load(Relaxed), fork, null_mut()) };
+    IN_CHILD.store(true, Relaxed);
+    dispatch::forget();
+}
+
+/// Returns in the child. The parent stays, on its own stack: this one is the child's from now on.
+unsafe extern "C" fn fork(_: *mut u8) {
+    // SAFETY: the C library's own function, which knows what other threads of raddle's may be in the
+    // middle of. The child is to end with its parent, which may have ended before it could say so.
+    unsafe {
+        let parent = libc::getpid();
+        match real!(fn fork() -> c_int)() {
+            0 => {
+                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+                if libc::getppid() != parent {
+                    exit(1);
+                }
+            }
+            child => wait(child),
+        }
+    }
+}
+
+/// An execution is over: from here on the parent runs.
+pub(super) fn join() {
+    if !IN_CHILD.load(Relaxed) {
+        return;
+    }
+    substrate::end_execution();
+    let variables = tls::own();
+    // SAFETY: the copy is as large. The child ends inside the function; the parent goes on as if it had
+    // returned.
+    unsafe {
+        let copy = VARIABLES.load(Relaxed) as *mut u8;
+        std::ptr::copy_nonoverlapping(variables.start as *const u8, copy, variables.len());
+        let end = end as extern "C" fn(usize) -> usize as usize;
+        stack::call(end, 0, FRAME.0.get());
+    }
+    EXECUTIONS.fetch_add(1, Relaxed);
+}
+
+/// The child has done its part.
+extern "C" fn end(_: usize) -> usize {
+    IN_CHILD.store(false, Relaxed);
+    IS_OVER.store(true, Relaxed);
+    exit(0)
+}
+
+fn exit(code: usize) -> ! {
+    // SAFETY: the process is gone then.
+    unsafe { system::call(libc::SYS_exit_group, [code, 0, 0, 0, 0, 0]) };
+    unreachable!("raddle: the process has ended")
+}
+
+/// The parent: waits for the child to end, and goes on where it was.
+fn wait(child: c_int) -> ! {
+    if child < 0 {
+        let error = std::io::Error::last_os_error();
+        eprintln!("raddle: the process could not be forked: {error}");
+        exit(2);
+    }
+    let mut status: c_int = 0;
+    let arguments = [child as usize, &raw mut status as usize, 0, 0, 0, 0];
+    // SAFETY: the kernel writes how it ended.
+    while unsafe { system::call(libc::SYS_wait4, arguments) } == -(libc::EINTR as isize) {}
+    if !IS_OVER.load(Relaxed) {
+        lose(status);
+    }
+    shared_memory::adopt();
+    let variables = tls::own();
+    // SAFETY: the copy is as large. The child was there, on a stack that is shared, and all that was on
+    // this stack is done with.
+    unsafe {
+        let copy = VARIABLES.load(Relaxed) as *const u8;
+        std::ptr::copy_nonoverlapping(copy, variables.start as *mut u8, variables.len());
+        mode::leave(*FRAME.0.get(), 0)
+    }
+}
+
+/// The child has ended in the middle of its execution: tells its story as far as it is known.
+fn lose(status: c_int) -> ! {
+    let how = match libc::WIFSIGNALED(status) {
+        // Its story was told before.
+        true if libc::WTERMSIG(status) == libc::SIGSEGV => end_by(libc::SIGSEGV),
+        true => format!("was ended by signal {}", libc::WTERMSIG(status)),
+        false => format!("ended with status {}", libc::WEXITSTATUS(status)),
+    };
+    guest::GUEST.store(0, Relaxed);
+    let executions = EXECUTIONS.load(Relaxed);
+    let message =
+        format!("its process {how}, after {executions} executions in processes of their own");
+    running().tell_last(message);
+    exit(1)
+}
+
+/// Ends the process as the child has ended.
+fn end_by(signal: c_int) -> ! {
+    // SAFETY: nothing is left to be done here.
+    unsafe {
+        libc::signal(signal, libc::SIG_DFL);
+        libc::raise(signal);
+    }
+    exit(1)
+}

@@ -1,0 +1,78 @@
+//! Children of the program, which are to share nothing with raddle.
+
+use std::ffi::c_int;
+
+use crate::abi::real::real;
+use crate::abi::stack;
+use crate::host::{arena, shared_memory};
+
+/// For the fork itself.
+const STACK: usize = 256 << 10;
+
+/// Forks; nothing of raddle's is shared with the child.
+pub(crate) fn fork() -> libc::pid_t {
+    if !shared_memory::is_used() {
+        // SAFETY: there is one OS thread that matters, and this is it.
+        return unsafe { real!(fn _Fork() -> c_int)() };
+    }
+    let mut ends = [0; 2];
+    // SAFETY: room for two descriptors.
+    if unsafe { real!(fn pipe(*mut c_int) -> c_int)(ends.as_mut_ptr()) } != 0 {
+        return -1;
+    }
+    let memory = shared_memory::map_own(STACK);
+    let mut task = Task { ends, child: 0 };
+    // The task is on a stack that both have; it is copied to one that each has for itself.
+    // SAFETY: the stack is new and large, and the function takes the task. The child reads the task that it
+    // got, which is its own by then.
+    unsafe {
+        stack::call_on(memory + STACK, fork_apart, (&raw mut task).cast());
+        for end in ends {
+            real!(fn close(c_int) -> c_int)(end);
+        }
+        libc::munmap(memory as *mut _, STACK);
+    }
+    task.child
+}
+
+/// In the child of this process: where every execution is a process, it is not to outlive its own, which may
+/// have ended before it could say so.
+pub(crate) fn end_with(parent: libc::pid_t) {
+    if !shared_memory::is_used() {
+        return;
+    }
+    // SAFETY: asks for a signal, or ends the process.
+    unsafe {
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        if libc::getppid() != parent {
+            real!(fn _exit(c_int) -> !)(1);
+        }
+    }
+}
+
+struct Task {
+    ends: [c_int; 2],
+    child: libc::pid_t,
+}
+
+/// On a stack that no other process has. The parent waits until the child has all for itself.
+unsafe extern "C" fn fork_apart(task: *mut u8) {
+    let task = task.cast::<Task>();
+    let mut byte = 0u8;
+    // SAFETY: the caller's task; two ends of a pipe.
+    unsafe {
+        let [from, to] = (*task).ends;
+        let child = real!(fn _Fork() -> c_int)();
+        if child == 0 {
+            shared_memory::own_everything(&arena::mapped());
+            (*task).child = 0;
+            real!(fn write(c_int, *const u8, usize) -> isize)(to, &byte, 1);
+        } else {
+            if child > 0 {
+                real!(fn close(c_int) -> c_int)(to);
+                real!(fn read(c_int, *mut u8, usize) -> isize)(from, &mut byte, 1);
+            }
+            (*task).child = child;
+        }
+    }
+}

@@ -1,0 +1,307 @@
+//! Panics of Rust programs.
+//!
+//! What a panic says, and where it was, is in what the program's own hook prints to standard error; it is
+//! read there instead of being printed in every execution. Then the panic becomes an exception, which the
+//! unwinder carries up the stack. It asks the frames on the way whether they want it, and those that do, or
+//! have something to clean up, say where they go on. The last place at which one went on is where a panic was
+//! caught. If that is outside of what the thread was started for, the thread has ended by it.
+
+use std::ffi::{c_int, c_void};
+use std::ops::Range;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use raddle_engine::ThreadId;
+
+use super::output;
+use crate::abi::real::real;
+use crate::abi::unwinding::preceded;
+use crate::engine::Manner;
+use crate::execution::running;
+use crate::host::mode;
+use crate::host::solo::Solo;
+use crate::names::symbols;
+
+/// What exceptions of Rust's are marked with.
+const RUST: u64 = u64::from_ne_bytes(*b"MOZ\0RUST");
+/// So many frames from the beginning of a thread are looked at.
+const FRAMES: usize = 64;
+/// Where the functions of threads and tests begin. Whatever is caught outside of them has ended them.
+const BEGIN: &str = "__rust_begin_short_backtrace";
+const BEGIN_OF_TEST: &str = "test::__rust_begin_short_backtrace";
+/// How much of what a thread prints is kept.
+const KEPT: usize = 64 << 10;
+/// What std's hook prints first, in newer versions after an empty line.
+const BEGINS: &[u8] = b"thread '";
+/// What it prints before the place of a panic.
+const PANICKED: &str = " panicked at ";
+
+/// A panic that has begun.
+struct Begun {
+    /// The exception's address.
+    exception: usize,
+    message: String,
+    place: Option<String>,
+    /// How many events there were.
+    after: usize,
+    /// The frame in which the function of the thread, or the test, begins.
+    bottom: usize,
+    /// Who knows of it.
+    joined_by: Option<ThreadId>,
+}
+
+/// What is known of a thread.
+#[derive(Default)]
+struct Thread {
+    /// What it has printed to standard error since its last panic; while it panics, what it says of that.
+    printed: Vec<u8>,
+    /// Whether std's hook prints.
+    is_panicking: bool,
+    panics: Vec<Begun>,
+    /// The last frame that went on with an exception, and which.
+    landed: (usize, usize),
+}
+
+/// By the number of the thread.
+static THREADS: Solo<Vec<Thread>> = Solo::new(Vec::new());
+
+/// Whether the test was to panic, so that no panic of the execution is a failure.
+static IS_FORGIVEN: AtomicBool = AtomicBool::new(false);
+
+/// At the beginning of a check: what the unwinder does once is done.
+pub(crate) fn prepare() {
+    unsafe extern "C" fn look(_: *mut c_void, _: *mut c_void) -> c_int {
+        0
+    }
+    // SAFETY: the function matches.
+    unsafe { _Unwind_Backtrace(look, std::ptr::null_mut()) };
+}
+
+/// Whether code is the unwinder's, which is nobody's business.
+pub(crate) fn is_unwinders(code: usize) -> bool {
+    static WHERE: OnceLock<Option<usize>> = OnceLock::new();
+    let own = WHERE.get_or_init(|| {
+        let function = real!(fn _Unwind_RaiseException(*mut c_void) -> c_int);
+        symbols::base(function as *const () as usize)
+    });
+    own.is_some() && symbols::base(code) == *own
+}
+
+/// At the beginning of an execution.
+pub(crate) fn begin() {
+    THREADS.get().clear();
+    IS_FORGIVEN.store(false, Relaxed);
+}
+
+fn with<R>(thread: ThreadId, use_it: impl FnOnce(&mut Thread) -> R) -> R {
+    let mut threads = THREADS.get();
+    while threads.len() <= thread.index() {
+        threads.push(Thread::default());
+    }
+    use_it(&mut threads[thread.index()])
+}
+
+/// The running guest prints to standard error, in host mode. Whether a panic does.
+pub(crate) fn prints(bytes: &[u8]) -> bool {
+    let line = bytes.strip_prefix(b"\n").unwrap_or(bytes);
+    with(running().thread(), |thread| {
+        if line.starts_with(BEGINS) && !thread.is_panicking {
+            thread.is_panicking = true;
+            thread.printed.clear();
+        }
+        thread.printed.extend(bytes);
+        // Of a panic its beginning is wanted, and else what was said last.
+        match thread.is_panicking {
+            true => thread.printed.truncate(KEPT),
+            false => {
+                let old = thread.printed.len().saturating_sub(KEPT);
+                thread.printed.drain(..old);
+            }
+        }
+        thread.is_panicking
+    })
+}
+
+/// The message and the place in what std's hook has printed.
+fn read(printed: &[u8]) -> Option<(String, String)> {
+    let text = String::from_utf8_lossy(printed);
+    let (_, text) = text.split_once(PANICKED)?;
+    let (place, message) = text.split_once(":\n")?;
+    let ends = ["\nnote: run with `RUST_BACKTRACE", "\nstack backtrace:\n"];
+    let end = ends.iter().filter_map(|end| message.find(end)).min();
+    let message = &message[..end.unwrap_or(message.len())];
+    Some((message.trim_end_matches('\n').to_owned(), place.to_owned()))
+}
+
+/// In guest mode: an exception begins.
+extern "C" fn raise(exception: *mut c_void) {
+    // SAFETY: what every exception begins with.
+    if unsafe { exception.cast::<u64>().read() } != RUST {
+        return;
+    }
+    let mut frames = Frames {
+        list: [(0, 0); FRAMES],
+        count: 0,
+    };
+    // SAFETY: the function matches, and the list outlives the call.
+    unsafe { _Unwind_Backtrace(Frames::add, (&raw mut frames).cast()) };
+    mode::host(|| {
+        let native = running();
+        let bottom = frames.bottom();
+        with(native.thread(), |thread| {
+            let is_told = std::mem::take(&mut thread.is_panicking);
+            let said = is_told.then(|| read(&thread.printed)).flatten();
+            thread.printed.clear();
+            let now = native.count_events();
+            let (message, place, after) = match (said, thread.panics.last()) {
+                (Some((message, place)), _) => (message, Some(place), now),
+                // Nothing is printed when a panic that was caught goes on.
+                (None, Some(last)) => (last.message.clone(), last.place.clone(), last.after),
+                (None, None) => ("(a panic without a text)".to_owned(), None, now),
+            };
+            thread.panics.push(Begun {
+                exception: exception as usize,
+                message,
+                place,
+                after,
+                bottom,
+                joined_by: None,
+            });
+        });
+        join_scoped(native.thread());
+    });
+}
+
+/// If the running thread panics because threads of its scope did, it knows of that.
+fn join_scoped(joiner: ThreadId) {
+    const SCOPED: &str = "a scoped thread panicked";
+    let mut threads = THREADS.get();
+    let last = threads[joiner.index()].panics.last();
+    if last.is_none_or(|panic| panic.message != SCOPED) {
+        return;
+    }
+    for (index, thread) in threads.iter_mut().enumerate() {
+        let thread_id = ThreadId::new(index);
+        if thread_id != joiner {
+            running().join_panic(thread_id);
+            let untaken = thread.panics.iter_mut();
+            untaken.for_each(|panic| panic.joined_by = panic.joined_by.or(Some(joiner)));
+        }
+    }
+}
+
+/// The last frames that the unwinder has come to: where each is on the stack, and an instruction in it.
+struct Frames {
+    list: [(usize, usize); FRAMES],
+    count: usize,
+}
+
+unsafe extern "C" {
+    fn _Unwind_Backtrace(
+        look: unsafe extern "C" fn(*mut c_void, *mut c_void) -> c_int,
+        argument: *mut c_void,
+    ) -> c_int;
+    fn _Unwind_GetCFA(context: *mut c_void) -> usize;
+    fn _Unwind_GetIP(context: *mut c_void) -> usize;
+}
+
+impl Frames {
+    unsafe extern "C" fn add(context: *mut c_void, to: *mut c_void) -> c_int {
+        // SAFETY: the unwinder's own, and the list.
+        let (frames, frame) = unsafe {
+            let frame = (_Unwind_GetCFA(context), _Unwind_GetIP(context));
+            (&mut *to.cast::<Frames>(), frame)
+        };
+        frames.list[frames.count % FRAMES] = frame;
+        frames.count += 1;
+        0
+    }
+
+    /// Where the function of the thread begins, or that of the test; the end of memory if nobody knows.
+    fn bottom(&self) -> usize {
+        static BEGINNINGS: OnceLock<Vec<(Range<usize>, bool)>> = OnceLock::new();
+        let beginnings = BEGINNINGS.get_or_init(|| {
+            let functions = symbols::functions(BEGIN).into_iter();
+            functions
+                .map(|(range, name)| (range, name.starts_with(BEGIN_OF_TEST)))
+                .collect()
+        });
+        let used = &self.list[..self.count.min(FRAMES)];
+        let found = used.iter().filter_map(|&(frame, code)| {
+            let mut beginnings = beginnings.iter();
+            let (_, is_test) =
+                beginnings.find(|(range, _)| range.contains(&code.wrapping_sub(1)))?;
+            Some((*is_test, frame))
+        });
+        // That of a test is inside of that of its thread.
+        found.max().map_or(usize::MAX, |(_, frame)| frame)
+    }
+}
+
+preceded! {
+    // The unwinder must begin at the caller's frame, so it is jumped to.
+    fn _Unwind_RaiseException(exception: *mut c_void) -> c_int => raise;
+}
+
+/// A frame goes on: its registers are prepared, and the first of those that it learns the exception by is
+/// `rax`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn _Unwind_SetGR(context: *mut c_void, register: c_int, value: usize) {
+    const RAX: c_int = 0;
+    if register == RAX && mode::is_guest() {
+        // SAFETY: the unwinder's own.
+        let frame = unsafe { _Unwind_GetCFA(context) };
+        mode::host(|| with(running().thread(), |thread| thread.landed = (frame, value)));
+    }
+    // SAFETY: what the caller wanted.
+    unsafe { real!(fn _Unwind_SetGR(*mut c_void, c_int, usize) -> ())(context, register, value) }
+}
+
+/// The function of the running thread has returned, in host mode: perhaps a panic ended what it was for.
+pub(crate) fn finish() {
+    let native = running();
+    let ended = with(native.thread(), |thread| {
+        let (frame, exception) = std::mem::take(&mut thread.landed);
+        let mut panics = std::mem::take(&mut thread.panics).into_iter();
+        panics.find(|panic| panic.exception == exception && frame > panic.bottom)
+    });
+    if let Some(panic) = ended
+        && !IS_FORGIVEN.load(Relaxed)
+    {
+        let Begun { message, place, .. } = panic;
+        native.add_panic(message, place, panic.after, panic.joined_by);
+    }
+}
+
+/// A test has ended, in its own thread, and its harness with this status.
+pub(crate) fn judge(status: c_int) {
+    let native = running();
+    if status == 0 {
+        // It was to panic, and all that has panicked is part of that.
+        if native.has_panicked() {
+            native.forgive_panics();
+            IS_FORGIVEN.store(true, Relaxed);
+        }
+        return;
+    }
+    if native.has_unhandled_panic() {
+        return;
+    }
+    let printed = with(native.thread(), |thread| {
+        std::mem::take(&mut thread.printed)
+    });
+    let message = reason(&String::from_utf8_lossy(&printed), &output::said());
+    native.fail(Manner::Assertion, message, None);
+}
+
+/// Why a test failed that has not panicked: what it printed when it returned an error, or what its harness
+/// says of it.
+fn reason(printed: &str, said: &str) -> String {
+    let error = printed.lines().rfind(|line| line.starts_with("Error: "));
+    let note = said.lines().find_map(|line| line.strip_prefix("note: "));
+    match (error, note) {
+        (Some(error), _) => format!("the test returned an error\n{error}"),
+        (None, Some(note)) => note.to_owned(),
+        (None, None) => "the test failed".to_owned(),
+    }
+}

@@ -1,0 +1,84 @@
+//! Threads that raddle does not control: those that were there before, and those that a program starts
+//! without asking the C library for threads.
+
+use std::ffi::{c_int, c_long};
+
+use crate::abi::real::real;
+use crate::abi::trampoline::replace;
+use crate::execution::shadow_stack;
+use crate::host::mode::host;
+use crate::threads::failure;
+
+/// raddle's own thread has this name, as far as the kernel keeps it.
+const WATCHDOG: &str = "raddle watchdog";
+
+/// At the beginning of a check: says which threads are there already.
+pub(crate) fn warn() {
+    let Ok(threads) = std::fs::read_dir("/proc/self/task") else {
+        return;
+    };
+    let own = std::process::id().to_string();
+    let mut names = Vec::new();
+    for thread in threads.flatten() {
+        let name = std::fs::read_to_string(thread.path().join("comm")).unwrap_or_default();
+        if *thread.file_name() != *own && name.trim_end() != WATCHDOG {
+            names.push(format!("`{}`", name.trim_end()));
+        }
+    }
+    if !names.is_empty() {
+        let count = match names.len() {
+            1 => "a thread was".to_owned(),
+            count => format!("{count} threads were"),
+        };
+        eprintln!(
+            "raddle: {count} started before the check and cannot be controlled: {}\n  note: what such \
+             threads do has no place in stories, and who waits for them hangs\n  help: start threads inside \
+             the check; if a library starts them when it is loaded, check without it",
+            names.join(", ")
+        );
+    }
+}
+
+/// In guest mode: a new thread that shares memory is not controlled. Processes are not refused.
+pub(crate) fn refuse(number: c_long, flags: usize, code: usize) -> Option<Result<c_long, c_int>> {
+    let flags = match number {
+        // SAFETY: the kernel reads the flags there, too.
+        libc::SYS_clone3 => unsafe { (flags as *const u64).read() },
+        _ => flags as u64,
+    };
+    let shares_memory = flags & libc::CLONE_VM as u64 != 0;
+    let is_vfork = flags & libc::CLONE_VFORK as u64 != 0;
+    if shares_memory && !is_vfork {
+        host(|| fail(code));
+    }
+    None
+}
+
+fn fail(code: usize) -> ! {
+    failure::fail_at(
+        "the program starts a thread by clone\nhelp: use pthread_create",
+        code,
+    )
+}
+
+extern "C" fn clone_by_name(
+    function: usize,
+    stack: usize,
+    flags: c_int,
+    argument: usize,
+    parent: usize,
+    local: usize,
+    child: usize,
+) -> c_int {
+    refuse(libc::SYS_clone, flags as usize, shadow_stack::caller_site());
+    type Word = usize;
+    // SAFETY: what the caller wanted.
+    unsafe {
+        let clone = real!(fn clone(Word, Word, c_int, Word, Word, Word, Word) -> c_int);
+        clone(function, stack, flags, argument, parent, local, child)
+    }
+}
+
+replace! {
+    fn clone as clone_by_name;
+}

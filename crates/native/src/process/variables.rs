@@ -1,0 +1,134 @@
+//! What memory is called in stories: variables, blocks of the heap and places on stacks.
+
+use raddle_engine::ThreadId;
+
+use super::program;
+use crate::abi::stack;
+use crate::engine::made_at;
+use crate::execution::{if_running, shadow_stack, sites};
+use crate::memory::{blocks, heap_range, objects};
+use crate::names::{regions, symbols};
+use crate::threads::guests;
+
+/// The variable at an address, with the part of it that is there.
+pub(crate) fn variable(address: usize) -> Option<String> {
+    // Locks of Rust's standard library that have no name are counted, as raddle's are.
+    let is_counted = regions::is_rust() && objects::is_known(address);
+    let block = block_name(address).filter(|_| !is_counted);
+    if is_counted && block.is_none() && heap_range::contains(address) {
+        return None;
+    }
+    if let Some(name) = block.or_else(|| stack_name(address)) {
+        return Some(name);
+    }
+    symbols::variable(address)
+}
+
+/// A short name for what is at an address.
+fn block_name(address: usize) -> Option<String> {
+    let (block, offset) = blocks::find(address)?;
+    let place = sites::place(block.made.0)?;
+    let file = place.file.rsplit('/').next().unwrap_or_default();
+    let plus = |offset| match offset {
+        0 => String::new(),
+        offset => format!("+{offset}"),
+    };
+    if regions::is_rust()
+        && let Some((name, call)) = made_at(&place)
+    {
+        // Before what is shared are the counts of who shares it.
+        let counts = if call.starts_with("Arc") { COUNTS } else { 0 };
+        let offset = plus(offset.checked_sub(counts).unwrap_or(offset));
+        let name = name.unwrap_or_else(|| format!("{call} of {file}:{}", place.line));
+        return Some(name + &offset);
+    }
+    let at = plus(offset);
+    Some(format!("block of {file}:{}{at}", place.line))
+}
+
+/// The size of the counts of an `Arc`.
+const COUNTS: usize = 16;
+
+fn bytes(count: usize) -> String {
+    format!("{count} byte{}", if count == 1 { "" } else { "s" })
+}
+
+/// What is at an address, in words.
+pub(crate) fn describe(address: usize) -> Option<String> {
+    let (block, offset) = blocks::find(address)?;
+    let at = |site: usize| {
+        let place = sites::place(site);
+        place.map_or(String::new(), |place| {
+            format!(" at {}:{}", place.file, place.line)
+        })
+    };
+    let by = |thread: Option<ThreadId>| {
+        let name = thread.and_then(|thread| Some(if_running()?.title(thread)));
+        name.map_or(String::new(), |name| format!(" by {name}"))
+    };
+    let mut text = match offset {
+        _ if offset == block.size => "just behind the end of".to_owned(),
+        _ if offset > block.size => format!("{} behind the end of", bytes(offset - block.size)),
+        0 => "the beginning of".to_owned(),
+        _ => format!("at offset {offset} of"),
+    };
+    let (made, maker) = block.made;
+    text += &format!(
+        " a block of {}, made{}{}",
+        bytes(block.size),
+        at(made),
+        by(maker)
+    );
+    if let Some((site, thread)) = block.freed {
+        text += &format!(", freed{}{}", at(site), by(Some(thread)));
+    }
+    Some(text)
+}
+
+/// What is on the stack of a thread, by how far that is from where the stack ends.
+fn stack_name(address: usize) -> Option<String> {
+    let native = if_running()?;
+    let functions = guests::functions()?;
+    let threads = (0..functions.len()).map(ThreadId::new);
+    let ends = threads.map(|thread| native.end_of_stack_of(thread));
+    let ends: Vec<usize> = ends.collect();
+    let owner = ends
+        .iter()
+        .position(|&end| (end - stack::STACK..end).contains(&address))?;
+    let function = match functions[owner] {
+        0 => program::main(),
+        function => function,
+    };
+    if let Some(name) = local(address, ends[owner], function) {
+        return Some(name);
+    }
+    let name = native.title(ThreadId::new(owner));
+    Some(format!("{name}'s stack-{}", ends[owner] - address))
+}
+
+/// How far up a stack to look for where a function returns to.
+const LOOK_AT: usize = 512;
+
+/// The local variable at an address on a stack, and the function that it is in. Its frame ends where it
+/// returns to, which was left there by the call; but other words look like that, so it is only believed if
+/// the function has a variable there. Who was called by raddle was called as `first`.
+fn local(address: usize, end: usize, first: usize) -> Option<String> {
+    let slots = (address.next_multiple_of(8)..end).step_by(8).take(LOOK_AT);
+    slots.into_iter().find_map(|slot| {
+        // SAFETY: that is a stack of the program's, below where it ends.
+        let code = unsafe { (slot as *const usize).read() };
+        let function = match shadow_stack::callee(code) {
+            Some(function) => function,
+            None if is_ours(code) => first,
+            None => return None,
+        };
+        let frame = slot + size_of::<usize>();
+        symbols::local(function, address as i64 - frame as i64)
+    })
+}
+
+/// Whether code is this library's.
+fn is_ours(code: usize) -> bool {
+    let ours = symbols::base(local as *const () as usize);
+    ours.is_some() && symbols::base(code) == ours
+}

@@ -1,0 +1,11 @@
+//! Vector clocks of what is no event of the engine.
+
+/// What either of two clocks knows.
+pub(super) fn join(clock: &mut Vec<u32>, other: &[u32]) {
+    if clock.len() < other.len() {
+        clock.resize(other.len(), 0);
+    }
+    for (mine, theirs) in clock.iter_mut().zip(other) {
+        *mine = (*mine).max(*theirs);
+    }
+}

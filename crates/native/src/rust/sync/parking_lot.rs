@@ -1,0 +1,367 @@
+//! Locks of the crate parking_lot, which most people know as they know std's.
+//!
+//! They are compiled with the program, so all that they do to their words is seen. What is inside is known by
+//! the names of its functions, as with std: the first operation of each is the lock's own, and is answered so
+//! that the short way is gone on. Nobody ever waits the long way then, in queues of the crate's own.
+//!
+//! That holds for what is known here only. In a program that uses more of the crate (locks that can be upgraded,
+//! questions whether a lock is held), its locks are what they do, atomics and futexes.
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
+
+use raddle_engine::Grant;
+use raddle_engine::object::{self, Object, condvar, mutex, rwlock};
+
+use super::rwlock::Shared;
+use super::{Access, at, replaced};
+use crate::execution::{running, shadow_stack};
+use crate::host::mode::host;
+use crate::memory::objects;
+use crate::threads::time;
+
+/// What a function of these locks wants.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Wanted {
+    Lock,
+    TryLock,
+    /// Wait for it, but not for ever.
+    LockInTime,
+    Unlock,
+    Shared(Shared),
+    ReadInTime,
+    WriteInTime,
+    NotifyOne,
+    NotifyAll,
+}
+
+const LOCKED: u64 = 1;
+const WRITER: u64 = 8;
+const READER: u64 = 16;
+
+/// Where the crate has its locks, and its condition variables.
+const LOCKS: &str = "parking_lot::raw_";
+const CONDVARS: &str = "parking_lot::condvar::";
+/// In names of functions that are not known here.
+const UNKNOWN: [&str; 3] = ["upgrad", "::is_locked", "raw_condvar"];
+
+static IS_USED: AtomicBool = AtomicBool::new(false);
+
+/// Whether such locks are known in the program.
+#[inline]
+pub(super) fn is_used() -> bool {
+    IS_USED.load(Relaxed)
+}
+
+/// Whether it may be a function of the crate, by its symbol.
+pub(super) fn may_be(symbol: &str) -> bool {
+    symbol.contains("parking_lot")
+}
+
+/// A file of the program's has these functions.
+pub(super) fn look(functions: &[replaced::Found]) {
+    let paths = || functions.iter().map(|(path, ..)| path);
+    let mut own = paths().filter(|path| path.starts_with(LOCKS) || path.starts_with(CONDVARS));
+    let is_unknown = |path: &String| UNKNOWN.iter().any(|name| path.contains(name));
+    let has_locks = paths().any(|path| path.starts_with(LOCKS));
+    if has_locks && !own.any(is_unknown) && replaced::replace_parking(functions) {
+        IS_USED.store(true, Relaxed);
+    }
+}
+
+/// The function with this path, if it is one of these.
+pub(super) fn wanted(path: &str) -> Option<Wanted> {
+    let (of, method) = path.strip_prefix("parking_lot::")?.rsplit_once("::")?;
+    Some(match (of, method) {
+        ("raw_mutex::RawMutex", "lock") => Wanted::Lock,
+        ("raw_mutex::RawMutex", "try_lock") => Wanted::TryLock,
+        ("raw_mutex::RawMutex", "try_lock_for" | "try_lock_until") => Wanted::LockInTime,
+        ("raw_mutex::RawMutex", "unlock" | "unlock_fair") => Wanted::Unlock,
+        ("condvar::Condvar", "notify_one") => Wanted::NotifyOne,
+        ("condvar::Condvar", "notify_all") => Wanted::NotifyAll,
+        ("raw_rwlock::RawRwLock", "try_lock_exclusive_for" | "try_lock_exclusive_until") => {
+            Wanted::WriteInTime
+        }
+        ("raw_rwlock::RawRwLock", method) if method.starts_with("try_lock_shared_") => {
+            match method.ends_with("_for") || method.ends_with("_until") {
+                true => Wanted::ReadInTime,
+                false => Wanted::Shared(Shared::TryRead),
+            }
+        }
+        ("raw_rwlock::RawRwLock", method) => Wanted::Shared(match method {
+            "lock_shared" | "lock_shared_recursive" => Shared::Read,
+            "try_lock_shared" => Shared::TryRead,
+            "lock_exclusive" => Shared::Write,
+            "try_lock_exclusive" => Shared::TryWrite,
+            "unlock_shared" => Shared::ReadUnlock,
+            "unlock_exclusive" | "unlock_exclusive_fair" => Shared::WriteUnlock,
+            "downgrade" => Shared::Downgrade,
+            _ => return None,
+        }),
+        _ => return None,
+    })
+}
+
+/// Whether it is a part of several of these functions.
+pub(super) fn is_part(path: &str) -> bool {
+    path == "parking_lot::raw_rwlock::RawRwLock::try_lock_shared_fast"
+}
+
+/// A word of so many bits.
+#[derive(Clone, Copy)]
+struct Word {
+    address: usize,
+    bits: u8,
+}
+
+impl Word {
+    fn read(self) -> u64 {
+        // SAFETY: the program has a lock there.
+        unsafe {
+            match self.bits {
+                8 => (self.address as *const u8).read_volatile().into(),
+                _ => (self.address as *const u64).read_volatile(),
+            }
+        }
+    }
+
+    fn write(self, value: u64) {
+        // SAFETY: as above.
+        unsafe {
+            match self.bits {
+                8 => (self.address as *mut u8).write_volatile(value as u8),
+                _ => (self.address as *mut u64).write_volatile(value),
+            }
+        }
+    }
+
+    /// Changes it; what was there before.
+    fn change(self, to: impl FnOnce(u64) -> u64) -> u64 {
+        let before = self.read();
+        self.write(to(before));
+        before
+    }
+
+    fn is_held(self) -> bool {
+        objects::with(self.address, |known| known.holder.is_some()) == Some(true)
+    }
+}
+
+/// In guest mode: what an operation in one of these functions is to find.
+pub(super) fn perform(
+    wanted: Wanted,
+    (address, bits): (usize, u8),
+    access: Access,
+    code: usize,
+) -> Option<u64> {
+    let word = Word { address, bits };
+    let in_time = || running().may_time_out();
+    let wanted = match wanted {
+        Wanted::LockInTime if !in_time() => Wanted::Lock,
+        Wanted::ReadInTime if in_time() => Wanted::Shared(Shared::TryRead),
+        Wanted::ReadInTime => Wanted::Shared(Shared::Read),
+        Wanted::WriteInTime if in_time() => Wanted::Shared(Shared::TryWrite),
+        Wanted::WriteInTime => Wanted::Shared(Shared::Write),
+        wanted => wanted,
+    };
+    Some(match (wanted, access) {
+        (Wanted::Lock, Access::CompareExchange(..)) => {
+            at(code, || lock(word, code));
+            0
+        }
+        (Wanted::TryLock, Access::Load) => at(code, || {
+            match call_mutex(address, mutex::Call::TryLock, code) {
+                Grant::Refused => LOCKED,
+                Grant::Taken { .. } => {
+                    objects::hold(address);
+                    word.read()
+                }
+            }
+        }),
+        (Wanted::TryLock, Access::CompareExchange(_, new)) => word.change(|_| new),
+        (Wanted::LockInTime, Access::CompareExchange(_, new)) => at(code, || {
+            match call_mutex(address, mutex::Call::TryLock, code) {
+                Grant::Refused => LOCKED,
+                Grant::Taken { .. } => {
+                    objects::hold(address);
+                    word.change(|_| new)
+                }
+            }
+        }),
+        (Wanted::Unlock, Access::CompareExchange(..)) if word.is_held() => {
+            at(code, || unlock(word, code));
+            LOCKED
+        }
+        (Wanted::NotifyOne, Access::Load) => notify(address, condvar::Call::NotifyOne, code),
+        (Wanted::NotifyAll, Access::Load) => notify(address, condvar::Call::NotifyAll, code),
+        (Wanted::Shared(wanted), _) => shared(word, wanted, access, code)?,
+        _ => return None,
+    })
+}
+
+fn call_mutex(address: usize, call: mutex::Call, code: usize) -> Grant {
+    let call = object::Call::Mutex(call);
+    let initial = || Object::Mutex(mutex::Mutex::default());
+    objects::call(address, "Mutex", initial, call, code).to_grant()
+}
+
+/// In host mode: takes a lock.
+fn lock(word: Word, code: usize) {
+    call_mutex(word.address, mutex::Call::Lock, code);
+    objects::hold(word.address);
+    word.write(LOCKED);
+}
+
+/// In host mode: gives a lock back. Who panics meanwhile leaves no trace.
+fn unlock(word: Word, code: usize) {
+    objects::let_go(word.address);
+    let poison = false;
+    call_mutex(word.address, mutex::Call::Unlock { poison }, code);
+    word.write(0);
+}
+
+/// How many readers have the lock.
+fn count(word: Word, change: impl FnOnce(&mut u32)) -> u32 {
+    objects::count(word.address, change)
+}
+
+fn shared(word: Word, wanted: Shared, access: Access, code: usize) -> Option<u64> {
+    use Shared::*;
+    let call = |call: rwlock::Call| {
+        let call = object::Call::RwLock(call);
+        let initial = || Object::RwLock(rwlock::RwLock::default());
+        at(code, || {
+            objects::call(word.address, "RwLock", initial, call, code).to_grant()
+        })
+    };
+    let read = || {
+        count(word, |readers| *readers += 1);
+        word.read()
+    };
+    let write = |value| {
+        host(|| objects::hold(word.address));
+        count(word, |readers| *readers = 0);
+        word.change(|_| value)
+    };
+    Some(match (wanted, access) {
+        (Read, Access::Load) => {
+            call(rwlock::Call::Read);
+            read()
+        }
+        (TryRead, Access::Load) => match call(rwlock::Call::TryRead) {
+            Grant::Refused => WRITER,
+            Grant::Taken { .. } => read(),
+        },
+        (Read | TryRead, Access::CompareExchange(_, new)) => word.change(|_| new),
+        (Write, Access::CompareExchange(_, new)) => {
+            call(rwlock::Call::Write);
+            write(new)
+        }
+        (TryWrite, Access::CompareExchange(_, new)) => match call(rwlock::Call::TryWrite) {
+            Grant::Refused => word.read(),
+            Grant::Taken { .. } => write(new),
+        },
+        (ReadUnlock, Access::Subtract(_)) if count(word, |_| ()) > 0 => {
+            count(word, |readers| *readers -= 1);
+            call(rwlock::Call::ReadUnlock);
+            word.change(|before| before - READER)
+        }
+        (WriteUnlock, Access::CompareExchange(_, new)) if word.is_held() => {
+            objects::let_go(word.address);
+            call(rwlock::Call::WriteUnlock { poison: false });
+            word.change(|_| new)
+        }
+        (Downgrade, Access::Add(_)) if word.is_held() => {
+            objects::let_go(word.address);
+            count(word, |readers| *readers = 1);
+            call(rwlock::Call::Downgrade);
+            word.change(|_| READER)
+        }
+        _ => return None,
+    })
+}
+
+fn call_condvar(address: usize, call: condvar::Call, code: usize) -> bool {
+    let is_question = matches!(
+        call,
+        condvar::Call::Wait { .. } | condvar::Call::Wake { .. }
+    );
+    let call = object::Call::Condvar(call);
+    let initial = || Object::Condvar(condvar::Condvar::default());
+    let reply = objects::call(address, "Condvar", initial, call, code);
+    is_question && reply.to_answer()
+}
+
+/// How many wait and were not notified.
+fn waiters(address: usize, change: impl FnOnce(&mut u32)) -> u32 {
+    objects::count(address, change)
+}
+
+/// Notifies; what is to be found in the word, which says whether anybody waits.
+fn notify(address: usize, call: condvar::Call, code: usize) -> u64 {
+    at(code, || call_condvar(address, call, code));
+    waiters(address, |_| ()).into()
+}
+
+/// The long way to a lock, which is gone by those only whose time has run out.
+pub(super) extern "C-unwind" fn lock_slowly(_code: usize) -> bool {
+    false
+}
+
+/// `Condvar::notify_one_slow`: somebody waited, and was notified.
+pub(super) extern "C-unwind" fn notify_one(condvar: usize, _mutex: usize, _code: usize) -> bool {
+    waiters(condvar, |waiters| *waiters -= 1);
+    true
+}
+
+/// The same for all of them; how many.
+pub(super) extern "C-unwind" fn notify_all(condvar: usize, _mutex: usize, _code: usize) -> usize {
+    let count = waiters(condvar, |_| ());
+    waiters(condvar, |waiters| *waiters = 0);
+    count as usize
+}
+
+/// `Condvar::wait_until_internal`, with the two words of a time that need not be there: whether the time ran
+/// out.
+pub(super) extern "C-unwind" fn wait(
+    condvar: usize,
+    mutex: usize,
+    seconds: i64,
+    nanoseconds: u32,
+    code: usize,
+) -> bool {
+    const NEVER: u32 = 1_000_000_000;
+    let code = shadow_stack::users(code);
+    let until = (nanoseconds < NEVER).then_some(libc::timespec {
+        tv_sec: seconds,
+        tv_nsec: nanoseconds.into(),
+    });
+    let word = Word {
+        address: mutex,
+        bits: 8,
+    };
+    host(|| {
+        let time = until.map(|until| time::time_left(&until));
+        wait_for(condvar, word, time, code)
+    })
+}
+
+fn wait_for(condvar: usize, mutex: Word, time: Option<Duration>, code: usize) -> bool {
+    let native = running();
+    let timeout = time.is_some() && native.may_time_out();
+    let wait = condvar::Call::Wait {
+        // The crate promises that nobody wakes up for no reason.
+        spurious: false,
+        looked: true,
+    };
+    call_condvar(condvar, wait, code);
+    waiters(condvar, |waiters| *waiters += 1);
+    unlock(mutex, code);
+    let timed_out = call_condvar(condvar, condvar::Call::Wake { timeout }, code);
+    if timed_out {
+        waiters(condvar, |waiters| *waiters -= 1);
+        native.pass_time(time.unwrap_or_default());
+    }
+    lock(mutex, code);
+    timed_out
+}

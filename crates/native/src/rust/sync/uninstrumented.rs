@@ -1,0 +1,201 @@
+//! Atomic operations that compilers do not tell of: `fetch_max` and `fetch_min` are left as they are, and a
+//! `compare_exchange_weak` is told like one that never fails for no reason. So the methods of the atomics, as
+//! the user's code calls them, are replaced.
+
+use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::SeqCst};
+
+use raddle_engine::{Update, UpdateKind};
+
+use super::Access;
+use crate::abi::trampoline::watched_stand_in;
+use crate::host::patch;
+use crate::memory::locations::Atom;
+use crate::rust::manner::{self, Manner};
+use crate::rust::{arc_counts, std_atomics};
+use crate::threads::atomics;
+
+/// An ordering as Rust numbers them, as C does.
+fn order(ordering: u8) -> i32 {
+    match ordering {
+        0 => 0,
+        1 => 3,
+        2 => 2,
+        3 => 4,
+        _ => 5,
+    }
+}
+
+/// What a function gives back that has two words for it.
+#[repr(C)]
+struct Pair {
+    is_error: usize,
+    value: u64,
+}
+
+/// Changes memory at once, where nobody wants to hear of it; there may be threads that nobody controls.
+fn change<T: Atom>(address: *mut T, change: impl Fn(u64) -> Option<u64>) -> u64 {
+    // SAFETY: the program has an atomic there.
+    let mut before = unsafe { address.read_volatile() }.to_word();
+    while let Some(new) = change(before) {
+        match compare_exchange(address, before, new) {
+            Ok(_) => break,
+            Err(found) => before = found,
+        }
+    }
+    before
+}
+
+/// The processor's own.
+fn compare_exchange<T: Atom>(address: *mut T, expected: u64, new: u64) -> Result<u64, u64> {
+    macro_rules! of {
+        ($atomic:ident, $type:ident) => {{
+            // SAFETY: the program has such an atomic there.
+            let atomic = unsafe { $atomic::from_ptr(address.cast()) };
+            let result = atomic.compare_exchange(expected as $type, new as $type, SeqCst, SeqCst);
+            result.map(u64::from).map_err(u64::from)
+        }};
+    }
+    match T::BITS {
+        8 => of!(AtomicU8, u8),
+        16 => of!(AtomicU16, u16),
+        32 => of!(AtomicU32, u32),
+        _ => of!(AtomicU64, u64),
+    }
+}
+
+fn update<T: Atom>(address: *mut T, kind: UpdateKind, ordering: u8, code: usize) -> T {
+    let manner = manner::manner(address, Access::Other, code);
+    if manner == Manner::Told {
+        return atomics::update(address, kind, arc_counts::ordering(order(ordering)), code);
+    }
+    if manner == Manner::Quiet {
+        std_atomics::update(address as usize, order(ordering));
+    }
+    let bits = T::BITS;
+    let update = Update { kind, bits };
+    T::from_word(change(address, |before| update.apply(before, 0)))
+}
+
+fn exchange<T: Atom>(address: *mut T, values: (T, T), orderings: (u8, u8), code: usize) -> Pair {
+    let (expected, new) = (values.0.to_word(), values.1.to_word());
+    let orders = (order(orderings.0), order(orderings.1));
+    let manner = manner::manner(address, Access::CompareExchange(expected, new), code);
+    let (value, is_done) = match manner {
+        Manner::Done(found) => (found, found == expected),
+        Manner::Told => {
+            let orders = (arc_counts::ordering(orders.0), orders.1);
+            let (found, is_done) = atomics::compare_exchange(address, values, orders, true, code);
+            (found.to_word(), is_done)
+        }
+        Manner::Quiet | Manner::Real => {
+            let found = change(address, |before| (before == expected).then_some(new));
+            (found, found == expected)
+        }
+    };
+    match (manner, is_done) {
+        (Manner::Quiet, true) => std_atomics::update(address as usize, orders.0),
+        (Manner::Quiet, false) => std_atomics::fail(address as usize, orders.1),
+        _ => {}
+    }
+    Pair {
+        is_error: (!is_done).into(),
+        value,
+    }
+}
+
+/// The methods of the atomics of one width.
+macro_rules! methods {
+    ($module:ident, $unsigned:ident, $signed:ident) => {
+        mod $module {
+            use super::*;
+
+            type Word = *mut $unsigned;
+
+            watched_stand_in! {
+                fn enter_max as max, "rcx" -> $unsigned;
+                fn enter_min as min, "rcx" -> $unsigned;
+                fn enter_signed_max as signed_max, "rcx" -> $unsigned;
+                fn enter_signed_min as signed_min, "rcx" -> $unsigned;
+                fn enter_exchange as exchange, "r9" -> u128;
+            }
+
+            extern "C" fn max(word: Word, value: $unsigned, order: u8, code: usize) -> $unsigned {
+                update(word, UpdateKind::Max(value.into()), order, code)
+            }
+
+            extern "C" fn min(word: Word, value: $unsigned, order: u8, code: usize) -> $unsigned {
+                update(word, UpdateKind::Min(value.into()), order, code)
+            }
+
+            extern "C" fn signed_max(
+                word: Word,
+                value: $signed,
+                order: u8,
+                code: usize,
+            ) -> $unsigned {
+                update(word, UpdateKind::SignedMax(value.into()), order, code)
+            }
+
+            extern "C" fn signed_min(
+                word: Word,
+                value: $signed,
+                order: u8,
+                code: usize,
+            ) -> $unsigned {
+                update(word, UpdateKind::SignedMin(value.into()), order, code)
+            }
+
+            extern "C" fn exchange(
+                word: Word,
+                expected: $unsigned,
+                new: $unsigned,
+                success: u8,
+                failure: u8,
+                code: usize,
+            ) -> Pair {
+                super::exchange(word, (expected, new), (success, failure), code)
+            }
+
+            /// What takes the place of a method.
+            pub(super) fn stand_in(method: &str, is_signed: bool) -> Option<extern "C" fn()> {
+                Some(match (method, is_signed) {
+                    ("fetch_max", false) => enter_max,
+                    ("fetch_min", false) => enter_min,
+                    ("fetch_max", true) => enter_signed_max,
+                    ("fetch_min", true) => enter_signed_min,
+                    ("compare_exchange_weak", _) => enter_exchange,
+                    _ => return None,
+                })
+            }
+        }
+    };
+}
+
+methods!(byte, u8, i8);
+methods!(half, u16, i16);
+methods!(word, u32, i32);
+methods!(double, u64, i64);
+
+/// Where atomics are.
+pub(super) const MODULE: &str = "core::sync::atomic::";
+
+/// Replaces a function if it is one of these methods.
+pub(super) fn replace(path: &str, function: usize, size: usize) {
+    let Some(stand_in) = path.strip_prefix(MODULE).and_then(find) else {
+        return;
+    };
+    // SAFETY: the program has such a method there, which nobody is in.
+    unsafe { patch::replace(function, size, stand_in as usize) };
+}
+
+fn find(path: &str) -> Option<extern "C" fn()> {
+    let (of, method) = path.strip_prefix("Atomic")?.split_once("::")?;
+    let is_signed = of.starts_with('I');
+    match of {
+        "Bool" | "U8" | "I8" => byte::stand_in(method, is_signed),
+        "U16" | "I16" => half::stand_in(method, is_signed),
+        "U32" | "I32" => word::stand_in(method, is_signed),
+        "U64" | "I64" | "Usize" | "Isize" | "Ptr" => double::stand_in(method, is_signed),
+        _ => None,
+    }
+}

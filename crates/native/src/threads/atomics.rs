@@ -1,0 +1,171 @@
+//! Atomic operations of the running thread, which the program has done for it.
+//!
+//! The engine says what is read and written; memory is kept up to date for whoever looks at it in
+//! another way. Where memory differs from what the engine knows, somebody has written it plainly, as
+//! one does before others know of a variable, and it is a new variable from then on.
+
+use std::ffi::c_int;
+use std::sync::atomic::Ordering;
+
+use raddle_engine::{LocationId, Operation, Reply, Update, UpdateKind, World};
+
+use super::interrupts;
+use crate::abi::caller;
+use crate::execution::{running, shadow_stack};
+use crate::host::mode::host;
+use crate::memory::locations::{self, Atom};
+use crate::memory::shadow;
+
+/// An ordering as C numbers them.
+pub(crate) fn ordering(order: c_int) -> Ordering {
+    match order & 0x7fff {
+        0 => Ordering::Relaxed,
+        1 | 2 => Ordering::Acquire,
+        3 => Ordering::Release,
+        4 => Ordering::AcqRel,
+        _ => Ordering::SeqCst,
+    }
+}
+
+/// The part of an ordering that a load can have.
+pub(crate) fn of_load(ordering: Ordering) -> Ordering {
+    match ordering {
+        Ordering::Release => Ordering::Relaxed,
+        Ordering::AcqRel => Ordering::Acquire,
+        other => other,
+    }
+}
+
+/// The part of an ordering that a store can have.
+pub(crate) fn of_store(ordering: Ordering) -> Ordering {
+    match ordering {
+        Ordering::Acquire => Ordering::Relaxed,
+        Ordering::AcqRel => Ordering::Release,
+        other => other,
+    }
+}
+
+/// In host mode: the running thread does an operation on the variable at an address. It came by
+/// [`watched!`](crate::abi::trampoline::watched).
+fn perform<T: Atom>(
+    address: *mut T,
+    code: usize,
+    operation: impl FnOnce(LocationId) -> Operation,
+) -> Reply {
+    interrupts::scheduling_point(code);
+    let top = caller::top();
+    let reply = perform_by(address, operation, |operation| {
+        running().observe(code, top, operation)
+    });
+    shadow_stack::end_atomic();
+    reply
+}
+
+/// In host mode: the running thread does an operation on the variable at an address, by `perform`.
+pub(crate) fn perform_by<T: Atom>(
+    address: *mut T,
+    operation: impl FnOnce(LocationId) -> Operation,
+    perform: impl FnOnce(&mut dyn FnMut(&mut World) -> Operation) -> Reply,
+) -> Reply {
+    let native = running();
+    // SAFETY: the program wants to use the variable there.
+    let memory = unsafe { address.read_unaligned() }.to_word();
+    let known = locations::known(address as usize, memory);
+    let mut location = known;
+    let mut operation = Some(operation);
+    let reply = perform(&mut |world| {
+        let at = known.unwrap_or_else(|| {
+            let end = address as usize + size_of::<T>();
+            locations::add(world, address as usize..end, memory)
+        });
+        location = Some(at);
+        let operation = operation.take().expect("raddle: an operation is done once");
+        operation(at)
+    });
+    if let Some(location) = location {
+        let value = T::from_word(native.last_value(location));
+        // SAFETY: as above.
+        unsafe { address.write_unaligned(value) };
+        shadow::access_atomically(address as usize, size_of::<T>());
+    }
+    reply
+}
+
+/// In guest mode: a fault, if there is nothing at the address, is the guest's. The site of the operation.
+pub(crate) fn entered<T: Atom>(address: *mut T, code: usize) -> usize {
+    // SAFETY: the program wants to use the variable there.
+    unsafe { address.cast::<u8>().read_volatile() };
+    shadow_stack::begin_atomic();
+    shadow_stack::users(code)
+}
+
+pub(crate) fn load<T: Atom>(address: *mut T, order: c_int, code: usize) -> T {
+    let code = entered(address, code);
+    host(|| {
+        let ordering = of_load(ordering(order));
+        let reply = perform(address, code, |location| Operation::Load {
+            location,
+            ordering,
+        });
+        T::from_word(reply.to_value())
+    })
+}
+
+pub(crate) fn store<T: Atom>(address: *mut T, value: T, order: c_int, code: usize) {
+    let (ordering, value) = (of_store(ordering(order)), value.to_word());
+    perform(address, code, |location| Operation::Store {
+        location,
+        ordering,
+        value,
+    });
+}
+
+/// In guest mode: an update; what was there before.
+pub(crate) fn update<T: Atom>(address: *mut T, kind: UpdateKind, order: c_int, code: usize) -> T {
+    let code = entered(address, code);
+    host(|| {
+        let ordering = ordering(order);
+        let reply = perform(address, code, |location| Operation::Update {
+            location,
+            ordering,
+            failure: of_load(ordering),
+            update: Update {
+                kind,
+                bits: T::BITS,
+            },
+        });
+        T::from_word(reply.to_value())
+    })
+}
+
+/// In guest mode: what was found, and whether it was exchanged.
+pub(crate) fn compare_exchange<T: Atom>(
+    address: *mut T,
+    (expected, new): (T, T),
+    (order, failure): (c_int, c_int),
+    weak: bool,
+    code: usize,
+) -> (T, bool) {
+    let code = entered(address, code);
+    host(|| {
+        let native = running();
+        let weak = weak && native.may_fail_spuriously();
+        let expected = expected.to_word();
+        let reply = perform(address, code, |location| Operation::Update {
+            location,
+            ordering: ordering(order),
+            failure: of_load(ordering(failure)),
+            update: Update {
+                kind: UpdateKind::CompareExchange {
+                    expected,
+                    new: new.to_word(),
+                    weak,
+                },
+                bits: T::BITS,
+            },
+        });
+        let found = reply.to_value();
+        let fails = weak && native.has_failed_spuriously();
+        (T::from_word(found), found == expected && !fails)
+    })
+}

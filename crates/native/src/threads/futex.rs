@@ -1,0 +1,118 @@
+//! Waiting for a word of memory to change.
+//!
+//! Who waits first becomes a waiter and then looks at the word, so that a change in between is not
+//! missed. If the word is not what it should be, the waiter leaves again, and passes on the wake-up that
+//! may have reached it by then: to its neighbours that is one that took a little longer.
+
+use std::ffi::c_int;
+use std::sync::atomic::Ordering;
+
+use raddle_engine::object::{self, Object, condvar::Call};
+use raddle_engine::{Operation, Reply};
+
+use super::atomics;
+use crate::execution::running;
+use crate::memory::objects;
+
+const KIND: &str = "futex";
+
+fn call(word: *mut u32, call: Call, code: usize) -> Reply {
+    let initial = || Object::Condvar(object::condvar::Condvar::default());
+    let call = object::Call::Condvar(call);
+    objects::call(word as usize, KIND, initial, call, code)
+}
+
+/// How many wait and have not been woken up.
+fn count(word: *mut u32, change: impl FnOnce(&mut u32) -> u32) -> u32 {
+    objects::with(word as usize, |known| change(&mut known.depth)).unwrap_or(0)
+}
+
+fn leave(waiters: &mut u32) -> u32 {
+    *waiters = waiters.saturating_sub(1);
+    *waiters
+}
+
+/// Where in the program a thread waits.
+#[derive(Clone, Copy)]
+pub(crate) struct WaitSite {
+    pub(crate) site: usize,
+    /// Whether it is in code that says what it does to memory.
+    pub(crate) is_seen: bool,
+}
+
+/// What the word is. Whoever looks after a wait goes on to use what the word protects, perhaps in code
+/// that nobody sees, so it comes after what led to the word.
+fn look(word: *mut u32, code: usize) -> u32 {
+    let ordering = Ordering::Acquire;
+    let load = |location| Operation::Load { location, ordering };
+    let seen = atomics::perform_by(word, load, |load| running().perform(code, load));
+    seen.to_value() as u32
+}
+
+/// The same where the word is changed by code that nobody sees: only memory knows.
+fn look_at_memory(word: *mut u32) -> u32 {
+    // SAFETY: the program has a word there.
+    unsafe { word.read_volatile() }
+}
+
+/// Waits while the word is as expected; an error, or 0.
+pub(crate) fn wait(
+    word: *mut u32,
+    expected: u32,
+    until: Option<std::time::Duration>,
+    wait_site: WaitSite,
+) -> c_int {
+    let native = running();
+    let code = wait_site.site;
+    let look = |word, code| match wait_site.is_seen {
+        true => look(word, code),
+        false => look_at_memory(word),
+    };
+    let wait = Call::Wait {
+        spurious: false,
+        looked: true,
+    };
+    call(word, wait, code);
+    count(word, |waiters| {
+        *waiters += 1;
+        *waiters
+    });
+    if look(word, code) != expected {
+        let is_late = call(word, Call::Wake { timeout: true }, code).to_answer();
+        if is_late {
+            count(word, leave);
+        } else {
+            wake(word, 1, code);
+        }
+        return libc::EAGAIN;
+    }
+    let timeout = until.is_some() && native.may_time_out();
+    if !call(word, Call::Wake { timeout }, code).to_answer() {
+        look(word, code);
+        return 0;
+    }
+    count(word, leave);
+    native.pass_time(until.unwrap_or_default());
+    libc::ETIMEDOUT
+}
+
+/// Wakes so many at most; how many that are.
+pub(crate) fn wake(word: *mut u32, most: u32, code: usize) -> u32 {
+    let waiters = count(word, |waiters| *waiters);
+    let woken = waiters.min(most);
+    match most >= waiters && most > 1 {
+        true => {
+            call(word, Call::NotifyAll, code);
+        }
+        false => {
+            for _ in 0..most {
+                call(word, Call::NotifyOne, code);
+            }
+        }
+    }
+    count(word, |waiters| {
+        *waiters = waiters.saturating_sub(woken);
+        *waiters
+    });
+    woken
+}

@@ -1,0 +1,14 @@
+//! The threads of the program: who they are, how they begin and end, and what they wait for.
+
+pub(crate) mod atomics;
+pub(crate) mod failure;
+pub(crate) mod futex;
+pub(crate) mod guests;
+pub(crate) mod interpose;
+pub(crate) mod interrupts;
+pub(crate) mod life;
+pub(crate) mod queues;
+pub(crate) mod requests;
+pub(crate) mod signals;
+pub(crate) mod time;
+pub(crate) mod unwind;

@@ -1,0 +1,371 @@
+//! The functions that programs send signals with and say what is to be done about them.
+
+use std::ffi::{c_int, c_uint, c_void};
+use std::time::Duration;
+
+use crate::abi::real::real;
+use crate::abi::trampoline::watched;
+use crate::execution::shadow_stack;
+use crate::host::mode::{self, host, is_guest};
+use crate::host::phase;
+use crate::threads::requests::{self, CANCEL};
+use crate::threads::signals::{
+    self, Action, PROCESS, alarms, bit, is_signal, send, send_to_process, set_action, visit,
+};
+use crate::threads::{guests, interrupts};
+
+type New = *const libc::sigaction;
+type Old = *mut libc::sigaction;
+type Set = *const u64;
+
+/// The result of a function that leaves an error in `errno`.
+fn result(error: c_int) -> c_int {
+    if error == 0 {
+        return 0;
+    }
+    mode::set_errno(error);
+    -1
+}
+
+/// The bits of a set; the kernel counts signals from 0.
+pub(super) fn bits(set: u64) -> u64 {
+    set << 1
+}
+
+/// The set with these bits.
+fn set_of(bits: u64) -> u64 {
+    (bits & !CANCEL) >> 1
+}
+
+fn action(new: &libc::sigaction) -> Action {
+    // SAFETY: a set is as large as its first word, and larger.
+    let mask = unsafe { (&raw const new.sa_mask).cast::<u64>().read() };
+    Action {
+        handler: new.sa_sigaction,
+        flags: new.sa_flags,
+        mask: bits(mask),
+    }
+}
+
+/// An action as C has it.
+pub(super) fn in_c(action: Action) -> libc::sigaction {
+    // SAFETY: all-zero is a valid value, and a set is as large as its first word, and larger.
+    unsafe {
+        let mut value: libc::sigaction = std::mem::zeroed();
+        value.sa_sigaction = action.handler;
+        value.sa_flags = action.flags;
+        (&raw mut value.sa_mask)
+            .cast::<u64>()
+            .write(set_of(action.mask));
+        value
+    }
+}
+
+watched! {
+    fn sigaction(signal: c_int, new: New, old: Old) -> c_int as on_sigaction("rcx");
+    fn signal(signal: c_int, handler: usize) -> usize as on_signal("rdx");
+    fn kill(process: libc::pid_t, signal: c_int) -> c_int as on_kill("rdx");
+    fn raise(signal: c_int) -> c_int as on_raise("rsi");
+    fn pthread_kill(name: usize, signal: c_int) -> c_int as on_thread("rdx");
+    fn tgkill(process: libc::pid_t, thread: libc::pid_t, signal: c_int) -> c_int as on_tgkill("rcx");
+    fn sigqueue(process: libc::pid_t, signal: c_int, value: usize) -> c_int as on_queue("rcx");
+    fn pthread_sigqueue(name: usize, signal: c_int, value: usize) -> c_int as on_thread_queue("rcx");
+    fn pthread_sigmask(how: c_int, new: Set, old: *mut u64) -> c_int as on_mask("rcx");
+    fn sigprocmask(how: c_int, new: Set, old: *mut u64) -> c_int as on_process_mask("rcx");
+    fn sigpending(to: *mut u64) -> c_int as on_pending("rsi");
+    fn sigaltstack(new: *const libc::stack_t, old: *mut libc::stack_t) -> c_int as on_stack("rdx");
+    fn alarm(seconds: c_uint) -> c_uint as on_alarm("rsi");
+    fn ualarm(time: c_uint, interval: c_uint) -> c_uint as on_short_alarm("rdx");
+    fn setitimer(which: c_int, new: *const c_void, old: *mut c_void) -> c_int as on_timer("rcx");
+}
+
+extern "C" fn on_sigaction(signal: c_int, new: New, old: Old, code: usize) -> c_int {
+    if !is_signal(signal) || signal == libc::SIGKILL || signal == libc::SIGSTOP {
+        return result(libc::EINVAL);
+    }
+    // SAFETY: the program has an action there, or nothing.
+    let wanted = unsafe { new.as_ref() }.map(action);
+    if !is_guest() {
+        if !phase::is_checking() {
+            set_action(signal, wanted);
+        }
+        // SAFETY: what the caller wanted.
+        return unsafe { real!(fn sigaction(c_int, New, Old) -> c_int)(signal, new, old) };
+    }
+    let code = shadow_stack::users(code);
+    host(|| {
+        visit(code);
+        let before = set_action(signal, wanted);
+        if !old.is_null() {
+            // SAFETY: the program has room there.
+            unsafe { old.write(in_c(before)) };
+        }
+    });
+    0
+}
+
+extern "C" fn on_signal(signal: c_int, handler: usize, code: usize) -> usize {
+    // SAFETY: all-zero is a valid value.
+    let [mut new, mut old]: [libc::sigaction; 2] = unsafe { std::mem::zeroed() };
+    new.sa_sigaction = handler;
+    new.sa_flags = libc::SA_RESTART;
+    match on_sigaction(signal, &new, &mut old, code) {
+        0 => old.sa_sigaction,
+        _ => libc::SIG_ERR,
+    }
+}
+
+extern "C" fn on_kill(process: libc::pid_t, signal: c_int, code: usize) -> c_int {
+    // SAFETY: asks the kernel.
+    let is_own = process == 0 || process == unsafe { libc::getpid() };
+    if !is_guest() || !is_own || !(0..64).contains(&signal) {
+        // SAFETY: what the caller wanted.
+        return unsafe { real!(fn kill(libc::pid_t, c_int) -> c_int)(process, signal) };
+    }
+    let code = shadow_stack::users(code);
+    host(|| {
+        interrupts::scheduling_point(code);
+        if signal != 0 {
+            send_to_process(signal, code);
+        }
+    });
+    0
+}
+
+extern "C" fn on_raise(signal: c_int, code: usize) -> c_int {
+    if !is_guest() {
+        // SAFETY: what the caller wanted.
+        return unsafe { real!(fn raise(c_int) -> c_int)(signal) };
+    }
+    if !is_signal(signal) {
+        return result(libc::EINVAL);
+    }
+    let code = shadow_stack::users(code);
+    host(|| signals::raise(signal, code));
+    0
+}
+
+/// A signal for the thread of that name; an error.
+fn to_thread(name: usize, signal: c_int, value: Option<usize>, code: usize) -> c_int {
+    let Some(thread) = guests::find(name) else {
+        return libc::ESRCH;
+    };
+    if !(0..64).contains(&signal) {
+        return libc::EINVAL;
+    }
+    if signal != 0 {
+        if let Some(value) = value {
+            PROCESS.get().values[signal as usize] = value;
+        }
+        send(thread, signal, code);
+    }
+    0
+}
+
+extern "C" fn on_thread(name: usize, signal: c_int, code: usize) -> c_int {
+    if !is_guest() {
+        // SAFETY: what the caller wanted.
+        return unsafe { real!(fn pthread_kill(usize, c_int) -> c_int)(name, signal) };
+    }
+    let code = shadow_stack::users(code);
+    host(|| {
+        interrupts::scheduling_point(code);
+        to_thread(name, signal, None, code)
+    })
+}
+
+extern "C" fn on_thread_queue(name: usize, signal: c_int, value: usize, code: usize) -> c_int {
+    if !is_guest() {
+        let queue = real!(fn pthread_sigqueue(usize, c_int, usize) -> c_int);
+        // SAFETY: what the caller wanted.
+        return unsafe { queue(name, signal, value) };
+    }
+    let code = shadow_stack::users(code);
+    host(|| to_thread(name, signal, Some(value), code))
+}
+
+extern "C" fn on_tgkill(
+    process: libc::pid_t,
+    thread: libc::pid_t,
+    signal: c_int,
+    code: usize,
+) -> c_int {
+    if !is_guest() {
+        let kill = real!(fn tgkill(libc::pid_t, libc::pid_t, c_int) -> c_int);
+        // SAFETY: what the caller wanted.
+        return unsafe { kill(process, thread, signal) };
+    }
+    let code = shadow_stack::users(code);
+    result(host(|| match guests::by_number(thread) {
+        Some(thread) => to_thread(
+            guests::with(thread, |guest| guest.pointer),
+            signal,
+            None,
+            code,
+        ),
+        None => libc::ESRCH,
+    }))
+}
+
+extern "C" fn on_queue(process: libc::pid_t, signal: c_int, value: usize, code: usize) -> c_int {
+    // SAFETY: asks the kernel.
+    let is_own = process == unsafe { libc::getpid() };
+    if !is_guest() || !is_own || !is_signal(signal) {
+        let queue = real!(fn sigqueue(libc::pid_t, c_int, usize) -> c_int);
+        // SAFETY: what the caller wanted.
+        return unsafe { queue(process, signal, value) };
+    }
+    let code = shadow_stack::users(code);
+    host(|| {
+        PROCESS.get().values[signal as usize] = value;
+        send_to_process(signal, code);
+    });
+    0
+}
+
+/// Changes what the running thread blocks; an error.
+fn change_mask(how: c_int, new: Set, old: *mut u64, code: usize) -> c_int {
+    // SAFETY: the program has a set there, or nothing.
+    let new = unsafe { new.as_ref() }.map(|&set| bits(set));
+    if new.is_some() {
+        visit(code);
+    }
+    let before = requests::mask(|masked| match (new, how) {
+        (None, _) => masked,
+        (Some(new), libc::SIG_BLOCK) => masked | new,
+        (Some(new), libc::SIG_UNBLOCK) => masked & !new,
+        (Some(new), _) => masked & CANCEL | new,
+    });
+    if !old.is_null() {
+        // SAFETY: the program has room there.
+        unsafe { old.write(set_of(before)) };
+    }
+    if new.is_some() {
+        take_pending(code);
+    }
+    0
+}
+
+/// The running thread handles what nobody wanted before, and what it has got itself; whether there was
+/// anything.
+pub(super) fn take_pending(code: usize) -> bool {
+    let masked = requests::masked(crate::execution::running().thread()) | CANCEL;
+    let mut process = PROCESS.get();
+    let mut wanted = process.pending & !masked;
+    process.pending &= masked;
+    drop(process);
+    let has_any = wanted != 0;
+    while wanted != 0 {
+        let signal = wanted.trailing_zeros() as c_int;
+        wanted &= !bit(signal);
+        signals::raise(signal, code);
+    }
+    signals::deliver(code) || has_any
+}
+
+extern "C" fn on_mask(how: c_int, new: Set, old: *mut u64, code: usize) -> c_int {
+    if !is_guest() {
+        // SAFETY: what the caller wanted.
+        return unsafe { real!(fn pthread_sigmask(c_int, Set, *mut u64) -> c_int)(how, new, old) };
+    }
+    if !new.is_null() && !(0..=2).contains(&how) {
+        return libc::EINVAL;
+    }
+    let code = shadow_stack::users(code);
+    host(|| change_mask(how, new, old, code))
+}
+
+extern "C" fn on_process_mask(how: c_int, new: Set, old: *mut u64, code: usize) -> c_int {
+    if !is_guest() {
+        // SAFETY: what the caller wanted.
+        return unsafe { real!(fn sigprocmask(c_int, Set, *mut u64) -> c_int)(how, new, old) };
+    }
+    result(on_mask(how, new, old, code))
+}
+
+extern "C" fn on_pending(to: *mut u64, code: usize) -> c_int {
+    if !is_guest() {
+        // SAFETY: what the caller wanted.
+        return unsafe { real!(fn sigpending(*mut u64) -> c_int)(to) };
+    }
+    let code = shadow_stack::users(code);
+    let pending = host(|| requests::look(code) | PROCESS.get().pending);
+    // SAFETY: the program has room there.
+    unsafe { to.write(set_of(pending)) };
+    0
+}
+
+/// Handlers run on the thread's own stack, which is large enough, whatever it has asked for.
+extern "C" fn on_stack(new: *const libc::stack_t, old: *mut libc::stack_t, _code: usize) -> c_int {
+    type Stack = libc::stack_t;
+    if !is_guest() {
+        // SAFETY: what the caller wanted.
+        return unsafe { real!(fn sigaltstack(*const Stack, *mut Stack) -> c_int)(new, old) };
+    }
+    // SAFETY: the program has a description there, or nothing.
+    let new = unsafe { new.as_ref() }.copied();
+    let before = host(|| {
+        guests::with_running(|guest| match new {
+            Some(new) => guest.signal_stack.replace(new),
+            None => guest.signal_stack,
+        })
+    });
+    if !old.is_null() {
+        let none = Stack {
+            ss_sp: std::ptr::null_mut(),
+            ss_flags: libc::SS_DISABLE,
+            ss_size: 0,
+        };
+        // SAFETY: the program has room there.
+        unsafe { old.write(before.unwrap_or(none)) };
+    }
+    0
+}
+
+extern "C" fn on_alarm(seconds: c_uint, code: usize) -> c_uint {
+    if !is_guest() {
+        // SAFETY: what the caller wanted.
+        return unsafe { real!(fn alarm(c_uint) -> c_uint)(seconds) };
+    }
+    let code = shadow_stack::users(code);
+    let time = Duration::from_secs(seconds.into());
+    host(|| alarms::set(time, code)).as_secs() as c_uint
+}
+
+extern "C" fn on_short_alarm(time: c_uint, interval: c_uint, code: usize) -> c_uint {
+    if !is_guest() {
+        // SAFETY: what the caller wanted.
+        return unsafe { real!(fn ualarm(c_uint, c_uint) -> c_uint)(time, interval) };
+    }
+    let code = shadow_stack::users(code);
+    let time = Duration::from_micros(time.into());
+    host(|| alarms::set(time, code)).as_micros() as c_uint
+}
+
+extern "C" fn on_timer(which: c_int, new: *const c_void, old: *mut c_void, code: usize) -> c_int {
+    if !is_guest() || which != libc::ITIMER_REAL {
+        let set = real!(fn setitimer(c_int, *const c_void, *mut c_void) -> c_int);
+        // SAFETY: what the caller wanted.
+        return unsafe { set(which, new, old) };
+    }
+    let code = shadow_stack::users(code);
+    // SAFETY: the program has a timer there: how often, and how long until the first time. Nothing stops it.
+    let new = unsafe { new.cast::<[libc::timeval; 2]>().as_ref() };
+    let time = new.map_or(Duration::ZERO, |[_, first]| {
+        Duration::from_secs(first.tv_sec.max(0) as u64)
+            + Duration::from_micros(first.tv_usec.max(0) as u64)
+    });
+    let left = host(|| alarms::set(time, code));
+    if !old.is_null() {
+        let value = |time: Duration| libc::timeval {
+            tv_sec: time.as_secs() as i64,
+            tv_usec: time.subsec_micros().into(),
+        };
+        // SAFETY: the program has room there.
+        unsafe {
+            old.cast::<[libc::timeval; 2]>()
+                .write([value(Duration::ZERO), value(left)])
+        };
+    }
+    0
+}

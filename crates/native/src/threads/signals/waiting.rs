@@ -1,0 +1,122 @@
+//! Waiting for signals.
+
+use std::ffi::{c_int, c_void};
+
+use super::api::bits;
+use super::{PROCESS, bit, deliver, information, visit};
+use crate::execution::running;
+use crate::threads::interpose::system_calls;
+use crate::threads::requests::{self, CANCEL, Interrupt};
+use crate::threads::{interrupts, queues};
+
+type Set = *const u64;
+
+const WISH: &str = "a signal";
+
+/// Sleeps until a signal comes that the thread does not block; whether one did.
+fn sleep(code: usize) -> Interrupt {
+    let bed = queues::bed(WISH);
+    requests::sleep(bed, code)
+}
+
+/// Waits until a handler has run.
+fn wait_for_handler(code: usize) -> Result<isize, c_int> {
+    loop {
+        match sleep(code) {
+            Interrupt::None => {}
+            Interrupt::Signal => {
+                deliver(code);
+                return Err(libc::EINTR);
+            }
+            Interrupt::Cancel => {
+                interrupts::act(Interrupt::Cancel, code);
+                return Ok(0);
+            }
+        }
+    }
+}
+
+/// Takes a signal of the set that is there, or waits for one; nothing if the thread is cancelled.
+fn take(set: u64, waits: bool, code: usize) -> Option<c_int> {
+    loop {
+        visit(code);
+        let mut process = PROCESS.get();
+        let pending = process.pending & set;
+        if pending != 0 {
+            let signal = pending.trailing_zeros() as c_int;
+            process.pending &= !bit(signal);
+            return Some(signal);
+        }
+        drop(process);
+        // Others see that the thread wants these.
+        let before = requests::mask(|masked| masked & !set);
+        let interrupt = match waits {
+            true => sleep(code),
+            false => Interrupt::None,
+        };
+        visit(code);
+        requests::mask(|_| before);
+        let own = requests::look(code) & set;
+        if own != 0 {
+            let signal = own.trailing_zeros() as c_int;
+            requests::settle(bit(signal), code);
+            return Some(signal);
+        }
+        if !waits || !interrupts::act(interrupt, code) {
+            return None;
+        }
+    }
+}
+
+/// The same for functions that also want to know more.
+fn take_with(set: Set, to: *mut libc::siginfo_t, waits: bool, code: usize) -> Result<isize, c_int> {
+    // SAFETY: the program has a set there.
+    let signal = take(bits(unsafe { set.read() }), waits, code).ok_or(libc::EAGAIN)?;
+    if !to.is_null() {
+        // SAFETY: the program has room there.
+        unsafe { to.write(information(signal)) };
+    }
+    Ok(signal as isize)
+}
+
+system_calls! {
+    fn pause() -> c_int as on_pause("rdi") code {
+        wait_for_handler(code)
+    }
+
+    fn sigsuspend(mask: Set) -> c_int as on_suspend("rsi") code {
+        // SAFETY: the program has a set there.
+        let mask = bits(unsafe { mask.read() });
+        visit(code);
+        let before = requests::mask(|masked| masked & CANCEL | mask);
+        let result = match super::api::take_pending(code) {
+            true => Err(libc::EINTR),
+            false => wait_for_handler(code),
+        };
+        requests::mask(|masked| masked & CANCEL | before & !CANCEL);
+        result
+    }
+
+    fn sigwait(set: Set, to: *mut c_int) -> c_int as on_wait("rdx") code {
+        // SAFETY: the program has a set there.
+        if let Some(signal) = take(bits(unsafe { set.read() }), true, code) {
+            // SAFETY: the program has room there.
+            unsafe { to.write(signal) };
+        }
+        Ok(0)
+    }
+
+    fn sigwaitinfo(set: Set, to: *mut libc::siginfo_t) -> c_int as on_wait_more("rdx") code {
+        take_with(set, to, true, code)
+    }
+
+    fn sigtimedwait(set: Set, to: *mut libc::siginfo_t, time: *const c_void) -> c_int
+        as on_wait_long("rcx") code {
+        let limit = time.cast::<libc::timespec>();
+        let result = take_with(set, to, limit.is_null(), code);
+        if result.is_err() && !limit.is_null() {
+            running().pass_time(crate::threads::time::duration(limit));
+        }
+        result
+    }
+}

@@ -1,0 +1,163 @@
+//! Sleeping and clocks, on virtual time: nobody waits, and only what a thread does makes its clock go.
+
+use std::ffi::{c_int, c_uint, c_void};
+use std::time::Duration;
+
+use raddle_engine::Operation;
+
+use super::interpose::{cancellation_points, interpose, system_calls};
+use super::interrupts;
+use crate::execution::running;
+
+type Time = *const libc::timespec;
+
+/// What the clocks show when an execution begins, so that they show the same in every run.
+const START: Duration = Duration::from_secs(1_000_000_000);
+
+pub(crate) fn sleep_for(time: Duration, code: usize) {
+    let native = running();
+    native.perform(code, |_| Operation::Sleep { time });
+    native.pass_time(time);
+}
+
+/// The same for who may be woken by a signal; whether it was not. It has slept for no time then.
+fn sleep_unless(time: Duration, code: usize) -> bool {
+    let native = running();
+    native.perform(code, |_| Operation::Sleep { time });
+    if interrupts::has_handled(code) {
+        return false;
+    }
+    native.pass_time(time);
+    true
+}
+
+fn now() -> Duration {
+    START + running().passed()
+}
+
+pub(crate) fn duration(time: Time) -> Duration {
+    // SAFETY: the program says how long.
+    let time = unsafe { &*time };
+    Duration::new(
+        time.tv_sec.max(0) as u64,
+        time.tv_nsec.clamp(0, 999_999_999) as u32,
+    )
+}
+
+/// How long it is until then.
+pub(crate) fn time_left(until: Time) -> Duration {
+    duration(until).saturating_sub(now())
+}
+
+fn timespec(time: Duration) -> libc::timespec {
+    libc::timespec {
+        tv_sec: time.as_secs() as i64,
+        tv_nsec: time.subsec_nanos().into(),
+    }
+}
+
+cancellation_points! {
+    fn sleep(seconds: c_uint) -> c_uint as in_seconds("rsi") code {
+        match sleep_unless(Duration::from_secs(seconds.into()), code) {
+            true => 0,
+            false => seconds,
+        }
+    }
+
+    fn clock_nanosleep(
+        clock: c_int, flags: c_int, time: Time, left: *mut libc::timespec
+    ) -> c_int as by_clock("r8") code {
+        let _ = clock;
+        let time = match flags & libc::TIMER_ABSTIME {
+            0 => duration(time),
+            _ => time_left(time),
+        };
+        match sleep_unless(time, code) {
+            true => 0,
+            false => {
+                if !left.is_null() && flags & libc::TIMER_ABSTIME == 0 {
+                    // SAFETY: the program says where it wants to know.
+                    unsafe { left.write(timespec(time)) };
+                }
+                libc::EINTR
+            }
+        }
+    }
+}
+
+/// As a result of a function that leaves an error in `errno`.
+fn slept(is_over: bool) -> Result<isize, c_int> {
+    if is_over { Ok(0) } else { Err(libc::EINTR) }
+}
+
+system_calls! {
+    fn usleep(microseconds: c_uint) -> c_int as in_microseconds("rsi") code {
+        slept(sleep_unless(Duration::from_micros(microseconds.into()), code))
+    }
+
+    fn nanosleep(time: Time, left: *mut libc::timespec) -> c_int as in_nanoseconds("rdx") code {
+        let is_over = sleep_unless(duration(time), code);
+        if !is_over && !left.is_null() {
+            // SAFETY: the program says where it wants to know.
+            unsafe { left.write(time.read()) };
+        }
+        slept(is_over)
+    }
+}
+
+interpose! {
+    fn clock_gettime(clock: c_int, to: *mut libc::timespec) -> c_int as of_clock("rdx") _code {
+        let _ = clock;
+        // SAFETY: the program says where it wants the time.
+        unsafe { to.write(timespec(now())) };
+        0
+    }
+
+    fn gettimeofday(to: *mut libc::timeval, zone: *mut c_void) -> c_int as of_day("rdx") _code {
+        let _ = zone;
+        let now = now();
+        let value = libc::timeval {
+            tv_sec: now.as_secs() as i64,
+            tv_usec: now.subsec_micros().into(),
+        };
+        // SAFETY: the program says where it wants the time.
+        unsafe { to.write(value) };
+        0
+    }
+
+    fn time(to: *mut i64) -> i64 as in_whole_seconds("rsi") _code {
+        let now = now().as_secs() as i64;
+        if !to.is_null() {
+            // SAFETY: the program says where it wants the time.
+            unsafe { to.write(now) };
+        }
+        now
+    }
+
+    fn timespec_get(to: *mut libc::timespec, base: c_int) -> c_int as of_base("rdx") _code {
+        // SAFETY: the program says where it wants the time.
+        unsafe { to.write(timespec(now())) };
+        base
+    }
+
+    fn clock() -> libc::clock_t as of_processor("rdi") _code {
+        // In millionths of a second.
+        running().passed().as_micros() as libc::clock_t
+    }
+
+    fn times(to: *mut libc::tms) -> libc::clock_t as of_process("rsi") _code {
+        // In hundredths of a second.
+        let passed = (running().passed().as_millis() / 10) as libc::clock_t;
+        if !to.is_null() {
+            let times = libc::tms {
+                tms_utime: passed,
+                tms_stime: 0,
+                tms_cutime: 0,
+                tms_cstime: 0,
+            };
+            // SAFETY: the program says where it wants the times.
+            unsafe { to.write(times) };
+        }
+        passed
+    }
+}

@@ -1,0 +1,188 @@
+//! Ending a thread from within: destructors and cleanup handlers of what is on its stack are run, and
+//! then it is left.
+//!
+//! As in the C library, the unwinder of exceptions goes up the stack and asks at every frame whether to
+//! stop. Functions in which a thread may end [ask](ask) for that and return; the program is left where it
+//! called them ([`unwinding`]).
+
+use std::ffi::{c_int, c_void};
+
+use super::failure;
+use super::guests::{self, End};
+use crate::abi::{alternate_stack, guest, unwinding};
+use crate::engine::Manner;
+use crate::execution::running;
+use crate::host::mode;
+use crate::host::solo::Solo;
+
+/// What a thread that was cancelled has as its result.
+pub(crate) const CANCELED: usize = usize::MAX;
+
+type Stop = extern "C" fn(c_int, c_int, u64, *mut Exception, *mut c_void, *mut c_void) -> c_int;
+
+unsafe extern "C" {
+    fn _Unwind_ForcedUnwind(exception: *mut Exception, stop: Stop, argument: *mut c_void) -> c_int;
+    fn _Unwind_GetCFA(context: *mut c_void) -> usize;
+    fn _longjmp(buffer: *mut c_void, value: c_int) -> !;
+}
+
+/// What the unwinder knows as an exception.
+#[repr(C, align(16))]
+struct Exception {
+    class: u64,
+    cleanup: extern "C" fn(c_int, *mut Exception),
+    private: [usize; 2],
+}
+
+/// A thread on its way out.
+struct State {
+    exception: Exception,
+    result: usize,
+    /// It has come to where its code begins.
+    is_out: bool,
+    /// The last of the cleanup handlers that C code has registered.
+    handler: *mut Handler,
+}
+
+/// Where C code can be told to clean up, as in `pthread.h`: the registers to go on with, whether there is
+/// a signal mask, and room for those who keep the handlers.
+#[repr(C)]
+pub(crate) struct Handler {
+    registers: [usize; 8],
+    has_mask: c_int,
+    previous: *mut Handler,
+    rest: [usize; 3],
+}
+
+/// Which of the registers is the stack pointer.
+const STACK_POINTER: usize = 6;
+/// By how much the C library turns addresses that it hides.
+const TURN: u32 = 17;
+
+// SAFETY: handlers belong to threads of the program, which take turns.
+unsafe impl Send for State {}
+
+#[expect(
+    clippy::vec_box,
+    reason = "the unwinder keeps the address of exceptions"
+)]
+static STATES: Solo<Vec<Box<State>>> = Solo::new(Vec::new());
+
+/// At the beginning of an execution.
+pub(crate) fn begin() {
+    let unwinder = _Unwind_ForcedUnwind as unsafe extern "C" fn(_, _, _) -> _;
+    unwinding::begin(unwinder as usize, stop as Stop as usize);
+    STATES.get().clear();
+}
+
+fn with<R>(use_it: impl FnOnce(&mut State) -> R) -> R {
+    let index = running().thread().index();
+    let mut states = STATES.get();
+    while states.len() <= index {
+        states.push(Box::new(State {
+            exception: Exception {
+                class: 0,
+                cleanup: on_caught,
+                private: [0; 2],
+            },
+            result: 0,
+            is_out: false,
+            handler: std::ptr::null_mut(),
+        }));
+    }
+    use_it(&mut states[index])
+}
+
+/// The function that the running thread has called ends it, with this result.
+pub(crate) fn ask(result: usize) {
+    with(|state| state.result = result);
+    again();
+}
+
+/// The result of the running thread, if it has come to where its code begins.
+fn final_result() -> Option<usize> {
+    with(|state| state.is_out.then_some(state.result))
+}
+
+/// As [`guests::run_guest`], for what the running thread does in between: it goes on where it was.
+pub(crate) fn run_between(function: usize, argument: usize) -> usize {
+    let frame = guests::with_running(|guest| guest.frame);
+    let result = guests::run(
+        (function, argument),
+        alternate_stack::nested(guests::own_alternate_stack()),
+    );
+    guests::with_running(|guest| guest.frame = frame);
+    if guests::with_running(|guest| guest.end) == End::Everything {
+        guests::leave(0);
+    }
+    if let Some(result) = final_result() {
+        guests::leave(result);
+    }
+    result
+}
+
+/// The same once more, after a handler.
+pub(crate) fn again() {
+    let exception = with(|state| &raw mut state.exception);
+    unwinding::ask(exception as usize);
+}
+
+/// In guest mode, for every frame: the last of the handlers if it was registered there, and the end of
+/// the thread where its code begins.
+extern "C" fn stop(
+    _version: c_int,
+    actions: c_int,
+    _class: u64,
+    _exception: *mut Exception,
+    context: *mut c_void,
+    _argument: *mut c_void,
+) -> c_int {
+    const END_OF_STACK: c_int = 16;
+    let is_end = actions & END_OF_STACK != 0;
+    // SAFETY: the unwinder's own.
+    let here = unsafe { _Unwind_GetCFA(context) };
+    let (handler, result) = with(|state| (state.handler, state.result));
+    if !handler.is_null() && (is_end || here >= stack_pointer(handler)) {
+        // SAFETY: the frame that registered the handler is still there, and nothing here has to be
+        // dropped.
+        unsafe { _longjmp(handler.cast(), 1) }
+    }
+    if is_end || here >= guests::bottom() {
+        with(|state| state.is_out = true);
+        guests::leave(result);
+    }
+    0
+}
+
+/// Where the stack was when a handler was registered.
+fn stack_pointer(handler: *mut Handler) -> usize {
+    const GUARD: usize = 0x30;
+    // SAFETY: a handler of the program's; and what the C library hides addresses with.
+    let (hidden, guard) = unsafe {
+        let guard = (guest::thread_pointer() + GUARD) as *const usize;
+        ((*handler).registers[STACK_POINTER], guard.read())
+    };
+    hidden.rotate_right(TURN) ^ guard
+}
+
+/// The running thread has another handler.
+pub(crate) fn register(handler: *mut Handler) {
+    let previous = with(|state| std::mem::replace(&mut state.handler, handler));
+    // SAFETY: the program says where.
+    unsafe { (*handler).previous = previous };
+}
+
+/// The handler is not needed any more.
+pub(crate) fn unregister(handler: *mut Handler) {
+    // SAFETY: it was registered.
+    let previous = unsafe { (*handler).previous };
+    with(|state| state.handler = previous);
+}
+
+/// Somebody caught what ends a thread, and did not throw it again.
+extern "C" fn on_caught(_reason: c_int, _exception: *mut Exception) {
+    mode::host(|| {
+        let message = "a thread that was to end caught that as an exception, and went on";
+        failure::fail_in(Manner::Crash, message.to_owned(), 0)
+    })
+}

@@ -11,7 +11,8 @@ const MACHINE: &[&str] = &[
     "std::os",
     "std::process",
     "std::thread",
-    "std::time",
+    "std::time::Instant",
+    "std::time::SystemTime",
 ];
 
 #[test]

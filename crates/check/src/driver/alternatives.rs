@@ -87,7 +87,7 @@ impl Checker {
         let mut found: Vec<(Point, BTreeSet<FutureChoice>)> = Vec::new();
         let mut executions = 0;
         let report = self.run_observed(
-            body,
+            &body,
             Some(&mut |execution| {
                 executions += 1;
                 let all = match executions <= ASKED {

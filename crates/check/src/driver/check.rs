@@ -47,7 +47,7 @@ pub fn run_observed(
     body: impl Fn() + Send + Sync,
     observer: &mut (dyn FnMut(&Execution) + Send),
 ) -> Report {
-    checker.run_observed(body, Some(observer))
+    checker.run_observed(&body, Some(observer))
 }
 
 impl Checker {
@@ -60,7 +60,7 @@ impl Checker {
     /// If the settings cannot be used, or inside another check.
     #[track_caller]
     pub fn run(self, body: impl Fn() + Send + Sync) -> Report {
-        self.run_observed(body, None)
+        self.run_observed(&body, None)
     }
 
     /// Estimates how many classes `body` has, without running them all, from some thousand runs
@@ -82,13 +82,13 @@ impl Checker {
     pub fn estimate(mut self, body: impl Fn() + Send + Sync) -> Report {
         self.strategy = Strategy::Exhaustive;
         self.only_estimate = true;
-        self.run_observed(body, None)
+        self.run_observed(&body, None)
     }
 
     #[track_caller]
     pub(crate) fn run_observed(
         mut self,
-        body: impl Fn() + Send + Sync,
+        body: &(dyn Fn() + Send + Sync),
         observer: Option<run::Observer<'_>>,
     ) -> Report {
         let environment = Environment::read().unwrap_or_else(|error| panic!("raddle: {error}"));
@@ -101,9 +101,9 @@ impl Checker {
         let name = running.name.clone();
         let told = events::Told::start(&self, name.as_ref());
         let mut report = match self.verify_completeness {
-            false => run::run(&self, running.name, &body, place, observer),
-            true => completeness::run_and_verify(&self, &body, place, observer, |observer| {
-                run::run(&self, running.name, &body, place, Some(observer))
+            false => run::run(&self, running.name, body, place, observer),
+            true => completeness::run_and_verify(&self, body, place, observer, |observer| {
+                run::run(&self, running.name, body, place, Some(observer))
             }),
         };
         pages::write(&Pages::of(&self), name.as_ref(), &mut report);

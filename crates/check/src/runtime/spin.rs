@@ -413,6 +413,24 @@ impl Context {
         world.request(thread, operation, site)
     }
 
+    /// As [`World::request`], or as [`Context::request`] for a thread whose state is given. Compiled once:
+    /// its caller has an instance for each kind of operation and type of data, and inlining it there
+    /// makes up most of the code of a test.
+    #[inline(never)]
+    fn request_apart(
+        &self,
+        world: &mut World,
+        thread: ThreadId,
+        operation: Operation,
+        site: SiteId,
+        state: Option<(*const u8, Option<Bytes>)>,
+    ) -> Step {
+        match state {
+            Some(state) => self.request(world, thread, operation, site, state),
+            None => world.request(thread, operation, site),
+        }
+    }
+
     /// As [`World::request`], unless the thread has been here before with nothing changed.
     #[inline(always)]
     fn request(
@@ -510,10 +528,9 @@ unsafe extern "C-unwind" fn run<F: FnOnce(&mut World) -> Operation>(
     if context.stopped.get() {
         return context.perform_after_stop(place, operation).to_value();
     }
-    let looks = job.looks;
-    let request = |world: &mut World, thread, operation, site| match looks {
-        true => context.request(world, thread, operation, site, (top, beside)),
-        false => world.request(thread, operation, site),
+    let state = job.looks.then_some((top, beside));
+    let request = |world: &mut World, thread, operation, site| {
+        context.request_apart(world, thread, operation, site, state)
     };
     context.perform_by(place, operation, request).to_value()
 }

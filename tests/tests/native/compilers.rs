@@ -534,8 +534,7 @@ fn a_command_that_was_installed_alone_is_completed_by_one_command() {
     let compile = ["raddle", "cc", "tests/native/program.c", "-o", &program];
     run(&command, &compile, &[])
         .exits(2)
-        .says("there is no ")
-        .says("help: `cargo raddle setup` builds it, once");
+        .says("libraddle_native.so does not exist\n  help: run `cargo raddle setup` once to build it");
     // A cargo that has built it before.
     let cargo = folder.join("cargo");
     let message = format!(
@@ -557,5 +556,5 @@ fn a_command_that_was_installed_alone_is_completed_by_one_command() {
     // And one that cannot build it.
     run(&command, &["raddle", "setup"], &[("CARGO", "false")])
         .exits(2)
-        .says("the library does not build");
+        .says("the native library does not compile: ");
 }

@@ -10,6 +10,8 @@ mod settings;
 
 pub use driver::alternatives::{FutureTerms, Futures};
 pub use driver::check::{check, run_observed};
+// What a check returns and what a program names.
+pub use raddle_report::{Failure, FailureKind, Place, Report};
 pub use settings::checker::Checker;
 pub use settings::options::{Classes, Level, Memory, Reduction, Strategy, UnknownName};
 

@@ -1,7 +1,9 @@
 //! What this crate uses of raddle: the one place where its names come from.
 
-pub(crate) use raddle::__private::native::{
-    Manner, Native, Symbols, Top, check_test, check_whole, install, made_at, on_end,
+pub(crate) use raddle_check::program::variable::made_at;
+pub(crate) use raddle_check::program::{
+    Dialect, InterruptReader, Library, Program, RunningBinary, WorkerKind, shell_word,
 };
-pub(crate) use raddle::__private::run_observed;
-pub(crate) use raddle::{Checker, Failure, FailureKind, Memory, Place, Report};
+pub(crate) use raddle_check::runtime::native::{Native, Top};
+pub(crate) use raddle_check::{Checker, Failure, FailureKind, Memory, Place, Report, run_observed};
+pub(crate) use raddle_engine::check::panic::Manner;

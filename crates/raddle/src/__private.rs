@@ -4,14 +4,6 @@ use std::fmt::Debug;
 
 use raddle_check::Checker;
 
-/// What `raddle-native` is built on.
-pub mod native {
-    pub use raddle_check::runtime::native::{
-        Native, Symbols, Top, check_test, check_whole, install, made_at, on_end,
-    };
-    pub use raddle_engine::check::panic::Manner;
-}
-
 pub use crate::labelled::label;
 pub use raddle_check::runtime::LocalId;
 pub use raddle_check::{reading, run_observed};

@@ -37,11 +37,13 @@ const CRATES: &[(&str, &[Layer])] = &[
         &[
             (
                 "driver",
-                &["explain", "persist", "settings", "runtime", "own_sync"],
+                &[
+                    "explain", "persist", "settings", "runtime", "program", "own_sync",
+                ],
             ),
             ("explain", &["persist", "settings", "runtime", "program"]),
             ("persist", &["settings", "runtime", "program"]),
-            ("settings", &["runtime"]),
+            ("settings", &["runtime", "program"]),
             ("runtime", &["program", "own_sync"]),
             ("program", &[]),
             ("own_sync", &[]),

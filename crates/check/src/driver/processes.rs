@@ -21,6 +21,7 @@ use crate::driver::workers::Job;
 use crate::explain::fatal_report::FatalReport;
 use crate::explain::pages::Pages;
 use crate::persist::checkpoint::{Part, Saved};
+use crate::program::Library;
 use crate::runtime::Places;
 use crate::runtime::watchdog;
 use crate::settings::options::Strategy;
@@ -235,7 +236,7 @@ impl FromStr for Said {
 /// Reads what a child has said, and counts the pieces of the search that are left.
 pub fn read_results(text: &str) -> Result<usize, String> {
     let said: Said = text.parse()?;
-    Ok(said.saved.read_items(&Places::default())?.len())
+    Ok(said.saved.read_items(&Places::new(&Library))?.len())
 }
 
 /// Waits for all children; whether the check is over.

@@ -248,11 +248,11 @@ fn finish(
         }
         // One file for a test: the failure shown first.
         if index == 0 {
-            let saved = saved::save(&failure.schedule);
+            let saved = saved::save(checker.program, &failure.schedule);
             failure.replay = Some(saved.replay);
             failure.notes.extend(saved.problem);
         } else {
-            failure.replay = Some(saved::command(&failure.schedule));
+            failure.replay = Some(saved::command(checker.program, &failure.schedule));
         }
     }
     if checker.replays()

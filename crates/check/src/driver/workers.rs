@@ -20,7 +20,7 @@ use crate::driver::worker::{MAX_FAILURES, Seat, Worker};
 use crate::explain::fatal_report::FatalReport;
 use crate::persist::checkpoint::Saving;
 use crate::persist::history::Diary;
-use crate::runtime::native;
+use crate::program::WorkerKind;
 use crate::runtime::watchdog;
 use crate::settings::checker::Checker;
 use crate::settings::samplers::seed;
@@ -65,11 +65,15 @@ pub(crate) fn explore<'a>(
         Helpers::Nobody => 1,
         Helpers::Share | Helpers::Sample | Helpers::Guide => job.checker.workers,
     };
+    let kind = job.checker.program.workers();
     #[cfg(target_os = "linux")]
-    if native::is_installed() && size > 1 && processes::can_share(worker) {
+    if kind == WorkerKind::Processes && size > 1 && processes::can_share(worker) {
         return (processes::explore(worker, job, phase), None);
     }
-    let size = if native::is_installed() { 1 } else { size };
+    let size = match kind {
+        WorkerKind::Threads => size,
+        WorkerKind::Processes => 1,
+    };
     let saving = saving.filter(|_| helpers == Helpers::Share);
     if size == 1 && saving.is_none() {
         let over = worker.explore(job.body, job.place, &phase.budget, name);

@@ -107,7 +107,8 @@ fn told(
                 what: words(operation, alternative, seen_at.map(|at| (at, &whole))),
                 step: seen_at.and_then(step_of),
                 is_seen: seen == Some(alternative),
-                command: future.map(|future| saved::future_command(&future, check)),
+                command: future
+                    .map(|future| saved::future_command(checker.program, &future, check)),
             }
         };
         receives.push(Receive {

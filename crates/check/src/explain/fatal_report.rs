@@ -12,8 +12,8 @@ use raddle_report::{Failure, Place};
 use crate::explain::pages::{self, Pages};
 use crate::persist::events;
 use crate::persist::saved;
+use crate::runtime::Context;
 use crate::runtime::fatal::FatalReporter;
-use crate::runtime::{Context, native};
 
 /// What a story needs to know of its check.
 #[derive(Default)]
@@ -38,7 +38,7 @@ impl FatalReporter for FatalReport {
             thread: context.thread(),
             limit,
         };
-        let place = code.and_then(native::place_of);
+        let place = context.and_then(|context| context.program().place(code?));
         let note = place.map(|Place { file, line, .. }| format!("it is at {file}:{line} now"));
         let tell = |context| self.tell_with(context, &finding(context), note);
         if !context.is_some_and(tell) {
@@ -83,7 +83,7 @@ impl FatalReport {
         failure.notes.extend(note);
         failure.notes.extend(self.note.clone());
         if self.saves {
-            let saved = saved::save(&failure.schedule);
+            let saved = saved::save(context.program(), &failure.schedule);
             failure.replay = Some(saved.replay);
             failure.notes.extend(saved.problem);
         }

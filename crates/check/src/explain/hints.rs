@@ -15,7 +15,7 @@ use raddle_report::Names;
 
 use crate::explain::fatal_report::FatalReport;
 use crate::explain::minimise::Signature;
-use crate::runtime::{Context, native, run_execution};
+use crate::runtime::{Context, run_execution};
 use crate::settings::checker::Checker;
 
 /// So much is tried, and so long.
@@ -79,10 +79,10 @@ impl Weak {
     }
 
     /// What to write instead of what, of both orderings if it is a compare-exchange.
-    fn in_words(&self, ordering: Ordering) -> String {
+    fn in_words(&self, ordering: Ordering, names: &Context) -> String {
         let called = |operation: Operation| {
             let orderings = [operation.ordering(), operation.ordering_of_failure()];
-            let orderings = orderings.into_iter().flatten().map(called);
+            let orderings = orderings.into_iter().flatten().map(|it| called(it, names));
             orderings.collect::<Vec<_>>().join(", ")
         };
         let (new, old) = (
@@ -209,9 +209,9 @@ fn helps(
 }
 
 /// An ordering as the program's language calls it.
-fn called(ordering: Ordering) -> String {
+fn called(ordering: Ordering, names: &Context) -> String {
     let name = format!("{ordering:?}");
-    match native::is_c() {
+    match names.is_c() {
         true => raddle_report::ordering_in_c(&name),
         false => name,
     }
@@ -224,7 +224,7 @@ fn in_words(names: &Context, change: &Change, classes: u64) -> String {
     };
     let parts: Vec<String> = change
         .iter()
-        .map(|(weak, ordering)| weak.in_words(*ordering) + &at(weak))
+        .map(|(weak, ordering)| weak.in_words(*ordering, names) + &at(weak))
         .collect();
     let all = match classes {
         1 => "in the one class there is".to_owned(),

@@ -13,9 +13,9 @@ use raddle_engine::CheckName;
 use raddle_report::event::{Event, Finished, Happening, Progress};
 use raddle_report::{Failure, Report, Trace};
 
+use crate::program::RunningBinary;
 use crate::runtime::interrupts::{self, Listening};
 use crate::settings::checker::Checker;
-use crate::settings::running_binary::RunningBinary;
 
 /// Where events go; nowhere if nobody wants them or the file cannot be written.
 fn file() -> Option<&'static File> {

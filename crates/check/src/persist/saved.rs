@@ -7,8 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use raddle_engine::{CheckName, Schedule};
 
-use crate::runtime::native;
-use crate::settings::running_binary::RunningBinary;
+use crate::program::{Program, RunningBinary, shell_word};
 
 /// Tokens up to this length are printed instead of the file's name.
 const MAX_PRINTED: usize = 200;
@@ -22,13 +21,14 @@ pub(crate) struct Saved {
 }
 
 /// Saves a failing schedule and says how to replay it.
-pub(crate) fn save(schedule: &Schedule) -> Saved {
-    let program = RunningBinary::find();
+pub(crate) fn save(program: &dyn Program, schedule: &Schedule) -> Saved {
+    let binary = RunningBinary::find();
     let check = schedule.check.as_ref();
     let token = schedule.to_token();
-    let Some(path) = program.file(check, SCHEDULE) else {
+    let command = |value: &str| replay_command(program, &binary, value, check);
+    let Some(path) = file_of(&binary, check, SCHEDULE) else {
         return Saved {
-            replay: program.command(&token, check),
+            replay: command(&token),
             problem: None,
         };
     };
@@ -37,12 +37,12 @@ pub(crate) fn save(schedule: &Schedule) -> Saved {
             let path = path.display().to_string();
             let is_short = token.len() <= MAX_PRINTED;
             Saved {
-                replay: program.command(if is_short { &token } else { &path }, check),
+                replay: command(if is_short { &token } else { &path }),
                 problem: None,
             }
         }
         Err(error) => Saved {
-            replay: program.command(&token, check),
+            replay: command(&token),
             problem: Some(format!(
                 "the schedule could not be saved as {path:?}: {error}"
             )),
@@ -51,20 +51,25 @@ pub(crate) fn save(schedule: &Schedule) -> Saved {
 }
 
 /// How to replay a schedule that is not saved, because another one of the test is.
-pub(crate) fn command(schedule: &Schedule) -> String {
-    RunningBinary::find().command(&schedule.to_token(), schedule.check.as_ref())
+pub(crate) fn command(program: &dyn Program, schedule: &Schedule) -> String {
+    let (binary, token) = (RunningBinary::find(), schedule.to_token());
+    replay_command(program, &binary, &token, schedule.check.as_ref())
 }
 
 /// How to run a future of this check.
-pub(crate) fn future_command(future: &str, check: Option<&CheckName>) -> String {
-    let program = RunningBinary::find();
+pub(crate) fn future_command(
+    program: &dyn Program,
+    future: &str,
+    check: Option<&CheckName>,
+) -> String {
+    let run = program.command(&RunningBinary::find(), check);
     let strategy = shell_word(&format!("directed: {future}"));
-    format!("RADDLE_STRATEGY={strategy} {}", program.run(check))
+    format!("RADDLE_STRATEGY={strategy} {run}")
 }
 
 /// Where the schedule of a failure of this check is, if there is one.
 pub(crate) fn file(check: &CheckName) -> Option<PathBuf> {
-    let file = RunningBinary::find().file(Some(check), SCHEDULE);
+    let file = file_of(&RunningBinary::find(), Some(check), SCHEDULE);
     file.filter(|file| file.is_file())
 }
 
@@ -85,7 +90,7 @@ pub(crate) fn page_folder(check: &CheckName) -> Option<PathBuf> {
 
 /// Where an exhaustive search is kept that was interrupted.
 pub(crate) fn frontier(check: &CheckName) -> Option<PathBuf> {
-    RunningBinary::find().file(Some(check), "frontier")
+    file_of(&RunningBinary::find(), Some(check), "frontier")
 }
 
 /// Where checks remember earlier runs.
@@ -104,8 +109,9 @@ pub(crate) fn check_key(check: &CheckName) -> String {
 }
 
 /// How to go on with a search that was interrupted.
-pub(crate) fn resume_command(check: Option<&CheckName>) -> String {
-    format!("RADDLE_RESUME=1 {}", RunningBinary::find().run(check))
+pub(crate) fn resume_command(program: &dyn Program, check: Option<&CheckName>) -> String {
+    let run = program.command(&RunningBinary::find(), check);
+    format!("RADDLE_RESUME=1 {run}")
 }
 
 /// Tells one build of the running program from another.
@@ -154,79 +160,30 @@ fn write(path: &Path, schedule: &Schedule) -> io::Result<()> {
     renamed
 }
 
-impl RunningBinary {
-    /// The file for a check; the first of a test has the test's name.
-    fn file(&self, check: Option<&CheckName>, extension: &str) -> Option<PathBuf> {
-        let name = match check {
-            None => format!("unnamed.{extension}"),
-            Some(CheckName { test, number: 1 }) => format!("{}.{extension}", file_name(test)),
-            Some(CheckName { test, number }) => format!("{}.{number}.{extension}", file_name(test)),
-        };
-        Some(self.folder.as_ref()?.join(name))
-    }
-
-    fn command(&self, value: &str, check: Option<&CheckName>) -> String {
-        format!("RADDLE_REPLAY={} {}", shell_word(value), self.run(check))
-    }
-
-    /// How to run the check again.
-    fn run(&self, check: Option<&CheckName>) -> String {
-        match (self.is_test, check) {
-            (_, Some(check)) if native::is_test() => native_test(&check.test),
-            (true, Some(check)) => {
-                let test = shell_word(&check.test);
-                format!("cargo test {test} -- --exact")
-            }
-            (true, None) => "cargo test".to_owned(),
-            (false, _) if native::is_installed() => native_command(),
-            (false, _) => self.name.clone(),
-        }
-    }
+/// The file for a check; the first of a test has the test's name.
+fn file_of(binary: &RunningBinary, check: Option<&CheckName>, extension: &str) -> Option<PathBuf> {
+    let name = match check {
+        None => format!("unnamed.{extension}"),
+        Some(CheckName { test, number: 1 }) => format!("{}.{extension}", file_name(test)),
+        Some(CheckName { test, number }) => format!("{}.{number}.{extension}", file_name(test)),
+    };
+    Some(binary.folder.as_ref()?.join(name))
 }
 
-/// How to run a test again that does not know of raddle.
-fn native_test(test: &str) -> String {
-    let run = format!("cargo raddle test --native {}", shell_word(test));
-    let words: Vec<_> = native_settings().chain([run]).collect();
-    words.join(" ")
-}
-
-/// What says which operations there are.
-fn native_settings() -> impl Iterator<Item = String> {
-    let settings = ["RADDLE_MEMORY", "RADDLE_PLAIN"].into_iter();
-    let settings = settings.filter_map(|name| Some((name, std::env::var(name).ok()?)));
-    settings.map(|(name, value)| format!("{name}={}", shell_word(&value)))
-}
-
-/// How to run a program in C or C++ again: with the same arguments, and as a whole if it was.
-fn native_command() -> String {
-    let settings = native_settings();
-    let run = native::is_whole().then(|| "cargo raddle run --".to_owned());
-    let program = std::env::args().map(|it| shell_word(&it));
-    let words: Vec<_> = settings.chain(run).chain(program).collect();
-    words.join(" ")
-}
-
-/// The text as a shell reads it: in quotes if it has to be.
-fn shell_word(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./:@%+,".contains(c);
-    match !text.is_empty() && text.chars().all(plain) {
-        true => text.to_owned(),
-        false => format!("'{}'", text.replace('\'', r"'\''")),
-    }
+/// How to replay a schedule, by its token or its file.
+fn replay_command(
+    program: &dyn Program,
+    binary: &RunningBinary,
+    value: &str,
+    check: Option<&CheckName>,
+) -> String {
+    let run = program.command(binary, check);
+    format!("RADDLE_REPLAY={} {run}", shell_word(value))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn values_are_quoted_if_a_shell_would_read_them_otherwise() {
-        assert_eq!(shell_word("r1.Ab-_9"), "r1.Ab-_9");
-        assert_eq!(shell_word("/a/b c"), "'/a/b c'");
-        assert_eq!(shell_word("it's"), r"'it'\''s'");
-        assert_eq!(shell_word(""), "''");
-    }
 
     #[test]
     fn names_of_tests_become_names_of_files() {

@@ -16,7 +16,7 @@ use corosensei::CoroutineResult;
 use raddle_engine::{Grant, Operation, Reply, SiteId, Step, ThreadId, World};
 
 use super::coroutine::{Coroutine, Exit, Slot};
-use super::{Context, current, native};
+use super::{Context, current};
 use crate::runtime::alloc;
 
 /// How often a thread may catch our panic before its stack is dropped.
@@ -265,11 +265,11 @@ impl Context {
         }
         let coroutine = slot.home.take();
         drop(slots);
-        if native::is_installed() {
-            self.reuse_stack(thread, coroutine);
-        } else {
+        if self.program.unwinds_threads() {
             std::mem::forget(coroutine);
             self.dropped_stacks.update(|count| count + 1);
+        } else {
+            self.reuse_stack(thread, coroutine);
         }
         self.end_after_stop(thread);
     }

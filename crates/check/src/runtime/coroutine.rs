@@ -11,7 +11,7 @@ use super::abandon::AfterStop;
 use super::clock::Clock;
 use super::home::Home;
 use super::overflow::{self, Guard};
-use super::{CURRENT, Context, native};
+use super::{CURRENT, Context};
 use crate::runtime::alloc;
 use crate::runtime::identity::Identity;
 use crate::runtime::watchdog;
@@ -72,7 +72,7 @@ pub(crate) fn run_execution(
     // is borrowed for longer than that by the caller's loop.
     unsafe { context.add_coroutine(ThreadId::MAIN, place, None, body) };
     context.drive();
-    native::end();
+    context.program.end_execution();
     true
 }
 

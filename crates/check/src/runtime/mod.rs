@@ -45,6 +45,7 @@ use raddle_engine::{
 };
 use raddle_report::{Names, Place};
 
+use crate::program::{Dialect, Program};
 use coroutine::Slot;
 use fatal::FatalReporter;
 use identity::Stamps;
@@ -79,6 +80,9 @@ pub fn current<'a>() -> Option<&'a Context> {
 /// A running check.
 pub struct Context {
     exploration: RefCell<Exploration>,
+    program: &'static dyn Program,
+    /// As the program says; asked for each thread.
+    fixes_stacks: bool,
     /// Shared with the watchdog.
     progress: Arc<Progress>,
     /// Should the process end in the middle of an execution.
@@ -125,12 +129,15 @@ pub struct Context {
 impl Context {
     pub(crate) fn new(
         exploration: Exploration,
+        program: &'static dyn Program,
         stack_size: usize,
         modelled: Modelled,
         fatal: Arc<dyn FatalReporter>,
     ) -> Self {
         Context {
             exploration: RefCell::new(exploration),
+            program,
+            fixes_stacks: program.fixes_stacks(),
             progress: Arc::new(Progress::new()),
             fatal,
             slots: RefCell::default(),
@@ -148,7 +155,7 @@ impl Context {
             last_panics: RefCell::default(),
             stamp: Cell::new(0),
             stamps: RefCell::new(Stamps::new()),
-            sites: RefCell::new(Sites::new(Arc::default())),
+            sites: RefCell::new(Sites::new(Arc::new(Places::new(program)))),
             watch: spin::Watch::default(),
             locations: RefCell::default(),
             objects: RefCell::default(),
@@ -170,6 +177,11 @@ impl Context {
     /// The places that the workers of the check have seen.
     pub(crate) fn places(&self) -> Arc<Places> {
         Arc::clone(self.sites.borrow().places())
+    }
+
+    /// The program under test.
+    pub(crate) fn program(&self) -> &'static dyn Program {
+        self.program
     }
 
     /// What has been counted, when there is nothing more to run.
@@ -431,27 +443,27 @@ impl Names for Context {
     }
 
     fn object_variable(&self, index: usize) -> Option<String> {
-        self.objects.borrow().variable_of(index)
+        self.objects.borrow().variable_of(index, self.program)
     }
 
     fn location_variable(&self, index: usize) -> Option<String> {
-        self.locations.borrow().variable_of(index)
+        self.locations.borrow().variable_of(index, self.program)
     }
 
     fn cell_variable(&self, index: usize) -> Option<String> {
-        self.cells.borrow().variable_of(index)
+        self.cells.borrow().variable_of(index, self.program)
     }
 
     fn cell_story(&self, index: usize) -> Option<String> {
-        self.cells.borrow().story_of(index)
+        self.cells.borrow().story_of(index, self.program)
     }
 
     fn is_native(&self) -> bool {
-        native::is_installed()
+        self.program.dialect() != Dialect::Library
     }
 
     fn is_c(&self) -> bool {
-        native::is_c()
+        self.program.dialect() == Dialect::NativeC
     }
 
     fn chain(&self, site: SiteId) -> Option<String> {

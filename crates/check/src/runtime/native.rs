@@ -6,9 +6,6 @@
 //! stops are dropped where they stand. What code and data are called is only asked when a story is
 //! told.
 
-use std::panic::Location;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use raddle_engine::check::panic::{self, Manner, Panic};
@@ -19,124 +16,8 @@ use raddle_engine::{
 use raddle_report::Place;
 
 use super::spin::Registers;
-use super::things::Made;
+use super::things::{Made, UNKNOWN};
 use super::{Context, current};
-
-/// How to find out what addresses are called.
-#[derive(Clone, Copy)]
-pub struct Symbols {
-    /// The place in the source that an instruction comes from.
-    pub place: fn(usize) -> Option<Place>,
-    /// The variable at an address.
-    pub variable: fn(usize) -> Option<String>,
-    /// The calls that led to an instruction, in words, if there are any.
-    pub chain: fn(usize) -> Option<String>,
-    /// What memory is at an address, in words, if there is more to say than its name.
-    pub memory: fn(usize) -> Option<String>,
-    /// In a signal handler, with what the kernel gives it: where in the program the interrupted thread
-    /// is, as the address that a call there would return to; or 0.
-    pub interrupted: fn(*mut std::ffi::c_void) -> usize,
-    /// Whether the program is one in Rust.
-    pub is_rust: fn() -> bool,
-}
-
-static SYMBOLS: OnceLock<Symbols> = OnceLock::new();
-
-/// From now on all checks of the process are of a program that is known by its addresses.
-pub fn install(symbols: Symbols) {
-    let _ = SYMBOLS.set(symbols);
-}
-
-/// Whether the program is one in C or C++.
-pub(crate) fn is_c() -> bool {
-    SYMBOLS.get().is_some_and(|symbols| !(symbols.is_rust)())
-}
-
-static IS_TEST: AtomicBool = AtomicBool::new(false);
-
-/// From now on checks are of a test that does not know of raddle, as `cargo raddle test --native` wants it.
-pub fn check_test() {
-    IS_TEST.store(true, Ordering::Relaxed);
-}
-
-/// Whether [`check_test`] was called.
-pub(crate) fn is_test() -> bool {
-    IS_TEST.load(Ordering::Relaxed)
-}
-
-static IS_WHOLE: AtomicBool = AtomicBool::new(false);
-
-/// From now on checks are of the whole program, as `cargo raddle run` wants it.
-pub fn check_whole() {
-    IS_WHOLE.store(true, Ordering::Relaxed);
-}
-
-/// Whether [`check_whole`] was called.
-pub(crate) fn is_whole() -> bool {
-    IS_WHOLE.load(Ordering::Relaxed)
-}
-
-/// Whether [`install`] was called.
-pub(crate) fn is_installed() -> bool {
-    SYMBOLS.get().is_some()
-}
-
-/// What the source of a Rust program says of what a call at this place has made: its name, if it has one, and
-/// the function that was called.
-pub fn made_at(place: &Place) -> Option<(Option<String>, String)> {
-    crate::program::variable::made_at(&place.file, (place.line, place.column))
-}
-
-static ENDS: OnceLock<fn()> = OnceLock::new();
-
-/// From now on this is called whenever an execution is over, before anything is made of it.
-pub fn on_end(ends: fn()) {
-    let _ = ENDS.set(ends);
-}
-
-/// An execution is over.
-pub(super) fn end() {
-    if let Some(ends) = ENDS.get() {
-        ends();
-    }
-}
-
-pub(crate) fn place_of(code: usize) -> Option<Place> {
-    SYMBOLS.get().and_then(|symbols| (symbols.place)(code))
-}
-
-pub(super) fn variable_at(address: usize) -> Option<String> {
-    SYMBOLS
-        .get()
-        .and_then(|symbols| (symbols.variable)(address))
-}
-
-pub(super) fn chain_to(code: usize) -> Option<String> {
-    SYMBOLS.get().and_then(|symbols| (symbols.chain)(code))
-}
-
-pub(super) fn memory_at(address: usize) -> Option<String> {
-    SYMBOLS.get().and_then(|symbols| (symbols.memory)(address))
-}
-
-/// In a signal handler: where the program was interrupted, or 0.
-pub(crate) fn find_interrupted(context: *mut std::ffi::c_void) -> usize {
-    let symbols = SYMBOLS.get();
-    symbols.map_or(0, |symbols| (symbols.interrupted)(context))
-}
-
-/// Stands for the place where a thing was made, of which nobody knows that.
-const UNKNOWN: &Location<'static> = Location::caller();
-
-/// Whether a thing is known by its address.
-pub(super) fn is_native(made: &Made) -> bool {
-    *made.place == *UNKNOWN
-}
-
-fn made(kind: &'static str) -> Made {
-    let place = UNKNOWN;
-    Made { kind, place }
-}
 
 /// Where the stack of a thread begins that waits until something is done for it, and where its registers
 /// are that outlast a call, or 0.
@@ -278,7 +159,7 @@ impl Native<'_> {
         let location = world.add_location(initial);
         world.name_location(location, kind);
         let mut locations = self.0.locations.borrow_mut();
-        locations.add_at(address, made(kind));
+        locations.add_at(address, Made::at_address(kind));
         location
     }
 
@@ -292,19 +173,28 @@ impl Native<'_> {
     ) -> ObjectId {
         let object = world.add_object(state);
         world.name_object(object, kind);
-        self.0.objects.borrow_mut().add_at(address, made(kind));
+        self.0
+            .objects
+            .borrow_mut()
+            .add_at(address, Made::at_address(kind));
         object
     }
 
     /// Makes a piece of memory known.
     pub fn add_cell(self, kind: &'static str, address: usize) -> CellId {
-        self.0.cells.borrow_mut().add_at(address, made(kind));
+        self.0
+            .cells
+            .borrow_mut()
+            .add_at(address, Made::at_address(kind));
         self.0.with_world(World::add_cell)
     }
 
     /// A part of a piece of memory becomes a piece of its own.
     pub fn split_cell(self, kind: &'static str, address: usize, cell: CellId) -> CellId {
-        self.0.cells.borrow_mut().add_at(address, made(kind));
+        self.0
+            .cells
+            .borrow_mut()
+            .add_at(address, Made::at_address(kind));
         self.0.with_world(|world| world.split_cell(cell))
     }
 
@@ -371,7 +261,10 @@ impl Native<'_> {
         address: usize,
         [write, read]: [Option<(ThreadId, u32, usize)>; 2],
     ) -> CellId {
-        self.0.cells.borrow_mut().add_at(address, made(kind));
+        self.0
+            .cells
+            .borrow_mut()
+            .add_at(address, Made::at_address(kind));
         let past = |(thread, index, code)| Past {
             thread,
             index,
@@ -516,7 +409,7 @@ impl Native<'_> {
 
     /// Where an instruction comes from, as text.
     pub fn place(self, code: usize) -> Option<String> {
-        let Place { file, line, column } = place_of(code)?;
+        let Place { file, line, column } = self.0.program.place(code)?;
         Some(format!("{file}:{line}:{column}"))
     }
 

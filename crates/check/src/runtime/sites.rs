@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use raddle_engine::SiteId;
 use raddle_report::Place;
 
-use super::native;
+use crate::program::Program;
 
 /// Every place that this worker has seen so far in its check. Looked up by the address of the
 /// `Location`, which the compiler makes once for each call site, so a lookup is one multiplication and
@@ -28,8 +28,10 @@ pub(crate) struct Sites {
 const RECENT: usize = 64;
 
 /// The places that the workers of a check have seen: their names mean the same to all.
-#[derive(Default)]
-pub(crate) struct Places(Mutex<Vec<Known>>);
+pub(crate) struct Places {
+    program: &'static dyn Program,
+    list: Mutex<Vec<Known>>,
+}
 
 /// A place in this program, or one that was read from a file.
 enum Known {
@@ -47,8 +49,13 @@ struct Position {
 }
 
 impl Places {
+    pub(crate) fn new(program: &'static dyn Program) -> Self {
+        let list = Mutex::default();
+        Places { program, list }
+    }
+
     fn lock(&self) -> MutexGuard<'_, Vec<Known>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.list.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     #[cold]
@@ -92,7 +99,7 @@ impl Places {
                 line: position.line,
                 column: position.column,
             }),
-            Known::Code(code) => native::place_of(*code),
+            Known::Code(code) => self.program.place(*code),
         }
     }
 
@@ -107,7 +114,7 @@ impl Places {
     /// The calls that led to a place, of a program that is known by its addresses.
     pub(crate) fn chain(&self, site: SiteId) -> Option<String> {
         match self.lock().get(site.index())? {
-            Known::Code(code) => native::chain_to(*code),
+            Known::Code(code) => self.program.call_chain(*code),
             _ => None,
         }
     }
@@ -119,7 +126,7 @@ impl Places {
             Known::Here(location) => Some(location.to_string()),
             Known::Read(Position { file, line, column }) => Some(format!("{file}:{line}:{column}")),
             Known::Code(code) => {
-                let Place { file, line, column } = native::place_of(*code)?;
+                let Place { file, line, column } = self.program.place(*code)?;
                 Some(format!("{file}:{line}:{column}"))
             }
         }
@@ -232,10 +239,11 @@ impl Sites {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::program::Library;
 
     #[test]
     fn a_place_from_a_file_is_the_same_place_here() {
-        let places = Arc::new(Places::default());
+        let places = Arc::new(Places::new(&Library));
         let here = Location::caller();
         let read = places.of_text(&here.to_string());
         let windows = places.of_text(r"C:\a b.rs:7:9");
@@ -251,7 +259,7 @@ mod tests {
 
     #[test]
     fn workers_call_places_the_same() {
-        let places = Arc::new(Places::default());
+        let places = Arc::new(Places::new(&Library));
         let mut one = Sites::new(Arc::clone(&places));
         let mut other = Sites::new(Arc::clone(&places));
         let (a, b) = (Location::caller(), std::panic::Location::caller());

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use corosensei::stack::DefaultStack;
 use raddle_engine::ThreadId;
 
-use super::{Context, native};
+use super::Context;
 
 /// So many stacks are kept for threads that come again.
 const MOST_KEPT: usize = 4096;
@@ -25,7 +25,7 @@ impl Context {
     #[inline]
     pub(super) fn take_stack(&self, thread: ThreadId) -> Option<DefaultStack> {
         let mut stacks = self.stacks.borrow_mut();
-        if !native::is_installed() {
+        if !self.fixes_stacks {
             return stacks.free.pop();
         }
         let own = stacks.kept.remove(&self.owner(thread));
@@ -39,7 +39,7 @@ impl Context {
     #[inline]
     pub(super) fn give_stack_back(&self, thread: ThreadId, stack: DefaultStack) {
         let mut stacks = self.stacks.borrow_mut();
-        match native::is_installed() {
+        match self.fixes_stacks {
             true => drop(stacks.kept.insert(self.owner(thread), stack)),
             false => stacks.free.push(stack),
         }

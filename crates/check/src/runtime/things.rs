@@ -4,7 +4,7 @@ use std::panic::Location;
 
 use raddle_report::Place;
 
-use super::native;
+use crate::program::Program;
 use crate::runtime::identity::Identity;
 
 /// Kind and place of creation of a controlled value.
@@ -14,6 +14,21 @@ pub struct Made {
     pub kind: &'static str,
     /// Where it was made.
     pub place: &'static Location<'static>,
+}
+
+/// Stands for the place of creation of what is known by its address.
+pub(super) const UNKNOWN: &Location<'static> = Location::caller();
+
+impl Made {
+    /// Something that is known by its address.
+    pub(super) fn at_address(kind: &'static str) -> Self {
+        let place = UNKNOWN;
+        Made { kind, place }
+    }
+
+    fn is_at_address(&self) -> bool {
+        *self.place == *UNKNOWN
+    }
 }
 
 /// Everything of one sort, in order of first use.
@@ -89,24 +104,24 @@ impl Things {
     }
 
     /// What the program's source calls it.
-    pub(super) fn variable_of(&self, index: usize) -> Option<String> {
+    pub(super) fn variable_of(&self, index: usize, program: &dyn Program) -> Option<String> {
         let (made, address) = self.list.get(index)?;
-        if native::is_native(made) {
-            return native::variable_at(*address);
+        if made.is_at_address() {
+            return program.variable(*address);
         }
         crate::program::variable::name(made.kind, made.place)
     }
 
     /// What memory it is, of a program that is known by its addresses.
-    pub(super) fn story_of(&self, index: usize) -> Option<String> {
+    pub(super) fn story_of(&self, index: usize, program: &dyn Program) -> Option<String> {
         let (made, address) = self.list.get(index)?;
-        native::is_native(made).then(|| native::memory_at(*address))?
+        made.is_at_address().then(|| program.memory(*address))?
     }
 
     /// What to call it otherwise, and where it was made.
     pub(super) fn name(&self, index: usize) -> (&'static str, Option<Place>) {
         match self.list.get(index) {
-            Some((made, _)) if native::is_native(made) => (made.kind, None),
+            Some((made, _)) if made.is_at_address() => (made.kind, None),
             Some((made, _)) => (made.kind, Some(super::place(made.place))),
             None => ("?", None),
         }

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 
 use raddle_engine::CheckName;
 
+use crate::program::RunningBinary;
 use crate::settings::checker::Checker;
-use crate::settings::running_binary::RunningBinary;
 
 thread_local! {
     /// How many checks of each name this thread has run. The harness gives each test a thread, or

@@ -9,6 +9,7 @@ use raddle_engine::coverage::Metrics;
 use raddle_engine::strategy::Reductions;
 use raddle_engine::{Exploration, Limits};
 
+use crate::program::{Library, Program};
 use crate::runtime::fatal::FatalReporter;
 use crate::runtime::{Context, Modelled};
 use crate::settings::checkpoints::{Checkpoints, Every};
@@ -55,6 +56,7 @@ fn time(text: &str) -> Duration {
 #[derive(Clone, Debug)]
 #[must_use = "a check does nothing before `run`"]
 pub struct Checker {
+    pub(crate) program: &'static dyn Program,
     pub(crate) strategy: Strategy,
     pub(crate) memory: Memory,
     /// Whether executions know what the source calls things.
@@ -98,6 +100,7 @@ impl Checker {
     /// at the first failure.
     pub fn new() -> Self {
         Checker {
+            program: &Library,
             strategy: Strategy::default(),
             memory: Memory::default(),
             names_variables: false,
@@ -128,6 +131,13 @@ impl Checker {
             page: true,
             report_in: None,
         }
+    }
+
+    /// For front ends: the program under test, if it does not use raddle's types.
+    #[doc(hidden)]
+    pub fn of_program(mut self, program: &'static dyn Program) -> Self {
+        self.program = program;
+        self
     }
 
     /// How the next execution is chosen.
@@ -494,7 +504,13 @@ impl Checker {
         exploration: Exploration,
         fatal: Arc<dyn FatalReporter>,
     ) -> Context {
-        Context::new(exploration, self.stack_size, self.modelled, fatal)
+        Context::new(
+            exploration,
+            self.program,
+            self.stack_size,
+            self.modelled,
+            fatal,
+        )
     }
 
     /// Whether classes are left out that may not matter.

@@ -6,5 +6,4 @@ pub(crate) mod checkpoints;
 pub(crate) mod environment;
 pub(crate) mod log;
 pub(crate) mod options;
-pub(crate) mod running_binary;
 pub(crate) mod samplers;

@@ -1,25 +1,24 @@
 //! Checks of a function, and what is said of them.
 
 mod begin;
+mod program;
 mod test;
 mod trace;
 mod whole_program;
 
 use std::ffi::c_int;
 
+use self::program::NativeProgram;
 use self::trace::Trace;
 use crate::abi::stack;
 use crate::abi::trampoline::entry;
-use crate::engine::{
-    Checker, Failure, FailureKind, Memory, Report, Symbols, install, on_end, run_observed,
-};
+use crate::engine::{Checker, Failure, FailureKind, Memory, Report, run_observed};
 use crate::entry::system_call;
-use crate::execution::sites;
 use crate::host::{dispatch, mode, phase, substrate};
 use crate::io::{inherited, opened};
 use crate::memory::{heap, plain_choices};
 use crate::names::{interrupted, regions, symbols};
-use crate::process::{children, faults, restart, rust_panics, uncontrolled, variables};
+use crate::process::{children, faults, restart, rust_panics, uncontrolled};
 use crate::pthread::{keys, mutex};
 use crate::rust::{self, arc_counts, std_atomics, sync};
 use crate::threads::guests;
@@ -27,7 +26,12 @@ use crate::threads::life::{self, Hooks};
 
 /// Runs a check. Each execution begins with everything as it is now, and `body` is its first thread,
 /// in host mode; `stack` is from where on the caller's stack belongs to the program.
-pub(crate) fn run(name: &str, stack: usize, body: impl Fn() + Send + Sync) -> Report {
+fn run(
+    program: &'static NativeProgram,
+    name: &str,
+    stack: usize,
+    body: impl Fn() + Send + Sync,
+) -> Report {
     uncontrolled::warn();
     mode::settle();
     substrate::choose();
@@ -37,14 +41,6 @@ pub(crate) fn run(name: &str, stack: usize, body: impl Fn() + Send + Sync) -> Re
     faults::prepare();
     opened::remember();
     inherited::remember();
-    install(Symbols {
-        place: sites::place,
-        variable: variables::variable,
-        chain: |site| Some(sites::chain(site)).filter(|chain| !chain.is_empty()),
-        memory: variables::describe,
-        interrupted: interrupted::interrupted,
-        is_rust: regions::is_rust,
-    });
     interrupted::prepare();
     rust_panics::prepare();
     arc_counts::prepare();
@@ -59,7 +55,6 @@ pub(crate) fn run(name: &str, stack: usize, body: impl Fn() + Send + Sync) -> Re
         },
         stack_is_reused: std_atomics::forget,
     });
-    on_end(restart::end_execution);
     phase::set_checking(true);
     heap::limit();
     plain_choices::begin_check();
@@ -73,10 +68,10 @@ pub(crate) fn run(name: &str, stack: usize, body: impl Fn() + Send + Sync) -> Re
         let mut races = Vec::new();
         let mut report = loop {
             let report = match &mut trace {
-                None => checker(name).run(whole),
+                None => checker(program, name).run(whole),
                 Some(trace) => {
                     let write = &mut |execution: &_| trace.write(execution);
-                    run_observed(checker(name), whole, write)
+                    run_observed(checker(program, name), whole, write)
                 }
             };
             substrate::end_execution();
@@ -98,8 +93,9 @@ pub(crate) fn run(name: &str, stack: usize, body: impl Fn() + Send + Sync) -> Re
     report
 }
 
-fn checker(name: &str) -> Checker {
+fn checker(program: &'static NativeProgram, name: &str) -> Checker {
     let checker = Checker::new()
+        .of_program(program)
         .named(name)
         .stack_size(stack::STACK)
         .memory(Memory::Sc);
@@ -161,7 +157,7 @@ extern "C" fn check(function: usize, argument: usize, stack: usize) -> c_int {
         return 2;
     }
     let name = symbols::function(function).unwrap_or_else(|| "raddle_check".to_owned());
-    let report = run(&name, stack, move || {
+    let report = run(&NativeProgram::Function, &name, stack, move || {
         let result = guests::run_guest(function, argument);
         life::finish(result);
     });

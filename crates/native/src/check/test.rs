@@ -8,6 +8,7 @@
 //! the test failed, whatever the test was to do: panic, return an error, nothing. If it says that all is well,
 //! that is as good as its end.
 
+use super::program::NativeProgram;
 use crate::host::phase::{self, Harness};
 use crate::process::harness::{self, Stop};
 use crate::process::{output, program, rust_panics};
@@ -25,7 +26,7 @@ pub(super) fn check() -> ! {
         Stop::End(status) => status,
         Stop::Test => {
             phase::set_harness(Harness::Stopped);
-            let report = super::run(&name, harness::stack(), run_test);
+            let report = super::run(&NativeProgram::Test, &name, harness::stack(), run_test);
             super::tell(&name, &report)
         }
     };

@@ -2,9 +2,10 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
+use super::program::NativeProgram;
 use super::test;
 use crate::abi::real::real;
-use crate::engine::{Manner, check_test, check_whole};
+use crate::engine::Manner;
 use crate::execution::running;
 use crate::host::imports;
 use crate::process::output;
@@ -66,14 +67,12 @@ unsafe extern "C" fn check_main(
     let name = name.rsplit('/').next().unwrap_or_default().to_owned();
     end_with_parent();
     if is_test {
-        check_test();
         test::check();
     }
-    check_whole();
     output::discard();
     load_locale();
     // The strings and pointers of the arguments, and all that is beyond them.
-    let report = super::run(&name, arguments as usize, || {
+    let report = super::run(&NativeProgram::Whole, &name, arguments as usize, || {
         let status = guests::run_guest(call_main as extern "C" fn(usize) -> usize as usize, 0);
         life::finish(status);
         report_status(status as u32 as c_int);

@@ -8,6 +8,7 @@ use raddle_engine::CheckName;
 use raddle_engine::frontier::{Item, VERSION};
 use raddle_engine::strategy::Reach;
 
+use crate::program::Library;
 use crate::runtime::Places;
 
 /// What is in the file.
@@ -86,7 +87,7 @@ impl Saved {
 /// Reads a saved search; the same search as it would be saved now.
 pub fn read_search(text: &str) -> Result<String, String> {
     let saved: Saved = text.parse()?;
-    saved.read_items(&Places::default())?;
+    saved.read_items(&Places::new(&Library))?;
     Ok(saved.to_string())
 }
 

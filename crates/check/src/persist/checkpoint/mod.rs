@@ -18,6 +18,7 @@ use raddle_engine::frontier::Item;
 use raddle_engine::strategy::Reach;
 
 use crate::persist::saved;
+use crate::program::Program;
 use crate::runtime::Places;
 use crate::runtime::interrupts::{self, Listening};
 use crate::runtime::sampled_clock::Clock;
@@ -46,6 +47,7 @@ pub(crate) struct Part {
 pub(crate) struct Saving {
     /// Found out when it is needed; `None` if there is no such folder.
     path: OnceLock<Option<PathBuf>>,
+    program: &'static dyn Program,
     check: Option<CheckName>,
     /// The same, if the file must say so.
     named: Option<CheckName>,
@@ -93,6 +95,7 @@ impl Saving {
         };
         Some(Saving {
             path,
+            program: checker.program,
             check: check.cloned(),
             named: named.cloned(),
             settings: settings(checker),
@@ -207,7 +210,7 @@ impl Saving {
 
     /// What to type to go on.
     pub(crate) fn command(&self) -> String {
-        saved::resume_command(self.check.as_ref())
+        saved::resume_command(self.program, self.check.as_ref())
     }
 
     /// Says that the search was interrupted, and ends the process.

@@ -9,6 +9,8 @@ use std::panic::Location;
 use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
+use raddle_report::Place;
+
 mod binding;
 mod tokens;
 
@@ -36,8 +38,13 @@ type KnownMade = BTreeMap<String, BTreeMap<(u32, u32), Option<Made>>>;
 
 static KNOWN_MADE: Mutex<KnownMade> = Mutex::new(KnownMade::new());
 
-/// What was made by a call at a place, of which nothing else is known.
-pub(crate) fn made_at(file: &str, place: (u32, u32)) -> Option<Made> {
+/// Returns what the source says of the value that a call at a place has made: its name, if it has one, and
+/// the function that was called.
+pub fn made_at(place: &Place) -> Option<Made> {
+    made_by_call(&place.file, (place.line, place.column))
+}
+
+fn made_by_call(file: &str, place: (u32, u32)) -> Option<Made> {
     let mut known = KNOWN_MADE.lock().unwrap_or_else(PoisonError::into_inner);
     if !known.contains_key(file) {
         known.insert(file.to_owned(), BTreeMap::new());
@@ -107,7 +114,7 @@ fn is_workspace(manifest: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::made_at;
+    use super::made_by_call;
 
     #[test]
     fn a_source_is_read_once_for_each_place() {
@@ -119,9 +126,9 @@ mod tests {
         .unwrap();
         let path = file.to_str().unwrap();
         let made = Some((Some("first".to_owned()), "Box::new".to_owned()));
-        assert_eq!(made_at(path, (1, 13)), made);
+        assert_eq!(made_by_call(path, (1, 13)), made);
         std::fs::remove_file(&file).unwrap();
-        assert_eq!(made_at(path, (1, 13)), made);
-        assert_eq!(made_at(path, (2, 14)), None);
+        assert_eq!(made_by_call(path, (1, 13)), made);
+        assert_eq!(made_by_call(path, (2, 14)), None);
     }
 }

@@ -11,6 +11,7 @@ mod watch_list;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::program::Program;
 use crate::runtime::fatal::FatalReporter;
 use crate::runtime::{Context, Progress};
 use watch_list::Kennel;
@@ -27,6 +28,7 @@ const LONGEST_TICK: Duration = Duration::from_secs(1);
 struct Watched {
     progress: Arc<Progress>,
     limit: Duration,
+    program: &'static dyn Program,
     fatal: Arc<dyn FatalReporter>,
     owner: hold::Owner,
     /// What was seen last, and for how long it has been the same.
@@ -47,6 +49,7 @@ pub(crate) fn watch(context: &Context, limit: Duration) -> Watch {
     let watched = Watched {
         progress: Arc::clone(context.progress()),
         limit,
+        program: context.program(),
         fatal: Arc::clone(&context.fatal),
         owner: hold::Owner::current(),
         seen: None,
@@ -108,7 +111,7 @@ impl Watched {
 /// Tells the story and ends the process, unless the check has just come on. The registry stays
 /// locked: no check comes or goes.
 fn bite(watched: &Watched) {
-    let hold = watched.owner.hold();
+    let hold = watched.owner.hold(watched.program.interrupt_reader());
     // Before it is looked at: who is held later may have come on in between.
     let is_held = hold::has(hold);
     if watched.progress.seen() != watched.seen {
@@ -134,11 +137,11 @@ pub(crate) fn end_soon() {
 #[cfg(unix)]
 mod hold {
     use std::ffi::c_void;
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
     use std::time::Duration;
 
     use super::suspend_thread::{Grip, Hold};
-    use crate::runtime::native;
+    use crate::program::InterruptReader;
 
     /// Ignored by default, and used by hardly anybody.
     const SIGNAL: libc::c_int = libc::SIGURG;
@@ -148,6 +151,9 @@ mod hold {
     static GRIP: Grip = Grip::new();
     /// Where the held thread is, if anybody can tell.
     static PLACE: AtomicUsize = AtomicUsize::new(0);
+
+    /// How the place of the held thread is found, as a pointer to a function; null if it is not.
+    static READER: AtomicPtr<()> = AtomicPtr::new(std::ptr::null_mut());
 
     pub(super) fn place() -> Option<usize> {
         Some(PLACE.load(Ordering::Relaxed)).filter(|&place| place != 0)
@@ -166,7 +172,9 @@ mod hold {
         }
 
         /// Holds the thread where it is until it is let go, if that can be done.
-        pub(super) fn hold(&self) -> Option<Hold> {
+        pub(super) fn hold(&self, reader: Option<InterruptReader>) -> Option<Hold> {
+            let reader = reader.map_or(std::ptr::null_mut(), |reader| reader as *mut ());
+            READER.store(reader, Ordering::Relaxed);
             handle(SIGNAL, stay);
             let hold = GRIP.want()?;
             // SAFETY: the thread runs a check, so it exists.
@@ -205,7 +213,14 @@ mod hold {
     }
 
     extern "C" fn stay(_: libc::c_int, _: *mut libc::siginfo_t, context: *mut c_void) {
-        let note = || PLACE.store(native::find_interrupted(context), Ordering::Relaxed);
+        let note = || {
+            let reader = READER.load(Ordering::Relaxed);
+            if !reader.is_null() {
+                // SAFETY: `hold` has stored a function of this type.
+                let reader: InterruptReader = unsafe { std::mem::transmute(reader) };
+                PLACE.store(reader(context), Ordering::Relaxed);
+            }
+        };
         GRIP.stay(note, || {
             // SAFETY: waits for nothing, for ten milliseconds.
             unsafe { libc::poll(std::ptr::null_mut(), 0, 10) };
@@ -232,6 +247,8 @@ mod hold {
 
 #[cfg(not(unix))]
 mod hold {
+    use crate::program::InterruptReader;
+
     pub(super) struct Owner;
 
     impl Owner {
@@ -240,7 +257,7 @@ mod hold {
         }
 
         /// A thread cannot be held here, so only that it hangs is known.
-        pub(super) fn hold(&self) -> Option<()> {
+        pub(super) fn hold(&self, _: Option<InterruptReader>) -> Option<()> {
             None
         }
     }
@@ -250,6 +267,9 @@ mod hold {
     }
 
     pub(super) fn let_go(_: Option<()>) {}
+
+    /// How the place of the held thread is found, as a pointer to a function; null if it is not.
+    static READER: AtomicPtr<()> = AtomicPtr::new(std::ptr::null_mut());
 
     pub(super) fn place() -> Option<usize> {
         None

@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 /// The program that runs the check.
-pub(crate) struct RunningBinary {
+pub struct RunningBinary {
     /// What it is called, without what cargo adds.
-    pub(crate) name: String,
+    pub name: String,
     /// Whether it is one that `cargo test` runs.
-    pub(crate) is_test: bool,
+    pub is_test: bool,
     /// Where its schedules are kept; `None` if cargo did not build it.
     pub(crate) folder: Option<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! What this crate uses of raddle: the one place where its names come from.
+//! Everything of raddle that this crate uses: the one place where its names come from.
 
 pub(crate) use raddle_check::program::variable::made_at;
 pub(crate) use raddle_check::program::{

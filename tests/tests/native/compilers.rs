@@ -532,9 +532,9 @@ fn a_command_that_was_installed_alone_is_completed_by_one_command() {
     std::fs::copy(support::LIBRARY.with_file_name("cargo-raddle"), &command).unwrap();
     let program = folder.join("program").to_str().unwrap().to_owned();
     let compile = ["raddle", "cc", "tests/native/program.c", "-o", &program];
-    run(&command, &compile, &[])
-        .exits(2)
-        .says("libraddle_native.so does not exist\n  help: run `cargo raddle setup` once to build it");
+    run(&command, &compile, &[]).exits(2).says(
+        "libraddle_native.so does not exist\n  help: run `cargo raddle setup` once to build it",
+    );
     // A cargo that has built it before.
     let cargo = folder.join("cargo");
     let message = format!(

@@ -43,7 +43,7 @@ pub(crate) fn nested(start: usize) -> usize {
 /// In guest mode: returns where the part of the guest's stack begins that is in use, seen from `here`.
 pub(crate) fn program_stack_from(here: usize) -> usize {
     let start = get();
-    // Who is further down has come there by a recursion without end.
+    // A stack pointer further down comes from a recursion without end.
     let is_on_alternate = start & IS_NESTED == 0 && start.wrapping_sub(here) < SIZE / 2;
     if is_on_alternate {
         // SAFETY: the switch to the alternate stack pushes it there first.

@@ -1,10 +1,10 @@
-//! The functions of the C library whose names this library has taken.
+//! Functions of the C library whose names this library has taken.
 
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The next function of this name after ours; found once. For [`real!`] only, which says what type it
-/// has.
+/// Returns the next function of this name after ours, looked up once. For [`real!`] only, which gives its
+/// type.
 pub(crate) fn function<F: Copy>(cache: &AtomicUsize, name: &CStr) -> F {
     const { assert!(size_of::<F>() == size_of::<usize>()) };
     let mut found = cache.load(Ordering::Relaxed);

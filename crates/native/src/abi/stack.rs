@@ -100,7 +100,7 @@ pub(crate) unsafe extern "C" fn swap(from: *mut usize, to: usize, result: usize)
 ///
 /// The stack must be new, zeroed and large enough.
 pub(crate) unsafe fn first_frame(end: usize, function: extern "C" fn() -> !) -> usize {
-    // As if the function had been called by nobody.
+    // As if the function had been called with no caller.
     let start = end - (PRESERVED + 2) * size_of::<usize>();
     // SAFETY: vouched for by the caller.
     unsafe {

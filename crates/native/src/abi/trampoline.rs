@@ -58,9 +58,9 @@ macro_rules! entry {
     };
 }
 
-/// Instructions that switch to the alternate stack if a guest calls that is not there already. Where it was
-/// is in `r11` then, and the stack is aligned. `rax` and `r10` are used. With texts: what is done if it is a
-/// guest, before and after.
+/// Instructions that switch to the alternate stack if the caller is a guest that is not there already. The
+/// stack pointer before is in `r11` then, and the stack is aligned. `rax` and `r10` are clobbered. The two
+/// texts are instructions for guests, before and after the switch.
 macro_rules! switch_stack {
     () => {
         $crate::abi::trampoline::switch_stack!("", "")
@@ -90,9 +90,9 @@ macro_rules! switch_stack {
     };
 }
 
-/// Instructions that switch to the alternate stack and save the registers there that outlast a call, where
-/// they can be compared; [`top`](super::caller::top) tells where that is, and where the stack of the guest
-/// begins. That is in `rbx` then.
+/// Instructions that switch to the alternate stack and save the callee-saved registers there, where they can
+/// be compared. [`top`](super::caller::top) returns their address and the start of the guest's stack, which
+/// is in `rbx` then.
 macro_rules! watch {
     () => {
         concat!(
@@ -213,9 +213,8 @@ macro_rules! on_alternate_stack {
     };
 }
 
-/// As [`on_alternate_stack!`], for functions that a loop may call again and again while it waits: the
-/// registers that outlast a call are saved where they can be compared, and [`top`](super::caller::top) tells
-/// where that is.
+/// As [`on_alternate_stack!`], for functions that a loop may call repeatedly while it waits: the callee-saved
+/// registers are saved where they can be compared, at the address that [`top`](super::caller::top) returns.
 macro_rules! watched {
     ($(fn $name:ident($($argument:ident: $type:ty),*) -> $result:ty as $to:ident($register:literal);)*) => {
         $(
@@ -240,9 +239,9 @@ macro_rules! watched {
     };
 }
 
-/// As [`watched!`], for functions with more arguments than registers for them and the return address: the two
-/// words that are pushed are what the function behind `as` finds on the stack, the last one first. `rbx`
-/// points to the return address, and to the caller's own words above it.
+/// As [`watched!`], for functions with more arguments than registers for them and the return address. The
+/// function behind `as` finds the two pushed words on the stack, the last one first. `rbx` points to the
+/// return address, and to the caller's own words above it.
 macro_rules! watched_full {
     ($(fn $name:ident as $to:ident pushes [$first:literal, $second:literal];)*) => {
         $(
@@ -301,7 +300,7 @@ macro_rules! departing {
 }
 
 /// Defines functions that guests find instead of those of a library; other code finds the library's. They
-/// have the arguments that they are called with, and [`code`](super::caller::code) tells from where.
+/// have the arguments of the call, and [`code`](super::caller::code) returns its return address.
 macro_rules! replace {
     ($($(#[$attribute:meta])* fn $name:ident as $to:path;)*) => {
         $(
@@ -359,8 +358,8 @@ macro_rules! replace {
     };
 }
 
-/// Defines what a patched function jumps to: for guests [`watched!`] with the function behind `as`, and for
-/// other callers the function as it was, whose address is in the static behind `for`.
+/// Defines the target of a patched function: for guests [`watched!`] with the function behind `as`, and for
+/// other callers the original function, whose address is in the static behind `for`.
 macro_rules! stand_in {
     ($(fn $enter:ident for $original:ident as $to:path, $register:literal -> $result:ty;)*) => {
         $(

@@ -7,7 +7,7 @@ use std::arch::naked_asm;
 ///
 /// # Safety
 ///
-/// The function must take so many arguments. At least four can be read from the list.
+/// The function must take that many arguments. At least four can be read from the list.
 #[unsafe(naked)]
 pub(crate) unsafe extern "C" fn invoke(
     function: usize,

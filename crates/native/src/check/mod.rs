@@ -1,6 +1,7 @@
-//! Checks of a function, and what is said of them.
+//! Checks of a function, and their reports.
 
 mod begin;
+mod per_execution;
 mod program;
 mod test;
 mod trace;
@@ -18,11 +19,11 @@ use crate::host::{dispatch, mode, phase, substrate};
 use crate::io::{inherited, opened};
 use crate::memory::{heap, plain_choices};
 use crate::names::{interrupted, regions, symbols};
-use crate::process::{children, faults, restart, rust_panics, uncontrolled};
+use crate::process::{faults, restart, rust_panics, uncontrolled};
 use crate::pthread::{keys, mutex};
 use crate::rust::{self, arc_counts, std_atomics, sync};
-use crate::threads::guests;
 use crate::threads::life::{self, Hooks};
+use crate::threads::{guests, requests};
 
 /// Runs a check. Each execution begins with everything as it is now, and `body` is its first thread,
 /// in host mode; `stack` is from where on the caller's stack belongs to the program.
@@ -46,6 +47,7 @@ fn run(
     arc_counts::prepare();
     regions::prepare();
     sync::prepare();
+    requests::prepare();
     life::install(Hooks {
         started: rust::threads::started,
         finishes: || {
@@ -85,9 +87,7 @@ fn run(
     });
     dispatch::disarm();
     drop(pinned);
-    // Nothing that the program has started or opened is left.
-    opened::begin();
-    children::begin();
+    per_execution::end();
     inherited::forget();
     phase::set_checking(false);
     report
@@ -126,11 +126,11 @@ fn limit_workers() {
     }
 }
 
-/// What a check that has found nothing but that executions are too long returns.
+/// Exit status of a check whose only failures are executions that were too long.
 const TOO_LONG: c_int = 3;
 
-/// Says what came of a check; what it returns.
-pub(crate) fn tell(name: &str, report: &Report) -> c_int {
+/// Prints the report of a check; returns its exit status.
+pub(crate) fn print_report(name: &str, report: &Report) -> c_int {
     for failure in &report.failures {
         eprintln!("raddle: {name}: {failure}");
     }
@@ -161,5 +161,5 @@ extern "C" fn check(function: usize, argument: usize, stack: usize) -> c_int {
         let result = guests::run_guest(function, argument);
         life::finish(result);
     });
-    tell(&name, &report)
+    print_report(&name, &report)
 }

@@ -1,18 +1,18 @@
 //! Tests of a Rust crate: with `RADDLE_NATIVE=test` in the environment, the first thread that `main` starts
-//! is what is checked.
+//! is checked.
 //!
-//! The harness of Rust's tests runs each test in a thread of its own, and `main` waits for it and says what
-//! came of it. So `main` has no part in what is explored. It runs on a stack of its own, nobody controls it,
-//! and it is stopped where it starts the thread: that is where every execution begins. The first thread of
-//! an execution is the test's. When that has ended, `main` goes on, and ends with a status that says whether
-//! the test failed, whatever the test was to do: panic, return an error, nothing. If it says that all is well,
-//! that is as good as its end.
+//! The harness of Rust's tests runs each test in a thread of its own; `main` waits for that thread and prints
+//! the result. So `main` is not part of the exploration. It runs on a stack of its own, uncontrolled, and is
+//! stopped where it starts the thread: every execution begins there. The first thread of an execution is the
+//! test's. When that has ended, `main` continues and exits with a status that says whether the test failed,
+//! whatever the test was to do: panic, return an error, nothing. Its line "test result: ok" counts as exit
+//! status 0.
 
 use super::program::NativeProgram;
 use crate::host::phase::{self, Harness};
 use crate::process::harness::{self, Stop};
 use crate::process::{output, program, rust_panics};
-use crate::threads::guests::{self, End};
+use crate::threads::guests::{self, ThreadEnd};
 use crate::threads::life;
 
 /// Checks the test that the arguments name, and ends the process.
@@ -27,15 +27,15 @@ pub(super) fn check() -> ! {
         Stop::Test => {
             phase::set_harness(Harness::Stopped);
             let report = super::run(&NativeProgram::Test, &name, harness::stack(), run_test);
-            super::tell(&name, &report)
+            super::print_report(&name, &report)
         }
     };
     // SAFETY: the program itself has done nothing that needs to be brought to an end.
     unsafe { libc::_exit(status) }
 }
 
-/// Runs `main` while it cannot know what the terminal can do. It would read much about that, which every
-/// execution would have to put back and `main` to drop.
+/// Runs `main` without information about the terminal. It would read a large database otherwise, which every
+/// execution would have to restore and `main` to drop.
 fn without_terminal<R>(run: impl FnOnce() -> R) -> R {
     const NAME: &str = "TERM";
     let terminal = std::env::var_os(NAME);
@@ -53,11 +53,10 @@ fn without_terminal<R>(run: impl FnOnce() -> R) -> R {
 fn run_test() {
     let (function, argument) = harness::test();
     life::live_as_first(function, argument);
-    if !guests::with_running(|guest| matches!(guest.end, End::Returned(_))) {
+    if !guests::with_running(|guest| matches!(guest.end, ThreadEnd::Returned(_))) {
         return;
     }
     phase::set_harness(Harness::After);
-    output::listen();
     let stop = harness::go_on();
     phase::set_harness(Harness::Stopped);
     if let Stop::End(status) = stop {

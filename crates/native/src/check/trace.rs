@@ -1,8 +1,7 @@
-//! Every event of every execution, as lines of text: what two runs did can be compared.
+//! Every event of every execution, as lines of text, so that two runs can be compared.
 //!
-//! The file that `RADDLE_TRACE` names gets a line for each event: the thread and the number of the event
-//! in it, the operation with what it is about, what the thread was told, where that came from, and the
-//! instruction as an offset in its file, which is the same wherever the file is loaded.
+//! The file that `RADDLE_TRACE` names gets a line for each event: thread and index, operation, reply, source,
+//! and the instruction as an offset in its file, which does not depend on where the file is loaded.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -13,7 +12,7 @@ use raddle_engine::{Event, Execution, SiteId};
 use crate::execution::{running, shadow_stack};
 use crate::names::symbols;
 
-/// The file, and what instructions are called in it.
+/// The file, and the names of instructions in it.
 pub(crate) struct Trace {
     file: BufWriter<File>,
     codes: HashMap<SiteId, String>,
@@ -21,7 +20,7 @@ pub(crate) struct Trace {
 }
 
 impl Trace {
-    /// If anybody wants one.
+    /// Opens the file, if the environment names one.
     pub(crate) fn open() -> Option<Self> {
         let path = std::env::var_os("RADDLE_TRACE")?;
         let file = File::options().append(true).create(true).open(&path);
@@ -39,7 +38,7 @@ impl Trace {
     /// Writes down an execution that has just stopped.
     pub(crate) fn write(&mut self, execution: &Execution) {
         self.executions += 1;
-        // Whether this works makes no difference to the check.
+        // A failing write makes no difference to the check.
         let _ = writeln!(self.file, "execution {}", self.executions);
         for event in &execution.events {
             let code = self.codes.entry(event.site).or_insert_with(|| code(event));

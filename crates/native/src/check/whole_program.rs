@@ -1,4 +1,4 @@
-//! Whole programs: with `RADDLE_NATIVE=program` in the environment, `main` is what is checked.
+//! Whole programs: with `RADDLE_NATIVE=program` in the environment, `main` is checked.
 
 use std::ffi::{c_char, c_int, c_void};
 
@@ -10,7 +10,7 @@ use crate::execution::running;
 use crate::host::imports;
 use crate::process::output;
 use crate::process::program::{self, Main, TEST, WANTED};
-use crate::threads::guests::{self, End};
+use crate::threads::guests::{self, ThreadEnd};
 use crate::threads::life;
 
 type Function = *mut c_void;
@@ -40,7 +40,7 @@ unsafe extern "C" fn __libc_start_main(
     unsafe { start(main, count, arguments, init, fini, loader_fini, stack_end) }
 }
 
-/// What guests run: `main` with its arguments.
+/// The function that guests run: `main` with its arguments.
 extern "C" fn call_main(_: usize) -> usize {
     program::call() as usize
 }
@@ -77,14 +77,14 @@ unsafe extern "C" fn check_main(
         life::finish(status);
         report_status(status as u32 as c_int);
     });
-    let status = super::tell(&name, &report);
+    let status = super::print_report(&name, &report);
     // SAFETY: the program itself has done nothing that needs to be brought to an end.
     unsafe { libc::_exit(status) }
 }
 
 /// A program that does not end well says so by its status.
 fn report_status(status: c_int) {
-    let returned = guests::with_running(|guest| matches!(guest.end, End::Returned(_)));
+    let returned = guests::with_running(|guest| matches!(guest.end, ThreadEnd::Returned(_)));
     if returned && status != 0 {
         let message = format!("the program ended with status {status}");
         if !running().has_unhandled_panic() {
@@ -94,8 +94,8 @@ fn report_status(status: c_int) {
     program::end();
 }
 
-/// The C library maps the files of a locale when a program first asks for it, which would be in every
-/// execution, and nobody unmaps them. What is there before the first stays.
+/// Loads the locale before the first execution. The C library maps the files of a locale at its first use, in
+/// every execution otherwise, and never unmaps them.
 fn load_locale() {
     unsafe extern "C" {
         fn mblen(text: *const c_char, size: usize) -> c_int;
@@ -112,7 +112,7 @@ fn load_locale() {
     }
 }
 
-/// Whoever runs the check may be ended by force, and nothing is to go on then.
+/// Ends this process when its parent dies, which may be killed.
 fn end_with_parent() {
     let parent = std::env::var("RADDLE_PARENT").ok();
     let Some(parent) = parent.and_then(|parent| parent.parse::<c_int>().ok()) else {

@@ -9,12 +9,12 @@ use crate::abi::caller;
 use crate::abi::trampoline::watched;
 use crate::execution::{running, shadow_stack};
 use crate::host::mode::{host, is_guest};
-use crate::rust::manner::{Manner, manner, touch};
+use crate::rust::handling::{Handling, handling, touch};
 use crate::rust::sync::Access;
 use crate::rust::{arc_counts, std_atomics};
 use crate::threads::atomics::{self, compare_exchange, entered, ordering, update};
 
-/// What an update is to those who only want to know what is done.
+/// Returns the access that an update is, for the models of the standard library's locks.
 fn access(kind: UpdateKind) -> Access {
     match kind {
         UpdateKind::Swap(value) => Access::Swap(value),
@@ -33,7 +33,7 @@ macro_rules! atomics {
             use super::*;
             use std::sync::atomic::$atomic;
 
-            /// The variable for code that nobody controls.
+            /// The variable, for callers that are not controlled.
             fn real<'a>(address: *mut $type) -> &'a $atomic {
                 // SAFETY: the program wants to use the variable there, atomically.
                 unsafe { $atomic::from_ptr(address) }
@@ -60,48 +60,48 @@ macro_rules! atomics {
             }
 
             extern "C" fn load(address: *mut $type, order: c_int, code: usize) -> $type {
-                match manner(address, Access::Load, code) {
-                    Manner::Done(found) => found as $type,
-                    Manner::Told => atomics::load(address, order, code),
-                    Manner::Quiet => {
+                match handling(address, Access::Load, code) {
+                    Handling::Answered(found) => found as $type,
+                    Handling::Operation => atomics::load(address, order, code),
+                    Handling::StdAtomic => {
                         if let Some(found) = touch(address as usize, code) {
                             return found as $type;
                         }
                         std_atomics::load(address as usize, order, code);
                         real(address).load(Ordering::SeqCst)
                     }
-                    Manner::Real => real(address).load(Ordering::SeqCst),
+                    Handling::Uncontrolled => real(address).load(Ordering::SeqCst),
                 }
             }
 
             extern "C" fn store(address: *mut $type, value: $type, order: c_int, code: usize) {
-                match manner(address, Access::Store(value.into()), code) {
-                    Manner::Done(_) => {}
-                    Manner::Told => {
+                match handling(address, Access::Store(value.into()), code) {
+                    Handling::Answered(_) => {}
+                    Handling::Operation => {
                         let code = entered(address, code);
                         host(|| atomics::store(address, value, order, code))
                     }
-                    Manner::Quiet => {
+                    Handling::StdAtomic => {
                         touch(address as usize, code);
                         real(address).store(value, Ordering::SeqCst);
                         std_atomics::store(address as usize, order);
                     }
-                    Manner::Real => real(address).store(value, Ordering::SeqCst),
+                    Handling::Uncontrolled => real(address).store(value, Ordering::SeqCst),
                 }
             }
 
             extern "C" fn exchange(
                 address: *mut $type, value: $type, order: c_int, code: usize
             ) -> $type {
-                match manner(address, Access::Swap(value.into()), code) {
-                    Manner::Done(found) => found as $type,
-                    Manner::Told => update(address, UpdateKind::Swap(value.into()), arc_counts::ordering(order), code),
-                    Manner::Quiet => {
+                match handling(address, Access::Swap(value.into()), code) {
+                    Handling::Answered(found) => found as $type,
+                    Handling::Operation => update(address, UpdateKind::Swap(value.into()), arc_counts::ordering(order), code),
+                    Handling::StdAtomic => {
                         touch(address as usize, code);
                         std_atomics::update(address as usize, order);
                         real(address).swap(value, Ordering::SeqCst)
                     }
-                    Manner::Real => real(address).swap(value, Ordering::SeqCst),
+                    Handling::Uncontrolled => real(address).swap(value, Ordering::SeqCst),
                 }
             }
 
@@ -111,23 +111,23 @@ macro_rules! atomics {
             ) -> ($type, bool) {
                 let (expected, new) = values;
                 let access = Access::CompareExchange(expected.into(), new.into());
-                let manner = manner(address, access, code);
-                match manner {
-                    Manner::Done(found) => return (found as $type, found == expected.into()),
-                    Manner::Told => {
+                let handling = handling(address, access, code);
+                match handling {
+                    Handling::Answered(found) => return (found as $type, found == expected.into()),
+                    Handling::Operation => {
                         let orders = (arc_counts::ordering(orders.0), orders.1);
                         return compare_exchange(address, values, orders, weak, code);
                     }
-                    Manner::Quiet => {
+                    Handling::StdAtomic => {
                         touch(address as usize, code);
                     }
-                    Manner::Real => {}
+                    Handling::Uncontrolled => {}
                 }
                 let order = Ordering::SeqCst;
                 let found = real(address).compare_exchange(expected, new, order, order);
-                match (manner, found) {
-                    (Manner::Quiet, Ok(_)) => std_atomics::update(address as usize, orders.0),
-                    (Manner::Quiet, Err(_)) => std_atomics::fail(address as usize, orders.1),
+                match (handling, found) {
+                    (Handling::StdAtomic, Ok(_)) => std_atomics::update(address as usize, orders.0),
+                    (Handling::StdAtomic, Err(_)) => std_atomics::fail(address as usize, orders.1),
                     _ => {}
                 }
                 match found {
@@ -176,15 +176,15 @@ macro_rules! atomics {
                     address: *mut $type, value: $type, order: c_int, code: usize
                 ) -> $type {
                     let kind = UpdateKind::$kind(value.into());
-                    match manner(address, access(kind), code) {
-                        Manner::Done(found) => found as $type,
-                        Manner::Told => update(address, kind, arc_counts::ordering(order), code),
-                        Manner::Quiet => {
+                    match handling(address, access(kind), code) {
+                        Handling::Answered(found) => found as $type,
+                        Handling::Operation => update(address, kind, arc_counts::ordering(order), code),
+                        Handling::StdAtomic => {
                             touch(address as usize, code);
                             std_atomics::update(address as usize, order);
                             real(address).$plain(value, Ordering::SeqCst)
                         }
-                        Manner::Real => real(address).$plain(value, Ordering::SeqCst),
+                        Handling::Uncontrolled => real(address).$plain(value, Ordering::SeqCst),
                     }
                 }
             )*

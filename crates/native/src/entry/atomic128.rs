@@ -20,7 +20,7 @@ use crate::abi::trampoline::{watched, watched_full};
 use crate::engine::Top;
 use crate::execution::running;
 use crate::host::mode::{host, is_guest};
-use crate::host::solo::Solo;
+use crate::host::process_state::ProcessState;
 use crate::memory::locations::Atom;
 use crate::threads::atomics::{self, entered, of_load, of_store, ordering};
 use crate::threads::interrupts;
@@ -33,7 +33,7 @@ struct Values {
     numbers: BTreeMap<u128, u64>,
 }
 
-static VALUES: Solo<Values> = Solo::new(Values {
+static VALUES: ProcessState<Values> = ProcessState::new(Values {
     list: Vec::new(),
     numbers: BTreeMap::new(),
 });
@@ -102,7 +102,7 @@ fn perform(
     u128::from_word(reply.to_value())
 }
 
-/// What was found, and whether it was exchanged.
+/// Returns the value found, and whether it was exchanged.
 fn compare_exchange(
     address: Address,
     (expected, new): (u128, u128),
@@ -130,14 +130,14 @@ fn compare_exchange(
     (found, found == expected && !fails)
 }
 
-/// For code that nobody controls.
+/// For callers that are not controlled.
 fn compare_exchange_for_real(address: Address, expected: u128, new: u128) -> u128 {
     let order = Ordering::SeqCst;
     // SAFETY: the program wants to use the variable there, on a processor that can do so.
     unsafe { cmpxchg16b(address, expected, new, order, order) }
 }
 
-/// Does it again and again until nobody came in between; what was there before.
+/// Retries until no other thread interferes; returns the value before.
 fn update_for_real(address: Address, change: impl Fn(u128) -> u128) -> u128 {
     let mut seen = 0;
     loop {
@@ -204,7 +204,7 @@ extern "C" fn exchange(address: Address, low: u64, high: u64, order: c_int, code
     found.into()
 }
 
-/// What was there before a change.
+/// Returns the value before a change.
 fn change(address: Address, order: c_int, code: usize, change: impl Fn(u128) -> u128) -> u128 {
     if !is_guest() {
         return update_for_real(address, change);

@@ -1,6 +1,6 @@
 //! `malloc` and its family.
 //!
-//! Calls of raddle's own code, and of threads that nobody controls, get memory of raddle's while a check
+//! Calls of raddle's own code, and of threads that are not controlled, get memory of raddle's while a check
 //! runs.
 
 use std::ffi::{c_int, c_void};
@@ -39,8 +39,8 @@ fn allocate(size: usize, alignment: usize, code: usize) -> *mut u8 {
     piece
 }
 
-/// The calling guest has asked for so much at once that there is no room for it. A real system would
-/// not have that much either, or it has gone on for too long.
+/// Fails the calling guest, which has more memory than the limit allows. A single request beyond the whole
+/// heap only returns null, as on a real system.
 fn refuse(size: usize, site: usize) {
     if size < heap_range::SIZE && mode::is_guest() {
         mode::host(|| {
@@ -55,7 +55,7 @@ fn refuse(size: usize, site: usize) {
 
 /// # Safety
 ///
-/// As for [`heap::size_of`]; nobody uses the piece any more.
+/// As for [`heap::size_of`]; the piece must not be in use any more.
 unsafe fn release(piece: *mut u8, code: usize) {
     // SAFETY: vouched for by the caller.
     unsafe {
@@ -77,7 +77,7 @@ unsafe fn release(piece: *mut u8, code: usize) {
     }
 }
 
-/// In guest mode: whether an address that is not in the heap is that of a variable.
+/// In guest mode: true if an address that is not in the heap is that of a variable.
 fn is_no_piece(address: usize) -> bool {
     let is_static = || loaded::any(|module| module.contains(address));
     running().is_on_stack(alternate_stack::program_stack(), address) || is_static()
@@ -89,7 +89,7 @@ fn give_up(piece: *mut u8, code: usize) {
     match blocks::free(address, heap::block_number(piece), site) {
         Ok(size) => {
             heap::count_freed();
-            // Who still uses it should have been in order with this.
+            // Other users of the block must happen before this.
             plain::access_range(address, size, true, code);
             shadow::forget(address..address + size);
             blocks::is_freed(address);

@@ -1,6 +1,6 @@
-//! Memory that is mapped: raddle's own is shared with children where there are any. What the program maps by
-//! itself would not be put back by a snapshot, so it gets a piece of the heap if it wants empty memory, as
-//! Rust's threads do for their handlers of signals; anything else is noticed.
+//! Mapped memory. raddle's own is shared with child processes, where executions have processes of their own.
+//! A snapshot would not restore the program's mappings, so requests for empty memory get a piece of the heap,
+//! such as the signal stacks of Rust's threads; anything else is reported.
 
 use std::ffi::{c_int, c_void};
 
@@ -21,7 +21,7 @@ fn result(result: isize) -> isize {
     }
 }
 
-/// Reads so much of a file, which is as good as mapping it where nobody writes.
+/// Reads part of a file, which is equivalent to mapping it where it is not written.
 fn read(file: c_int, offset: i64, to: usize, size: usize) {
     let mut done = 0;
     while done < size {
@@ -35,10 +35,10 @@ fn read(file: c_int, offset: i64, to: usize, size: usize) {
     }
 }
 
-/// What is larger is not taken from the heap.
+/// Larger mappings are not taken from the heap.
 const LARGEST: usize = 64 << 20;
 
-/// In guest mode: empty memory for this thread's process alone, if that is what the program wants.
+/// In guest mode: private empty memory from the heap, if the program asks for that.
 fn map_on_heap(start: usize, size: usize, protection: c_int, flags: c_int) -> Option<usize> {
     let is_plain = flags & libc::MAP_ANONYMOUS != 0 && flags & libc::MAP_SHARED == 0;
     let is_fixed = flags & (libc::MAP_FIXED | libc::MAP_FIXED_NOREPLACE) != 0;
@@ -53,7 +53,7 @@ fn map_on_heap(start: usize, size: usize, protection: c_int, flags: c_int) -> Op
         unsafe { heap::erase(start, size) };
         return Some(start);
     }
-    // The C library's: whoever has called it is looked for.
+    // An address in the C library, so that the site is that of its caller.
     let code = real!(fn mprotect(*mut c_void, usize, c_int) -> c_int) as *const () as usize;
     let memory = heap::map(size, code);
     (memory != 0).then_some(memory)
@@ -70,7 +70,7 @@ unsafe extern "C" fn mmap(
 ) -> *mut c_void {
     let is_guest = mode::is_guest();
     let is_file = flags & libc::MAP_ANONYMOUS == 0;
-    // What is only read need not be shared with who writes it.
+    // A mapping that is only read need not be shared with writers.
     let is_alone = match is_file {
         true => protection & libc::PROT_WRITE == 0,
         false => flags & libc::MAP_SHARED == 0,

@@ -1,10 +1,10 @@
-//! Plain accesses of memory: they are no operations, but must be in order with each other.
+//! Plain accesses of memory: they are no operations, but must be ordered by happens-before.
 //!
-//! Two threads that use different bytes of a word never meet. What a signal handler does while it
-//! interrupts this is not seen.
+//! Accesses of different bytes of a word do not conflict. Accesses of a signal handler that interrupts this
+//! code are not seen.
 //!
-//! These functions stay in guest mode, which is cheap: nothing here may let others run. What is known of
-//! memory is in `shadow.rs`.
+//! These functions stay in guest mode, which is cheap: nothing here may let other threads run. The state of
+//! memory is in `memory/shadow.rs`.
 
 use crate::abi::trampoline::on_alternate_stack;
 use crate::engine::Manner;
@@ -16,12 +16,12 @@ use crate::process::variables;
 use crate::rust::sync;
 use crate::threads::failure;
 
-/// The running thread accesses so many bytes.
+/// The running thread accesses `size` bytes.
 #[inline]
 pub(crate) fn access_range(address: usize, size: usize, writes: bool, code: usize) {
     if size == 0
         || !is_guest()
-        // What the user has there may be inlined.
+        // Code of the user's may be inlined there.
         || shadow_stack::region().is_inside() && sync::region(code).is_inside()
         || plain_choices::perform(address, size, writes, code)
     {
@@ -33,7 +33,7 @@ pub(crate) fn access_range(address: usize, size: usize, writes: bool, code: usiz
     }
 }
 
-/// What is done to a block that is given back.
+/// The verb for freeing a block.
 pub(crate) const FREES: &str = "frees";
 
 /// In guest mode: ends the running thread, which did something to memory that is not its own.
@@ -109,7 +109,7 @@ extern "C" fn write_range(address: usize, size: usize, code: usize) {
     access_range(address, size, true, code);
 }
 
-/// A constructor or destructor says which class its object is of now. To say what is so already is no
+/// A constructor or destructor sets the class of its object. Writing the value that is there already is no
 /// write.
 extern "C" fn update_vptr(address: usize, new: usize, code: usize) {
     // SAFETY: the program is about to write there.
@@ -152,13 +152,13 @@ extern "C" fn __tsan_write_range_pc(address: usize, size: usize, code: usize) {
     access_range(address, size, true, code);
 }
 
-/// A call that reads what a library has at an address.
+/// A call that reads state of a library, which the address stands for.
 #[unsafe(no_mangle)]
 extern "C" fn __tsan_external_read(address: usize, code: usize, _tag: usize) {
     access_range(address, 1, false, code);
 }
 
-/// A call that changes what a library has at an address.
+/// A call that writes state of a library, which the address stands for.
 #[unsafe(no_mangle)]
 extern "C" fn __tsan_external_write(address: usize, code: usize, _tag: usize) {
     access_range(address, 1, true, code);

@@ -10,18 +10,18 @@ use crate::execution::{running, shadow_stack};
 use crate::host::mode::{self, host, is_guest};
 use crate::io::opened;
 use crate::names::regions;
-use crate::names::rust_paths::Kind;
+use crate::names::rust_paths::FunctionKind;
 use crate::process::uncontrolled;
 use crate::rust::{channels, sync};
 use crate::threads::futex::{self, WaitSite};
 use crate::threads::time;
 
-/// What of an operation is not an option.
+/// Mask of a futex operation without its options.
 const OPERATION: c_int = 0x7f;
 
-/// Where a system call is, and whether it is in code that says what it does to memory.
+/// Where a system call is, and whether its code is instrumented.
 #[derive(Clone, Copy)]
-struct Place {
+struct CallSite {
     site: usize,
     is_seen: bool,
     /// Where it goes on after it.
@@ -63,12 +63,12 @@ extern "C" fn system_call(
     if !is_guest() {
         return pass_on();
     }
-    let place = Place {
+    let call_site = CallSite {
         site: shadow_stack::users(code),
-        is_seen: regions::kind(code) == Kind::User,
+        is_seen: regions::kind(code) == FunctionKind::User,
         called: sync::who_waits(code),
     };
-    match model(number, arguments, place) {
+    match model(number, arguments, call_site) {
         None => pass_on(),
         Some(Ok(result)) => result,
         Some(Err(error)) => {
@@ -84,26 +84,30 @@ pub(crate) fn model_direct(
     arguments: [usize; 6],
     code: usize,
 ) -> Option<Result<c_long, c_int>> {
-    let place = Place {
+    let call_site = CallSite {
         site: shadow_stack::users(code),
         is_seen: true,
         called: code,
     };
-    model(number, arguments, place)
+    model(number, arguments, call_site)
 }
 
 /// In guest mode: a system call that is for raddle to do; its result, or an error.
-fn model(number: c_long, arguments: [usize; 6], place: Place) -> Option<Result<c_long, c_int>> {
+fn model(
+    number: c_long,
+    arguments: [usize; 6],
+    call_site: CallSite,
+) -> Option<Result<c_long, c_int>> {
     match number {
-        libc::SYS_futex => model_futex(arguments, place),
+        libc::SYS_futex => model_futex(arguments, call_site),
         libc::SYS_clone | libc::SYS_clone3 => {
-            uncontrolled::refuse(number, arguments[0], place.site)
+            uncontrolled::refuse(number, arguments[0], call_site.site)
         }
         _ => None,
     }
 }
 
-fn model_futex(arguments: [usize; 6], place: Place) -> Option<Result<c_long, c_int>> {
+fn model_futex(arguments: [usize; 6], call_site: CallSite) -> Option<Result<c_long, c_int>> {
     let [word, operation, value, time, ..] = arguments;
     let wanted = operation as c_int & OPERATION;
     let is_known = matches!(
@@ -116,17 +120,17 @@ fn model_futex(arguments: [usize; 6], place: Place) -> Option<Result<c_long, c_i
     let (word, value) = (word as *mut u32, value as u32);
     let time = time as *const libc::timespec;
     Some(host(|| match wanted {
-        libc::FUTEX_WAKE | libc::FUTEX_WAKE_BITSET => Ok(match sync::wake(word, place.site) {
+        libc::FUTEX_WAKE | libc::FUTEX_WAKE_BITSET => Ok(match sync::wake(word, call_site.site) {
             true => 1,
-            false => futex::wake(word, value, place.site).into(),
+            false => futex::wake(word, value, call_site.site).into(),
         }),
         _ => {
             let until = (!time.is_null()).then(|| match wanted {
                 libc::FUTEX_WAIT => time::duration(time),
                 _ => time::time_left(time),
             });
-            let parked = sync::park(word, value, until, (place.called, place.site));
-            match parked.unwrap_or_else(|| wait(word, value, until, place)) {
+            let parked = sync::park(word, value, until, (call_site.called, call_site.site));
+            match parked.unwrap_or_else(|| wait(word, value, until, call_site)) {
                 0 => Ok(0),
                 error => Err(error),
             }
@@ -135,13 +139,13 @@ fn model_futex(arguments: [usize; 6], place: Place) -> Option<Result<c_long, c_i
 }
 
 /// Waits while the word is as expected; an error, or 0.
-fn wait(word: *mut u32, expected: u32, until: Option<Duration>, place: Place) -> c_int {
+fn wait(word: *mut u32, expected: u32, until: Option<Duration>, call_site: CallSite) -> c_int {
     if let Some(until) = until
         && channels::times_out()
     {
         running().pass_time(until);
         return libc::ETIMEDOUT;
     }
-    let Place { site, is_seen, .. } = place;
+    let CallSite { site, is_seen, .. } = call_site;
     futex::wait(word, expected, until, WaitSite { site, is_seen })
 }

@@ -1,31 +1,42 @@
 //! The running execution.
 
+pub(crate) mod part;
 pub(crate) mod pending_stores;
 pub(crate) mod shadow_stack;
 pub(crate) mod sites;
 
+use self::pending_stores::PendingStores;
 use crate::engine::Native;
-use crate::host::solo::Solo;
+use crate::host::process_state::ProcessState;
 
-static RUNNING: Solo<Option<Native<'static>>> = Solo::new(None);
-
-/// The running execution, for what its guests do.
-#[inline]
-pub(crate) fn running() -> Native<'static> {
-    let native = RUNNING.get().expect("raddle: a guest outside a check");
-    // Whatever is asked for next comes after what the program has stored by itself.
-    if pending_stores::is_any() {
-        pending_stores::settle(native);
-    }
-    native
+struct Running {
+    native: Native<'static>,
+    stores: PendingStores,
 }
 
-/// The same for those who tell stories, also while a guest hangs in the middle of something.
+static RUNNING: ProcessState<Option<Running>> = ProcessState::new(None);
+
+/// Returns the running execution, for operations of its guests.
+#[inline]
+pub(crate) fn running() -> Native<'static> {
+    let mut running = RUNNING.get();
+    let Running { native, stores } = running.as_mut().expect("raddle: a guest outside a check");
+    // Pending plain stores come before the next operation.
+    if !stores.is_empty() {
+        stores.settle(*native);
+    }
+    *native
+}
+
+/// The same for naming things in stories, also while a guest hangs inside of raddle's code.
 pub(crate) fn if_running() -> Option<Native<'static>> {
-    *RUNNING.try_get()?
+    Some(RUNNING.try_get()?.as_ref()?.native)
 }
 
 /// An execution begins, and this is it.
 pub(crate) fn begin(native: Native<'static>) {
-    *RUNNING.get() = Some(native);
+    *RUNNING.get() = Some(Running {
+        native,
+        stores: PendingStores::default(),
+    });
 }

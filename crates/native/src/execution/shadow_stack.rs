@@ -13,35 +13,36 @@ use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use crate::abi::{alternate_stack, guest};
 use crate::host::addresses::Table;
-use crate::host::solo::Solo;
+use crate::host::process_state::ProcessState;
 use crate::host::{loaded, mode};
 use crate::names::regions;
-use crate::names::rust_paths::Kind;
+use crate::names::rust_paths::FunctionKind;
 
 /// Calls beyond that are not written down.
 const DEEPEST: usize = 256;
-/// So many bits of a site are the address of an instruction.
+/// Number of bits of a site that are the address of an instruction.
 const CODE_BITS: u32 = 48;
-/// How far up a stack to look for the address of a call.
+/// Number of words of a stack that are searched for the address of a call.
 const LOOK_AT: usize = 2048;
 
 struct Calls {
     depth: Cell<usize>,
-    /// So many of the chains below are right.
+    /// Number of the chains below that are valid.
     known: Cell<usize>,
     from: [Cell<usize>; DEEPEST],
     /// An instruction of each function that was entered.
     into: [Cell<usize>; DEEPEST],
     chains: [Cell<u16>; DEEPEST],
-    /// One more than the last call that the user's code has made, up to each; of so many it is known.
+    /// One more than the index of the last call by the user's code, up to each depth; valid for `known_users`
+    /// of them.
     users: [Cell<u16>; DEEPEST],
     known_users: Cell<usize>,
     /// Where in Rust's standard library the thread is, and where it was before each call.
-    region: Cell<Kind>,
-    regions: [Cell<Kind>; DEEPEST],
-    /// Whether the next use of memory there is an operation, and whether it must come in time.
+    region: Cell<FunctionKind>,
+    regions: [Cell<FunctionKind>; DEEPEST],
+    /// True if the next use of memory there is an operation, and if that has a deadline.
     is_armed: Cell<bool>,
-    /// Whether that operation was done.
+    /// True if that operation was done.
     is_modelled: Cell<bool>,
     has_deadline: Cell<bool>,
 }
@@ -57,8 +58,8 @@ thread_local! {
             chains: [const { Cell::new(0) }; DEEPEST],
             users: [const { Cell::new(0) }; DEEPEST],
             known_users: Cell::new(0),
-            region: Cell::new(Kind::User),
-            regions: [const { Cell::new(Kind::User) }; DEEPEST],
+            region: Cell::new(FunctionKind::User),
+            regions: [const { Cell::new(FunctionKind::User) }; DEEPEST],
             is_armed: Cell::new(false),
             is_modelled: Cell::new(false),
             has_deadline: Cell::new(false),
@@ -90,7 +91,7 @@ struct Chains {
     numbers: Table<u16>,
 }
 
-static CHAINS: Solo<Chains> = Solo::new(Chains {
+static CHAINS: ProcessState<Chains> = ProcessState::new(Chains {
     calls: Vec::new(),
     numbers: Table::new(),
 });
@@ -98,7 +99,6 @@ static CHAINS: Solo<Chains> = Solo::new(Chains {
 impl Chains {
     fn longer(&mut self, chain: u16, call: usize, callee: usize) -> u16 {
         if self.calls.is_empty() {
-            self.numbers.begin(1);
             self.calls.push((0, 0, 0));
         }
         let key = join(call, chain);
@@ -157,8 +157,8 @@ impl Calls {
         self.depth.get().min(DEEPEST)
     }
 
-    /// The last call that the user's code has made on the way to this depth. What was found out stays right
-    /// until functions are left and others entered.
+    /// Returns the last call by the user's code on the way to this depth. Results stay valid until functions
+    /// are left and others entered.
     fn users_call(&self, depth: usize) -> Option<usize> {
         let first = self.known_users.get().min(depth);
         let mut last = match first {
@@ -176,7 +176,7 @@ impl Calls {
     }
 }
 
-/// Who code belongs to.
+/// Owner of code.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Whose {
     System,
@@ -188,7 +188,7 @@ enum Whose {
 static OURS: OnceLock<Vec<std::ops::Range<usize>>> = OnceLock::new();
 /// Where that of the system's libraries is.
 static FOREIGN: OnceLock<Vec<std::ops::Range<usize>>> = OnceLock::new();
-/// And that of the program and what else it was loaded with.
+/// Where that of the program and its own libraries is.
 static OWN: OnceLock<Vec<std::ops::Range<usize>>> = OnceLock::new();
 
 /// At the beginning of an execution, in its first thread.
@@ -197,11 +197,13 @@ pub(crate) fn begin() {
     OWN.get_or_init(|| ranges(Whose::Users));
     let own = CALLS.with(|calls| &raw const *calls as usize);
     OFFSET.store(own.wrapping_sub(guest::thread_pointer()), Relaxed);
+    // A thread of the last execution may have been left in the middle of an operation.
+    end_atomic();
     with(|calls| {
         calls.depth.set(0);
         calls.known.set(0);
         calls.known_users.set(0);
-        calls.region.set(Kind::User);
+        calls.region.set(FunctionKind::User);
         calls.is_armed.set(false);
         calls.is_modelled.set(false);
         calls.has_deadline.set(false);
@@ -210,11 +212,11 @@ pub(crate) fn begin() {
 
 /// In guest mode: where in Rust's standard library the running thread is.
 #[inline]
-pub(crate) fn region() -> Kind {
+pub(crate) fn region() -> FunctionKind {
     with(|calls| calls.region.get())
 }
 
-/// In guest mode: whether the next use of memory is an operation.
+/// In guest mode: true if the next use of memory is an operation.
 #[inline]
 pub(crate) fn is_armed() -> bool {
     with(|calls| calls.is_armed.get())
@@ -228,26 +230,26 @@ pub(crate) fn disarm() {
     });
 }
 
-/// In guest mode: whether an operation stands for all that is done here.
+/// In guest mode: true if an operation stands for all that is done here.
 pub(crate) fn is_modelled() -> bool {
     with(|calls| calls.is_modelled.get())
 }
 
-/// In guest mode: whether what the running thread waits for must come in time.
+/// In guest mode: true if the wait of the running thread has a deadline.
 pub(crate) fn has_deadline() -> bool {
     with(|calls| calls.has_deadline.get())
 }
 
-/// Whether code is this library's own, which may run in a handler while a guest is interrupted.
+/// True if code is this library's own, which may run in a handler while a guest is interrupted.
 pub(crate) fn is_ours(code: usize) -> bool {
     let ours = OURS.get_or_init(|| ranges(Whose::Ours));
     ours.iter().any(|range| range.contains(&code))
 }
 
-/// Whether code is not the user's.
+/// True if code is not the user's.
 fn is_foreign(code: usize) -> bool {
     match regions::kind_in_rust(code) {
-        Some(kind) => kind != Kind::User,
+        Some(kind) => kind != FunctionKind::User,
         None => is_systems(code),
     }
 }
@@ -260,10 +262,10 @@ fn is_systems(code: usize) -> bool {
 /// How often any function was entered or left.
 static CHANGES: AtomicU64 = AtomicU64::new(1);
 /// The chain of the running thread, since when, and in which epoch.
-static LAST: Solo<(u64, u64, u16)> = Solo::new((0, 0, 0));
+static LAST: ProcessState<(u64, u64, u16)> = ProcessState::new((0, 0, 0));
 
 /// The same for the user's call of a function that is not the user's.
-static LAST_CALL: Solo<(u64, u64, usize)> = Solo::new((0, 0, 0));
+static LAST_CALL: ProcessState<(u64, u64, usize)> = ProcessState::new((0, 0, 0));
 
 /// In guest mode: the site of an instruction of code that was compiled for this.
 ///
@@ -273,7 +275,7 @@ static LAST_CALL: Solo<(u64, u64, usize)> = Solo::new((0, 0, 0));
 pub(crate) fn site(code: usize) -> usize {
     let now = || (CHANGES.load(Relaxed), mode::epoch());
     let is_now = |last: (u64, u64)| last == now();
-    if regions::kind(code) != Kind::User {
+    if regions::kind(code) != FunctionKind::User {
         let mut last = LAST_CALL.get();
         if !is_now((last.0, last.1)) {
             last.2 = users(code);
@@ -297,9 +299,9 @@ pub(crate) fn users(code: usize) -> usize {
         if !is_foreign(code) {
             return join(code, calls.chain(depth));
         }
-        // What is not the user's may have been called from here without anybody saying so.
+        // Code that is not the user's may have been called from here without instrumentation.
         if let Some(index) = depth.checked_sub(1)
-            && regions::kind(calls.into[index].get()) == Kind::User
+            && regions::kind(calls.into[index].get()) == FunctionKind::User
             && let Some(function) = regions::users_function(calls.into[index].get())
             && let Some(call) = called_by(&function, calls.into[index].get())
         {
@@ -343,8 +345,8 @@ pub(crate) fn end_atomic() {
     OF_ATOMIC.store(std::ptr::null_mut(), Relaxed);
 }
 
-/// In host mode: the type of atomic whose function the thread is in that is about to do an operation, in a
-/// program in Rust.
+/// In host mode: returns the atomic type of the function that the thread is in which is about to do an
+/// operation, in a program in Rust.
 pub(crate) fn atomic() -> Option<&'static str> {
     /// Its functions call each other.
     const NEAR: usize = 4;
@@ -371,7 +373,7 @@ fn called_by(function: &std::ops::Range<usize>, entered: usize) -> Option<usize>
     let words = (start..end).step_by(8).take(LOOK_AT);
     // SAFETY: that is the guest's stack.
     let mut found = words.map(|at| unsafe { (at as *const usize).read() });
-    // Not where the function ends: nobody returns there, and that is on our own stack.
+    // Not the end of the function: no call returns there, and that address is on our own stack.
     found.find(|&word| word != entered && function.contains(&word) && follows_call(word))
 }
 
@@ -397,7 +399,7 @@ pub(crate) fn called(code: usize, stack: usize) -> usize {
     users(call.unwrap_or(code))
 }
 
-/// Whether it is code of the program.
+/// True if it is code of the program.
 pub(crate) fn is_own(code: usize) -> bool {
     let own = OWN.get().map_or(&[][..], Vec::as_slice);
     own.iter().any(|range| range.contains(&code))
@@ -411,7 +413,7 @@ pub(crate) fn callee(code: usize) -> Option<usize> {
     // SAFETY: code of the program can be read.
     let call: [u8; 5] = unsafe { ((code - 5) as *const [u8; 5]).read_unaligned() };
     let [0xe8, distance @ ..] = call else {
-        // Perhaps somebody has come there by this call.
+        // A chain of calls may contain the callee.
         let chains = CHAINS.try_get()?;
         let mut calls = chains.calls.iter().filter(|(_, call, _)| *call == code);
         return calls.next().map(|&(_, _, callee)| callee);
@@ -419,7 +421,7 @@ pub(crate) fn callee(code: usize) -> Option<usize> {
     Some(code.wrapping_add_signed(i32::from_le_bytes(distance) as isize))
 }
 
-/// Whether the instruction before this address may be a call.
+/// True if the instruction before this address may be a call.
 fn follows_call(code: usize) -> bool {
     // SAFETY: code of the program can be read.
     let before: [u8; 5] = unsafe { ((code - 5) as *const [u8; 5]).read_unaligned() };
@@ -430,9 +432,9 @@ fn follows_call(code: usize) -> bool {
 /// A function that the running thread has entered, in a program in Rust.
 #[derive(Clone, Copy)]
 pub(crate) struct Entered {
-    pub(crate) kind: Kind,
+    pub(crate) kind: FunctionKind,
     /// Where the thread was before.
-    pub(crate) before: Kind,
+    pub(crate) before: FunctionKind,
     /// Number of functions that it was in.
     pub(crate) depth: usize,
 }
@@ -461,7 +463,7 @@ pub(crate) fn push(caller: usize, code: usize) -> Option<Entered> {
             calls.is_modelled.set(false);
             calls
                 .has_deadline
-                .set(calls.has_deadline.get() | (kind == Kind::Deadline));
+                .set(calls.has_deadline.get() | (kind == FunctionKind::Deadline));
         }
         Some(Entered {
             kind,
@@ -486,7 +488,7 @@ pub(crate) fn pop() {
                 calls.is_modelled.set(false);
                 calls
                     .has_deadline
-                    .set(calls.has_deadline.get() && after != Kind::Deadline);
+                    .set(calls.has_deadline.get() && after != FunctionKind::Deadline);
             }
         }
     });
@@ -498,7 +500,7 @@ fn change() {
     CHANGES.store(CHANGES.load(Relaxed).wrapping_add(1), Relaxed);
 }
 
-/// Where there is code of somebody's.
+/// Returns the code of one owner.
 fn ranges(whose: Whose) -> Vec<std::ops::Range<usize>> {
     let mut list = Vec::new();
     loaded::each(|module| {

@@ -1,4 +1,4 @@
-//! Sites, as a story tells them: places in the source, and the calls that led there.
+//! Sites as stories show them: places in the source, and the calls that led there.
 
 use super::shadow_stack;
 use crate::engine::Place;
@@ -9,7 +9,7 @@ use crate::names::symbols::{self, SourceFrame};
 pub(crate) fn place(site: usize) -> Option<Place> {
     let mut found = None;
     for code in shadow_stack::unfold(site) {
-        // What the compiler has added has no line.
+        // Code that the compiler has added has no line.
         let is_known = |frame: &SourceFrame| frame.is_users && frame.place.line > 0;
         let mut frames = symbols::frames(code);
         match frames.iter().rposition(is_known) {
@@ -37,7 +37,7 @@ pub(crate) fn chain(site: usize) -> String {
              function, place, ..
          }: &SourceFrame| { format!("by {function} at {}:{}", place.file, place.line) };
     let mut callers: Vec<_> = callers.iter().map(caller).collect();
-    // A recursion is told once.
+    // A recursion is shown once.
     callers.dedup();
     match callers.is_empty() {
         true => String::new(),

@@ -1,9 +1,10 @@
-//! What is known of addresses in the running execution.
+//! Tables by address.
 
-/// A value for every address that has one, by open addressing. Everything is forgotten at once when
-/// the stamp changes.
+/// A value for every address that has one, by open addressing. Everything is forgotten at once when the stamp
+/// changes.
 pub(crate) struct Table<V> {
     slots: Vec<Slot<V>>,
+    /// Slots with another stamp are free.
     stamp: u64,
     live: usize,
 }
@@ -18,26 +19,32 @@ struct Slot<V> {
 
 const FIRST_SIZE: usize = 1024;
 
+impl<V: Clone> Default for Table<V> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl<V: Clone> Table<V> {
     pub(crate) const fn new() -> Self {
         Table {
             slots: Vec::new(),
-            stamp: 0,
+            stamp: 1,
             live: 0,
         }
     }
 
-    /// Forgets everything; stamps must not come twice.
-    pub(crate) fn begin(&mut self, stamp: u64) {
-        if self.slots.is_empty() {
-            self.slots = empty(FIRST_SIZE);
-        }
-        self.stamp = stamp;
+    /// Forgets everything.
+    pub(crate) fn clear(&mut self) {
+        self.stamp += 1;
         self.live = 0;
     }
 
     #[inline]
     pub(crate) fn get(&mut self, address: usize) -> Option<&mut V> {
+        if self.slots.is_empty() {
+            return None;
+        }
         let slot = self.slot(address);
         let slot = &mut self.slots[slot];
         match slot.stamp == self.stamp {
@@ -58,7 +65,7 @@ impl<V: Clone> Table<V> {
         slot.value.insert(value)
     }
 
-    /// Forgets what is known of these addresses.
+    /// Forgets the values of these addresses.
     pub(crate) fn forget(&mut self, range: std::ops::Range<usize>) {
         for slot in &mut self.slots {
             if slot.stamp == self.stamp && range.contains(&slot.address) {
@@ -67,7 +74,7 @@ impl<V: Clone> Table<V> {
         }
     }
 
-    /// Where the address is, or would be.
+    /// Where the address is, or would be; the table is not empty.
     #[inline]
     fn slot(&self, address: usize) -> usize {
         let mask = self.slots.len() - 1;
@@ -84,7 +91,7 @@ impl<V: Clone> Table<V> {
 
     #[cold]
     fn grow(&mut self) {
-        let larger = empty(self.slots.len() * 2);
+        let larger = empty((self.slots.len() * 2).max(FIRST_SIZE));
         let old = std::mem::replace(&mut self.slots, larger);
         for one in old {
             if one.stamp == self.stamp {

@@ -1,8 +1,8 @@
-//! Memory for raddle itself: never the program's, so that what the one does with its memory cannot
-//! disturb the other, and so that the program's memory can be put back as it was.
+//! Memory for raddle itself. It is apart from the program's, so that neither disturbs the other and the
+//! program's memory can be restored.
 //!
-//! Sizes are powers of two with a list of free pieces for each; what is larger than the largest is
-//! mapped by itself. Uses no thread-local storage and no lock of the C library.
+//! Sizes are powers of two with a free list for each; larger pieces are mapped one by one. Uses no
+//! thread-local storage and no lock of the C library.
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::ops::Range;
@@ -15,7 +15,7 @@ use super::{shared_memory, system};
 /// The smallest and the largest piece that is kept, as powers of two.
 const SMALLEST: u32 = 4;
 const LARGEST: u32 = 20;
-/// So much is asked of the system at once.
+/// Number of bytes that are asked of the system at once.
 const CHUNK: usize = 4 << 20;
 
 /// The allocator.
@@ -36,12 +36,12 @@ static PIECES: Lock<Pieces> = Lock::new(Pieces {
     end: 0,
 });
 
-/// So many pieces that are mapped can be known.
+/// Maximum number of mappings that are recorded; a fixed array, since the allocator itself needs it.
 const KNOWN: usize = 4096;
-/// What was mapped here: where and how much; nothing if that is 0.
+/// Start and size of each mapping; free entries have size 0.
 static MAPPED: Lock<[(usize, usize); KNOWN]> = Lock::new([(0, 0); KNOWN]);
 
-/// What has been mapped for raddle so far.
+/// Returns the mappings for raddle so far.
 pub(crate) fn mapped() -> [(usize, usize); KNOWN] {
     MAPPED.with(|mapped| *mapped)
 }
@@ -60,7 +60,7 @@ pub(crate) fn map(size: usize) -> *mut u8 {
     memory
 }
 
-/// Gives back what [`map`] gave.
+/// Gives back memory from [`map`].
 pub(crate) fn unmap(range: Range<usize>) {
     MAPPED.with(|mapped| {
         let known = mapped.iter_mut().find(|known| known.0 == range.start);
@@ -88,8 +88,8 @@ pub(crate) fn map_for_program(size: usize) -> *mut u8 {
 /// How much raddle has.
 static HELD: AtomicUsize = AtomicUsize::new(0);
 
-/// As [`map`], for raddle's own needs. Without memory raddle cannot even tell a story, so it says so and
-/// ends the process.
+/// As [`map`], for the allocator. Without memory raddle cannot even report a failure, so it prints a message
+/// and ends the process.
 fn map_own(size: usize) -> *mut u8 {
     let held = HELD.fetch_add(size, Ordering::Relaxed) + size;
     let memory = match held <= most() {
@@ -109,7 +109,7 @@ fn map_own(size: usize) -> *mut u8 {
     memory
 }
 
-/// Half of what the machine has; with more, others would suffer.
+/// Half of the machine's memory, so that other processes keep the rest.
 fn most() -> usize {
     static MOST: AtomicUsize = AtomicUsize::new(0);
     let mut most = MOST.load(Ordering::Relaxed);

@@ -1,13 +1,13 @@
-//! System calls that code makes by itself, without the C library: inline assembly, and libraries that
-//! have their own.
+//! System calls that code makes by itself, without the C library: inline assembly, and libraries with system
+//! calls of their own.
 //!
-//! Linux can send a signal instead of doing a system call, unless the instruction is in one range of
-//! memory (syscall user dispatch, since 5.11). That range is the C library's code, which knows what it
-//! does. In the signal's handler, which runs on the guest's own stack, others may run as anywhere else.
-//! What is no business of raddle's is handed to the C library, and so done.
+//! Linux can send a signal instead of doing a system call, unless the instruction is in one range of memory
+//! (syscall user dispatch, since 5.11). That range is the C library's code, which is interposed by name. The
+//! signal handler runs on the guest's own stack, and other threads may run meanwhile. System calls that are
+//! not modelled are made by the C library then.
 //!
-//! Only if there is such code: the instruction is looked for in all that is loaded. The kernel forgets
-//! this in new threads and processes, so it is asked again in each.
+//! This is only armed if there is such code: the instruction is searched for in all loaded files. The kernel
+//! forgets the setting in new threads and processes, so it is set again in each.
 
 use std::ffi::{c_int, c_long, c_void};
 use std::ops::Range;
@@ -20,7 +20,7 @@ use crate::abi::{caller, guest};
 const PR_SET_SYSCALL_USER_DISPATCH: c_int = 59;
 const OFF: usize = 0;
 const ON: usize = 1;
-/// Where the kernel looks: system calls from outside of the range are signals.
+/// Read by the kernel: system calls from outside of the range are signals.
 static SELECTOR: AtomicU8 = AtomicU8::new(1);
 
 /// The instruction.
@@ -40,12 +40,12 @@ pub(crate) fn model_by(model: Model) {
     let _ = MODEL.set(model);
 }
 
-/// What is loaded.
+/// Result of the search for system calls.
 #[derive(Default)]
 struct Loaded {
     /// The C library's code.
     allowed: Range<usize>,
-    /// Whether there is code elsewhere that makes system calls.
+    /// True if there is code elsewhere that makes system calls.
     has_calls: bool,
 }
 
@@ -130,7 +130,7 @@ unsafe extern "C" fn on_system_call(_: c_int, _: *mut libc::siginfo_t, context: 
     registers[libc::REG_RAX as usize] = result;
 }
 
-/// Looks for code that makes system calls.
+/// Searches the loaded files for system calls.
 fn look() -> Loaded {
     let mut found = Loaded::default();
     loaded::each(|module| {

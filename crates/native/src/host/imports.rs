@@ -1,5 +1,5 @@
-//! Which functions the program's own files call, as far as the loader knows. What nobody can call need
-//! not be expected: a program that never sends a signal or cancels a thread pays nothing for them.
+//! Functions that the program's own files import. A program that imports no function that sends a signal or
+//! cancels a thread need not pay for either.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -11,7 +11,7 @@ use super::loaded;
 
 static NAMES: OnceLock<BTreeSet<String>> = OnceLock::new();
 
-/// In host mode: whether the program calls one of these.
+/// In host mode: true if the program calls one of these.
 pub(crate) fn any(names: &[&str]) -> bool {
     let imported = NAMES.get_or_init(|| {
         let mut files = Vec::new();
@@ -21,7 +21,7 @@ pub(crate) fn any(names: &[&str]) -> bool {
     names.iter().any(|&name| imported.contains(name))
 }
 
-/// What a file leaves to others.
+/// Names that a file imports.
 fn undefined(file: &Path) -> Vec<String> {
     let Ok(data) = std::fs::read(file) else {
         return Vec::new();

@@ -16,7 +16,7 @@ static HERE: u8 = 0;
 #[derive(Clone, Copy)]
 pub(crate) struct Module<'a>(&'a libc::dl_phdr_info);
 
-/// Looks at one after the other, until told not to go on; what was said then.
+/// Calls the function for each module until it breaks; returns the value that it broke with.
 pub(crate) fn find<R>(mut look: impl FnMut(Module<'_>) -> ControlFlow<R>) -> Option<R> {
     struct Search<'a, R> {
         look: &'a mut dyn FnMut(Module<'_>) -> ControlFlow<R>,
@@ -46,7 +46,7 @@ pub(crate) fn find<R>(mut look: impl FnMut(Module<'_>) -> ControlFlow<R>) -> Opt
     search.found
 }
 
-/// Whether there is such a one.
+/// True if there is such a one.
 pub(crate) fn any(is_it: impl Fn(Module<'_>) -> bool) -> bool {
     let found = find(|module| match is_it(module) {
         true => ControlFlow::Break(()),
@@ -63,7 +63,7 @@ pub(crate) fn program_base() -> Option<usize> {
     })
 }
 
-/// Looks at all of them.
+/// Calls the function for all modules.
 pub(crate) fn each(mut look: impl FnMut(Module<'_>)) {
     find(|module| -> ControlFlow<()> {
         look(module);
@@ -72,7 +72,7 @@ pub(crate) fn each(mut look: impl FnMut(Module<'_>)) {
 }
 
 impl<'a> Module<'a> {
-    /// What the loader has described.
+    /// Wraps the loader's description.
     pub(crate) fn new(info: &'a libc::dl_phdr_info) -> Self {
         Module(info)
     }
@@ -138,24 +138,24 @@ impl<'a> Module<'a> {
         (start != 0).then_some(start)
     }
 
-    /// Whether an address is in it.
+    /// True if an address is in it.
     pub(crate) fn contains(self, address: usize) -> bool {
         let mut loaded = self.headers().iter();
         loaded.any(|it| it.p_type == libc::PT_LOAD && self.range(it).contains(&address))
     }
 
-    /// Whether it is this library.
+    /// True if it is this library.
     pub(crate) fn is_ours(self) -> bool {
         self.contains(&raw const HERE as usize)
     }
 
-    /// Whether it is the program or one of its own libraries.
+    /// True if it is the program or one of its own libraries.
     pub(crate) fn is_users(self) -> bool {
         let name = self.name();
         !self.is_ours() && !name.starts_with(SYSTEM) && !name.starts_with("/lib")
     }
 
-    /// What was writable while it was loaded and is not any more, in whole pages.
+    /// The pages that are read-only since relocation (RELRO).
     pub(crate) fn sealed(self) -> Range<usize> {
         let sealed = self.header(libc::PT_GNU_RELRO);
         sealed.map_or(0..0, |header| {

@@ -1,9 +1,9 @@
-//! A lock for what any OS thread may use, without the C library and without thread-local storage.
+//! A lock that any OS thread may use, without the C library and without thread-local storage.
 
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A value that one has at a time. Who waits for it turns in circles.
+/// A value for one user at a time; others spin.
 pub(crate) struct Lock<T> {
     is_taken: AtomicBool,
     value: UnsafeCell<T>,
@@ -20,7 +20,7 @@ impl<T> Lock<T> {
         }
     }
 
-    /// Uses the value. Nothing in `use_it` may want it too.
+    /// Calls the function with the value. It must not use the lock again.
     #[inline]
     pub(crate) fn with<R>(&self, use_it: impl FnOnce(&mut T) -> R) -> R {
         while self.is_taken.swap(true, Ordering::Acquire) {

@@ -2,19 +2,19 @@
 //!
 //! Each thread of the program has thread-local storage of its own, which the processor finds through
 //! the thread pointer (the base of `fs`). Host code always runs with the thread pointer of the OS
-//! thread that runs the check. So host code may use whatever Rust and the C library offer, and
-//! raddle's coroutines are switched only while the thread pointer is the host's.
+//! thread that runs the check. So host code may use all of Rust and the C library, and raddle's
+//! coroutines are switched only while the thread pointer is the host's.
 //!
-//! * [`run`] lets guest code run until it returns, or [`leave`] is called.
+//! * [`run`] runs guest code until it returns, or [`leave`] is called.
 //! * [`host`] is how guest code, inside a function that took the place of another, gets back.
 //!
-//! Where guest code runs is a matter of the [substrate](crate::host::substrate). One of all threads runs at a
-//! time: `GUEST` is the thread pointer of the guest that does, and 0 while the host does. An OS thread
-//! that nobody controls has another thread pointer, and [`is_guest`] tells it to mind its own business.
+//! The [`substrate`] runs guest code. One thread runs at a time: `GUEST` is the
+//! thread pointer of the guest that does, and 0 while the host does. An OS thread that is not controlled
+//! has another thread pointer, and [`is_guest`] is false for it.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
-use super::substrate::{self, Coroutines, Kind, OsThreads, Substrate};
+use super::substrate::{self, Coroutines, OsThreads, Substrate, SubstrateKind};
 use crate::abi::alternate_stack;
 use crate::abi::guest::{self, GUEST};
 use crate::abi::stack::{self, Frame};
@@ -33,7 +33,7 @@ pub(crate) fn host_pointer() -> usize {
     HOST.load(Relaxed)
 }
 
-/// Whether the caller is code of the program that is being checked, on a thread that is controlled.
+/// True if the caller is code of the program that is being checked, on a thread that is controlled.
 #[inline(always)]
 pub(crate) fn is_guest() -> bool {
     let guest = GUEST.load(Relaxed);
@@ -55,8 +55,8 @@ pub(crate) fn next_epoch() {
 pub(crate) fn host<R>(work: impl FnOnce() -> R) -> R {
     let alternate = alternate_stack::get();
     let result = match substrate::of(GUEST.load(Relaxed)) {
-        Kind::Coroutines => Coroutines::host(work),
-        Kind::OsThreads => OsThreads::host(work),
+        SubstrateKind::Coroutines => Coroutines::host(work),
+        SubstrateKind::OsThreads => OsThreads::host(work),
     };
     alternate_stack::set(alternate);
     result
@@ -67,13 +67,13 @@ pub(crate) fn errno() -> i32 {
     unsafe { *libc::__errno_location() }
 }
 
-/// What the calling thread finds in `errno`.
+/// Sets `errno` of the calling thread.
 pub(crate) fn set_errno(error: i32) {
     // SAFETY: the address is the calling thread's own.
     unsafe { *libc::__errno_location() = error };
 }
 
-/// The running guest is nobody's from now on: this is a process of its own.
+/// The running guest is not controlled any more: this is a process of its own.
 pub(crate) fn release() {
     GUEST.store(0, Relaxed);
 }
@@ -95,9 +95,13 @@ pub(crate) unsafe fn run(
     let before = unsafe { *frame };
     let result = match substrate::of(thread_pointer) {
         // SAFETY: vouched for by the caller.
-        Kind::Coroutines => unsafe { Coroutines::run((function, argument), thread_pointer, frame) },
+        SubstrateKind::Coroutines => unsafe {
+            Coroutines::run((function, argument), thread_pointer, frame)
+        },
         // SAFETY: vouched for by the caller.
-        Kind::OsThreads => unsafe { OsThreads::run((function, argument), thread_pointer, frame) },
+        SubstrateKind::OsThreads => unsafe {
+            OsThreads::run((function, argument), thread_pointer, frame)
+        },
     };
     // A guest may be run on behalf of what it does already.
     // SAFETY: vouched for by the caller.

@@ -1,8 +1,7 @@
-//! Functions of the program that are replaced where they stand: the first instruction becomes a jump.
+//! Functions of the program that are replaced in place: the first instruction becomes a jump.
 //!
-//! What the first instructions did before is put elsewhere, with a jump to those that come next, so that the
-//! function can still be called. Nobody jumps back into the first instructions: a function in which somebody
-//! does is left alone.
+//! The instructions that the jump overwrites are moved elsewhere, followed by a jump to the rest, so that the
+//! original can still be called. A function with a jump back into its first instructions is left alone.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -14,13 +13,13 @@ use iced_x86::{
 use super::system;
 
 const PAGE: usize = 4096;
-/// What is put elsewhere, for all functions.
+/// Size of the room for moved instructions, for all functions.
 const ROOM: usize = 16 * PAGE;
 /// For each function.
 const SLOT: usize = 128;
 /// The jump to another place that is not too far away.
 const JUMP: usize = 5;
-/// How far such a jump may go, and how far apart to look for room.
+/// Maximum distance of such a jump, and the step by which room is searched for.
 const FAR: usize = 1 << 30;
 const STEP: usize = 1 << 20;
 
@@ -36,12 +35,12 @@ pub(crate) fn instructions(function: usize, size: usize) -> Vec<Instruction> {
         .collect()
 }
 
-/// From now on whoever calls the function calls `with`. What to call for the function as it was before, if
-/// it could be replaced.
+/// From now on calls of the function are calls of `with`. Returns the address of the original, if it could be
+/// replaced.
 ///
 /// # Safety
 ///
-/// There must be a function of this size, in which nobody is; `with` must be a function of the same sort.
+/// There must be a function of this size, which no thread is in; `with` must have the same signature.
 pub(crate) unsafe fn replace(function: usize, size: usize, with: usize) -> Option<usize> {
     let first = first_instructions(function, size)?;
     let next = first.last()?.next_ip();
@@ -66,12 +65,12 @@ pub(crate) unsafe fn replace(function: usize, size: usize, with: usize) -> Optio
     Some(original)
 }
 
-/// Whether a function can be replaced.
+/// True if a function can be replaced.
 pub(crate) fn can_be(function: usize, size: usize) -> bool {
     first_instructions(function, size).is_some()
 }
 
-/// The instructions that the jump takes the place of, if nobody can tell.
+/// Returns the instructions that the jump overwrites, if no other code depends on their place.
 fn first_instructions(function: usize, size: usize) -> Option<Vec<Instruction>> {
     let all = instructions(function, size);
     let end = (function + JUMP) as u64;
@@ -149,7 +148,7 @@ fn map_near(address: usize) -> Option<usize> {
 ///
 /// # Safety
 ///
-/// Nobody runs what is there.
+/// No thread may run the code there.
 unsafe fn write(to: usize, code: &[u8]) -> Option<()> {
     let start = to & !(PAGE - 1);
     let size = (to + code.len()).next_multiple_of(PAGE) - start;

@@ -1,4 +1,4 @@
-//! What the process is doing: whether a check runs, and how far the harness of a test has come.
+//! Phase of the process: whether a check runs, and how far the harness of a test has come.
 
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::Relaxed};
 
@@ -8,7 +8,7 @@ use crate::abi::guest;
 static IS_CHECKING: AtomicBool = AtomicBool::new(false);
 static HARNESS: AtomicU8 = AtomicU8::new(Harness::None as u8);
 
-/// What the `main` of a test's harness is about.
+/// Phases of the `main` of a test's harness.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Harness {
     /// No test is checked.
@@ -17,7 +17,7 @@ pub(crate) enum Harness {
     Before,
     /// It is stopped, and executions run.
     Stopped,
-    /// It learns what came of an execution.
+    /// It learns the result of an execution.
     After,
 }
 
@@ -51,7 +51,7 @@ pub(crate) fn is_test() -> bool {
     harness() != Harness::None
 }
 
-/// True if the caller is the `main` of a harness, which learns what came of an execution. Its memory is the
+/// True if the caller is the `main` of a harness, which learns the result of an execution. Its memory is the
 /// program's then.
 #[inline]
 pub(crate) fn is_harness_main() -> bool {

@@ -1,8 +1,8 @@
 //! Memory that a process shares with those that it forks.
 //!
-//! One large piece is reserved when the first check begins that needs it; from then on all memory of
-//! raddle's comes from there, so whatever a child takes is there in its parent. What raddle has before
-//! that is made shared where it is.
+//! One large range is reserved when the first check needs it. From then on all memory of raddle's comes from
+//! there, so an allocation by a child exists in its parent. Memory that raddle has before that is made shared
+//! in place.
 
 use std::ffi::{c_int, c_void};
 use std::ops::{ControlFlow, Range};
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use super::lock::Lock;
 use super::{loaded, system};
 
-/// Only what is used costs anything.
+/// The kernel provides only the pages that are used.
 const SIZE: usize = 64 << 30;
 const PAGE: usize = 4096;
 const KEPT: usize = 4096;
@@ -21,8 +21,8 @@ static NEXT: AtomicUsize = AtomicUsize::new(0);
 
 /// Pieces that were given back: where and how large; nothing if the size is 0.
 static UNUSED: Lock<[(usize, usize); KEPT]> = Lock::new([(0, 0); KEPT]);
-/// What was allowed or forbidden, which is known to one process only. Whatever does not fit is memory
-/// that can be used.
+/// Changes of protection, which are known to one process only. Those that do not fit are left out: the memory
+/// stays accessible.
 static PROTECTED: Lock<Changes> = Lock::new(Changes {
     list: [(0, 0, 0); KEPT],
     count: 0,
@@ -54,12 +54,12 @@ pub(crate) fn map_own(size: usize) -> usize {
     ask(size, libc::MAP_PRIVATE)
 }
 
-/// Whether memory comes from here.
+/// True if memory comes from here.
 pub(crate) fn is_used() -> bool {
     START.load(Relaxed) != 0
 }
 
-/// Whether an address is here.
+/// True if an address is here.
 pub(crate) fn contains(address: usize) -> bool {
     let start = START.load(Relaxed);
     start != 0 && (start..start + SIZE).contains(&address)
@@ -109,7 +109,7 @@ fn change(start: usize, size: usize, protection: c_int) -> isize {
     }
 }
 
-/// What can be done with a piece of memory, in this process and its parent.
+/// Sets the protection of a range, in this process and its parent.
 pub(crate) fn protect(range: Range<usize>, protection: c_int) -> isize {
     PROTECTED.with(|changes| {
         if let Some(next) = changes.list.get_mut(changes.count) {
@@ -125,7 +125,7 @@ pub(crate) fn begin() {
     PROTECTED.with(|changes| changes.count = 0);
 }
 
-/// A child has ended: does what it did.
+/// A child has ended: repeats its changes of protection.
 pub(crate) fn adopt() {
     PROTECTED.with(|changes| {
         for (start, size, protection) in &changes.list[..changes.count] {
@@ -134,7 +134,7 @@ pub(crate) fn adopt() {
     });
 }
 
-/// Makes everything of raddle's shared: what was mapped for it, and its variables.
+/// Makes all of raddle's memory shared: its mappings and its variables.
 pub(crate) fn share_everything(mapped: &[(usize, usize)]) {
     if is_used() {
         return;
@@ -151,8 +151,8 @@ pub(crate) fn share_everything(mapped: &[(usize, usize)]) {
     NEXT.store(start, Relaxed);
 }
 
-/// Makes everything of raddle's this process's own, with what is in it. The caller is not on a stack of
-/// raddle's, and nobody writes to the memory meanwhile.
+/// Makes all of raddle's memory private to this process, with its contents. The caller is not on a stack of
+/// raddle's, and the memory is not written meanwhile.
 pub(crate) fn own_everything(mapped: &[(usize, usize)]) {
     let start = START.load(Relaxed);
     for &(start, size) in mapped {
@@ -165,7 +165,7 @@ pub(crate) fn own_everything(mapped: &[(usize, usize)]) {
     own(variables.clone(), variables.end);
 }
 
-/// Makes memory this process's own, with what is in it before `used`.
+/// Makes memory private to this process, with its contents before `used`.
 fn own(range: Range<usize>, used: usize) {
     const CHUNK: usize = 64;
     let copy = map_own(range.len());
@@ -191,7 +191,7 @@ fn own(range: Range<usize>, used: usize) {
     unsafe { system::call(libc::SYS_mremap, arguments) };
 }
 
-/// Makes memory shared, with what is in it. Nobody may write to it meanwhile.
+/// Makes memory shared, with its contents. It must not be written meanwhile.
 fn share(range: Range<usize>) {
     let copy = ask(range.len(), libc::MAP_SHARED);
     let flags = (libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED) as usize;
@@ -217,7 +217,7 @@ fn variables() -> Range<usize> {
     let Some((Some(variables), sealed)) = found else {
         return 0..0;
     };
-    // What is before the end of the sealed part cannot be written any more.
+    // The RELRO part cannot be written any more.
     let start = variables.start.max(sealed.end);
     start & !(PAGE - 1)..variables.end.next_multiple_of(PAGE)
 }

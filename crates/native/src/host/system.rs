@@ -8,8 +8,8 @@ use std::ffi::{c_int, c_long};
 use super::mode;
 use crate::abi::real::real;
 
-/// Makes a system call; what it returns, or an error as a negative number. The caller's `errno` stays as
-/// it is.
+/// Makes a system call; returns its result, or an error as a negative number. `errno` of the caller is
+/// preserved.
 ///
 /// # Safety
 ///
@@ -29,7 +29,7 @@ pub(crate) unsafe fn call(number: c_long, arguments: [usize; 6]) -> isize {
     result
 }
 
-/// What the kernel said, as a result.
+/// Converts the result of a system call.
 pub(crate) fn outcome(result: isize) -> Result<isize, c_int> {
     match result {
         -1 => Err(std::io::Error::last_os_error().raw_os_error().unwrap_or(0)),

@@ -1,15 +1,15 @@
-//! Thread-local storage for guests: blocks that look to the C library like those of its own threads.
+//! Thread-local storage for guests: blocks with the layout of the C library's own threads.
 //!
-//! A block is made by the function with which glibc makes its own (`_dl_allocate_tls`, private, but in
-//! every version), and the few fields of the thread's header that other code reads are filled in. Blocks
-//! are used again in the next execution, with all variables as the program's files have them.
+//! A block is made by the function with which glibc makes its own (`_dl_allocate_tls`, private, but in every
+//! version), and the few fields of the thread's header that other code reads are filled in. Blocks are reused
+//! in the next execution, with all variables reset to their initial values.
 
 use std::ffi::{CStr, c_char, c_void};
 use std::ops::Range;
 use std::ptr::null_mut;
 use std::sync::OnceLock;
 
-use super::solo::Solo;
+use super::process_state::ProcessState;
 use super::{loaded, mode};
 
 /// Fields of the header at the thread pointer, fixed by the ABI for x86-64.
@@ -39,10 +39,7 @@ struct Blocks {
     modules: Vec<Module>,
 }
 
-// SAFETY: images of modules are there as long as the process is.
-unsafe impl Send for Module {}
-
-static BLOCKS: Solo<Blocks> = Solo::new(Blocks {
+static BLOCKS: ProcessState<Blocks> = ProcessState::new(Blocks {
     pointers: Vec::new(),
     modules: Vec::new(),
 });
@@ -85,7 +82,7 @@ pub(crate) fn number_field() -> usize {
     }
 }
 
-/// Whether the C library makes blocks for others.
+/// True if the C library makes blocks for others.
 pub(crate) fn is_known() -> bool {
     !symbol(ALLOCATE).is_null()
 }
@@ -145,7 +142,7 @@ pub(crate) fn own() -> Range<usize> {
     own.map_or(0..0, |module| module.of_host())
 }
 
-/// What the first thread has in its block, but for this library's own variables.
+/// Ranges of the first thread's block, without this library's own variables.
 pub(crate) fn variables() -> Vec<Range<usize>> {
     let others = modules().into_iter().filter(|module| !module.is_ours);
     others.map(|module| module.of_host()).collect()
@@ -157,7 +154,8 @@ pub(crate) fn start() -> usize {
     mode::host_pointer() - longest.unwrap_or(0)
 }
 
-/// For guest code at the beginning of its thread: what the C library prepares in its own threads.
+/// In guest mode, at the beginning of a thread: initialises the variables that the C library initialises in
+/// its own threads.
 pub(crate) fn prepare() {
     unsafe extern "C" {
         fn __ctype_init();
@@ -166,8 +164,8 @@ pub(crate) fn prepare() {
     unsafe { __ctype_init() };
 }
 
-/// Tells code that looks for it that the process has several threads, although it has none that the C
-/// library knows of; otherwise counters of shared pointers are not atomic.
+/// Clears the C library's flag that the process has one thread. No thread of the program is one of the C
+/// library's, and with the flag set counters of shared pointers are not atomic.
 pub(crate) fn claim_threads() {
     static FOUND: OnceLock<usize> = OnceLock::new();
     let single = *FOUND.get_or_init(|| symbol(c"__libc_single_threaded") as usize);

@@ -1,18 +1,18 @@
-//! Descriptors that were open when the check began: standard input and output, and what else the program
-//! was given. An execution may close them, put others in their place or read on in them; the next one finds
-//! them as they were.
+//! Descriptors that were open when the check began: standard input and output, and others that the program
+//! was given. An execution may close them, replace them or read on in them; they are restored for the next
+//! one.
 //!
-//! Pipes and sockets of which the program has both ends are left alone: one more descriptor of an end would
-//! keep it open when the program has closed its own, and who reads would wait for ever.
+//! Pipes and sockets of which the program has both ends are left alone. A spare descriptor would keep an end
+//! open when the program has closed its own, and a reader would wait for ever.
 
 use std::ffi::c_int;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::{opened, status};
 use crate::abi::real::real;
 
-/// Beyond what programs usually have open, so that theirs get the numbers that they would get without us.
+/// Beyond the descriptors that programs usually have open, so that theirs get the same numbers as without
+/// raddle.
 const FIRST_SPARE: c_int = 600;
 
 struct Inherited {
@@ -24,8 +24,6 @@ struct Inherited {
 }
 
 static INHERITED: Mutex<Vec<Inherited>> = Mutex::new(Vec::new());
-/// The program has closed one, or put something else in its place.
-static IS_DISTURBED: AtomicBool = AtomicBool::new(false);
 
 fn list() -> MutexGuard<'static, Vec<Inherited>> {
     INHERITED.lock().unwrap_or_else(PoisonError::into_inner)
@@ -41,7 +39,6 @@ pub(crate) fn remember() {
         .collect();
     let mut list = list();
     list.extend(numbers.into_iter().filter_map(inherited));
-    IS_DISTURBED.store(false, Relaxed);
 }
 
 fn inherited(descriptor: c_int) -> Option<Inherited> {
@@ -61,20 +58,17 @@ fn inherited(descriptor: c_int) -> Option<Inherited> {
     }
 }
 
-/// The program is about to close this, or has put something else there.
-pub(super) fn disturb(descriptor: c_int) {
-    if !IS_DISTURBED.load(Relaxed) && list().iter().any(|it| it.descriptor == descriptor) {
-        IS_DISTURBED.store(true, Relaxed);
-    }
+/// True if the descriptor is one of them.
+pub(super) fn contains(descriptor: c_int) -> bool {
+    list().iter().any(|it| it.descriptor == descriptor)
 }
 
-/// An execution begins, and what the last one has opened is closed.
-pub(super) fn begin() {
-    let is_disturbed = IS_DISTURBED.swap(false, Relaxed);
+/// An execution is over, and its own descriptors are closed. Restores the others, if any was disturbed.
+pub(super) fn restore(is_any_disturbed: bool) {
     for it in list().iter() {
         // SAFETY: the numbers are the program's, which does not run now, and ours.
         unsafe {
-            if is_disturbed {
+            if is_any_disturbed {
                 real!(fn dup2(c_int, c_int) -> c_int)(it.spare, it.descriptor);
             }
             if let Some(position) = it.position {
@@ -86,7 +80,6 @@ pub(super) fn begin() {
 
 /// A check is over.
 pub(crate) fn forget() {
-    begin();
     for it in list().drain(..) {
         // SAFETY: nobody else has this number.
         unsafe { real!(fn close(c_int) -> c_int)(it.spare) };

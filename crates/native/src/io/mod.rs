@@ -1,12 +1,11 @@
-//! Reading and writing: what would block in the kernel blocks the thread, and others run.
+//! Reading and writing: a call that would block in the kernel blocks the thread, and others run.
 //!
-//! What threads of the program can pass data through to each other (pipes, sockets, counters of events) is
-//! a place with a queue ([`queues`]). To use it is to come there; then the kernel is asked whether it would
-//! block. If so, the thread waits until somebody else has been there. So nobody asks again and again, what
-//! is read depends on what was written as far as the engine can tell, and if nobody is left who could
-//! write, that is a deadlock.
+//! Each channel between threads of the program (pipes, sockets, event counters) has a queue ([`queues`]). To
+//! use it synchronizes with its other users; then the kernel is asked whether it would block. If so, the
+//! thread waits until another thread has used it. So there is no polling, the engine knows which write a read
+//! depends on, and a wait that no thread can end is a deadlock.
 //!
-//! For what comes from elsewhere (terminals, other processes), everybody really waits.
+//! Calls that depend on the outside (terminals, other processes) really block.
 
 pub(crate) mod inherited;
 pub(crate) mod opened;
@@ -19,32 +18,32 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::host::imports;
 use crate::process::children;
-use crate::threads::queues::{self, Place};
+use crate::threads::queues::{self, QueueKey};
 use crate::threads::requests::{self, Interrupt};
 use crate::threads::{guests, interrupts, signals};
 
-/// What a descriptor is of.
+/// Kinds of descriptors.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum DescriptorKind {
     /// Something that threads of the program may talk to each other through.
-    Inside(Place),
-    /// A file, where the order of uses matters and nobody waits.
-    File(Place),
+    Inside(QueueKey),
+    /// A file, where the order of uses matters and no call waits.
+    File(QueueKey),
     /// Anything else.
     Outside,
 }
 
 /// Numbers that stand for addresses.
 const FIRST: usize = 1 << 60;
-const EVERYTHING: Place = Place {
+const EVERYTHING: QueueKey = QueueKey {
     address: FIRST,
     kind: "descriptors",
 };
-const SOCKETS: Place = Place {
+const SOCKETS: QueueKey = QueueKey {
     address: FIRST + 16,
     kind: "sockets",
 };
-const EVENTS: Place = Place {
+const EVENTS: QueueKey = QueueKey {
     address: FIRST + 32,
     kind: "events",
 };
@@ -60,8 +59,8 @@ const POLLERS: &[&str] = &[
     "epoll_pwait",
 ];
 
-/// Whether the program waits for several descriptors at once. All of them are one place then, so that a
-/// look at several is one step.
+/// True if the program waits for several descriptors at once. All of them have one queue then, so that a look
+/// at several is one step.
 fn is_one_place() -> bool {
     static IS_ONE: OnceLock<bool> = OnceLock::new();
     *IS_ONE.get_or_init(|| imports::any(POLLERS))
@@ -75,29 +74,31 @@ fn status(descriptor: c_int) -> Option<libc::stat> {
     }
 }
 
-/// What a descriptor is of.
-pub(crate) fn kind(descriptor: c_int) -> Kind {
+/// Returns the kind of a descriptor.
+pub(crate) fn kind(descriptor: c_int) -> DescriptorKind {
     let Some(status) = status(descriptor) else {
-        return Kind::Outside;
+        return DescriptorKind::Outside;
     };
     // Some file systems use the highest bits, too.
     let number = status.st_ino as usize & ((1 << 55) - 1);
-    let own = |kind| Place {
+    let own = |kind| QueueKey {
         address: FIRST + (number + 8) * 16,
         kind,
     };
     let place = match status.st_mode & libc::S_IFMT {
         // Where standard output goes makes no difference to the program.
-        libc::S_IFREG if descriptor > libc::STDERR_FILENO => return Kind::File(own("file")),
+        libc::S_IFREG if descriptor > libc::STDERR_FILENO => {
+            return DescriptorKind::File(own("file"));
+        }
         libc::S_IFIFO if opened::is_own(&status) => own("pipe"),
         libc::S_IFSOCK if opened::is_own(&status) => SOCKETS,
         0 if opened::is_own(&status) && !opened::is_timer(descriptor) => EVENTS,
-        _ => return Kind::Outside,
+        _ => return DescriptorKind::Outside,
     };
     match children::were_started() {
-        true => Kind::Outside,
-        false if is_one_place() => Kind::Inside(EVERYTHING),
-        false => Kind::Inside(place),
+        true => DescriptorKind::Outside,
+        false if is_one_place() => DescriptorKind::Inside(EVERYTHING),
+        false => DescriptorKind::Inside(place),
     }
 }
 
@@ -108,7 +109,7 @@ pub(crate) enum Way {
     Out,
 }
 
-/// Whether the descriptor can be used now without waiting.
+/// True if the descriptor can be used now without waiting.
 fn is_ready(descriptor: c_int, way: Way) -> bool {
     let events = match way {
         Way::In => libc::POLLIN,
@@ -143,7 +144,7 @@ fn is_nonblocking(descriptor: c_int) -> bool {
     flags != -1 && flags & libc::O_NONBLOCK != 0
 }
 
-/// What a thread waits for, in words. There are few, and they are used in every execution.
+/// Returns a description of a wait. There are few, and they are used in every execution.
 fn wish(descriptor: c_int, way: Way) -> &'static str {
     static WISHES: Mutex<BTreeMap<(c_int, Way), &'static str>> = Mutex::new(BTreeMap::new());
     let mut wishes = WISHES.lock().unwrap_or_else(PoisonError::into_inner);
@@ -156,8 +157,9 @@ fn wish(descriptor: c_int, way: Way) -> &'static str {
     })
 }
 
-/// Uses a descriptor: waits as long as the kernel would, and then does it. Nothing, if the thread was
-/// cancelled or a signal came between. `at_once` says that the caller does not want to wait.
+/// Uses a descriptor: waits as long as the kernel would, and then performs the operation. Fails with `EINTR`
+/// if the thread was cancelled or a signal interrupts the wait. `at_once` means that the caller does not
+/// wait.
 pub(crate) fn operate<R>(
     descriptor: c_int,
     way: Way,
@@ -166,25 +168,25 @@ pub(crate) fn operate<R>(
     mut operation: impl FnMut() -> Result<R, c_int>,
 ) -> Result<R, c_int> {
     let place = match kind(descriptor) {
-        Kind::Outside => return operation(),
-        Kind::File(place) => {
-            queues::visit(place, code);
+        DescriptorKind::Outside => return operation(),
+        DescriptorKind::File(place) => {
+            queues::synchronize(place, code);
             return operation();
         }
-        Kind::Inside(place) => place,
+        DescriptorKind::Inside(place) => place,
     };
     if at_once || is_nonblocking(descriptor) {
-        queues::watch(place, code);
+        queues::observe(place, code);
         if !is_ready(descriptor, way) {
             return operation();
         }
-        queues::visit(place, code);
+        queues::synchronize(place, code);
         let result = operation();
         queues::wake_all(place, code);
         return result;
     }
     loop {
-        queues::visit(place, code);
+        queues::synchronize(place, code);
         if is_ready(descriptor, way) || is_alone(place) {
             let result = operation();
             queues::wake_all(place, code);
@@ -194,21 +196,21 @@ pub(crate) fn operate<R>(
     }
 }
 
-/// Whether only somebody outside can put an end to a wait.
-fn is_alone(place: Place) -> bool {
+/// True if only other processes can end a wait.
+fn is_alone(place: QueueKey) -> bool {
     place == SOCKETS && guests::alive() < 2
 }
 
 /// The running thread has just come to the place, and waits until another does.
-pub(crate) fn wait(place: Place, wish: &'static str, code: usize) -> Result<(), c_int> {
-    let bed = queues::bed(wish);
-    queues::stay(place, bed);
-    let interrupt = requests::sleep(bed, code);
+pub(crate) fn wait(place: QueueKey, wish: &'static str, code: usize) -> Result<(), c_int> {
+    let waiter = queues::new_waiter(wish);
+    queues::enqueue(place, waiter);
+    let interrupt = requests::wait(waiter, code);
     if interrupt == Interrupt::None {
         return Ok(());
     }
-    queues::visit(place, code);
-    queues::go(place, bed);
+    queues::synchronize(place, code);
+    queues::remove(place, waiter);
     let goes_on = interrupts::act(interrupt, code);
     match goes_on && signals::restarts() {
         true => Ok(()),

@@ -5,7 +5,8 @@ use std::ffi::{c_char, c_int, c_long, c_uint, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
-use super::{Kind, inherited, status};
+use super::{DescriptorKind, inherited, status};
+use crate::execution::part::{Part, PartCell};
 use crate::host::mode;
 use crate::host::system::outcome;
 use crate::threads::interpose::system_calls;
@@ -18,12 +19,37 @@ fn identity(status: &libc::stat) -> Identity {
     (status.st_dev, status.st_ino)
 }
 
-/// What the program has opened while a check runs, and may have closed.
-static OPENED: Mutex<Vec<(c_int, Identity)>> = Mutex::new(Vec::new());
-/// What both ends of are the program's; what it had before the check comes first.
+/// Files of which the program has both ends; those from before the check come first.
 static OWN: Mutex<Vec<Identity>> = Mutex::new(Vec::new());
 /// How many of them it had before.
 static BEFORE: AtomicUsize = AtomicUsize::new(0);
+
+/// Changes of descriptors by the execution. They are undone when it is over.
+#[derive(Default)]
+pub(crate) struct Descriptors {
+    /// Descriptors that it has opened, and may have closed.
+    opened: Vec<(c_int, Identity)>,
+    /// True if it has closed an inherited descriptor, or put something else in its place.
+    is_inherited_disturbed: bool,
+}
+
+impl Part for Descriptors {}
+
+pub(crate) static DESCRIPTORS: PartCell<Descriptors> = PartCell::new();
+
+impl Drop for Descriptors {
+    fn drop(&mut self) {
+        for &(descriptor, before) in &self.opened {
+            // Its number may be another's by now.
+            if status(descriptor).is_some_and(|now| identity(&now) == before) {
+                // SAFETY: nobody uses it any more.
+                unsafe { libc::close(descriptor) };
+            }
+        }
+        lock(&OWN).truncate(BEFORE.load(Relaxed));
+        inherited::restore(self.is_inherited_disturbed);
+    }
+}
 
 fn lock<T>(list: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     list.lock().unwrap_or_else(PoisonError::into_inner)
@@ -34,25 +60,20 @@ pub(crate) fn remember() {
     BEFORE.store(lock(&OWN).len(), Relaxed);
 }
 
-/// At the beginning of an execution: what is left of the last one is closed.
-pub(crate) fn begin() {
-    for (descriptor, before) in lock(&OPENED).drain(..) {
-        // Its number may be another's by now.
-        if status(descriptor).is_some_and(|now| identity(&now) == before) {
-            // SAFETY: nobody uses it any more.
-            unsafe { libc::close(descriptor) };
-        }
-    }
-    lock(&OWN).truncate(BEFORE.load(Relaxed));
-    inherited::begin();
-}
-
 /// The program has this open now.
 fn add(descriptor: c_int) {
     let Some(status) = status(descriptor) else {
         return;
     };
-    lock(&OPENED).push((descriptor, identity(&status)));
+    let opened = (descriptor, identity(&status));
+    DESCRIPTORS.get().opened.push(opened);
+}
+
+/// The program is about to close this, or has put something else there.
+fn disturb(descriptor: c_int) {
+    if inherited::contains(descriptor) {
+        DESCRIPTORS.get().is_inherited_disturbed = true;
+    }
 }
 
 /// The program has this open now, and so it has the other end.
@@ -65,19 +86,19 @@ fn add_own(descriptor: c_int) {
     }
 }
 
-/// Timers, which look like other things to the system and are nobody's business.
+/// Timers, which the kernel reports as anonymous files like event counters; they are not modelled.
 static TIMERS: Mutex<Vec<c_int>> = Mutex::new(Vec::new());
 
 pub(super) fn is_timer(descriptor: c_int) -> bool {
     lock(&TIMERS).contains(&descriptor)
 }
 
-/// Whether the program has both ends.
+/// True if the program has both ends.
 pub(super) fn is_own(status: &libc::stat) -> bool {
     lock(&OWN).contains(&identity(status))
 }
 
-/// Defines functions that open a descriptor; `own` if only the program has what is behind it.
+/// Defines functions that open a descriptor; `own` if the program has both ends of the file.
 macro_rules! opening {
     ($($own:ident fn $name:ident($($argument:ident: $type:ty),*) as $to:ident($register:literal);)*) => {
         $(
@@ -112,7 +133,7 @@ fn noted(descriptor: c_int, is_own: bool, is_timer: bool) {
     match mode::is_guest() {
         true => mode::host(|| {
             note();
-            inherited::disturb(descriptor);
+            disturb(descriptor);
             add(descriptor);
         }),
         false => note(),
@@ -231,7 +252,7 @@ extern "C" fn stream_closed(stream: Stream, _code: usize) -> c_int {
             libc::fileno(stream)
         };
         if mode::is_guest() {
-            mode::host(|| inherited::disturb(descriptor));
+            mode::host(|| disturb(descriptor));
         }
         crate::abi::real::real!(fn fclose(Stream) -> c_int)(stream)
     }
@@ -287,26 +308,26 @@ system_calls! {
     }
 
     fn close(descriptor: c_int) -> c_int as closed("rsi") code {
-        inherited::disturb(descriptor);
+        disturb(descriptor);
         let real = crate::abi::real::real!(fn close(c_int) -> c_int);
         // SAFETY: what the caller wanted.
         changed(descriptor, code, || unsafe { real(descriptor) })
     }
 }
 
-/// Does something that others who wait for the descriptor may notice.
+/// Performs an operation that other users of the descriptor may notice.
 fn changed(
     descriptor: c_int,
     code: usize,
     mut real: impl FnMut() -> c_int,
 ) -> Result<isize, c_int> {
     match super::kind(descriptor) {
-        Kind::Inside(place) => {
-            queues::visit(place, code);
+        DescriptorKind::Inside(place) => {
+            queues::synchronize(place, code);
             let result = outcome(real() as isize);
             queues::wake_all(place, code);
             result
         }
-        Kind::File(_) | Kind::Outside => outcome(real() as isize),
+        DescriptorKind::File(_) | DescriptorKind::Outside => outcome(real() as isize),
     }
 }

@@ -1,13 +1,13 @@
 //! Waiting for several descriptors at once.
 //!
-//! In a program that does so, all descriptors are one place: to look at several of them is one step. A wait
-//! with a time limit looks once: that the limit passes before anything happens is always possible, and what
-//! happens in time comes before.
+//! In a program that does so, all descriptors have one queue: to look at several of them is one step. A wait
+//! with a time limit looks once. The limit may always pass before anything happens, and events in time come
+//! before the look.
 
 use std::ffi::{c_int, c_void};
 use std::time::Duration;
 
-use super::{EVERYTHING, Kind, kind, wait};
+use super::{DescriptorKind, EVERYTHING, kind, wait};
 use crate::abi::real::real;
 use crate::execution::running;
 use crate::host::system::outcome;
@@ -20,7 +20,7 @@ type Time = *const libc::timespec;
 
 const WISH: &str = "any of several descriptors";
 
-/// How long somebody wants to wait at most.
+/// Maximum duration of a wait.
 type Limit = Option<Duration>;
 
 fn in_milliseconds(time: c_int) -> Limit {
@@ -32,7 +32,7 @@ fn in_time(time: Time) -> Limit {
     (!time.is_null()).then(|| time::duration(time))
 }
 
-/// Looks, and waits until there is something to see or the time is over.
+/// Polls, and waits until there is an event or the time is over.
 fn watch(
     limit: Limit,
     code: usize,
@@ -40,8 +40,8 @@ fn watch(
 ) -> Result<isize, c_int> {
     loop {
         match limit {
-            None => queues::visit(EVERYTHING, code),
-            Some(_) => queues::watch(EVERYTHING, code),
+            None => queues::synchronize(EVERYTHING, code),
+            Some(_) => queues::observe(EVERYTHING, code),
         }
         match (look()?, limit) {
             (0, Some(time)) => {
@@ -55,7 +55,7 @@ fn watch(
 }
 
 fn is_inside(descriptor: c_int) -> bool {
-    matches!(kind(descriptor), Kind::Inside(_))
+    matches!(kind(descriptor), DescriptorKind::Inside(_))
 }
 
 fn poll_with(asked: Asked, count: usize, limit: Limit, code: usize) -> Result<isize, c_int> {
@@ -147,7 +147,7 @@ system_calls! {
     fn epoll_ctl(set: c_int, what: c_int, descriptor: c_int, event: *mut c_void) -> c_int
         as on_change("r8") code {
         let change = real!(fn epoll_ctl(c_int, c_int, c_int, *mut c_void) -> c_int);
-        queues::visit(EVERYTHING, code);
+        queues::synchronize(EVERYTHING, code);
         // SAFETY: what the caller wanted.
         let result = outcome(unsafe { change(set, what, descriptor, event) } as isize);
         queues::wake_all(EVERYTHING, code);

@@ -2,7 +2,7 @@
 
 use std::ffi::{c_int, c_uint, c_void};
 
-use super::{Kind, Way, kind, operate};
+use super::{DescriptorKind, Way, kind, operate};
 use crate::abi::real::real;
 use crate::abi::trampoline::departing;
 use crate::execution::shadow_stack;
@@ -16,7 +16,7 @@ type Bytes = *mut c_void;
 type Pieces = *const libc::iovec;
 type Message = *mut libc::msghdr;
 
-/// So much is written to a pipe in one step, if there is room at all (`PIPE_BUF`).
+/// Number of bytes that are written to a pipe in one step, if there is room at all (`PIPE_BUF`).
 const STEP: usize = 4096;
 
 /// Writes everything, a step at a time, as a blocking descriptor does.
@@ -27,7 +27,7 @@ fn write_all(
     code: usize,
     write: impl Fn(Bytes, usize) -> isize,
 ) -> Result<isize, c_int> {
-    if !matches!(kind(descriptor), Kind::Inside(_)) || super::is_nonblocking(descriptor) {
+    if !matches!(kind(descriptor), DescriptorKind::Inside(_)) || super::is_nonblocking(descriptor) {
         return operate(descriptor, Way::Out, false, code, || {
             outcome(write(from, size))
         });
@@ -50,7 +50,7 @@ fn write_all(
     }
 }
 
-/// Whether what is printed is not for people.
+/// True if the output is not shown.
 fn is_hidden(descriptor: c_int, pieces: &[libc::iovec]) -> bool {
     match descriptor {
         libc::STDOUT_FILENO if phase::is_test() => {
@@ -62,13 +62,13 @@ fn is_hidden(descriptor: c_int, pieces: &[libc::iovec]) -> bool {
     }
 }
 
-/// What the program wants to be written.
+/// Returns the bytes that the program writes.
 fn bytes(pieces: &[libc::iovec]) -> Vec<u8> {
     let piece = |it: &libc::iovec| {
         // SAFETY: the program has these bytes.
         unsafe { std::slice::from_raw_parts(it.iov_base.cast::<u8>(), it.iov_len) }
     };
-    // What is empty need not be anywhere.
+    // Empty pieces may have any address.
     let pieces = pieces.iter().filter(|it| it.iov_len > 0);
     pieces.flat_map(piece).copied().collect()
 }
@@ -89,8 +89,8 @@ extern "C" fn on_write(descriptor: c_int, from: Bytes, size: usize, code: usize)
     };
     if !mode::is_guest() || shadow_stack::is_ours(code) {
         if phase::is_harness_main() && descriptor == libc::STDOUT_FILENO {
-            output::hear(&bytes(&[piece]));
-            if output::is_well() {
+            output::add_harness_output(&bytes(&[piece]));
+            if output::has_passed() {
                 harness::exit(0);
             }
             return size as isize;

@@ -1,7 +1,7 @@
-//! What the program has asked for on the heap, and what became of it.
+//! Blocks of the heap that the program has allocated and freed.
 //!
-//! No memory is used twice in one execution, so whoever uses a block that was freed is found out. So is
-//! who uses what lies between two blocks.
+//! No memory is used twice in one execution, so each use of a freed block is found. So is each use of memory
+//! between two blocks.
 
 use std::cell::UnsafeCell;
 
@@ -16,26 +16,26 @@ use crate::host::mode;
 pub(crate) struct Block {
     start: usize,
     pub(crate) size: usize,
-    /// Where it was asked for, and by whom; nobody before a check begins.
+    /// Site and thread of the allocation; no thread before a check begins.
     pub(crate) made: (usize, Option<ThreadId>),
     pub(crate) freed: Option<(usize, ThreadId)>,
-    /// Whether nobody must use it any more.
+    /// True if it must not be used any more.
     is_gone: bool,
-    /// Whether the standard library of Rust has made it for itself.
+    /// True if the standard library of Rust has made it for itself.
     is_inside: bool,
 }
 
-/// What is wrong with an access of the heap.
+/// Errors in the use of the heap.
 #[derive(Clone, Copy)]
 pub(crate) enum Bad {
-    /// What was there was freed.
+    /// The block there was freed.
     Freed,
     /// There is no such piece.
     Outside,
 }
 
 struct Blocks {
-    /// In the order of their addresses: the first thread's, and those of each lane.
+    /// In the order of their addresses: the first thread's, and those of each thread heap.
     lists: Vec<Vec<Block>>,
     /// Those that were freed in this execution.
     freed: Vec<Position>,
@@ -88,15 +88,15 @@ pub(crate) fn add(start: usize, size: usize, site: usize) -> usize {
     })
 }
 
-/// An execution begins: what was freed is there again, and nothing from this address on.
+/// An execution begins: freed blocks are there again, and none from this address on.
 pub(crate) fn reset(next: usize) {
     with(|blocks| {
-        let Some((first, lanes)) = blocks.lists.split_first_mut() else {
+        let Some((first, others)) = blocks.lists.split_first_mut() else {
             return;
         };
         let left = first.partition_point(|block| block.start < next);
         first.truncate(left);
-        lanes.iter_mut().for_each(Vec::clear);
+        others.iter_mut().for_each(Vec::clear);
         for (list, index) in blocks.freed.drain(..) {
             if let Some(block) = blocks.lists[list].get_mut(index) {
                 (block.freed, block.is_gone) = (None, false);
@@ -141,7 +141,7 @@ impl Blocks {
 
 /// The list for an address.
 fn list_at(address: usize) -> usize {
-    thread_heaps::at(address).map_or(0, |lane| lane + 1)
+    thread_heaps::at(address).map_or(0, |heap| heap + 1)
 }
 
 /// The running thread frees a block, which should have this number, at a site; how large it is.
@@ -165,7 +165,7 @@ pub(crate) fn free(address: usize, number: usize, site: usize) -> Result<usize, 
     })
 }
 
-/// From now on nobody must use it.
+/// From now on the block must not be used.
 pub(crate) fn is_freed(address: usize) {
     with(|blocks| {
         if let Some(index) = blocks.before(address) {
@@ -174,7 +174,7 @@ pub(crate) fn is_freed(address: usize) {
     });
 }
 
-/// What is wrong with the use of so many bytes.
+/// Returns the error in the use of `size` bytes, if there is one.
 pub(crate) fn check(address: usize, size: usize) -> Option<Bad> {
     if !heap_range::contains(address) {
         return None;
@@ -203,7 +203,7 @@ pub(crate) fn find(address: usize) -> Option<(Block, usize)> {
     })
 }
 
-/// Whether the standard library of Rust has made it for itself.
+/// True if the standard library of Rust has made it for itself.
 pub(crate) fn is_inside(address: usize) -> bool {
     find(address).is_some_and(|(block, _)| block.is_inside)
 }

@@ -1,13 +1,13 @@
-//! What the shadow remembers of a piece of memory.
+//! Shadow state of a piece of memory.
 
 use raddle_engine::CellId;
 
 /// Stands for no thread.
 pub(crate) const NOBODY: u16 = u16::MAX;
 
-/// What is known of a granule.
+/// State of a granule.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum State {
+pub(crate) enum GranuleState {
     /// All that was done to it is in order.
     Ordered,
     /// Its halves are granules, side by side from the one with this number on.
@@ -16,7 +16,7 @@ pub(crate) enum State {
     Cell(CellId),
 }
 
-/// The running thread, as long as nobody else runs.
+/// The running thread, valid while no other thread runs.
 pub(crate) struct Now {
     pub(crate) epoch: u64,
     pub(crate) thread: u16,
@@ -26,7 +26,7 @@ pub(crate) struct Now {
 }
 
 #[derive(Clone, Copy)]
-pub(crate) struct Last {
+pub(crate) struct LastAccess {
     pub(crate) thread: u16,
     pub(crate) index: u32,
     pub(crate) site: usize,
@@ -41,8 +41,8 @@ pub(crate) struct Granule {
     pub(crate) read_index: u32,
     pub(crate) write_thread: u16,
     pub(crate) read_thread: u16,
-    /// The execution, whether it is accessed atomically as well, and which state it has. What belongs to
-    /// the state is in the place of `write_site`.
+    /// Stamp of the execution, whether it is accessed atomically as well, and its state. The value of the
+    /// state is stored in `write_site`.
     pub(crate) meta: u32,
 }
 
@@ -55,22 +55,22 @@ pub(crate) const FIRST_STAMP: u32 = 0b1000;
 
 impl Granule {
     #[inline]
-    pub(crate) fn state(&self) -> State {
+    pub(crate) fn state(&self) -> GranuleState {
         match self.meta & STATE {
-            ORDERED => State::Ordered,
-            SPLIT => State::Split(self.write_site),
-            _ => State::Cell(CellId::new(self.write_site)),
+            ORDERED => GranuleState::Ordered,
+            SPLIT => GranuleState::Split(self.write_site),
+            _ => GranuleState::Cell(CellId::new(self.write_site)),
         }
     }
 
-    pub(crate) fn set_state(&mut self, state: State) {
+    pub(crate) fn set_state(&mut self, state: GranuleState) {
         let kind = match state {
-            State::Ordered => ORDERED,
-            State::Split(number) => {
+            GranuleState::Ordered => ORDERED,
+            GranuleState::Split(number) => {
                 self.write_site = number;
                 SPLIT
             }
-            State::Cell(cell) => {
+            GranuleState::Cell(cell) => {
                 self.write_site = cell.index();
                 CELL
             }
@@ -84,8 +84,8 @@ impl Granule {
     }
 
     #[inline]
-    pub(crate) fn write(&self) -> Last {
-        Last {
+    pub(crate) fn write(&self) -> LastAccess {
+        LastAccess {
             thread: self.write_thread,
             index: self.write_index,
             site: self.write_site,
@@ -94,8 +94,8 @@ impl Granule {
 
     /// Since then.
     #[inline]
-    pub(crate) fn read(&self) -> Last {
-        Last {
+    pub(crate) fn read(&self) -> LastAccess {
+        LastAccess {
             thread: self.read_thread,
             index: self.read_index,
             site: self.read_site,
@@ -103,7 +103,7 @@ impl Granule {
     }
 
     #[inline]
-    pub(crate) fn set_write(&mut self, last: Last) {
+    pub(crate) fn set_write(&mut self, last: LastAccess) {
         self.write_thread = last.thread;
         self.write_index = last.index;
         if self.meta & STATE == ORDERED {
@@ -113,7 +113,7 @@ impl Granule {
     }
 
     #[inline]
-    pub(crate) fn set_read(&mut self, last: Last) {
+    pub(crate) fn set_read(&mut self, last: LastAccess) {
         self.read_thread = last.thread;
         self.read_index = last.index;
         self.read_site = last.site;

@@ -1,10 +1,10 @@
 //! The program's heap.
 //!
-//! Within one execution no memory is used twice, and in every execution the same calls have the same
-//! addresses: each thread has a [lane](lanes) of its own, so that the schedule makes no difference. What is on the heap when a check begins is part of the snapshot; what comes later is
-//! gone with the execution. New memory has the same bytes each time, so that nobody depends on what
-//! an earlier execution left there. Calls of raddle's own code, and of threads that nobody controls,
-//! get memory of raddle's while a check runs.
+//! Within one execution no memory is used twice, and the same calls have the same addresses in every
+//! execution: each thread has a [heap](thread_heaps) of its own, so that addresses do not depend on the
+//! schedule. Blocks from before the check are part of the snapshot; later ones are gone with the execution.
+//! New memory is filled with the same bytes each time, so that no program depends on the contents that an
+//! earlier execution left.
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::ffi::c_void;
@@ -16,14 +16,14 @@ use super::{blocks, thread_heaps};
 use crate::execution::shadow_stack;
 use crate::host::arena::{self, Arena};
 
-/// So much of it may an execution use, if nobody says otherwise.
+/// Maximum number of bytes of an execution, unless the environment sets another.
 const USUAL_LIMIT: usize = 1 << 30;
 /// How the user says otherwise.
 pub(crate) const LIMIT_NAME: &str = "RADDLE_HEAP";
 /// Before every piece: how large it is, and the number of its block, or for pieces of raddle's where they begin.
 const HEADER: usize = 16;
 pub(crate) const ALIGNMENT: usize = 16;
-/// Pieces of this size and more are empty at first; what others are filled with.
+/// Pieces of this size and more are zeroed; smaller ones are filled with `UNMADE`.
 const LARGE: usize = 128 << 10;
 const PAGE: usize = 4096;
 const UNMADE: u8 = 0xa5;
@@ -32,7 +32,7 @@ static NEXT: AtomicUsize = AtomicUsize::new(0);
 static LOCK: AtomicBool = AtomicBool::new(false);
 /// How many pieces are in use.
 static PIECES: AtomicUsize = AtomicUsize::new(0);
-/// How much a check may use, beyond what was used before; 0 outside of checks.
+/// Maximum number of bytes in use during a check; 0 outside of checks.
 static LIMIT: AtomicUsize = AtomicUsize::new(0);
 
 /// The part of the heap that is in use.
@@ -110,15 +110,15 @@ fn take(size: usize, alignment: usize, site: usize) -> usize {
     };
     let used = NEXT.load(Relaxed) - start + thread_heaps::used();
     let is_allowed = start != 0 && room < SIZE && used + room + alignment + HEADER <= limit;
-    let in_lane = if is_allowed {
+    let in_thread_heap = if is_allowed {
         thread_heaps::take(room, alignment, HEADER)
     } else {
         None
     };
-    let piece = in_lane.unwrap_or((NEXT.load(Relaxed) + HEADER).next_multiple_of(alignment));
-    let fits = is_allowed && (in_lane.is_some() || piece + room <= start + SIZE);
+    let piece = in_thread_heap.unwrap_or((NEXT.load(Relaxed) + HEADER).next_multiple_of(alignment));
+    let fits = is_allowed && (in_thread_heap.is_some() || piece + room <= start + SIZE);
     if fits {
-        if in_lane.is_none() {
+        if in_thread_heap.is_none() {
             NEXT.store(piece + room, Relaxed);
         }
         PIECES.store(PIECES.load(Relaxed) + 1, Relaxed);
@@ -147,11 +147,11 @@ pub(crate) fn allocate(size: usize, alignment: usize, site: usize) -> *mut u8 {
     piece
 }
 
-/// Makes much memory like new without using it.
+/// Zeroes a large range without touching its pages.
 ///
 /// # Safety
 ///
-/// The memory must be the heap's, and nobody may use it.
+/// The memory must be the heap's, and not in use.
 unsafe fn clear(piece: *mut u8, size: usize) {
     let end = piece as usize + size;
     let (first, last) = ((piece as usize).next_multiple_of(PAGE), end & !(PAGE - 1));
@@ -177,11 +177,11 @@ pub(crate) fn map(size: usize, code: usize) -> usize {
     piece as usize
 }
 
-/// Makes memory of the heap empty.
+/// Zeroes memory of the heap.
 ///
 /// # Safety
 ///
-/// Nobody may use it.
+/// It must not be in use.
 pub(crate) unsafe fn erase(start: usize, size: usize) {
     // SAFETY: vouched for by the caller.
     unsafe {
@@ -219,7 +219,7 @@ fn header(piece: *mut u8) -> *mut usize {
 ///
 /// # Safety
 ///
-/// It must come from [`allocate_for_host`], and nobody may use it any more.
+/// It must come from [`allocate_for_host`], and not be in use any more.
 pub(crate) unsafe fn free_for_host(piece: *mut u8) {
     // SAFETY: vouched for by the caller.
     unsafe {
@@ -248,7 +248,7 @@ pub(crate) fn current_limit() -> usize {
     LIMIT.load(Relaxed)
 }
 
-/// Whether new pieces of this size are zeroed.
+/// True if new pieces of this size are zeroed.
 pub(crate) fn is_zeroed(piece: *mut u8, size: usize) -> bool {
     size >= LARGE && heap_range::contains(piece as usize)
 }

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use super::thread_heaps;
 
-/// Room for what the first thread asks for; the kernel provides only the pages that are used.
+/// Size of the first thread's heap; the kernel provides only the pages that are used.
 pub(crate) const SIZE: usize = 4 << 30;
 
 /// Where the heap begins; 0 before there is one.

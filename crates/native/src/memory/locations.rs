@@ -4,32 +4,40 @@ use std::ops::Range;
 
 use raddle_engine::{LocationId, World};
 
+use crate::execution::part::{Part, PartCell};
 use crate::execution::{running, shadow_stack};
 use crate::host::addresses::Table;
-use crate::host::solo::Solo;
 
 const KIND: &str = "atomic";
 
-static LOCATIONS: Solo<Table<LocationId>> = Solo::new(Table::new());
-
-/// Where each location is, and how large.
-static EXTENTS: Solo<Vec<Range<usize>>> = Solo::new(Vec::new());
-
-pub(crate) fn begin(stamp: u64) {
-    LOCATIONS.get().begin(stamp);
-    EXTENTS.get().clear();
+/// All locations of the execution.
+#[derive(Default)]
+pub(crate) struct Locations {
+    table: Table<LocationId>,
+    /// Where each location is, and how large.
+    extents: Vec<Range<usize>>,
 }
 
-/// Whether a location has one of these bytes.
+impl Part for Locations {
+    fn renew(&mut self) {
+        let Locations { table, extents } = self;
+        table.clear();
+        extents.clear();
+    }
+}
+
+pub(crate) static LOCATIONS: PartCell<Locations> = PartCell::new();
+
+/// True if a location has one of these bytes.
 pub(crate) fn covers(location: LocationId, bytes: Range<usize>) -> bool {
-    let extents = EXTENTS.get();
-    let extent = extents.get(location.index());
+    let locations = LOCATIONS.get();
+    let extent = locations.extents.get(location.index());
     extent.is_some_and(|extent| extent.start < bytes.end && bytes.start < extent.end)
 }
 
-/// What comes next at these addresses is something else.
+/// Forgets these addresses: new variables come next.
 pub(crate) fn forget(range: std::ops::Range<usize>) {
-    LOCATIONS.get().forget(range);
+    LOCATIONS.get().table.forget(range);
 }
 
 /// A value of some width in memory.
@@ -61,7 +69,7 @@ atoms! { u8 u16 u32 u64 }
 
 /// The variable at an address, if it still has the value that it should have.
 pub(crate) fn known(address: usize, memory: u64) -> Option<LocationId> {
-    let known = LOCATIONS.get().get(address).copied();
+    let known = LOCATIONS.get().table.get(address).copied();
     known.filter(|&location| running().last_value(location) == memory)
 }
 
@@ -69,10 +77,10 @@ pub(crate) fn known(address: usize, memory: u64) -> Option<LocationId> {
 pub(crate) fn add(world: &mut World, extent: Range<usize>, memory: u64) -> LocationId {
     let kind = shadow_stack::atomic().unwrap_or(KIND);
     let new = running().add_location(world, kind, extent.start, memory);
-    LOCATIONS.get().insert(extent.start, new);
+    let mut locations = LOCATIONS.get();
+    locations.table.insert(extent.start, new);
     // Not all locations are variables.
-    let mut extents = EXTENTS.get();
-    extents.resize(new.index(), 0..0);
-    extents.push(extent);
+    locations.extents.resize(new.index(), 0..0);
+    locations.extents.push(extent);
     new
 }

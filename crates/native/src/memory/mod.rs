@@ -1,5 +1,4 @@
-//! The program's memory: its heap, what is known of each address, and how memory is put back between
-//! executions.
+//! The program's memory: its heap, the state of each address, and how memory is restored between executions.
 
 pub(crate) mod blocks;
 pub(crate) mod granule;

@@ -4,34 +4,41 @@ use raddle_engine::object::{Call, Object, mutex, rwlock, semaphore};
 use raddle_engine::{ObjectId, Operation, Reply, ThreadId, World};
 
 use crate::abi::caller;
+use crate::execution::part::{Part, PartCell};
 use crate::execution::running;
 use crate::host::addresses::Table;
-use crate::host::solo::Solo;
 
-/// What is known of the object at an address.
+/// State of the object at an address.
 #[derive(Clone, Copy)]
-pub(crate) struct Known {
+pub(crate) struct KnownObject {
     pub(crate) object: ObjectId,
     kind: &'static str,
-    /// Who has it, and how many times over, where the program may ask for that.
+    /// Its holder and how many times that holds it, for locks where the program may ask.
     pub(crate) holder: Option<ThreadId>,
     pub(crate) depth: u32,
-    /// Who had it before has ended, and nobody has said yet that all is well.
+    /// The last holder ended while holding it, and `pthread_mutex_consistent` was not called yet.
     pub(crate) is_suspect: bool,
 }
 
-static OBJECTS: Solo<Table<Known>> = Solo::new(Table::new());
+/// All objects of the execution.
+#[derive(Default)]
+pub(crate) struct Objects(Table<KnownObject>);
 
-pub(crate) fn begin(stamp: u64) {
-    OBJECTS.get().begin(stamp);
+impl Part for Objects {
+    fn renew(&mut self) {
+        let Objects(table) = self;
+        table.clear();
+    }
 }
 
-/// What comes next at these addresses is something else.
+pub(crate) static OBJECTS: PartCell<Objects> = PartCell::new();
+
+/// Forgets these addresses: new objects come next.
 pub(crate) fn forget(range: std::ops::Range<usize>) {
-    OBJECTS.get().forget(range);
+    OBJECTS.get().0.forget(range);
 }
 
-/// The object of this kind at the address, in its initial state if nobody has used it.
+/// Returns the object of this kind at the address, created in its initial state at first use.
 pub(crate) fn object(
     world: &mut World,
     address: usize,
@@ -39,18 +46,18 @@ pub(crate) fn object(
     initial: impl FnOnce() -> Object,
 ) -> ObjectId {
     let mut objects = OBJECTS.get();
-    match objects.get(address) {
+    match objects.0.get(address) {
         Some(known) if known.kind == kind => known.object,
         _ => {
             let object = running().add_object(world, kind, address, initial());
-            let known = Known {
+            let known = KnownObject {
                 object,
                 kind,
                 holder: None,
                 depth: 0,
                 is_suspect: false,
             };
-            objects.insert(address, known).object
+            objects.0.insert(address, known).object
         }
     }
 }
@@ -64,7 +71,8 @@ pub(crate) fn call(
     code: usize,
 ) -> Reply {
     match call {
-        // Only the first operation of a function can be one that looks, so the stack is still as it was.
+        // Only the first operation of a function can be a poll, so the saved stack and registers are still
+        // valid.
         Call::Mutex(mutex::Call::TryLock)
         | Call::RwLock(rwlock::Call::TryRead | rwlock::Call::TryWrite)
         | Call::Semaphore(semaphore::Call::TryAcquire) => {
@@ -75,7 +83,7 @@ pub(crate) fn call(
     }
 }
 
-/// The same for a call that is no look of the program's, whatever it is.
+/// The same for a call that is not a poll of the program's.
 pub(crate) fn call_without_a_look(
     address: usize,
     kind: &'static str,
@@ -98,26 +106,26 @@ fn operation(
     }
 }
 
-/// Whether the running thread has the object at an address.
+/// True if the running thread has the object at an address.
 pub(crate) fn is_held(address: usize) -> bool {
     let thread = running().thread();
     let mut objects = OBJECTS.get();
-    let known = objects.get(address);
+    let known = objects.0.get(address);
     known.is_some_and(|known| known.holder == Some(thread))
 }
 
-/// Whether there is an object at an address.
+/// True if there is an object at an address.
 pub(crate) fn is_known(address: usize) -> bool {
     let objects = OBJECTS.try_get();
-    objects.is_some_and(|mut objects| objects.get(address).is_some())
+    objects.is_some_and(|mut objects| objects.0.get(address).is_some())
 }
 
-/// Changes what is known of the object at an address.
-pub(crate) fn with<R>(address: usize, change: impl FnOnce(&mut Known) -> R) -> Option<R> {
-    OBJECTS.get().get(address).map(change)
+/// Changes the state of the object at an address.
+pub(crate) fn with<R>(address: usize, change: impl FnOnce(&mut KnownObject) -> R) -> Option<R> {
+    OBJECTS.get().0.get(address).map(change)
 }
 
-/// Changes how many times over somebody has the object at an address, or how many do; how many times that is now.
+/// Changes the number of holds of the object at an address, or of its holders; returns the new number.
 pub(crate) fn count(address: usize, change: impl FnOnce(&mut u32)) -> u32 {
     let counted = with(address, |known| {
         change(&mut known.depth);
@@ -135,7 +143,7 @@ pub(crate) fn hold(address: usize) {
     });
 }
 
-/// Nobody has the object now.
+/// The object has no holder now.
 pub(crate) fn let_go(address: usize) {
     with(address, |known| known.holder = None);
 }

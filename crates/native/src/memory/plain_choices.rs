@@ -1,17 +1,15 @@
 //! Plain accesses as choices.
 //!
-//! As a rule a race is a failure, and that is that. But a program may live with its races, or somebody
-//! wants to see what comes of one. Then the accesses of memory that is raced for become operations like
-//! relaxed atomic ones, so that who comes first is explored. `RADDLE_PLAIN` says which:
+//! By default a race is a failure. To explore the consequences of a race, the accesses of raced-for memory
+//! become operations like relaxed atomics, so that their order is explored. `RADDLE_PLAIN` selects them:
 //!
 //! * `race`: none. That is the default.
-//! * `promote`: those of memory that was raced for in an earlier execution. The search must know from the
-//!   beginning what is an operation, so it begins again whenever there is more of such memory, and the
-//!   races are warnings.
+//! * `promote`: those of memory that was raced for in an earlier execution. The set of operations must be
+//!   fixed for a search, so the search begins again whenever the set grows, and the races are warnings.
 //! * `explore`: those of all memory but the thread's own stack, and of raced-for memory there.
 //!
-//! The program itself reads and writes, after its operation and before anybody else can run. So what a
-//! store writes is known only afterwards: see [`pending_stores`].
+//! The program itself reads and writes, after its operation and before any other thread can run. So the value
+//! of a store is known only afterwards: see [`pending_stores`].
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU8, Ordering, Ordering::Relaxed};
@@ -22,26 +20,26 @@ use super::locations;
 use crate::abi::alternate_stack;
 use crate::execution::{pending_stores, running, shadow_stack};
 use crate::host::mode::host;
-use crate::host::solo::Solo;
+use crate::host::process_state::ProcessState;
 
 const RACE: u8 = 0;
 const PROMOTE: u8 = 1;
 const EXPLORE: u8 = 2;
 const WORD: usize = 8;
-/// The search begins so many times at most.
+/// Maximum number of searches in a check.
 const MOST_ROUNDS: usize = 64;
 
 static MODE: AtomicU8 = AtomicU8::new(RACE);
 
-struct Points {
+struct PlainChoices {
     /// Words whose accesses are operations.
     raced: BTreeSet<usize>,
-    /// What was found since the search began.
+    /// Words that were raced for since the search began.
     found: BTreeSet<usize>,
     rounds: usize,
 }
 
-static POINTS: Solo<Points> = Solo::new(Points {
+static CHOICES: ProcessState<PlainChoices> = ProcessState::new(PlainChoices {
     raced: BTreeSet::new(),
     found: BTreeSet::new(),
     rounds: 0,
@@ -67,30 +65,31 @@ pub(crate) fn begin_check() {
         }
     };
     MODE.store(mode, Relaxed);
-    let mut points = POINTS.get();
-    points.raced.clear();
-    points.found.clear();
-    points.rounds = 0;
+    let mut choices = CHOICES.get();
+    choices.raced.clear();
+    choices.found.clear();
+    choices.rounds = 0;
 }
 
-/// A search has ended; whether there is something new, so that it must begin again.
+/// A search has ended; returns true if there are new words, so that it must begin again.
 pub(crate) fn begin_round() -> bool {
-    let mut points = POINTS.get();
-    let found = std::mem::take(&mut points.found);
-    let before = points.raced.len();
-    points.raced.extend(found);
-    points.rounds += 1;
-    points.raced.len() > before && points.rounds < MOST_ROUNDS
+    let mut choices = CHOICES.get();
+    let found = std::mem::take(&mut choices.found);
+    let before = choices.raced.len();
+    choices.raced.extend(found);
+    choices.rounds += 1;
+    choices.raced.len() > before && choices.rounds < MOST_ROUNDS
 }
 
 /// There is a race for the memory at this address.
 pub(crate) fn found(address: usize) {
     if MODE.load(Relaxed) != RACE {
-        POINTS.get().found.insert(address & !(WORD - 1));
+        CHOICES.get().found.insert(address & !(WORD - 1));
     }
 }
 
-/// In guest mode: the running thread is about to access so many bytes. Whether that was made an operation.
+/// In guest mode: the running thread is about to access `size` bytes. Returns true if that was made an
+/// operation.
 #[inline]
 pub(crate) fn perform(address: usize, size: usize, writes: bool, code: usize) -> bool {
     MODE.load(Relaxed) != RACE && perform_wanted(address, size, writes, code)
@@ -99,7 +98,7 @@ pub(crate) fn perform(address: usize, size: usize, writes: bool, code: usize) ->
 #[cold]
 fn perform_wanted(address: usize, size: usize, writes: bool, code: usize) -> bool {
     let is_one = matches!(size, 1 | 2 | 4 | 8) && address.is_multiple_of(size);
-    if !is_one || !is_point(address) {
+    if !is_one || !is_choice(address) {
         return false;
     }
     // SAFETY: the program is about to use it; a fault here is the guest's.
@@ -130,8 +129,8 @@ fn perform_wanted(address: usize, size: usize, writes: bool, code: usize) -> boo
     true
 }
 
-fn is_point(address: usize) -> bool {
-    let is_raced = || POINTS.get().raced.contains(&(address & !(WORD - 1)));
+fn is_choice(address: usize) -> bool {
+    let is_raced = || CHOICES.get().raced.contains(&(address & !(WORD - 1)));
     match MODE.load(Relaxed) {
         EXPLORE => !running().is_on_stack(alternate_stack::program_stack(), address) || is_raced(),
         _ => is_raced(),

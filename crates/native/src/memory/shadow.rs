@@ -1,13 +1,12 @@
-//! What is known of the plain accesses of every piece of memory, before the engine knows.
+//! Shadow memory: the last plain accesses of each piece of memory.
 //!
-//! Most memory is used by one thread at a time, in order. For that it is enough to remember the last write
-//! and the last read since then, as FastTrack does (Flanagan and Freund, PLDI 2009): who, after how many
-//! of its events, and where. Only what does not fit becomes a cell of the engine's, which is given what
-//! was remembered: two reads that nothing orders, and races. So the engine finds what it would find if it
-//! had been told of every access.
+//! Most memory is used by one thread at a time, in order. For that it is enough to keep the last write and
+//! the last read since then, as FastTrack does (Flanagan and Freund, PLDI 2009): thread, event index and
+//! site. Other accesses need a cell of the engine, which adopts the kept ones: concurrent reads, and races.
+//! So the engine finds the same races as if it were given every access.
 //!
 //! A *granule* is a word of memory, or half of one that was accessed by halves, and so on down to bytes.
-//! Granules of a page are side by side, and are empty if their stamp is not that of the execution.
+//! Granules of a page are contiguous, and are empty if their stamp is not that of the execution.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -16,29 +15,29 @@ use raddle_engine::{CellId, LocationId, ThreadId};
 
 use super::blocks::{self, Bad};
 use super::granule::{
-    ATOMIC, EMPTY, FIRST_STAMP, Granule, Last, NOBODY, Now, ORDERED, STATE, State,
+    ATOMIC, EMPTY, FIRST_STAMP, Granule, GranuleState, LastAccess, NOBODY, Now, ORDERED, STATE,
 };
 use super::{locations, plain_choices};
+use crate::execution::part::{Part, PartCell};
 use crate::execution::{running, shadow_stack};
 use crate::host::mode;
-use crate::host::solo::Solo;
 
 pub(crate) const WORD: usize = 8;
 const KIND: &str = "memory";
 const PAGE: usize = 4096;
 const RECENT: usize = 256;
 const CHUNK: usize = 1024;
-/// So many cells at most are there for those who want to know more than what is wrong.
-const MOST_TOLD: usize = 4096;
+/// Maximum number of cells for coverage and the like, which need more than races.
+const MAX_CELLS: usize = 4096;
 
-struct Shadow {
+pub(crate) struct Shadow {
     stamp: u32,
-    /// As long as there are fewer cells than this, the engine is told of everything.
-    most_told: usize,
-    /// How many cells there are.
-    told: usize,
+    /// While there are fewer cells than this, the engine is given every access.
+    max_cells: usize,
+    /// Number of cells that there are.
+    cells: usize,
     now: Now,
-    /// The site of the access, if anybody wanted to know it.
+    /// The site of the access, once computed.
     site: Option<usize>,
     recent: [(usize, *mut Granule); RECENT],
     pages: BTreeMap<usize, Box<[Granule]>>,
@@ -47,43 +46,62 @@ struct Shadow {
     used: usize,
 }
 
-// SAFETY: the pointers are into pages that the shadow has and keeps.
-unsafe impl Send for Shadow {}
-
-static SHADOW: Solo<Shadow> = Solo::new(Shadow {
-    stamp: 0,
-    most_told: 0,
-    told: 0,
-    now: Now {
-        epoch: 0,
-        thread: 0,
-        index: 0,
-        end_of_stack: 0,
-        has_forgotten: false,
-    },
-    site: None,
-    recent: [(usize::MAX, std::ptr::null_mut()); RECENT],
-    pages: BTreeMap::new(),
-    halves: Vec::new(),
-    used: 0,
-});
-
-/// At the beginning of an execution.
-pub(crate) fn begin() {
-    let mut shadow = SHADOW.get();
-    shadow.stamp = shadow.stamp.wrapping_add(FIRST_STAMP).max(FIRST_STAMP);
-    (shadow.used, shadow.told) = (0, 0);
-    static IS_OFF: OnceLock<bool> = OnceLock::new();
-    let is_off =
-        *IS_OFF.get_or_init(|| std::env::var_os("RADDLE_SHADOW").is_some_and(|it| it == "off"));
-    shadow.most_told = match (is_off, running().keeps_accesses()) {
-        (true, _) => usize::MAX,
-        (_, true) => MOST_TOLD,
-        _ => 0,
-    };
+impl Default for Shadow {
+    fn default() -> Self {
+        let mut shadow = Shadow {
+            stamp: 0,
+            max_cells: 0,
+            cells: 0,
+            now: Now {
+                epoch: 0,
+                thread: 0,
+                index: 0,
+                end_of_stack: 0,
+                has_forgotten: false,
+            },
+            site: None,
+            recent: [(usize::MAX, std::ptr::null_mut()); RECENT],
+            pages: BTreeMap::new(),
+            halves: Vec::new(),
+            used: 0,
+        };
+        shadow.renew();
+        shadow
+    }
 }
 
-/// What comes next at these addresses is something else.
+impl Part for Shadow {
+    fn renew(&mut self) {
+        static IS_OFF: OnceLock<bool> = OnceLock::new();
+        let is_off =
+            *IS_OFF.get_or_init(|| std::env::var_os("RADDLE_SHADOW").is_some_and(|it| it == "off"));
+        let Shadow {
+            stamp,
+            max_cells,
+            cells,
+            now,
+            site,
+            recent: _,
+            pages: _,
+            halves: _,
+            used,
+        } = self;
+        // Granules with another stamp are empty.
+        *stamp = stamp.wrapping_add(FIRST_STAMP).max(FIRST_STAMP);
+        *max_cells = match (is_off, running().keeps_accesses()) {
+            (true, _) => usize::MAX,
+            (_, true) => MAX_CELLS,
+            _ => 0,
+        };
+        (*cells, *used) = (0, 0);
+        now.epoch = 0;
+        *site = None;
+    }
+}
+
+pub(crate) static SHADOW: PartCell<Shadow> = PartCell::new();
+
+/// Forgets these addresses: other variables come next.
 pub(crate) fn forget(range: std::ops::Range<usize>) {
     if range.is_empty() {
         return;
@@ -91,7 +109,7 @@ pub(crate) fn forget(range: std::ops::Range<usize>) {
     let mut shadow = SHADOW.get();
     let first = range.start / PAGE;
     let last = range.end.saturating_sub(1) / PAGE;
-    // Most of what is forgotten is a small block that was just used.
+    // Most forgotten ranges are small blocks that were just used.
     if first == last && shadow.recent[first % RECENT].0 == first {
         let first = range.start & !(WORD - 1);
         for word in (first..range.end).step_by(WORD) {
@@ -119,7 +137,8 @@ struct Access {
     code: usize,
 }
 
-/// In guest mode: the running thread accesses so many bytes plainly; what is wrong with that.
+/// In guest mode: the running thread accesses `size` bytes plainly; returns the error in that, if there is
+/// one.
 #[inline]
 pub(crate) fn access(address: usize, size: usize, writes: bool, code: usize) -> Option<Bad> {
     let mut shadow = SHADOW.try_get()?;
@@ -156,7 +175,7 @@ pub(crate) fn access(address: usize, size: usize, writes: bool, code: usize) -> 
     None
 }
 
-/// In host mode: the running thread's last operation was an atomic one on so many bytes.
+/// In host mode: the running thread's last operation was an atomic one on `size` bytes.
 pub(crate) fn access_atomically(address: usize, size: usize) {
     let mut shadow = SHADOW.get();
     shadow.look_at_now();
@@ -166,7 +185,7 @@ pub(crate) fn access_atomically(address: usize, size: usize) {
         shadow.touch_atomically(granule, word, WORD, address..address + size);
         word += WORD;
     }
-    // Before the host is left, somebody else may run.
+    // Before the host is left, another thread may run.
     shadow.now.epoch = 0;
 }
 
@@ -246,7 +265,7 @@ impl Shadow {
     /// The halves of a granule, which have the same past.
     fn split(&mut self, granule: *mut Granule, start: usize, size: usize) -> *mut Granule {
         let whole = *self.get(granule);
-        if let State::Split(number) = whole.state() {
+        if let GranuleState::Split(number) = whole.state() {
             return self.half(number);
         }
         if self.used / CHUNK == self.halves.len() {
@@ -256,8 +275,8 @@ impl Shadow {
         let halves = self.half(number);
         self.used += 2;
         let mut other = whole;
-        if let State::Cell(cell) = whole.state() {
-            other.set_state(State::Cell(running().split_cell(
+        if let GranuleState::Cell(cell) = whole.state() {
+            other.set_state(GranuleState::Cell(running().split_cell(
                 KIND,
                 start + size / 2,
                 cell,
@@ -268,7 +287,7 @@ impl Shadow {
             halves.write(whole);
             halves.add(1).write(other);
         }
-        self.get(granule).set_state(State::Split(number));
+        self.get(granule).set_state(GranuleState::Split(number));
         halves
     }
 
@@ -287,7 +306,8 @@ impl Shadow {
         access: Access,
     ) -> Option<Bad> {
         let known = self.get(granule);
-        let is_now = |last: Last| last.thread == self.now.thread && last.index == self.now.index;
+        let is_now =
+            |last: LastAccess| last.thread == self.now.thread && last.index == self.now.index;
         if is_now(known.write()) || !access.writes && is_now(known.read()) {
             return None;
         }
@@ -314,18 +334,19 @@ impl Shadow {
             .site
             .get_or_insert_with(|| shadow_stack::site(access.code));
         let Now { thread, index, .. } = self.now;
-        let now = Last {
+        let now = LastAccess {
             thread,
             index,
             site,
         };
-        let can_see = |last: Last| last.thread == thread || last.thread == NOBODY || has_seen(last);
+        let can_see =
+            |last: LastAccess| last.thread == thread || last.thread == NOBODY || has_seen(last);
         let fits = known.meta & (STATE | ATOMIC) == ORDERED
-            && self.told >= self.most_told
+            && self.cells >= self.max_cells
             && can_see(known.write())
             && can_see(known.read());
         if !fits {
-            self.tell(granule, start, size, access.writes, now.site);
+            self.report(granule, start, size, access.writes, now.site);
         }
         match access.writes {
             true => known.set_write(now),
@@ -338,23 +359,23 @@ impl Shadow {
     #[cold]
     fn cell(&mut self, granule: *mut Granule, start: usize) -> CellId {
         let known = self.get(granule);
-        if let State::Cell(cell) = known.state() {
+        if let GranuleState::Cell(cell) = known.state() {
             return cell;
         }
-        let past = |last: Last| {
+        let past = |last: LastAccess| {
             let thread = ThreadId::new(last.thread.into());
             (last.thread != NOBODY).then_some((thread, last.index, last.site))
         };
         let last = [past(known.write()), past(known.read())];
         let cell = running().adopt_cell(KIND, start, last);
-        self.told += 1;
-        known.set_state(State::Cell(cell));
+        self.cells += 1;
+        known.set_state(GranuleState::Cell(cell));
         cell
     }
 
-    /// Tells the engine of an access.
+    /// Reports an access to the engine.
     #[cold]
-    fn tell(
+    fn report(
         &mut self,
         granule: *mut Granule,
         start: usize,
@@ -395,8 +416,11 @@ impl Shadow {
         let known = self.get(granule);
         known.meta |= ATOMIC;
         let thread = self.now.thread;
-        let is_new = |last: Last| last.thread != thread && last.thread != NOBODY && !has_seen(last);
-        if is_new(known.write()) || is_new(known.read()) || matches!(known.state(), State::Cell(_))
+        let is_new =
+            |last: LastAccess| last.thread != thread && last.thread != NOBODY && !has_seen(last);
+        if is_new(known.write())
+            || is_new(known.read())
+            || matches!(known.state(), GranuleState::Cell(_))
         {
             let cell = self.cell(granule, start);
             if running().check_atomic(cell) {
@@ -407,6 +431,6 @@ impl Shadow {
 }
 
 #[cold]
-fn has_seen(last: Last) -> bool {
+fn has_seen(last: LastAccess) -> bool {
     running().has_seen(ThreadId::new(last.thread.into()), last.index)
 }

@@ -1,17 +1,16 @@
-//! The program's memory as it was when the check began, to begin every execution with.
+//! The program's memory at the beginning of the check, with which every execution begins.
 //!
-//! That is all writable memory of the program and its libraries, but for this one; the heap; what the
-//! first thread has in thread-local storage; and the part of the stack that belongs to the callers of
-//! the check. Of larger parts only those pages are put back that were [written](crate::memory::written_pages), if the
-//! kernel tells. What the kernel has (files, children) and memory that the program maps by itself are not
-//! put back.
+//! The snapshot has all writable memory of the program and its libraries, except for this one; the heap;
+//! thread-local storage of the first thread; and the part of the stack that belongs to the callers of the
+//! check. Of large regions only [written](crate::memory::written_pages) pages are restored, if the kernel
+//! reports these. State of the kernel (files, children) and mappings of the program are not restored.
 
 use std::ops::Range;
 
 use super::heap;
 use super::written_pages::Written;
 use crate::host::loaded::{self, Module};
-use crate::host::solo::Solo;
+use crate::host::process_state::ProcessState;
 use crate::host::{arena, tls};
 
 struct Region {
@@ -39,7 +38,7 @@ impl Region {
         }
     }
 
-    /// Finds out which parts were written; all, if nobody knows.
+    /// Finds the parts that were written; all, if that is not known.
     fn look(&mut self, written: Option<&Written>) {
         self.parts.clear();
         let parts = &mut self.parts;
@@ -67,12 +66,9 @@ enum Snapshot {
     Taken(Vec<Region>, Option<Written>),
 }
 
-// SAFETY: the copies belong to the snapshot.
-unsafe impl Send for Region {}
-
-static SNAPSHOT: Solo<Snapshot> = Solo::new(Snapshot::None);
+static SNAPSHOT: ProcessState<Snapshot> = ProcessState::new(Snapshot::None);
 const PAGE: usize = 4096;
-/// To copy so many pages takes as long as to ask which were written.
+/// Number of pages whose copying takes as long as asking which were written.
 const FEW: usize = 6;
 
 /// A check begins.
@@ -159,7 +155,7 @@ fn take(stack: usize) -> Vec<Region> {
     ranges.into_iter().map(copy).collect()
 }
 
-/// What a module can write.
+/// Returns the writable memory of a module.
 fn variables(module: Module<'_>) -> Vec<Range<usize>> {
     let left_out = [module.sealed(), bound(module)];
     let whole = module.variables().collect::<Vec<_>>();
@@ -169,7 +165,7 @@ fn variables(module: Module<'_>) -> Vec<Range<usize>> {
     })
 }
 
-/// What is before and after a part of a range.
+/// Returns the ranges before and after a part of a range.
 fn without(range: &Range<usize>, part: &Range<usize>) -> [Range<usize>; 2] {
     match part.is_empty() || part.end <= range.start || range.end <= part.start {
         true => [range.clone(), 0..0],
@@ -182,7 +178,7 @@ fn without(range: &Range<usize>, part: &Range<usize>) -> [Range<usize>; 2] {
 fn bound(module: Module<'_>) -> Range<usize> {
     const SIZE: i64 = 2;
     const TABLE: i64 = 3;
-    /// So large is the entry that describes an address, and so many addresses are the loader's own.
+    /// Size of a relocation entry, and number of addresses that are the loader's own.
     const ENTRY: usize = 24;
     const OWN: usize = 3;
     let (mut size, mut table) = (0, 0);

@@ -1,9 +1,9 @@
-//! Which pages of the program's memory were written, by whomever: the kernel knows.
+//! Which pages of the program's memory were written, as reported by the kernel.
 //!
-//! Linux can protect pages and lift that by itself when they are written, by a program or by a system call
-//! (`userfaultfd`, asynchronously), and tell which are not protected any more (`PAGEMAP_SCAN`, since 6.7). Pages
-//! stay written once they are, so that each costs a fault once in a check. Where the kernel cannot do that, or
-//! does not let us, nothing is known.
+//! Linux can write-protect pages and lift that by itself when they are written, by a program or by a system
+//! call (`userfaultfd`, asynchronously), and report which are not protected any more (`PAGEMAP_SCAN`, since
+//! 6.7). Pages stay written, so that each costs one fault in a check. Where the kernel does not support or
+//! permit that, written pages are not known.
 
 use std::cell::Cell;
 use std::ffi::{c_int, c_ulong, c_void};
@@ -13,7 +13,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use crate::host::arena;
 
 const PAGE: usize = 4096;
-/// For descriptors that are in nobody's way.
+/// Lowest number of raddle's own descriptors, beyond those of most programs.
 const HIGH: c_int = 500;
 
 const API: c_ulong = 0xc018_aa3f;
@@ -23,7 +23,7 @@ const SCAN: c_ulong = 0xc060_6610;
 
 const USER_MODE_ONLY: c_int = 1;
 const VERSION: u64 = 0xaa;
-/// Protecting at all, pages that nobody has used yet, and without anybody being told.
+/// Write protection, also of pages that were never used, without notifications.
 const FEATURES: u64 = 1 | 1 << 13 | 1 << 15;
 const PROTECTING: u64 = 2;
 const PROTECTED: u64 = 1;
@@ -31,7 +31,7 @@ const PROTECTED: u64 = 1;
 const IS_WRITTEN: u64 = 1 << 1;
 const IS_PRESENT: u64 = 1 << 3;
 
-/// What the kernel is asked.
+/// Argument of `PAGEMAP_SCAN`.
 #[repr(C)]
 #[derive(Default)]
 struct Question {
@@ -49,7 +49,7 @@ struct Question {
     told: u64,
 }
 
-/// Pages side by side, and what is so of them.
+/// Contiguous pages, and their categories.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 struct Found {
@@ -63,14 +63,11 @@ pub(crate) struct Written {
     /// Protection ends with it.
     _fault: OwnedFd,
     pages: OwnedFd,
-    /// Not 0 in that process, and 0 in those that were forked from it, whose pages are others.
+    /// Not 0 in that process; 0 in forked ones, whose pages are copies.
     is_here: *mut u8,
-    /// How many faults there had been when somebody last asked.
+    /// Number of page faults at the last call of [`Written::has_more`].
     faults: Cell<i64>,
 }
-
-// SAFETY: the page is this value's own.
-unsafe impl Send for Written {}
 
 impl Written {
     /// Protects whole pages, which have been read.
@@ -104,8 +101,8 @@ impl Written {
         })
     }
 
-    /// Whether other pages may have been written than when this was last asked. The first time that a page is
-    /// written is a fault, and to count those is quicker than to look at the pages.
+    /// True if other pages may have been written since the last call. The first write of a page is a fault,
+    /// and to count faults is quicker than to scan pages.
     pub(crate) fn has_more(&self) -> bool {
         // SAFETY: all-zero is a valid `rusage`, which the kernel fills in.
         let faults = unsafe {
@@ -116,13 +113,14 @@ impl Written {
         self.faults.replace(faults) != faults
     }
 
-    /// Whether this is the process that has protected them.
+    /// True if this is the process that has protected them.
     pub(crate) fn is_here(&self) -> bool {
         // SAFETY: the page is there as long as this is.
         unsafe { self.is_here.read_volatile() != 0 }
     }
 
-    /// Calls `each` for all parts of a protected range that may not be as they were. Whether all are known.
+    /// Calls `each` for all parts of a protected range that may have changed. Returns false if they are not
+    /// known.
     pub(crate) fn each(&self, range: &Range<usize>, mut each: impl FnMut(Range<usize>)) -> bool {
         const ROOM: usize = 32;
         let mut found = [Found::default(); ROOM];
@@ -134,7 +132,7 @@ impl Written {
                 end: range.end as u64,
                 found: found.as_mut_ptr() as u64,
                 room: ROOM as u64,
-                // What the program has given back to the kernel is not as it was, either.
+                // Pages that the program has given back to the kernel have changed, too.
                 inverted: IS_PRESENT,
                 any_of: IS_WRITTEN | IS_PRESENT,
                 told: IS_WRITTEN,
@@ -162,7 +160,7 @@ impl Drop for Written {
     }
 }
 
-/// A descriptor that is ours, if it is one, where it does not change what the program's get.
+/// Moves a descriptor, if it is one, beyond those of the program.
 fn own(descriptor: c_int) -> Option<OwnedFd> {
     if descriptor < 0 {
         return None;
@@ -186,7 +184,7 @@ fn ask<const WORDS: usize>(
 
 /// # Safety
 ///
-/// The argument must be what the kernel expects there.
+/// The argument must be of the type that the request needs.
 unsafe fn ioctl(descriptor: &OwnedFd, what: c_ulong, argument: *mut c_void) -> c_int {
     // SAFETY: vouched for by the caller.
     unsafe { libc::ioctl(descriptor.as_raw_fd(), what, argument) }

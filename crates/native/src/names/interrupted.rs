@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use crate::host::loaded;
 
 const PAGE: usize = 4096;
-/// So much of the stack is looked at.
+/// Number of pages of the stack that are searched.
 const PAGES: usize = 16;
 
 /// Where the program's code is.
@@ -51,7 +51,7 @@ pub(crate) fn interrupted(context: *mut c_void) -> usize {
     0
 }
 
-/// Copies so many bytes from an address; whether they are there.
+/// Copies `size` bytes from an address; returns false if they are not mapped.
 fn read(from: usize, to: &mut [usize], size: usize) -> bool {
     let remote = libc::iovec {
         iov_base: from as *mut c_void,
@@ -66,7 +66,7 @@ fn read(from: usize, to: &mut [usize], size: usize) -> bool {
     copied == size as isize
 }
 
-/// Whether an address is after a call in the program's code.
+/// True if an address is after a call in the program's code.
 fn returns_from_call(address: usize) -> bool {
     const LONGEST: usize = 6;
     if !is_code(address) || !is_code(address.wrapping_sub(LONGEST)) {

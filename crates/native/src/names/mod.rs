@@ -1,4 +1,4 @@
-//! What addresses are called: symbols, lines and types of the files that the process was loaded from.
+//! Names of addresses: symbols, lines and types of the files that the process was loaded from.
 
 pub(crate) mod interrupted;
 pub(crate) mod regions;

@@ -1,9 +1,9 @@
-//! Where in the standard library a thread is.
+//! Which functions are the user's, and which the standard library's.
 //!
-//! The kinds of all functions are looked up once, from the symbols of the program's files, and kept for
-//! every few bytes of code, so that to enter a function costs a look into a table. A thread has the kind of
-//! the last function it has entered that does more than pass on what its caller wants; so a closure of the
-//! user's that the standard library calls is the user's code again.
+//! The kinds of all functions are looked up once, from the symbols of the program's files, and kept for every
+//! few bytes of code, so that to enter a function costs one table lookup. A thread has the kind of the last
+//! entered function that is not transparent; so a closure of the user's that the standard library calls is
+//! the user's code again.
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 use addr2line::{demangle, gimli};
 use object::{Object, ObjectSymbol, SymbolKind};
 
-use super::rust_paths::{self, Kind};
+use super::rust_paths::{self, FunctionKind};
 use crate::host::loaded;
 
 /// Functions begin at multiples of it.
@@ -44,7 +44,7 @@ pub(crate) fn prepare() {
     CODE.get_or_init(|| files().iter().flat_map(read).collect());
 }
 
-/// Whether there is any code of Rust's.
+/// True if there is any code of Rust's.
 #[inline]
 pub(crate) fn is_rust() -> bool {
     CODE.get().is_some_and(|code| !code.is_empty())
@@ -52,16 +52,16 @@ pub(crate) fn is_rust() -> bool {
 
 /// The kind of the function that an address is in, which a call inside of it returns to.
 #[inline]
-pub(crate) fn kind(code: usize) -> Kind {
-    kind_in_rust(code).unwrap_or(Kind::User)
+pub(crate) fn kind(code: usize) -> FunctionKind {
+    kind_in_rust(code).unwrap_or(FunctionKind::User)
 }
 
 /// The same, if it is in a file with code of Rust's.
 #[inline]
-pub(crate) fn kind_in_rust(code: usize) -> Option<Kind> {
+pub(crate) fn kind_in_rust(code: usize) -> Option<FunctionKind> {
     let mut files = CODE.get()?.iter();
     let file = files.find(|file| file.range.contains(&(code - 1)))?;
-    Some(Kind::of_number(file.kinds[file.piece(code - 1)]))
+    Some(FunctionKind::of_number(file.kinds[file.piece(code - 1)]))
 }
 
 /// The function of the user's that has an address, if it is one of Rust.
@@ -73,7 +73,7 @@ pub(crate) fn users_function(code: usize) -> Option<Range<usize>> {
     function.contains(&code).then_some(function)
 }
 
-/// The type of atomic whose function has an address, if it is one.
+/// Returns the atomic type of the method that has an address, if it is one.
 pub(crate) fn atomic(code: usize) -> Option<&'static str> {
     let mut files = CODE.get()?.iter();
     let atomics = &files.find(|file| file.range.contains(&code))?.atomics;
@@ -82,10 +82,13 @@ pub(crate) fn atomic(code: usize) -> Option<&'static str> {
     function.contains(&code).then_some(*name)
 }
 
-/// Whether any receiver of the program's looks for messages without waiting for them.
+/// True if the program has a function that polls a channel.
 pub(crate) fn has_looks() -> bool {
     static HAS: OnceLock<bool> = OnceLock::new();
-    let wanted = [Kind::ChannelTryReceive as u8, Kind::Deadline as u8];
+    let wanted = [
+        FunctionKind::ChannelTryReceive as u8,
+        FunctionKind::Deadline as u8,
+    ];
     let is_wanted = |file: &Code| file.kinds.iter().any(|kind| wanted.contains(kind));
     *HAS.get_or_init(|| CODE.get().is_some_and(|code| code.iter().any(is_wanted)))
 }
@@ -112,7 +115,7 @@ fn read(file: &File) -> Vec<Code> {
         .iter()
         .map(|range| Code {
             range: range.clone(),
-            kinds: vec![Kind::User as u8; range.len() / ALIGNMENT + 2],
+            kinds: vec![FunctionKind::User as u8; range.len() / ALIGNMENT + 2],
             users: Vec::new(),
             atomics: Vec::new(),
         })
@@ -125,7 +128,7 @@ fn read(file: &File) -> Vec<Code> {
             continue;
         };
         let kind = rust_paths::kind(&name);
-        is_rust |= kind != Kind::User;
+        is_rust |= kind != FunctionKind::User;
         let start = file.base + symbol.address() as usize;
         let Some(code) = all.iter_mut().find(|code| code.range.contains(&start)) else {
             continue;
@@ -135,7 +138,7 @@ fn read(file: &File) -> Vec<Code> {
         if let Some(kinds) = code.kinds.get_mut(pieces) {
             kinds.fill(kind as u8);
         }
-        if kind == Kind::User {
+        if kind == FunctionKind::User {
             code.users.push(start..last + 1);
         }
         let atomic = rust_paths::atomic(&name).map(|name| (start..last + 1, name));
@@ -148,7 +151,7 @@ fn read(file: &File) -> Vec<Code> {
     if is_rust { all } else { Vec::new() }
 }
 
-/// What a function with a mangled name is called, if it is one of Rust's.
+/// Demangles the name of a function, if it is one of Rust's.
 fn plain_name(name: &str) -> Option<String> {
     if name.starts_with("__rust_try") || name == "rust_eh_personality" {
         return Some(name.to_owned());

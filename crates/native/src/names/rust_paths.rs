@@ -1,29 +1,31 @@
-//! Functions of a Rust program by their paths: whose they are, and what to make of what they do.
+//! Functions of a Rust program by their paths: whether they are the user's or the standard library's, and how
+//! their accesses are treated.
 
-/// What a function is to a reader of stories.
+/// Kinds of functions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
-pub(crate) enum Kind {
+pub(crate) enum FunctionKind {
     /// The user's, or of a library that the program depends on.
     User,
-    /// Does what its caller wants with its caller's values: collections, iterators, cells, atomics.
+    /// Transparent: acts on the caller's values for the caller, such as collections, iterators, cells and
+    /// atomics.
     Passes,
-    /// Counts in atomics of its own, which nobody wants to hear of.
+    /// Counts references in atomics of its own, which are no events.
     Counts,
-    /// Asks for such a count, or gives up the last of what was counted.
+    /// Reads such a count, or drops the last reference.
     AsksCount,
     DropsLast,
-    /// Wraps a lock, which is known by its word of 32 bits; what else it does atomically says nothing.
+    /// Wraps a lock, which is known by its word of 32 bits; its other atomics are no events.
     Locks,
-    /// The standard library's own business.
+    /// Internal to the standard library.
     Inside,
     /// Waits for the threads of a scope.
     Scope,
     /// Starts a thread.
     Spawn,
-    /// Asks whether a thread has ended.
+    /// Asks if a thread has ended.
     IsFinished,
-    /// Makes a channel whose senders never wait, one whose senders do, or a slot of its buffer.
+    /// Makes an unbounded channel, a bounded one, or a slot of its buffer.
     MakeUnbounded,
     MakeBounded,
     MakeSlot,
@@ -41,81 +43,87 @@ pub(crate) enum Kind {
     ReceiverDrop,
 }
 
-impl Kind {
+impl FunctionKind {
     /// All of them, by number.
-    const ALL: [Kind; 22] = [
-        Kind::User,
-        Kind::Passes,
-        Kind::Counts,
-        Kind::AsksCount,
-        Kind::DropsLast,
-        Kind::Locks,
-        Kind::Inside,
-        Kind::Scope,
-        Kind::Spawn,
-        Kind::IsFinished,
-        Kind::MakeUnbounded,
-        Kind::MakeBounded,
-        Kind::MakeSlot,
-        Kind::ChannelSend,
-        Kind::ChannelTrySend,
-        Kind::ChannelReceive,
-        Kind::ChannelTryReceive,
-        Kind::Deadline,
-        Kind::ChannelWait,
-        Kind::SenderClone,
-        Kind::SenderDrop,
-        Kind::ReceiverDrop,
+    const ALL: [FunctionKind; 22] = [
+        FunctionKind::User,
+        FunctionKind::Passes,
+        FunctionKind::Counts,
+        FunctionKind::AsksCount,
+        FunctionKind::DropsLast,
+        FunctionKind::Locks,
+        FunctionKind::Inside,
+        FunctionKind::Scope,
+        FunctionKind::Spawn,
+        FunctionKind::IsFinished,
+        FunctionKind::MakeUnbounded,
+        FunctionKind::MakeBounded,
+        FunctionKind::MakeSlot,
+        FunctionKind::ChannelSend,
+        FunctionKind::ChannelTrySend,
+        FunctionKind::ChannelReceive,
+        FunctionKind::ChannelTryReceive,
+        FunctionKind::Deadline,
+        FunctionKind::ChannelWait,
+        FunctionKind::SenderClone,
+        FunctionKind::SenderDrop,
+        FunctionKind::ReceiverDrop,
     ];
 
     #[inline]
-    pub(crate) fn of_number(number: u8) -> Kind {
-        Kind::ALL[usize::from(number)]
+    pub(crate) fn of_number(number: u8) -> FunctionKind {
+        FunctionKind::ALL[usize::from(number)]
     }
 
     /// Where a thread is that comes from somewhere into such a function.
     #[inline]
-    pub(crate) fn entered_from(self, before: Kind) -> Kind {
+    pub(crate) fn entered_from(self, before: FunctionKind) -> FunctionKind {
         match self {
-            Kind::Passes => before,
-            // What the standard library does for itself there, it does in the name of the first.
+            FunctionKind::Passes => before,
+            // Calls inside of the standard library count as the outermost function.
             kind if kind.is_plain() && before.is_inside() => before,
-            Kind::Counts if before == Kind::AsksCount => before,
+            FunctionKind::Counts if before == FunctionKind::AsksCount => before,
             kind => kind,
         }
     }
 
-    /// Whether it is the standard library's own business what is done there.
+    /// True if the function is internal to the standard library.
     #[inline]
     pub(crate) fn is_inside(self) -> bool {
-        !matches!(self, Kind::User | Kind::Passes | Kind::Locks) && !self.is_of_counts()
+        !matches!(
+            self,
+            FunctionKind::User | FunctionKind::Passes | FunctionKind::Locks
+        ) && !self.is_of_counts()
     }
 
-    /// Whether it is about counts.
+    /// True if it is about counts.
     #[inline]
     pub(crate) fn is_of_counts(self) -> bool {
-        matches!(self, Kind::Counts | Kind::AsksCount | Kind::DropsLast)
+        matches!(
+            self,
+            FunctionKind::Counts | FunctionKind::AsksCount | FunctionKind::DropsLast
+        )
     }
 
-    /// Whether what is done there atomically to a word of so many bits is no event.
+    /// True if an atomic access of this many bits there is no event.
     #[inline]
     pub(crate) fn is_quiet(self, bits: u8) -> bool {
         match self {
-            Kind::User | Kind::Passes => false,
-            Kind::Locks => bits != u32::BITS as u8,
+            FunctionKind::User | FunctionKind::Passes => false,
+            FunctionKind::Locks => bits != u32::BITS as u8,
             _ => true,
         }
     }
 
-    /// Whether it is nothing by itself to who is in the standard library anyway.
+    /// True if it makes no difference when called inside of the standard library.
     fn is_plain(self) -> bool {
-        matches!(self, Kind::Inside | Kind::Locks) || self.is_of_counts()
+        matches!(self, FunctionKind::Inside | FunctionKind::Locks) || self.is_of_counts()
     }
 
-    /// Whether the first use of memory there is an operation.
+    /// True if the first use of memory there is an operation.
     #[inline]
     pub(crate) fn is_special(self) -> bool {
-        self.is_inside() && self != Kind::Inside
+        self.is_inside() && self != FunctionKind::Inside
     }
 }
 
@@ -132,152 +140,167 @@ const INNER: [&str; 9] = [
     "compiler_builtins",
 ];
 
-/// The first rule whose path begins a function's is the one that holds.
-const RULES: &[(&str, Kind)] = &[
-    ("core::", Kind::Passes),
-    // What the compiler puts between a program and its standard library.
-    ("__rustc::__r", Kind::Passes),
-    ("__rustc::", Kind::Inside),
-    ("__rust_try", Kind::Passes),
-    ("rust_eh_personality", Kind::Inside),
-    ("hashbrown::", Kind::Passes),
+/// The first rule that is a prefix of a function's path applies.
+const RULES: &[(&str, FunctionKind)] = &[
+    ("core::", FunctionKind::Passes),
+    // Functions that the compiler puts between a program and its standard library.
+    ("__rustc::__r", FunctionKind::Passes),
+    ("__rustc::", FunctionKind::Inside),
+    ("__rust_try", FunctionKind::Passes),
+    ("rust_eh_personality", FunctionKind::Inside),
+    ("hashbrown::", FunctionKind::Passes),
     // Locks that are known as std's are.
-    ("lock_api::mutex::", Kind::Passes),
-    ("lock_api::rwlock::", Kind::Passes),
-    ("lock_api::remutex::", Kind::Passes),
-    ("parking_lot::raw_", Kind::Passes),
-    ("parking_lot::condvar::Condvar::", Kind::Passes),
-    ("alloc::sync::Arc::strong_count", Kind::AsksCount),
-    ("alloc::sync::Arc::weak_count", Kind::AsksCount),
-    ("alloc::sync::Arc::try_unwrap", Kind::AsksCount),
-    ("alloc::sync::Arc::unwrap_or_clone", Kind::AsksCount),
-    ("alloc::sync::Arc::into_inner", Kind::AsksCount),
-    ("alloc::sync::Arc::get_mut", Kind::AsksCount),
-    ("alloc::sync::Arc::make_mut", Kind::AsksCount),
-    ("alloc::sync::Arc::is_unique", Kind::AsksCount),
-    ("alloc::sync::Weak::upgrade", Kind::AsksCount),
-    ("alloc::sync::Weak::strong_count", Kind::AsksCount),
-    ("alloc::sync::Weak::weak_count", Kind::AsksCount),
-    ("alloc::sync::Arc::drop_slow", Kind::DropsLast),
-    ("alloc::sync::", Kind::Counts),
-    ("alloc::", Kind::Passes),
-    ("std::thread::local::", Kind::Passes),
-    ("std::thread::scoped::scope::", Kind::Inside),
-    ("std::thread::scoped::scope", Kind::Scope),
-    ("std::thread::lifecycle::spawn_unchecked::", Kind::Inside),
-    ("std::thread::lifecycle::spawn_unchecked", Kind::Spawn),
+    ("lock_api::mutex::", FunctionKind::Passes),
+    ("lock_api::rwlock::", FunctionKind::Passes),
+    ("lock_api::remutex::", FunctionKind::Passes),
+    ("parking_lot::raw_", FunctionKind::Passes),
+    ("parking_lot::condvar::Condvar::", FunctionKind::Passes),
+    ("alloc::sync::Arc::strong_count", FunctionKind::AsksCount),
+    ("alloc::sync::Arc::weak_count", FunctionKind::AsksCount),
+    ("alloc::sync::Arc::try_unwrap", FunctionKind::AsksCount),
+    ("alloc::sync::Arc::unwrap_or_clone", FunctionKind::AsksCount),
+    ("alloc::sync::Arc::into_inner", FunctionKind::AsksCount),
+    ("alloc::sync::Arc::get_mut", FunctionKind::AsksCount),
+    ("alloc::sync::Arc::make_mut", FunctionKind::AsksCount),
+    ("alloc::sync::Arc::is_unique", FunctionKind::AsksCount),
+    ("alloc::sync::Weak::upgrade", FunctionKind::AsksCount),
+    ("alloc::sync::Weak::strong_count", FunctionKind::AsksCount),
+    ("alloc::sync::Weak::weak_count", FunctionKind::AsksCount),
+    ("alloc::sync::Arc::drop_slow", FunctionKind::DropsLast),
+    ("alloc::sync::", FunctionKind::Counts),
+    ("alloc::", FunctionKind::Passes),
+    ("std::thread::local::", FunctionKind::Passes),
+    ("std::thread::scoped::scope::", FunctionKind::Inside),
+    ("std::thread::scoped::scope", FunctionKind::Scope),
+    (
+        "std::thread::lifecycle::spawn_unchecked::",
+        FunctionKind::Inside,
+    ),
+    (
+        "std::thread::lifecycle::spawn_unchecked",
+        FunctionKind::Spawn,
+    ),
     (
         "std::thread::lifecycle::JoinInner::is_finished",
-        Kind::IsFinished,
+        FunctionKind::IsFinished,
     ),
     (
         "std::thread::join_handle::JoinHandle::is_finished",
-        Kind::IsFinished,
+        FunctionKind::IsFinished,
     ),
     (
         "std::thread::scoped::ScopedJoinHandle::is_finished",
-        Kind::IsFinished,
+        FunctionKind::IsFinished,
     ),
-    ("std::thread::thread::Thread::unpark", Kind::Locks),
-    ("std::thread::Thread::unpark", Kind::Locks),
-    ("std::thread::", Kind::Inside),
-    ("std::sync::mpmc::channel", Kind::MakeUnbounded),
-    ("std::sync::mpmc::sync_channel", Kind::MakeBounded),
-    ("std::sync::mpmc::counter::new", Kind::Passes),
+    ("std::thread::thread::Thread::unpark", FunctionKind::Locks),
+    ("std::thread::Thread::unpark", FunctionKind::Locks),
+    ("std::thread::", FunctionKind::Inside),
+    ("std::sync::mpmc::channel", FunctionKind::MakeUnbounded),
+    ("std::sync::mpmc::sync_channel", FunctionKind::MakeBounded),
+    ("std::sync::mpmc::counter::new", FunctionKind::Passes),
     (
         "std::sync::mpmc::counter::Sender::acquire",
-        Kind::SenderClone,
+        FunctionKind::SenderClone,
     ),
     (
         "std::sync::mpmc::counter::Sender::release",
-        Kind::SenderDrop,
+        FunctionKind::SenderDrop,
     ),
     (
         "std::sync::mpmc::counter::Receiver::release",
-        Kind::ReceiverDrop,
+        FunctionKind::ReceiverDrop,
     ),
     (
         "std::sync::mpmc::array::Channel::with_capacity::{",
-        Kind::MakeSlot,
+        FunctionKind::MakeSlot,
     ),
-    ("std::sync::mpmc::Receiver::recv_deadline", Kind::Deadline),
+    (
+        "std::sync::mpmc::Receiver::recv_deadline",
+        FunctionKind::Deadline,
+    ),
     (
         "std::sync::mpmc::context::Context::wait_until",
-        Kind::ChannelWait,
+        FunctionKind::ChannelWait,
     ),
-    ("std::sync::poison::", Kind::Locks),
-    ("std::sync::nonpoison::", Kind::Locks),
-    ("std::sync::once", Kind::Locks),
-    ("std::sync::lazy_lock::", Kind::Locks),
-    ("std::sync::barrier::", Kind::Locks),
-    ("std::sync::reentrant_lock::", Kind::Inside),
-    ("std::sync::", Kind::Inside),
+    ("std::sync::poison::", FunctionKind::Locks),
+    ("std::sync::nonpoison::", FunctionKind::Locks),
+    ("std::sync::once", FunctionKind::Locks),
+    ("std::sync::lazy_lock::", FunctionKind::Locks),
+    ("std::sync::barrier::", FunctionKind::Locks),
+    ("std::sync::reentrant_lock::", FunctionKind::Inside),
+    ("std::sync::", FunctionKind::Inside),
     (
         "std::sys::sync::thread_parking::futex::Parker::park",
-        Kind::Inside,
+        FunctionKind::Inside,
     ),
-    // What is done once is an operation as a whole.
-    ("std::sys::sync::once::futex::Once::call", Kind::Inside),
-    ("std::sys::sync::once::futex::Once::wait", Kind::Inside),
+    // A `Once` is one operation as a whole.
+    (
+        "std::sys::sync::once::futex::Once::call",
+        FunctionKind::Inside,
+    ),
+    (
+        "std::sys::sync::once::futex::Once::wait",
+        FunctionKind::Inside,
+    ),
     (
         "std::sys::sync::once::futex::CompletionGuard::",
-        Kind::Inside,
+        FunctionKind::Inside,
     ),
-    ("std::sys::sync::", Kind::Locks),
-    // Does nothing but call what the user wants a thread to do, which optimising compilers inline here.
+    ("std::sys::sync::", FunctionKind::Locks),
+    // Calls the function of a thread, which optimising compilers inline here.
     (
         "std::sys::backtrace::__rust_begin_short_backtrace",
-        Kind::User,
+        FunctionKind::User,
     ),
-    ("std::sys::", Kind::Inside),
-    ("std::rt::", Kind::Inside),
-    ("std::panicking::", Kind::Counts),
-    ("std::io::", Kind::Counts),
-    ("std::fs::", Kind::Counts),
-    ("std::net::", Kind::Counts),
-    ("std::process::", Kind::Counts),
-    ("std::env::", Kind::Counts),
-    ("std::time::", Kind::Counts),
-    ("std::backtrace", Kind::Inside),
-    ("std::", Kind::Passes),
-    ("test::", Kind::Inside),
-    ("proc_macro::", Kind::Inside),
+    ("std::sys::", FunctionKind::Inside),
+    ("std::rt::", FunctionKind::Inside),
+    ("std::panicking::", FunctionKind::Counts),
+    ("std::io::", FunctionKind::Counts),
+    ("std::fs::", FunctionKind::Counts),
+    ("std::net::", FunctionKind::Counts),
+    ("std::process::", FunctionKind::Counts),
+    ("std::env::", FunctionKind::Counts),
+    ("std::time::", FunctionKind::Counts),
+    ("std::backtrace", FunctionKind::Inside),
+    ("std::", FunctionKind::Passes),
+    ("test::", FunctionKind::Inside),
+    ("proc_macro::", FunctionKind::Inside),
 ];
 
 /// The kind of a function with this name, demangled.
-pub(crate) fn kind(name: &str) -> Kind {
+pub(crate) fn kind(name: &str) -> FunctionKind {
     kind_of(&path(name))
 }
 
 /// The kind of a function with this path.
-pub(crate) fn kind_of(path: &str) -> Kind {
+pub(crate) fn kind_of(path: &str) -> FunctionKind {
     let first = path.split("::").next().unwrap_or_default();
     if INNER.contains(&first) {
-        return Kind::Inside;
+        return FunctionKind::Inside;
     }
     if let Some(kind) = of_channel(path) {
         return kind;
     }
     let rule = RULES.iter().find(|(start, _)| path.starts_with(start));
-    rule.map_or(Kind::User, |&(_, kind)| kind)
+    rule.map_or(FunctionKind::User, |&(_, kind)| kind)
 }
 
 /// The kind of a method of a channel that has the same name in all flavours.
-fn of_channel(path: &str) -> Option<Kind> {
+fn of_channel(path: &str) -> Option<FunctionKind> {
     let (_, method) = path
         .strip_prefix("std::sync::mpmc::")?
         .split_once("::Channel::")?;
     match method {
-        "send" => Some(Kind::ChannelSend),
-        "try_send" => Some(Kind::ChannelTrySend),
-        "recv" => Some(Kind::ChannelReceive),
-        "try_recv" => Some(Kind::ChannelTryReceive),
+        "send" => Some(FunctionKind::ChannelSend),
+        "try_send" => Some(FunctionKind::ChannelTrySend),
+        "recv" => Some(FunctionKind::ChannelReceive),
+        "try_recv" => Some(FunctionKind::ChannelTryReceive),
         _ => None,
     }
 }
 
-/// The path of a function without what it is generic over. Of a method, that of its type; if the type is
-/// anything or nobody's, that of the trait.
+/// Returns the path of a function without generic arguments. For a method that is the path of its type; if
+/// the type is a parameter or a primitive one, that of the trait.
 pub(crate) fn path(name: &str) -> String {
     let mut path = String::new();
     let mut rest = name;
@@ -313,7 +336,7 @@ pub(crate) fn path(name: &str) -> String {
     path
 }
 
-/// What is in the brackets that a text begins with, and what comes after them.
+/// Returns the contents of the brackets that a text begins with, and the text after them.
 fn bracket(text: &str) -> (&str, &str) {
     let mut depth = 0;
     let mut before = ' ';
@@ -366,12 +389,12 @@ fn head(text: &str) -> String {
     }
 }
 
-/// Whether it is the path of something in a crate, and no primitive type or parameter.
+/// True if it is the path of something in a crate, and no primitive type or parameter.
 fn is_somebodys(path: &str) -> bool {
     path.contains("::")
 }
 
-/// The atomic type whose function this is, by its whole name.
+/// Returns the atomic type that this is a method of, by its whole name.
 pub(crate) fn atomic(name: &str) -> Option<&'static str> {
     const TYPES: [&str; 12] = [
         "AtomicBool",

@@ -1,5 +1,5 @@
-//! What addresses are called, read from the debug information and the symbols of the files that the
-//! process was loaded from, when a story is told.
+//! Names of addresses, read from the debug information and the symbols of the loaded files when a story is
+//! printed.
 
 use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Range};
@@ -29,6 +29,7 @@ static MODULES: Mutex<BTreeMap<usize, Module>> = Mutex::new(BTreeMap::new());
 struct Found {
     base: usize,
     file: PathBuf,
+    is_ours: bool,
 }
 
 fn find(address: usize) -> Option<Found> {
@@ -36,6 +37,7 @@ fn find(address: usize) -> Option<Found> {
         true => ControlFlow::Break(Found {
             base: module.base(),
             file: module.file(),
+            is_ours: module.is_ours(),
         }),
         false => ControlFlow::Continue(()),
     })
@@ -54,7 +56,7 @@ impl Module {
 fn read_symbols(file: &PathBuf) -> Option<BTreeMap<u64, (u64, String, SymbolKind)>> {
     let data = std::fs::read(file).ok()?;
     let object = object::File::parse(&*data).ok()?;
-    // What has no extent marks a place and is no variable.
+    // Symbols without a size mark places and are no variables.
     let symbols = object
         .symbols()
         .filter(|symbol| symbol.is_definition() && symbol.size() > 0);
@@ -78,7 +80,7 @@ fn before_dot(name: &str) -> Option<String> {
     name.split_once('.').map(|(name, _)| name.to_owned())
 }
 
-/// What a story calls a symbol. Where a static of Rust's is, its place says.
+/// Returns the name of a symbol in stories. A static of Rust's is named without its path.
 fn called(name: &str, kind: SymbolKind) -> String {
     let is_rust = name.starts_with("_R") || name.starts_with("_ZN") && name.contains("17h");
     let whole = demangled(name);
@@ -88,8 +90,8 @@ fn called(name: &str, kind: SymbolKind) -> String {
     }
 }
 
-/// The name as the source has it. Some short names of C's would be names of types in C++, and many names of
-/// C++'s look like those of Rust.
+/// Returns the name as in the source. Some short names of C would be names of types in C++, and many names of
+/// C++ look like those of Rust.
 fn demangled(name: &str) -> String {
     let language = match name.starts_with("_Z") && !name.contains("17h") {
         true => gimli::DW_LANG_C_plus_plus,
@@ -104,9 +106,10 @@ fn demangled(name: &str) -> String {
     plain.replace("(anonymous namespace)::", "")
 }
 
-/// Looks in the module that an address is in, with the address as its file has it.
+/// Calls the function with the module that an address is in, and the address in its file. This library is
+/// left out: no story is about it, and its debug information may be large.
 fn with_module<R>(address: usize, look: impl FnOnce(&Module, u64) -> Option<R>) -> Option<R> {
-    let found = find(address)?;
+    let found = find(address).filter(|found| !found.is_ours)?;
     let mut modules = MODULES.lock().unwrap_or_else(PoisonError::into_inner);
     let module = modules
         .entry(found.base)
@@ -173,7 +176,7 @@ pub(crate) fn frames(code: usize) -> Vec<SourceFrame> {
     found.unwrap_or_default()
 }
 
-/// Whether a file is one of Rust's standard library: as it came, or as it was installed to be built here.
+/// True if a file is one of Rust's standard library: as it came, or as it was installed to be built here.
 fn is_rusts(file: &str) -> bool {
     file.starts_with("/rustc/") || file.contains("/rustlib/src/rust/")
 }
@@ -241,8 +244,7 @@ pub(crate) fn local(function: usize, offset: i64) -> Option<String> {
     })
 }
 
-/// The functions of the program with this in their names: where they are, and what they are called. Reads
-/// nothing else.
+/// Returns the range and name of each function of the program whose name has this part. Reads nothing else.
 pub(crate) fn functions(part: &str) -> Vec<(Range<usize>, String)> {
     let read = || {
         let data = std::fs::read("/proc/self/exe").ok()?;

@@ -13,20 +13,20 @@ use object::{Object, ObjectSection, SectionKind};
 type Reader = EndianSlice<'static, LittleEndian>;
 type Entry<'a> = DebuggingInformationEntry<'a, 'a, Reader>;
 
-/// What is inside is not the user's.
+/// Fields inside are not the user's.
 const OPAQUE: [&str; 6] = ["pthread_", "sem_t", "mtx_t", "cnd_t", "once_flag", "__"];
 
 /// The fields on the way to a part of a variable.
 struct Fields {
     text: String,
-    /// Whether it may lead into types of Rust's standard library, whose fields are nobody's business.
+    /// True if it may lead into types of Rust's standard library, whose fields are not shown.
     is_rust: bool,
     /// How long it is without such fields, if it ends with some.
     outer: Option<usize>,
 }
 
 impl Fields {
-    /// From what the variable is called.
+    /// From the start of the variable.
     fn from(text: String, unit: &Unit<Reader>) -> Self {
         Fields {
             text,
@@ -51,14 +51,14 @@ impl Fields {
         self.text += &format!("[{index}]");
     }
 
-    /// What is inside of an atomic or a lock of Rust's standard library is called as that is.
+    /// Fields of an atomic or a lock of Rust's standard library have its name.
     fn outside(mut self) -> String {
         self.text.truncate(self.outer.unwrap_or(self.text.len()));
         self.text
     }
 }
 
-/// Whether it is a field that an atomic or a lock of Rust's standard library, or of the crate parking_lot, has
+/// True if it is a field that an atomic or a lock of Rust's standard library, or of the crate parking_lot, has
 /// inside; `follows` if it is inside of one that is.
 fn is_inner(structure: &str, field: &str, of: &str, follows: bool) -> bool {
     const LOCKS: [&str; 4] = ["Mutex", "RwLock", "Condvar", "Once"];
@@ -100,7 +100,7 @@ struct Local {
 
 impl Types {
     pub(crate) fn read(file: &Path) -> Option<Self> {
-        // A story may be told at any time from now on.
+        // A story may be printed at any time from now on.
         let data: &'static [u8] = std::fs::read(file).ok()?.leak();
         let object = object::File::parse(data).ok()?;
         let load = |id: gimli::SectionId| -> Result<Reader, gimli::Error> {
@@ -153,7 +153,7 @@ impl Types {
         })
     }
 
-    /// Only of functions whose frames are known by their end, as compilers have it that optimise.
+    /// Only functions whose frames are addressed from their end, as optimising compilers do.
     fn add_locals(&mut self, unit: &Unit<Reader>, number: usize) -> Result<(), gimli::Error> {
         let mut entries = unit.entries();
         let (mut depth, mut function) = (0, None);
@@ -187,7 +187,7 @@ impl Types {
             let Some(Operation::FrameOffset { offset }) = first else {
                 continue;
             };
-            // An inlined function's variables say what they are elsewhere.
+            // Variables of inlined functions refer to an abstract origin.
             let origin = match entry.attr_value(gimli::DW_AT_abstract_origin)? {
                 Some(AttributeValue::UnitRef(origin)) => Some(unit.entry(origin)?),
                 _ => None,
@@ -296,7 +296,7 @@ impl Types {
                         let of = self.name(unit, &entry).unwrap_or_default();
                         path.add_field(&name, &field, &of);
                     }
-                    // What it inherits.
+                    // Base classes.
                     None => {}
                 }
                 self.walk(unit, member, offset - start, path)

@@ -1,4 +1,4 @@
-//! The functions that programs call by name: who they are, and locks.
+//! Functions that programs call by name: numbers of threads, and locks.
 
 use std::ffi::c_int;
 
@@ -90,7 +90,7 @@ extern "C" fn unset_nested(lock: usize) {
     });
 }
 
-/// A lock begins or ends: what is at its address is something else.
+/// A lock is initialised or destroyed: forgets its address.
 extern "C" fn renew(lock: usize) {
     host(|| objects::forget(lock..lock + 1));
 }

@@ -1,4 +1,4 @@
-//! What clang makes of directives: calls of libomp. Most begin with a place in the source and the number
+//! Directives as clang compiles them: calls of libomp. Most begin with a place in the source and the number
 //! of the thread, which are not needed here.
 
 use std::ffi::{c_int, c_void};
@@ -9,7 +9,7 @@ use super::{caller, runtime};
 use crate::abi::variadic::{IN_REGISTERS, invoke, variadic};
 use crate::host::mode::host;
 
-pub(super) type Place = *const c_void;
+pub(super) type SourceLocation = *const c_void;
 pub(super) type Number = c_int;
 
 /// Calls a region's function: the number of the thread, twice, then the region's arguments.
@@ -24,12 +24,12 @@ extern "C" fn run(number: usize, arguments: *const usize) {
 }
 
 variadic! {
-    fn fork(Place, c_int, usize) as fork_with;
+    fn fork(SourceLocation, c_int, usize) as fork_with;
 }
 
 /// The arguments begin at `list`, with the address that the call returns to after the third.
-extern "C" fn fork_with(_place: Place, count: c_int, function: usize, list: *const usize) {
-    // What is read from the list even if it is shorter.
+extern "C" fn fork_with(_place: SourceLocation, count: c_int, function: usize, list: *const usize) {
+    // Number of words that are read from the list even if it is shorter.
     const LEAST: usize = 4;
     let code = caller();
     let count = count as usize;
@@ -53,56 +53,56 @@ extern "C" fn fork_with(_place: Place, count: c_int, function: usize, list: *con
 }
 
 /// How many threads the next region is to have.
-extern "C" fn push_size(_place: Place, _number: Number, size: c_int) {
+extern "C" fn push_size(_place: SourceLocation, _number: Number, size: c_int) {
     host(|| with_state(|state| state.next_size = usize::try_from(size).ok()));
 }
 
-extern "C" fn enter_alone(_place: Place, _number: Number) {
+extern "C" fn enter_alone(_place: SourceLocation, _number: Number) {
     host(team::enter_alone);
 }
 
-extern "C" fn leave_alone(_place: Place, _number: Number) {
+extern "C" fn leave_alone(_place: SourceLocation, _number: Number) {
     let code = caller();
     host(|| team::leave_alone(code));
 }
 
-extern "C" fn own_number(_place: Place) -> Number {
+extern "C" fn own_number(_place: SourceLocation) -> Number {
     host(team::number)
 }
 
-extern "C" fn barrier(_place: Place, _number: Number) {
+extern "C" fn barrier(_place: SourceLocation, _number: Number) {
     let code = caller();
     host(|| team::barrier(code));
 }
 
-extern "C" fn start_critical(_place: Place, _number: Number, name: usize) {
+extern "C" fn start_critical(_place: SourceLocation, _number: Number, name: usize) {
     let code = caller();
     host(|| team::enter_critical(name, code));
 }
 
-extern "C" fn end_critical(_place: Place, _number: Number, name: usize) {
+extern "C" fn end_critical(_place: SourceLocation, _number: Number, name: usize) {
     let code = caller();
     host(|| team::leave_critical(name, code));
 }
 
-extern "C" fn is_first(_place: Place, _number: Number) -> c_int {
+extern "C" fn is_first(_place: SourceLocation, _number: Number) -> c_int {
     host(|| c_int::from(team::number() == 0))
 }
 
-extern "C" fn is_chosen(_place: Place, _number: Number, chosen: Number) -> c_int {
+extern "C" fn is_chosen(_place: SourceLocation, _number: Number, chosen: Number) -> c_int {
     host(|| c_int::from(team::number() == chosen))
 }
 
 extern "C" fn nothing() {}
 
-extern "C" fn single(_place: Place, _number: Number) -> c_int {
+extern "C" fn single(_place: SourceLocation, _number: Number) -> c_int {
     let code = caller();
     host(|| work::single(code).into())
 }
 
-/// Each thread adds what it has to the whole, one after the other.
+/// Each thread adds its value to the result, one after the other.
 extern "C" fn reduce(
-    _place: Place,
+    _place: SourceLocation,
     _number: Number,
     _count: c_int,
     _size: usize,
@@ -115,7 +115,7 @@ extern "C" fn reduce(
     1
 }
 
-extern "C" fn end_reduce(_place: Place, _number: Number, name: usize) {
+extern "C" fn end_reduce(_place: SourceLocation, _number: Number, name: usize) {
     let code = caller();
     host(|| {
         team::leave_critical(name, code);
@@ -123,9 +123,9 @@ extern "C" fn end_reduce(_place: Place, _number: Number, name: usize) {
     });
 }
 
-/// Copies what one thread has to the others.
+/// Copies the value of one thread to the others.
 extern "C" fn copy(
-    _place: Place,
+    _place: SourceLocation,
     _number: Number,
     _size: usize,
     data: usize,
@@ -146,7 +146,7 @@ extern "C" fn copy(
     host(|| team::barrier(code));
 }
 
-/// What schedules are called; more may be said in higher bits.
+/// Numbers of schedules; higher bits have options.
 fn schedule(number: c_int) -> (Schedule, bool) {
     const ORDERED: c_int = 64;
     let kind = number & 0xffff;
@@ -167,7 +167,7 @@ macro_rules! loops {
 
                 /// The part of the running thread: the first, or a single one.
                 extern "C" fn fixed(
-                    _place: Place, _number: Number, kind: c_int, is_last: *mut c_int,
+                    _place: SourceLocation, _number: Number, kind: c_int, is_last: *mut c_int,
                     lower: *mut $type, upper: *mut $type, stride: *mut $signed, step: $signed,
                     size: $signed,
                 ) {
@@ -214,7 +214,7 @@ macro_rules! loops {
                 }
 
                 extern "C" fn init(
-                    _place: Place, _number: Number, kind: c_int, first: $type, last: $type,
+                    _place: SourceLocation, _number: Number, kind: c_int, first: $type, last: $type,
                     step: $signed, size: $signed,
                 ) {
                     let (schedule, is_ordered) = schedule(kind);
@@ -223,7 +223,7 @@ macro_rules! loops {
                 }
 
                 extern "C" fn next(
-                    _place: Place, _number: Number, is_last: *mut c_int, lower: *mut $type,
+                    _place: SourceLocation, _number: Number, is_last: *mut c_int, lower: *mut $type,
                     upper: *mut $type, stride: *mut $signed,
                 ) -> c_int {
                     let code = caller();
@@ -266,7 +266,7 @@ loops! {
         __kmpc_dispatch_next_8u __kmpc_dispatch_fini_8u;
 }
 
-extern "C" fn ordered(_place: Place, _number: Number) {
+extern "C" fn ordered(_place: SourceLocation, _number: Number) {
     let code = caller();
     host(|| work::wait_for_turn(code));
 }

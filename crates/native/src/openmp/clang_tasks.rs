@@ -1,12 +1,12 @@
-//! What clang makes of tasks.
+//! Tasks as clang compiles them.
 
 use std::ffi::{c_int, c_void};
 
-use super::clang::{Number, Place};
+use super::clang::{Number, SourceLocation};
 use super::{caller, runtime, tasks, team};
 use crate::host::mode::host;
 
-/// What clang knows of a task; its own variables come after that.
+/// Header of a task in libomp; its own variables follow.
 #[repr(C)]
 struct Task {
     shared: *mut c_void,
@@ -14,7 +14,7 @@ struct Task {
 }
 
 extern "C" fn allocate_task(
-    _place: Place,
+    _place: SourceLocation,
     _number: Number,
     _flags: c_int,
     size: usize,
@@ -40,7 +40,7 @@ extern "C" fn do_task(task: *mut Task) -> usize {
     0
 }
 
-extern "C" fn task(_place: Place, _number: Number, task: *mut Task) -> c_int {
+extern "C" fn task(_place: SourceLocation, _number: Number, task: *mut Task) -> c_int {
     let code = caller();
     match host(tasks::are_done_at_once) {
         true => {
@@ -54,17 +54,17 @@ extern "C" fn task(_place: Place, _number: Number, task: *mut Task) -> c_int {
     0
 }
 
-extern "C" fn wait_for_tasks(_place: Place, _number: Number) -> c_int {
+extern "C" fn wait_for_tasks(_place: SourceLocation, _number: Number) -> c_int {
     let code = caller();
     host(|| tasks::wait_for_children(code));
     0
 }
 
-extern "C" fn start_group(_place: Place, _number: Number) {
+extern "C" fn start_group(_place: SourceLocation, _number: Number) {
     host(tasks::begin_group);
 }
 
-extern "C" fn end_group(_place: Place, _number: Number) {
+extern "C" fn end_group(_place: SourceLocation, _number: Number) {
     let code = caller();
     host(|| tasks::end_group(code));
 }

@@ -1,4 +1,4 @@
-//! What gcc makes of directives: calls of libgomp.
+//! Directives as gcc compiles them: calls of libgomp.
 
 use std::ffi::{c_int, c_long, c_uint, c_void};
 
@@ -88,7 +88,7 @@ extern "C" fn parallel_sections(
     parallel_loop(function, data, size, 1, c_long::from(count) + 1, 1, 1, 0);
 }
 
-/// Says what to do next of a loop; whether there is anything.
+/// Returns the next part of a loop, if there is one.
 fn next(first: *mut c_long, end: *mut c_long, code: usize) -> bool {
     let part = work::next_part(code);
     if let Some(part) = &part {
@@ -187,7 +187,7 @@ extern "C" fn start_single() -> bool {
     host(|| work::single(code))
 }
 
-/// Nothing for the one that does it; for the others what it has for them, once it is done.
+/// Null for the thread that runs the block; for the others the data that it copies to them.
 extern "C" fn start_copy() -> usize {
     let code = caller();
     host(|| {
@@ -283,7 +283,7 @@ extern "C" fn end_group() {
     host(|| tasks::end_group(code));
 }
 
-/// Nobody cancels anything.
+/// Nothing is ever cancelled.
 extern "C" fn never(_what: c_int) -> bool {
     false
 }

@@ -1,25 +1,22 @@
 //! OpenMP, as gcc and clang compile it.
 //!
-//! Both turn directives into calls of a runtime library: `GOMP_` for gcc's libgomp, `__kmpc_` for
-//! clang's libomp, `omp_` for both. Those libraries keep pools of threads that wait by system calls of
-//! their own, and what orders the threads is in code that nobody sees. So guests get a small runtime
-//! that is made of raddle's own objects: the threads of a team are spawned and joined with their region,
-//! barriers and critical sections are what they are, and each task is a thread. Code that nobody controls
-//! gets the library.
+//! Both turn directives into calls of a runtime library: `GOMP_` for gcc's libgomp, `__kmpc_` for clang's
+//! libomp, `omp_` for both. Those libraries keep pools of threads that wait by system calls of their own, and
+//! synchronise in code that is not instrumented. So guests get a small runtime that is made of raddle's own
+//! objects: the threads of a team are spawned and joined with their region, barriers and critical sections
+//! are objects of the engine, and each task is a thread. Code that is not controlled gets the library.
 //!
-//! The state here is shared by guests but unknown to the search, so what a guest finds in it must not
-//! depend on the schedule: whatever is decided by who comes first is an operation.
+//! The state here is shared by guests but unknown to the search, so it must not make guests depend on the
+//! schedule: each decision by order of arrival is an operation.
 
 mod api;
 mod clang;
 mod clang_tasks;
 mod gcc;
 mod tasks;
-mod team;
+pub(crate) mod team;
 mod unsupported;
 mod work;
 
 use crate::abi::trampoline::replace as runtime;
 use crate::execution::shadow_stack::caller_site as caller;
-
-pub(crate) use team::begin;

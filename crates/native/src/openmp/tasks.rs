@@ -1,15 +1,15 @@
-//! Tasks. Each is a thread of its own, so that everything that nothing orders can happen in any order.
+//! Tasks. Each is a thread of its own, so that all orders of unordered tasks are explored.
 //!
-//! In a team of one thread a task is done at once by whoever makes it.
+//! In a team of one thread a task is run at once by the thread that creates it.
 
 use raddle_engine::{Operation, ThreadId};
 
 use super::team::{put, with_member, with_state};
 use crate::execution::running;
-use crate::threads::guests::{self, End};
+use crate::threads::guests::{self, ThreadEnd};
 use crate::threads::life;
 
-/// Whether tasks of the running thread are done at once.
+/// True if tasks of the running thread are done at once.
 pub(super) fn are_done_at_once() -> bool {
     with_member(|team, _| team.size == 1)
 }
@@ -30,7 +30,7 @@ pub(super) fn join(thread: ThreadId, code: usize) {
     let native = running();
     native.perform(code, |_| Operation::Join { target: thread });
     native.wait_as_long_as(thread);
-    if guests::with(thread, |guest| guest.end) == End::Everything {
+    if guests::with(thread, |guest| guest.end) == ThreadEnd::Everything {
         guests::end_everything();
     }
 }

@@ -8,13 +8,13 @@ use raddle_engine::{Grant, Operation, ThreadId};
 
 use super::tasks;
 use super::work::{Chunk, Work};
+use crate::execution::part::{Part, PartCell};
 use crate::execution::running;
 use crate::host::mode::host;
-use crate::host::solo::Solo;
 use crate::memory::objects;
 use crate::threads::{guests, life};
 
-/// How many threads a team has if nobody says so. Two are enough for most that can go wrong.
+/// Number of threads of a team by default. Two are enough for most bugs.
 const USUAL_SIZE: usize = 2;
 /// More are never spawned for one region.
 const LARGEST_SIZE: usize = 64;
@@ -29,13 +29,13 @@ pub(super) struct Team {
     /// The constructs that its threads share, in the order in which each of them comes there.
     #[expect(clippy::vec_box, reason = "objects are known by their addresses")]
     pub(super) works: Vec<Box<Work>>,
-    /// What one of the threads has for the others to copy.
+    /// Data of one of the threads for the others to copy.
     pub(super) copied: usize,
-    /// What its function is called with, where that is a list.
+    /// Arguments of its function, where that has a list of them.
     pub(super) arguments: Vec<usize>,
 }
 
-/// What a thread is in its team.
+/// A thread's role in its team.
 #[derive(Default)]
 pub(super) struct Member {
     pub(super) team: usize,
@@ -52,13 +52,14 @@ pub(super) struct Member {
     pub(super) groups: Vec<(usize, usize)>,
 }
 
+/// The teams of the execution.
 #[derive(Default)]
-pub(super) struct State {
+pub(crate) struct Teams {
     #[expect(clippy::vec_box, reason = "objects are known by their addresses")]
     pub(super) teams: Vec<Box<Team>>,
     /// By thread; the region that it is in comes last.
     members: Vec<Vec<Member>>,
-    /// How many threads the program wants in a team.
+    /// Number of threads in a team, if the program has set it.
     pub(super) wanted: Option<usize>,
     /// How many the next region is to have.
     pub(super) next_size: Option<usize>,
@@ -66,18 +67,15 @@ pub(super) struct State {
     unnamed: Box<u64>,
 }
 
-static STATE: Solo<Option<State>> = Solo::new(None);
+impl Part for Teams {}
 
-/// At the beginning of an execution.
-pub(crate) fn begin() {
-    *STATE.get() = None;
+pub(crate) static TEAMS: PartCell<Teams> = PartCell::new();
+
+pub(super) fn with_state<R>(use_it: impl FnOnce(&mut Teams) -> R) -> R {
+    use_it(&mut TEAMS.get())
 }
 
-pub(super) fn with_state<R>(use_it: impl FnOnce(&mut State) -> R) -> R {
-    use_it(STATE.get().get_or_insert_default())
-}
-
-impl State {
+impl Teams {
     pub(super) fn add_team(&mut self, size: usize, level: usize) -> usize {
         self.teams.push(Box::new(Team {
             size,
@@ -89,7 +87,7 @@ impl State {
         self.teams.len() - 1
     }
 
-    /// What a thread is in all the regions that it is in.
+    /// Returns a thread's roles in all the regions that it is in.
     pub(super) fn regions(&mut self, thread: ThreadId) -> &mut Vec<Member> {
         let index = thread.index();
         if self.members.len() <= index {
@@ -98,7 +96,7 @@ impl State {
         &mut self.members[index]
     }
 
-    /// The team of a thread, and what it is there. Outside of all regions it is in a team by itself.
+    /// Returns the team of a thread, and its role there. Outside of all regions it is in a team by itself.
     pub(super) fn member(&mut self, thread: ThreadId) -> (&mut Team, &mut Member) {
         if self.regions(thread).is_empty() {
             let team = self.add_team(1, 0);
@@ -113,7 +111,7 @@ impl State {
     }
 }
 
-/// Reads or changes what the running thread is.
+/// Reads or changes the role of the running thread.
 pub(super) fn with_member<R>(use_it: impl FnOnce(&mut Team, &mut Member) -> R) -> R {
     let thread = running().thread();
     with_state(|state| {
@@ -134,15 +132,15 @@ pub(super) fn default_size() -> usize {
     with_state(|state| state.wanted).unwrap_or(*size)
 }
 
-/// What the threads of a team run: a function of ours, as guest, with the thread's number and the
-/// arguments of the team. The call is there in the program.
+/// Body of the threads of a team: a function of ours, as guest, with the thread's number and the arguments of
+/// the team; and the site of the call.
 #[derive(Clone, Copy)]
 pub(super) struct Region {
     pub(super) function: extern "C" fn(usize, *const usize),
     pub(super) code: usize,
 }
 
-/// What a new thread of a team is told.
+/// Arguments of a new thread of a team.
 struct Start {
     region: Region,
     number: usize,
@@ -180,7 +178,7 @@ fn enter(
 ) -> (usize, Vec<ThreadId>, *const usize) {
     let level = with_member(|team, _| team.level);
     let wanted = if size == 0 { default_size() } else { size };
-    // Regions inside of others have one thread, as in both libraries if nobody says anything else.
+    // Nested regions have one thread, as by default in both libraries.
     let size = if level > 0 {
         1
     } else {
@@ -229,7 +227,7 @@ fn leave(team: usize) {
     });
 }
 
-/// A region of one thread begins, whose function the running thread calls itself.
+/// A region of one thread begins; the running thread calls its function itself.
 pub(super) fn enter_alone() {
     let level = with_member(|team, _| team.level);
     let team = with_state(|state| state.add_team(1, level));
@@ -255,14 +253,14 @@ pub(super) fn barrier(code: usize) {
     }
 }
 
-/// Calls what only one thread can have; whether it has it now.
+/// Calls a mutex; returns true if the running thread has it now.
 pub(super) fn call(address: usize, kind: &'static str, wanted: mutex::Call, code: usize) -> bool {
     let initial = || Object::Mutex(object::mutex::Mutex::default());
     let wanted = object::Call::Mutex(wanted);
     objects::call(address, kind, initial, wanted, code).to_grant() != Grant::Refused
 }
 
-/// Takes what only one thread can have: the critical section of this name, or the one without.
+/// Enters the critical section of this name, or the unnamed one.
 pub(super) fn enter_critical(name: usize, code: usize) {
     call(critical(name), CRITICAL, mutex::Call::Lock, code);
 }

@@ -1,4 +1,4 @@
-//! What of OpenMP is not controlled: whoever calls it is told so.
+//! Functions of OpenMP that are not controlled: a call of one is a failure.
 
 use std::ffi::CStr;
 

@@ -1,6 +1,6 @@
-//! What the threads of a team share: loops, sections, and what one of them does for all.
+//! Constructs that the threads of a team share: loops, sections, and blocks that one of them runs for all.
 //!
-//! Each thread comes to the same constructs in the same order, so the how-manieth it is tells which one.
+//! Each thread comes to the same constructs in the same order, so they are numbered by that.
 
 use std::sync::atomic::Ordering;
 
@@ -16,9 +16,9 @@ const TURN: &str = "turn";
 /// A construct that a team shares.
 #[derive(Default)]
 pub(super) struct Work {
-    /// Counts who has come here, or the parts that were taken.
+    /// Counts arrivals, or the parts that were taken.
     counter: Option<LocationId>,
-    /// The same, where nobody else could come.
+    /// The same in a team of one thread.
     alone: u64,
     /// The turns of the parts of a loop with an order, by their addresses.
     #[expect(clippy::vec_box, reason = "objects are known by their addresses")]
@@ -67,7 +67,7 @@ pub(super) struct Part {
     /// The value after the last.
     pub(super) end: i64,
     pub(super) step: i64,
-    /// Whether the last value of the whole loop is among them.
+    /// True if the last value of the whole loop is among them.
     pub(super) is_last: bool,
 }
 
@@ -82,7 +82,7 @@ pub(super) struct Chunk {
     part: Option<u64>,
     had: u64,
     is_ordered: bool,
-    /// Whether the turn of the part has come.
+    /// True if the turn of the part has come.
     has_turn: bool,
 }
 
@@ -127,7 +127,7 @@ fn count_up(work: usize, kind: &'static str, code: usize) -> u64 {
     reply.to_value()
 }
 
-/// Whether the running thread is the one that does it for all.
+/// True if the running thread is the one that does it for all.
 pub(super) fn single(code: usize) -> bool {
     let work = next_work();
     count_up(work, "single", code) == 0
@@ -155,7 +155,7 @@ pub(super) fn begin_loop(schedule: Schedule, values: Values, size: u64, is_order
     });
 }
 
-/// What the running thread is to do next of its loop, if there is anything.
+/// Returns the next part of the running thread's loop, if there is one.
 pub(super) fn next_part(code: usize) -> Option<Part> {
     end_part(code);
     let chunk = with_member(|_, member| member.chunk)?;

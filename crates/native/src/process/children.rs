@@ -1,6 +1,5 @@
-//! Other processes that the program starts. Nobody controls them: a child that was forked has only the
-//! thread that did so, and runs as if raddle were not there. Those that are left when an execution is over
-//! are ended.
+//! Other processes that the program starts. They are not controlled: a forked child has only the thread that
+//! forked, and runs without raddle. Those that are left when an execution is over are killed.
 
 use std::ffi::{c_char, c_int, c_void};
 
@@ -9,61 +8,67 @@ use super::restart::private_fork;
 use crate::abi::guest;
 use crate::abi::real::real;
 use crate::abi::trampoline::{departing, watched};
+use crate::execution::part::{Part, PartCell};
 use crate::host::mode::{self, host, is_guest};
-use crate::host::solo::Solo;
-use crate::host::substrate::{self, Kind};
+use crate::host::phase;
+use crate::host::process_state::ProcessState;
+use crate::host::substrate::{self, SubstrateKind};
 use crate::host::system::outcome;
 use crate::threads::{signals, unwind};
 
-/// What to call before, and after in the parent and in the child; 0 for nothing.
+/// Functions to call before, and after in the parent and in the child; 0 for none.
 type Handlers = [usize; 3];
 
-struct Processes {
-    children: Vec<libc::pid_t>,
-    /// Whether the execution has started any; they have what the program has open.
-    has_started: bool,
+/// Handlers that were registered before the check.
+static HANDLERS_BEFORE: ProcessState<Vec<Handlers>> = ProcessState::new(Vec::new());
+
+/// The processes that the execution has started. They end with it.
+#[derive(Default)]
+pub(crate) struct Children {
+    numbers: Vec<libc::pid_t>,
+    /// True if there are or were any; they have copies of the open descriptors.
+    were_started: bool,
+    /// Handlers that the execution has registered.
     handlers: Vec<Handlers>,
-    /// How many of them were there before the check.
-    before: Option<usize>,
 }
 
-static PROCESSES: Solo<Processes> = Solo::new(Processes {
-    children: Vec::new(),
-    has_started: false,
-    handlers: Vec::new(),
-    before: None,
-});
+impl Part for Children {}
 
-impl Processes {
+pub(crate) static CHILDREN: PartCell<Children> = PartCell::new();
+
+impl Children {
     /// The program has started a process, with this number if that is known.
     fn add(&mut self, child: Option<libc::pid_t>) {
-        self.has_started = true;
-        self.children.extend(child);
+        self.were_started = true;
+        self.numbers.extend(child);
     }
 }
 
-/// True if the running execution has started processes, which have what the program has open.
-pub(crate) fn were_started() -> bool {
-    PROCESSES.get().has_started
-}
-
-/// At the beginning of an execution.
-pub(crate) fn begin() {
-    let mut processes = PROCESSES.get();
-    let count = processes.handlers.len();
-    let before = *processes.before.get_or_insert(count);
-    processes.handlers.truncate(before);
-    processes.has_started = false;
-    for child in processes.children.drain(..) {
-        let mut status = 0;
-        // SAFETY: only a child that was not waited for is ended, so the number is still its own.
-        unsafe {
-            if libc::waitpid(child, &mut status, libc::WNOHANG) == 0 {
-                libc::kill(child, libc::SIGKILL);
-                libc::waitpid(child, &mut status, 0);
+impl Drop for Children {
+    fn drop(&mut self) {
+        for &child in &self.numbers {
+            let mut status = 0;
+            // SAFETY: only a child that was not waited for is ended, so the number is still its own.
+            unsafe {
+                if libc::waitpid(child, &mut status, libc::WNOHANG) == 0 {
+                    libc::kill(child, libc::SIGKILL);
+                    libc::waitpid(child, &mut status, 0);
+                }
             }
         }
     }
+}
+
+/// True if the running execution has started processes, which have copies of the open descriptors.
+pub(crate) fn were_started() -> bool {
+    CHILDREN.get().were_started
+}
+
+/// Returns all handlers, in the order in which they were registered.
+fn handlers() -> Vec<Handlers> {
+    let mut all = HANDLERS_BEFORE.get().clone();
+    all.extend(&CHILDREN.get().handlers);
+    all
 }
 
 watched! {
@@ -75,7 +80,7 @@ watched! {
     ) -> c_int as on_register("r8");
 }
 
-/// What `pthread_atfork` comes to.
+/// The function behind `pthread_atfork`.
 extern "C" fn on_register(
     prepare: usize,
     parent: usize,
@@ -83,10 +88,15 @@ extern "C" fn on_register(
     module: *mut c_void,
     _code: usize,
 ) -> c_int {
-    // Before the check the C library is to know of them as well.
-    PROCESSES.get().handlers.push([prepare, parent, child]);
+    let handlers = [prepare, parent, child];
     if is_guest() {
+        CHILDREN.get().handlers.push(handlers);
         return 0;
+    }
+    // Before the check the C library is to know of them as well.
+    match phase::is_harness_main() {
+        true => CHILDREN.get().handlers.push(handlers),
+        false => HANDLERS_BEFORE.get().push(handlers),
     }
     let register = real!(fn __register_atfork(usize, usize, usize, *mut c_void) -> c_int);
     // SAFETY: what the caller wanted.
@@ -101,7 +111,8 @@ extern "C" fn on_fork(_code: usize) -> libc::pid_t {
     fork_guest(true)
 }
 
-/// The child of a guest has its own memory: what it may do then is what it may do after `fork`.
+/// The child of a guest has a copy of its memory, as after `fork`; programs that are correct with `vfork`
+/// cannot tell.
 extern "C" fn on_vfork(code: usize) -> libc::pid_t {
     on_fork(code)
 }
@@ -116,7 +127,7 @@ extern "C" fn on_bare_fork(_code: usize) -> libc::pid_t {
 
 /// Calls one of each of the handlers; those for before, in the order in which they came last.
 fn call_handlers(which: usize) {
-    let mut handlers = PROCESSES.get().handlers.clone();
+    let mut handlers = handlers();
     if which == 0 {
         handlers.reverse();
     }
@@ -135,12 +146,12 @@ fn fork_guest(calls_handlers: bool) -> libc::pid_t {
     // the OS thread that matters: the host's, or the guest's own.
     let fork = || outcome(private_fork::fork() as isize);
     let result = match substrate::of(guest::thread_pointer()) {
-        Kind::Coroutines => host(fork),
-        Kind::OsThreads => fork(),
+        SubstrateKind::Coroutines => host(fork),
+        SubstrateKind::OsThreads => fork(),
     };
     if let Ok(child @ 1..) = result {
         host(|| {
-            PROCESSES.get().add(Some(child as libc::pid_t));
+            CHILDREN.get().add(Some(child as libc::pid_t));
             if calls_handlers {
                 call_handlers(1);
             }
@@ -175,7 +186,7 @@ fn be_free(parent: libc::pid_t) {
 }
 
 fn call_handlers_freely() {
-    let handlers = PROCESSES.get().handlers.clone();
+    let handlers = handlers();
     for handler in handlers.iter().map(|all| all[2]).filter(|&it| it != 0) {
         // SAFETY: the program gave such functions to `pthread_atfork`.
         let handler: extern "C" fn() = unsafe { std::mem::transmute(handler) };
@@ -203,7 +214,7 @@ fn started(error: c_int, child: *mut libc::pid_t) -> c_int {
     if error == 0 && is_guest() {
         // SAFETY: where the program wants the number of the child, or nothing.
         let child = unsafe { child.as_ref() }.copied();
-        host(|| PROCESSES.get().add(child));
+        host(|| CHILDREN.get().add(child));
     }
     error
 }

@@ -1,7 +1,7 @@
-//! Exceptions of C++ that nobody catches.
+//! Uncaught exceptions of C++.
 //!
-//! The C++ library then calls the function that it has as the first `std::terminate_handler`, which prints
-//! what the exception says, in every execution, and calls `abort`. This one takes its place by its name.
+//! The C++ library then calls its first `std::terminate_handler`, which prints the exception, in every
+//! execution, and calls `abort`. This function replaces that one by its name.
 
 use std::ffi::{CStr, c_char, c_void};
 
@@ -44,11 +44,11 @@ fn symbol(name: &CStr) -> *mut c_void {
     unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) }
 }
 
-/// The type of the exception that is being handled, and what it says.
+/// Returns the type of the exception that is being handled, and its message.
 ///
 /// # Safety
 ///
-/// The C++ library must be there.
+/// The C++ library must be loaded.
 unsafe fn current() -> Option<String> {
     type Type = *const *const c_char;
     let (type_of, globals) = (
@@ -83,13 +83,13 @@ unsafe fn current() -> Option<String> {
     }
 }
 
-/// What an exception says, if it is a `std::exception`.
+/// Returns the message of an exception, if it is a `std::exception`.
 ///
 /// # Safety
 ///
 /// The exception must be an object of that type.
 unsafe fn what(thrown: *const c_void, exception: *const u8) -> Option<String> {
-    /// Where types have the function that says whether they catch another, and exceptions have `what`.
+    /// Slots of the virtual functions: a type's test whether it catches another, and an exception's `what`.
     const CATCHES: usize = 4;
     const WHAT: usize = 2;
     type Catches = extern "C" fn(*const c_void, *const c_void, *mut *const u8, u32) -> bool;

@@ -1,8 +1,8 @@
-//! Signals for what a guest must not do.
+//! Signals for faults of a guest.
 //!
-//! A signal handler is no place to end a thread. So the handler only changes where the guest goes on:
-//! in [`land`], which ends the thread like a failing assertion does. A fault in raddle's own code, which
-//! may follow from what the program has done, goes to raddle's handler, which tells the story and ends
+//! A thread cannot be ended inside of a signal handler. So the handler only changes where the guest
+//! continues: in [`land`], which ends the thread like a failing assertion does. A fault in raddle's own code,
+//! which may follow from an error of the program, goes to raddle's handler, which prints the story and ends
 //! the process.
 
 use std::ffi::{c_int, c_void};
@@ -15,7 +15,7 @@ use crate::execution::{running, shadow_stack};
 use crate::host::{arena, mode};
 use crate::threads::failure;
 
-/// Room for handlers, beside the stack that may be what is wrong.
+/// Size of the stack for handlers, which is apart from the one that may have overflowed.
 const STACK: usize = 256 << 10;
 const SIGNALS: [(c_int, &str); 4] = [
     (libc::SIGSEGV, "SIGSEGV"),
@@ -23,12 +23,12 @@ const SIGNALS: [(c_int, &str); 4] = [
     (libc::SIGFPE, "SIGFPE"),
     (libc::SIGILL, "SIGILL"),
 ];
-/// What functions may use below the stack pointer without saying so.
+/// Number of bytes that functions may use below the stack pointer (the red zone of the ABI).
 const RED_ZONE: usize = 128;
 /// A fault so near to where a stack begins is one of a stack that is too small.
 const NEAR: usize = 64 << 10;
 const PAGE: usize = 4096;
-/// Room on such a stack for what comes then, at the cost of what was called last.
+/// Room on such a stack for the failure, at the cost of the last frames.
 const LAST_ROOM: usize = 256 << 10;
 
 /// The handler that raddle has for faults in its coroutines.
@@ -69,7 +69,7 @@ pub(crate) fn install() {
     });
 }
 
-/// In a child that nobody controls: faults end it.
+/// In a child that is not controlled: faults end it.
 pub(crate) fn remove() {
     for (signal, _) in SIGNALS {
         // SAFETY: what happens if nobody says otherwise.
@@ -99,14 +99,14 @@ unsafe extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, context
     }
 }
 
-/// The guest that was interrupted goes on in [`land`], on its own stack, of which it loses nothing but,
-/// if there is no room left, what it called last.
+/// The interrupted guest continues in [`land`], on its own stack, of which it loses nothing but, if there is
+/// no room left, the last frames.
 fn divert(signal: c_int, address: usize, context: &mut libc::ucontext_t) {
     let registers = &mut context.uc_mcontext.gregs;
     let [code, stack] = [libc::REG_RIP, libc::REG_RSP].map(|it| registers[it as usize] as usize);
     let start = running().end_of_stack().wrapping_sub(stack::STACK);
     let overflows = address.abs_diff(start) < NEAR && stack.abs_diff(start) < 2 * NEAR;
-    // What is below cannot be read.
+    // The memory below cannot be read.
     let stack = match overflows {
         true => stack.max((start + PAGE) & !(PAGE - 1)),
         false => stack,
@@ -129,7 +129,7 @@ fn divert(signal: c_int, address: usize, context: &mut libc::ucontext_t) {
     }
 }
 
-/// Ends the thread that did what it must not do; no signal means that its stack was too small.
+/// Ends the thread that faulted; no signal means a stack overflow.
 extern "C" fn land(signal: usize, address: usize, code: usize, stack: usize) -> ! {
     let site = shadow_stack::interrupted(code, stack);
     failure::diverge(|| {

@@ -14,12 +14,12 @@ const PAGE: usize = 4096;
 
 /// Where the stack of `main` was when it was stopped.
 static HARNESS: AtomicUsize = AtomicUsize::new(0);
-/// The same of whoever lets it run.
+/// The same of the host's stack while `main` runs.
 static HOST: AtomicUsize = AtomicUsize::new(0);
-/// The test's thread: its function, and with what argument.
+/// Function and argument of the test's thread.
 static TEST: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
 
-/// What `main` takes for the name of the test's thread.
+/// Name of the test's thread for `main`.
 const NAME: usize = 1;
 
 /// Prepares a stack on which `main` begins.
@@ -40,7 +40,7 @@ pub(crate) fn test() -> (usize, usize) {
     (TEST[0].load(Relaxed), TEST[1].load(Relaxed))
 }
 
-/// What came of a `main`.
+/// Why a `main` stopped.
 pub(crate) enum Stop {
     /// It has started the test.
     Test,
@@ -86,7 +86,7 @@ fn stop(why: Stop) -> ! {
     unreachable!("raddle: main goes on after its end")
 }
 
-/// `main` starts a thread; what `pthread_create` returns if that is the test's.
+/// `main` starts a thread; returns the result of `pthread_create` if that is the test's.
 pub(crate) fn create(name: *mut usize, function: usize, argument: usize) -> Option<c_int> {
     if phase::harness() != Harness::Before {
         return None;
@@ -102,7 +102,7 @@ pub(crate) fn create(name: *mut usize, function: usize, argument: usize) -> Opti
     Some(0)
 }
 
-/// Whether `main` waits for the end of the test's thread, or says that it does not want to: it has ended.
+/// True if `main` joins or detaches the test's thread, which has ended.
 pub(crate) fn is_test(name: usize) -> bool {
     phase::is_harness_main() && name == NAME
 }

@@ -1,21 +1,21 @@
-//! What the program prints, which it would print in every execution.
+//! Output of the program, which it would print in every execution.
 
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering::Relaxed};
 
 use crate::abi::real::real;
-use crate::host::solo::Solo;
+use crate::execution::part::{Part, PartCell};
 
 /// Standard output as it was, if it is needed.
 static BEFORE: AtomicI32 = AtomicI32::new(-1);
-/// Whether only panics are left out of what guests print to standard error.
+/// True if all of the guests' standard error is shown, except for panics.
 static IS_SHOWN: AtomicBool = AtomicBool::new(true);
 
-/// For descriptors that are in nobody's way.
+/// Lowest number of raddle's own descriptors, beyond those of most programs.
 const HIGH: c_int = 500;
 
-/// From now on nobody sees what the program prints, unless there is a single execution, which is worth looking
-/// at. What the `main` of a harness prints is kept for [`said`].
+/// Hides the program's output from now on, unless there is a single execution. The output of the `main` of a
+/// harness is kept for [`harness_output`].
 pub(crate) fn hide() {
     let is_shown = std::env::var_os("RADDLE_REPLAY").is_some();
     IS_SHOWN.store(is_shown, Relaxed);
@@ -27,7 +27,7 @@ pub(crate) fn hide() {
     discard();
 }
 
-/// From now on nobody sees what is written to standard output.
+/// Discards standard output from now on.
 pub(crate) fn discard() {
     // SAFETY: the descriptor that is closed is ours.
     unsafe {
@@ -51,30 +51,30 @@ pub(crate) fn print(bytes: &[u8]) {
     }
 }
 
-/// True if what guests print to standard error is shown, but for panics.
+/// True if the guests' standard error is shown, except for panics.
 pub(crate) fn is_shown() -> bool {
     IS_SHOWN.load(Relaxed)
 }
 
-/// What the `main` of a harness has said of an execution.
-static SAID: Solo<Vec<u8>> = Solo::new(Vec::new());
+/// Output of the `main` of a harness after an execution.
+#[derive(Default)]
+pub(crate) struct HarnessOutput(Vec<u8>);
 
-/// The `main` of a harness is about to say what came of an execution.
-pub(crate) fn listen() {
-    SAID.get().clear();
+impl Part for HarnessOutput {}
+
+pub(crate) static HARNESS_OUTPUT: PartCell<HarnessOutput> = PartCell::new();
+
+/// Adds to the output of the `main` of a harness.
+pub(crate) fn add_harness_output(bytes: &[u8]) {
+    HARNESS_OUTPUT.get().0.extend(bytes);
 }
 
-/// It says something.
-pub(crate) fn hear(bytes: &[u8]) {
-    SAID.get().extend(bytes);
+/// True if the output says that the test passed. All that follows is cleaning up.
+pub(crate) fn has_passed() -> bool {
+    HARNESS_OUTPUT.get().0.ends_with(b"\ntest result: ok")
 }
 
-/// Whether it has said that all is well. What it does after that is to clean up.
-pub(crate) fn is_well() -> bool {
-    SAID.get().ends_with(b"\ntest result: ok")
-}
-
-/// What it has said.
-pub(crate) fn said() -> String {
-    String::from_utf8_lossy(&SAID.get()).into_owned()
+/// Returns the output.
+pub(crate) fn harness_output() -> String {
+    String::from_utf8_lossy(&HARNESS_OUTPUT.get().0).into_owned()
 }

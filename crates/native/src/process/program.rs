@@ -13,7 +13,7 @@ pub(crate) type Main = unsafe extern "C" fn(c_int, *mut *mut c_char, *mut *mut c
 /// The program's own `main` and its arguments.
 static MAIN: [AtomicUsize; 4] = [const { AtomicUsize::new(0) }; 4];
 
-/// Says what is checked.
+/// Variable that selects what is checked.
 pub(crate) const WANTED: &str = "RADDLE_NATIVE";
 pub(crate) const TEST: &str = "test";
 
@@ -22,7 +22,7 @@ pub(crate) fn set_main(main: usize) {
     MAIN[0].store(main, Relaxed);
 }
 
-/// The arguments of `main`, which is what is checked.
+/// Sets the arguments of `main`, which is checked.
 pub(crate) fn set_arguments(values: [usize; 3]) {
     for (place, value) in MAIN[1..].iter().zip(values) {
         place.store(value, Relaxed);
@@ -44,16 +44,16 @@ pub(crate) fn call() -> c_int {
     }
 }
 
-/// Whether `main` is what is checked.
+/// True if `main` is checked.
 pub(crate) fn is_checked() -> bool {
     MAIN[2].load(Relaxed) != 0
 }
 
-/// The program begins once more, with another setting in its environment; nothing has come of the check
-/// so far. `main` must be what is checked. Returns if that cannot be done.
-pub(crate) fn begin_anew(setting: &str, value: &str) {
+/// Starts the program again, with another setting in its environment; the check has had no result so far.
+/// `main` must be checked. Returns if that fails.
+pub(crate) fn exec_again(setting: &str, value: &str) {
     // Ours, which this function is in.
-    let Some(library) = symbols::file(begin_anew as *const () as usize) else {
+    let Some(library) = symbols::file(exec_again as *const () as usize) else {
         return;
     };
     let arguments = MAIN[2].load(Relaxed) as *const *const c_char;

@@ -1,25 +1,25 @@
-//! Random numbers of the system, which are the same in every execution. Each thread has its own, so that
-//! who asks first makes no difference.
+//! Random numbers of the system, which are the same in every execution. Each thread has a sequence of its
+//! own, so that they do not depend on the schedule.
 
 use std::ffi::{c_int, c_uint, c_void};
 
+use crate::execution::part::{Part, PartCell};
 use crate::execution::running;
 use crate::host::mode;
-use crate::host::solo::Solo;
 use crate::threads::interpose::interpose;
 
-/// What the next number follows from, by the number of the thread.
-static STATES: Solo<Vec<u64>> = Solo::new(Vec::new());
+/// State of the generator, by the number of the thread.
+#[derive(Default)]
+pub(crate) struct RandomNumbers(Vec<u64>);
 
-/// At the beginning of an execution.
-pub(crate) fn begin() {
-    STATES.get().clear();
-}
+impl Part for RandomNumbers {}
+
+pub(crate) static RANDOM_NUMBERS: PartCell<RandomNumbers> = PartCell::new();
 
 /// The next number, by SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
 fn next() -> u64 {
     let thread = running().thread().index();
-    let mut states = STATES.get();
+    let states = &mut RANDOM_NUMBERS.get().0;
     while states.len() <= thread {
         // Far from each other.
         let first = (states.len() as u64) << 48;
@@ -34,7 +34,7 @@ fn next() -> u64 {
 
 /// # Safety
 ///
-/// There must be room for so many bytes.
+/// There must be room for `size` bytes.
 pub(crate) unsafe fn fill(to: *mut u8, size: usize) {
     for index in 0..size {
         // SAFETY: vouched for by the caller.

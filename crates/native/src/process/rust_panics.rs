@@ -1,15 +1,14 @@
 //! Panics of Rust programs.
 //!
-//! What a panic says, and where it was, is in what the program's own hook prints to standard error; it is
-//! read there instead of being printed in every execution. Then the panic becomes an exception, which the
-//! unwinder carries up the stack. It asks the frames on the way whether they want it, and those that do, or
-//! have something to clean up, say where they go on. The last place at which one went on is where a panic was
-//! caught. If that is outside of what the thread was started for, the thread has ended by it.
+//! The message and place of a panic are in the output of the program's own hook to standard error; they are
+//! read there, and not printed in every execution. Then the panic becomes an exception, which the unwinder
+//! carries up the stack. It asks the frames on the way whether they catch it, and those that do, or have
+//! something to clean up, set where they continue. The last frame that continued has caught the panic. If
+//! that is outside of the thread's function, the panic has ended the thread.
 
 use std::ffi::{c_int, c_void};
 use std::ops::Range;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use raddle_engine::ThreadId;
 
@@ -17,23 +16,23 @@ use super::output;
 use crate::abi::real::real;
 use crate::abi::unwinding::preceded;
 use crate::engine::Manner;
+use crate::execution::part::{Part, PartCell};
 use crate::execution::running;
 use crate::host::mode;
-use crate::host::solo::Solo;
 use crate::names::symbols;
 
-/// What exceptions of Rust's are marked with.
+/// Class of Rust's exceptions.
 const RUST: u64 = u64::from_ne_bytes(*b"MOZ\0RUST");
-/// So many frames from the beginning of a thread are looked at.
+/// Number of frames from the beginning of a thread that are searched.
 const FRAMES: usize = 64;
 /// Where the functions of threads and tests begin. Whatever is caught outside of them has ended them.
 const BEGIN: &str = "__rust_begin_short_backtrace";
 const BEGIN_OF_TEST: &str = "test::__rust_begin_short_backtrace";
-/// How much of what a thread prints is kept.
+/// Number of bytes of a thread's output that are kept.
 const KEPT: usize = 64 << 10;
-/// What std's hook prints first, in newer versions after an empty line.
+/// Start of the hook's output, in newer versions after an empty line.
 const BEGINS: &[u8] = b"thread '";
-/// What it prints before the place of a panic.
+/// The text before the place of a panic.
 const PANICKED: &str = " panicked at ";
 
 /// A panic that has begun.
@@ -46,29 +45,36 @@ struct Begun {
     after: usize,
     /// The frame in which the function of the thread, or the test, begins.
     bottom: usize,
-    /// Who knows of it.
+    /// The thread that has joined it, which handles the panic then.
     joined_by: Option<ThreadId>,
 }
 
-/// What is known of a thread.
+/// State of a thread.
 #[derive(Default)]
 struct Thread {
-    /// What it has printed to standard error since its last panic; while it panics, what it says of that.
+    /// Its output to standard error since its last panic; while it panics, the output of the hook.
     printed: Vec<u8>,
-    /// Whether std's hook prints.
+    /// True if std's hook prints.
     is_panicking: bool,
     panics: Vec<Begun>,
     /// The last frame that went on with an exception, and which.
     landed: (usize, usize),
 }
 
-/// By the number of the thread.
-static THREADS: Solo<Vec<Thread>> = Solo::new(Vec::new());
+/// The panics of the execution.
+#[derive(Default)]
+pub(crate) struct Panics {
+    /// By the number of the thread.
+    threads: Vec<Thread>,
+    /// True if the test was to panic, so that no panic of the execution is a failure.
+    are_forgiven: bool,
+}
 
-/// Whether the test was to panic, so that no panic of the execution is a failure.
-static IS_FORGIVEN: AtomicBool = AtomicBool::new(false);
+impl Part for Panics {}
 
-/// At the beginning of a check: what the unwinder does once is done.
+pub(crate) static PANICS: PartCell<Panics> = PartCell::new();
+
+/// At the beginning of a check: has the unwinder do its one-time initialisation.
 pub(crate) fn prepare() {
     unsafe extern "C" fn look(_: *mut c_void, _: *mut c_void) -> c_int {
         0
@@ -77,7 +83,7 @@ pub(crate) fn prepare() {
     unsafe { _Unwind_Backtrace(look, std::ptr::null_mut()) };
 }
 
-/// Whether code is the unwinder's, which is nobody's business.
+/// True if code is the unwinder's, which is not modelled.
 pub(crate) fn is_unwinders(code: usize) -> bool {
     static WHERE: OnceLock<Option<usize>> = OnceLock::new();
     let own = WHERE.get_or_init(|| {
@@ -87,21 +93,15 @@ pub(crate) fn is_unwinders(code: usize) -> bool {
     own.is_some() && symbols::base(code) == *own
 }
 
-/// At the beginning of an execution.
-pub(crate) fn begin() {
-    THREADS.get().clear();
-    IS_FORGIVEN.store(false, Relaxed);
-}
-
 fn with<R>(thread: ThreadId, use_it: impl FnOnce(&mut Thread) -> R) -> R {
-    let mut threads = THREADS.get();
+    let threads = &mut PANICS.get().threads;
     while threads.len() <= thread.index() {
         threads.push(Thread::default());
     }
     use_it(&mut threads[thread.index()])
 }
 
-/// The running guest prints to standard error, in host mode. Whether a panic does.
+/// In host mode: the running guest prints to standard error. Returns true if a panic does.
 pub(crate) fn prints(bytes: &[u8]) -> bool {
     let line = bytes.strip_prefix(b"\n").unwrap_or(bytes);
     with(running().thread(), |thread| {
@@ -110,7 +110,7 @@ pub(crate) fn prints(bytes: &[u8]) -> bool {
             thread.printed.clear();
         }
         thread.printed.extend(bytes);
-        // Of a panic its beginning is wanted, and else what was said last.
+        // For a panic the beginning is kept, otherwise the end.
         match thread.is_panicking {
             true => thread.printed.truncate(KEPT),
             false => {
@@ -122,7 +122,7 @@ pub(crate) fn prints(bytes: &[u8]) -> bool {
     })
 }
 
-/// The message and the place in what std's hook has printed.
+/// Returns the message and the place in the output of the hook.
 fn read(printed: &[u8]) -> Option<(String, String)> {
     let text = String::from_utf8_lossy(printed);
     let (_, text) = text.split_once(PANICKED)?;
@@ -175,7 +175,7 @@ extern "C" fn raise(exception: *mut c_void) {
 /// If the running thread panics because threads of its scope did, it knows of that.
 fn join_scoped(joiner: ThreadId) {
     const SCOPED: &str = "a scoped thread panicked";
-    let mut threads = THREADS.get();
+    let threads = &mut PANICS.get().threads;
     let last = threads[joiner.index()].panics.last();
     if last.is_none_or(|panic| panic.message != SCOPED) {
         return;
@@ -217,7 +217,7 @@ impl Frames {
         0
     }
 
-    /// Where the function of the thread begins, or that of the test; the end of memory if nobody knows.
+    /// Returns the frame of the thread's function, or of the test's; the end of memory if it is not known.
     fn bottom(&self) -> usize {
         static BEGINNINGS: OnceLock<Vec<(Range<usize>, bool)>> = OnceLock::new();
         let beginnings = BEGINNINGS.get_or_init(|| {
@@ -257,7 +257,7 @@ unsafe extern "C" fn _Unwind_SetGR(context: *mut c_void, register: c_int, value:
     unsafe { real!(fn _Unwind_SetGR(*mut c_void, c_int, usize) -> ())(context, register, value) }
 }
 
-/// The function of the running thread has returned, in host mode: perhaps a panic ended what it was for.
+/// In host mode: the function of the running thread has returned; perhaps a panic has ended it.
 pub(crate) fn finish() {
     let native = running();
     let ended = with(native.thread(), |thread| {
@@ -266,7 +266,7 @@ pub(crate) fn finish() {
         panics.find(|panic| panic.exception == exception && frame > panic.bottom)
     });
     if let Some(panic) = ended
-        && !IS_FORGIVEN.load(Relaxed)
+        && !PANICS.get().are_forgiven
     {
         let Begun { message, place, .. } = panic;
         native.add_panic(message, place, panic.after, panic.joined_by);
@@ -280,7 +280,7 @@ pub(crate) fn judge(status: c_int) {
         // It was to panic, and all that has panicked is part of that.
         if native.has_panicked() {
             native.forgive_panics();
-            IS_FORGIVEN.store(true, Relaxed);
+            PANICS.get().are_forgiven = true;
         }
         return;
     }
@@ -290,12 +290,14 @@ pub(crate) fn judge(status: c_int) {
     let printed = with(native.thread(), |thread| {
         std::mem::take(&mut thread.printed)
     });
-    let message = reason(&String::from_utf8_lossy(&printed), &output::said());
+    let message = reason(
+        &String::from_utf8_lossy(&printed),
+        &output::harness_output(),
+    );
     native.fail(Manner::Assertion, message, None);
 }
 
-/// Why a test failed that has not panicked: what it printed when it returned an error, or what its harness
-/// says of it.
+/// Returns why a test failed that has not panicked: the error that it returned, or the note of its harness.
 fn reason(printed: &str, said: &str) -> String {
     let error = printed.lines().rfind(|line| line.starts_with("Error: "));
     let note = said.lines().find_map(|line| line.strip_prefix("note: "));

@@ -1,4 +1,4 @@
-//! What memory is called in stories: variables, blocks of the heap and places on stacks.
+//! Names of memory in stories: variables, blocks of the heap and places on stacks.
 
 use raddle_engine::ThreadId;
 
@@ -24,7 +24,7 @@ pub(crate) fn variable(address: usize) -> Option<String> {
     symbols::variable(address)
 }
 
-/// A short name for what is at an address.
+/// Returns a short name for the block at an address.
 fn block_name(address: usize) -> Option<String> {
     let (block, offset) = blocks::find(address)?;
     let place = sites::place(block.made.0)?;
@@ -36,7 +36,7 @@ fn block_name(address: usize) -> Option<String> {
     if regions::is_rust()
         && let Some((name, call)) = made_at(&place)
     {
-        // Before what is shared are the counts of who shares it.
+        // The reference counts of an `Arc` come before its value.
         let counts = if call.starts_with("Arc") { COUNTS } else { 0 };
         let offset = plus(offset.checked_sub(counts).unwrap_or(offset));
         let name = name.unwrap_or_else(|| format!("{call} of {file}:{}", place.line));
@@ -53,7 +53,7 @@ fn bytes(count: usize) -> String {
     format!("{count} byte{}", if count == 1 { "" } else { "s" })
 }
 
-/// What is at an address, in words.
+/// Describes the block at an address.
 pub(crate) fn describe(address: usize) -> Option<String> {
     let (block, offset) = blocks::find(address)?;
     let at = |site: usize| {
@@ -85,7 +85,7 @@ pub(crate) fn describe(address: usize) -> Option<String> {
     Some(text)
 }
 
-/// What is on the stack of a thread, by how far that is from where the stack ends.
+/// Names an address on the stack of a thread, by the distance from where the stack ends.
 fn stack_name(address: usize) -> Option<String> {
     let native = if_running()?;
     let functions = guests::functions()?;
@@ -106,12 +106,12 @@ fn stack_name(address: usize) -> Option<String> {
     Some(format!("{name}'s stack-{}", ends[owner] - address))
 }
 
-/// How far up a stack to look for where a function returns to.
+/// Number of words of a stack that are searched for a return address.
 const LOOK_AT: usize = 512;
 
-/// The local variable at an address on a stack, and the function that it is in. Its frame ends where it
-/// returns to, which was left there by the call; but other words look like that, so it is only believed if
-/// the function has a variable there. Who was called by raddle was called as `first`.
+/// Returns the local variable at an address on a stack, and its function. A frame ends with the return
+/// address of its call. Other words look like return addresses, so one is only accepted if the function has a
+/// variable there. The function that raddle has called is `first`.
 fn local(address: usize, end: usize, first: usize) -> Option<String> {
     let slots = (address.next_multiple_of(8)..end).step_by(8).take(LOOK_AT);
     slots.into_iter().find_map(|slot| {
@@ -127,7 +127,7 @@ fn local(address: usize, end: usize, first: usize) -> Option<String> {
     })
 }
 
-/// Whether code is this library's.
+/// True if code is this library's.
 fn is_ours(code: usize) -> bool {
     let ours = symbols::base(local as *const () as usize);
     ours.is_some() && symbols::base(code) == ours

@@ -1,4 +1,4 @@
-//! What programs ask and say about threads: names, stacks, priorities, processors.
+//! Attributes of threads: names, stacks, priorities, processors.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 
@@ -30,7 +30,7 @@ interpose! {
             return libc::ERANGE;
         }
         guests::with(thread, |guest| guest.name = bytes.to_vec());
-        // Who has a name in Rust was given it before it ran.
+        // Rust names threads before they run.
         if regions::is_rust() && thread != ThreadId::MAIN {
             let name = String::from_utf8_lossy(bytes).into_owned();
             running().name_thread(thread, name);

@@ -18,7 +18,7 @@ const ERROR: c_int = 2;
 const NO_MEMORY: c_int = 3;
 const TIMED_OUT: c_int = 4;
 
-/// What C11 calls an error of POSIX.
+/// Converts an error of POSIX to one of C11.
 fn result(error: c_int) -> c_int {
     match error {
         0 => 0,
@@ -29,7 +29,7 @@ fn result(error: c_int) -> c_int {
     }
 }
 
-/// Defines functions that do what one of POSIX does, and call its errors as C11 does.
+/// Defines functions that call one of POSIX and convert its errors.
 macro_rules! as_posix {
     ($(fn $name:ident($($argument:ident: $type:ty),*) as $to:ident($register:literal)
         calls $module:ident::$function:ident;)*) => {

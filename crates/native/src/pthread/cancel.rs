@@ -8,9 +8,9 @@ use std::ffi::c_int;
 use raddle_engine::ThreadId;
 
 use crate::abi::trampoline::departing;
+use crate::execution::part::{Part, PartCell};
 use crate::execution::running;
 use crate::host::mode;
-use crate::host::solo::Solo;
 use crate::threads::guests;
 use crate::threads::interpose::{cancellation_points, interpose};
 use crate::threads::requests::{self, CANCEL};
@@ -19,13 +19,13 @@ use crate::threads::unwind::{self, Handler};
 const ENABLE: c_int = 0;
 const DISABLE: c_int = 1;
 
-/// Which threads asked for asynchronous cancellation; only for those who ask.
-static ASYNCHRONOUS: Solo<Vec<ThreadId>> = Solo::new(Vec::new());
+/// Threads with asynchronous cancellation; only reported back to the program.
+#[derive(Default)]
+pub(crate) struct Asynchronous(Vec<ThreadId>);
 
-/// At the beginning of an execution.
-pub(crate) fn begin() {
-    ASYNCHRONOUS.get().clear();
-}
+impl Part for Asynchronous {}
+
+pub(crate) static ASYNCHRONOUS: PartCell<Asynchronous> = PartCell::new();
 
 interpose! {
     fn pthread_cancel(name: usize) -> c_int as cancel("rsi") code {
@@ -55,7 +55,7 @@ interpose! {
             return libc::EINVAL;
         }
         let thread = running().thread();
-        let mut asked = ASYNCHRONOUS.get();
+        let asked = &mut ASYNCHRONOUS.get().0;
         let before = asked.contains(&thread);
         asked.retain(|&other| other != thread);
         asked.extend((wanted != 0).then_some(thread));

@@ -9,7 +9,7 @@ use super::mutex;
 use crate::execution::running;
 use crate::memory::objects;
 use crate::threads::interpose::{cancellation_points, interpose};
-use crate::threads::queues::{self, Place};
+use crate::threads::queues::{self, QueueKey};
 use crate::threads::requests::{self, Interrupt};
 use crate::threads::{interrupts, time};
 
@@ -24,8 +24,8 @@ fn call(condvar: Condvar, call: Call, code: usize) -> Reply {
     objects::call(condvar as usize, KIND, initial, call, code)
 }
 
-fn place(condvar: Condvar) -> Place {
-    Place {
+fn place(condvar: Condvar) -> QueueKey {
+    QueueKey {
         address: condvar as usize,
         kind: KIND,
     }
@@ -36,9 +36,9 @@ fn wait_interruptibly(condvar: Condvar, mutex: Mutex, until: Option<Time>, code:
     let native = running();
     let place = place(condvar);
     let timeout = until.is_some() && native.may_time_out();
-    queues::visit(place, code);
-    let bed = queues::bed(KIND);
-    queues::stay(place, bed);
+    queues::synchronize(place, code);
+    let waiter = queues::new_waiter(KIND);
+    queues::enqueue(place, waiter);
     let depth = mutex::let_go(mutex, code);
     // That the time runs out before anything else is always possible, and later is no different.
     let interrupt = match until.filter(|_| timeout) {
@@ -48,16 +48,16 @@ fn wait_interruptibly(condvar: Condvar, mutex: Mutex, until: Option<Time>, code:
             native.perform(code, |_| Operation::Sleep { time });
             Interrupt::None
         }
-        None => requests::sleep(bed, code),
+        None => requests::wait(waiter, code),
     };
-    queues::visit(place, code);
-    let was_woken = queues::go(place, bed);
+    queues::synchronize(place, code);
+    let was_woken = queues::remove(place, waiter);
     let mut goes_on = true;
     if !was_woken && let Some(until) = until.filter(|_| interrupt == Interrupt::None) {
         native.pass_time(time::time_left(until));
     }
     let lost = mutex::take_again(mutex, depth, code);
-    // Who was notified leaves the request for later; so does who has only to handle a signal.
+    // A notified thread leaves the request for later; so does one that has only to handle a signal.
     if !was_woken {
         goes_on = interrupts::act(interrupt, code);
     }
@@ -121,7 +121,7 @@ interpose! {
     fn pthread_cond_broadcast(condvar: Condvar) -> c_int as broadcast("rsi") code {
         match requests::are_possible() {
             true => {
-                queues::visit(place(condvar), code);
+                queues::synchronize(place(condvar), code);
                 queues::wake_all(place(condvar), code);
             }
             false => {

@@ -26,7 +26,7 @@ watched! {
     fn __cxa_guard_abort(guard: *mut u8) -> () as abort("rsi");
 }
 
-/// Whether the caller is to initialise the variable.
+/// True if the caller is to initialise the variable.
 extern "C" fn acquire(guard: *mut u8, code: usize) -> c_int {
     // SAFETY: the compiler put a guard there.
     if unsafe { guard.read() } != 0 {

@@ -67,8 +67,8 @@ interpose! {
     }
 }
 
-/// Runs the destructors of what the running thread still has, in the order of the keys. Each finds what is under
-/// the keys after its own.
+/// Runs the destructors of the running thread's values, in the order of the keys. Each sees the values under
+/// later keys.
 pub(crate) fn run_destructors() {
     for _ in 0..ROUNDS {
         let mut ran = false;

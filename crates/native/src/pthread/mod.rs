@@ -1,5 +1,5 @@
-//! POSIX threads and what they synchronise with. Each function becomes an operation if a guest calls
-//! it, and is the C library's own otherwise.
+//! POSIX threads and their synchronisation. Each function is an operation if a guest calls it, and the C
+//! library's own otherwise.
 
 pub(crate) mod attributes;
 mod barrier;

@@ -1,16 +1,15 @@
 //! Mutexes of all types.
 //!
-//! What the memory of a mutex says of it is only its type. A lock with a time limit gets the mutex or
-//! does not, depending on whether it is free: that the limit passes before anybody unlocks is always
-//! possible, and whoever unlocks in time comes before.
+//! The memory of a mutex has only its type. A lock with a time limit takes the mutex if it is free, and times
+//! out otherwise: the limit may always pass before an unlock, and an unlock in time comes before.
 
 use std::ffi::{c_int, c_void};
 
 use raddle_engine::object::{self, Object, mutex::Call};
 use raddle_engine::{Grant, ThreadId};
 
+use crate::execution::part::{Part, PartCell};
 use crate::execution::running;
-use crate::host::solo::Solo;
 use crate::memory::objects;
 use crate::threads::interpose::interpose;
 use crate::threads::time;
@@ -39,55 +38,66 @@ fn is_robust(mutex: Mutex) -> bool {
     type_field(mutex) & ROBUST != 0
 }
 
-/// Robust mutexes that are taken, and by whom.
-static TAKEN: Solo<Vec<(ThreadId, usize)>> = Solo::new(Vec::new());
-/// Those whose owner ended, whom somebody took since and gave back without saying that all is well.
-static LOST: Solo<Vec<usize>> = Solo::new(Vec::new());
-
-/// At the beginning of an execution.
-pub(crate) fn begin() {
-    TAKEN.get().clear();
-    LOST.get().clear();
+/// The robust mutexes of the execution.
+#[derive(Default)]
+pub(crate) struct RobustMutexes {
+    /// Those that are held, and their holders.
+    taken: Vec<(ThreadId, usize)>,
+    /// Those that were unlocked in an inconsistent state, after their owner had ended.
+    lost: Vec<usize>,
 }
 
-/// What comes next at the address is another mutex.
+impl Part for RobustMutexes {}
+
+pub(crate) static ROBUST_MUTEXES: PartCell<RobustMutexes> = PartCell::new();
+
+/// Forgets the address: another mutex comes next.
 fn forget(address: usize) {
     objects::forget(address..address + 1);
-    TAKEN.get().retain(|&(_, taken)| taken != address);
-    LOST.get().retain(|&lost| lost != address);
+    ROBUST_MUTEXES
+        .get()
+        .taken
+        .retain(|&(_, taken)| taken != address);
+    ROBUST_MUTEXES.get().lost.retain(|&lost| lost != address);
 }
 
-/// A thread ends: the robust mutexes that it has will tell.
+/// A thread ends: unlocks its robust mutexes as poisoned.
 pub(crate) fn leave_behind() {
     let thread = running().thread();
     let is_own = |&(by, _): &(ThreadId, usize)| by == thread;
-    let next = || TAKEN.get().pop_if(|last| is_own(last));
-    TAKEN.get().sort_by_key(is_own);
+    let next = || ROBUST_MUTEXES.get().taken.pop_if(|last| is_own(last));
+    ROBUST_MUTEXES.get().taken.sort_by_key(is_own);
     while let Some((_, mutex)) = next() {
         objects::let_go(mutex);
         call(mutex as Mutex, Call::Unlock { poison: true }, 0);
-        TAKEN.get().sort_by_key(is_own);
+        ROBUST_MUTEXES.get().taken.sort_by_key(is_own);
     }
 }
 
-/// A robust mutex was taken; what to say of it.
+/// A robust mutex was taken; returns the result of the lock.
 fn took_robust(mutex: Mutex, poisoned: bool, code: usize) -> c_int {
     let address = mutex as usize;
-    if LOST.get().contains(&address) {
+    if ROBUST_MUTEXES.get().lost.contains(&address) {
         call(mutex, Call::Unlock { poison: true }, code);
         return libc::ENOTRECOVERABLE;
     }
     objects::hold(address);
-    TAKEN.get().push((running().thread(), address));
+    ROBUST_MUTEXES
+        .get()
+        .taken
+        .push((running().thread(), address));
     objects::with(address, |known| known.is_suspect = poisoned);
     if poisoned { libc::EOWNERDEAD } else { 0 }
 }
 
 /// A robust mutex is about to be given back.
 fn give_back_robust(address: usize) {
-    TAKEN.get().retain(|&(_, taken)| taken != address);
+    ROBUST_MUTEXES
+        .get()
+        .taken
+        .retain(|&(_, taken)| taken != address);
     if objects::with(address, |known| known.is_suspect) == Some(true) {
-        LOST.get().push(address);
+        ROBUST_MUTEXES.get().lost.push(address);
     }
 }
 
@@ -97,7 +107,7 @@ fn call(mutex: Mutex, call: Call, code: usize) -> Grant {
     objects::call(mutex as usize, KIND, initial, call, code).to_grant()
 }
 
-/// How long somebody waits for a mutex.
+/// How long a lock waits.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Patience {
     None,
@@ -167,7 +177,7 @@ pub(super) fn let_go(mutex: Mutex, code: usize) -> u32 {
     depth.unwrap_or(1)
 }
 
-/// Takes the mutex again, as many times over; what is wrong with it, or 0.
+/// Takes the mutex again, as many times over; returns an error, or 0.
 pub(super) fn take_again(mutex: Mutex, depth: u32, code: usize) -> c_int {
     let error = take(mutex, Patience::Endless, code);
     objects::with(mutex as usize, |known| known.depth = depth);
@@ -228,7 +238,7 @@ fn clear(mutex: Mutex, code: usize) {
     objects::call(mutex as usize, KIND, initial, call, code);
 }
 
-/// What is busy is busy until the time is over.
+/// Converts `EBUSY` to a timeout, and lets that time pass.
 pub(super) fn in_time(result: c_int, until: Time) -> c_int {
     const SECOND: i64 = 1_000_000_000;
     // SAFETY: the program says until when.

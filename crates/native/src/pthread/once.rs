@@ -14,7 +14,7 @@ use crate::process::rust_panics;
 type Once = *mut c_int;
 
 const KIND: &str = "once";
-/// What the C library writes where something is done.
+/// Value of the variable after the call, as in the C library.
 const DONE: c_int = 2;
 
 fn call(once: Once, call: Call, code: usize) -> Reply {
@@ -31,13 +31,13 @@ fn call(once: Once, call: Call, code: usize) -> Reply {
 }
 
 entry! {
-    // What is done may throw an exception or end the thread, so this is a way that can be unwound.
+    // The function may throw an exception or end the thread, so all frames here can be unwound.
     unwinding fn pthread_once(once: Once, function: Function) -> c_int as do_once("rdx");
 }
 
 type Function = extern "C-unwind" fn();
 
-/// What is being done; if it is left before it is done, somebody else may begin again.
+/// A call in progress; if it is left before it is done, another thread may begin again.
 struct Doing {
     once: Once,
     code: usize,

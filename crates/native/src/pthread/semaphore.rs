@@ -1,4 +1,4 @@
-//! Semaphores. How many permits there are is kept in memory too, where `sem_getvalue` looks.
+//! Semaphores. The number of permits is kept in memory too, for `sem_getvalue`.
 
 use std::ffi::{c_int, c_uint};
 
@@ -10,7 +10,7 @@ use crate::abi::trampoline::{departing, watched};
 use crate::host::mode::{self, host, is_guest};
 use crate::memory::objects;
 use crate::threads::interpose::interpose;
-use crate::threads::queues::{self, Place};
+use crate::threads::queues::{self, QueueKey};
 use crate::threads::requests::{self, Interrupt};
 use crate::threads::{interrupts, signals};
 
@@ -68,7 +68,7 @@ departing! {
     fn sem_clockwait(semaphore: Semaphore, clock: c_int, until: Time) -> c_int as clock_wait("rcx");
 }
 
-/// Takes a permit if there is one; what to find in `errno` otherwise is said.
+/// Takes a permit if there is one; sets `errno` to the given error otherwise.
 fn take(semaphore: Semaphore, code: usize, error: impl FnOnce() -> c_int) -> c_int {
     let error = host(|| match call(semaphore, Call::TryAcquire, code) {
         Grant::Refused => error(),
@@ -95,7 +95,7 @@ extern "C" fn wait(semaphore: Semaphore, code: usize) -> c_int {
     }
 }
 
-/// Takes a permit; whether nothing came between.
+/// Takes a permit; returns false if the wait was interrupted.
 fn wait_for(semaphore: Semaphore, code: usize) -> bool {
     if !requests::are_possible() {
         call(semaphore, Call::Acquire, code);
@@ -111,17 +111,17 @@ fn wait_for(semaphore: Semaphore, code: usize) -> bool {
         if is_taken() {
             return true;
         }
-        queues::visit(place, code);
-        let bed = queues::bed(KIND);
-        queues::stay(place, bed);
-        // There may be one by now, from somebody who did not find the bed.
+        queues::synchronize(place, code);
+        let waiter = queues::new_waiter(KIND);
+        queues::enqueue(place, waiter);
+        // There may be one by now, from a thread that came before the waiter was enqueued.
         let is_here = is_taken();
         let interrupt = match is_here {
             true => Interrupt::None,
-            false => requests::sleep(bed, code),
+            false => requests::wait(waiter, code),
         };
-        queues::visit(place, code);
-        queues::go(place, bed);
+        queues::synchronize(place, code);
+        queues::remove(place, waiter);
         if is_here {
             return true;
         }
@@ -135,8 +135,8 @@ fn wait_for(semaphore: Semaphore, code: usize) -> bool {
 }
 
 /// Where threads wait for a permit, if something may come between.
-fn place(semaphore: Semaphore) -> Place {
-    Place {
+fn place(semaphore: Semaphore) -> QueueKey {
+    QueueKey {
         address: semaphore as usize,
         kind: KIND,
     }
@@ -195,7 +195,7 @@ interpose! {
     fn sem_post(semaphore: Semaphore) -> c_int as post("rsi") code {
         call(semaphore, Call::Release, code);
         if requests::are_possible() {
-            queues::visit(place(semaphore), code);
+            queues::synchronize(place(semaphore), code);
             queues::wake_all(place(semaphore), code);
         }
         0

@@ -1,4 +1,4 @@
-//! Spin locks: locks like others, to those who watch.
+//! Spin locks: mutexes for the engine.
 
 use std::ffi::c_int;
 

@@ -1,19 +1,19 @@
-//! Whether it matters in which order threads count the handles of an `Arc`.
+//! Whether the order in which threads change the reference counts of an `Arc` matters.
 //!
-//! Nearly always nobody can tell, so counts are [quiet](super::quiet). But a program may ask how many handles
-//! there are, or its destructor may do something that others notice, so that it matters who drops the last
-//! one. When two threads do that in no order, the check begins anew, with counts that are operations.
+//! Nearly always it does not, so counts are [no events](super::std_atomics). But a program may read a count,
+//! or a destructor may do something that other threads notice, so that it matters which thread drops the last
+//! reference. When two threads do that concurrently, the check begins again, with counts that are operations.
 
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use super::clocks::join;
+use crate::execution::part::{Part, PartCell};
 use crate::execution::{running, shadow_stack};
 use crate::host::addresses::Table;
 use crate::host::mode::host;
-use crate::host::solo::Solo;
 use crate::memory::blocks;
-use crate::names::rust_paths::Kind;
+use crate::names::rust_paths::FunctionKind;
 use crate::process::program;
 
 /// How the user says that counts are operations.
@@ -22,38 +22,51 @@ const COUNTED: &str = "counted";
 
 static ARE_OPERATIONS: AtomicBool = AtomicBool::new(false);
 
-struct Counts {
-    /// What threads had done that have changed a count, and that have asked for it: numbers of `clocks`.
+/// The counts of the execution.
+#[derive(Default)]
+pub(crate) struct ArcCounts {
+    /// Clocks of the threads that have changed a count, and of those that have read it: indices of `clocks`.
     changed: Table<usize>,
     asked: Table<usize>,
     clocks: Vec<Vec<u32>>,
     used: usize,
     /// The clock of the running thread.
     own: Vec<u32>,
-    /// Whether the last change of each thread was in no order with others.
+    /// True if the last change of each thread was in no order with others.
     is_contested: Vec<bool>,
     /// By thread: the last handles that it is dropping, each inside of the one before it.
-    last: Vec<Vec<Last>>,
+    last: Vec<Vec<LastDrop>>,
 }
 
 /// A last handle that is dropped.
 #[derive(Clone, Copy)]
-struct Last {
-    /// In so many functions.
+struct LastDrop {
+    /// Number of functions that the thread is in.
     depth: usize,
-    /// Whether it might have been another thread's, or one around it.
+    /// True if it might have been another thread's, or one around it.
     is_contested: bool,
 }
 
-static COUNTS: Solo<Counts> = Solo::new(Counts {
-    changed: Table::new(),
-    asked: Table::new(),
-    clocks: Vec::new(),
-    used: 0,
-    own: Vec::new(),
-    is_contested: Vec::new(),
-    last: Vec::new(),
-});
+impl Part for ArcCounts {
+    fn renew(&mut self) {
+        let ArcCounts {
+            changed,
+            asked,
+            clocks: _,
+            used,
+            own: _,
+            is_contested,
+            last,
+        } = self;
+        changed.clear();
+        asked.clear();
+        *used = 0;
+        is_contested.clear();
+        last.iter_mut().for_each(Vec::clear);
+    }
+}
+
+pub(crate) static COUNTS: PartCell<ArcCounts> = PartCell::new();
 
 /// When a check begins.
 pub(crate) fn prepare() {
@@ -65,15 +78,15 @@ fn are_operations() -> bool {
     ARE_OPERATIONS.load(Relaxed)
 }
 
-/// In guest mode: whether what is done at an address in a function of some kind is an operation like others: it
-/// is about handles of the user's, not of the standard library's own.
+/// In guest mode: true if an access in a function of this kind is an operation: it is of the user's own
+/// `Arc`, not of the standard library's.
 #[inline]
-pub(crate) fn is_operation(kind: Kind, address: usize) -> bool {
+pub(crate) fn is_operation(kind: FunctionKind, address: usize) -> bool {
     kind.is_of_counts() && are_operations() && !blocks::is_inside(address)
 }
 
-/// The ordering of such an operation: whoever drops the last handle comes after all others, by a fence that
-/// is no operation.
+/// Returns the ordering of such an operation: the drop of the last reference comes after all others, by a
+/// fence that is no operation.
 pub(crate) fn ordering(order: c_int) -> c_int {
     const BOTH: c_int = 4;
     match are_operations() && shadow_stack::region().is_of_counts() {
@@ -82,23 +95,13 @@ pub(crate) fn ordering(order: c_int) -> c_int {
     }
 }
 
-/// At the beginning of an execution.
-pub(crate) fn begin(stamp: u64) {
-    let mut counts = COUNTS.get();
-    counts.changed.begin(stamp);
-    counts.asked.begin(stamp);
-    counts.used = 0;
-    counts.is_contested.clear();
-    counts.last.iter_mut().for_each(Vec::clear);
-}
-
-/// Whether a clock has something that another has not.
+/// True if a clock has something that another has not.
 fn is_news(clock: &[u32], to: &[u32]) -> bool {
     let mut all = clock.iter().enumerate();
     all.any(|(thread, &count)| to.get(thread).copied().unwrap_or(0) < count)
 }
 
-impl Counts {
+impl ArcCounts {
     /// Adds the running thread's clock to that of a count.
     fn add(&mut self, address: usize, asks: bool) {
         let table = match asks {
@@ -120,7 +123,7 @@ impl Counts {
         join(&mut self.clocks[number], &self.own);
     }
 
-    /// Whether others have changed a count, or asked for it, in no order with the running thread.
+    /// True if others have changed a count, or asked for it, in no order with the running thread.
     fn is_contested(&mut self, address: usize, asks: bool) -> bool {
         let table = match asks {
             true => &mut self.asked,
@@ -130,13 +133,13 @@ impl Counts {
         number.is_some_and(|number| is_news(&self.clocks[number], &self.own))
     }
 
-    /// The last handles that a thread is dropping, which is in so many functions.
-    fn last(&mut self, thread: usize, depth: usize) -> &mut Vec<Last> {
+    /// Returns the last references that a thread is dropping, at this depth of calls.
+    fn last(&mut self, thread: usize, depth: usize) -> &mut Vec<LastDrop> {
         if self.last.len() <= thread {
             self.last.resize(thread + 1, Vec::new());
         }
         let list = &mut self.last[thread];
-        let is_over = |it: &mut Last| it.depth >= depth;
+        let is_over = |it: &mut LastDrop| it.depth >= depth;
         while list.pop_if(is_over).is_some() {}
         list
     }
@@ -145,8 +148,8 @@ impl Counts {
 /// In guest mode: the running thread has read a quiet atomic, and perhaps changed it.
 pub(super) fn use_count(address: usize, changes: bool) {
     let asks = match shadow_stack::region() {
-        Kind::AsksCount => true,
-        Kind::Counts | Kind::DropsLast => false,
+        FunctionKind::AsksCount => true,
+        FunctionKind::Counts | FunctionKind::DropsLast => false,
         _ => return,
     };
     if are_operations() {
@@ -155,7 +158,7 @@ pub(super) fn use_count(address: usize, changes: bool) {
     let thread = running().thread().index();
     let mut counts = COUNTS.get();
     let counts = &mut *counts;
-    // What counts themselves put in order would be in another if they were changed in another.
+    // Edges by the counts themselves do not count: another order of changes would give other edges.
     running().told(&mut counts.own);
     let is_contested = counts.is_contested(address, false);
     let matters = asks && is_contested || changes && counts.is_contested(address, true);
@@ -170,11 +173,11 @@ pub(super) fn use_count(address: usize, changes: bool) {
         counts.add(address, true);
     }
     if matters {
-        begin_anew();
+        exec_again();
     }
 }
 
-/// In guest mode: the running thread begins to drop what it has the last handle of, in so many functions.
+/// In guest mode: the running thread begins to drop the value of a last reference, at this depth of calls.
 #[cold]
 pub(crate) fn drop_last(depth: usize) {
     let thread = running().thread().index();
@@ -182,30 +185,30 @@ pub(crate) fn drop_last(depth: usize) {
     let here = counts.is_contested.get(thread).copied() == Some(true);
     let around = counts.last(thread, depth);
     let is_contested = here || around.last().is_some_and(|it| it.is_contested);
-    around.push(Last {
+    around.push(LastDrop {
         depth,
         is_contested,
     });
 }
 
-/// In guest mode: the last handle is dropped, and a function of this kind is entered for that, in so many
-/// others.
+/// In guest mode: a function of this kind is entered, at this depth of calls, while a last reference is
+/// dropped.
 #[cold]
-pub(crate) fn destroy(kind: Kind, depth: usize) {
-    let is_seen = kind == Kind::User || kind.is_special();
+pub(crate) fn destroy(kind: FunctionKind, depth: usize) {
+    let is_seen = kind == FunctionKind::User || kind.is_special();
     if is_seen && !are_operations() {
         let thread = running().thread().index();
         let last = COUNTS.get().last(thread, depth).last().copied();
         if last.is_some_and(|it| it.is_contested) {
-            begin_anew();
+            exec_again();
         }
     }
 }
 
 #[cold]
-fn begin_anew() {
+fn exec_again() {
     if program::is_checked() {
-        host(|| program::begin_anew(VARIABLE, COUNTED));
+        host(|| program::exec_again(VARIABLE, COUNTED));
     }
-    // It cannot begin anew: what is found is true, but something may be missed.
+    // It cannot begin again: findings are true, but some may be missed.
 }

@@ -1,12 +1,12 @@
 //! Channels of `std::sync::mpsc`, as objects of the engine.
 //!
-//! What a channel does inside is quiet, so nobody runs in the middle of it. Right before, at its first use of
-//! the channel's memory, the thread does the operation of the engine that stands for the call: it waits there
-//! for a message or for room, and then goes on and finds what it waited for. Only without a buffer, where the
-//! two sides meet, is there a second operation, in the place where a thread would park.
+//! The internals of a channel are no events, so no other thread runs in between. Right before, at its first
+//! use of the channel's memory, the thread performs the operation of the engine that stands for the call: it
+//! waits there for a message or for room, and then continues and finds it. Only without a buffer, where the
+//! two sides meet, is there a second operation, in place of parking.
 //!
-//! A channel is one block of the heap. Its flavour is known from who made it, and how large its buffer is from
-//! how often the function was called that makes a slot.
+//! A channel is one block of the heap. Its flavour is known from the function that made it, and its capacity
+//! from the number of calls of the function that makes a slot.
 
 use std::sync::atomic::Ordering;
 
@@ -18,30 +18,30 @@ use raddle_engine::{LocationId, ObjectId, Operation, Ports, Received, World};
 use super::clocks::join;
 use crate::abi::caller;
 use crate::engine::Top;
+use crate::execution::part::{Part, PartCell};
 use crate::execution::{running, shadow_stack};
 use crate::host::mode::host;
-use crate::host::solo::Solo;
 use crate::names::regions;
-use crate::names::rust_paths::Kind;
+use crate::names::rust_paths::FunctionKind;
 
 const KIND: &str = "Channel";
 
-/// What may be gone of a channel.
+/// Ends of a channel.
 #[derive(Clone, Copy)]
-enum End {
+enum ChannelEnd {
     Receiver,
     /// The only sender.
     Sender,
-    /// One of several, if somebody looks.
+    /// One of several senders, if the program polls.
     Senders,
 }
 
-impl End {
+impl ChannelEnd {
     fn kind(self) -> &'static str {
         match self {
-            End::Receiver => "Receiver",
-            End::Sender => "Sender",
-            End::Senders => "Senders",
+            ChannelEnd::Receiver => "Receiver",
+            ChannelEnd::Sender => "Sender",
+            ChannelEnd::Senders => "Senders",
         }
     }
 }
@@ -51,18 +51,18 @@ struct Channel {
     /// Nothing if senders never wait.
     bound: Option<usize>,
     object: Option<ObjectId>,
-    /// By end: whether it is gone.
+    /// By end: the location that is set when it is gone.
     ends: [Option<LocationId>; 3],
     /// How many senders there were, and how many of them are gone.
     senders: u64,
     gone: u64,
-    /// What the senders had done and seen when they sent.
+    /// Join of the senders' clocks when they sent.
     sent: Vec<u32>,
     /// It was found that there is no message and no sender any more.
     is_disconnected: bool,
 }
 
-/// What a thread is about to do instead of parking.
+/// Operation of a thread in place of parking.
 #[derive(Clone, Copy)]
 enum Wait {
     None,
@@ -75,32 +75,25 @@ enum Wait {
     TimesOut,
 }
 
-struct Channels {
+/// All channels of the execution.
+#[derive(Default)]
+pub(crate) struct Channels {
     list: Vec<Channel>,
     waits: Vec<Wait>,
     /// How many slots were made since the last bounded channel was begun.
     slots: usize,
 }
 
-static CHANNELS: Solo<Channels> = Solo::new(Channels {
-    list: Vec::new(),
-    waits: Vec::new(),
-    slots: 0,
-});
+impl Part for Channels {}
 
-/// At the beginning of an execution.
-pub(crate) fn begin() {
-    let mut channels = CHANNELS.get();
-    channels.list.clear();
-    channels.waits.clear();
-}
+pub(crate) static CHANNELS: PartCell<Channels> = PartCell::new();
 
 /// In guest mode: a function of this kind was entered.
 #[cold]
-pub(crate) fn enter(kind: Kind) {
+pub(crate) fn enter(kind: FunctionKind) {
     match kind {
-        Kind::MakeBounded => CHANNELS.get().slots = 0,
-        Kind::MakeSlot => CHANNELS.get().slots += 1,
+        FunctionKind::MakeBounded => CHANNELS.get().slots = 0,
+        FunctionKind::MakeSlot => CHANNELS.get().slots += 1,
         _ => {}
     }
 }
@@ -110,7 +103,7 @@ pub(crate) fn enter(kind: Kind) {
 pub(crate) fn allocated(start: usize, size: usize) {
     if matches!(
         shadow_stack::region(),
-        Kind::MakeUnbounded | Kind::MakeBounded
+        FunctionKind::MakeUnbounded | FunctionKind::MakeBounded
     ) {
         add(start, size);
     }
@@ -119,7 +112,7 @@ pub(crate) fn allocated(start: usize, size: usize) {
 #[cold]
 fn add(start: usize, size: usize) {
     let mut channels = CHANNELS.get();
-    let bound = (shadow_stack::region() == Kind::MakeBounded).then_some(channels.slots);
+    let bound = (shadow_stack::region() == FunctionKind::MakeBounded).then_some(channels.slots);
     channels.list.push(Channel {
         block: start..start + size,
         bound,
@@ -148,7 +141,7 @@ fn wait_of<R>(use_it: impl FnOnce(&mut Wait) -> R) -> R {
 /// In guest mode: the running thread is about to use a word of memory inside the standard library.
 pub(crate) fn touch(address: usize, code: usize) {
     let kind = shadow_stack::region();
-    if kind == Kind::ChannelWait {
+    if kind == FunctionKind::ChannelWait {
         let site = shadow_stack::users(code);
         return host(|| wait(site));
     }
@@ -166,7 +159,7 @@ pub(crate) fn touch(address: usize, code: usize) {
     host(|| Caller { channel, site, top }.perform(kind, has_deadline));
 }
 
-/// In host mode: the running thread is about to park inside the standard library; whether its time is to run
+/// In host mode: the running thread is about to park inside the standard library; returns true if it times
 /// out.
 pub(crate) fn times_out() -> bool {
     wait_of(|wait| matches!(std::mem::replace(wait, Wait::None), Wait::TimesOut))
@@ -207,49 +200,53 @@ struct Caller {
 }
 
 impl Caller {
-    fn perform(self, kind: Kind, has_deadline: bool) {
+    fn perform(self, kind: FunctionKind, has_deadline: bool) {
         let bound = with(self.channel, |channel| channel.bound);
         match (kind, bound) {
-            (Kind::ChannelSend | Kind::ChannelTrySend, None) => self.send(),
-            (Kind::ChannelSend, Some(_)) => {
+            (FunctionKind::ChannelSend | FunctionKind::ChannelTrySend, None) => self.send(),
+            (FunctionKind::ChannelSend, Some(_)) => {
                 if let Answer::Offered(number) = self.call(Call::Send) {
                     wait_of(|wait| *wait = Wait::Delivered(self.channel, number));
                 }
             }
-            (Kind::ChannelTrySend, Some(_)) => {
+            (FunctionKind::ChannelTrySend, Some(_)) => {
                 self.call(Call::TrySend);
             }
             _ if self.is_disconnected() && is_receive(kind) => {}
-            (Kind::ChannelReceive, None) => match has_deadline && running().may_time_out() {
-                false => self.receive(),
-                true => {
-                    if !self.try_receive() {
-                        wait_of(|wait| *wait = Wait::TimesOut);
+            (FunctionKind::ChannelReceive, None) => {
+                match has_deadline && running().may_time_out() {
+                    false => self.receive(),
+                    true => {
+                        if !self.try_receive() {
+                            wait_of(|wait| *wait = Wait::TimesOut);
+                        }
                     }
                 }
-            },
-            (Kind::ChannelReceive, Some(bound)) => self.receive_bounded(bound, has_deadline),
-            (Kind::ChannelTryReceive, None) => {
+            }
+            (FunctionKind::ChannelReceive, Some(bound)) => {
+                self.receive_bounded(bound, has_deadline)
+            }
+            (FunctionKind::ChannelTryReceive, None) => {
                 self.try_receive();
             }
-            (Kind::ChannelTryReceive, Some(_)) => {
+            (FunctionKind::ChannelTryReceive, Some(_)) => {
                 let answer = self.call(Call::TryReceive);
                 self.found_at_once(answer);
             }
-            (Kind::SenderClone, None) => {
+            (FunctionKind::SenderClone, None) => {
                 let port = running().with_world(|world| self.object(world));
                 running().with_world(|world| world.add_sender(port));
                 with(self.channel, |channel| channel.senders += 1);
             }
-            (Kind::SenderClone, Some(_)) => {
+            (FunctionKind::SenderClone, Some(_)) => {
                 self.call(Call::Clone);
             }
-            (Kind::SenderDrop, None) => self.hang_up(),
-            (Kind::SenderDrop, Some(_)) => {
+            (FunctionKind::SenderDrop, None) => self.hang_up(),
+            (FunctionKind::SenderDrop, Some(_)) => {
                 self.call(Call::HangUp);
             }
-            (Kind::ReceiverDrop, None) => {
-                let location = |world: &mut World| self.presence(world, End::Receiver);
+            (FunctionKind::ReceiverDrop, None) => {
+                let location = |world: &mut World| self.presence(world, ChannelEnd::Receiver);
                 running().perform(self.site, |world| Operation::Store {
                     location: location(world),
                     ordering: Ordering::SeqCst,
@@ -257,7 +254,7 @@ impl Caller {
                 });
                 self.take_all();
             }
-            (Kind::ReceiverDrop, Some(_)) => {
+            (FunctionKind::ReceiverDrop, Some(_)) => {
                 self.call(Call::Leave);
                 self.take_all();
             }
@@ -269,7 +266,7 @@ impl Caller {
         with(self.channel, |channel| channel.is_disconnected)
     }
 
-    /// The object of the channel, in its initial state if nobody has used it.
+    /// Returns the object of the channel, created in its initial state at first use.
     fn object(self, world: &mut World) -> ObjectId {
         let (known, address, bound) = with(self.channel, |channel| {
             (channel.object, channel.block.start, channel.bound)
@@ -285,8 +282,8 @@ impl Caller {
         })
     }
 
-    /// The location that says whether an end is gone.
-    fn presence(self, world: &mut World, end: End) -> LocationId {
+    /// Returns the location that is set when an end is gone.
+    fn presence(self, world: &mut World, end: ChannelEnd) -> LocationId {
         let (known, address) = with(self.channel, |channel| {
             (channel.ends[end as usize], channel.block.start)
         });
@@ -313,7 +310,7 @@ impl Caller {
         })
     }
 
-    /// Whoever drops what nobody has received comes after those who sent it.
+    /// The drop of messages that were not received comes after their sends.
     fn pass_on(self) {
         let mut clock = Vec::new();
         running().pass_on(&mut clock);
@@ -327,7 +324,7 @@ impl Caller {
         }
     }
 
-    fn looks_gone(self, end: End) -> u64 {
+    fn looks_gone(self, end: ChannelEnd) -> u64 {
         let load = |world: &mut World| Operation::Load {
             location: self.presence(world, end),
             ordering: Ordering::SeqCst,
@@ -336,7 +333,7 @@ impl Caller {
     }
 
     fn send(self) {
-        if self.looks_gone(End::Receiver) == 0 {
+        if self.looks_gone(ChannelEnd::Receiver) == 0 {
             self.pass_on();
             running().perform(self.site, |world| Operation::Send {
                 port: self.object(world),
@@ -355,7 +352,7 @@ impl Caller {
         }
     }
 
-    /// Whether there is a message.
+    /// True if there is a message.
     fn poll(self, is_first: bool) -> bool {
         let operation = |world: &mut World| Operation::Receive {
             ports: Ports::One(self.object(world)),
@@ -369,15 +366,15 @@ impl Caller {
         matches!(reply.to_received(), Received::Message { .. })
     }
 
-    /// Receives a message, or finds that there will be none; whether either is so.
+    /// Receives a message, or finds that the channel is disconnected; returns true in both cases.
     fn try_receive(self) -> bool {
         if self.poll(true) {
             return true;
         }
         let is_over = match with(self.channel, |channel| channel.senders) {
-            1 => self.looks_gone(End::Sender) == 1,
+            1 => self.looks_gone(ChannelEnd::Sender) == 1,
             _ => {
-                self.looks_gone(End::Senders);
+                self.looks_gone(ChannelEnd::Senders);
                 with(self.channel, |channel| channel.gone == channel.senders)
             }
         };
@@ -396,12 +393,12 @@ impl Caller {
         running().perform(self.site, |world| Operation::HangUp {
             port: self.object(world),
             location: match has_clones {
-                false => self.presence(world, End::Sender),
-                // Who looks wants to know of all of them, and in which order they go.
-                true if regions::has_looks() => self.presence(world, End::Senders),
+                false => self.presence(world, ChannelEnd::Sender),
+                // A program that polls depends on the order in which the senders go.
+                true if regions::has_looks() => self.presence(world, ChannelEnd::Senders),
                 true => {
                     let address = with(self.channel, |channel| channel.block.start);
-                    running().add_location(world, End::Sender.kind(), address, 0)
+                    running().add_location(world, ChannelEnd::Sender.kind(), address, 0)
                 }
             },
         });
@@ -424,7 +421,7 @@ impl Caller {
         }
     }
 
-    /// What a receive that could wait has found.
+    /// Notes the answer of a receive that could wait.
     fn found(self, answer: Answer) {
         if answer == Answer::Nobody {
             wait_of(|wait| *wait = Wait::TimesOut);
@@ -439,6 +436,9 @@ impl Caller {
     }
 }
 
-fn is_receive(kind: Kind) -> bool {
-    matches!(kind, Kind::ChannelReceive | Kind::ChannelTryReceive)
+fn is_receive(kind: FunctionKind) -> bool {
+    matches!(
+        kind,
+        FunctionKind::ChannelReceive | FunctionKind::ChannelTryReceive
+    )
 }

@@ -1,6 +1,6 @@
-//! Vector clocks of what is no event of the engine.
+//! Vector clocks of accesses that are no events of the engine.
 
-/// What either of two clocks knows.
+/// Joins a clock with another.
 pub(super) fn join(clock: &mut Vec<u32>, other: &[u32]) {
     if clock.len() < other.len() {
         clock.resize(other.len(), 0);

@@ -1,22 +1,20 @@
-//! Programs in Rust, as they are: which of their functions are the user's, and what the standard library
-//! does for them.
+//! Programs in Rust: which of their functions are the user's, and the operations of the standard library.
 //!
-//! The user's code is compiled for this, and with it all that is generic; the rest of the standard library
-//! is as it came. A reader wants to hear of neither: a thread is spawned, a lock is taken, a message is sent.
-//! So every function is put into a [kind](Kind) by its path, and while a thread is inside one of the
-//! standard library's, what it does there is [quiet](std_atomics). Where threads wait for each other, it is an operation
-//! ([`sync`]).
+//! The user's code is instrumented, and with it all generic code; the rest of the standard library is not.
+//! Stories show neither: a thread is spawned, a lock is taken, a message is sent. So every function has a
+//! [kind](FunctionKind) by its path, and accesses inside of the standard library's functions are [no
+//! events](std_atomics). Where threads wait for each other, there is an operation ([`sync`]).
 
 pub(crate) mod arc_counts;
 pub(crate) mod channels;
 mod clocks;
-pub(crate) mod manner;
+pub(crate) mod handling;
 pub(crate) mod std_atomics;
 pub(crate) mod sync;
 pub(crate) mod threads;
 
 use crate::execution::shadow_stack::{self, Entered};
-use crate::names::rust_paths::Kind;
+use crate::names::rust_paths::FunctionKind;
 
 /// In guest mode: a function was entered.
 #[inline]
@@ -27,10 +25,10 @@ pub(crate) fn enter(
         depth,
     }: Entered,
 ) {
-    if before == Kind::DropsLast {
+    if before == FunctionKind::DropsLast {
         arc_counts::destroy(kind, depth);
     }
-    if kind == Kind::DropsLast {
+    if kind == FunctionKind::DropsLast {
         arc_counts::drop_last(depth);
     }
     if kind.is_special() {
@@ -38,23 +36,24 @@ pub(crate) fn enter(
     }
 }
 
-/// In guest mode: a function of a kind was entered that is more than its callers' business.
+/// In guest mode: a function of a special kind was entered.
 #[cold]
-fn enter_special(kind: Kind) {
+fn enter_special(kind: FunctionKind) {
     match kind {
-        Kind::MakeBounded | Kind::MakeSlot => channels::enter(kind),
-        Kind::Spawn => threads::starts(),
+        FunctionKind::MakeBounded | FunctionKind::MakeSlot => channels::enter(kind),
+        FunctionKind::Spawn => threads::starts(),
         _ => {}
     }
 }
 
-/// In guest mode: the running thread has come into the standard library, and is about to use a word of memory
-/// for the first time. What it has come for is done now; what it is to find there, if that is known.
+/// In guest mode: the running thread is inside of the standard library, and is about to use a word of memory
+/// for the first time. Performs the operation that it is there for; returns the value to be found there, if
+/// that is known.
 #[cold]
 pub(crate) fn touch(address: usize, code: usize) -> Option<u64> {
     match shadow_stack::region() {
-        Kind::IsFinished => return threads::look(address, code),
-        Kind::Spawn | Kind::Scope => {}
+        FunctionKind::IsFinished => return threads::look(address, code),
+        FunctionKind::Spawn | FunctionKind::Scope => {}
         _ => channels::touch(address, code),
     }
     None

@@ -1,9 +1,9 @@
-//! Atomics that nobody wants to hear of: what the standard library does to its own.
+//! Atomics of the standard library itself.
 //!
-//! They are no events and no scheduling points: the thread does them in memory, and nobody runs in between.
-//! But they order what threads do, and only as far as their orderings say. Who releases passes on what it
-//! has done and seen; who acquires takes that on, at once or at its next fence. So the last owner of an
-//! `Arc` comes after all others, and two threads that have only cloned it are in no order.
+//! They are no events and no scheduling points: the thread performs them in memory, and no other thread runs
+//! in between. But they order threads, as their orderings say: a release publishes the clock of its thread;
+//! an acquire joins it, at once or at the next fence. So the last owner of an `Arc` comes after all others,
+//! and two threads that have only cloned it are unordered.
 
 use std::ffi::c_int;
 use std::sync::atomic::Ordering;
@@ -12,51 +12,54 @@ use raddle_engine::Operation;
 
 use super::clocks::join;
 use super::{arc_counts, threads};
+use crate::execution::part::{Part, PartCell};
 use crate::execution::{running, shadow_stack};
 use crate::host::addresses::Table;
 use crate::host::mode::host;
-use crate::host::solo::Solo;
-use crate::names::rust_paths::Kind;
+use crate::names::rust_paths::FunctionKind;
 use crate::threads::atomics;
 
-/// Whoever looks so many times and does nothing else waits for somebody.
+/// Number of equal loads after which a thread counts as waiting.
 const PATIENCE: u32 = 64;
 
-struct Quiet {
-    /// What comes with the value of each atomic that somebody has released: a number of `clocks`.
+/// The atomics of the standard library in the execution.
+#[derive(Default)]
+pub(crate) struct StdAtomics {
+    /// Release clock of each atomic: an index of `clocks`.
     messages: Table<usize>,
     clocks: Vec<Vec<u32>>,
     used: usize,
-    /// By thread: what it has read without taking it on, and what it passes on by its last fence.
+    /// By thread: clocks that it has read without acquiring them, and its clock at the last release fence.
     read: Vec<Vec<u32>>,
     fenced: Vec<Vec<u32>>,
-    /// The last look of anybody, and how often it was the same.
+    /// Address and epoch of the last load, and how often it was repeated.
     look: (usize, u64, u32),
 }
 
-static QUIET: Solo<Quiet> = Solo::new(Quiet {
-    messages: Table::new(),
-    clocks: Vec::new(),
-    used: 0,
-    read: Vec::new(),
-    fenced: Vec::new(),
-    look: (0, 0, 0),
-});
-
-/// At the beginning of an execution.
-pub(crate) fn begin(stamp: u64) {
-    let mut quiet = QUIET.get();
-    let quiet = &mut *quiet;
-    quiet.messages.begin(stamp);
-    quiet.used = 0;
-    for clocks in [&mut quiet.read, &mut quiet.fenced] {
-        clocks.iter_mut().for_each(Vec::clear);
+impl Part for StdAtomics {
+    fn renew(&mut self) {
+        let StdAtomics {
+            messages,
+            clocks: _,
+            used,
+            read,
+            fenced,
+            look,
+        } = self;
+        messages.clear();
+        *used = 0;
+        for clocks in [read, fenced] {
+            clocks.iter_mut().for_each(Vec::clear);
+        }
+        *look = (0, 0, 0);
     }
 }
 
-/// What comes next at these addresses is something else.
+pub(crate) static STD_ATOMICS: PartCell<StdAtomics> = PartCell::new();
+
+/// Forgets these addresses: other atomics come next.
 pub(crate) fn forget(range: std::ops::Range<usize>) {
-    QUIET.get().messages.forget(range);
+    STD_ATOMICS.get().messages.forget(range);
 }
 
 /// A clock of a list that grows as needed.
@@ -81,7 +84,7 @@ fn releases(ordering: Ordering) -> bool {
     )
 }
 
-impl Quiet {
+impl StdAtomics {
     /// The running thread has read the atomic at an address.
     fn read(&mut self, address: usize, ordering: Ordering) {
         let Some(&mut message) = self.messages.get(address) else {
@@ -94,8 +97,8 @@ impl Quiet {
         }
     }
 
-    /// The running thread has written the atomic at an address; what came with the value before goes on if
-    /// this was an update.
+    /// The running thread has written the atomic at an address. The release clock stays if this was an update
+    /// (release sequence).
     fn write(&mut self, address: usize, ordering: Ordering, updates: bool) {
         let thread = running().thread().index();
         let known = self.messages.get(address).copied();
@@ -134,21 +137,21 @@ pub(crate) fn load(address: usize, order: c_int, code: usize) {
     if shadow_stack::is_modelled() {
         return;
     }
-    if shadow_stack::region() == Kind::Scope {
+    if shadow_stack::region() == FunctionKind::Scope {
         threads::end_scope(address, code);
     }
     arc_counts::use_count(address, false);
     let ordering = atomics::ordering(order);
     let waits = {
-        let mut quiet = QUIET.get();
-        quiet.read(address, atomics::of_load(ordering));
+        let mut known = STD_ATOMICS.get();
+        known.read(address, atomics::of_load(ordering));
         let epoch = crate::host::mode::epoch();
-        let (last, since, count) = quiet.look;
+        let (last, since, count) = known.look;
         let count = match (last, since) == (address, epoch) {
             true => count + 1,
             false => 0,
         };
-        quiet.look = (address, epoch, count);
+        known.look = (address, epoch, count);
         count >= PATIENCE
     };
     if waits {
@@ -163,7 +166,7 @@ pub(crate) fn store(address: usize, order: c_int) {
         return;
     }
     let ordering = atomics::of_store(atomics::ordering(order));
-    QUIET.get().write(address, ordering, false);
+    STD_ATOMICS.get().write(address, ordering, false);
 }
 
 /// In guest mode: the same for an update.
@@ -173,9 +176,9 @@ pub(crate) fn update(address: usize, order: c_int) {
     }
     arc_counts::use_count(address, true);
     let ordering = atomics::ordering(order);
-    let mut quiet = QUIET.get();
-    quiet.read(address, ordering);
-    quiet.write(address, ordering, true);
+    let mut known = STD_ATOMICS.get();
+    known.read(address, ordering);
+    known.write(address, ordering, true);
 }
 
 /// In guest mode: the same for one that found another value.
@@ -184,7 +187,7 @@ pub(crate) fn fail(address: usize, order: c_int) {
         return;
     }
     arc_counts::use_count(address, false);
-    QUIET.get().read(address, atomics::ordering(order));
+    STD_ATOMICS.get().read(address, atomics::ordering(order));
 }
 
 /// In guest mode: a fence.
@@ -193,17 +196,17 @@ pub(crate) fn fence(order: c_int) {
         return;
     }
     let ordering = atomics::ordering(order);
-    let mut quiet = QUIET.get();
+    let mut known = STD_ATOMICS.get();
     let thread = running().thread().index();
     if acquires(ordering) {
-        let read = std::mem::take(of(&mut quiet.read, thread));
+        let read = std::mem::take(of(&mut known.read, thread));
         if !read.is_empty() {
             running().take_on(&read);
         }
     }
     if releases(ordering) {
-        let mut fenced = std::mem::take(of(&mut quiet.fenced, thread));
+        let mut fenced = std::mem::take(of(&mut known.fenced, thread));
         running().pass_on(&mut fenced);
-        *of(&mut quiet.fenced, thread) = fenced;
+        *of(&mut known.fenced, thread) = fenced;
     }
 }

@@ -1,54 +1,45 @@
-//! Threads as `std::thread` has them: those of a scope, which are waited for at its end, and whether one has
-//! ended.
+//! Threads of `std::thread`: those of a scope, which are joined at its end, and whether one has ended.
 //!
-//! The standard library counts what runs in a scope, and looks at a count to see whether a thread has ended.
-//! Both are quiet; the operation that stands for it is done right before.
+//! The standard library counts the threads of a scope, and reads a count to see if a thread has ended.
+//! Neither is an event; the operation that stands for it is performed right before.
 
 use std::ops::Range;
 
 use raddle_engine::{Operation, ThreadId};
 
 use crate::abi::caller;
+use crate::execution::part::{Part, PartCell};
 use crate::execution::{running, shadow_stack};
 use crate::host::mode::host;
-use crate::host::solo::Solo;
 use crate::memory::heap;
 use crate::threads::life;
 
-/// What is known of a thread before it is started.
+/// State of a thread before it is started.
 #[derive(Clone, Copy, Default)]
 struct Start {
     /// Where the heap was.
     heap: usize,
-    /// What the standard library counts for the scope.
+    /// Address of the scope's counter.
     count: usize,
 }
 
-/// What the standard library counts for a scope is so large at most.
+/// Maximum size of a scope's counters, in bytes.
 const LARGEST_COUNT: usize = 64;
 
-struct Threads {
-    /// By thread: what is known of the thread that it starts next.
+/// The threads of the execution.
+#[derive(Default)]
+pub(crate) struct Threads {
+    /// By thread: state of the thread that it starts next.
     starts: Vec<Start>,
-    /// Who runs in which scope, by what the standard library counts for it.
+    /// Threads of scopes, by the address of the scope's counter.
     counted: Vec<(usize, ThreadId)>,
-    /// What was asked for on the heap for each thread.
+    /// Blocks of the heap that were allocated for each thread.
     packets: Vec<(Range<usize>, ThreadId)>,
 }
 
-static THREADS: Solo<Threads> = Solo::new(Threads {
-    starts: Vec::new(),
-    counted: Vec::new(),
-    packets: Vec::new(),
-});
+impl Part for Threads {}
 
-/// At the beginning of an execution.
-pub(crate) fn begin() {
-    let mut all = THREADS.get();
-    all.starts.clear();
-    all.counted.clear();
-    all.packets.clear();
-}
+pub(crate) static THREADS: PartCell<Threads> = PartCell::new();
 
 /// In guest mode: the running thread is about to start another.
 #[cold]
@@ -58,7 +49,7 @@ pub(crate) fn starts() {
 }
 
 impl Threads {
-    /// The last thread of a scope that nobody has waited for.
+    /// Returns the last thread of a scope that was not joined.
     fn next_of(&mut self, count: usize) -> Option<ThreadId> {
         let is_here =
             |&(start, _): &(usize, ThreadId)| (start..start + LARGEST_COUNT).contains(&count);
@@ -94,8 +85,8 @@ pub(crate) fn started(child: ThreadId) {
     }
 }
 
-/// In guest mode: the running thread looks at what is counted for a scope, after what it had to do there. So it
-/// waits for the threads of the scope, the last one first.
+/// In guest mode: the running thread reads the counter of a scope at its end. So it joins the threads of the
+/// scope, the last one first.
 pub(crate) fn end_scope(count: usize, code: usize) {
     let site = shadow_stack::users(code);
     host(|| {
@@ -115,8 +106,8 @@ pub(crate) fn whose(address: usize) -> Option<ThreadId> {
     found.map(|&(_, thread)| thread)
 }
 
-/// In guest mode: the running thread looks whether another has ended, at the count of those who know its
-/// result; what it is to find there.
+/// In guest mode: the running thread asks if another has ended, by its reference count; returns the count to
+/// be found.
 pub(crate) fn look(address: usize, code: usize) -> Option<u64> {
     let target = whose(address)?;
     shadow_stack::disarm();

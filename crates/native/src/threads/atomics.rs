@@ -1,8 +1,8 @@
-//! Atomic operations of the running thread, which the program has done for it.
+//! Atomic operations of the running thread, which the engine performs.
 //!
-//! The engine says what is read and written; memory is kept up to date for whoever looks at it in
-//! another way. Where memory differs from what the engine knows, somebody has written it plainly, as
-//! one does before others know of a variable, and it is a new variable from then on.
+//! The engine decides the values that are read and written; memory is kept up to date for code that accesses
+//! it in another way. Where memory differs from the engine's value, the program has written it plainly, as
+//! before a variable is shared, and it is a new variable from then on.
 
 use std::ffi::c_int;
 use std::sync::atomic::Ordering;
@@ -120,7 +120,7 @@ pub(crate) fn store<T: Atom>(address: *mut T, value: T, order: c_int, code: usiz
     });
 }
 
-/// In guest mode: an update; what was there before.
+/// In guest mode: performs an update; returns the value before.
 pub(crate) fn update<T: Atom>(address: *mut T, kind: UpdateKind, order: c_int, code: usize) -> T {
     let code = entered(address, code);
     host(|| {
@@ -138,7 +138,7 @@ pub(crate) fn update<T: Atom>(address: *mut T, kind: UpdateKind, order: c_int, c
     })
 }
 
-/// In guest mode: what was found, and whether it was exchanged.
+/// In guest mode: returns the value found, and whether it was exchanged.
 pub(crate) fn compare_exchange<T: Atom>(
     address: *mut T,
     (expected, new): (T, T),

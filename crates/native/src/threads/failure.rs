@@ -1,8 +1,7 @@
 //! How a thread fails.
 //!
-//! A thread that finds something wrong ends where it is, and with it all who wait for it; the others
-//! go on, as they do when a thread of a Rust test panics. So the search need not know more of the
-//! end of a program than of any other.
+//! A thread that fails ends where it is, and so do threads that wait for it; the others continue, as they do
+//! when a thread of a Rust test panics. So the end of a program is an end of threads for the search.
 
 use super::guests;
 use crate::engine::Manner;
@@ -15,7 +14,7 @@ pub(crate) fn fail_in(manner: Manner, message: String, site: usize) -> ! {
     guests::end_everything()
 }
 
-/// How the thread came there, after the first line of what it says.
+/// Adds the chain of calls after the first line of a message.
 pub(crate) fn with_chain(message: &str, site: usize) -> String {
     let chain = sites::chain(site);
     let mut lines: Vec<&str> = message.lines().collect();
@@ -25,7 +24,7 @@ pub(crate) fn with_chain(message: &str, site: usize) -> String {
     lines.join("\n")
 }
 
-/// The same, for what raddle cannot control.
+/// The same, for code that raddle cannot control.
 pub(crate) fn fail_at(message: &str, site: usize) -> ! {
     fail_in(Manner::Uncontrolled, message.to_owned(), site)
 }

@@ -1,8 +1,8 @@
 //! Waiting for a word of memory to change.
 //!
-//! Who waits first becomes a waiter and then looks at the word, so that a change in between is not
-//! missed. If the word is not what it should be, the waiter leaves again, and passes on the wake-up that
-//! may have reached it by then: to its neighbours that is one that took a little longer.
+//! A thread first becomes a waiter and then reads the word, so that no change in between is missed. If the
+//! word has changed, the waiter leaves again, and passes on a wake-up that may have reached it by then: for
+//! the others that wake-up only took longer.
 
 use std::ffi::c_int;
 use std::sync::atomic::Ordering;
@@ -36,12 +36,12 @@ fn leave(waiters: &mut u32) -> u32 {
 #[derive(Clone, Copy)]
 pub(crate) struct WaitSite {
     pub(crate) site: usize,
-    /// Whether it is in code that says what it does to memory.
+    /// True if its code is instrumented.
     pub(crate) is_seen: bool,
 }
 
-/// What the word is. Whoever looks after a wait goes on to use what the word protects, perhaps in code
-/// that nobody sees, so it comes after what led to the word.
+/// Returns the value of the word. The load is an acquire: code after a wait uses the data that the word
+/// protects, perhaps without instrumentation.
 fn look(word: *mut u32, code: usize) -> u32 {
     let ordering = Ordering::Acquire;
     let load = |location| Operation::Load { location, ordering };
@@ -49,7 +49,7 @@ fn look(word: *mut u32, code: usize) -> u32 {
     seen.to_value() as u32
 }
 
-/// The same where the word is changed by code that nobody sees: only memory knows.
+/// The same where the word is changed by code without instrumentation: memory has its value.
 fn look_at_memory(word: *mut u32) -> u32 {
     // SAFETY: the program has a word there.
     unsafe { word.read_volatile() }
@@ -96,7 +96,7 @@ pub(crate) fn wait(
     libc::ETIMEDOUT
 }
 
-/// Wakes so many at most; how many that are.
+/// Wakes at most `most` waiters; returns their number.
 pub(crate) fn wake(word: *mut u32, most: u32, code: usize) -> u32 {
     let waiters = count(word, |waiters| *waiters);
     let woken = waiters.min(most);

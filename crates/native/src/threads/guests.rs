@@ -1,67 +1,85 @@
-//! The threads of the program: what is known of each, and letting them run.
+//! The threads of the program: the state of each, and running their code.
 
 use raddle_engine::ThreadId;
 
 use crate::abi::alternate_stack;
 use crate::abi::stack::{self, Frame};
+use crate::execution::part::{Part, PartCell};
 use crate::execution::{running, shadow_stack};
-use crate::host::solo::Solo;
 use crate::host::{mode, phase, substrate};
 
 /// How a thread came to its end.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum End {
+pub(crate) enum ThreadEnd {
     /// It runs.
     Not,
     /// Its function returned, or it left by itself.
     Returned(usize),
-    /// Something is wrong, or it ended the program. Whoever waits for it ends as well.
+    /// It failed, or ended the program. Threads that wait for it end as well.
     Everything,
 }
 
 /// A thread of the program.
 pub(crate) struct Guest {
-    /// Its thread pointer, which is what the program calls it.
+    /// Its thread pointer, which is its name for the program.
     pub(crate) pointer: usize,
     pub(super) frame: Frame,
     /// The last function of the program's that raddle has called in it.
     function: usize,
-    pub(crate) end: End,
+    pub(crate) end: ThreadEnd,
     pub(crate) is_detached: bool,
-    /// Somebody waits or has waited for its end.
+    /// It is joined, or was.
     pub(super) is_joined: bool,
     /// Others may send it signals.
     pub(crate) is_known: bool,
-    /// Those who wait for its end know that it has come.
+    /// Set when its end was announced to joining threads.
     pub(super) is_over: bool,
-    /// What it has under each key.
+    /// Its values by key.
     pub(crate) values: Vec<usize>,
-    /// What the program calls it, if anything.
+    /// Its name, if the program has set one.
     pub(crate) name: Vec<u8>,
-    /// Where it wants to handle signals.
+    /// Its alternate signal stack, as the program has set it.
     pub(crate) signal_stack: Option<libc::stack_t>,
 }
 
 impl Guest {
-    /// Whether anybody may still wait for its end.
+    /// True if it may still be joined.
     pub(crate) fn may_be_joined(&self) -> bool {
         !self.is_detached && !self.is_joined
     }
 }
 
-/// By the number of the thread.
-#[expect(
-    clippy::vec_box,
-    reason = "a frame must not move while the table grows"
-)]
-pub(super) static GUESTS: Solo<Vec<Box<Guest>>> = Solo::new(Vec::new());
+/// All threads of the execution, by number.
+pub(crate) struct Guests(
+    #[expect(
+        clippy::vec_box,
+        reason = "a frame must not move while the table grows"
+    )]
+    pub(super) Vec<Box<Guest>>,
+);
+
+impl Default for Guests {
+    /// The first thread.
+    fn default() -> Self {
+        let mut first = guest(match phase::is_test() {
+            true => substrate::create(0),
+            false => mode::host_pointer(),
+        });
+        first.is_known = true;
+        Guests(vec![first])
+    }
+}
+
+impl Part for Guests {}
+
+pub(crate) static GUESTS: PartCell<Guests> = PartCell::new();
 
 pub(super) fn guest(pointer: usize) -> Box<Guest> {
     Box::new(Guest {
         pointer,
         frame: Frame::default(),
         function: 0,
-        end: End::Not,
+        end: ThreadEnd::Not,
         is_detached: false,
         is_joined: false,
         is_known: false,
@@ -72,28 +90,16 @@ pub(super) fn guest(pointer: usize) -> Box<Guest> {
     })
 }
 
-/// At the beginning of an execution.
-pub(crate) fn begin() {
-    let mut guests = GUESTS.get();
-    guests.clear();
-    let mut first = guest(match phase::is_test() {
-        true => substrate::create(0),
-        false => mode::host_pointer(),
-    });
-    first.is_known = true;
-    guests.push(first);
-}
-
-/// Reads or changes what is known of the running thread.
+/// Reads or changes the state of the running thread.
 pub(crate) fn with_running<R>(use_it: impl FnOnce(&mut Guest) -> R) -> R {
     let thread = running().thread();
-    use_it(&mut GUESTS.get()[thread.index()])
+    use_it(&mut GUESTS.get().0[thread.index()])
 }
 
 /// The thread that the program calls by this name.
 pub(crate) fn find(pointer: usize) -> Option<ThreadId> {
     let guests = GUESTS.get();
-    let index = guests.iter().position(|guest| guest.pointer == pointer)?;
+    let index = guests.0.iter().position(|guest| guest.pointer == pointer)?;
     Some(ThreadId::new(index))
 }
 
@@ -101,18 +107,22 @@ pub(crate) fn find(pointer: usize) -> Option<ThreadId> {
 /// middle of something.
 pub(crate) fn functions() -> Option<Vec<usize>> {
     let guests = GUESTS.try_get()?;
-    Some(guests.iter().map(|guest| guest.function).collect())
+    Some(guests.0.iter().map(|guest| guest.function).collect())
 }
 
-/// How many threads there are and have been.
+/// Number of threads that there are and have been.
 pub(crate) fn count() -> usize {
-    GUESTS.get().len()
+    GUESTS.get().0.len()
 }
 
 /// How many threads have not come to their end.
 pub(crate) fn alive() -> usize {
     let guests = GUESTS.get();
-    guests.iter().filter(|guest| guest.end == End::Not).count()
+    guests
+        .0
+        .iter()
+        .filter(|guest| guest.end == ThreadEnd::Not)
+        .count()
 }
 
 /// Larger than any number that the kernel gives.
@@ -139,16 +149,16 @@ pub(crate) fn by_number(number: libc::pid_t) -> Option<ThreadId> {
 
 /// No thread has anything under a key any more.
 pub(crate) fn forget_key(key: usize) {
-    for guest in GUESTS.get().iter_mut() {
+    for guest in GUESTS.get().0.iter_mut() {
         if let Some(value) = guest.values.get_mut(key) {
             *value = 0;
         }
     }
 }
 
-/// Reads or changes what is known of a thread.
+/// Reads or changes the state of a thread.
 pub(crate) fn with<R>(thread: ThreadId, use_it: impl FnOnce(&mut Guest) -> R) -> R {
-    use_it(&mut GUESTS.get()[thread.index()])
+    use_it(&mut GUESTS.get().0[thread.index()])
 }
 
 /// The running thread, in host mode, lets the program run.
@@ -173,7 +183,7 @@ pub(super) fn run((function, argument): (usize, usize), alternate: usize) -> usi
     unsafe { mode::run((function, argument), (pointer, alternate), frame) }
 }
 
-/// In guest mode: where the running thread's part of its stack ends. What is above is raddle's.
+/// In guest mode: returns where the running thread's part of its stack ends. Above it are raddle's frames.
 pub(crate) fn bottom() -> usize {
     substrate::bottom().unwrap_or_else(|| with_running(|guest| guest.frame.stack()))
 }
@@ -186,8 +196,8 @@ pub(crate) fn leave(result: usize) -> ! {
     unsafe { mode::leave(frame, result) }
 }
 
-/// The running thread ends here, and so does whoever waits for it.
+/// The running thread ends here, and so do threads that wait for it.
 pub(crate) fn end_everything() -> ! {
-    with_running(|guest| guest.end = End::Everything);
+    with_running(|guest| guest.end = ThreadEnd::Everything);
     leave(0)
 }

@@ -1,11 +1,11 @@
-//! Where threads do what others have [requested](super::requests) of them: at scheduling points, at
-//! cancellation points and when a wait is over.
+//! Where threads handle [`requests`]: at scheduling points, at cancellation points and when a
+//! wait is over.
 
 use super::requests::{self, CANCEL, Interrupt};
 use super::{signals, unwind};
 use crate::execution::running;
 
-/// The running thread does what an interrupt asks for; whether it is to go on.
+/// The running thread handles an interrupt; returns false if it is to end.
 pub(crate) fn act(interrupt: Interrupt, code: usize) -> bool {
     match interrupt {
         Interrupt::None => true,
@@ -21,7 +21,7 @@ pub(crate) fn act(interrupt: Interrupt, code: usize) -> bool {
     }
 }
 
-/// The running thread is where it may be cancelled; whether it is to go on.
+/// The running thread is at a cancellation point; returns false if it is to end.
 pub(crate) fn cancellation_point(code: usize) -> bool {
     if !requests::has_cancellations() || requests::masked(running().thread()) & CANCEL != 0 {
         return true;
@@ -44,7 +44,7 @@ pub(crate) fn scheduling_point(code: usize) {
     }
 }
 
-/// Whether there was a signal for the running thread, which it has handled.
+/// True if there was a signal for the running thread, which it has handled.
 pub(crate) fn has_handled(code: usize) -> bool {
     if !requests::has_signals() {
         return false;

@@ -7,22 +7,23 @@ use std::sync::OnceLock;
 
 use raddle_engine::{Operation, ThreadId};
 
-use super::guests::{self, End};
-use super::queues::{self, Place};
+use super::guests::{self, ThreadEnd};
+use super::queues::{self, QueueKey};
 use super::{interrupts, requests, signals};
 use crate::abi::{caller, stack};
+use crate::execution::part::{Part, PartCell};
 use crate::execution::running;
-use crate::host::solo::Solo;
+use crate::host::process_state::ProcessState;
 use crate::host::{mode, substrate, tls};
 use crate::memory::{locations, objects, shadow};
 
-/// What the layers above do in a thread's life, in host mode.
+/// Hooks of the layers above in a thread's life, in host mode.
 pub(crate) struct Hooks {
     /// The running thread has started another.
     pub(crate) started: fn(ThreadId),
     /// The function of the running thread has returned, or was left.
     pub(crate) finishes: fn(),
-    /// What comes next on this stack is another thread's.
+    /// Another thread uses this stack from now on.
     pub(crate) stack_is_reused: fn(Range<usize>),
 }
 
@@ -37,7 +38,7 @@ fn hooks() -> &'static Hooks {
     HOOKS.get().expect("raddle: a thread outside a check")
 }
 
-/// What a new thread does.
+/// Body of a new thread.
 struct Start {
     function: usize,
     argument: usize,
@@ -53,14 +54,14 @@ extern "C" fn prepare(_: usize) -> usize {
 /// The same for the same place in the tree of creations, whatever the schedule, so that addresses of variables
 /// are the same in every execution; 0 is the first thread.
 fn creation_number(thread: ThreadId) -> usize {
-    static NUMBERS: Solo<BTreeMap<u64, usize>> = Solo::new(BTreeMap::new());
+    static NUMBERS: ProcessState<BTreeMap<u64, usize>> = ProcessState::new(BTreeMap::new());
     let name = running().with_world(|world| world.state().fingerprint(thread));
     let mut numbers = NUMBERS.get();
     let next = numbers.len() + 1;
     *numbers.entry(name).or_insert(next)
 }
 
-/// Creates a thread of the program; what the program is to call it.
+/// Creates a thread of the program; returns its name for the program.
 pub(crate) fn create(function: usize, argument: usize, is_detached: bool, code: usize) -> usize {
     let child = running().spawn(code, move || live(&Start { function, argument }));
     let pointer = substrate::create(creation_number(child));
@@ -68,11 +69,11 @@ pub(crate) fn create(function: usize, argument: usize, is_detached: bool, code: 
     new.is_detached = is_detached;
     requests::inherit(child);
     let mut all = guests::GUESTS.get();
-    debug_assert_eq!(all.len(), child.index());
-    all.push(new);
+    debug_assert_eq!(all.0.len(), child.index());
+    all.0.push(new);
     drop(all);
     (hooks().started)(child);
-    signals::visit(code);
+    signals::synchronize(code);
     guests::with(child, |guest| guest.is_known = true);
     pointer
 }
@@ -95,18 +96,19 @@ pub(crate) fn live_as_first(function: usize, argument: usize) {
 }
 
 /// Where the stacks end that were used in this execution.
-static STACKS: Solo<Vec<usize>> = Solo::new(Vec::new());
+#[derive(Default)]
+pub(crate) struct UsedStacks(Vec<usize>);
 
-/// At the beginning of an execution.
-pub(crate) fn begin() {
-    STACKS.get().clear();
-}
+impl Part for UsedStacks {}
+
+pub(crate) static USED_STACKS: PartCell<UsedStacks> = PartCell::new();
 
 /// The stack is new to the program, but a thread that has ended may have used its memory before.
 fn forget_stack() {
     let end = running().end_of_stack();
-    if !STACKS.get().contains(&end) {
-        STACKS.get().push(end);
+    let used = &mut USED_STACKS.get().0;
+    if !used.contains(&end) {
+        used.push(end);
         return;
     }
     let stack = end - stack::STACK..end;
@@ -116,12 +118,12 @@ fn forget_stack() {
     (hooks().stack_is_reused)(stack);
 }
 
-/// The thread's function has returned, or was left: destructors of what belongs to the thread.
+/// The thread's function has returned, or was left: runs the destructors of the thread's values.
 pub(crate) fn finish(result: usize) {
     unsafe extern "C" {
         fn __call_tls_dtors();
     }
-    if guests::with_running(|guest| guest.end) == End::Everything {
+    if guests::with_running(|guest| guest.end) == ThreadEnd::Everything {
         return;
     }
     // Those of the first thread are run when the process ends; until then the host shares its storage.
@@ -130,38 +132,38 @@ pub(crate) fn finish(result: usize) {
     }
     (hooks().finishes)();
     guests::with_running(|guest| {
-        if guest.end != End::Everything {
-            guest.end = End::Returned(result);
+        if guest.end != ThreadEnd::Everything {
+            guest.end = ThreadEnd::Returned(result);
         }
     });
     if requests::are_possible() {
         let place = end_of(running().thread());
-        queues::visit(place, 0);
+        queues::synchronize(place, 0);
         guests::with_running(|guest| guest.is_over = true);
         queues::wake_all(place, 0);
-        signals::visit(0);
+        signals::synchronize(0);
         guests::with_running(|guest| guest.is_known = false);
     }
 }
 
-/// Where those wait who join a thread, if something may keep them from it.
-fn end_of(thread: ThreadId) -> Place {
-    Place {
+/// Returns the queue of the threads that join a thread, in programs where waits can be interrupted.
+fn end_of(thread: ThreadId) -> QueueKey {
+    QueueKey {
         address: guests::with(thread, |guest| guest.pointer),
         kind: "end of thread",
     }
 }
 
-/// Waits for the end of a thread; whether it has come.
+/// Waits for the end of a thread; returns false if that was interrupted.
 fn wait_for_end(target: ThreadId, code: usize) -> bool {
     let place = end_of(target);
-    queues::visit(place, code);
+    queues::synchronize(place, code);
     while !guests::with(target, |guest| guest.is_over) {
-        let bed = queues::bed(place.kind);
-        queues::stay(place, bed);
-        let interrupt = requests::sleep(bed, code);
-        queues::visit(place, code);
-        queues::go(place, bed);
+        let waiter = queues::new_waiter(place.kind);
+        queues::enqueue(place, waiter);
+        let interrupt = requests::wait(waiter, code);
+        queues::synchronize(place, code);
+        queues::remove(place, waiter);
         if !guests::with(target, |guest| guest.is_over) && !interrupts::act(interrupt, code) {
             return false;
         }
@@ -169,7 +171,7 @@ fn wait_for_end(target: ThreadId, code: usize) -> bool {
     true
 }
 
-/// Whether a thread has ended.
+/// True if a thread has ended.
 pub(crate) fn has_ended(target: ThreadId, code: usize) -> bool {
     let ask = |_: &mut _| Operation::IsFinished { target };
     running().observe(code, caller::top(), ask).to_answer()
@@ -184,7 +186,7 @@ pub(crate) fn wait_for(target: ThreadId, code: usize) {
     }
     running().perform(code, |_| Operation::Join { target });
     running().wait_as_long_as(target);
-    if guests::with(target, |guest| guest.end) == End::Everything {
+    if guests::with(target, |guest| guest.end) == ThreadEnd::Everything {
         guests::end_everything();
     }
 }
@@ -208,11 +210,11 @@ pub(crate) fn join(target: ThreadId, code: usize) -> Result<usize, c_int> {
     native.perform(code, |_| Operation::Join { target });
     native.wait_as_long_as(target);
     match guests::with(target, |guest| guest.end) {
-        End::Returned(result) => {
-            // A panic of Rust's is the joiner's business then; a crash is nobody's.
+        ThreadEnd::Returned(result) => {
+            // The joiner handles a panic of Rust's then; a crash ends the joiner as well.
             native.join_panic(target);
             Ok(result)
         }
-        End::Everything | End::Not => guests::end_everything(),
+        ThreadEnd::Everything | ThreadEnd::Not => guests::end_everything(),
     }
 }

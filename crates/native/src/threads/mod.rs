@@ -1,4 +1,4 @@
-//! The threads of the program: who they are, how they begin and end, and what they wait for.
+//! The threads of the program: how they begin, wait and end.
 
 pub(crate) mod atomics;
 pub(crate) mod failure;

@@ -1,10 +1,10 @@
-//! Queues of threads that wait for something which the engine has no object for, or in a way that
-//! something else may put an end to: for data in a pipe, or at a condition variable until a signal comes.
+//! Queues of threads that wait for something which the engine has no object for, or in a way that can be
+//! interrupted: for data in a pipe, or at a condition variable until a signal comes.
 //!
-//! Each queue has a location of the engine's, and whoever looks at the queue or changes it first adds to
-//! that. So everything that is done to one queue is in an order which the engine knows and explores, and
-//! a queue may be plain data. Who waits has a *bed*, a semaphore without permits that is used for this one
-//! wait; a thread may be in several queues with one bed.
+//! Each queue has a location of the engine, and each use of the queue first adds to that location. So all
+//! uses of one queue are in an order that the engine knows and explores, and a queue may be plain data. A
+//! *waiter* is a semaphore without permits that is used for one wait; a thread may be in several queues with
+//! one waiter.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -13,20 +13,20 @@ use raddle_engine::object::{self, Object, semaphore};
 use raddle_engine::{LocationId, Operation, Update, UpdateKind, World};
 
 use crate::abi::caller::{self, keeping_top};
+use crate::execution::part::{Part, PartCell};
 use crate::execution::running;
-use crate::host::solo::Solo;
 use crate::memory::objects;
 
-/// What the bed of a wait is known by. No address of the program's is like that.
+/// Identifies the semaphore of a wait. No address of the program's is like that.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Bed {
+pub(crate) struct Waiter {
     address: usize,
     kind: &'static str,
 }
 
-/// What is waited for: an address, or a number that stands for one, and what it is.
+/// Identifies a queue: an address, or a number that stands for one, and its kind.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct QueueKey {
     pub(crate) address: usize,
     pub(crate) kind: &'static str,
 }
@@ -34,42 +34,39 @@ pub(crate) struct Place {
 #[derive(Default)]
 struct Queue {
     location: Option<LocationId>,
-    waiting: Vec<Bed>,
+    waiting: Vec<Waiter>,
 }
 
+/// All queues of the execution.
 #[derive(Default)]
-struct Queues {
+pub(crate) struct Queues {
     queues: BTreeMap<usize, Queue>,
-    beds: usize,
+    waiters: usize,
 }
 
-static QUEUES: Solo<Option<Queues>> = Solo::new(None);
+impl Part for Queues {}
 
-/// Beyond what a program can use.
-const FIRST_BED: usize = 1 << 62;
+pub(crate) static QUEUES: PartCell<Queues> = PartCell::new();
+
+/// Numbers beyond the program's addresses.
+const FIRST_WAITER: usize = 1 << 62;
 const STEP: usize = 16;
 
-/// At the beginning of an execution.
-pub(crate) fn begin() {
-    *QUEUES.get() = Some(Queues::default());
-}
-
-fn with_queue<R>(place: Place, use_it: impl FnOnce(&mut Queue) -> R) -> R {
+fn with_queue<R>(key: QueueKey, use_it: impl FnOnce(&mut Queue) -> R) -> R {
     let mut queues = QUEUES.get();
-    let queues = queues.get_or_insert_default();
-    use_it(queues.queues.entry(place.address).or_default())
+    use_it(queues.queues.entry(key.address).or_default())
 }
 
 /// An update of a location that is made when it is first used.
 pub(crate) fn update(
-    place: Place,
+    key: QueueKey,
     location: impl FnOnce(&mut dyn FnMut() -> LocationId) -> LocationId,
     kind: UpdateKind,
     code: usize,
 ) -> u64 {
     let native = running();
     let operation = |world: &mut World| {
-        let mut new = || native.add_location(world, place.kind, place.address, 0);
+        let mut new = || native.add_location(world, key.kind, key.address, 0);
         Operation::Update {
             location: location(&mut new),
             ordering: Ordering::AcqRel,
@@ -80,21 +77,21 @@ pub(crate) fn update(
     keeping_top(|| native.perform(code, operation)).to_value()
 }
 
-/// The running thread comes to the place, in an order with others who do.
-pub(crate) fn visit(place: Place, code: usize) {
+/// The running thread uses the queue, in an order with its other users.
+pub(crate) fn synchronize(key: QueueKey, code: usize) {
     let location = |new: &mut dyn FnMut() -> LocationId| {
-        with_queue(place, |queue| *queue.location.get_or_insert_with(new))
+        with_queue(key, |queue| *queue.location.get_or_insert_with(new))
     };
-    update(place, location, UpdateKind::Add(1), code);
+    update(key, location, UpdateKind::Add(1), code);
 }
 
-/// The running thread looks at the place and changes nothing there, as a loop may again and again.
-pub(crate) fn watch(place: Place, code: usize) {
+/// The running thread polls the queue and changes nothing, as a loop may repeatedly.
+pub(crate) fn observe(key: QueueKey, code: usize) {
     let native = running();
     let operation = |world: &mut World| {
-        let new = || native.add_location(world, place.kind, place.address, 0);
+        let new = || native.add_location(world, key.kind, key.address, 0);
         Operation::Load {
-            location: with_queue(place, |queue| *queue.location.get_or_insert_with(new)),
+            location: with_queue(key, |queue| *queue.location.get_or_insert_with(new)),
             ordering: Ordering::Acquire,
         }
     };
@@ -102,75 +99,74 @@ pub(crate) fn watch(place: Place, code: usize) {
     keeping_top(|| native.observe(code, top, operation));
 }
 
-/// A bed for one wait of the running thread.
-pub(crate) fn bed(kind: &'static str) -> Bed {
+/// A waiter for one wait of the running thread.
+pub(crate) fn new_waiter(kind: &'static str) -> Waiter {
     let mut queues = QUEUES.get();
-    let queues = queues.get_or_insert_default();
-    queues.beds += 1;
-    Bed {
-        address: FIRST_BED + queues.beds * STEP,
+    queues.waiters += 1;
+    Waiter {
+        address: FIRST_WAITER + queues.waiters * STEP,
         kind,
     }
 }
 
-/// Who comes to the place from now on finds the bed. The running thread has just come there.
-pub(crate) fn stay(place: Place, bed: Bed) {
-    with_queue(place, |queue| queue.waiting.push(bed));
+/// Adds the waiter to the queue, which the running thread has just synchronized with.
+pub(crate) fn enqueue(key: QueueKey, waiter: Waiter) {
+    with_queue(key, |queue| queue.waiting.push(waiter));
 }
 
-/// Nobody finds the bed at the place from now on; whether somebody had. The running thread has just come
-/// there.
-pub(crate) fn go(place: Place, bed: Bed) -> bool {
-    with_queue(place, |queue| {
+/// Removes the waiter from the queue, which the running thread has just synchronized with; returns true if
+/// another thread had removed it.
+pub(crate) fn remove(key: QueueKey, waiter: Waiter) -> bool {
+    with_queue(key, |queue| {
         let before = queue.waiting.len();
-        queue.waiting.retain(|&one| one != bed);
+        queue.waiting.retain(|&one| one != waiter);
         before == queue.waiting.len()
     })
 }
 
-/// Waits until somebody wakes the bed.
-pub(super) fn wait(bed: Bed, code: usize) {
-    call(bed, semaphore::Call::Acquire, code);
+/// Waits until the waiter is woken.
+pub(super) fn block(waiter: Waiter, code: usize) {
+    call(waiter, semaphore::Call::Acquire, code);
 }
 
-fn call(bed: Bed, call: semaphore::Call, code: usize) {
+fn call(waiter: Waiter, call: semaphore::Call, code: usize) {
     let initial = || Object::Semaphore(semaphore::Semaphore::counting(0));
     let call = object::Call::Semaphore(call);
-    keeping_top(|| objects::call(bed.address, bed.kind, initial, call, code));
+    keeping_top(|| objects::call(waiter.address, waiter.kind, initial, call, code));
 }
 
-/// Whoever sleeps there goes on.
-pub(crate) fn wake(bed: Bed, code: usize) {
-    call(bed, semaphore::Call::Release, code);
+/// Wakes the waiter.
+pub(crate) fn wake(waiter: Waiter, code: usize) {
+    call(waiter, semaphore::Call::Release, code);
 }
 
-/// The running thread has just come to the place, and wakes all who wait there.
-pub(crate) fn wake_all(place: Place, code: usize) {
-    let waiting = with_queue(place, |queue| std::mem::take(&mut queue.waiting));
-    for bed in waiting {
-        wake(bed, code);
+/// Wakes all waiters of the queue, which the running thread has just synchronized with.
+pub(crate) fn wake_all(key: QueueKey, code: usize) {
+    let waiting = with_queue(key, |queue| std::mem::take(&mut queue.waiting));
+    for waiter in waiting {
+        wake(waiter, code);
     }
 }
 
-/// Comes to the place and wakes any one who waits there.
-pub(crate) fn wake_one(place: Place, code: usize) {
-    visit(place, code);
-    let waiting = with_queue(place, |queue| queue.waiting.clone());
+/// Synchronizes with the queue and wakes any one of its waiters.
+pub(crate) fn wake_one(key: QueueKey, code: usize) {
+    synchronize(key, code);
+    let waiting = with_queue(key, |queue| queue.waiting.clone());
     let mut chosen = 0;
     if let Ok(alternatives @ 2..) = u32::try_from(waiting.len()) {
         let choose = |_: &mut _| Operation::Choose { alternatives };
         chosen = keeping_top(|| running().perform(code, choose)).to_value() as usize;
-        visit(place, code);
+        synchronize(key, code);
     }
-    // Somebody else may have come first; then it is another's turn.
-    let bed = with_queue(place, |queue| {
-        let still = |bed: &Bed| queue.waiting.contains(bed);
-        let chosen = waiting.get(chosen).filter(|bed| still(bed));
-        let bed = chosen.or_else(|| waiting.iter().find(|bed| still(bed)))?;
-        queue.waiting.retain(|one| one != bed);
-        Some(*bed)
+    // Another thread may have woken the chosen one; then another one is woken.
+    let waiter = with_queue(key, |queue| {
+        let still = |waiter: &Waiter| queue.waiting.contains(waiter);
+        let chosen = waiting.get(chosen).filter(|waiter| still(waiter));
+        let waiter = chosen.or_else(|| waiting.iter().find(|waiter| still(waiter)))?;
+        queue.waiting.retain(|one| one != waiter);
+        Some(*waiter)
     });
-    if let Some(bed) = bed {
-        wake(bed, code);
+    if let Some(waiter) = waiter {
+        wake(waiter, code);
     }
 }

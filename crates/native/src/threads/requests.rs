@@ -1,11 +1,10 @@
-//! What one thread of the program wants of another whatever that does: to be cancelled, or to handle a
-//! signal.
+//! Requests of one thread to another, whatever that does: to be cancelled, or to handle a signal.
 //!
-//! Each thread has a location of the engine's with a bit for each such request. Who wants something sets a
-//! bit; the thread looks at its bits where it may act on them, so when it comes to know of a request is
-//! explored. Who is asleep ([`queues`](crate::threads::queues)) says so under the same location, and is woken.
+//! Each thread has a location of the engine with a bit for each request. A request sets a bit; the thread
+//! loads its bits where it may handle them, so the moment at which it sees a request is explored. A
+//! [waiting](super::queues) thread registers its waiter under the same location, and is woken.
 //!
-//! None of this is done in a program that calls no function which could want something.
+//! None of this is done in a program that imports no function that makes requests.
 
 use std::sync::Once;
 use std::sync::atomic::Ordering::Relaxed;
@@ -13,14 +12,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use raddle_engine::{LocationId, Operation, ThreadId, UpdateKind};
 
-use super::queues::{self, Bed, Place};
+use super::queues::{self, QueueKey, Waiter};
 use crate::abi::caller::keeping_top;
+use crate::execution::part::{Part, PartCell};
 use crate::execution::running;
 use crate::host::imports;
-use crate::host::solo::Solo;
 use crate::names::regions;
 
-/// What a program calls that sends signals to others.
+/// Functions that send signals.
 const SENDERS: &[&str] = &[
     "pthread_kill",
     "kill",
@@ -36,7 +35,7 @@ const SENDERS: &[&str] = &[
 /// The bit of a cancellation; signals have the bits of their numbers.
 pub(crate) const CANCEL: u64 = 1;
 
-/// What a thread is to do before it goes on.
+/// What a thread is to handle before it continues.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Interrupt {
     /// Nothing.
@@ -47,53 +46,58 @@ pub(crate) enum Interrupt {
     Signal,
 }
 
-/// What is known of one thread.
+/// Requests to one thread.
 #[derive(Clone, Default)]
 struct Attention {
     location: Option<LocationId>,
     /// Where it sleeps.
-    bed: Option<Bed>,
-    /// The bits that it does not want to know of now.
+    waiter: Option<Waiter>,
+    /// Bits that are masked now.
     masked: u64,
 }
 
-static THREADS: Solo<Vec<Attention>> = Solo::new(Vec::new());
+/// The requests of all threads of the execution.
+#[derive(Default)]
+pub(crate) struct Requests(Vec<Attention>);
 
-/// Whether the program calls what cancels threads, and what sends signals.
+impl Part for Requests {}
+
+pub(crate) static REQUESTS: PartCell<Requests> = PartCell::new();
+
+/// Set if the program imports functions that cancel threads, and functions that send signals.
 static CANCELS: AtomicBool = AtomicBool::new(false);
 static SIGNALS: AtomicBool = AtomicBool::new(false);
 
-/// Whether there may be requests.
+/// True if there may be requests.
 pub(crate) fn are_possible() -> bool {
     CANCELS.load(Relaxed) || SIGNALS.load(Relaxed)
 }
 
-/// Whether there may be cancellations.
+/// True if there may be cancellations.
 pub(super) fn has_cancellations() -> bool {
     CANCELS.load(Relaxed)
 }
 
-/// Whether there may be signals.
+/// True if there may be signals.
 #[inline]
 pub(crate) fn has_signals() -> bool {
     SIGNALS.load(Relaxed)
 }
 
-/// At the beginning of an execution.
-pub(crate) fn begin() {
+/// At the beginning of a check: finds out which requests are possible.
+pub(crate) fn prepare() {
     static HAS_LOOKED: Once = Once::new();
     HAS_LOOKED.call_once(|| {
         CANCELS.store(imports::any(&["pthread_cancel"]), Relaxed);
-        // Rust's standard library can end children, whether or not anybody wants that.
+        // Rust's standard library can kill children, whether the program does or not.
         let is_sent = |name: &&&str| !(regions::is_rust() && **name == "kill");
         let senders: Vec<&str> = SENDERS.iter().filter(is_sent).copied().collect();
         SIGNALS.store(imports::any(&senders), Relaxed);
     });
-    THREADS.get().clear();
 }
 
 fn with<R>(thread: ThreadId, use_it: impl FnOnce(&mut Attention) -> R) -> R {
-    let mut threads = THREADS.get();
+    let threads = &mut REQUESTS.get().0;
     if threads.len() <= thread.index() {
         threads.resize(thread.index() + 1, Attention::default());
     }
@@ -103,8 +107,8 @@ fn with<R>(thread: ThreadId, use_it: impl FnOnce(&mut Attention) -> R) -> R {
 /// A number that stands for the address of a thread's requests.
 const FIRST: usize = 1 << 61;
 
-fn place(thread: ThreadId) -> Place {
-    Place {
+fn place(thread: ThreadId) -> QueueKey {
+    QueueKey {
         address: FIRST + thread.index() * 16,
         kind: if has_signals() {
             "signals"
@@ -121,7 +125,7 @@ fn update(thread: ThreadId, kind: UpdateKind, code: usize) -> u64 {
     queues::update(place(thread), location, kind, code)
 }
 
-/// What these bits ask of the running thread.
+/// Returns the interrupt of the running thread for these bits.
 fn interrupt(bits: u64) -> Interrupt {
     let masked = with(running().thread(), |it| it.masked);
     match bits & !masked {
@@ -131,7 +135,7 @@ fn interrupt(bits: u64) -> Interrupt {
     }
 }
 
-/// Bits that the running thread does not want to know of, before and from now on.
+/// Changes the mask of the running thread; returns the mask before.
 pub(crate) fn mask(change: impl FnOnce(u64) -> u64) -> u64 {
     with(running().thread(), |it| {
         let before = it.masked;
@@ -140,12 +144,12 @@ pub(crate) fn mask(change: impl FnOnce(u64) -> u64) -> u64 {
     })
 }
 
-/// Bits that a thread does not want to know of.
+/// Returns the mask of a thread.
 pub(crate) fn masked(thread: ThreadId) -> u64 {
     with(thread, |it| it.masked)
 }
 
-/// A thread begins with what its creator did not want to know of, but for cancellation.
+/// A thread inherits the mask of its creator, except for cancellation.
 pub(crate) fn inherit(child: ThreadId) {
     let masked = masked(running().thread()) & !CANCEL;
     if masked != 0 {
@@ -153,15 +157,15 @@ pub(crate) fn inherit(child: ThreadId) {
     }
 }
 
-/// The running thread wants something of another.
+/// The running thread makes a request to another.
 pub(crate) fn request(thread: ThreadId, bit: u64, code: usize) {
     update(thread, UpdateKind::Or(bit), code);
-    if let Some(bed) = with(thread, |it| it.bed.take()) {
-        queues::wake(bed, code);
+    if let Some(waiter) = with(thread, |it| it.waiter.take()) {
+        queues::wake(waiter, code);
     }
 }
 
-/// The running thread looks for what is wanted of it.
+/// The running thread loads its requests.
 pub(crate) fn look(code: usize) -> u64 {
     let (native, thread) = (running(), running().thread());
     let load = |world: &mut _| {
@@ -175,41 +179,41 @@ pub(crate) fn look(code: usize) -> u64 {
     keeping_top(|| native.perform(code, load)).to_value()
 }
 
-/// Takes requests with these bits back; what bits there were.
+/// Clears the requests with these bits; returns the bits before.
 pub(crate) fn settle(bits: u64, code: usize) -> u64 {
     update(running().thread(), UpdateKind::And(!bits), code)
 }
 
-/// The running thread is about to sleep, unless it is wanted.
-fn lie_down(bed: Bed, code: usize) -> Interrupt {
+/// The running thread is about to wait, unless it is interrupted.
+fn begin_wait(waiter: Waiter, code: usize) -> Interrupt {
     if !are_possible() {
         return Interrupt::None;
     }
     let thread = running().thread();
     let interrupt = interrupt(update(thread, UpdateKind::Or(0), code));
     if interrupt == Interrupt::None {
-        with(thread, |it| it.bed = Some(bed));
+        with(thread, |it| it.waiter = Some(waiter));
     }
     interrupt
 }
 
-/// The running thread has slept; whether it is wanted.
-fn get_up(code: usize) -> Interrupt {
+/// The running thread has waited; returns the interrupt, if there is one.
+fn end_wait(code: usize) -> Interrupt {
     if !are_possible() {
         return Interrupt::None;
     }
     let thread = running().thread();
     let bits = update(thread, UpdateKind::Or(0), code);
-    with(thread, |it| it.bed = None);
+    with(thread, |it| it.waiter = None);
     interrupt(bits)
 }
 
-/// Waits until somebody wakes the bed, or something else needs the thread.
-pub(crate) fn sleep(bed: Bed, code: usize) -> Interrupt {
-    let interrupt = lie_down(bed, code);
+/// Waits until the waiter is woken, or the wait is interrupted.
+pub(crate) fn wait(waiter: Waiter, code: usize) -> Interrupt {
+    let interrupt = begin_wait(waiter, code);
     if interrupt != Interrupt::None {
         return interrupt;
     }
-    queues::wait(bed, code);
-    get_up(code)
+    queues::block(waiter, code);
+    end_wait(code)
 }

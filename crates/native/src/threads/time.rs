@@ -1,4 +1,5 @@
-//! Sleeping and clocks, on virtual time: nobody waits, and only what a thread does makes its clock go.
+//! Sleeping and clocks, on virtual time: no call really waits, and a thread's clock advances only by its own
+//! actions.
 
 use std::ffi::{c_int, c_uint, c_void};
 use std::time::Duration;
@@ -11,7 +12,7 @@ use crate::execution::running;
 
 type Time = *const libc::timespec;
 
-/// What the clocks show when an execution begins, so that they show the same in every run.
+/// Time of all clocks when an execution begins, so that they are the same in every run.
 const START: Duration = Duration::from_secs(1_000_000_000);
 
 pub(crate) fn sleep_for(time: Duration, code: usize) {
@@ -20,7 +21,7 @@ pub(crate) fn sleep_for(time: Duration, code: usize) {
     native.pass_time(time);
 }
 
-/// The same for who may be woken by a signal; whether it was not. It has slept for no time then.
+/// The same for a sleep that a signal may interrupt; returns false if one did. No time has passed then.
 fn sleep_unless(time: Duration, code: usize) -> bool {
     let native = running();
     native.perform(code, |_| Operation::Sleep { time });

@@ -1,21 +1,20 @@
-//! Ending a thread from within: destructors and cleanup handlers of what is on its stack are run, and
-//! then it is left.
+//! Ending a thread from within: runs the destructors and cleanup handlers of its stack, and then leaves it.
 //!
-//! As in the C library, the unwinder of exceptions goes up the stack and asks at every frame whether to
-//! stop. Functions in which a thread may end [ask](ask) for that and return; the program is left where it
-//! called them ([`unwinding`]).
+//! As in the C library, the unwinder of exceptions goes up the stack and asks at every frame whether to stop.
+//! Functions in which a thread may end [`ask`] for that and return; the program is left where it called
+//! them ([`unwinding`]).
 
 use std::ffi::{c_int, c_void};
 
 use super::failure;
-use super::guests::{self, End};
+use super::guests::{self, ThreadEnd};
 use crate::abi::{alternate_stack, guest, unwinding};
 use crate::engine::Manner;
+use crate::execution::part::{Part, PartCell};
 use crate::execution::running;
 use crate::host::mode;
-use crate::host::solo::Solo;
 
-/// What a thread that was cancelled has as its result.
+/// Result of a cancelled thread.
 pub(crate) const CANCELED: usize = usize::MAX;
 
 type Stop = extern "C" fn(c_int, c_int, u64, *mut Exception, *mut c_void, *mut c_void) -> c_int;
@@ -26,7 +25,7 @@ unsafe extern "C" {
     fn _longjmp(buffer: *mut c_void, value: c_int) -> !;
 }
 
-/// What the unwinder knows as an exception.
+/// An exception, as the unwinder has it.
 #[repr(C, align(16))]
 struct Exception {
     class: u64,
@@ -35,7 +34,7 @@ struct Exception {
 }
 
 /// A thread on its way out.
-struct State {
+struct ThreadUnwinding {
     exception: Exception,
     result: usize,
     /// It has come to where its code begins.
@@ -44,8 +43,8 @@ struct State {
     handler: *mut Handler,
 }
 
-/// Where C code can be told to clean up, as in `pthread.h`: the registers to go on with, whether there is
-/// a signal mask, and room for those who keep the handlers.
+/// A cleanup handler of C code, as in `pthread.h`: the registers to continue with, whether there is a signal
+/// mask, and room for the implementation.
 #[repr(C)]
 pub(crate) struct Handler {
     registers: [usize; 8],
@@ -59,27 +58,32 @@ const STACK_POINTER: usize = 6;
 /// By how much the C library turns addresses that it hides.
 const TURN: u32 = 17;
 
-// SAFETY: handlers belong to threads of the program, which take turns.
-unsafe impl Send for State {}
+/// State of the end of each thread of the execution, by number.
+pub(crate) struct Unwinding(
+    #[expect(
+        clippy::vec_box,
+        reason = "the unwinder keeps the address of exceptions"
+    )]
+    Vec<Box<ThreadUnwinding>>,
+);
 
-#[expect(
-    clippy::vec_box,
-    reason = "the unwinder keeps the address of exceptions"
-)]
-static STATES: Solo<Vec<Box<State>>> = Solo::new(Vec::new());
-
-/// At the beginning of an execution.
-pub(crate) fn begin() {
-    let unwinder = _Unwind_ForcedUnwind as unsafe extern "C" fn(_, _, _) -> _;
-    unwinding::begin(unwinder as usize, stop as Stop as usize);
-    STATES.get().clear();
+impl Default for Unwinding {
+    fn default() -> Self {
+        let unwinder = _Unwind_ForcedUnwind as unsafe extern "C" fn(_, _, _) -> _;
+        unwinding::begin(unwinder as usize, stop as Stop as usize);
+        Unwinding(Vec::new())
+    }
 }
 
-fn with<R>(use_it: impl FnOnce(&mut State) -> R) -> R {
+impl Part for Unwinding {}
+
+pub(crate) static UNWINDING: PartCell<Unwinding> = PartCell::new();
+
+fn with<R>(use_it: impl FnOnce(&mut ThreadUnwinding) -> R) -> R {
     let index = running().thread().index();
-    let mut states = STATES.get();
+    let states = &mut UNWINDING.get().0;
     while states.len() <= index {
-        states.push(Box::new(State {
+        states.push(Box::new(ThreadUnwinding {
             exception: Exception {
                 class: 0,
                 cleanup: on_caught,
@@ -104,7 +108,7 @@ fn final_result() -> Option<usize> {
     with(|state| state.is_out.then_some(state.result))
 }
 
-/// As [`guests::run_guest`], for what the running thread does in between: it goes on where it was.
+/// As [`guests::run_guest`], for code that interrupts the running thread, such as a signal handler.
 pub(crate) fn run_between(function: usize, argument: usize) -> usize {
     let frame = guests::with_running(|guest| guest.frame);
     let result = guests::run(
@@ -112,7 +116,7 @@ pub(crate) fn run_between(function: usize, argument: usize) -> usize {
         alternate_stack::nested(guests::own_alternate_stack()),
     );
     guests::with_running(|guest| guest.frame = frame);
-    if guests::with_running(|guest| guest.end) == End::Everything {
+    if guests::with_running(|guest| guest.end) == ThreadEnd::Everything {
         guests::leave(0);
     }
     if let Some(result) = final_result() {
@@ -179,7 +183,7 @@ pub(crate) fn unregister(handler: *mut Handler) {
     with(|state| state.handler = previous);
 }
 
-/// Somebody caught what ends a thread, and did not throw it again.
+/// A handler caught the exception that ends a thread, and did not throw it again.
 extern "C" fn on_caught(_reason: c_int, _exception: *mut Exception) {
     mode::host(|| {
         let message = "a thread that was to end caught that as an exception, and went on";

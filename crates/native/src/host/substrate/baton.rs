@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::host::system;
 
-/// Who may go on.
+/// The side that may run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub(super) enum Side {
@@ -12,7 +12,7 @@ pub(super) enum Side {
     Guest,
 }
 
-/// What the two hand to each other. At most one waits for it.
+/// The turn of one of the two sides. At most one of them waits for it.
 pub(super) struct Baton(AtomicU32);
 
 impl Baton {
@@ -45,7 +45,7 @@ fn futex(word: &AtomicU32, operation: i32, value: u32) {
     unsafe { system::call(libc::SYS_futex, arguments) };
 }
 
-/// Ends the calling OS thread, and nothing of what it still has to do.
+/// Ends the calling OS thread without destructors.
 pub(super) fn exit() -> ! {
     // SAFETY: the thread is gone then. Who made it waits until it is before using what it has.
     unsafe { system::call(libc::SYS_exit, [0; 6]) };

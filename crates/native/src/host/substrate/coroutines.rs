@@ -12,14 +12,14 @@ use crate::host::tls;
 /// Threads as coroutines.
 pub(crate) struct Coroutines;
 
-/// Whether the thread pointer can be changed without a system call.
+/// True if the thread pointer can be changed without a system call.
 static IS_FAST: AtomicBool = AtomicBool::new(false);
 
 /// The kernel lets programs use `wrfsbase`.
 const HWCAP2_FSGSBASE: u64 = 1 << 1;
 const ARCH_SET_FS: usize = 0x1002;
 
-/// Finds out what the processor can do.
+/// Reads the capabilities of the processor.
 pub(super) fn prepare() {
     // SAFETY: asks the C library.
     let capabilities = unsafe { libc::getauxval(libc::AT_HWCAP2) };
@@ -88,7 +88,7 @@ fn set_thread_pointer(pointer: usize) {
 fn apart<R>(work: impl FnOnce() -> R) -> R {
     next_epoch();
     let result = work();
-    // Whoever ran last may have ended without a word.
+    // The thread that ran last may have ended without a call.
     next_epoch();
     result
 }
@@ -110,7 +110,7 @@ fn become_guest(guest: usize) {
     GUEST.store(guest, Relaxed);
 }
 
-/// From wherever a guest was: what follows is host code.
+/// From the code of any guest: host code follows.
 #[inline(always)]
 fn leave_guest() {
     GUEST.store(0, Relaxed);

@@ -25,7 +25,7 @@ pub(crate) use os::OsThreads;
 
 /// How guest code runs.
 pub(crate) trait Substrate {
-    /// Makes what a thread with this number needs; its thread pointer.
+    /// Creates the resources of a thread with this number; returns its thread pointer.
     fn create(number: usize) -> usize;
 
     /// Lets a guest run until its function returns or is left.
@@ -44,7 +44,7 @@ pub(crate) trait Substrate {
 
 /// The substrates there are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Kind {
+pub(crate) enum SubstrateKind {
     Coroutines,
     OsThreads,
 }
@@ -54,19 +54,18 @@ static IS_OS: AtomicBool = AtomicBool::new(false);
 
 /// Where the guest with this thread pointer runs.
 #[inline(always)]
-pub(crate) fn of(pointer: usize) -> Kind {
+pub(crate) fn of(pointer: usize) -> SubstrateKind {
     match IS_OS.load(Relaxed) && pointer != mode::host_pointer() {
-        true => Kind::OsThreads,
-        false => Kind::Coroutines,
+        true => SubstrateKind::OsThreads,
+        false => SubstrateKind::Coroutines,
     }
 }
 
-/// Settles where threads run, as the environment says or a self-test finds; says on standard error if
-/// that is not what was to be expected.
+/// Chooses the substrate, by the environment or a self-test; prints a message if the choice is unusual.
 pub(crate) fn choose() {
     let wanted = std::env::var(VARIABLE).unwrap_or_default();
     let kind = match wanted.trim() {
-        "os" => Kind::OsThreads,
+        "os" => SubstrateKind::OsThreads,
         "" | "coroutine" => tested(),
         other => {
             eprintln!("raddle: {VARIABLE}: `{other}` is neither `coroutine` nor `os`");
@@ -74,35 +73,35 @@ pub(crate) fn choose() {
             unsafe { libc::_exit(2) }
         }
     };
-    IS_OS.store(kind == Kind::OsThreads, Relaxed);
+    IS_OS.store(kind == SubstrateKind::OsThreads, Relaxed);
 }
 
 /// Coroutines, if they work here.
-fn tested() -> Kind {
+fn tested() -> SubstrateKind {
     coroutines::prepare();
     match self_test::run() {
-        Ok(()) => Kind::Coroutines,
+        Ok(()) => SubstrateKind::Coroutines,
         Err(problem) => {
             eprintln!(
                 "raddle: threads are run as OS threads, which is slower, because coroutines would not \
                  work here: {problem}"
             );
-            Kind::OsThreads
+            SubstrateKind::OsThreads
         }
     }
 }
 
-/// Whether threads have OS threads of their own.
+/// True if threads have OS threads of their own.
 pub(crate) fn is_os() -> bool {
     IS_OS.load(Relaxed)
 }
 
-/// A check begins; ends with what this is.
+/// A check begins; it ends when the value is dropped.
 pub(crate) fn begin() -> Option<os::Pinned> {
     is_os().then(os::Pinned::new)
 }
 
-/// Makes what a thread with this number needs; its thread pointer.
+/// Creates the resources of a thread with this number; returns its thread pointer.
 pub(crate) fn create(number: usize) -> usize {
     match is_os() {
         false => Coroutines::create(number),
@@ -122,22 +121,22 @@ pub(crate) fn end_execution() {
 /// coroutine.
 pub(crate) fn end_of_stack(pointer: usize) -> Option<usize> {
     match of(pointer) {
-        Kind::Coroutines => None,
-        Kind::OsThreads => os::end_of_stack(pointer),
+        SubstrateKind::Coroutines => None,
+        SubstrateKind::OsThreads => os::end_of_stack(pointer),
     }
 }
 
 /// In guest mode: where the guest's part of its stack ends, if it is not that of its coroutine.
 pub(crate) fn bottom() -> Option<usize> {
     match of(guest::thread_pointer()) {
-        Kind::Coroutines => None,
-        Kind::OsThreads => Some(os::bottom()),
+        SubstrateKind::Coroutines => None,
+        SubstrateKind::OsThreads => Some(os::bottom()),
     }
 }
 
 /// In guest mode: leaves the function that the guest is in, if that is not on the stack of its coroutine.
 pub(crate) fn leave(result: usize) {
-    if of(guest::thread_pointer()) == Kind::OsThreads {
+    if of(guest::thread_pointer()) == SubstrateKind::OsThreads {
         os::leave(result);
     }
 }

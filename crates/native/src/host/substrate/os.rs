@@ -1,8 +1,8 @@
 //! Guest code on OS threads, all on one processor: 2,500 ns a switch.
 //!
-//! The C library makes these threads, so they have everything that real threads have. The coroutine
-//! of a thread gives it the token and waits, does what it is asked to, which may take until others
-//! have run, and gives the token back.
+//! The C library makes these threads, so they have everything that real threads have. The coroutine of a
+//! thread passes the token to it and waits, performs its requests, during which other threads may run, and
+//! passes the token back.
 
 use std::ffi::c_void;
 use std::mem::{ManuallyDrop, MaybeUninit};
@@ -13,7 +13,7 @@ use super::thread::{self, Order, Request, Thread};
 use crate::abi::guest::GUEST;
 use crate::abi::stack::{self, Frame};
 use crate::host::mode::next_epoch;
-use crate::host::solo::Solo;
+use crate::host::process_state::ProcessState;
 
 /// Threads as OS threads.
 pub(crate) struct OsThreads;
@@ -29,11 +29,11 @@ struct Threads {
     unused: Vec<usize>,
 }
 
-static THREADS: Solo<Threads> = Solo::new(Threads {
+static THREADS: ProcessState<Threads> = ProcessState::new(Threads {
     running: Vec::new(),
     unused: Vec::new(),
 });
-/// Who has the token, if it is not the host.
+/// The thread that has the token, if it is not the host.
 static CURRENT: AtomicPtr<Thread> = AtomicPtr::new(std::ptr::null_mut());
 
 fn find(pointer: usize) -> Option<*const Thread> {
@@ -122,7 +122,7 @@ impl Substrate for OsThreads {
     }
 }
 
-/// Host code that a guest wants to be run, and what it returned.
+/// Host code that a guest requests, and its result.
 struct Work<F, R> {
     work: ManuallyDrop<F>,
     result: MaybeUninit<R>,
@@ -152,7 +152,7 @@ struct Task {
     argument: usize,
 }
 
-/// What the coroutine does while the OS thread runs a function.
+/// Body of the coroutine while the OS thread runs a function.
 extern "C" fn stand_in(task: &Task) -> usize {
     // SAFETY: it is there until the execution ends.
     let thread = unsafe { &*task.thread };

@@ -1,5 +1,5 @@
-//! Whether threads can be coroutines here: a look at what the C library has where it is expected, and a
-//! guest that does nothing but look around.
+//! Self-test: can threads be coroutines here? Compares the C library's data structures with the expected
+//! layout, and runs a guest that inspects its own state.
 
 use std::cell::Cell;
 use std::ffi::c_void;
@@ -10,18 +10,18 @@ use crate::abi::guest;
 use crate::abi::stack::Frame;
 use crate::host::{mode, tls};
 
-/// What is not as it should be.
+/// Reasons why coroutines do not work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Problem {
-    /// Somebody wants to see what happens then.
+    /// The environment forces a failure, for tests.
     Wanted,
     /// It does not make blocks of thread-local storage for others.
     UnknownLibrary,
     /// A field of the thread's header has something else in it.
     Header(&'static str),
-    /// It stays what it was.
+    /// The thread pointer cannot be changed.
     ThreadPointer,
-    /// The guest has found what is not its own.
+    /// State of a thread that is not its own.
     Shared(&'static str),
 }
 
@@ -85,7 +85,7 @@ fn look_at_header() -> Result<(), Problem> {
     Ok(())
 }
 
-/// What a guest finds.
+/// State that a guest sees.
 struct Found {
     pointer: usize,
     name: usize,
@@ -93,7 +93,7 @@ struct Found {
     own: i32,
 }
 
-/// As guest: looks, and changes what is its own.
+/// As guest: reads the state, and changes its own.
 extern "C" fn explore(found: *mut c_void) -> usize {
     // SAFETY: what the host wants to know; `pthread_self` only looks.
     unsafe {

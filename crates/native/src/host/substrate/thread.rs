@@ -1,8 +1,8 @@
-//! An OS thread that does what the host says.
+//! An OS thread under the host's orders.
 //!
-//! It waits. The host tells it to run a function; whenever the function needs the host it says so and
-//! waits, and may be told to run another function meanwhile, to go on, or to leave what it is in. So
-//! what it does is nested as the calls of its coroutine are.
+//! The thread waits. The host orders it to run a function. Whenever the function needs the host it makes a
+//! request and waits; meanwhile it may be ordered to run another function, to continue, or to leave the
+//! function that it is in. So its calls are nested like those of its coroutine.
 
 use std::cell::{Cell, RefCell};
 use std::ffi::{c_int, c_void};
@@ -19,7 +19,7 @@ use crate::host::{arena, dispatch};
 const HANDLERS: usize = 64 << 10;
 const PAGE: usize = 4096;
 const WHOLE: usize = HANDLERS + PAGE + stack::STACK;
-/// What a thread does wrong itself; everything else is for the OS thread that runs the check.
+/// Signals for faults of the thread itself; all others are for the OS thread that runs the check.
 const OWN_SIGNALS: [c_int; 6] = [
     libc::SIGSEGV,
     libc::SIGBUS,
@@ -29,7 +29,7 @@ const OWN_SIGNALS: [c_int; 6] = [
     libc::SIGSYS,
 ];
 
-/// What the host says.
+/// Orders of the host.
 #[derive(Clone, Copy)]
 pub(super) enum Order {
     Run {
@@ -44,7 +44,7 @@ pub(super) enum Order {
     End,
 }
 
-/// What the thread says.
+/// Requests of the thread.
 #[derive(Clone, Copy)]
 pub(super) enum Request {
     Ready,
@@ -59,7 +59,7 @@ pub(super) struct Thread {
     request: Cell<Request>,
     /// Where each of the functions can be left that it is in.
     frames: RefCell<Vec<*const Frame>>,
-    /// What guests have on the stack is before that.
+    /// The guest's part of the stack is below that.
     end_of_stack: Cell<usize>,
     name: Cell<libc::pthread_t>,
     memory: usize,
@@ -126,7 +126,7 @@ impl Thread {
         self.frames.borrow().len()
     }
 
-    /// The host says what to do and waits for what the thread says then.
+    /// The host gives an order and waits for the next request.
     pub(super) fn tell(&self, order: Order) -> Request {
         self.order.set(order);
         self.baton.hand_to(Side::Guest);
@@ -148,7 +148,7 @@ impl Thread {
         self.memory
     }
 
-    /// The thread says something and does what the host wants then, until it is to go on.
+    /// The thread makes a request and follows orders until it may continue.
     pub(super) fn ask(&self, request: Request) {
         self.say(request);
         self.obey();

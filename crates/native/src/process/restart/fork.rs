@@ -1,11 +1,11 @@
 //! Every execution in a process of its own.
 //!
-//! Everything of raddle's is in memory that parent and child share: what it has allocated, its
-//! variables, and the stacks that its code runs on. The program's memory is not. When an execution
-//! begins, the process forks, and the child goes on with it while the parent waits, on a stack that the
-//! child does not have. When the execution is over, the child writes down where it is, with raddle's
-//! thread-local variables, and ends; the parent goes on from there, with all that the engine has
-//! learned and with the program as it was. So everything between two executions happens in the parent.
+//! All of raddle's memory is shared by parent and child: its allocations, its variables, and the stacks of
+//! its code. The program's memory is not. When an execution begins, the process forks, and the child
+//! continues with it while the parent waits, on a stack of its own. When the execution is over, the child
+//! saves its position and raddle's thread-local variables, and ends. The parent continues from there, with
+//! all that the engine has learned and with the program's initial state. So everything between two executions
+//! happens in the parent.
 
 use std::cell::UnsafeCell;
 use std::ffi::c_int;
@@ -19,7 +19,7 @@ use crate::abi::stack::{self, Frame};
 use crate::execution::running;
 use crate::host::{arena, dispatch, mode, shared_memory, substrate, system, tls};
 
-/// For raddle's own code; what a check needs.
+/// Size of the stack of raddle's own code, enough for a check.
 const STACK: usize = 16 << 20;
 /// For the parent while it waits, and for the story should the child not come back.
 const WAITING: usize = 1 << 20;
@@ -32,14 +32,14 @@ static IN_CHILD: AtomicBool = AtomicBool::new(false);
 static IS_OVER: AtomicBool = AtomicBool::new(false);
 static EXECUTIONS: AtomicU64 = AtomicU64::new(0);
 /// Where the child was then.
-static FRAME: Place = Place(UnsafeCell::new(Frame::new()));
+static FRAME: FrameCell = FrameCell(UnsafeCell::new(Frame::new()));
 /// A copy of raddle's thread-local variables.
 static VARIABLES: AtomicUsize = AtomicUsize::new(0);
 
-struct Place(UnsafeCell<Frame>);
+struct FrameCell(UnsafeCell<Frame>);
 
 // SAFETY: the child writes it before it ends, and the parent reads it afterwards.
-unsafe impl Sync for Place {}
+unsafe impl Sync for FrameCell {}
 
 /// Runs a check, with everything of raddle's shared.
 pub(super) fn run<R>(check: impl FnOnce() -> R) -> R {
@@ -170,10 +170,10 @@ fn wait(child: c_int) -> ! {
     }
 }
 
-/// The child has ended in the middle of its execution: tells its story as far as it is known.
+/// The child has ended in the middle of its execution: prints its story as far as it is known.
 fn lose(status: c_int) -> ! {
     let how = match libc::WIFSIGNALED(status) {
-        // Its story was told before.
+        // Its story was printed before.
         true if libc::WTERMSIG(status) == libc::SIGSEGV => end_by(libc::SIGSEGV),
         true => format!("was ended by signal {}", libc::WTERMSIG(status)),
         false => format!("ended with status {}", libc::WEXITSTATUS(status)),

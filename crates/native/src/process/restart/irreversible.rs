@@ -1,11 +1,11 @@
-//! What the program does that a snapshot does not undo.
+//! Actions of the program that a snapshot does not undo.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use crate::host::phase;
 use crate::process::program;
 
-/// Whether that was reported, or need not be.
+/// True if that was reported, or need not be.
 static IS_REPORTED: AtomicBool = AtomicBool::new(true);
 
 /// Reports it once in the check that begins.
@@ -21,7 +21,7 @@ pub(crate) fn notice(what: &str) {
                 "raddle: the program {what}, so every execution is run in a process of its own, which takes \
                  longer; with RADDLE_RESTART=snapshot it is not"
             );
-            program::begin_anew("RADDLE_RESTART", "fork");
+            program::exec_again("RADDLE_RESTART", "fork");
         }
         eprintln!(
             "raddle: the program {what}, which is not undone when an execution begins anew; \

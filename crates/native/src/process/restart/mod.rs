@@ -1,10 +1,10 @@
 //! How every execution begins with the same state of the program.
 //!
-//! * [`Kind::Snapshot`]: the program's memory is copied when the check begins, and copied back. What the
-//!   kernel has is not put back.
-//! * [`Kind::Fork`]: every execution runs in a process of its own, so that everything that belongs to
-//!   a process is as it was: memory that the program maps by itself, open files, handlers of signals.
-//! * [`Kind::Loop`]: nothing is put back; for functions that clean up after themselves.
+//! * [`RestartKind::Snapshot`]: the program's memory is copied when the check begins, and copied back. State
+//!   of the kernel is not restored.
+//! * [`RestartKind::Fork`]: every execution runs in a process of its own, so that all state of a process is
+//!   restored: mappings, open files, handlers of signals.
+//! * [`RestartKind::Loop`]: nothing is restored; for functions that clean up after themselves.
 
 mod fork;
 mod heap_mark;
@@ -17,41 +17,41 @@ use crate::memory::snapshot;
 
 /// The ways there are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Kind {
+pub(crate) enum RestartKind {
     Snapshot,
     Fork,
     Loop,
 }
 
 const VARIABLE: &str = "RADDLE_RESTART";
-static KIND: AtomicU8 = AtomicU8::new(Kind::Snapshot as u8);
+static KIND: AtomicU8 = AtomicU8::new(RestartKind::Snapshot as u8);
 
-fn kind() -> Kind {
-    [Kind::Snapshot, Kind::Fork, Kind::Loop][usize::from(KIND.load(Relaxed))]
+fn kind() -> RestartKind {
+    [RestartKind::Snapshot, RestartKind::Fork, RestartKind::Loop][usize::from(KIND.load(Relaxed))]
 }
 
-/// Whether executions have processes of their own.
+/// True if executions have processes of their own.
 pub(crate) fn is_fork() -> bool {
-    kind() == Kind::Fork
+    kind() == RestartKind::Fork
 }
 
-/// Whether memory is all that is put back.
+/// True if memory is all that is put back.
 pub(crate) fn is_snapshot() -> bool {
-    kind() == Kind::Snapshot
+    kind() == RestartKind::Snapshot
 }
 
-/// Whether somebody has said which.
+/// True if the environment selects the kind.
 fn is_chosen() -> bool {
     std::env::var_os(VARIABLE).is_some()
 }
 
-/// Does what the environment says.
+/// Selects the kind by the environment.
 pub(crate) fn choose() {
     let wanted = std::env::var(VARIABLE).unwrap_or_default();
     let kind = match wanted.trim() {
-        "" | "snapshot" => Kind::Snapshot,
-        "fork" => Kind::Fork,
-        "loop" => Kind::Loop,
+        "" | "snapshot" => RestartKind::Snapshot,
+        "fork" => RestartKind::Fork,
+        "loop" => RestartKind::Loop,
         other => {
             eprintln!("raddle: {VARIABLE}: `{other}` is none of `snapshot`, `fork` and `loop`");
             // SAFETY: nothing has been done yet that needs to be brought to an end.
@@ -64,20 +64,20 @@ pub(crate) fn choose() {
 /// Runs a whole check; `stack` is from where on the caller's stack belongs to the program.
 pub(crate) fn run<R>(stack: usize, check: impl FnOnce() -> R) -> R {
     match kind() {
-        Kind::Snapshot => {
+        RestartKind::Snapshot => {
             snapshot::begin(stack);
             irreversible::watch();
             let result = check();
             snapshot::end();
             result
         }
-        Kind::Fork => {
+        RestartKind::Fork => {
             heap_mark::set();
             let result = fork::run(check);
             heap_mark::reset();
             result
         }
-        Kind::Loop => {
+        RestartKind::Loop => {
             heap_mark::set();
             check()
         }
@@ -87,12 +87,12 @@ pub(crate) fn run<R>(stack: usize, check: impl FnOnce() -> R) -> R {
 /// An execution begins, in its first thread.
 pub(crate) fn begin_execution() {
     match kind() {
-        Kind::Snapshot => snapshot::restore(),
-        Kind::Fork => {
+        RestartKind::Snapshot => snapshot::restore(),
+        RestartKind::Fork => {
             heap_mark::reset();
             fork::split();
         }
-        Kind::Loop => heap_mark::reset_if_unused(),
+        RestartKind::Loop => heap_mark::reset_if_unused(),
     }
 }
 

@@ -6,10 +6,10 @@ use iced_x86::{FlowControl, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, 
 use raddle_engine::object::{self, Object};
 use raddle_engine::{ObjectId, Operation};
 
+use crate::execution::part::{Part, PartCell};
 use crate::execution::{running, shadow_stack};
 use crate::host::mode::host;
 use crate::host::patch;
-use crate::host::solo::Solo;
 use crate::memory::objects;
 
 const KIND: &str = "Barrier";
@@ -17,10 +17,10 @@ const KIND: &str = "Barrier";
 /// Where a barrier has the number of threads that meet there.
 static SIZE_FIELD: AtomicUsize = AtomicUsize::new(0);
 
-/// The function that asks who leads, as it is in debug information.
+/// Name of `is_leader` in debug information.
 pub(super) const QUESTION: &str = "BarrierWaitResult9is_leader";
 
-/// When it is found out who leads.
+/// When the leader is determined.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 enum Answer {
@@ -33,12 +33,12 @@ enum Answer {
 
 static ANSWER: AtomicU8 = AtomicU8::new(Answer::AtOnce as u8);
 
-/// There is nobody in the program who asks.
+/// The program never asks for the leader.
 pub(super) fn nobody_asks() {
     ANSWER.store(Answer::Never as u8, Relaxed);
 }
 
-/// Whoever asks calls the function that was replaced.
+/// The program asks by the replaced function.
 pub(super) fn wait_for_question() {
     ANSWER.store(Answer::WhenAsked as u8, Relaxed);
 }
@@ -51,14 +51,14 @@ struct Meeting {
 }
 
 /// The last one of each thread, by its number.
-static LAST: Solo<Vec<Option<Meeting>>> = Solo::new(Vec::new());
+#[derive(Default)]
+pub(crate) struct LastMeetings(Vec<Option<Meeting>>);
 
-/// At the beginning of an execution.
-pub(crate) fn begin() {
-    LAST.get().clear();
-}
+impl Part for LastMeetings {}
 
-/// The running thread asks whether it leads those that it has met.
+pub(crate) static LAST: PartCell<LastMeetings> = PartCell::new();
+
+/// The running thread asks if it is the leader of a meeting.
 fn leads(meeting: Meeting, code: usize) -> bool {
     let native = running();
     let member = native.thread();
@@ -72,7 +72,7 @@ fn leads(meeting: Meeting, code: usize) -> bool {
 }
 
 /// Finds out where the number is: of the words that `Barrier::wait` uses it is the one that it only reads.
-/// Whether that is known now.
+/// True if that is known now.
 pub(super) fn understand(function: usize, size: usize) -> bool {
     let mut written = Vec::new();
     let mut read = Vec::new();
@@ -98,7 +98,7 @@ pub(super) fn understand(function: usize, size: usize) -> bool {
     false
 }
 
-/// `Barrier::wait`: whether the thread leads those that met, if that is to be found out now.
+/// `Barrier::wait`: returns true if the thread is the leader, if that is determined now.
 pub(super) extern "C-unwind" fn wait(barrier: usize, called: usize) -> bool {
     let code = shadow_stack::users(called);
     let field = (barrier + SIZE_FIELD.load(Relaxed)) as *const usize;
@@ -117,22 +117,22 @@ pub(super) extern "C-unwind" fn wait(barrier: usize, called: usize) -> bool {
         let meeting = object.map(|barrier| Meeting { barrier, round });
         let member = native.thread().index();
         let mut last = LAST.get();
-        if last.len() <= member {
-            last.resize(member + 1, None);
+        if last.0.len() <= member {
+            last.0.resize(member + 1, None);
         }
-        last[member] = meeting;
+        last.0[member] = meeting;
         drop(last);
         let is_wanted = ANSWER.load(Relaxed) == Answer::AtOnce as u8 && is_used(called);
         is_wanted && meeting.is_some_and(|meeting| leads(meeting, code))
     })
 }
 
-/// So many instructions after a call are looked at.
+/// Number of instructions after a call that are inspected.
 const LOOK_AT: usize = 16;
 /// No instruction is longer.
 const LONGEST: usize = 15;
 
-/// Whether a call that returns to this address has a result which the caller may use.
+/// True if a call that returns to this address has a result which the caller may use.
 fn is_used(code: usize) -> bool {
     let mut info = InstructionInfoFactory::new();
     for instruction in patch::instructions(code, LOOK_AT * LONGEST) {
@@ -158,7 +158,7 @@ pub(super) extern "C-unwind" fn is_leader(result: *const bool, code: usize) -> b
     let code = shadow_stack::users(code);
     host(|| {
         let member = running().thread().index();
-        let last = LAST.get().get(member).copied().flatten();
+        let last = LAST.get().0.get(member).copied().flatten();
         match last {
             Some(meeting) => leads(meeting, code),
             // SAFETY: the program has an answer there.

@@ -20,7 +20,7 @@ fn call(condvar: Word, call: Call, code: usize) -> Reply {
     objects::call(condvar as usize, KIND, initial, call, code)
 }
 
-/// Waits for a notification; whether the time ran out before that.
+/// Waits for a notification; returns true if it timed out.
 fn wait_for(condvar: Word, mutex: Word, time: Option<Duration>, code: usize) -> bool {
     let native = running();
     let timeout = time.is_some() && native.may_time_out();
@@ -49,7 +49,7 @@ pub(super) extern "C-unwind" fn wait(condvar: Word, mutex: Word, code: usize) {
     host(|| wait_for(condvar, mutex, None, code));
 }
 
-/// `Condvar::wait_timeout`: whether somebody has notified it in time.
+/// `Condvar::wait_timeout`: returns true if it was notified in time.
 pub(super) extern "C-unwind" fn wait_timeout(
     condvar: Word,
     mutex: Word,

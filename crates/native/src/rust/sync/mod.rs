@@ -1,23 +1,23 @@
-//! Rust's standard library, as far as threads wait for each other in it.
+//! Synchronisation in Rust's standard library.
 //!
-//! Most of it comes compiled, so nobody sees what it does to its words in memory. But what it does is known:
-//! a mutex is locked, a thread parks. So a program that uses `std::sync` has the operations of one that uses
-//! raddle's types, one `lock` for each, and not those of the words behind them.
+//! Most of it comes compiled, without instrumentation. But its functions are known: a mutex is locked, a
+//! thread parks. So a program that uses `std::sync` has the operations of one that uses raddle's types, one
+//! `lock` for each, and not those of the words behind them.
 //!
-//! * Functions that are called are replaced where they stand ([`replaced`], [`patch`](crate::host::patch)).
-//! * What was inlined into the program's own code is found by its atomic operations: each says where it
-//!   comes from, and the debug information, or the symbols, which function of std's that was ([`sites`]).
-//!   Such an operation is answered so that std goes the short way on: the lock was free.
+//! * Functions that are called are replaced in place ([`replaced`], [`patch`](crate::host::patch)).
+//! * Functions that were inlined into the program's own code are recognised by their atomic operations: the
+//!   debug information, or the symbols, tell which function of std's an instruction is in ([`sites`]). Such
+//!   an operation is answered so that std takes its fast path: the lock was free.
 //!
-//! The locks of the crate parking_lot are understood in the same way ([`parking_lot`]).
+//! The locks of the crate parking_lot are modelled in the same way ([`parking_lot`]).
 //!
-//! Words in memory are what std would have made of them, since others look there. What cannot be found is
-//! left to the model of futexes, in which std waits.
+//! Words in memory have the values that std would have stored, since other code may read them. Functions that
+//! are not recognised are left to the model of futexes, in which std waits.
 
-mod barrier;
+pub(crate) mod barrier;
 mod condvar;
 mod modules;
-mod mutex;
+pub(crate) mod mutex;
 mod once;
 mod parker;
 mod parking_lot;
@@ -31,31 +31,24 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use crate::execution::shadow_stack;
 use crate::host::mode::host;
-use crate::names::rust_paths::Kind;
+use crate::names::rust_paths::FunctionKind;
 use crate::threads::interrupts;
 use sites::Role;
 
 pub(crate) use parker::{park, wake, who_waits};
 
-/// Whether there is any Rust in the program.
+/// True if there is any Rust in the program.
 static IS_USED: AtomicBool = AtomicBool::new(false);
 
 /// When a check begins, before anything is remembered of the program's memory.
 pub(crate) fn prepare() {
     static IS_DONE: AtomicBool = AtomicBool::new(false);
     if !IS_DONE.swap(true, Relaxed) {
-        sites::prepare();
         IS_USED.store(modules::read(), Relaxed);
     }
 }
 
-/// At the beginning of an execution.
-pub(crate) fn begin() {
-    barrier::begin();
-    mutex::begin();
-}
-
-/// What the program does with an atomic variable.
+/// Accesses of an atomic variable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Access {
     Load,
@@ -67,13 +60,13 @@ pub(crate) enum Access {
     Other,
 }
 
-/// In guest mode: does what an atomic operation of std's is there for; what the operation is to find then.
-/// Nothing if it is the program's own.
+/// In guest mode: performs the operation that an atomic access of std's stands for; returns the value that
+/// the access is to find. Nothing if it is the program's own.
 #[inline]
 pub(crate) fn perform(
     (address, bits): (usize, u8),
     access: Access,
-    region: Kind,
+    region: FunctionKind,
     code: usize,
 ) -> Option<u64> {
     if !IS_USED.load(Relaxed) {
@@ -88,21 +81,23 @@ pub(crate) fn perform(
             let code = shadow_stack::users(code);
             parking_lot::perform(wanted, (address, bits), access, code)
         }
-        8 if region == Kind::Locks => perform_flag(sites::role(code)?, address, access, code),
+        8 if region == FunctionKind::Locks => {
+            perform_flag(sites::role(code)?, address, access, code)
+        }
         _ => None,
     }
 }
 
 /// In guest mode: where the running thread is, at the instruction before this address.
 #[inline]
-pub(crate) fn region(code: usize) -> Kind {
+pub(crate) fn region(code: usize) -> FunctionKind {
     match IS_USED.load(Relaxed) {
         true => sites::region(code, shadow_stack::region()),
-        false => Kind::User,
+        false => FunctionKind::User,
     }
 }
 
-/// In guest mode: whether a thread asks whether another has ended, in a function that was inlined.
+/// In guest mode: true if a thread asks if another has ended, in a function that was inlined.
 #[inline]
 pub(crate) fn is_question(code: usize) -> bool {
     sites::is_question(code, shadow_stack::region())
@@ -110,7 +105,7 @@ pub(crate) fn is_question(code: usize) -> bool {
 
 fn perform_flag(role: Role, flag: usize, access: Access, code: usize) -> Option<u64> {
     match (role, access) {
-        // That somebody panics under the lock becomes known when it is given back.
+        // A panic under the lock takes effect when the lock is released.
         (Role::Poison, Access::Store(_)) => mutex::poison(),
         (Role::IsPoisoned(of), Access::Load) => {
             return Some(poison::is_poisoned(flag, of, shadow_stack::users(code)).into());

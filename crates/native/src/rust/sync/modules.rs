@@ -11,7 +11,7 @@ use object::{Object, ObjectSymbol, SymbolKind};
 use super::{barrier, parking_lot, replaced, sites};
 use crate::execution::shadow_stack;
 use crate::host::loaded;
-use crate::host::solo::Solo;
+use crate::host::process_state::ProcessState;
 use crate::names::rust_paths;
 
 /// Functions that are there unless they were inlined.
@@ -26,7 +26,7 @@ const OFTEN_USED: [&str; 6] = [
     "fetch_sub",
     "compare_exchange",
 ];
-/// What is in every program with std.
+/// A path in every program with std.
 const STD: &str = "library/std/src/";
 const CANNOT_TELL: &str = "the program was optimised and has no debug information, so locks of Rust's standard \
     library cannot be told from other atomics, and races may be told that are none. Compile it with `-g`, or \
@@ -40,12 +40,12 @@ struct Module {
 }
 
 /// Those with Rust in them, and how to find lines.
-static MODULES: Solo<Vec<(Module, Option<Loader>)>> = Solo::new(Vec::new());
+static MODULES: ProcessState<Vec<(Module, Option<Loader>)>> = ProcessState::new(Vec::new());
 
 /// Where all functions of these files are.
-static FUNCTIONS: Solo<Vec<Range<usize>>> = Solo::new(Vec::new());
+static FUNCTIONS: ProcessState<Vec<Range<usize>>> = ProcessState::new(Vec::new());
 
-/// Reads all files, and replaces what is to be replaced; whether there is any Rust.
+/// Reads all files, and replaces functions; returns true if there is any Rust.
 pub(super) fn read() -> bool {
     for module in users() {
         if replace_all(&module).unwrap_or(false) {
@@ -57,7 +57,7 @@ pub(super) fn read() -> bool {
     !MODULES.get().is_empty()
 }
 
-/// Replaces functions of std's in a file; whether it has any Rust.
+/// Replaces functions of std's in a file; returns true if it has any Rust.
 fn replace_all(module: &Module) -> Option<bool> {
     let data = std::fs::read(&module.file).ok()?;
     let object = object::File::parse(&*data).ok()?;
@@ -88,7 +88,7 @@ fn replace_all(module: &Module) -> Option<bool> {
         .values()
         .any(|(path, ..)| path.starts_with(ATOMIC));
     if !has_lines && !has_calls && (has_rust || contains(&data, STD)) {
-        // To know some of what is done to a lock is worse than to know nothing.
+        // A model that misses some accesses of a lock is worse than none.
         eprintln!("raddle: {CANNOT_TELL}");
         return Some(false);
     }
@@ -107,7 +107,7 @@ fn replace_all(module: &Module) -> Option<bool> {
     Some(has_rust)
 }
 
-/// In guest mode: whether a call that returns to this address is in the function that the running thread has
+/// In guest mode: true if a call that returns to this address is in the function that the running thread has
 /// last entered, as far as functions say so. Those of std that came compiled do not.
 pub(super) fn is_seen(code: usize) -> bool {
     let functions = FUNCTIONS.get();
@@ -126,7 +126,7 @@ fn path_of(symbol: &str) -> Option<String> {
     Some(rust_paths::path(&format!("{name:#}")))
 }
 
-/// Whether a name is somewhere in a file.
+/// True if a name is somewhere in a file.
 fn contains(data: &[u8], name: &str) -> bool {
     // SAFETY: both are where they are, and so large.
     let found = unsafe {

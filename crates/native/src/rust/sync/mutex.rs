@@ -1,7 +1,7 @@
-//! Mutexes: a word that says whether somebody has the lock.
+//! Mutexes: a word that says whether the lock is held.
 //!
-//! Compiled code of std's takes and gives back its own locks without telling anybody. So what the word says
-//! is asked too: a lock that was taken so is waited for in std's own way.
+//! Compiled code of std's takes and releases its own locks without instrumentation. So the word is read too:
+//! a lock that was taken that way is waited for in std's own way.
 
 use std::sync::atomic::Ordering;
 
@@ -9,27 +9,27 @@ use raddle_engine::object::{self, Object, mutex::Call};
 use raddle_engine::{Grant, Operation, ThreadId, Update, UpdateKind};
 
 use crate::abi::caller::keeping_top;
+use crate::execution::part::{Part, PartCell};
 use crate::execution::{running, shadow_stack};
 use crate::host::mode::host;
-use crate::host::solo::Solo;
 use crate::memory::objects;
 use crate::threads::{atomics, futex};
 
 const KIND: &str = "Mutex";
 const UNLOCKED: u32 = 0;
 const LOCKED: u32 = 1;
-/// The same, and somebody waits.
+/// The same, with waiters.
 const CONTENDED: u32 = 2;
 
 type Word = *mut u32;
 
-/// Who has poisoned a lock that it is about to give back.
-static POISONS: Solo<Option<ThreadId>> = Solo::new(None);
+/// The thread that has poisoned the lock which it is about to release.
+#[derive(Default)]
+pub(crate) struct Poisons(Option<ThreadId>);
 
-/// At the beginning of an execution.
-pub(super) fn begin() {
-    *POISONS.get() = None;
-}
+impl Part for Poisons {}
+
+pub(crate) static POISONS: PartCell<Poisons> = PartCell::new();
 
 fn read(word: Word) -> u32 {
     // SAFETY: the program has a lock there.
@@ -43,13 +43,13 @@ fn write(word: Word, value: u32) {
 
 /// The running thread has begun to panic while it had the lock that it gives back next.
 pub(super) fn poison() {
-    *POISONS.get() = Some(running().thread());
+    POISONS.get().0 = Some(running().thread());
 }
 
-/// Whether the running thread has poisoned the lock that it gives back.
+/// True if the running thread has poisoned the lock that it gives back.
 pub(super) fn is_poisoned() -> bool {
     let thread = running().thread();
-    POISONS.get().take_if(|by| *by == thread).is_some()
+    POISONS.get().0.take_if(|by| *by == thread).is_some()
 }
 
 fn call(word: Word, call: Call, code: usize) -> Grant {
@@ -58,7 +58,8 @@ fn call(word: Word, call: Call, code: usize) -> Grant {
     objects::call(word as usize, KIND, initial, call, code).to_grant()
 }
 
-/// Takes the lock; what a compare-exchange is to find in the word, and so whether it was taken.
+/// Takes the lock; returns the value that a compare-exchange is to find in the word, and so whether it was
+/// taken.
 pub(super) fn lock(word: Word, code: usize) -> u32 {
     take(word, Call::Lock, code)
 }
@@ -76,7 +77,7 @@ fn take(word: Word, wanted: Call, code: usize) -> u32 {
     match call(word, wanted, code) {
         Grant::Refused => read(word).max(LOCKED),
         Grant::Taken { .. } if read(word) != UNLOCKED => {
-            // Somebody has it that nobody has seen take it.
+            // It is held by code that is not instrumented.
             give(word, code);
             read(word)
         }
@@ -94,12 +95,12 @@ fn give(word: Word, code: usize) {
     call(word, Call::Unlock { poison }, code);
 }
 
-/// Whether somebody has the lock that was seen to take it.
+/// True if the lock has a holder that is known.
 pub(super) fn is_held(word: Word) -> bool {
     objects::with(word as usize, |known| known.holder.is_some()) == Some(true)
 }
 
-/// Gives the lock back; what was in the word.
+/// Releases the lock; returns the value before.
 pub(super) fn unlock(word: Word, code: usize) -> u32 {
     give(word, code);
     let before = read(word);
@@ -107,14 +108,14 @@ pub(super) fn unlock(word: Word, code: usize) -> u32 {
     before
 }
 
-/// In host mode: gives the lock back for a while, and wakes up who waits in std's way.
+/// In host mode: releases the lock for a while, and wakes a thread that waits in std's way.
 pub(super) fn give_back(word: Word, code: usize) {
     if unlock(word, code) == CONTENDED {
         futex::wake(word, 1, code);
     }
 }
 
-/// In host mode: takes the lock, whoever has it.
+/// In host mode: takes the lock, by std's own protocol if its holder is not known.
 pub(super) fn take_again(word: Word, code: usize) {
     if lock(word, code) != UNLOCKED {
         wait_for(word, code);

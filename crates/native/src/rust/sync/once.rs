@@ -1,7 +1,7 @@
-//! Things to be done once.
+//! `Once`.
 //!
-//! What is done is done by std's own function, which also keeps the word in memory, but only one thread at a
-//! time comes that far. That it is done already is found out there too, and not by the look at the word that
+//! std's own function runs the closure and keeps the word in memory, but only one thread at a time is let
+//! through. That the closure has run already is found out there too, and not by the load of the word that
 //! comes before.
 
 use std::sync::atomic::Ordering::Relaxed;
@@ -41,7 +41,7 @@ fn call(word: Word, call: once::Call, code: usize) -> Reply {
     objects::call(word as usize, KIND, || initial(word), call, code)
 }
 
-/// In host mode: somebody asks whether it is done; what is to be found in the word.
+/// In host mode: asks if it is completed; returns the value to be found in the word.
 pub(super) fn is_completed(word: Word, code: usize) -> u32 {
     let ask = |world: &mut _| Operation::Call {
         object: objects::object(world, word as usize, KIND, || initial(word)),
@@ -55,12 +55,13 @@ pub(super) fn is_completed(word: Word, code: usize) -> u32 {
     }
 }
 
-/// What is to be found in the word by who does it if it is not done. Nothing if nobody knows when it begins.
+/// Returns the value to be found in the word before a call, which runs the closure if it has not run. Nothing
+/// if calls are not replaced.
 pub(super) fn look() -> Option<u32> {
     (ONCE_CALL.load(Relaxed) != 0).then_some(INCOMPLETE)
 }
 
-/// What is being done; it is over, one way or the other, when this is dropped.
+/// A call in progress; it is over, one way or the other, when this is dropped.
 struct Doing {
     word: Word,
     code: usize,
@@ -106,7 +107,7 @@ pub(super) extern "C-unwind" fn do_once(
     drop(doing);
 }
 
-/// Waits until it is done; whether it is poisoned instead.
+/// Waits until it is completed; returns true if it is poisoned instead.
 fn wait_for(word: Word, insist: bool, code: usize) -> bool {
     let code = shadow_stack::users(code);
     host(|| call(word, once::Call::Wait { insist }, code)).to_answer()

@@ -1,8 +1,8 @@
 //! Threads that park. Each has a word for its token, beside its name.
 //!
-//! Who parks looks at the word and waits for it to change, in compiled code of std's, which nobody sees but for
-//! the wait ([`park`]). So tokens are not left in the word: there is always something to wait for. Compiled
-//! code that leaves tokens does so unseen; if the thread waits, it asks for it to be woken up ([`wake`]).
+//! A parking thread loads the word and waits for it to change, in compiled code of std's, of which only the
+//! wait is seen ([`park`]). So tokens are not left in the word: there is always something to wait for.
+//! Compiled code leaves tokens unseen; if the thread waits, it wakes it by a futex ([`wake`]).
 
 use std::ffi::c_int;
 use std::ops::Range;
@@ -14,30 +14,29 @@ use raddle_engine::{Chance, Operation, ThreadId, World};
 use crate::abi::caller;
 use crate::execution::{running, shadow_stack};
 use crate::host::addresses::Table;
-use crate::host::solo::Solo;
+use crate::host::process_state::ProcessState;
 use crate::memory::objects;
 use crate::rust::{channels, threads};
 
 const KIND: &str = "parker";
 const EMPTY: u32 = 0;
 const NOTIFIED: u32 = 1;
-/// What a thread waits for to change.
+/// The value of the word while a thread waits.
 const PARKED: u32 = u32::MAX;
 
 type Word = *mut u32;
 
 /// The functions that park.
-static PARKS: Solo<Vec<Range<usize>>> = Solo::new(Vec::new());
+static PARKS: ProcessState<Vec<Range<usize>>> = ProcessState::new(Vec::new());
 
-/// The functions of std's that wait for whoever calls them, where they were not inlined.
-static WAITS: Solo<Vec<Range<usize>>> = Solo::new(Vec::new());
+/// Functions of std's that wait for their callers, where they were not inlined.
+static WAITS: ProcessState<Vec<Range<usize>>> = ProcessState::new(Vec::new());
 
-/// Whose word it was when a thread has last parked there: for stories only.
-static OWNERS: Solo<Table<ThreadId>> = Solo::new(Table::new());
+/// The thread that has last parked at each word, in any execution: names the owner in stories.
+static OWNERS: ProcessState<Table<ThreadId>> = ProcessState::new(Table::new());
 
 /// Such a function is there.
 pub(super) fn understand(function: usize, size: usize) {
-    OWNERS.get().begin(1);
     PARKS.get().push(function..function + size);
 }
 
@@ -46,7 +45,8 @@ pub(super) fn look_beyond(function: usize, size: usize) {
     WAITS.get().push(function..function + size);
 }
 
-/// In guest mode: who waits, in a function that goes on at an address: that, or where it was called.
+/// In guest mode: returns the address after the call that waits: `called`, or its caller's if that is inside
+/// of a wrapper.
 pub(crate) fn who_waits(called: usize) -> usize {
     let is_beyond = WAITS.get().iter().any(|wait| wait.contains(&called));
     match shadow_stack::caller(0) {
@@ -55,7 +55,7 @@ pub(crate) fn who_waits(called: usize) -> usize {
     }
 }
 
-/// Whether parking is understood.
+/// True if parking is understood.
 pub(super) fn is_understood() -> bool {
     !PARKS.get().is_empty()
 }
@@ -67,7 +67,8 @@ fn write(word: Word, value: u32) {
 
 fn operation(word: Word, call: Call) -> impl FnOnce(&mut World) -> Operation {
     let owner = OWNERS.get().get(word as usize).copied();
-    // Until it parks, whoever has made its handle knows; the first thread's was made before.
+    // Until it parks, the owner is known from the allocation of its handle; the first thread's was made
+    // before.
     let owner = owner.or_else(|| threads::whose(word as usize));
     let owner = owner.unwrap_or(ThreadId::new(0));
     let initial = move || Object::Parker(object::parker::Parker::new(owner));
@@ -77,14 +78,15 @@ fn operation(word: Word, call: Call) -> impl FnOnce(&mut World) -> Operation {
     }
 }
 
-/// In host mode: leaves a token; what is to be found in the word, so that nobody is asked to wake up the
-/// thread.
+/// In host mode: leaves a token; returns the value to be found in the word, so that the caller does not wake
+/// the thread itself.
 pub(super) fn unpark(word: Word, code: usize) -> u32 {
     running().observe(code, caller::top(), operation(word, Call::Unpark));
     EMPTY
 }
 
-/// In host mode: somebody who has left a token unseen wakes up the thread. Whether there is one that parks.
+/// In host mode: code that has left a token unseen wakes the thread. Returns true if a thread parks at the
+/// word.
 pub(crate) fn wake(word: Word, code: usize) -> bool {
     let mut owners = OWNERS.get();
     let is_parker = is_understood() && owners.get(word as usize).is_some();

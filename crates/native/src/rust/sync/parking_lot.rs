@@ -1,11 +1,11 @@
-//! Locks of the crate parking_lot, which most people know as they know std's.
+//! Locks of the crate parking_lot.
 //!
-//! They are compiled with the program, so all that they do to their words is seen. What is inside is known by
-//! the names of its functions, as with std: the first operation of each is the lock's own, and is answered so
-//! that the short way is gone on. Nobody ever waits the long way then, in queues of the crate's own.
+//! They are compiled with the program, so all accesses of their words are instrumented. They are recognised
+//! by the names of their functions, as with std: the first access of each is the lock's operation, and is
+//! answered so that the fast path is taken. So no thread ever waits in the queues of the crate itself.
 //!
-//! That holds for what is known here only. In a program that uses more of the crate (locks that can be upgraded,
-//! questions whether a lock is held), its locks are what they do, atomics and futexes.
+//! That holds for the functions here only. In a program that uses more of the crate (upgradable locks,
+//! `is_locked`), its locks are atomics and futexes.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
@@ -20,7 +20,7 @@ use crate::host::mode::host;
 use crate::memory::objects;
 use crate::threads::time;
 
-/// What a function of these locks wants.
+/// Operations of these locks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Wanted {
     Lock,
@@ -47,13 +47,13 @@ const UNKNOWN: [&str; 3] = ["upgrad", "::is_locked", "raw_condvar"];
 
 static IS_USED: AtomicBool = AtomicBool::new(false);
 
-/// Whether such locks are known in the program.
+/// True if such locks are known in the program.
 #[inline]
 pub(super) fn is_used() -> bool {
     IS_USED.load(Relaxed)
 }
 
-/// Whether it may be a function of the crate, by its symbol.
+/// True if it may be a function of the crate, by its symbol.
 pub(super) fn may_be(symbol: &str) -> bool {
     symbol.contains("parking_lot")
 }
@@ -102,12 +102,12 @@ pub(super) fn wanted(path: &str) -> Option<Wanted> {
     })
 }
 
-/// Whether it is a part of several of these functions.
+/// True if it is a part of several of these functions.
 pub(super) fn is_part(path: &str) -> bool {
     path == "parking_lot::raw_rwlock::RawRwLock::try_lock_shared_fast"
 }
 
-/// A word of so many bits.
+/// A word and its number of bits.
 #[derive(Clone, Copy)]
 struct Word {
     address: usize,
@@ -135,7 +135,7 @@ impl Word {
         }
     }
 
-    /// Changes it; what was there before.
+    /// Changes it; returns the value before.
     fn change(self, to: impl FnOnce(u64) -> u64) -> u64 {
         let before = self.read();
         self.write(to(before));
@@ -147,7 +147,8 @@ impl Word {
     }
 }
 
-/// In guest mode: what an operation in one of these functions is to find.
+/// In guest mode: performs the operation that an access in one of these functions stands for; returns the
+/// value to be found.
 pub(super) fn perform(
     wanted: Wanted,
     (address, bits): (usize, u8),
@@ -212,7 +213,7 @@ fn lock(word: Word, code: usize) {
     word.write(LOCKED);
 }
 
-/// In host mode: gives a lock back. Who panics meanwhile leaves no trace.
+/// In host mode: releases a lock. There is no poisoning.
 fn unlock(word: Word, code: usize) {
     objects::let_go(word.address);
     let poison = false;
@@ -297,18 +298,18 @@ fn waiters(address: usize, change: impl FnOnce(&mut u32)) -> u32 {
     objects::count(address, change)
 }
 
-/// Notifies; what is to be found in the word, which says whether anybody waits.
+/// Notifies; returns the value to be found in the word, which says whether there are waiters.
 fn notify(address: usize, call: condvar::Call, code: usize) -> u64 {
     at(code, || call_condvar(address, call, code));
     waiters(address, |_| ()).into()
 }
 
-/// The long way to a lock, which is gone by those only whose time has run out.
+/// The slow path of a lock, which only timed-out calls take.
 pub(super) extern "C-unwind" fn lock_slowly(_code: usize) -> bool {
     false
 }
 
-/// `Condvar::notify_one_slow`: somebody waited, and was notified.
+/// `Condvar::notify_one_slow`: a waiter was notified.
 pub(super) extern "C-unwind" fn notify_one(condvar: usize, _mutex: usize, _code: usize) -> bool {
     waiters(condvar, |waiters| *waiters -= 1);
     true
@@ -321,8 +322,7 @@ pub(super) extern "C-unwind" fn notify_all(condvar: usize, _mutex: usize, _code:
     count as usize
 }
 
-/// `Condvar::wait_until_internal`, with the two words of a time that need not be there: whether the time ran
-/// out.
+/// `Condvar::wait_until_internal`, with the two words of an optional time; returns true if it timed out.
 pub(super) extern "C-unwind" fn wait(
     condvar: usize,
     mutex: usize,
@@ -350,7 +350,7 @@ fn wait_for(condvar: usize, mutex: Word, time: Option<Duration>, code: usize) ->
     let native = running();
     let timeout = time.is_some() && native.may_time_out();
     let wait = condvar::Call::Wait {
-        // The crate promises that nobody wakes up for no reason.
+        // The crate promises that there are no spurious wake-ups.
         spurious: false,
         looked: true,
     };

@@ -1,20 +1,20 @@
-//! Whether a lock is poisoned, where a program asks, or says that all is well again.
+//! Poison flags of locks, where a program reads or clears them.
 //!
-//! Each lock has a flag for it, behind the word that is the lock.
+//! Each lock has a flag behind the word that is the lock.
 
 use raddle_engine::object::{self, Object, mutex, rwlock};
 
 use super::at;
 use crate::memory::objects;
 
-/// Whose flag it is.
+/// The type of lock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Of {
     Mutex,
     RwLock,
 }
 
-/// In guest mode: somebody asks; what the flag says.
+/// In guest mode: a program reads the flag; returns its value.
 pub(super) fn is_poisoned(flag: usize, of: Of, code: usize) -> bool {
     let call = match of {
         Of::Mutex => object::Call::Mutex(mutex::Call::IsPoisoned),
@@ -23,7 +23,7 @@ pub(super) fn is_poisoned(flag: usize, of: Of, code: usize) -> bool {
     at(code, || perform(flag, of, call, code).to_answer())
 }
 
-/// In guest mode: somebody says that all is well.
+/// In guest mode: a program clears the flag.
 pub(super) fn clear(flag: usize, of: Of, code: usize) {
     let call = match of {
         Of::Mutex => object::Call::Mutex(mutex::Call::ClearPoison),
@@ -32,8 +32,8 @@ pub(super) fn clear(flag: usize, of: Of, code: usize) {
     at(code, || perform(flag, of, call, code));
 }
 
-/// In host mode: the lock is as far before its flag as it is large. What is in it comes last, since that need
-/// not have a size.
+/// In host mode: performs a call on the lock of a flag. The lock is as far before its flag as it is large;
+/// the value comes last, since it may be unsized.
 fn perform(flag: usize, of: Of, call: object::Call, code: usize) -> raddle_engine::Reply {
     let (size, kind) = match of {
         Of::Mutex => (4, "Mutex"),

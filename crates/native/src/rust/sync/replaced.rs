@@ -7,7 +7,7 @@ use crate::abi::trampoline::{jumping_stand_in, stand_in};
 use crate::host::patch;
 use crate::rust::threads;
 
-/// Defines what takes the place of functions, and where their originals are; see [`stand_in!`] and
+/// Defines stand-ins, and statics for the addresses of the originals; see [`stand_in!`] and
 /// [`jumping_stand_in!`].
 macro_rules! stand_ins {
     ($macro:ident $(fn $enter:ident for $original:ident as $to:path, $register:literal $(-> $result:ty)?;)*) => {
@@ -67,7 +67,7 @@ pub(super) fn replace_all(functions: &[Found]) {
     }
 }
 
-/// Replaces those of parking_lot; whether all of them could be.
+/// Replaces those of parking_lot; returns true if all of them could be.
 pub(super) fn replace_parking(functions: &[Found]) -> bool {
     let known = |found: &Found| {
         let stand_in: StandIn = match found.0.strip_prefix("parking_lot::")? {
@@ -97,7 +97,7 @@ pub(super) fn replace_parking(functions: &[Found]) -> bool {
     })
 }
 
-/// Whether it is a function that parks.
+/// True if it is a function that parks.
 fn parks(path: &str) -> bool {
     let name = path.strip_prefix("std::").unwrap_or_default();
     matches!(

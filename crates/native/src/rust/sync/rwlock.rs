@@ -1,7 +1,7 @@
 //! Readers-writer locks: a word that counts readers.
 //!
-//! To take one is a look and an exchange, in code of the program's: the look is where the thread waits, and
-//! nobody comes between the two.
+//! To take one is a load and an exchange, in code of the program's: the thread waits at the load, and no
+//! other thread runs between the two.
 
 use raddle_engine::Grant;
 use raddle_engine::object::{self, Object, rwlock::Call};
@@ -16,7 +16,7 @@ const WRITER: u32 = (1 << 30) - 1;
 
 type Word = *mut u32;
 
-/// What a thread wants of such a lock.
+/// Operations of such a lock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Shared {
     Read,
@@ -33,7 +33,7 @@ fn read(word: Word) -> u32 {
     unsafe { word.read_volatile() }
 }
 
-/// Changes the word; what was there before.
+/// Changes the word; returns the value before.
 fn change(word: Word, to: impl FnOnce(u32) -> u32) -> u32 {
     let before = read(word);
     // SAFETY: as above.
@@ -54,7 +54,7 @@ fn readers(word: Word, change: impl FnOnce(&mut u32)) -> u32 {
     objects::count(word as usize, change)
 }
 
-/// Whether somebody writes that was seen to take it.
+/// True if the lock has a writer that is known.
 fn is_written(word: Word) -> bool {
     objects::with(word as usize, |known| known.holder.is_some()) == Some(true)
 }
@@ -65,7 +65,8 @@ fn hold(word: Word) {
     readers(word, |readers| *readers = 0);
 }
 
-/// In guest mode: what an operation in one of the lock's functions is to find.
+/// In guest mode: performs the operation that an access in one of the lock's functions stands for; returns
+/// the value to be found.
 pub(super) fn perform(word: Word, wanted: Shared, access: Access, code: usize) -> Option<u32> {
     use Shared::*;
     Some(match (wanted, access) {

@@ -1,8 +1,8 @@
-//! What atomic operations in the program's code are for.
+//! Roles of atomic operations in the program's code.
 //!
-//! An operation is in a function of std's if, of all functions that it is in, that is the first which does
-//! not belong to the atomic types themselves. Functions may be inlined into each other or call each other.
-//! What one instruction is in does not change, so it is found out once.
+//! An operation belongs to a function of std's if that is the innermost function around it which is no method
+//! of an atomic type. Functions may be inlined into each other or call each other. The functions around an
+//! instruction do not change, so they are looked up once.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
@@ -13,10 +13,10 @@ use super::rwlock::Shared;
 use crate::execution::shadow_stack;
 use crate::host::addresses::Table;
 use crate::host::mode::host;
-use crate::host::solo::Solo;
-use crate::names::rust_paths::{self, Kind};
+use crate::host::process_state::ProcessState;
+use crate::names::rust_paths::{self, FunctionKind};
 
-/// What an atomic operation is there for.
+/// Role of an atomic operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Role {
     Lock,
@@ -24,13 +24,13 @@ pub(super) enum Role {
     Unlock,
     Shared(Shared),
     Unpark,
-    /// Somebody asks whether something was done once.
+    /// `Once::is_completed` and the like.
     IsCompleted,
     /// The same before it is done if not.
     OnceBegins,
     /// A thread panics while it has a lock.
     Poison,
-    /// Somebody asks whether one has, or says that all is well again.
+    /// Reads or clears the poison flag.
     IsPoisoned(Of),
     ClearsPoison(Of),
     Parking(Wanted),
@@ -42,7 +42,7 @@ enum Function {
     /// One of the atomic types.
     Atomic,
     Is(Role),
-    /// It looks whether something was done once.
+    /// It asks if a `Once` is completed.
     Looks,
     /// It does it if not.
     Begins,
@@ -54,34 +54,30 @@ enum Function {
 enum Site {
     /// Only those of atomic types: the caller knows.
     Atomic,
-    /// Those that look, for whom the caller knows.
+    /// Only those that ask if a `Once` is completed: the caller tells why.
     Looks,
     Begins,
     Is(Role),
     Other,
 }
 
-/// An instruction: what it is for, and the kinds of the functions that were inlined there, the outermost first.
+/// An instruction: its role, and the kinds of the functions that were inlined there, the outermost first.
 #[derive(Clone, Copy)]
-struct Known {
+struct KnownSite {
     site: Site,
-    inlined: &'static [Kind],
+    inlined: &'static [FunctionKind],
 }
 
-/// Whether functions that use atomics may be inlined into those that atomics have.
+/// True if functions that use atomics may be inlined into those that atomics have.
 static IS_OPTIMISED: AtomicBool = AtomicBool::new(false);
 
-static SITES: Solo<Table<Known>> = Solo::new(Table::new());
+static SITES: ProcessState<Table<KnownSite>> = ProcessState::new(Table::new());
 /// Instructions that are known to be in no function that was inlined there, each in one place: most are.
 static ALONE: [AtomicUsize; 1024] = [const { AtomicUsize::new(0) }; 1024];
 /// No deeper than that do atomic types call each other.
 const DEEPEST: usize = 8;
 
-pub(super) fn prepare() {
-    SITES.get().begin(1);
-}
-
-/// The methods of atomics were inlined into who calls them; the functions behind them need not be.
+/// The methods of atomics were inlined into their callers; the functions that they call need not be.
 pub(super) fn expect_inlined() {
     IS_OPTIMISED.store(true, Relaxed);
 }
@@ -99,7 +95,7 @@ fn beyond_atomics(code: usize) -> usize {
     at
 }
 
-/// In guest mode: what the operation is for that returns to this address.
+/// In guest mode: returns the role of the operation that returns to this address.
 pub(super) fn role(code: usize) -> Option<Role> {
     let mut looks = false;
     let mut next = Some(code);
@@ -120,7 +116,7 @@ pub(super) fn role(code: usize) -> Option<Role> {
 /// In guest mode: where a thread is at the instruction before this address, in a function that was entered
 /// so. Others may be inlined there.
 #[inline]
-pub(super) fn region(code: usize, entered: Kind) -> Kind {
+pub(super) fn region(code: usize, entered: FunctionKind) -> FunctionKind {
     let alone = &ALONE[code % ALONE.len()];
     if alone.load(Relaxed) == code {
         return entered;
@@ -137,14 +133,14 @@ pub(super) fn region(code: usize, entered: Kind) -> Kind {
     inlined.fold(entered, |before, kind| kind.entered_from(before))
 }
 
-/// In guest mode: whether a thread asks by the operation that returns to this address whether another has ended.
-/// It looks at a count for that.
+/// In guest mode: true if a thread asks if another has ended, by the operation that returns to this address,
+/// which reads a count.
 #[inline]
-pub(super) fn is_question(code: usize, entered: Kind) -> bool {
-    let asks = |code| known(code).inlined.contains(&Kind::IsFinished);
+pub(super) fn is_question(code: usize, entered: FunctionKind) -> bool {
+    let asks = |code| known(code).inlined.contains(&FunctionKind::IsFinished);
     match entered {
         _ if !IS_OPTIMISED.load(Relaxed) => false,
-        Kind::AsksCount => shadow_stack::caller(0).is_some_and(asks),
+        FunctionKind::AsksCount => shadow_stack::caller(0).is_some_and(asks),
         _ => asks(beyond_atomics(code)),
     }
 }
@@ -153,7 +149,7 @@ fn site(code: usize) -> Site {
     known(code).site
 }
 
-fn known(code: usize) -> Known {
+fn known(code: usize) -> KnownSite {
     let known = SITES.get().get(code).copied();
     known.unwrap_or_else(|| {
         let known = host(|| {
@@ -161,8 +157,9 @@ fn known(code: usize) -> Known {
             // The last one is the function itself.
             let inlined = functions[..functions.len() - 1].iter().rev();
             let kinds = inlined.map(|path| rust_paths::kind_of(path));
-            let kinds: Vec<Kind> = kinds.filter(|&kind| kind != Kind::Passes).collect();
-            Known {
+            let kinds: Vec<FunctionKind> =
+                kinds.filter(|&kind| kind != FunctionKind::Passes).collect();
+            KnownSite {
                 site: classify(&functions),
                 inlined: kinds.leak(),
             }
@@ -249,7 +246,7 @@ fn in_std(name: &str) -> Function {
         "mutex::Mutex::clear_poison" => Role::ClearsPoison(Of::Mutex),
         "rwlock::RwLock::is_poisoned" => Role::IsPoisoned(Of::RwLock),
         "rwlock::RwLock::clear_poison" => Role::ClearsPoison(Of::RwLock),
-        // Whoever looks at it knows why.
+        // The caller tells why.
         "Flag::get" | "Flag::clear" => return Function::Atomic,
         "once::futex::Once::is_completed"
         | "once::Once::is_completed"

@@ -1,6 +1,6 @@
-//! Atomic operations that compilers do not tell of: `fetch_max` and `fetch_min` are left as they are, and a
-//! `compare_exchange_weak` is told like one that never fails for no reason. So the methods of the atomics, as
-//! the user's code calls them, are replaced.
+//! Atomic operations that compilers do not instrument: `fetch_max` and `fetch_min` have no callback, and a
+//! `compare_exchange_weak` has that of a strong one, without spurious failures. So the methods of the atomics
+//! that the user's code calls are replaced.
 
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::SeqCst};
 
@@ -10,7 +10,7 @@ use super::Access;
 use crate::abi::trampoline::watched_stand_in;
 use crate::host::patch;
 use crate::memory::locations::Atom;
-use crate::rust::manner::{self, Manner};
+use crate::rust::handling::{self, Handling};
 use crate::rust::{arc_counts, std_atomics};
 use crate::threads::atomics;
 
@@ -25,14 +25,14 @@ fn order(ordering: u8) -> i32 {
     }
 }
 
-/// What a function gives back that has two words for it.
+/// A result of two words.
 #[repr(C)]
 struct Pair {
     is_error: usize,
     value: u64,
 }
 
-/// Changes memory at once, where nobody wants to hear of it; there may be threads that nobody controls.
+/// Changes memory where the access is no event; uncontrolled threads may run at the same time.
 fn change<T: Atom>(address: *mut T, change: impl Fn(u64) -> Option<u64>) -> u64 {
     // SAFETY: the program has an atomic there.
     let mut before = unsafe { address.read_volatile() }.to_word();
@@ -64,11 +64,11 @@ fn compare_exchange<T: Atom>(address: *mut T, expected: u64, new: u64) -> Result
 }
 
 fn update<T: Atom>(address: *mut T, kind: UpdateKind, ordering: u8, code: usize) -> T {
-    let manner = manner::manner(address, Access::Other, code);
-    if manner == Manner::Told {
+    let handling = handling::handling(address, Access::Other, code);
+    if handling == Handling::Operation {
         return atomics::update(address, kind, arc_counts::ordering(order(ordering)), code);
     }
-    if manner == Manner::Quiet {
+    if handling == Handling::StdAtomic {
         std_atomics::update(address as usize, order(ordering));
     }
     let bits = T::BITS;
@@ -79,22 +79,22 @@ fn update<T: Atom>(address: *mut T, kind: UpdateKind, ordering: u8, code: usize)
 fn exchange<T: Atom>(address: *mut T, values: (T, T), orderings: (u8, u8), code: usize) -> Pair {
     let (expected, new) = (values.0.to_word(), values.1.to_word());
     let orders = (order(orderings.0), order(orderings.1));
-    let manner = manner::manner(address, Access::CompareExchange(expected, new), code);
-    let (value, is_done) = match manner {
-        Manner::Done(found) => (found, found == expected),
-        Manner::Told => {
+    let handling = handling::handling(address, Access::CompareExchange(expected, new), code);
+    let (value, is_done) = match handling {
+        Handling::Answered(found) => (found, found == expected),
+        Handling::Operation => {
             let orders = (arc_counts::ordering(orders.0), orders.1);
             let (found, is_done) = atomics::compare_exchange(address, values, orders, true, code);
             (found.to_word(), is_done)
         }
-        Manner::Quiet | Manner::Real => {
+        Handling::StdAtomic | Handling::Uncontrolled => {
             let found = change(address, |before| (before == expected).then_some(new));
             (found, found == expected)
         }
     };
-    match (manner, is_done) {
-        (Manner::Quiet, true) => std_atomics::update(address as usize, orders.0),
-        (Manner::Quiet, false) => std_atomics::fail(address as usize, orders.1),
+    match (handling, is_done) {
+        (Handling::StdAtomic, true) => std_atomics::update(address as usize, orders.0),
+        (Handling::StdAtomic, false) => std_atomics::fail(address as usize, orders.1),
         _ => {}
     }
     Pair {
@@ -156,7 +156,7 @@ macro_rules! methods {
                 super::exchange(word, (expected, new), (success, failure), code)
             }
 
-            /// What takes the place of a method.
+            /// Returns the stand-in of a method.
             pub(super) fn stand_in(method: &str, is_signed: bool) -> Option<extern "C" fn()> {
                 Some(match (method, is_signed) {
                     ("fetch_max", false) => enter_max,

@@ -4,42 +4,37 @@
 use std::time::Duration;
 
 use super::send_to_process;
+use crate::execution::part::{Part, PartCell};
 use crate::host::mode;
-use crate::host::solo::Solo;
-use crate::threads::queues::{self, Place};
+use crate::threads::queues::{self, QueueKey};
 use crate::threads::{life, time};
 
-/// Which alarm is the last that was set, and how long it was to take, if it has not gone off.
-#[derive(Clone, Copy, Default)]
-struct Last {
-    number: usize,
-    time: Option<Duration>,
+/// The alarms of the execution.
+#[derive(Default)]
+pub(crate) struct Alarms {
+    /// How long each was to take, and where in the program it was set. The last one that was set counts.
+    all: Vec<(Duration, usize)>,
+    /// How long that was to take, if it has not gone off.
+    left: Option<Duration>,
 }
 
-static LAST: Solo<Option<Last>> = Solo::new(None);
-/// How long each was to take, and where in the program it was set.
-static ALL: Solo<Vec<(Duration, usize)>> = Solo::new(Vec::new());
+impl Part for Alarms {}
 
-const PLACE: Place = Place {
+pub(crate) static ALARMS: PartCell<Alarms> = PartCell::new();
+
+const PLACE: QueueKey = QueueKey {
     address: (1 << 61) - 32,
     kind: "alarm",
 };
 
-pub(super) fn begin() {
-    *LAST.get() = None;
-    ALL.get().clear();
-}
-
 /// Sets the alarm, or takes it back if there is no time; how much was left of the last one.
 pub(super) fn set(time: Duration, code: usize) -> Duration {
-    queues::visit(PLACE, code);
+    queues::synchronize(PLACE, code);
     let (number, left) = {
-        let mut last = LAST.get();
-        let last = last.get_or_insert_default();
-        last.number += 1;
-        ALL.get().push((time, code));
+        let mut alarms = ALARMS.get();
+        alarms.all.push((time, code));
         let new = Some(time).filter(|time| !time.is_zero());
-        (last.number, std::mem::replace(&mut last.time, new))
+        (alarms.all.len(), std::mem::replace(&mut alarms.left, new))
     };
     if !time.is_zero() {
         let function = go_off as extern "C" fn(usize) -> usize as usize;
@@ -51,14 +46,13 @@ pub(super) fn set(time: Duration, code: usize) -> Duration {
 /// The thread of an alarm, as guest.
 extern "C" fn go_off(number: usize) -> usize {
     mode::host(|| {
-        let (time, code) = ALL.get()[number - 1];
+        let (time, code) = ALARMS.get().all[number - 1];
         time::sleep_for(time, code);
-        queues::visit(PLACE, code);
-        let is_set = LAST.get().as_mut().is_some_and(|last| {
-            let is_set = last.number == number && last.time.is_some();
-            last.time = last.time.filter(|_| !is_set);
-            is_set
-        });
+        queues::synchronize(PLACE, code);
+        let is_set = {
+            let mut alarms = ALARMS.get();
+            alarms.all.len() == number && alarms.left.take().is_some()
+        };
         if is_set {
             send_to_process(libc::SIGALRM, code);
         }

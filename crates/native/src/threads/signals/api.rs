@@ -1,4 +1,4 @@
-//! The functions that programs send signals with and say what is to be done about them.
+//! Functions that send signals and set their actions.
 
 use std::ffi::{c_int, c_uint, c_void};
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::host::mode::{self, host, is_guest};
 use crate::host::phase;
 use crate::threads::requests::{self, CANCEL};
 use crate::threads::signals::{
-    self, Action, PROCESS, alarms, bit, is_signal, send, send_to_process, set_action, visit,
+    self, Action, SIGNALS, alarms, bit, is_signal, send, send_to_process, set_action, synchronize,
 };
 use crate::threads::{guests, interrupts};
 
@@ -94,7 +94,7 @@ extern "C" fn on_sigaction(signal: c_int, new: New, old: Old, code: usize) -> c_
     }
     let code = shadow_stack::users(code);
     host(|| {
-        visit(code);
+        synchronize(code);
         let before = set_action(signal, wanted);
         if !old.is_null() {
             // SAFETY: the program has room there.
@@ -155,7 +155,7 @@ fn to_thread(name: usize, signal: c_int, value: Option<usize>, code: usize) -> c
     }
     if signal != 0 {
         if let Some(value) = value {
-            PROCESS.get().values[signal as usize] = value;
+            SIGNALS.get().values[signal as usize] = value;
         }
         send(thread, signal, code);
     }
@@ -217,18 +217,18 @@ extern "C" fn on_queue(process: libc::pid_t, signal: c_int, value: usize, code: 
     }
     let code = shadow_stack::users(code);
     host(|| {
-        PROCESS.get().values[signal as usize] = value;
+        SIGNALS.get().values[signal as usize] = value;
         send_to_process(signal, code);
     });
     0
 }
 
-/// Changes what the running thread blocks; an error.
+/// Changes the mask of the running thread; returns an error, or 0.
 fn change_mask(how: c_int, new: Set, old: *mut u64, code: usize) -> c_int {
     // SAFETY: the program has a set there, or nothing.
     let new = unsafe { new.as_ref() }.map(|&set| bits(set));
     if new.is_some() {
-        visit(code);
+        synchronize(code);
     }
     let before = requests::mask(|masked| match (new, how) {
         (None, _) => masked,
@@ -246,11 +246,10 @@ fn change_mask(how: c_int, new: Set, old: *mut u64, code: usize) -> c_int {
     0
 }
 
-/// The running thread handles what nobody wanted before, and what it has got itself; whether there was
-/// anything.
+/// The running thread handles pending signals of the process, and its own; returns true if there was any.
 pub(super) fn take_pending(code: usize) -> bool {
     let masked = requests::masked(crate::execution::running().thread()) | CANCEL;
-    let mut process = PROCESS.get();
+    let mut process = SIGNALS.get();
     let mut wanted = process.pending & !masked;
     process.pending &= masked;
     drop(process);
@@ -289,7 +288,7 @@ extern "C" fn on_pending(to: *mut u64, code: usize) -> c_int {
         return unsafe { real!(fn sigpending(*mut u64) -> c_int)(to) };
     }
     let code = shadow_stack::users(code);
-    let pending = host(|| requests::look(code) | PROCESS.get().pending);
+    let pending = host(|| requests::look(code) | SIGNALS.get().pending);
     // SAFETY: the program has room there.
     unsafe { to.write(set_of(pending)) };
     0

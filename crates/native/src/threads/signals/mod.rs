@@ -1,33 +1,33 @@
 //! Signals that the program sends to itself.
 //!
-//! The kernel does not take part: a signal is a request to a thread ([`interrupts`]), and its handler runs
+//! The kernel does not take part: a signal is a request to a thread ([`requests`]), and its handler runs
 //! when that thread comes to a scheduling point and sees it. A signal for the whole process goes to the
 //! first thread that does not block it, as Linux does, and waits for one if all do.
 
-mod alarms;
+pub(crate) mod alarms;
 mod api;
 mod waiting;
 
 use std::ffi::{c_int, c_void};
 use std::sync::Once;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use raddle_engine::ThreadId;
 
 use crate::abi::caller::keeping_top;
 use crate::abi::real::real;
 use crate::engine::Manner;
+use crate::execution::part::{Part, PartCell};
 use crate::execution::running;
 use crate::host::phase;
-use crate::host::solo::Solo;
-use crate::threads::queues::{self, Place};
+use crate::host::process_state::ProcessState;
+use crate::threads::queues::{self, QueueKey};
 use crate::threads::requests::{self, CANCEL};
 use crate::threads::{failure, guests, unwind};
 
 /// Numbers of signals are below that.
 const LIMIT: usize = 64;
 
-/// What is done about a signal.
+/// Action for a signal.
 #[derive(Clone, Copy)]
 struct Action {
     handler: usize,
@@ -41,44 +41,45 @@ const DEFAULT: Action = Action {
     mask: 0,
 };
 
-struct Process {
+/// Actions and pending signals of the execution.
+pub(crate) struct Signals {
     actions: [Action; LIMIT],
-    /// Bits of signals that no thread wants.
+    /// Bits of pending signals of the process, which all threads have masked.
     pending: u64,
-    /// What was sent along with a signal.
+    /// Values that were sent along with signals.
     values: [usize; LIMIT],
+    /// True if the handlers that ran last let a wait go on.
+    restarts: bool,
 }
 
-const NEW: Process = Process {
-    actions: [DEFAULT; LIMIT],
-    pending: 0,
-    values: [0; LIMIT],
-};
+impl Default for Signals {
+    fn default() -> Self {
+        Signals {
+            actions: *BEFORE.get(),
+            pending: 0,
+            values: [0; LIMIT],
+            restarts: true,
+        }
+    }
+}
 
-static PROCESS: Solo<Process> = Solo::new(NEW);
-/// What the program had asked for before the check.
-static BEFORE: Solo<[Action; LIMIT]> = Solo::new([DEFAULT; LIMIT]);
-/// Whether the handlers that ran last let a wait go on.
-static RESTARTS: AtomicBool = AtomicBool::new(true);
+impl Part for Signals {}
 
-/// Where those come who change what the whole process does about signals.
-const PLACE: Place = Place {
+pub(crate) static SIGNALS: PartCell<Signals> = PartCell::new();
+
+/// Actions from before the check.
+static BEFORE: ProcessState<[Action; LIMIT]> = ProcessState::new([DEFAULT; LIMIT]);
+
+/// Queue of the changes of actions and pending signals.
+const PLACE: QueueKey = QueueKey {
     address: (1 << 61) - 16,
     kind: "signals of the process",
 };
 
-/// At the beginning of an execution.
-pub(crate) fn begin() {
-    let mut process = PROCESS.get();
-    *process = NEW;
-    process.actions = *BEFORE.get();
-    alarms::begin();
-}
-
-/// What the kernel is to know.
+/// Sets the actions of the kernel.
 pub(crate) fn install() {
     static IS_IGNORED: Once = Once::new();
-    // The kernel is not to send this one: who writes to nobody is told so, and then gets it from here.
+    // The kernel is not to send this one: the write fails with `EPIPE`, and then the signal is raised here.
     IS_IGNORED.call_once(|| {
         let signal = real!(fn signal(c_int, usize) -> usize);
         // SAFETY: ignores a signal.
@@ -95,18 +96,18 @@ fn is_signal(signal: c_int) -> bool {
     (1..LIMIT as c_int).contains(&signal)
 }
 
-/// Comes where everybody comes who changes something for the process.
-pub(crate) fn visit(code: usize) {
+/// Synchronizes with other changes of actions and pending signals.
+pub(crate) fn synchronize(code: usize) {
     if requests::has_signals() {
-        queues::visit(PLACE, code);
+        queues::synchronize(PLACE, code);
     }
 }
 
-/// What is to be done about a signal from now on; and what was before.
+/// Sets the action for a signal; returns the action before.
 fn set_action(signal: c_int, new: Option<Action>) -> Action {
     // Outside a check others may call, but not at the same time.
     match phase::is_checking() {
-        true => replace(&mut PROCESS.get().actions[signal as usize], new),
+        true => replace(&mut SIGNALS.get().actions[signal as usize], new),
         false => replace(&mut BEFORE.get()[signal as usize], new),
     }
 }
@@ -117,12 +118,12 @@ fn replace(action: &mut Action, new: Option<Action>) -> Action {
     before
 }
 
-/// Whether a wait goes on after the handlers that have just run.
+/// True if a wait goes on after the handlers that have just run.
 pub(crate) fn restarts() -> bool {
-    RESTARTS.load(Relaxed)
+    SIGNALS.get().restarts
 }
 
-/// The running thread handles what it has got and does not block; whether there was anything.
+/// The running thread handles its requests that are not masked; returns true if there was any.
 pub(crate) fn deliver(code: usize) -> bool {
     let (mut restarts, mut has_any) = (true, false);
     loop {
@@ -136,7 +137,7 @@ pub(crate) fn deliver(code: usize) -> bool {
         restarts &= handle(signal, code);
         has_any = true;
     }
-    RESTARTS.store(restarts, Relaxed);
+    SIGNALS.get().restarts = restarts;
     has_any
 }
 
@@ -146,7 +147,7 @@ pub(crate) fn raise(signal: c_int, code: usize) {
     match masked & bit(signal) {
         0 => {
             let restarts = handle(signal, code);
-            RESTARTS.store(restarts, Relaxed);
+            SIGNALS.get().restarts = restarts;
         }
         _ => requests::request(running().thread(), bit(signal), code),
     }
@@ -162,7 +163,7 @@ fn send(thread: ThreadId, signal: c_int, code: usize) {
 
 /// A signal for the process.
 fn send_to_process(signal: c_int, code: usize) {
-    visit(code);
+    synchronize(code);
     let wants = |thread: &ThreadId| {
         let is_there = guests::with(*thread, |guest| guest.is_known);
         is_there && requests::masked(*thread) & bit(signal) == 0
@@ -170,11 +171,11 @@ fn send_to_process(signal: c_int, code: usize) {
     let mut all = (0..guests::count()).map(ThreadId::new);
     match all.find(wants) {
         Some(thread) => send(thread, signal, code),
-        None => PROCESS.get().pending |= bit(signal),
+        None => SIGNALS.get().pending |= bit(signal),
     }
 }
 
-/// What a handler is given that wants to know more; nothing is known of what was interrupted.
+/// Arguments of a handler; nothing is known of the interrupted code.
 #[repr(C)]
 struct Given {
     signal: c_int,
@@ -206,7 +207,7 @@ fn information(signal: c_int) -> libc::siginfo_t {
     /// Where the sender and the value are.
     const SENDER: usize = 16;
     const VALUE: usize = 24;
-    let value = PROCESS.get().values[signal as usize];
+    let value = SIGNALS.get().values[signal as usize];
     // SAFETY: all-zero is a valid value, and the fields are inside.
     unsafe {
         let mut information: libc::siginfo_t = std::mem::zeroed();
@@ -226,10 +227,10 @@ fn information(signal: c_int) -> libc::siginfo_t {
     }
 }
 
-/// Does what is to be done about a signal; whether a wait that it came into goes on.
+/// Takes the action for a signal; returns true if an interrupted wait continues.
 fn handle(signal: c_int, code: usize) -> bool {
-    visit(code);
-    let action = PROCESS.get().actions[signal as usize];
+    synchronize(code);
+    let action = SIGNALS.get().actions[signal as usize];
     match action.handler {
         libc::SIG_IGN => return true,
         libc::SIG_DFL => {
@@ -242,7 +243,7 @@ fn handle(signal: c_int, code: usize) -> bool {
         _ => {}
     }
     if action.flags & libc::SA_RESETHAND != 0 {
-        PROCESS.get().actions[signal as usize] = DEFAULT;
+        SIGNALS.get().actions[signal as usize] = DEFAULT;
     }
     let own = match action.flags & libc::SA_NODEFER {
         0 => bit(signal),
@@ -258,12 +259,12 @@ fn handle(signal: c_int, code: usize) -> bool {
     };
     let function = call as extern "C" fn(&mut Given) -> usize as usize;
     keeping_top(|| unwind::run_between(function, (&raw mut given) as usize));
-    visit(code);
+    synchronize(code);
     requests::mask(|_| before);
     action.flags & libc::SA_RESTART != 0
 }
 
-/// Whether nothing is done about a signal unless the program says so.
+/// True if nothing is done about a signal unless the program says so.
 fn is_ignored(signal: c_int) -> bool {
     matches!(
         signal,
@@ -292,10 +293,10 @@ fn name(signal: c_int) -> String {
     name.to_owned()
 }
 
-/// In a child that nobody controls: the kernel is to know what the program does about signals.
+/// In a child that is not controlled: sets the program's actions in the kernel.
 pub(crate) fn hand_over() {
     let set = real!(fn sigaction(c_int, *const libc::sigaction, *mut libc::sigaction) -> c_int);
-    for (signal, action) in PROCESS.get().actions.iter().enumerate().skip(1) {
+    for (signal, action) in SIGNALS.get().actions.iter().enumerate().skip(1) {
         let new = api::in_c(*action);
         // SAFETY: the program's own handlers.
         unsafe { set(signal as c_int, &new, std::ptr::null_mut()) };

@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_void};
 
 use super::api::bits;
-use super::{PROCESS, bit, deliver, information, visit};
+use super::{SIGNALS, bit, deliver, information, synchronize};
 use crate::execution::running;
 use crate::threads::interpose::system_calls;
 use crate::threads::requests::{self, CANCEL, Interrupt};
@@ -13,10 +13,10 @@ type Set = *const u64;
 
 const WISH: &str = "a signal";
 
-/// Sleeps until a signal comes that the thread does not block; whether one did.
+/// Waits until a signal comes that the thread has not masked; returns the interrupt.
 fn sleep(code: usize) -> Interrupt {
-    let bed = queues::bed(WISH);
-    requests::sleep(bed, code)
+    let waiter = queues::new_waiter(WISH);
+    requests::wait(waiter, code)
 }
 
 /// Waits until a handler has run.
@@ -39,8 +39,8 @@ fn wait_for_handler(code: usize) -> Result<isize, c_int> {
 /// Takes a signal of the set that is there, or waits for one; nothing if the thread is cancelled.
 fn take(set: u64, waits: bool, code: usize) -> Option<c_int> {
     loop {
-        visit(code);
-        let mut process = PROCESS.get();
+        synchronize(code);
+        let mut process = SIGNALS.get();
         let pending = process.pending & set;
         if pending != 0 {
             let signal = pending.trailing_zeros() as c_int;
@@ -48,13 +48,13 @@ fn take(set: u64, waits: bool, code: usize) -> Option<c_int> {
             return Some(signal);
         }
         drop(process);
-        // Others see that the thread wants these.
+        // Senders see that the thread accepts these.
         let before = requests::mask(|masked| masked & !set);
         let interrupt = match waits {
             true => sleep(code),
             false => Interrupt::None,
         };
-        visit(code);
+        synchronize(code);
         requests::mask(|_| before);
         let own = requests::look(code) & set;
         if own != 0 {
@@ -68,7 +68,7 @@ fn take(set: u64, waits: bool, code: usize) -> Option<c_int> {
     }
 }
 
-/// The same for functions that also want to know more.
+/// The same for functions that also return the information.
 fn take_with(set: Set, to: *mut libc::siginfo_t, waits: bool, code: usize) -> Result<isize, c_int> {
     // SAFETY: the program has a set there.
     let signal = take(bits(unsafe { set.read() }), waits, code).ok_or(libc::EAGAIN)?;
@@ -87,7 +87,7 @@ system_calls! {
     fn sigsuspend(mask: Set) -> c_int as on_suspend("rsi") code {
         // SAFETY: the program has a set there.
         let mask = bits(unsafe { mask.read() });
-        visit(code);
+        synchronize(code);
         let before = requests::mask(|masked| masked & CANCEL | mask);
         let result = match super::api::take_pending(code) {
             true => Err(libc::EINTR),

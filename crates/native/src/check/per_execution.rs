@@ -1,0 +1,92 @@
+//! All state of one execution, in one value.
+
+use std::cell::RefCell;
+use std::sync::OnceLock;
+
+use crate::execution::part::Part;
+use crate::io::opened;
+use crate::memory::{locations, objects, shadow, thread_heaps};
+use crate::openmp::team;
+use crate::process::{children, output, random, rust_panics};
+use crate::pthread::{cancel, mutex};
+use crate::rust::sync::{barrier, mutex as rust_mutex};
+use crate::rust::{arc_counts, channels, std_atomics, threads};
+use crate::threads::signals::{self, alarms};
+use crate::threads::{guests, life, queues, requests, unwind};
+
+/// Defines the value: its fields, and by which cells their modules find them.
+macro_rules! per_execution {
+    ($($field:ident: $type:ty => $cell:path;)*) => {
+        /// State of the running execution.
+        #[derive(Default)]
+        struct PerExecution {
+            $($field: RefCell<$type>,)*
+        }
+
+        impl PerExecution {
+            fn install(&'static self) {
+                $($cell.install(&self.$field);)*
+            }
+
+            fn renew(&self) {
+                $(self.$field.borrow_mut().renew();)*
+            }
+        }
+    };
+}
+
+per_execution! {
+    objects: objects::Objects => objects::OBJECTS;
+    locations: locations::Locations => locations::LOCATIONS;
+    shadow: shadow::Shadow => shadow::SHADOW;
+    thread_heaps: thread_heaps::ThreadHeaps => thread_heaps::THREAD_HEAPS;
+    queues: queues::Queues => queues::QUEUES;
+    requests: requests::Requests => requests::REQUESTS;
+    signals: signals::Signals => signals::SIGNALS;
+    alarms: alarms::Alarms => alarms::ALARMS;
+    unwinding: unwind::Unwinding => unwind::UNWINDING;
+    used_stacks: life::UsedStacks => life::USED_STACKS;
+    guests: guests::Guests => guests::GUESTS;
+    random_numbers: random::RandomNumbers => random::RANDOM_NUMBERS;
+    descriptors: opened::Descriptors => opened::DESCRIPTORS;
+    children: children::Children => children::CHILDREN;
+    harness_output: output::HarnessOutput => output::HARNESS_OUTPUT;
+    panics: rust_panics::Panics => rust_panics::PANICS;
+    robust_mutexes: mutex::RobustMutexes => mutex::ROBUST_MUTEXES;
+    asynchronous: cancel::Asynchronous => cancel::ASYNCHRONOUS;
+    teams: team::Teams => team::TEAMS;
+    std_atomics: std_atomics::StdAtomics => std_atomics::STD_ATOMICS;
+    arc_counts: arc_counts::ArcCounts => arc_counts::COUNTS;
+    channels: channels::Channels => channels::CHANNELS;
+    threads: threads::Threads => threads::THREADS;
+    last_meetings: barrier::LastMeetings => barrier::LAST;
+    poisons: rust_mutex::Poisons => rust_mutex::POISONS;
+}
+
+struct Installed(PerExecution);
+
+// SAFETY: only the OS thread that runs the check uses it.
+unsafe impl Send for Installed {}
+// SAFETY: as above.
+unsafe impl Sync for Installed {}
+
+static INSTALLED: OnceLock<Installed> = OnceLock::new();
+
+/// An execution begins: nothing is left of the last one.
+pub(super) fn begin() {
+    match INSTALLED.get() {
+        Some(Installed(state)) => state.renew(),
+        None => {
+            let Installed(state) = INSTALLED.get_or_init(|| Installed(PerExecution::default()));
+            state.install();
+        }
+    }
+}
+
+/// A check has ended: nothing that the program has opened or started is left.
+pub(super) fn end() {
+    if let Some(Installed(state)) = INSTALLED.get() {
+        state.descriptors.take();
+        state.children.take();
+    }
+}

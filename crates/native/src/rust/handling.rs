@@ -1,0 +1,50 @@
+//! How atomic operations are handled: those of the user are events, those of Rust's standard library mostly
+//! are not.
+
+use super::sync::{self, Access};
+use super::{arc_counts, threads};
+use crate::execution::shadow_stack;
+use crate::host::mode::is_guest;
+use crate::memory::locations::Atom;
+
+/// How an operation is handled.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Handling {
+    /// It is an operation of the engine.
+    Operation,
+    /// It is done in memory, and only [orders](super::std_atomics) threads.
+    StdAtomic,
+    /// It is part of another operation, which was performed; the program finds this value.
+    Answered(u64),
+    /// The caller is not controlled.
+    Uncontrolled,
+}
+
+/// Returns how an operation of the caller is handled, and performs the operation that it is part of.
+#[inline]
+pub(crate) fn handling<T: Atom>(address: *mut T, access: Access, code: usize) -> Handling {
+    if !is_guest() {
+        return Handling::Uncontrolled;
+    }
+    let region = sync::region(code);
+    if region.is_inside() {
+        return Handling::StdAtomic;
+    }
+    match sync::perform((address as usize, T::BITS), access, region, code) {
+        Some(found) => Handling::Answered(found),
+        None if !region.is_quiet(T::BITS) => Handling::Operation,
+        None if arc_counts::is_operation(region, address as usize) => Handling::Operation,
+        None => Handling::StdAtomic,
+    }
+}
+
+/// In guest mode: performs the operation that begins with an atomic of the standard library, if one does. The
+/// value that a load finds then, if that is known.
+#[inline]
+pub(crate) fn touch(address: usize, code: usize) -> Option<u64> {
+    match shadow_stack::is_armed() {
+        true => super::touch(address, code),
+        false if sync::is_question(code) => threads::look_inlined(address, code),
+        false => None,
+    }
+}

@@ -20,7 +20,7 @@ pages! {
     gallery = "gallery.md"
     stories = "stories.md"
     replaying = "replaying.md"
-    futures = "futures.md"
+    alternatives = "alternatives.md"
     programs = "programs.md"
     memory = "memory.md"
     races = "races.md"

@@ -1,10 +1,10 @@
 //! What the suites share: running a program under a strategy, and the programs themselves.
 
+pub mod alternatives;
 pub mod axiomatic;
 pub mod bounded;
 pub mod compare;
 mod docs;
-pub mod futures;
 pub mod measured;
 pub mod messages;
 pub mod orders;

@@ -47,8 +47,8 @@ fn shown(name: &str) -> String {
             failure(checker().strategy(replay).run(schedule::now_with_try_lock))
         }
         "impossible" => {
-            let future = "main a 0 sees main.1 a 0; main b 0 sees main b 0";
-            let directed = Strategy::Directed(future.parse().unwrap());
+            let alternative = "main a 0 sees main.1 a 0; main b 0 sees main b 0";
+            let directed = Strategy::Directed(alternative.parse().unwrap());
             failure(
                 checker()
                     .strategy(directed)

@@ -10,9 +10,9 @@ use fastrand::Rng;
 use raddle::port::{self, Port};
 use raddle::sync::mpsc;
 use raddle::{Checker, Memory, Strategy, thread};
+use raddle_tests::alternatives;
 use raddle_tests::bounded::{Counts, add, same_costs};
 use raddle_tests::compare::{ShownOnPanic, assert_same, same_classes, search, setting, walk};
-use raddle_tests::futures;
 use raddle_tests::resumed::in_pieces;
 
 /// Programs with more schedules than this are too much for the enumeration.
@@ -278,7 +278,7 @@ fn what_receives_are_offered_is_what_happens() {
         let _shown = ShownOnPanic(&program);
         let checker = Checker::new().timeouts(program.timeouts);
         let run = || program.run();
-        let Some(counts) = futures::compared(&checker, Memory::Sc, MAX_SCHEDULES, run) else {
+        let Some(counts) = alternatives::compared(&checker, Memory::Sc, MAX_SCHEDULES, run) else {
             continue;
         };
         done += 1;

@@ -8,7 +8,7 @@ pub mod program;
 pub mod runtime;
 mod settings;
 
-pub use driver::alternatives::{FutureTerms, Futures};
+pub use driver::alternatives::{AlternativeList, AlternativeTerms};
 pub use driver::check::{check, run_observed};
 // What a check returns and what a program names.
 pub use raddle_report::{Failure, FailureKind, Place, Report};

@@ -20,7 +20,7 @@ mod search;
 pub mod strategy;
 pub mod world;
 
-pub use analysis::alternatives as futures;
+pub use analysis::alternatives;
 pub use analysis::classes::Unseen;
 pub use analysis::outlook::{Growth, Outlook, Trend};
 pub use analysis::{check, coverage, minimise};

@@ -34,12 +34,15 @@ pub use labelled::Labelled;
 #[cfg(feature = "check")]
 #[doc(inline)]
 pub use raddle_check::{
-    Checker, Classes, FutureTerms, Futures, Level, Memory, Reduction, Strategy, UnknownName, check,
+    AlternativeList, AlternativeTerms, Checker, Classes, Level, Memory, Reduction, Strategy,
+    UnknownName, check,
+};
+#[cfg(feature = "check")]
+pub use raddle_engine::alternatives::{
+    Alternative, AlternativeChoice, AlternativeError, AlternativeReceive, AlternativeSource, Point,
 };
 #[cfg(feature = "check")]
 pub use raddle_engine::coverage::{Metric, Metrics};
-#[cfg(feature = "check")]
-pub use raddle_engine::futures::{Future, FutureChoice, FutureError, FutureReceive, Point, Sees};
 #[cfg(feature = "check")]
 pub use raddle_engine::schedule::{CheckName, Schedule, ScheduleError, ScheduleStep, TokenError};
 #[cfg(feature = "check")]
@@ -51,6 +54,35 @@ pub use raddle_report::{
     FailureKind, Guarantee, Mark, Minimised, Place, Prospect, Receive, Report, Search, Source,
     StdTrace, Told, Trace, TraceSpan, TraceStep, TraceThread, Unseen, Wait,
 };
+
+/// Names of an earlier release, for one more.
+#[cfg(feature = "check")]
+mod renamed {
+    /// Renamed to [`Alternative`](crate::Alternative).
+    #[deprecated(since = "0.2.0", note = "renamed to `Alternative`")]
+    pub type Future = crate::Alternative;
+    /// Renamed to [`AlternativeChoice`](crate::AlternativeChoice).
+    #[deprecated(since = "0.2.0", note = "renamed to `AlternativeChoice`")]
+    pub type FutureChoice = crate::AlternativeChoice;
+    /// Renamed to [`AlternativeReceive`](crate::AlternativeReceive).
+    #[deprecated(since = "0.2.0", note = "renamed to `AlternativeReceive`")]
+    pub type FutureReceive = crate::AlternativeReceive;
+    /// Renamed to [`AlternativeError`](crate::AlternativeError).
+    #[deprecated(since = "0.2.0", note = "renamed to `AlternativeError`")]
+    pub type FutureError = crate::AlternativeError;
+    /// Renamed to [`AlternativeTerms`](crate::AlternativeTerms).
+    #[deprecated(since = "0.2.0", note = "renamed to `AlternativeTerms`")]
+    pub type FutureTerms = crate::AlternativeTerms;
+    /// Renamed to [`AlternativeList`](crate::AlternativeList).
+    #[deprecated(since = "0.2.0", note = "renamed to `AlternativeList`")]
+    pub type Futures = crate::AlternativeList;
+    /// Renamed to [`AlternativeSource`](crate::AlternativeSource).
+    #[deprecated(since = "0.2.0", note = "renamed to `AlternativeSource`")]
+    pub type Sees = crate::AlternativeSource;
+}
+#[cfg(feature = "check")]
+#[expect(deprecated, reason = "these are the deprecated names")]
+pub use renamed::{Future, FutureChoice, FutureError, FutureReceive, FutureTerms, Futures, Sees};
 #[cfg(not(feature = "check"))]
 pub use std::thread_local;
 

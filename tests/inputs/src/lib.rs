@@ -22,7 +22,7 @@ mod options;
 
 pub use attribute::attribute;
 pub use database::{database, sample as sample_database};
-pub use schedules::{future, schedule, token};
+pub use schedules::{alternative, schedule, token};
 pub use searches::search;
 pub use traces::trace;
 
@@ -33,7 +33,7 @@ pub type Reader = fn(&[u8]);
 pub const READERS: [(&str, Reader); 7] = [
     ("attribute", attribute),
     ("database", database),
-    ("future", future),
+    ("alternative", alternative),
     ("schedule", schedule),
     ("search", search),
     ("token", token),

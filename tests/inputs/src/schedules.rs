@@ -1,6 +1,6 @@
-//! Schedules, as text and as tokens, and futures.
+//! Schedules, as text and as tokens, and alternatives.
 
-use raddle_engine::futures::Future;
+use raddle_engine::alternatives::Alternative;
 use raddle_engine::schedule::{Schedule, seal_token};
 
 /// Reads the text of a schedule, or a token.
@@ -33,13 +33,13 @@ fn assert_kept(schedule: &Schedule) {
     );
 }
 
-/// Reads a future.
-pub fn future(data: &[u8]) {
+/// Reads an alternative.
+pub fn alternative(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;
     };
-    match text.parse::<Future>() {
-        Ok(future) => assert_eq!(future.to_string().parse(), Ok(future)),
+    match text.parse::<Alternative>() {
+        Ok(alternative) => assert_eq!(alternative.to_string().parse(), Ok(alternative)),
         Err(problem) => crate::assert_told(&problem),
     }
 }

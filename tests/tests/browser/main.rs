@@ -71,8 +71,8 @@ static RUN: LazyLock<PathBuf> = LazyLock::new(|| {
     check("schedule")
         .strategy(replay)
         .run(schedule::now_with_try_lock);
-    let future = "main a 0 sees main.1 a 0; main b 0 sees main b 0";
-    let directed = Strategy::Directed(future.parse().unwrap());
+    let alternative = "main a 0 sees main.1 a 0; main b 0 sees main b 0";
+    let directed = Strategy::Directed(alternative.parse().unwrap());
     let impossible = check("impossible").strategy(directed);
     impossible.run(impossible::written_and_read_together);
     let passes = check("passes").coverage(true);
@@ -145,7 +145,7 @@ fn with_insight(data: &mut Value) {
     failure["receives"] = json!([{ "step": loads[1], "sources": [
         { "what": "the initial value", "step": null, "is_seen": true, "command": null },
         { "what": "the other store", "step": stores[0], "is_seen": false,
-          "command": "RADDLE_FUTURE='main.1 load counter sees main store counter' cargo test it" },
+          "command": "RADDLE_STRATEGY='directed: main.1 load counter sees main store counter' cargo test it" },
     ] }]);
 }
 
@@ -279,7 +279,7 @@ fn a_deadlock_is_drawn_with_both_lines_of_every_edge() {
 }
 
 #[test]
-fn one_can_look_at_the_other_executions_and_ask_for_another_future() {
+fn one_can_look_at_the_other_executions_and_ask_for_another_alternative() {
     let Some((browser, _)) = tools() else { return };
     let mut browser = Browser::start(&browser);
     let mut page = browser.open(&page_of("insight"), WIDE);
@@ -329,7 +329,7 @@ fn one_can_look_at_the_other_executions_and_ask_for_another_future() {
     page.click(".alternatives .copy");
     assert_eq!(
         page.text("window.copied"),
-        "RADDLE_FUTURE='main.1 load counter sees main store counter' cargo test it"
+        "RADDLE_STRATEGY='directed: main.1 load counter sees main store counter' cargo test it"
     );
     page.wait_for("document.querySelector('.alternatives .copy').textContent === 'Copied'");
     picture(&mut page, "alternatives");

@@ -26,7 +26,7 @@ fn delays(execution: &Execution) -> u32 {
     let mut delays = 0;
     let mut last = 0;
     for (position, event) in events.iter().enumerate() {
-        let (past, future) = events.split_at(position);
+        let (past, alternative) = events.split_at(position);
         let has_ended = |thread: ThreadId| {
             let is_end = |event: &Event| {
                 event.id.thread == thread && matches!(event.operation, Operation::End)
@@ -46,7 +46,7 @@ fn delays(execution: &Execution) -> u32 {
                 None => true,
                 Some(spawn) => past.iter().any(|event| event.id == spawn),
             };
-            let next = future.iter().find(|event| event.id.thread == id);
+            let next = alternative.iter().find(|event| event.id.thread == id);
             exists
                 && next.is_some_and(|event| match event.operation {
                     Operation::Join { target } => has_ended(target),
@@ -201,7 +201,7 @@ fn the_bound_follows_the_name() {
                 "unknown strategy `{bad}`; there are: auto, exhaustive, random, pct, pos, urw, surw, \
                  history, noise, enumerate, coverage, coverage(METRIC), delay, and pct:3 for bugs of \
                  depth 3, noise:0.1 for interruptions with probability 0.1, delay:3 for at most 3 \
-                 delays, directed: and a future for one execution that does what it says"
+                 delays, directed: and an alternative for one execution that does what it says"
             )
         );
     }

@@ -2,7 +2,7 @@
 //!
 //! One program for all of them: to build one for each would take longer than to run them.
 
-mod futures;
+mod alternatives;
 mod label;
 mod leaks;
 mod livelock;

@@ -235,11 +235,11 @@ pub(crate) fn phases(checker: &Checker, start: Instant) -> Vec<Phase> {
                 preemptions: None,
             }]
         }
-        Strategy::Directed(future) => {
+        Strategy::Directed(alternative) => {
             let model = checker.memory.model();
             vec![Phase {
                 name: "directed",
-                strategy: boxed(strategy::Directed::new(future.clone(), model)),
+                strategy: boxed(strategy::Directed::new(alternative.clone(), model)),
                 budget: whole_budget(checker, start),
                 helpers: Helpers::Nobody,
                 preemptions: None,

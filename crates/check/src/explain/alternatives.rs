@@ -3,7 +3,7 @@
 use std::panic::Location;
 use std::sync::Arc;
 
-use raddle_engine::futures::{self, Alternative, Future};
+use raddle_engine::alternatives::{self, Alternative, Candidate};
 use raddle_engine::strategy::Replay;
 use raddle_engine::{Execution, Exploration, Operation, Schedule};
 use raddle_report::{Failure, FailureKind, Receive, Source, Trace};
@@ -89,26 +89,27 @@ fn told(
     };
     let check = failure.schedule.check.as_ref();
     let mut receives = Vec::new();
-    for receive in futures::of_some(execution, checker.memory.model(), WORK) {
+    for receive in alternatives::of_some(execution, checker.memory.model(), WORK) {
         let position = receive.position;
         let Some(step) = step_of(position).filter(|_| receive.alternatives.len() > 1) else {
             continue;
         };
-        let seen = futures::seen(&execution.events[position]);
-        let source = |&alternative: &Alternative| {
-            let future = futures::choice(execution, position, alternative);
-            let future = future.map(|choice| Future::new().with(choice).to_string());
-            let seen_at = alternative.source.and_then(|id| {
+        let seen = alternatives::seen(&execution.events[position]);
+        let source = |&candidate: &Candidate| {
+            let choice = alternatives::choice(execution, position, candidate);
+            let alternative = choice.map(|choice| Alternative::new().with(choice).to_string());
+            let seen_at = candidate.source.and_then(|id| {
                 let mut all = execution.events.iter();
                 all.position(|event| event.id == id)
             });
             let operation = &execution.events[position].operation;
             Source {
-                what: words(operation, alternative, seen_at.map(|at| (at, &whole))),
+                what: words(operation, candidate, seen_at.map(|at| (at, &whole))),
                 step: seen_at.and_then(step_of),
-                is_seen: seen == Some(alternative),
-                command: future
-                    .map(|future| saved::future_command(checker.program, &future, check)),
+                is_seen: seen == Some(candidate),
+                command: alternative.map(|alternative| {
+                    saved::alternative_command(checker.program, &alternative, check)
+                }),
             }
         };
         receives.push(Receive {
@@ -120,12 +121,8 @@ fn told(
 }
 
 /// What is seen, in words.
-fn words(
-    operation: &Operation,
-    alternative: Alternative,
-    source: Option<(usize, &Trace)>,
-) -> String {
-    let outcome = alternative.outcome;
+fn words(operation: &Operation, candidate: Candidate, source: Option<(usize, &Trace)>) -> String {
+    let outcome = candidate.outcome;
     let what = match (source, operation) {
         (Some((step, trace)), _) => {
             let step = &trace.steps[step];

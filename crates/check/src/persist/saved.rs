@@ -56,14 +56,14 @@ pub(crate) fn command(program: &dyn Program, schedule: &Schedule) -> String {
     replay_command(program, &binary, &token, schedule.check.as_ref())
 }
 
-/// How to run a future of this check.
-pub(crate) fn future_command(
+/// How to run an alternative of this check.
+pub(crate) fn alternative_command(
     program: &dyn Program,
-    future: &str,
+    alternative: &str,
     check: Option<&CheckName>,
 ) -> String {
     let run = program.command(&RunningBinary::find(), check);
-    let strategy = shell_word(&format!("directed: {future}"));
+    let strategy = shell_word(&format!("directed: {alternative}"));
     format!("RADDLE_STRATEGY={strategy} {run}")
 }
 

@@ -523,7 +523,7 @@ impl Checker {
         matches!(self.strategy, Strategy::Replay(_))
     }
 
-    /// Whether it looks for one execution that does what a future says.
+    /// Whether it looks for one execution that does what an alternative says.
     pub(crate) fn is_directed(&self) -> bool {
         matches!(self.strategy, Strategy::Directed(_))
     }

@@ -4,8 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use raddle_engine::Schedule;
+use raddle_engine::alternatives::Alternative;
 use raddle_engine::coverage::Metrics;
-use raddle_engine::futures::Future;
 use raddle_engine::memory::Model;
 
 use crate::settings::samplers;
@@ -63,10 +63,10 @@ pub enum Strategy {
     Enumerate,
     /// One given schedule.
     Replay(Schedule),
-    /// One execution in which certain receives see what the future says; everything else is free. If
+    /// One execution in which certain receives see what the alternative says; everything else is free. If
     /// there is none, the report has a failure of kind
     /// [`Impossible`](raddle_report::FailureKind::Impossible) that says why.
-    Directed(Future),
+    Directed(Alternative),
     /// As `Enumerate`, leaving out what makes no difference; for raddle's own tests.
     #[doc(hidden)]
     EnumeratePrivateFirst,
@@ -129,10 +129,10 @@ impl FromStr for Strategy {
     fn from_str(name: &str) -> Result<Self, UnknownName> {
         let lower = name.to_ascii_lowercase();
         if lower.starts_with("directed:") {
-            let future = name["directed:".len()..].parse();
-            return future.map(Strategy::Directed).map_err(
-                |error: raddle_engine::futures::FutureError| UnknownName {
-                    what: "future",
+            let alternative = name["directed:".len()..].parse();
+            return alternative.map(Strategy::Directed).map_err(
+                |error: raddle_engine::alternatives::AlternativeError| UnknownName {
+                    what: "alternative",
                     name: name.to_owned(),
                     valid: "",
                     problem: Some(error.to_string()),
@@ -173,7 +173,7 @@ impl FromStr for Strategy {
                 valid: "auto, exhaustive, random, pct, pos, urw, surw, history, noise, enumerate, \
                         coverage, coverage(METRIC), delay, and pct:3 for bugs of depth 3, noise:0.1 \
                         for interruptions with probability 0.1, delay:3 for at most 3 delays, \
-                        directed: and a future for one execution that does what it says",
+                        directed: and an alternative for one execution that does what it says",
             }),
         }
     }
@@ -209,7 +209,7 @@ impl fmt::Display for Strategy {
             Strategy::History => "history",
             Strategy::Enumerate | Strategy::EnumeratePrivateFirst => "enumerate",
             Strategy::Replay(_) => "replay",
-            Strategy::Directed(future) => return write!(f, "directed: {future}"),
+            Strategy::Directed(alternative) => return write!(f, "directed: {alternative}"),
         })
     }
 }

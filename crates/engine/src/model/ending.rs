@@ -54,6 +54,6 @@ pub enum Record {
     EarlierRun,
     /// A schedule given by the user.
     Schedule,
-    /// A future given by the user; the run was only an attempt.
-    Future,
+    /// An alternative given by the user; the run was only an attempt.
+    Alternative,
 }

@@ -87,7 +87,7 @@ impl World {
         strategy.downcast_mut::<Portfolio>()?.search()
     }
 
-    /// Returns the strategy if it searches for an execution that fits a future.
+    /// Returns the strategy if it searches for an execution that fits an alternative.
     pub fn directed(&mut self) -> Option<&mut Directed> {
         (self.strategy_mut() as &mut dyn Any).downcast_mut()
     }

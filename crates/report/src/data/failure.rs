@@ -69,7 +69,7 @@ impl fmt::Display for FailureKind {
             FailureKind::ScheduleMismatch => "schedule does not fit",
             FailureKind::TooLong => "too long",
             FailureKind::Limit => "limit exceeded",
-            FailureKind::Impossible => "impossible future",
+            FailureKind::Impossible => "impossible alternative",
             FailureKind::Hang => "hang",
             FailureKind::DataRace => "data race",
             FailureKind::UseAfterFree => "use after free",

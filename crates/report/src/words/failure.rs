@@ -75,7 +75,7 @@ fn kind(finding: &Finding) -> FailureKind {
         Finding::Nondeterminism(divergence) => match divergence.from {
             Record::EarlierRun => FailureKind::Nondeterminism,
             Record::Schedule => FailureKind::ScheduleMismatch,
-            Record::Future => FailureKind::Impossible,
+            Record::Alternative => FailureKind::Impossible,
         },
     }
 }

@@ -1,6 +1,6 @@
 //! Explanations of impossible alternatives.
 
-use raddle_engine::futures::{Chain, Sees, Why};
+use raddle_engine::alternatives::{AlternativeSource, Chain, Why};
 use raddle_engine::{EventId, Execution, Schedule, SiteId};
 
 use crate::data::failure::{Failure, FailureKind};
@@ -123,9 +123,9 @@ impl Failure {
     }
 
     /// Builds the failure for a search that exceeded its budget before it found the alternative.
-    pub fn not_found(future: &str, runs: u64) -> Self {
+    pub fn not_found(alternative: &str, runs: u64) -> Self {
         let message = format!(
-            "in {} none was found that does what the future says: {future}\n\
+            "in {} none was found that does what the alternative says: {alternative}\n\
              help: that does not mean that it is impossible: give it more time, or say more of what \
              is to happen",
             counted(runs, "run", "runs")
@@ -168,11 +168,11 @@ impl NeverSeesText<'_> {
         };
         let wanted = match &choice.sees {
             None => format!("have outcome {}", choice.outcome.unwrap_or(0)),
-            Some(Sees::Initial) => "see the initial state".to_owned(),
-            Some(Sees::Event(point)) => format!("see `{point}`"),
+            Some(AlternativeSource::Initial) => "see the initial state".to_owned(),
+            Some(AlternativeSource::Event(point)) => format!("see `{point}`"),
         };
         let together = match alone {
-            true => " if everything else is as the future says",
+            true => " if everything else is as the alternative says",
             false => "",
         };
         let mut text = format!("`{}` cannot {wanted}{together}\n", choice.receive);

@@ -1,7 +1,7 @@
-//! Matches a running execution against a future.
+//! Matches a running execution against an alternative.
 
-use super::future::{Future, FutureChoice, Point, Sees};
 use super::seen;
+use super::text::{Alternative, AlternativeChoice, AlternativeSource, Point};
 use crate::base::ids::{EventId, ThreadId};
 use crate::model::event::Event;
 use crate::model::execution::Execution;
@@ -21,10 +21,10 @@ pub(crate) struct Follower {
     noted: usize,
 }
 
-/// One choice of the future.
+/// One choice of the alternative.
 #[derive(Clone, Debug)]
 pub(crate) struct Followed {
-    pub(crate) choice: FutureChoice,
+    pub(crate) choice: AlternativeChoice,
     /// Number of receives and of sends so far at the points of the choice.
     pub(crate) receives: u32,
     pub(crate) sends: u32,
@@ -142,7 +142,7 @@ impl Followed {
     /// True when the receive had another source although the wanted one existed.
     pub(super) fn is_plainly_wrong(&self) -> bool {
         let source_is_there = match self.choice.sees {
-            Some(Sees::Event(_)) => self.source.is_some(),
+            Some(AlternativeSource::Event(_)) => self.source.is_some(),
             _ => true,
         };
         self.verdict == Verdict::Wrong && source_is_there
@@ -150,8 +150,8 @@ impl Followed {
 }
 
 impl Follower {
-    pub(crate) fn new(future: &Future) -> Self {
-        let followed = |choice: &FutureChoice| Followed {
+    pub(crate) fn new(alternative: &Alternative) -> Self {
+        let followed = |choice: &AlternativeChoice| Followed {
             choice: choice.clone(),
             receives: 0,
             sends: 0,
@@ -160,7 +160,7 @@ impl Follower {
             verdict: Verdict::Open,
         };
         Follower {
-            choices: future.choices().iter().map(followed).collect(),
+            choices: alternative.choices().iter().map(followed).collect(),
             positions: Vec::new(),
             threads: Vec::new(),
             noted: 0,
@@ -204,18 +204,18 @@ impl Follower {
         let choices = self.choices.iter().map(|one| &one.choice);
         choices
             .map(|choice| match &choice.sees {
-                Some(Sees::Event(source)) => (is(&choice.receive), is(source)),
+                Some(AlternativeSource::Event(source)) => (is(&choice.receive), is(source)),
                 _ => (is(&choice.receive), false),
             })
             .collect()
     }
 
     fn note_for(&mut self, index: usize, event: &Event, execution: &Execution) {
-        let FutureChoice { receive, sees, .. } = &self.choices[index].choice;
+        let AlternativeChoice { receive, sees, .. } = &self.choices[index].choice;
         let operation = &event.operation;
         let (is_receiver, is_sender) = self.threads[event.id.thread.index()][index];
         let sends = match sees {
-            Some(Sees::Event(source)) if is_sender => {
+            Some(AlternativeSource::Event(source)) if is_sender => {
                 let wrote = !matches!(operation, Operation::Update { .. }) || event.writes();
                 (wrote && counts(source, operation, Role::Sends, execution))
                     .then_some(source.occurrence)
@@ -267,11 +267,11 @@ impl Follower {
         let one = &self.choices[index];
         match &one.choice.sees {
             None => true,
-            Some(Sees::Initial) => {
+            Some(AlternativeSource::Initial) => {
                 let is_whole = parts(&one.choice.receive.thing).0.is_none();
                 self.sent(operation, source, is_whole, execution).is_none()
             }
-            Some(Sees::Event(point)) => {
+            Some(AlternativeSource::Event(point)) => {
                 let is_whole = parts(&point.thing).0.is_none();
                 one.source.is_some()
                     && self.sent(operation, source, is_whole, execution) == one.source

@@ -8,18 +8,20 @@
 //! revisits.
 
 pub(crate) mod follow;
-mod future;
 mod order;
 mod past;
 mod points;
 pub(crate) mod reason;
+mod text;
 mod trial;
 mod weak;
 mod work;
 
-pub use future::{Future, FutureChoice, FutureError, FutureReceive, Point, Sees};
 pub use points::choice;
 pub use reason::{Chain, Why};
+pub use text::{
+    Alternative, AlternativeChoice, AlternativeError, AlternativeReceive, AlternativeSource, Point,
+};
 
 use crate::memory::clock::covers;
 use past::Past;
@@ -39,12 +41,12 @@ pub struct Receive {
     /// Position of the event in the order of the run.
     pub position: usize,
     /// Its actual source and outcome, and the alternatives.
-    pub alternatives: Vec<Alternative>,
+    pub alternatives: Vec<Candidate>,
 }
 
 /// A source and an outcome of a receive.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Alternative {
+pub struct Candidate {
     /// The write that is read, the message that is taken, or the call completed before; `None` for
     /// the initial value or state, and for no message.
     pub source: Option<EventId>,
@@ -54,7 +56,7 @@ pub struct Alternative {
 }
 
 /// Returns the actual source and outcome of an event, if it is a receive.
-pub fn seen(event: &Event) -> Option<Alternative> {
+pub fn seen(event: &Event) -> Option<Candidate> {
     let outcome = match event.operation {
         Operation::Load { .. } | Operation::IsFinished { .. } | Operation::Receive { .. } => 0,
         Operation::Update { .. } => u32::from(event.fails_spuriously()),
@@ -63,7 +65,7 @@ pub fn seen(event: &Event) -> Option<Alternative> {
         _ => return None,
     };
     let source = event.source;
-    Some(Alternative { source, outcome })
+    Some(Candidate { source, outcome })
 }
 
 /// Returns every receive of an execution under this memory model, in the order of the run.
@@ -74,7 +76,7 @@ pub fn of(execution: &Execution, model: Model) -> Vec<Receive> {
 /// As [`of`], with a budget of small steps of work, last receives first: those that are undecided
 /// then are left out.
 pub fn of_some(execution: &Execution, model: Model, work: u64) -> Vec<Receive> {
-    let futures = Futures {
+    let candidates = Candidates {
         execution,
         past: Past::of(execution),
         work: Work::new(work),
@@ -85,10 +87,10 @@ pub fn of_some(execution: &Execution, model: Model, work: u64) -> Vec<Receive> {
                 .any(|event| is_weak(&event.operation)),
     };
     let receive = |(position, event): (usize, &Event)| {
-        seen(event).filter(|_| !futures.work.is_over())?;
-        let mut alternatives = futures.alternatives(event);
+        seen(event).filter(|_| !candidates.work.is_over())?;
+        let mut alternatives = candidates.of(event);
         alternatives.sort();
-        (!futures.work.is_over()).then_some(Receive {
+        (!candidates.work.is_over()).then_some(Receive {
             position,
             alternatives,
         })
@@ -112,7 +114,7 @@ pub fn as_seen(execution: &Execution) -> Vec<Receive> {
     events.filter_map(receive).collect()
 }
 
-struct Futures<'a> {
+struct Candidates<'a> {
     execution: &'a Execution,
     past: Past,
     is_weak: bool,
@@ -120,8 +122,8 @@ struct Futures<'a> {
     work: Work,
 }
 
-impl Futures<'_> {
-    fn alternatives(&self, event: &Event) -> Vec<Alternative> {
+impl Candidates<'_> {
+    fn of(&self, event: &Event) -> Vec<Candidate> {
         match event.operation {
             Operation::Choose { alternatives } => outcomes(alternatives),
             Operation::Chance { .. } => outcomes(2),
@@ -163,7 +165,7 @@ impl Futures<'_> {
             }
     }
 
-    fn of_read(&self, event: &Event) -> Vec<Alternative> {
+    fn of_read(&self, event: &Event) -> Vec<Candidate> {
         let target = match event.operation {
             Operation::IsFinished { target } => Some(target),
             _ => None,
@@ -188,7 +190,7 @@ impl Futures<'_> {
                     ..*event
                 };
                 if self.is_possible(receive) {
-                    found.push(Alternative { source, outcome });
+                    found.push(Candidate { source, outcome });
                 }
             }
         }
@@ -214,7 +216,7 @@ impl Futures<'_> {
 
     /// A call may be completed after any completion that does not depend on it, but not before one
     /// that its thread depends on.
-    fn of_call(&self, event: &Event) -> Vec<Alternative> {
+    fn of_call(&self, event: &Event) -> Vec<Candidate> {
         let Operation::Call { object, call } = event.operation else {
             unreachable!("only asked for calls");
         };
@@ -228,7 +230,7 @@ impl Futures<'_> {
         let mut offer = |state: &crate::object::Object, source: Option<EventId>| {
             if state.open(call, thread) {
                 let ways = 0..state.outcomes(call, thread);
-                found.extend(ways.map(|outcome| Alternative { source, outcome }));
+                found.extend(ways.map(|outcome| Candidate { source, outcome }));
             }
         };
         let mut left = completed
@@ -250,7 +252,7 @@ impl Futures<'_> {
     }
 
     /// A receive may take any message that is untaken before it and can be the next.
-    fn of_receive(&self, event: &Event) -> Vec<Alternative> {
+    fn of_receive(&self, event: &Event) -> Vec<Candidate> {
         let Operation::Receive { ports, wait } = event.operation else {
             unreachable!("only asked for receives");
         };
@@ -270,7 +272,7 @@ impl Futures<'_> {
             Some(send) => self.may_take(event, send),
         });
         possible
-            .map(|source| Alternative { source, outcome: 0 })
+            .map(|source| Candidate { source, outcome: 0 })
             .collect()
     }
 
@@ -307,9 +309,9 @@ impl Futures<'_> {
     }
 }
 
-fn outcomes(count: u32) -> Vec<Alternative> {
+fn outcomes(count: u32) -> Vec<Candidate> {
     let all = 0..count;
-    all.map(|outcome| Alternative {
+    all.map(|outcome| Candidate {
         source: None,
         outcome,
     })

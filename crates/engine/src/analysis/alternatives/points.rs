@@ -1,7 +1,7 @@
-//! Describes events of an execution in the notation of futures.
+//! Describes events of an execution in the notation of alternatives.
 
 use super::follow::{Role, does, fits};
-use super::{Alternative, FutureChoice, Point, Sees, seen};
+use super::{AlternativeChoice, AlternativeSource, Candidate, Point, seen};
 use crate::base::ids::EventId;
 use crate::model::event::Event;
 use crate::model::execution::Execution;
@@ -13,22 +13,22 @@ use crate::model::operation::Operation;
 pub fn choice(
     execution: &Execution,
     position: usize,
-    alternative: Alternative,
-) -> Option<FutureChoice> {
+    alternative: Candidate,
+) -> Option<AlternativeChoice> {
     let receive = &execution.events[position];
     let own = seen(receive)?;
     let sees = match receive.operation {
         Operation::Choose { .. } | Operation::Chance { .. } => None,
         _ => Some(match alternative.source {
-            None => Sees::Initial,
+            None => AlternativeSource::Initial,
             Some(id) => {
                 let source = execution.events.iter().find(|event| event.id == id)?;
-                Sees::Event(point(execution, source, Role::Sends)?)
+                AlternativeSource::Event(point(execution, source, Role::Sends)?)
             }
         }),
     };
     let has_ways = own.outcome != 0 || alternative.outcome != 0 || sees.is_none();
-    Some(FutureChoice {
+    Some(AlternativeChoice {
         receive: point(execution, receive, Role::Receives)?,
         sees,
         outcome: has_ways.then_some(alternative.outcome),

@@ -1,9 +1,9 @@
-//! Explains why no execution fits a future.
+//! Explains why no execution fits an alternative.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use super::follow::{Followed, Follower, Role, Verdict, does};
-use super::future::{Future, FutureChoice, Point, Sees};
+use super::text::{Alternative, AlternativeChoice, AlternativeSource, Point};
 use crate::base::ids::{EventId, ThreadId};
 use crate::memory::{Model, is_weak};
 use crate::model::event::Event;
@@ -11,12 +11,12 @@ use crate::model::execution::Execution;
 use crate::model::naming::{called, is_thread, things, thread_name};
 use crate::model::operation::Operation;
 
-/// Why a future is impossible.
+/// Why an alternative is impossible.
 #[derive(Clone, Debug)]
 pub enum Why {
     /// A thread does not exist.
     NoThread {
-        /// Its name in the future.
+        /// Its name in the alternative.
         name: String,
         /// Names of the existing threads.
         threads: Vec<String>,
@@ -35,7 +35,7 @@ pub enum Why {
     /// The receive never has the wanted source.
     NeverSees {
         /// The choice.
-        choice: FutureChoice,
+        choice: AlternativeChoice,
         /// True when it does so in executions that do not fit for other reasons.
         alone: bool,
         /// The execution that comes closest.
@@ -76,7 +76,7 @@ pub(crate) struct Evidence {
 
 #[derive(Debug)]
 struct Seen {
-    choice: FutureChoice,
+    choice: AlternativeChoice,
     receives: u32,
     sends: u32,
     has_receiver: bool,
@@ -94,8 +94,8 @@ struct Best {
 }
 
 impl Evidence {
-    pub(crate) fn new(future: &Future) -> Self {
-        let seen = |choice: &FutureChoice| Seen {
+    pub(crate) fn new(alternative: &Alternative) -> Self {
+        let seen = |choice: &AlternativeChoice| Seen {
             choice: choice.clone(),
             receives: 0,
             sends: 0,
@@ -104,7 +104,7 @@ impl Evidence {
             fits: false,
         };
         Evidence {
-            choices: future.choices().iter().map(seen).collect(),
+            choices: alternative.choices().iter().map(seen).collect(),
             best: None,
             threads: BTreeSet::new(),
             known: HashMap::new(),
@@ -121,7 +121,7 @@ impl Evidence {
             seen.sends = seen.sends.max(followed.sends);
             seen.has_receiver |= exists(&seen.choice.receive);
             seen.has_sender |= match &seen.choice.sees {
-                Some(Sees::Event(point)) => exists(point),
+                Some(AlternativeSource::Event(point)) => exists(point),
                 _ => true,
             };
             seen.fits |= followed.verdict == Verdict::Fits;
@@ -144,12 +144,12 @@ impl Evidence {
         }
     }
 
-    /// True when all points of the future are known to happen, and an execution that has got this
+    /// True when all points of the alternative are known to happen, and an execution that has got this
     /// far adds nothing new.
     pub(crate) fn is_enough(&self, follower: &Follower) -> bool {
         let happens = |seen: &Seen| {
             let sends = match &seen.choice.sees {
-                Some(Sees::Event(source)) => seen.sends > source.occurrence,
+                Some(AlternativeSource::Event(source)) => seen.sends > source.occurrence,
                 _ => true,
             };
             sends && seen.receives > seen.choice.receive.occurrence
@@ -204,7 +204,7 @@ impl Evidence {
         }
         let Some(best) = &self.best else {
             // No single choice was wrong, so some point never happened together with the rest.
-            let last = self.choices.last().expect("an empty future fits");
+            let last = self.choices.last().expect("an empty alternative fits");
             return self.never_happens(&last.choice.receive, true, last.receives);
         };
         let choice = &self.choices[best.choice];
@@ -233,7 +233,7 @@ impl Evidence {
         if seen.receives <= receive.occurrence {
             return Some(self.never_happens(receive, true, seen.receives));
         }
-        if let Some(Sees::Event(source)) = &seen.choice.sees {
+        if let Some(AlternativeSource::Event(source)) = &seen.choice.sees {
             if !seen.has_sender {
                 return Some(no_thread(&source.thread));
             }
@@ -330,7 +330,12 @@ impl<'a> Links<'a> {
         Some(path)
     }
 
-    fn chain(&self, receive: &Event, source: Option<EventId>, sees: Option<&Sees>) -> Chain {
+    fn chain(
+        &self,
+        receive: &Event,
+        source: Option<EventId>,
+        sees: Option<&AlternativeSource>,
+    ) -> Chain {
         if sees.is_none() {
             return Chain::Unknown;
         }

@@ -1,6 +1,6 @@
 //! Which threads are held back, and what a failed run teaches.
 
-use crate::analysis::alternatives::Sees;
+use crate::analysis::alternatives::AlternativeSource;
 use crate::analysis::alternatives::follow::{
     Follower, Role, Verdict, does, is_done_to, takes, thing,
 };
@@ -10,12 +10,12 @@ use crate::model::operation::Operation;
 use crate::model::schedule::ThreadPath;
 use crate::world::State;
 
-/// Relation of an enabled thread to the future.
+/// Relation of an enabled thread to the alternative.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Stance {
     /// It is about to receive from the wanted source, with this outcome.
     Ready(u32),
-    /// It does not affect the future.
+    /// It does not affect the alternative.
     Free,
     /// It is about to send what a choice wants to see.
     IsSource,
@@ -58,7 +58,7 @@ impl Hold {
     }
 }
 
-/// Returns the relation of the thread to the future.
+/// Returns the relation of the thread to the alternative.
 pub(super) fn stance(
     follower: &Follower,
     holds: &[Hold],
@@ -98,10 +98,10 @@ fn overwritten(follower: &Follower, state: &State, thread: ThreadId) -> Option<u
     follower.choices.iter().position(|one| {
         let is_there = match (&one.choice.sees, operation) {
             (None, _) => false,
-            (Some(Sees::Initial), _) => true,
+            (Some(AlternativeSource::Initial), _) => true,
             // Messages are not overwritten, but others may be sent before it.
-            (Some(Sees::Event(_)), Operation::Send { .. }) => one.source.is_none(),
-            (Some(Sees::Event(_)), _) => one.source.is_some(),
+            (Some(AlternativeSource::Event(_)), Operation::Send { .. }) => one.source.is_none(),
+            (Some(AlternativeSource::Event(_)), _) => one.source.is_some(),
         };
         let name = thing(&one.choice.receive);
         one.verdict == Verdict::Open
@@ -140,7 +140,8 @@ pub(super) fn learn(
                 }
             }
             None => {
-                let Some(Sees::Event(point)) = &follower.choices[choice].choice.sees else {
+                let Some(AlternativeSource::Event(point)) = &follower.choices[choice].choice.sees
+                else {
                     return;
                 };
                 let all = (0..execution.threads.len()).map(ThreadId::new);

@@ -3,7 +3,7 @@
 //! First by holding threads back: a receive until its source exists, the source until no other
 //! thread can run, and others from overwriting it in between. If that blocks, because a thread is
 //! held back that holds what another one needs, the next run holds back earlier. If that does not
-//! help, the exhaustive search looks for an execution that fits. If there is none, the future is
+//! help, the exhaustive search looks for an execution that fits. If there is none, the alternative is
 //! impossible, and the executions of the search show why.
 
 mod holds;
@@ -11,7 +11,7 @@ mod pending;
 
 use holds::{Hold, Stance};
 
-use crate::analysis::alternatives::Future;
+use crate::analysis::alternatives::Alternative;
 use crate::analysis::alternatives::follow::{Followed, Follower};
 use crate::analysis::alternatives::reason::{Evidence, Why};
 use crate::base::ids::ThreadId;
@@ -26,10 +26,10 @@ use crate::world::strategy::{Repeat, Strategy};
 /// Number of runs that hold threads back before the search begins.
 const MAX_GREEDY: u32 = 12;
 
-/// Searches for one execution that fits a future.
+/// Searches for one execution that fits an alternative.
 #[derive(Debug)]
 pub struct Directed {
-    future: Future,
+    alternative: Alternative,
     follower: Follower,
     holds: Vec<Hold>,
     phase: Phase,
@@ -52,12 +52,12 @@ enum Phase {
 }
 
 impl Directed {
-    /// Creates a strategy that searches for an execution of this future under this memory model.
-    pub fn new(future: Future, model: Model) -> Self {
+    /// Creates a strategy that searches for an execution of this alternative under this memory model.
+    pub fn new(alternative: Alternative, model: Model) -> Self {
         Directed {
-            follower: Follower::new(&future),
-            evidence: Evidence::new(&future),
-            future,
+            follower: Follower::new(&alternative),
+            evidence: Evidence::new(&alternative),
+            alternative,
             holds: Vec::new(),
             phase: Phase::Holding(0),
             attempts: 0,
@@ -78,9 +78,9 @@ impl Directed {
         self.attempts
     }
 
-    /// Returns the future.
-    pub fn future(&self) -> &Future {
-        &self.future
+    /// Returns the alternative.
+    pub fn alternative(&self) -> &Alternative {
+        &self.alternative
     }
 
     /// Returns why no execution fits; `None` unless all were examined.
@@ -96,7 +96,7 @@ impl Directed {
     /// Stops a run that cannot fit.
     fn abandon(&self, state: &State) -> Box<Divergence> {
         Box::new(Divergence {
-            from: Record::Future,
+            from: Record::Alternative,
             after: state.execution().events.len(),
             thread: String::new(),
             expected: String::new(),

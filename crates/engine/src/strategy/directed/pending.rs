@@ -1,6 +1,6 @@
-//! Relation of pending operations to the choices of a future.
+//! Relation of pending operations to the choices of an alternative.
 
-use crate::analysis::alternatives::Sees;
+use crate::analysis::alternatives::AlternativeSource;
 use crate::analysis::alternatives::follow::{Follower, Role, Verdict, fits};
 use crate::base::ids::ThreadId;
 use crate::model::operation::Operation;
@@ -24,7 +24,7 @@ impl Follower {
     pub(super) fn sends_next(&self, state: &State, thread: ThreadId) -> Option<usize> {
         let operation = state.pending(thread);
         self.choices.iter().position(|one| match &one.choice.sees {
-            Some(Sees::Event(point)) => {
+            Some(AlternativeSource::Event(point)) => {
                 one.source.is_none()
                     && one.verdict == Verdict::Open
                     && one.sends == point.occurrence

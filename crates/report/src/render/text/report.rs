@@ -113,9 +113,9 @@ impl Report {
             Guarantee::Directed => {
                 let attempts = counted(self.attempts, "attempt", "attempts");
                 match self.executions {
-                    0 => write!(f, "no run does what the future says: {attempts}")?,
-                    _ if self.attempts == 0 => write!(f, "the future was run")?,
-                    _ => write!(f, "the future was run after {attempts}")?,
+                    0 => write!(f, "no run does what the alternative says: {attempts}")?,
+                    _ if self.attempts == 0 => write!(f, "the alternative was run")?,
+                    _ => write!(f, "the alternative was run after {attempts}")?,
                 }
             }
         }

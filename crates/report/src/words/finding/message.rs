@@ -30,7 +30,7 @@ impl FindingContext<'_> {
             Finding::Nondeterminism(divergence) => match divergence.from {
                 Record::EarlierRun => self.nondeterminism(divergence),
                 Record::Schedule => mismatch(divergence),
-                Record::Future => "the run was only an attempt".to_owned(),
+                Record::Alternative => "the run was only an attempt".to_owned(),
             },
         };
         text + &self.stale()

@@ -172,7 +172,7 @@ function guarantee(given) {
     Bounded: () => `every behaviour up to ${counted(bound.preemptions, "preemption")} was run`,
     Delayed: () => `every schedule up to ${counted(bound.delays, "delay")} was run`,
     Sampled: () => "some behaviours were run", Replayed: () => "one schedule was run",
-    Directed: () => "only what the future says was run",
+    Directed: () => "only what the alternative says was run",
   }[name]?.() ?? name;
 }
 

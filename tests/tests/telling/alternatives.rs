@@ -1,5 +1,5 @@
 //! Directed runs: the worked examples of "Choosing Among Alternative Futures" (MacDonald, Chen and
-//! Novillo), futures that are impossible, and futures that make no sense.
+//! Novillo), alternatives that are impossible, and alternatives that make no sense.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex as Plain;
@@ -7,7 +7,7 @@ use std::sync::Mutex as Plain;
 use raddle::sync::atomic::AtomicU32;
 use raddle::sync::atomic::Ordering::{self, Acquire, Relaxed, Release, SeqCst};
 use raddle::sync::{Arc, Barrier, Condvar, Mutex, mpsc};
-use raddle::{Checker, FailureKind, Future, Guarantee, Report, Strategy, thread};
+use raddle::{Alternative, Checker, FailureKind, Guarantee, Report, Strategy, thread};
 
 /// Starts a thread with a name.
 fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> thread::JoinHandle<()> {
@@ -15,19 +15,19 @@ fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> thread::JoinHandle
     builder.spawn(body).unwrap()
 }
 
-fn directed(future: &Future, body: impl Fn() + Send + Sync) -> Report {
+fn directed(alternative: &Alternative, body: impl Fn() + Send + Sync) -> Report {
     Checker::new()
-        .strategy(Strategy::Directed(future.clone()))
+        .strategy(Strategy::Directed(alternative.clone()))
         .run(body)
 }
 
-/// Runs one future; what the program says it saw.
+/// Runs one alternative; what the program says it saw.
 fn outcome<T: Clone + Send>(
-    future: &str,
+    alternative: &str,
     program: impl Fn(&(dyn Fn(T) + Sync)) + Send + Sync,
 ) -> (Report, Option<T>) {
     let seen = Plain::new(None);
-    let report = directed(&future.parse().unwrap(), || {
+    let report = directed(&alternative.parse().unwrap(), || {
         program(&|value| *seen.lock().unwrap() = Some(value));
     });
     let seen = seen.into_inner().unwrap();
@@ -38,9 +38,9 @@ fn outcome<T: Clone + Send>(
 /// The terms of a receive, without the receive.
 fn terms(point: (&str, &str, u32), program: impl Fn() + Send + Sync) -> Vec<String> {
     let (thread, thing, occurrence) = point;
-    let futures = Checker::new().futures(program);
-    assert!(futures.report.exhausted);
-    let terms = futures.of(thread, thing, occurrence).iter();
+    let alternatives = Checker::new().alternatives(program);
+    assert!(alternatives.report.exhausted);
+    let terms = alternatives.of(thread, thing, occurrence).iter();
     let start = format!("{thread} {thing} {occurrence} sees ");
     terms
         .map(|term| term.to_string().strip_prefix(&start).unwrap().to_owned())
@@ -64,15 +64,15 @@ fn example_1() {
 }
 
 #[test]
-fn example_1_has_two_futures_and_takes_two_runs() {
+fn example_1_has_two_alternatives_and_takes_two_runs() {
     let terms = terms(("user", "n", 0), example_1);
     // The barrier is in between, so the initial value is none of them.
     assert_eq!(terms, ["long n 0", "short n 0"]);
     let mut runs = 0;
     let mut kinds = Vec::new();
     for term in terms {
-        let future = format!("user n 0 sees {term}").parse().unwrap();
-        let report = directed(&future, example_1);
+        let alternative = format!("user n 0 sees {term}").parse().unwrap();
+        let report = directed(&alternative, example_1);
         runs += report.executions + report.attempts;
         kinds.push(report.failures.first().map(|failure| failure.kind));
         let message = report.failures.first().map(|failure| &failure.message[..]);
@@ -110,9 +110,9 @@ fn example_2(sum: &(dyn Fn(u32) + Sync)) {
 
 #[test]
 fn example_2_takes_4_targeted_and_16_exhaustive_runs() {
-    let futures = Checker::new().futures(|| example_2(&|_| ()));
+    let alternatives = Checker::new().alternatives(|| example_2(&|_| ()));
     let summands: Vec<_> = (0..4)
-        .map(|k| futures.of("main", &format!("n{k}"), 0).to_vec())
+        .map(|k| alternatives.of("main", &format!("n{k}"), 0).to_vec())
         .collect();
     assert!(
         summands.iter().all(|terms| terms.len() == 2),
@@ -121,21 +121,26 @@ fn example_2_takes_4_targeted_and_16_exhaustive_runs() {
     let mut runs = 0;
     // One number is changed before it is read.
     for changed in 0..4 {
-        let of = |(k, terms): (usize, &Vec<raddle::FutureChoice>)| {
+        let of = |(k, terms): (usize, &Vec<raddle::AlternativeChoice>)| {
             vec![terms[usize::from(k == changed)].clone()]
         };
-        let [future] = &Future::combinations(summands.iter().enumerate().map(of))[..] else {
+        let [alternative] = &Alternative::combinations(summands.iter().enumerate().map(of))[..]
+        else {
             panic!("one of each");
         };
-        let (report, sum) = outcome(&future.to_string(), example_2);
+        let (report, sum) = outcome(&alternative.to_string(), example_2);
         runs += report.executions + report.attempts;
-        assert_eq!(sum, Some(1), "{future}");
+        assert_eq!(sum, Some(1), "{alternative}");
     }
     assert_eq!(runs, 4);
     let mut sums = BTreeMap::<u32, u32>::new();
-    for future in Future::combinations(summands) {
-        let (report, sum) = outcome(&future.to_string(), example_2);
-        assert_eq!((report.executions, report.attempts), (1, 0), "{future}");
+    for alternative in Alternative::combinations(summands) {
+        let (report, sum) = outcome(&alternative.to_string(), example_2);
+        assert_eq!(
+            (report.executions, report.attempts),
+            (1, 0),
+            "{alternative}"
+        );
         *sums.entry(sum.unwrap()).or_default() += 1;
     }
     assert_eq!(
@@ -267,16 +272,16 @@ fn figure_8_goes_by_occurrence() {
     let mut possible = 0;
     for (i, a) in all.iter().enumerate() {
         for (j, b) in all.iter().enumerate() {
-            let future = format!(
+            let alternative = format!(
                 "main a 0 sees {a}; main b 0 sees {}",
                 b.replace(" a ", " b ")
             );
-            let (report, seen) = outcome(&future, |print| figure_8(false, print));
+            let (report, seen) = outcome(&alternative, |print| figure_8(false, print));
             // Who has seen what was written in one round, sees the other from that round or later.
-            assert_eq!(seen.is_some(), j >= i, "{future}: {report}");
-            assert_eq!(report.impossible(), j < i, "{future}: {report}");
+            assert_eq!(seen.is_some(), j >= i, "{alternative}: {report}");
+            assert_eq!(report.impossible(), j < i, "{alternative}: {report}");
             if let Some(seen) = seen {
-                assert_eq!(seen, (a_values[i], b_values[j]), "{future}");
+                assert_eq!(seen, (a_values[i], b_values[j]), "{alternative}");
                 possible += 1;
             }
         }
@@ -304,7 +309,7 @@ fn locks(print: &(dyn Fn(u32) + Sync)) {
 
 #[test]
 fn locks_are_granted_in_any_order_that_is_asked_for() {
-    for (future, order) in [
+    for (alternative, order) in [
         ("t3 state 0 sees initial; t1 state 0 sees t2 state 0", 321),
         (
             "t1 state 0 sees t2 state 0; t2 state 0 sees t3 state 0",
@@ -319,8 +324,8 @@ fn locks_are_granted_in_any_order_that_is_asked_for() {
             231,
         ),
     ] {
-        let (report, seen) = outcome(future, locks);
-        assert_eq!(seen, Some(order), "{future}: {report}");
+        let (report, seen) = outcome(alternative, locks);
+        assert_eq!(seen, Some(order), "{alternative}: {report}");
         assert_eq!(report.executions, 1);
     }
     let (report, _) = outcome::<u32>("main state 0 sees initial", locks);
@@ -340,7 +345,7 @@ fn messages(print: &(dyn Fn(u32) + Sync)) {
 
 #[test]
 fn messages_are_taken_in_any_order_that_is_asked_for() {
-    let terms = Checker::new().futures(|| messages(&|_| ()));
+    let terms = Checker::new().alternatives(|| messages(&|_| ()));
     let port = &terms
         .receives
         .iter()
@@ -349,15 +354,15 @@ fn messages_are_taken_in_any_order_that_is_asked_for() {
         .receive;
     let at = |occurrence: u32| format!("main {} {occurrence}", port.thing);
     let send = |thread: &str| format!("{thread} {} 0", port.thing);
-    let future = format!(
+    let alternative = format!(
         "{} sees {}; {} sees {}",
         at(0),
         send("t3"),
         at(1),
         send("t1")
     );
-    let (report, seen) = outcome(&future, messages);
-    assert_eq!(seen, Some(312), "{future}: {report}");
+    let (report, seen) = outcome(&alternative, messages);
+    assert_eq!(seen, Some(312), "{alternative}: {report}");
 }
 
 /// A message behind a flag, with these orderings of the flag.
@@ -407,7 +412,7 @@ fn woken() {
 
 #[test]
 fn wake_ups_can_be_asked_for() {
-    let report = |future: &str| directed(&future.parse().unwrap(), woken);
+    let report = |alternative: &str| directed(&alternative.parse().unwrap(), woken);
     for name in ["one", "other"] {
         let first = format!("main wake(woken) 0 sees {name} notify-one(woken) 0");
         assert_eq!(report(&first).executions, 1, "{first}");
@@ -431,8 +436,8 @@ fn choices_can_be_asked_for() {
 
 #[test]
 fn a_mistake_is_answered_with_what_there_is() {
-    let message = |future: &str| {
-        let (report, _) = outcome::<(u32, u32)>(future, figure_7);
+    let message = |alternative: &str| {
+        let (report, _) = outcome::<(u32, u32)>(alternative, figure_7);
         assert!(report.impossible(), "{report}");
         report.failures[0].message.clone()
     };
@@ -458,7 +463,7 @@ fn a_mistake_is_answered_with_what_there_is() {
 }
 
 #[test]
-fn a_future_that_was_mended_stays_impossible() {
+fn an_alternative_that_was_mended_stays_impossible() {
     let program = |fixed: bool| {
         let balance = Arc::new(AtomicU32::new(100));
         let other = balance.clone();
@@ -471,7 +476,7 @@ fn a_future_that_was_mended_stays_impossible() {
         thread.join().unwrap();
         assert_eq!(balance.load(SeqCst), 80);
     };
-    let lost = Future::new()
+    let lost = Alternative::new()
         .read("main", "balance", 0)
         .sees_initial()
         .read("other", "balance", 0)
@@ -483,10 +488,10 @@ fn a_future_that_was_mended_stays_impossible() {
 }
 
 #[test]
-#[should_panic(expected = "this was expected to be impossible, but: the future was run")]
+#[should_panic(expected = "this was expected to be impossible, but: the alternative was run")]
 fn what_is_possible_is_not_impossible() {
-    let future = "main choose 0 is 1".parse().unwrap();
-    directed(&future, || _ = raddle::choose(0..2)).assert_impossible();
+    let alternative = "main choose 0 is 1".parse().unwrap();
+    directed(&alternative, || _ = raddle::choose(0..2)).assert_impossible();
 }
 
 #[test]
@@ -499,7 +504,7 @@ fn a_strategy_can_be_written_as_text() {
         .unwrap_err()
         .to_string();
     assert!(
-        error.starts_with("`main a` in a future: it does not say what is seen"),
+        error.starts_with("`main a` in an alternative: it does not say what is seen"),
         "{error}"
     );
 }

@@ -4,10 +4,10 @@
 //! `RADDLE_TEST_PROGRAMS` and `RADDLE_TEST_SEED` do what they do in `brute_force.rs`.
 
 use fastrand::Rng;
-use raddle::{Checker, Future, FutureChoice, Futures, Memory, Report, Strategy};
-use raddle_engine::futures;
+use raddle::{Alternative, AlternativeChoice, AlternativeList, Checker, Memory, Report, Strategy};
+use raddle_engine::alternatives;
+use raddle_tests::alternatives::{Counts, compared};
 use raddle_tests::compare::{ShownOnPanic, setting};
-use raddle_tests::futures::{Counts, compared};
 use raddle_tests::random_objects;
 use raddle_tests::random_program::Program;
 
@@ -32,19 +32,21 @@ fn random_without(words: &[&str], rng: &mut Rng) -> Program {
 }
 
 /// What a program may see, if it is small enough to be run whole.
-fn offered(checker: &Checker, program: &Program) -> Option<Futures> {
+fn offered(checker: &Checker, program: &Program) -> Option<AlternativeList> {
     let limited = checker.clone().max_executions(500);
-    let futures = limited.futures(|| program.run_named());
-    futures.report.exhausted.then_some(futures)
+    let alternatives = limited.alternatives(|| program.run_named());
+    alternatives.report.exhausted.then_some(alternatives)
 }
 
-/// Runs a future of a program.
-fn directed(checker: &Checker, program: &Program, future: &Future) -> Report {
-    let directed = checker.clone().strategy(Strategy::Directed(future.clone()));
+/// Runs an alternative of a program.
+fn directed(checker: &Checker, program: &Program, alternative: &Alternative) -> Report {
+    let directed = checker
+        .clone()
+        .strategy(Strategy::Directed(alternative.clone()));
     directed.run(|| program.run_named())
 }
 
-/// Futures that were asked for, of which it was known whether they are possible.
+/// AlternativeList that were asked for, of which it was known whether they are possible.
 #[derive(Debug, Default)]
 struct Asked {
     possible: u64,
@@ -53,10 +55,16 @@ struct Asked {
 }
 
 impl Asked {
-    fn ask(&mut self, checker: &Checker, program: &Program, future: &Future, expected: bool) {
-        let report = directed(checker, program, future);
-        assert_eq!(report.executions == 1, expected, "{future}: {report}");
-        assert_eq!(report.impossible(), !expected, "{future}: {report}");
+    fn ask(
+        &mut self,
+        checker: &Checker,
+        program: &Program,
+        alternative: &Alternative,
+        expected: bool,
+    ) {
+        let report = directed(checker, program, alternative);
+        assert_eq!(report.executions == 1, expected, "{alternative}: {report}");
+        assert_eq!(report.impossible(), !expected, "{alternative}: {report}");
         self.possible += u64::from(expected);
         self.impossible += u64::from(!expected);
         self.runs += report.executions + report.attempts;
@@ -117,21 +125,26 @@ fn what_is_offered_can_be_run() {
         let program = random_without(&["Assume"], &mut rng);
         let _shown = ShownOnPanic(&program);
         let checker = program.checker(Strategy::Auto).shorten(false);
-        let Some(futures) = offered(&checker, &program) else {
+        let Some(alternatives) = offered(&checker, &program) else {
             continue;
         };
         done += 1;
-        let open: Vec<_> = futures.open().flat_map(|one| one.futures()).collect();
+        let open: Vec<_> = alternatives
+            .open()
+            .flat_map(|one| one.alternatives())
+            .collect();
         for _ in 0..open.len().min(8) {
-            let future = rng.choice(&open).expect("not empty");
-            let report = directed(&checker, &program, future);
-            assert_eq!(report.executions, 1, "{future}: {report}");
+            let alternative = rng.choice(&open).expect("not empty");
+            let report = directed(&checker, &program, alternative);
+            assert_eq!(report.executions, 1, "{alternative}: {report}");
             asked += 1;
             at_once += u64::from(report.attempts == 0);
             attempts += report.attempts;
         }
     }
-    println!("{done} programs, {asked} futures, {at_once} in one run, {attempts} attempts besides");
+    println!(
+        "{done} programs, {asked} alternatives, {at_once} in one run, {attempts} attempts besides"
+    );
     assert!(at_once * 5 > asked * 4, "{at_once} of {asked} take one run");
 }
 
@@ -144,18 +157,18 @@ fn what_is_not_offered_is_impossible() {
         let program = random_without(&["Assume"], &mut rng);
         let _shown = ShownOnPanic(&program);
         let checker = program.checker(Strategy::Auto).shorten(false);
-        let Some(futures) = offered(&checker, &program) else {
+        let Some(alternatives) = offered(&checker, &program) else {
             continue;
         };
         done += 1;
-        let receives = &futures.receives;
+        let receives = &alternatives.receives;
         let known: Vec<_> = receives.iter().flat_map(|one| &one.terms).collect();
         // A receive is to see what another one sees.
         for _ in 0..4 {
             let (Some(one), Some(other)) = (rng.choice(receives), rng.choice(&known)) else {
                 break;
             };
-            let choice = FutureChoice {
+            let choice = AlternativeChoice {
                 receive: one.receive.clone(),
                 sees: other.sees.clone(),
                 outcome: None,
@@ -164,8 +177,8 @@ fn what_is_not_offered_is_impossible() {
                 continue;
             }
             let expected = (one.terms.iter()).any(|term| term.sees == choice.sees);
-            let future = Future::new().with(choice);
-            asked.ask(&checker, &program, &future, expected);
+            let alternative = Alternative::new().with(choice);
+            asked.ask(&checker, &program, &alternative, expected);
         }
     }
     asked.conclude(done);
@@ -181,14 +194,14 @@ fn several_receives_see_what_they_see_in_one_execution_and_nothing_else() {
         let program = random_without(&["Assume", "ark"], &mut rng);
         let _shown = ShownOnPanic(&program);
         let checker = program.checker(Strategy::Exhaustive).shorten(false);
-        let mut executions: Vec<Vec<FutureChoice>> = Vec::new();
+        let mut executions: Vec<Vec<AlternativeChoice>> = Vec::new();
         let report = raddle::__private::run_observed(
             checker.clone().max_executions(500),
             || program.run_named(),
             &mut |execution| {
-                let all = futures::as_seen(execution).into_iter();
+                let all = alternatives::as_seen(execution).into_iter();
                 let all = all.map(|one| {
-                    futures::choice(execution, one.position, one.alternatives[0]).unwrap()
+                    alternatives::choice(execution, one.position, one.alternatives[0]).unwrap()
                 });
                 executions.push(all.collect());
             },
@@ -199,25 +212,25 @@ fn several_receives_see_what_they_see_in_one_execution_and_nothing_else() {
         done += 1;
         for _ in 0..6 {
             let (one, other) = (rng.choice(&executions), rng.choice(&executions));
-            let mut future = Future::new();
+            let mut alternative = Alternative::new();
             for from in [one, one, other] {
                 if let Some(choice) = rng.choice(from.unwrap()) {
-                    future = future.with(choice.clone());
+                    alternative = alternative.with(choice.clone());
                 }
             }
-            let has_all = |execution: &Vec<FutureChoice>| {
-                let mut wanted = future.choices().iter();
+            let has_all = |execution: &Vec<AlternativeChoice>| {
+                let mut wanted = alternative.choices().iter();
                 wanted.all(|choice| execution.iter().any(|seen| is_as(choice, seen)))
             };
             let expected = executions.iter().any(has_all);
-            asked.ask(&checker, &program, &future, expected);
+            asked.ask(&checker, &program, &alternative, expected);
         }
     }
     asked.conclude(done);
 }
 
 /// Whether that is what was asked for, where what is not said is free.
-fn is_as(choice: &FutureChoice, seen: &FutureChoice) -> bool {
+fn is_as(choice: &AlternativeChoice, seen: &AlternativeChoice) -> bool {
     choice.receive == seen.receive
         && (choice.sees.is_none() || choice.sees == seen.sees)
         && (choice.outcome.is_none() || choice.outcome.unwrap_or(0) == seen.outcome.unwrap_or(0))

@@ -1,4 +1,4 @@
-//! Futures in the notation of users: which receives have which sources.
+//! AlternativeList in the notation of users: which receives have which sources.
 //!
 //! ```text
 //! consumer ready 0 sees producer ready 0; consumer data 0 sees initial
@@ -16,20 +16,20 @@ use std::str::FromStr;
 /// Required sources of some receives; everything else is free.
 ///
 /// ```
-/// use raddle_engine::futures::Future;
+/// use raddle_engine::alternatives::Alternative;
 ///
-/// let future = Future::new()
+/// let alternative = Alternative::new()
 ///     .read("consumer", "ready", 0)
 ///     .sees("producer", "ready", 0)
 ///     .read("consumer", "data", 0)
 ///     .sees_initial();
 /// let text = "consumer ready 0 sees producer ready 0; consumer data 0 sees initial";
-/// assert_eq!(future.to_string(), text);
-/// assert_eq!(text.parse(), Ok(future));
+/// assert_eq!(alternative.to_string(), text);
+/// assert_eq!(text.parse(), Ok(alternative));
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Future {
-    choices: Vec<FutureChoice>,
+pub struct Alternative {
+    choices: Vec<AlternativeChoice>,
 }
 
 /// A point of the program: the events of a thread on a thing, and which of them.
@@ -45,29 +45,29 @@ pub struct Point {
 
 /// Wanted source of a receive.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Sees {
+pub enum AlternativeSource {
     /// The initial value or state, or no message.
     Initial,
     /// This write, message or release.
     Event(Point),
 }
 
-/// One receive of a future.
+/// One receive of an alternative.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct FutureChoice {
+pub struct AlternativeChoice {
     /// The receive.
     pub receive: Point,
     /// Its wanted source, if one is given.
-    pub sees: Option<Sees>,
+    pub sees: Option<AlternativeSource>,
     /// Its wanted outcome, if one is given.
     pub outcome: Option<u32>,
 }
 
-/// A receive of a future whose source is about to be given.
+/// A receive of an alternative whose source is about to be given.
 #[derive(Clone, Debug)]
 #[must_use = "say what it sees"]
-pub struct FutureReceive {
-    future: Future,
+pub struct AlternativeReceive {
+    alternative: Alternative,
     receive: Point,
 }
 
@@ -82,8 +82,8 @@ impl Point {
     }
 }
 
-impl Future {
-    /// Creates a future without choices.
+impl Alternative {
+    /// Creates an alternative without choices.
     pub fn new() -> Self {
         Self::default()
     }
@@ -95,55 +95,55 @@ impl Future {
         thread: impl Into<String>,
         thing: impl Into<String>,
         occurrence: u32,
-    ) -> FutureReceive {
-        FutureReceive {
+    ) -> AlternativeReceive {
+        AlternativeReceive {
             receive: Point::new(thread, thing, occurrence),
-            future: self,
+            alternative: self,
         }
     }
 
     /// Adds a choice.
     #[must_use]
-    pub fn with(mut self, choice: FutureChoice) -> Self {
+    pub fn with(mut self, choice: AlternativeChoice) -> Self {
         self.choices.push(choice);
         self
     }
 
     /// Returns the choices in the order in which they were added.
-    pub fn choices(&self) -> &[FutureChoice] {
+    pub fn choices(&self) -> &[AlternativeChoice] {
         &self.choices
     }
 
     /// Returns every combination of one alternative per receive, the last receive varying fastest.
     ///
     /// ```
-    /// use raddle_engine::futures::{Future, FutureChoice};
+    /// use raddle_engine::alternatives::{Alternative, AlternativeChoice};
     ///
-    /// let choice = |text: &str| text.parse::<Future>().unwrap().choices()[0].clone();
+    /// let choice = |text: &str| text.parse::<Alternative>().unwrap().choices()[0].clone();
     /// let first = vec![choice("a x 0 sees initial"), choice("a x 0 sees b x 0")];
     /// let second = vec![choice("a y 0 sees initial"), choice("a y 0 sees b y 0")];
-    /// let all: Vec<Future> = Future::combinations([first, second]);
+    /// let all: Vec<Alternative> = Alternative::combinations([first, second]);
     /// assert_eq!(all.len(), 4);
     /// assert_eq!(all[1].to_string(), "a x 0 sees initial; a y 0 sees b y 0");
     /// ```
     pub fn combinations(
-        receives: impl IntoIterator<Item = impl IntoIterator<Item = FutureChoice>>,
-    ) -> Vec<Future> {
+        receives: impl IntoIterator<Item = impl IntoIterator<Item = AlternativeChoice>>,
+    ) -> Vec<Alternative> {
         receives
             .into_iter()
-            .fold(vec![Future::new()], |futures, alternatives| {
-                let alternatives: Vec<FutureChoice> = alternatives.into_iter().collect();
-                let each = |future: Future| {
-                    let with = alternatives.iter().cloned();
-                    with.map(move |choice| future.clone().with(choice))
+            .fold(vec![Alternative::new()], |all, receive| {
+                let receive: Vec<AlternativeChoice> = receive.into_iter().collect();
+                let each = |alternative: Alternative| {
+                    let with = receive.iter().cloned();
+                    with.map(move |choice| alternative.clone().with(choice))
                         .collect::<Vec<_>>()
                 };
-                futures.into_iter().flat_map(each).collect()
+                all.into_iter().flat_map(each).collect()
             })
     }
 }
 
-impl FutureReceive {
+impl AlternativeReceive {
     /// It takes its value from this thread's send number `occurrence` there, from 0.
     #[must_use]
     pub fn sees(
@@ -151,26 +151,26 @@ impl FutureReceive {
         thread: impl Into<String>,
         thing: impl Into<String>,
         occurrence: u32,
-    ) -> Future {
+    ) -> Alternative {
         let source = Point::new(thread, thing, occurrence);
-        self.choose(Some(Sees::Event(source)), None)
+        self.choose(Some(AlternativeSource::Event(source)), None)
     }
 
     /// It takes the initial value, acquires a lock for the first time, or finds no message.
     #[must_use]
-    pub fn sees_initial(self) -> Future {
-        self.choose(Some(Sees::Initial), None)
+    pub fn sees_initial(self) -> Alternative {
+        self.choose(Some(AlternativeSource::Initial), None)
     }
 
     /// It has this outcome, counted from 0: the alternative of `choose`, the waiter of
     /// `notify_one`, or 1 for a spurious failure of a weak compare-exchange.
     #[must_use]
-    pub fn turns_out(self, outcome: u32) -> Future {
+    pub fn turns_out(self, outcome: u32) -> Alternative {
         self.choose(None, Some(outcome))
     }
 
-    fn choose(self, sees: Option<Sees>, outcome: Option<u32>) -> Future {
-        self.future.with(FutureChoice {
+    fn choose(self, sees: Option<AlternativeSource>, outcome: Option<u32>) -> Alternative {
+        self.alternative.with(AlternativeChoice {
             receive: self.receive,
             sees,
             outcome,
@@ -178,42 +178,42 @@ impl FutureReceive {
     }
 }
 
-/// A text that is not a future.
+/// A text that is not an alternative.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FutureError {
+pub struct AlternativeError {
     choice: String,
     problem: &'static str,
 }
 
-impl fmt::Display for FutureError {
+impl fmt::Display for AlternativeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let FutureError { choice, problem } = self;
+        let AlternativeError { choice, problem } = self;
         write!(
             f,
-            "`{choice}` in a future: {problem}; write `consumer ready 0 sees producer ready 0`, \
+            "`{choice}` in an alternative: {problem}; write `consumer ready 0 sees producer ready 0`, \
              `consumer ready 0 sees initial` or `main choose 0 is 1`, with `;` between several"
         )
     }
 }
 
-impl std::error::Error for FutureError {}
+impl std::error::Error for AlternativeError {}
 
-impl FromStr for Future {
-    type Err = FutureError;
+impl FromStr for Alternative {
+    type Err = AlternativeError;
 
-    fn from_str(text: &str) -> Result<Self, FutureError> {
-        let mut future = Future::new();
+    fn from_str(text: &str) -> Result<Self, AlternativeError> {
+        let mut alternative = Alternative::new();
         for words in split(text)? {
             if !words.is_empty() {
-                future = future.with(choice(&words)?);
+                alternative = alternative.with(choice(&words)?);
             }
         }
-        Ok(future)
+        Ok(alternative)
     }
 }
 
 /// Splits the text into the words of each choice.
-fn split(text: &str) -> Result<Vec<Vec<String>>, FutureError> {
+fn split(text: &str) -> Result<Vec<Vec<String>>, AlternativeError> {
     let mut choices = vec![Vec::new()];
     let mut word: Option<String> = None;
     let mut characters = text.chars();
@@ -227,7 +227,7 @@ fn split(text: &str) -> Result<Vec<Vec<String>>, FutureError> {
                         Some('\\') => word.extend(characters.next()),
                         Some(other) => word.push(other),
                         None => {
-                            return Err(FutureError {
+                            return Err(AlternativeError {
                                 choice: text.to_owned(),
                                 problem: "a `\"` is missing at the end",
                             });
@@ -249,8 +249,8 @@ fn split(text: &str) -> Result<Vec<Vec<String>>, FutureError> {
     Ok(choices)
 }
 
-fn choice(words: &[String]) -> Result<FutureChoice, FutureError> {
-    let wrong = |problem| FutureError {
+fn choice(words: &[String]) -> Result<AlternativeChoice, AlternativeError> {
+    let wrong = |problem| AlternativeError {
         choice: words.join(" "),
         problem,
     };
@@ -266,7 +266,7 @@ fn choice(words: &[String]) -> Result<FutureChoice, FutureError> {
         return Err(wrong("it does not say what is seen"));
     }
     let (receive, mut rest) = words.split_at(3);
-    let mut choice = FutureChoice {
+    let mut choice = AlternativeChoice {
         receive: point(receive)?,
         sees: None,
         outcome: None,
@@ -274,11 +274,11 @@ fn choice(words: &[String]) -> Result<FutureChoice, FutureError> {
     while let [verb, after @ ..] = rest {
         rest = match (verb.as_str(), after) {
             ("sees", [initial, left @ ..]) if initial == "initial" => {
-                choice.sees = Some(Sees::Initial);
+                choice.sees = Some(AlternativeSource::Initial);
                 left
             }
             ("sees", after) if after.len() >= 3 => {
-                choice.sees = Some(Sees::Event(point(&after[..3])?));
+                choice.sees = Some(AlternativeSource::Event(point(&after[..3])?));
                 &after[3..]
             }
             ("is", [outcome, left @ ..]) => {
@@ -310,13 +310,13 @@ impl fmt::Display for Point {
     }
 }
 
-impl fmt::Display for FutureChoice {
+impl fmt::Display for AlternativeChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.receive)?;
         match &self.sees {
             None => {}
-            Some(Sees::Initial) => write!(f, " sees initial")?,
-            Some(Sees::Event(source)) => write!(f, " sees {source}")?,
+            Some(AlternativeSource::Initial) => write!(f, " sees initial")?,
+            Some(AlternativeSource::Event(source)) => write!(f, " sees {source}")?,
         }
         match self.outcome {
             None => Ok(()),
@@ -325,9 +325,13 @@ impl fmt::Display for FutureChoice {
     }
 }
 
-impl fmt::Display for Future {
+impl fmt::Display for Alternative {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let choices: Vec<String> = self.choices.iter().map(FutureChoice::to_string).collect();
+        let choices: Vec<String> = self
+            .choices
+            .iter()
+            .map(AlternativeChoice::to_string)
+            .collect();
         f.write_str(&choices.join("; "))
     }
 }
@@ -348,18 +352,18 @@ mod tests {
             "back\\slash",
             "π",
         ] {
-            let future = Future::new()
+            let alternative = Alternative::new()
                 .read(name, name, 3)
                 .sees(name, name, 0)
                 .read("main", "choose", 0)
                 .turns_out(2);
-            assert_eq!(future.to_string().parse(), Ok(future), "{name}");
+            assert_eq!(alternative.to_string().parse(), Ok(alternative), "{name}");
         }
     }
 
     #[test]
     fn a_bad_text_is_told_what_is_wrong_with_it() {
-        let problem = |text: &str| text.parse::<Future>().unwrap_err().problem;
+        let problem = |text: &str| text.parse::<Alternative>().unwrap_err().problem;
         assert_eq!(problem("a x 0"), "it does not say what is seen");
         assert_eq!(
             problem("a x y sees initial"),
@@ -374,7 +378,7 @@ mod tests {
             "there must be `sees` or `is`, and what"
         );
         assert_eq!(problem("\"a x 0"), "a `\"` is missing at the end");
-        assert_eq!("".parse(), Ok(Future::new()));
-        assert_eq!(" ; ".parse(), Ok(Future::new()));
+        assert_eq!("".parse(), Ok(Alternative::new()));
+        assert_eq!(" ; ".parse(), Ok(Alternative::new()));
     }
 }

@@ -9,7 +9,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::hash::{Hash, Hasher};
 
 use raddle::{Checker, Memory, Strategy};
-use raddle_engine::futures::{self, Alternative};
+use raddle_engine::alternatives::{self, Candidate};
 use raddle_engine::memory::Model;
 use raddle_engine::{Event, EventId, Execution, Operation, Received};
 
@@ -130,7 +130,7 @@ impl<'a> Pasts<'a> {
         hash((came, earlier))
     }
 
-    fn sight(&mut self, event: &Event, seen: Alternative) -> Sight {
+    fn sight(&mut self, event: &Event, seen: Candidate) -> Sight {
         match event.operation {
             Operation::Receive { wait: true, .. } if seen.source.is_none() => (0, CLOSED),
             _ => (seen.source.map_or(0, |id| self.name(id)), seen.outcome),
@@ -191,7 +191,7 @@ pub fn compared(
     for execution in all.values() {
         let mut pasts = Pasts::of(execution);
         for event in &execution.events {
-            if let Some(seen) = futures::seen(event) {
+            if let Some(seen) = alternatives::seen(event) {
                 let sight = pasts.sight(event, seen);
                 let receive = (
                     hash(execution.path(event.id.thread)),
@@ -205,12 +205,12 @@ pub fn compared(
     for execution in all.values() {
         counts.classes += 1;
         let mut pasts = Pasts::of(execution);
-        for receive in futures::of(execution, model) {
+        for receive in alternatives::of(execution, model) {
             let event = &execution.events[receive.position];
             let offered: BTreeSet<Sight> = (receive.alternatives.iter())
                 .map(|&one| pasts.sight(event, one))
                 .collect();
-            let own = pasts.sight(event, futures::seen(event).expect("it is a receive"));
+            let own = pasts.sight(event, alternatives::seen(event).expect("it is a receive"));
             let there: BTreeSet<u64> = pasts.names.values().copied().collect();
             let name = (
                 hash(execution.path(event.id.thread)),

@@ -1,4 +1,4 @@
-//! Running schedules that have failed before, before the search.
+//! Replays of schedules that failed in earlier runs, before the search.
 
 use std::panic::Location;
 
@@ -13,7 +13,7 @@ use crate::persist::known_schedules::{self, Known, Origin};
 use crate::settings::checker::Checker;
 use crate::settings::options::Strategy;
 
-/// Runs the schedules that have failed before; what fails again.
+/// Runs the schedules that failed in earlier runs and returns those that fail again.
 pub(crate) fn run(
     checker: &Checker,
     name: &CheckName,
@@ -69,7 +69,7 @@ pub(crate) fn run(
     failures
 }
 
-/// What fails on a schedule.
+/// Replays a schedule and returns its failures.
 pub(crate) fn replay(
     checker: &Checker,
     schedule: Schedule,
@@ -81,7 +81,7 @@ pub(crate) fn replay(
     report.failures.into_iter().next()
 }
 
-/// The same; all that is said of it.
+/// Replays a schedule and returns its whole report.
 pub(crate) fn run_again(
     checker: &Checker,
     schedule: Schedule,

@@ -1,4 +1,4 @@
-//! Running a check: its phases one after the other, and the report.
+//! Runs a check: its phases one after the other, then the report.
 
 use std::panic::Location;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -27,13 +27,13 @@ use crate::runtime::{install_hook, install_overflow_handler};
 use crate::settings::checker::Checker;
 use crate::settings::options::Strategy;
 
-/// Nobody can tell from fewer executions how many others there are.
+/// Minimum executions from which the number of other classes is estimated.
 const FEW: u64 = 10;
 
-/// So many failures at most are told what their steps could have seen instead.
+/// Maximum number of failures whose alternatives are listed.
 const MAX_TOLD: usize = 16;
 
-/// Sees every execution that counts when it has stopped.
+/// Receives every execution that counts when it has stopped.
 pub(crate) type Observer<'a> = &'a mut (dyn FnMut(&Execution) + Send);
 
 /// Runs the check.
@@ -55,7 +55,7 @@ pub(crate) fn run(
     run_reporting(checker, name, fatal, body, place, observer)
 }
 
-/// As `run`, with this report should the process end.
+/// Runs the check with this report for the case that the process ends.
 pub(crate) fn run_reporting(
     checker: &Checker,
     name: Option<CheckName>,
@@ -85,7 +85,7 @@ pub(crate) fn run_reporting(
     };
     let goes_on = diary.filter(|_| Diary::goes_on(checker));
     let strategy: Box<dyn raddle_engine::Strategy> = match goes_on {
-        // The first execution is for the diary to look at.
+        // The first execution shows the history the shape of the program.
         Some(_) => Box::new(Delay::new(0)),
         None => first.take_strategy(),
     };
@@ -150,7 +150,7 @@ pub(crate) fn run_reporting(
         let Some(mut phase) = phases.next().or_else(|| rest.as_mut().and_then(after)) else {
             break;
         };
-        // What was begun is gone on with, unless there is something else to do.
+        // Continues the strategy that has begun unless the phase has its own.
         if let Some(strategy) = phase.strategy.take().or_else(|| begun.take()) {
             let old = (worker.context).with_exploration(|e| e.world().set_strategy(strategy));
             begun.get_or_insert(old);
@@ -173,7 +173,7 @@ pub(crate) fn run_reporting(
         report.set_earlier(earlier);
     }
     report.elapsed += search.before();
-    // Who asks for no run but those of the search gets none.
+    // A check that does not shorten runs only the executions of the search.
     if checker.shorten && !events::is_interrupted() {
         for failure in report.failures.iter_mut().take(MAX_TOLD) {
             explain::alternatives::fill(checker, body, place, &fatal, failure);
@@ -182,7 +182,7 @@ pub(crate) fn run_reporting(
     report
 }
 
-/// Takes stock.
+/// Completes the report.
 fn finish(
     worker: Worker<'_, '_>,
     name: Option<CheckName>,
@@ -217,7 +217,7 @@ fn finish(
                 None => Guarantee::Sampled,
             },
         };
-        // Who has run everything has run it all today.
+        // An exhausted search has run every class in this run.
         let classes = match guarantee {
             Guarantee::Exhaustive | Guarantee::Reduced => exploration.classes_run(),
             _ => exploration.classes(),
@@ -265,7 +265,7 @@ fn finish(
     if let Some(diary) = diary {
         diary.add_failures(&report.failures);
     }
-    // What may be a deadlock one day is no news when one was found.
+    // A lock order warning adds nothing to a deadlock that was found.
     let deadlock = |failure: &Failure| failure.kind == FailureKind::Deadlock;
     if report.failures.iter().any(deadlock) {
         report
@@ -274,11 +274,11 @@ fn finish(
     }
     if report.exhausted && report.executions == 1 && report.discarded == 0 {
         context.with_execution(|execution, _| {
-            // The body begins and ends.
+            // Only the begin and end of the body: no controlled type was used.
             if execution.events.len() == 2 {
                 report.set_alone(Alone::Nothing);
             } else if context.is_native() || !report.warnings.is_empty() {
-                // All types are seen; or what is seen is worth a warning.
+                // All types are seen, or what is seen is worth a warning.
             } else if execution.threads.len() == 1 {
                 report.set_alone(Alone::Thread);
             } else {
@@ -292,7 +292,7 @@ fn finish(
     report
 }
 
-/// Whether there is a schedule that shows it.
+/// True when a schedule can show a failure of this kind.
 fn is_replayable(kind: FailureKind) -> bool {
     !matches!(kind, FailureKind::Nondeterminism | FailureKind::Impossible)
 }

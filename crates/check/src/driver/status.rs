@@ -1,7 +1,7 @@
-//! How far a check is, for whoever waits for it: one line on a terminal that changes, or lines at
-//! growing intervals in a log.
+//! Progress of a check: one line on a terminal that is rewritten, or lines at growing intervals in
+//! a log.
 //!
-//! It is written to stderr directly, because what tests print is collected until they end.
+//! It is written to stderr directly, because the test harness captures what tests print.
 
 use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -15,22 +15,22 @@ use crate::persist::events;
 use crate::runtime::sampled_clock::Clock;
 use crate::settings::log::Log;
 
-/// A check that takes less than this says nothing.
+/// Running time before the first progress line.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// How often the line on a terminal changes.
+/// Interval between updates of the line on a terminal.
 const REFRESH: Duration = Duration::from_millis(200);
-/// Lines in a log become rarer until they are so far apart.
+/// Maximum interval between lines in a log.
 const RAREST: Duration = Duration::from_secs(60);
 
-/// A terminal has room for one line of one check.
+/// True while one check owns the terminal's line, which has room for one.
 static LINE_IS_TAKEN: AtomicBool = AtomicBool::new(false);
 
-/// Whether anybody wants to know how far a check is.
+/// True when the progress of a check is shown or sent.
 pub(crate) fn is_wanted(log: Log) -> bool {
     events::are_wanted() || is_read(log)
 }
 
-/// Whether anybody reads it.
+/// True when the progress of a check is shown.
 fn is_read(log: Log) -> bool {
     match log {
         Log::OnTerminal => std::io::stderr().is_terminal(),
@@ -39,27 +39,27 @@ fn is_read(log: Log) -> bool {
     }
 }
 
-/// Says how far a check is.
+/// Reports the progress of a check.
 pub(crate) struct Status {
     name: String,
-    /// Whether anybody reads what it says.
+    /// True when progress is shown.
     is_read: bool,
-    /// For programs that want to know.
+    /// The name in progress events for other programs, if these are sent.
     check: Option<CheckName>,
-    /// When the next text is due.
+    /// Time of the next text.
     next_text: Instant,
     on_terminal: bool,
-    /// Whether the line on the terminal is this check's.
+    /// True when this check owns the terminal's line.
     has_line: bool,
     interval: Duration,
     next: Instant,
     clock: Clock,
-    /// When the phase began, and how much was done then.
+    /// Time and executions at the beginning of the phase.
     began: Instant,
     before: u64,
 }
 
-/// What there is to say.
+/// The figures of one progress report.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Numbers {
     /// The phase.
@@ -67,12 +67,12 @@ pub(crate) struct Numbers {
     /// Executions so far.
     pub(crate) done: u64,
     pub(crate) estimate: Option<Estimate>,
-    /// When the phase ends at the latest.
+    /// Latest end of the phase.
     pub(crate) until: Option<Instant>,
 }
 
 impl Status {
-    /// Nothing if nobody wants to know.
+    /// Returns `None` if progress is neither shown nor sent.
     pub(crate) fn new(log: Log, name: Option<&CheckName>, start: Instant) -> Option<Self> {
         let check = name.filter(|_| events::are_wanted()).cloned();
         let first = if check.is_some() { REFRESH } else { PATIENCE };
@@ -91,19 +91,19 @@ impl Status {
         })
     }
 
-    /// A phase begins, when so many executions are done.
+    /// Begins a phase after `done` executions.
     pub(crate) fn begin(&mut self, done: u64) {
         self.began = Instant::now();
         self.before = done;
     }
 
-    /// Whether it is time to say something.
+    /// True when the next report is due.
     #[inline]
     pub(crate) fn is_due(&mut self) -> bool {
         self.clock.is_past(Some(self.next))
     }
 
-    /// Says it.
+    /// Shows and sends a progress report.
     #[cold]
     pub(crate) fn say(&mut self, numbers: Numbers) {
         let now = Instant::now();
@@ -155,7 +155,7 @@ impl Drop for Status {
     }
 }
 
-/// Whether this works makes no difference to the check.
+/// Writes to stderr; an error does not affect the check.
 fn write(text: &str) {
     let mut stderr = std::io::stderr().lock();
     let _ = stderr.write_all(text.as_bytes());
@@ -188,7 +188,7 @@ fn text(numbers: Numbers, rate: Option<f64>, now: Instant) -> String {
     text
 }
 
-/// How much time a phase still takes.
+/// The remaining time of a phase.
 struct Left {
     time: Duration,
     at_most: bool,

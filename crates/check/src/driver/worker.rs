@@ -1,4 +1,4 @@
-//! One worker: runs executions and collects what is wrong with them.
+//! One worker: runs executions and collects findings.
 
 use std::collections::HashSet;
 use std::mem::{Discriminant, discriminant};
@@ -30,53 +30,54 @@ use crate::settings::checker::Checker;
 use crate::settings::options::{Level, Strategy};
 use crate::settings::samplers;
 
-/// With `keep_going`, a search that has found this many different failures has found enough.
+/// Maximum number of different failures with `keep_going`.
 pub(crate) const MAX_FAILURES: usize = 100;
 
-/// With `keep_going`, so many failures at most are told as shortly as possible.
+/// Maximum number of failures that are minimised with `keep_going`.
 const MAX_MINIMISED: usize = 16;
-/// So many executions try to make a deadlock of locks that are taken in different orders.
+/// Maximum executions that try to turn a lock order warning into a deadlock.
 const MAX_DIRECTED: u64 = 16;
-/// So many executions are looked at for the order of locks, and then every so many.
+/// Number of first executions that are all checked for lock order, and the interval of checks after
+/// them.
 const LOOKED_AT: u64 = 256;
 const LOOK_EVERY: u64 = 64;
 
-/// Runs executions and writes down what is wrong with them.
+/// Runs executions and records findings.
 pub(crate) struct Worker<'a, 'o> {
     pub(crate) checker: &'a Checker,
     pub(crate) context: Context,
-    /// Should the process end in the middle of an execution.
+    /// The report for the case that the process ends in the middle of an execution.
     fatal: Arc<FatalReport>,
     pub(crate) report: Report,
     pub(crate) clock: Clock,
-    /// For all that is not looked at before every execution.
+    /// The clock for everything that is not checked before every execution.
     second_clock: Clock,
-    /// Says how far the check is.
+    /// Reports progress.
     pub(crate) status: Option<Status>,
     pub(crate) observer: Option<&'o (dyn Fn(&Execution) + Sync)>,
-    /// What its executions have covered, if that is measured.
+    /// The coverage of its executions, if measured.
     pub(crate) coverage: Option<Box<Coverage>>,
-    /// What it writes down for later runs.
+    /// Records for the history of the check.
     pub(crate) page: Option<Page>,
-    /// Its place among several workers.
+    /// Its slot in the work pool.
     pub(crate) seat: Option<Seat>,
     /// Failures as they were found.
     pub(crate) seen: Vec<(FailureKind, String)>,
-    /// Classes of executions that failed, and how.
+    /// Classes of executions that failed, with the kind of failure.
     failed: HashSet<(u64, Discriminant<FailureKind>)>,
-    /// Places where threads take locks in different orders.
+    /// Sites where threads take locks in different orders.
     pub(crate) suspects: Vec<Vec<SiteId>>,
     /// A failure that was just added to the report.
     found: Option<Found>,
-    /// How many stacks other workers had to drop.
+    /// Number of stacks that other workers had to drop.
     pub(crate) dropped_stacks: usize,
 }
 
-/// One place among several workers.
+/// One worker's slot in the work pool.
 pub(crate) struct Seat {
     crew: Arc<Crew>,
     number: usize,
-    /// For checkpoints.
+    /// The clock for checkpoints.
     clock: Clock,
 }
 
@@ -90,14 +91,14 @@ impl Seat {
     }
 }
 
-/// What it takes to find a shorter story.
+/// The input for minimising a failure.
 pub(crate) struct Found {
     original: Original,
     weak: Vec<Weak>,
 }
 
 impl<'a> Worker<'a, '_> {
-    /// A worker that has found nothing yet.
+    /// A worker without findings.
     pub(crate) fn new(checker: &'a Checker, context: Context, fatal: &Arc<FatalReport>) -> Self {
         Worker {
             checker,
@@ -120,13 +121,13 @@ impl<'a> Worker<'a, '_> {
         }
     }
 
-    /// Adds failures that were known before.
+    /// Adds failures from earlier runs.
     pub(crate) fn add_known(&mut self, failures: Vec<Failure>) {
         self.seen.extend(failures.iter().map(Failure::gist));
         self.report.failures.extend(failures);
     }
 
-    /// Runs one phase; whether the whole check is over.
+    /// Runs one phase; returns true if the whole check is over.
     pub(crate) fn explore(
         &mut self,
         body: &(dyn Fn() + Sync),
@@ -234,8 +235,8 @@ impl<'a> Worker<'a, '_> {
         }
     }
 
-    /// Whether the phase has come far enough, or will not come far enough; says how far it is. Only
-    /// the first worker looks.
+    /// True when the phase has reached its goal or cannot reach it; also reports progress. Only the
+    /// first worker decides.
     #[inline]
     fn has_enough(
         &mut self,
@@ -263,7 +264,7 @@ impl<'a> Worker<'a, '_> {
         let is_time = self.second_clock.is_past(Some(fit.start));
         match budget.patience {
             Patience::UntilEstimate => return estimate(&self.context).is_some(),
-            // An estimate in time is for those who have little of it, or who are looking.
+            // A time estimate is needed only with a time budget or a progress line.
             Patience::Whole if budget.until.is_none() && self.status.is_none() => return false,
             Patience::Whole if !is_time => return false,
             Patience::Whole | Patience::WhileItFits => {}
@@ -288,13 +289,13 @@ impl<'a> Worker<'a, '_> {
         budget.patience == Patience::WhileItFits && fit.gives_up(budget, done)
     }
 
-    /// Goes on where earlier runs stopped, and writes down what it finds.
+    /// Loads the history of earlier runs and records new results in it.
     pub(crate) fn recall(&mut self, diary: &Arc<Diary>) {
         let failures = self.report.failures.len();
         self.page = Some(diary.recall(&self.context, self.coverage.as_deref_mut(), failures));
     }
 
-    /// Writes down what is new for later runs, if there are to be any.
+    /// Writes new results to the history, if there is one.
     #[cold]
     pub(crate) fn write_page(&mut self, is_last: bool) {
         if let Some(mut page) = self.page.take() {
@@ -309,7 +310,7 @@ impl<'a> Worker<'a, '_> {
         }
     }
 
-    /// How far the check has come.
+    /// Returns the progress of the check.
     pub(crate) fn done(&self) -> Done {
         self.context.with_exploration(|e| Done {
             runs: e.executions() + e.discarded() + e.attempts(),
@@ -319,7 +320,7 @@ impl<'a> Worker<'a, '_> {
         })
     }
 
-    /// What several workers have to see to between two executions.
+    /// Serves the work pool between two executions.
     #[inline]
     fn pause(&mut self) {
         let Some(seat) = &mut self.seat else { return };
@@ -334,7 +335,7 @@ impl<'a> Worker<'a, '_> {
         });
     }
 
-    /// Takes over a part of what other workers have left, if there is any; waits for it if need be.
+    /// Takes work from the pool, waiting for it if necessary; false if there is none.
     fn takes_over(&mut self) -> bool {
         let Some(seat) = &self.seat else { return false };
         seat.crew.table.give_back();
@@ -355,14 +356,14 @@ impl<'a> Worker<'a, '_> {
         true
     }
 
-    /// An execution did not count.
+    /// Returns an execution that did not count to the budget.
     fn give_back(&self) {
         if let Some(seat) = &self.seat {
             seat.crew.table.give_back();
         }
     }
 
-    /// Nobody goes on, if the work is shared.
+    /// Stops all workers that share the work.
     fn tell_all(&self, end: End) {
         let is_shared = |e: &mut Exploration| e.world().exhaustive().is_some();
         if let Some(seat) = &self.seat
@@ -372,8 +373,7 @@ impl<'a> Worker<'a, '_> {
         }
     }
 
-    /// What it takes to find a shorter story than the execution that has just stopped, if it is worth
-    /// the while.
+    /// Returns the input for minimising the execution that has just stopped, if that is worthwhile.
     fn found(&self, finding: &Finding) -> Option<Found> {
         let replayed = self.checker.replays() || self.checker.is_directed();
         if replayed || !self.checker.shorten || self.seen.len() > MAX_MINIMISED {
@@ -388,8 +388,8 @@ impl<'a> Worker<'a, '_> {
         })
     }
 
-    /// Tells the failure that was just added in fewer steps, if that can be done, with what decides it
-    /// and what would mend it if an ordering is too weak.
+    /// Minimises the failure that was just added, and adds its critical pair and a hint at an
+    /// ordering that is too weak.
     fn minimise(&mut self, body: &(dyn Fn() + Sync), place: &'static Location<'static>) {
         let Some(Found { original, weak }) = self.found.take() else {
             return;
@@ -397,7 +397,7 @@ impl<'a> Worker<'a, '_> {
         let (signature, found) = (original.signature.clone(), original.cost);
         let minimal = Minimiser::new(self.checker, body, place, &self.fatal, original).run();
         let told = minimal.as_ref().map_or(found, |minimal| minimal.cost);
-        // Nothing needs to be stale where accesses are not ordered.
+        // A data race needs no stale read.
         let hint = match told.stale > 0 || signature.is_of_memory() {
             true => hints::find(self.checker, body, place, &self.context, &signature, &weak),
             false => None,
@@ -420,7 +420,7 @@ impl<'a> Worker<'a, '_> {
                 failure.marks = minimal.failure.marks;
                 failure.receives = minimal.failure.receives;
             }
-            // Without what comes behind the failure.
+            // The schedule ends with the failure.
             failure.schedule = minimal.failure.schedule;
             failure.minimised = Some(minimal.minimised);
             failure.notes.extend(minimal.note);
@@ -433,7 +433,7 @@ impl<'a> Worker<'a, '_> {
             failure.message += "\n";
             failure.message += &hint;
         }
-        // Two failures may come to the same.
+        // Two failures may have the same minimal execution.
         let same = |other: &Failure| other.kind == failure.kind && other.message == failure.message;
         if !self.report.failures.iter().any(same) {
             self.seen.push(failure.gist());
@@ -441,7 +441,7 @@ impl<'a> Worker<'a, '_> {
         }
     }
 
-    /// Tries to make a deadlock of locks that were taken in different orders.
+    /// Tries to turn a lock order warning into a deadlock.
     pub(crate) fn confirm(&mut self, body: &(dyn Fn() + Sync), place: &'static Location<'static>) {
         for places in std::mem::take(&mut self.suspects) {
             let seed = self.checker.seed;
@@ -463,8 +463,8 @@ impl<'a> Worker<'a, '_> {
         }
     }
 
-    /// A lock order to worry about in the execution that has just stopped. Locks are taken in much the
-    /// same order in all executions, so that not all need be looked at.
+    /// Returns a suspicious lock order in the execution that has just stopped. Executions take
+    /// locks in much the same order, so not all are checked.
     fn lock_order(&self) -> Option<LockOrder> {
         if self.checker.lock_order == Level::Allow {
             return None;
@@ -479,7 +479,7 @@ impl<'a> Worker<'a, '_> {
         })
     }
 
-    /// Messages that were left over in the execution that has just stopped.
+    /// Returns the messages left over in the execution that has just stopped.
     fn leak(&self) -> Option<Finding> {
         if self.checker.leaks == Level::Allow {
             return None;
@@ -496,7 +496,7 @@ impl<'a> Worker<'a, '_> {
         })
     }
 
-    /// Adds something suspicious to the report; whether the check is over with it.
+    /// Adds a suspicion to the report; returns true if the check is over.
     #[cold]
     fn add_suspicion(&mut self, finding: &Finding, level: Level, name: &'static str) -> bool {
         if level == Level::Deny {
@@ -524,7 +524,7 @@ impl<'a> Worker<'a, '_> {
             failure.execution = executions;
             failure
         });
-        // What is replayed was written down up to there.
+        // A replayed schedule was recorded up to that point.
         if let (Strategy::Replay(_), Some(after)) = (&self.checker.strategy, finding.after()) {
             failure.schedule.steps.truncate(after);
         }
@@ -541,8 +541,8 @@ impl<'a> Worker<'a, '_> {
         failure
     }
 
-    /// Whether an execution of the same class has failed like this before. It may have been told in
-    /// another order.
+    /// True when an execution of the same class has failed with this kind before. It may have run
+    /// in another linearization.
     fn failed_before(&mut self, kind: FailureKind) -> bool {
         let class = self.context.with_exploration(|exploration| {
             let is_whole = matches!(
@@ -554,7 +554,7 @@ impl<'a> Worker<'a, '_> {
         class.is_some_and(|class| !self.failed.insert((class, discriminant(&kind))))
     }
 
-    /// Adds a failure to the report; whether the check is over with it.
+    /// Adds a failure to the report; returns true if the check is over.
     #[cold]
     fn add_failure(&mut self, finding: &Finding, name: &'static str) -> bool {
         let failure = self.named_failure(finding, name);
@@ -571,7 +571,7 @@ impl<'a> Worker<'a, '_> {
     }
 }
 
-/// What a worker has counted, for a checkpoint.
+/// Returns a worker's counts for a checkpoint.
 pub(crate) fn part(counted: &Tally, report: &Report) -> Part {
     let failure = |failure: &Failure| (failure.execution, failure.schedule.to_token());
     Part {

@@ -1,7 +1,7 @@
-//! A phase that several workers run side by side, each on an OS thread of its own.
+//! A phase that several workers run in parallel, each on an OS thread of its own.
 //!
-//! The worker of the check itself is one of them. The others come for one phase; what they have found
-//! and counted, and what they have left to run, becomes that of the first.
+//! The worker of the check itself is one of them. The others exist for one phase; their findings,
+//! counts and remaining work are merged into the first.
 
 use std::panic::{Location, resume_unwind};
 use std::sync::Arc;
@@ -25,18 +25,18 @@ use crate::runtime::watchdog;
 use crate::settings::checker::Checker;
 use crate::settings::samplers::seed;
 
-/// What is run.
+/// The program to run and its settings.
 #[derive(Clone, Copy)]
 pub(crate) struct Job<'a> {
     pub(crate) checker: &'a Checker,
     pub(crate) body: &'a (dyn Fn() + Sync),
     pub(crate) place: &'static Location<'static>,
     pub(crate) fatal: &'a Arc<FatalReport>,
-    /// What is remembered, once that is known.
+    /// The history, once it is loaded.
     pub(crate) diary: Option<&'a Arc<Diary>>,
 }
 
-/// What a helper has done.
+/// The results of a helper.
 struct Harvest {
     tally: Tally,
     coverage: Option<Box<Coverage>>,
@@ -47,8 +47,8 @@ struct Harvest {
     reach: Reach,
 }
 
-/// Runs a phase whose strategy the worker has; whether the whole check is over. Why it has ended is
-/// known if work was shared.
+/// Runs a phase whose strategy the worker has. Returns true if the whole check is over, and the
+/// reason for the end if work was shared.
 pub(crate) fn explore<'a>(
     worker: &mut Worker<'a, '_>,
     job: Job<'a>,
@@ -87,7 +87,7 @@ pub(crate) fn explore<'a>(
     let shared = (is_shared && phase.budget.executions < u64::MAX).then_some(left);
     let crew = Crew::new(size, shared, worker.context.places(), saving.cloned());
     let crew = Arc::new(crew);
-    // Those who share take from one budget, the others have a budget each.
+    // Workers that share a search share one budget; the others have a budget each.
     let share = |number: usize| {
         let (part, rest) = (left / size as u64, left % size as u64);
         match is_shared {
@@ -145,7 +145,7 @@ pub(crate) fn explore<'a>(
         }
         over
     });
-    // What was too long for the search of one of them has not been run by any.
+    // An execution too long for one worker's search has been run by none.
     let gave_up = worker.context.with_exploration(|e| e.gave_up());
     let over = over && !(gave_up && worker.report.failures.is_empty());
     worker.take_over(crew.table.untaken());
@@ -153,7 +153,7 @@ pub(crate) fn explore<'a>(
     (over || end == Some(End::Failure), end)
 }
 
-/// Nobody waits for a worker that will not come back.
+/// Stops all workers if this one panics, so that none waits for it.
 struct StopOnPanic<'a>(&'a Crew);
 
 impl Drop for StopOnPanic<'_> {
@@ -164,7 +164,7 @@ impl Drop for StopOnPanic<'_> {
     }
 }
 
-/// What a helper does, beside what the worker does.
+/// Returns the strategy of a helper.
 fn strategy(
     worker: &Worker<'_, '_>,
     helpers: Helpers,
@@ -182,7 +182,7 @@ fn strategy(
     };
     match (helpers, &checker.strategy) {
         (Helpers::Sample, _) => {
-            // Other executions than in an earlier phase.
+            // A seed that gives other executions than in an earlier phase.
             let done = worker.context.with_exploration(|e| e.executions());
             let sampler = with_seed(seed(checker.seed ^ done.rotate_left(20), number));
             sampler.expect("who samples has a seed")
@@ -244,7 +244,7 @@ fn harvest(
 }
 
 impl Worker<'_, '_> {
-    /// What a helper has done counts as done by this worker.
+    /// Merges the results of a helper into this worker.
     fn absorb(&mut self, harvest: Harvest) {
         if let Some(page) = &mut self.page {
             page.absorb(harvest.tally.executions, harvest.coverage.as_deref());
@@ -271,7 +271,7 @@ impl Worker<'_, '_> {
         self.dropped_stacks += harvest.dropped_stacks;
     }
 
-    /// What others have left to run is left to this worker.
+    /// Adds the remaining work of other workers to this one.
     pub(crate) fn take_over(&mut self, items: Vec<Item>) {
         self.context.with_exploration(|exploration| {
             if let Some(search) = exploration.world().exhaustive() {
@@ -281,7 +281,7 @@ impl Worker<'_, '_> {
     }
 }
 
-/// Adds what is not there yet, in the order it was found.
+/// Adds failures that are not there yet, in the order they were found.
 fn merge(failures: &mut Vec<Failure>, others: Vec<Failure>) {
     for other in others {
         if failures

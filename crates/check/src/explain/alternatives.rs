@@ -1,4 +1,5 @@
-//! What the steps of a story could have seen instead, and what to type to run it so.
+//! The other sources that the steps of a failing execution could have had, with the command that
+//! runs each of them.
 
 use std::panic::Location;
 use std::sync::Arc;
@@ -14,13 +15,13 @@ use crate::runtime::watchdog;
 use crate::runtime::{Context, run_execution};
 use crate::settings::checker::Checker;
 
-/// Longer executions are not looked at.
+/// Maximum events of an execution whose alternatives are listed.
 const MAX_EVENTS: usize = 2_000;
-/// How much is done at most for one story, in steps of about a nanosecond.
+/// Maximum work for one failure, in steps of about a nanosecond.
 const WORK: u64 = 100_000_000;
 
-/// Finds out what the steps of the failure could have seen instead. Its schedule is run once more,
-/// because only an execution knows.
+/// Adds the alternatives of each step to the failure. Its schedule is replayed, because
+/// alternatives are computed from an execution.
 pub(crate) fn fill(
     checker: &Checker,
     body: &(dyn Fn() + Sync),
@@ -41,7 +42,7 @@ pub(crate) fn fill(
     context.with_exploration(|exploration| _ = exploration.finish());
     drop(watch);
     failure.receives = context.with_execution(|execution, _| {
-        // The schedule ends with the failure, the execution need not.
+        // The schedule ends with the failure; the execution may continue.
         let is_same = Schedule::of(execution)
             .steps
             .starts_with(&failure.schedule.steps);
@@ -53,7 +54,7 @@ pub(crate) fn fill(
     context.clean_up();
 }
 
-/// Whether the story of such a failure is that of one execution, which can be run again.
+/// True when one execution shows a failure of this kind and can be replayed.
 fn is_told(kind: FailureKind) -> bool {
     matches!(
         kind,
@@ -80,7 +81,7 @@ fn told(
 ) -> Vec<Receive> {
     let whole = Trace::of(execution, context);
     let steps: Vec<usize> = failure.trace.steps_of_events().collect();
-    // The step that tells of the event at a position, if one does.
+    // Returns the step that shows the event at a position, if any.
     let step_of = |position: usize| {
         let step = *steps.get(position)?;
         let (told, event) = (&failure.trace.steps[step], &whole.steps[position]);
@@ -120,7 +121,7 @@ fn told(
     receives
 }
 
-/// What is seen, in words.
+/// Describes a candidate source.
 fn words(operation: &Operation, candidate: Candidate, source: Option<(usize, &Trace)>) -> String {
     let outcome = candidate.outcome;
     let what = match (source, operation) {

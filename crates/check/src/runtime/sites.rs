@@ -9,25 +9,26 @@ use raddle_report::Place;
 
 use crate::program::Program;
 
-/// Every place that this worker has seen so far in its check. Looked up by the address of the
-/// `Location`, which the compiler makes once for each call site, so a lookup is one multiplication and
-/// one comparison. Only what a worker has never seen is looked up in what all workers share.
+/// The sites that this worker has seen in its check. They are looked up by the address of the
+/// `Location`, which the compiler makes once for each call site, so a lookup is one multiplication
+/// and one comparison. Only sites new to a worker are looked up in the table that all workers
+/// share.
 pub(crate) struct Sites {
     places: Arc<Places>,
     known: Vec<(&'static Location<'static>, SiteId)>,
-    /// What was asked for last, by some bits of the address.
+    /// The last lookups, by some bits of the address.
     recent: [Option<(&'static Location<'static>, SiteId)>; RECENT],
     /// Indices of `known`, by open addressing; the length is a power of two and at least twice the
     /// number of places.
     table: Vec<Option<u32>>,
-    /// The same for instructions of a program that is known by its addresses.
+    /// Sites of instructions in a native program.
     codes: BTreeMap<usize, SiteId>,
     recent_code: [Option<(usize, SiteId)>; RECENT],
 }
 
 const RECENT: usize = 64;
 
-/// The places that the workers of a check have seen: their names mean the same to all.
+/// The places that the workers of a check have seen, with the same numbers for all.
 pub(crate) struct Places {
     program: &'static dyn Program,
     list: Mutex<Vec<Known>>,
@@ -37,7 +38,7 @@ pub(crate) struct Places {
 enum Known {
     Here(&'static Location<'static>),
     Read(Position),
-    /// An instruction of a program that is known by its addresses.
+    /// An instruction of a native program.
     Code(usize),
 }
 
@@ -61,7 +62,7 @@ impl Places {
     #[cold]
     fn intern(&self, place: &'static Location<'static>) -> SiteId {
         let mut list = self.lock();
-        // The compiler may make one place several times.
+        // The compiler may emit one place several times.
         let same = |known: &Known| match known {
             Known::Here(other) => *other == place,
             Known::Read(position) => {
@@ -103,7 +104,7 @@ impl Places {
         }
     }
 
-    /// The instruction that a site is, of a program that is known by its addresses.
+    /// Returns the instruction of a site in a native program.
     pub(crate) fn code(&self, site: SiteId) -> Option<usize> {
         match self.lock().get(site.index())? {
             Known::Code(code) => Some(*code),
@@ -111,7 +112,7 @@ impl Places {
         }
     }
 
-    /// The calls that led to a place, of a program that is known by its addresses.
+    /// Returns the calls that led to a site in a native program.
     pub(crate) fn chain(&self, site: SiteId) -> Option<String> {
         match self.lock().get(site.index())? {
             Known::Code(code) => self.program.call_chain(*code),
@@ -119,7 +120,7 @@ impl Places {
         }
     }
 
-    /// A place as files have it.
+    /// Returns a place as text for files.
     pub(crate) fn to_text(&self, site: SiteId) -> Option<String> {
         let list = self.lock();
         match list.get(site.index())? {
@@ -132,7 +133,7 @@ impl Places {
         }
     }
 
-    /// The name of a place that a file has.
+    /// Returns the site of a place from a file.
     pub(crate) fn of_text(&self, text: &str) -> SiteId {
         let mut parts = text.rsplitn(3, ':');
         let mut number = || parts.next().and_then(|part| part.parse().ok());
@@ -178,7 +179,7 @@ impl Sites {
         }
     }
 
-    /// The site of an instruction.
+    /// Returns the site of an instruction.
     #[inline]
     pub(crate) fn intern_code(&mut self, code: usize) -> SiteId {
         let slot = (code ^ code >> 48) % RECENT;
@@ -205,7 +206,7 @@ impl Sites {
         }
     }
 
-    /// What all workers of the check know.
+    /// Returns the places that all workers of the check share.
     pub(crate) fn places(&self) -> &Arc<Places> {
         &self.places
     }

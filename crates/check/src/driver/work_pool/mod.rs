@@ -1,5 +1,5 @@
-//! The workers of a search: what they share is on a table ([`table`]), and this is what it means for a
-//! search. Items are parts of its tree, and a checkpoint is a file from which it can go on.
+//! The work pool ([`pool`]) of an exhaustive search: items are branches of its tree, and a
+//! checkpoint is a file from which the search can be resumed.
 
 mod pool;
 
@@ -15,7 +15,7 @@ use pool::{Load, Table};
 
 pub(crate) use pool::End;
 
-/// The workers of an exhaustive search.
+/// The work pool of an exhaustive search.
 pub(crate) struct Crew {
     pub(crate) table: Table<Item, Part>,
     places: Arc<Places>,
@@ -23,7 +23,7 @@ pub(crate) struct Crew {
 }
 
 impl Crew {
-    /// So many workers that may run so many executions.
+    /// A pool of `size` workers that may run this many executions together.
     pub(crate) fn new(
         size: usize,
         executions: Option<u64>,
@@ -41,7 +41,7 @@ impl Crew {
         &self.places
     }
 
-    /// What to do between two executions; `part` is what the worker has counted.
+    /// Serves the requests of other workers between two executions; `part` is the worker's counts.
     #[inline]
     pub(crate) fn pause(
         &self,
@@ -83,14 +83,13 @@ impl Crew {
         }
     }
 
-    /// Waits for work when a worker has none; `None` if there will be none. `part` is what it has
-    /// counted.
+    /// Waits for work; `None` if the search has ended. `part` is the worker's counts.
     pub(crate) fn next_item(&self, worker: usize, part: Part) -> Option<Item> {
         self.table.next_item(worker, part, |parts| self.save(parts))
     }
 }
 
-/// What a worker has left of the search, and what it has counted.
+/// A worker's remaining search and counts.
 struct SearchLoad<'a, F> {
     crew: &'a Crew,
     search: &'a mut Exhaustive,

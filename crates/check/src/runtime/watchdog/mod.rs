@@ -1,8 +1,10 @@
-//! Hangs outside our control: a lock of std's that is taken twice, a loop without scheduling points.
+//! The watchdog for hangs outside our control: a std lock that is taken twice, a loop without
+//! scheduling points.
 //!
-//! There is one watchdog in a process, on an OS thread of its own, which sleeps while no check runs.
-//! If a check does not come to a scheduling point for some seconds, nobody can stop its thread: it is
-//! held where it is, the story so far is told, its schedule saved, and the process ends.
+//! A process has one watchdog, on an OS thread of its own, which sleeps while no check runs. If a
+//! check does not reach a scheduling point for some seconds, its thread cannot be stopped by the
+//! scheduler. The watchdog suspends it, prints the execution so far, saves its schedule, and ends
+//! the process.
 
 #[cfg(unix)]
 mod suspend_thread;
@@ -16,12 +18,11 @@ use crate::runtime::fatal::FatalReporter;
 use crate::runtime::{Context, Progress};
 use watch_list::Kennel;
 
-/// How the process ends.
+/// Exit code of the process.
 const EXIT_CODE: i32 = 2;
-/// A check is looked at so often before its time is over.
+/// Number of looks at a check within its time limit.
 const LOOKS: u32 = 8;
-/// As long at most between two looks: if the whole process was stopped for a while, that counts as
-/// one.
+/// Maximum interval between two looks, so that a suspended process counts as one short interval.
 const LONGEST_TICK: Duration = Duration::from_secs(1);
 
 /// A check that is watched.
@@ -31,17 +32,17 @@ struct Watched {
     program: &'static dyn Program,
     fatal: Arc<dyn FatalReporter>,
     owner: hold::Owner,
-    /// What was seen last, and for how long it has been the same.
+    /// The last progress seen, and how long it has not changed.
     seen: Option<u64>,
     still: Duration,
 }
 
 static KENNEL: Kennel<Watched> = Kennel::new();
 
-/// The check is watched while this exists.
+/// Keeps the check watched while it exists.
 pub(crate) struct Watch(Option<u64>);
 
-/// Watches the check that the calling OS thread is about to run. No time at all is no watchdog.
+/// Watches the check that the calling OS thread is about to run. A limit of zero means no watchdog.
 pub(crate) fn watch(context: &Context, limit: Duration) -> Watch {
     if limit.is_zero() {
         return Watch(None);
@@ -55,7 +56,7 @@ pub(crate) fn watch(context: &Context, limit: Duration) -> Watch {
         seen: None,
         still: Duration::ZERO,
     };
-    // Without the thread, a hang is a hang.
+    // Without the thread, a hang stays a hang.
     let thread = std::thread::Builder::new().name("raddle watchdog".to_owned());
     Watch(Some(KENNEL.add(watched, || thread.spawn(guard).is_ok())))
 }
@@ -68,19 +69,19 @@ impl Drop for Watch {
     }
 }
 
-/// Does something that the watchdog must not be in the middle of anything for.
+/// Calls `work` while the watchdog is not in the middle of a look.
 #[cfg(target_os = "linux")]
 pub(crate) fn hold_while<R>(work: impl FnOnce() -> R) -> R {
     KENNEL.hold_while(work)
 }
 
-/// In a process that was just forked: what was watched is in the parent, and so is the watchdog.
+/// Resets the watchdog in a forked process: the watchdog and the watched checks are in the parent.
 #[cfg(target_os = "linux")]
 pub(crate) fn begin_anew() {
     KENNEL.clear();
 }
 
-/// The life of the watchdog.
+/// The body of the watchdog's thread.
 fn guard() {
     KENNEL.rise();
     loop {
@@ -92,7 +93,7 @@ fn guard() {
 }
 
 impl Watched {
-    /// Looks at the check; so much time has passed since the last look.
+    /// Checks the progress after `tick` since the last look.
     fn look(&mut self, tick: Duration) {
         let seen = self.progress.seen();
         if seen.is_none() || seen != self.seen {
@@ -108,11 +109,11 @@ impl Watched {
     }
 }
 
-/// Tells the story and ends the process, unless the check has just come on. The registry stays
-/// locked: no check comes or goes.
+/// Reports the hang and ends the process, unless the check has just progressed. The watch list
+/// stays locked, so no check is added or removed.
 fn bite(watched: &Watched) {
     let hold = watched.owner.hold(watched.program.interrupt_reader());
-    // Before it is looked at: who is held later may have come on in between.
+    // Read before the progress: a thread suspended later may have progressed in between.
     let is_held = hold::has(hold);
     if watched.progress.seen() != watched.seen {
         hold::let_go(hold);
@@ -120,8 +121,8 @@ fn bite(watched: &Watched) {
     }
     hold::end_soon();
     let context = is_held.then(|| watched.progress.context());
-    // SAFETY: the check's OS thread is held inside a coroutine, where others use the context by shared
-    // references only, and never goes on. What it did before is visible here.
+    // SAFETY: the check's OS thread is suspended inside a coroutine, where the context is used
+    // through shared references only, and never continues. Its earlier writes are visible here.
     let context = context.and_then(|context| unsafe { context.as_ref() });
     watched
         .fatal
@@ -129,7 +130,7 @@ fn bite(watched: &Watched) {
     hold::end()
 }
 
-/// The process ends soon, whatever happens.
+/// Ends the process within some seconds, even if this thread blocks.
 pub(crate) fn end_soon() {
     hold::end_soon();
 }
@@ -143,16 +144,17 @@ mod hold {
     use super::suspend_thread::{Grip, Hold};
     use crate::program::InterruptReader;
 
-    /// Ignored by default, and used by hardly anybody.
+    /// Ignored by default, and rarely used.
     const SIGNAL: libc::c_int = libc::SIGURG;
-    /// How long the last words may take, should the held thread have a lock that they need.
+    /// Time limit for the report, in seconds, in case the suspended thread holds a lock that it
+    /// needs.
     const SECONDS_LEFT: libc::c_uint = 10;
 
     static GRIP: Grip = Grip::new();
-    /// Where the held thread is, if anybody can tell.
+    /// The place of the suspended thread, if known.
     static PLACE: AtomicUsize = AtomicUsize::new(0);
 
-    /// How the place of the held thread is found, as a pointer to a function; null if it is not.
+    /// The function that finds the place of the suspended thread; null if there is none.
     static READER: AtomicPtr<()> = AtomicPtr::new(std::ptr::null_mut());
 
     pub(super) fn place() -> Option<usize> {
@@ -162,16 +164,16 @@ mod hold {
     /// An OS thread.
     pub(super) struct Owner(libc::pthread_t);
 
-    // SAFETY: the name of a thread may be known to others, whatever type the system gives it.
+    // SAFETY: the id of a thread may be used by other threads, whatever its type on this system.
     unsafe impl Send for Owner {}
 
     impl Owner {
         pub(super) fn current() -> Self {
-            // SAFETY: asks for the calling thread's name.
+            // SAFETY: returns the calling thread's id.
             Owner(unsafe { libc::pthread_self() })
         }
 
-        /// Holds the thread where it is until it is let go, if that can be done.
+        /// Suspends the thread until it is released, if that is possible.
         pub(super) fn hold(&self, reader: Option<InterruptReader>) -> Option<Hold> {
             let reader = reader.map_or(std::ptr::null_mut(), |reader| reader as *mut ());
             READER.store(reader, Ordering::Relaxed);
@@ -189,7 +191,7 @@ mod hold {
         }
     }
 
-    /// Whether the thread is where it was.
+    /// True when the thread is suspended.
     pub(super) fn has(hold: Option<Hold>) -> bool {
         hold.is_some_and(|hold| GRIP.has(hold))
     }
@@ -203,7 +205,7 @@ mod hold {
     type Handler = extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut c_void);
 
     fn handle(signal: libc::c_int, handler: Handler) {
-        // SAFETY: all-zero is a valid `sigaction`; the handlers do nothing that a handler must not.
+        // SAFETY: all-zero is a valid `sigaction`, and the handlers are async-signal-safe.
         unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();
             action.sa_sigaction = handler as *const () as usize;
@@ -222,7 +224,7 @@ mod hold {
             }
         };
         GRIP.stay(note, || {
-            // SAFETY: waits for nothing, for ten milliseconds.
+            // SAFETY: waits on no descriptor, for ten milliseconds.
             unsafe { libc::poll(std::ptr::null_mut(), 0, 10) };
         });
     }
@@ -231,16 +233,16 @@ mod hold {
         end()
     }
 
-    /// The process ends soon, whatever happens.
+    /// Ends the process within some seconds, even if this thread blocks.
     pub(super) fn end_soon() {
         handle(libc::SIGALRM, leave);
-        // SAFETY: asks for a signal.
+        // SAFETY: requests a signal.
         unsafe { libc::alarm(SECONDS_LEFT) };
     }
 
-    /// Ends the process without asking anybody.
+    /// Ends the process without running destructors.
     pub(super) fn end() -> ! {
-        // SAFETY: the process has nothing left to do.
+        // SAFETY: the process has reported and ends.
         unsafe { libc::_exit(super::EXIT_CODE) }
     }
 }
@@ -256,7 +258,7 @@ mod hold {
             Owner
         }
 
-        /// A thread cannot be held here, so only that it hangs is known.
+        /// Returns `None`: a thread cannot be suspended here, so only the hang itself is known.
         pub(super) fn hold(&self, _: Option<InterruptReader>) -> Option<()> {
             None
         }
@@ -268,7 +270,7 @@ mod hold {
 
     pub(super) fn let_go(_: Option<()>) {}
 
-    /// How the place of the held thread is found, as a pointer to a function; null if it is not.
+    /// The function that finds the place of the suspended thread; null if there is none.
     static READER: AtomicPtr<()> = AtomicPtr::new(std::ptr::null_mut());
 
     pub(super) fn place() -> Option<usize> {

@@ -1,24 +1,24 @@
-//! Holding a thread where it is, from another one: it is sent a signal, and stays in the handler.
+//! Suspends a thread from another one: it is sent a signal, and stays in the handler.
 //!
-//! A thread that is let go takes a while to leave its handler, and a signal may come so late that nobody
-//! waits for it any more. So holds are numbered, and there is one signal on its way at most: the handler
-//! that begins next is that of the last hold.
+//! A released thread takes a while to leave its handler, and a signal may come after the suspender
+//! has stopped waiting. So suspensions are numbered, and at most one signal is pending: the next
+//! handler to begin is that of the last suspension.
 
 use crate::own_sync::atomic::{
     AtomicUsize,
     Ordering::{Acquire, Relaxed, Release},
 };
 
-/// How many holds there were. Only one thread holds others.
+/// The number of suspensions. Only one thread suspends others.
 pub(crate) struct Grip {
     wanted: AtomicUsize,
-    /// How many have begun: signals that have come.
+    /// Number of suspensions that have begun: signals that have come.
     held: AtomicUsize,
-    /// How many are over.
+    /// Number of suspensions that are over.
     let_go: AtomicUsize,
 }
 
-/// The number of a hold.
+/// The number of a suspension.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Hold(usize);
 
@@ -31,7 +31,8 @@ impl Grip {
         }
     }
 
-    /// The thread that gets a signal next is wanted; `None` if an earlier signal is still on its way.
+    /// Requests the suspension of the thread that gets the next signal; `None` if an earlier signal
+    /// is still pending.
     pub(crate) fn want(&self) -> Option<Hold> {
         let before = self.wanted.load(Relaxed);
         if self.held.load(Relaxed) != before {
@@ -41,17 +42,18 @@ impl Grip {
         Some(Hold(before + 1))
     }
 
-    /// Whether the thread is held. What it did before is visible then.
+    /// True when the thread is suspended. Its earlier writes are visible then.
     pub(crate) fn has(&self, hold: Hold) -> bool {
         self.held.load(Acquire) == hold.0
     }
 
-    /// The thread may go on, now or when its signal comes. Who has looked at it is done with that.
+    /// Releases the thread, now or when its signal comes. The caller no longer reads the thread's
+    /// data.
     pub(crate) fn let_go(&self, hold: Hold) {
         self.let_go.store(hold.0, Release);
     }
 
-    /// In the handler of the signal: stays until the thread is let go, unless the signal is not ours.
+    /// In the signal handler: stays until the thread is released, unless the signal is not ours.
     pub(crate) fn stay(&self, note: impl FnOnce(), pause: impl Fn()) {
         let hold = self.wanted.load(Relaxed);
         if self.held.load(Relaxed) == hold {

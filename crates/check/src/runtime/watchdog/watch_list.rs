@@ -1,15 +1,16 @@
-//! Who is watched, and the watchdog's place to sleep.
+//! The list of watched checks, on which the watchdog sleeps.
 //!
-//! Nobody comes or goes while it looks: who has left is not looked at any more.
+//! No check is added or removed while the watchdog looks, so a check that has left is not looked
+//! at.
 
 use std::time::Duration;
 
 use crate::own_sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Checks that are watched, each with its number.
+/// The watched checks, each with its number.
 pub(crate) struct Kennel<W> {
     state: Mutex<State<W>>,
-    /// Somebody came when there was nobody.
+    /// Notified when a check is added to an empty list.
     came: Condvar,
     up: Condvar,
 }
@@ -18,7 +19,7 @@ struct State<W> {
     watched: Vec<(u64, W)>,
     next_number: u64,
     has_thread: bool,
-    /// Whether the thread is past its own beginning.
+    /// True when the thread has started up.
     is_up: bool,
 }
 
@@ -40,7 +41,7 @@ impl<W> Kennel<W> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A check comes. If there is no watchdog yet, `start` starts one, and says whether it could.
+    /// Adds a check. If there is no watchdog yet, `start` starts one and returns whether it could.
     pub(crate) fn add(&self, watched: W, start: impl FnOnce() -> bool) -> u64 {
         let mut state = self.lock();
         let number = state.next_number;
@@ -51,26 +52,26 @@ impl<W> Kennel<W> {
         } else if state.watched.len() == 1 {
             self.came.notify_one();
         }
-        // A thread that begins has locks of the loader's, which a native program must not find taken in what
-        // is remembered of its memory.
+        // A thread that starts up holds locks of the loader, and the saved memory of a native
+        // program must not have them locked.
         while state.has_thread && !state.is_up {
             state = self.up.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         number
     }
 
-    /// A check goes.
+    /// Removes a check.
     pub(crate) fn remove(&self, number: u64) {
         self.lock().watched.retain(|(other, _)| *other != number);
     }
 
-    /// Does something that the watchdog must not be in the middle of anything for.
+    /// Calls `work` while the watchdog is not in the middle of a look.
     pub(crate) fn hold_while<R>(&self, work: impl FnOnce() -> R) -> R {
         let _state = self.lock();
         work()
     }
 
-    /// Nobody is watched, and there is no watchdog.
+    /// Empties the list and forgets the watchdog.
     pub(crate) fn clear(&self) {
         let mut state = self.lock();
         state.watched.clear();
@@ -78,13 +79,13 @@ impl<W> Kennel<W> {
         state.is_up = false;
     }
 
-    /// The watchdog is up.
+    /// Records that the watchdog has started up.
     pub(crate) fn rise(&self) {
         self.lock().is_up = true;
         self.up.notify_all();
     }
 
-    /// The watchdog sleeps until there is somebody; the shortest of all limits.
+    /// Sleeps until a check is on the list; returns the shortest of all limits.
     pub(crate) fn sleep(&self, limit: impl Fn(&W) -> Duration) -> Duration {
         let mut state = self.lock();
         loop {
@@ -99,7 +100,7 @@ impl<W> Kennel<W> {
         }
     }
 
-    /// The watchdog looks at everybody.
+    /// Calls `at` for every check.
     pub(crate) fn look(&self, mut at: impl FnMut(&mut W)) {
         for (_, watched) in &mut self.lock().watched {
             at(watched);

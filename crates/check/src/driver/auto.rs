@@ -134,7 +134,7 @@ fn fits(runs: f64, each: Duration, budget: &Budget, done: Done) -> bool {
 }
 
 /// The phases that follow a search which did not fit into its budget.
-pub(crate) struct Rest {
+pub(crate) struct Remainder {
     budget: Budget,
     next: Next,
     start: Instant,
@@ -149,10 +149,10 @@ enum Next {
     Over,
 }
 
-impl Rest {
+impl Remainder {
     /// Returns `None` unless the strategy is `Auto`.
     pub(crate) fn new(checker: &Checker, start: Instant) -> Option<Self> {
-        (checker.strategy == Strategy::Auto).then(|| Rest {
+        (checker.strategy == Strategy::Auto).then(|| Remainder {
             budget: whole_budget(checker, start),
             next: Next::Sample,
             start,
@@ -282,7 +282,7 @@ impl Rest {
                 patience: Patience::UntilEstimate,
                 ..self.budget
             },
-            helpers: Helpers::Nobody,
+            helpers: Helpers::None,
             preemptions: None,
         }
     }

@@ -101,7 +101,7 @@ impl Checker {
         self.validate();
         let place = std::panic::Location::caller();
         let name = running.name.clone();
-        let told = events::Told::start(&self, name.as_ref());
+        let check_events = events::CheckEvents::start(&self, name.as_ref());
         let mut report = match self.verify_completeness {
             false => run::run(&self, running.name, body, place, observer),
             true => completeness::run_and_verify(&self, body, place, observer, |observer| {
@@ -109,7 +109,7 @@ impl Checker {
             }),
         };
         pages::write(&Pages::of(&self), name.as_ref(), &mut report);
-        told.finish(&report);
+        check_events.finish(&report);
         report
     }
 }

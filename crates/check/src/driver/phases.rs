@@ -47,7 +47,7 @@ pub(crate) fn boxed(
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Helpers {
     /// One worker runs the phase alone.
-    Nobody,
+    None,
     /// Workers share the branches of one exhaustive search.
     Share,
     /// Each worker samples with a seed of its own.
@@ -170,7 +170,7 @@ pub(crate) fn phases(checker: &Checker, start: Instant) -> Vec<Phase> {
                     patience: Patience::UntilEstimate,
                     ..ending()
                 },
-                helpers: Helpers::Nobody,
+                helpers: Helpers::None,
                 preemptions: None,
             }]
         }
@@ -201,7 +201,7 @@ pub(crate) fn phases(checker: &Checker, start: Instant) -> Vec<Phase> {
                 name: "enumerate",
                 strategy,
                 budget: ending(),
-                helpers: Helpers::Nobody,
+                helpers: Helpers::None,
                 preemptions: None,
             }]
         }
@@ -210,7 +210,7 @@ pub(crate) fn phases(checker: &Checker, start: Instant) -> Vec<Phase> {
                 name: "delay",
                 strategy: boxed(strategy::Delay::new(*bound)),
                 budget: ending(),
-                helpers: Helpers::Nobody,
+                helpers: Helpers::None,
                 preemptions: None,
             }]
         }
@@ -220,7 +220,7 @@ pub(crate) fn phases(checker: &Checker, start: Instant) -> Vec<Phase> {
                 name: "enumerate",
                 strategy,
                 budget: ending(),
-                helpers: Helpers::Nobody,
+                helpers: Helpers::None,
                 preemptions: None,
             }]
         }
@@ -230,7 +230,7 @@ pub(crate) fn phases(checker: &Checker, start: Instant) -> Vec<Phase> {
                 name: "replay",
                 strategy,
                 budget: ending(),
-                helpers: Helpers::Nobody,
+                helpers: Helpers::None,
                 preemptions: None,
             }]
         }
@@ -240,7 +240,7 @@ pub(crate) fn phases(checker: &Checker, start: Instant) -> Vec<Phase> {
                 name: "directed",
                 strategy: boxed(strategy::Directed::new(alternative.clone(), model)),
                 budget: whole_budget(checker, start),
-                helpers: Helpers::Nobody,
+                helpers: Helpers::None,
                 preemptions: None,
             }]
         }

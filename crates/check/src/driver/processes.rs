@@ -191,13 +191,13 @@ const WARNING: &str = "warning";
 const WHY: &str = "why";
 
 /// The results of a child.
-struct Said {
+struct ChildResults {
     saved: Saved,
     warnings: Vec<String>,
     pairs: Vec<Option<CriticalPair>>,
 }
 
-impl FromStr for Said {
+impl FromStr for ChildResults {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -225,7 +225,7 @@ impl FromStr for Said {
             }
             rest = after;
         }
-        Ok(Said {
+        Ok(ChildResults {
             saved: rest.parse()?,
             warnings,
             pairs,
@@ -235,8 +235,8 @@ impl FromStr for Said {
 
 /// Parses the results of a child and returns the number of remaining search items.
 pub fn read_results(text: &str) -> Result<usize, String> {
-    let said: Said = text.parse()?;
-    Ok(said.saved.read_items(&Places::new(&Library))?.len())
+    let results: ChildResults = text.parse()?;
+    Ok(results.saved.read_items(&Places::new(&Library))?.len())
 }
 
 /// Waits for all children; returns true if the check is over.
@@ -256,9 +256,9 @@ fn gather(worker: &mut Worker<'_, '_>, job: Job<'_>, mut children: Vec<Child>) -
             worker.take_over(part);
             continue;
         }
-        let said = read.map_err(|error| error.to_string());
-        match said.and_then(|_| text.parse::<Said>()) {
-            Ok(said) => is_over = absorb(worker, job, said),
+        let results = read.map_err(|error| error.to_string());
+        match results.and_then(|_| text.parse::<ChildResults>()) {
+            Ok(results) => is_over = absorb(worker, job, results),
             Err(_) => give_up(&children, status),
         }
         if is_over {
@@ -319,16 +319,16 @@ fn give_up(others: &[Child], status: i32) -> ! {
 }
 
 /// Merges the results of a child; returns true if the check is over.
-fn absorb(worker: &mut Worker<'_, '_>, job: Job<'_>, said: Said) -> bool {
-    let Said {
+fn absorb(worker: &mut Worker<'_, '_>, job: Job<'_>, results: ChildResults) -> bool {
+    let ChildResults {
         saved,
         warnings,
         pairs,
-    } = said;
+    } = results;
     let before = runs(worker);
     let places = worker.context.places();
     let left = saved.read_items(&places).unwrap_or_else(|problem| {
-        panic!("raddle: what a worker has left cannot be read: {problem}")
+        panic!("raddle: the results of a worker cannot be read: {problem}")
     });
     worker.context.with_exploration(|exploration| {
         let tally = Tally::new(saved.executions, saved.discarded, saved.cut_short);
@@ -342,7 +342,7 @@ fn absorb(worker: &mut Worker<'_, '_>, job: Job<'_>, said: Said) -> bool {
     });
     let failures = saved.failures.iter().zip(pairs);
     let failures = failures.filter_map(|((execution, token), pair)| {
-        let (mut failures, _) = again(job, token)?;
+        let (mut failures, _) = replay(job, token)?;
         let mut failure = failures.drain(..).next()?;
         failure.execution = before + execution;
         failure.critical = pair;
@@ -351,7 +351,7 @@ fn absorb(worker: &mut Worker<'_, '_>, job: Job<'_>, said: Said) -> bool {
     let failures: Vec<Failure> = failures.collect();
     let is_over = !failures.is_empty() && !job.checker.keep_going;
     worker.add_known(failures);
-    for (_, found) in warnings.iter().filter_map(|token| again(job, token)) {
+    for (_, found) in warnings.iter().filter_map(|token| replay(job, token)) {
         for warning in found {
             let known = &mut worker.report.warnings;
             if known.iter().all(|one| one.gist() != warning.gist()) {
@@ -363,7 +363,7 @@ fn absorb(worker: &mut Worker<'_, '_>, job: Job<'_>, said: Said) -> bool {
 }
 
 /// Replays a schedule that a child has found and returns its failures and warnings.
-fn again(job: Job<'_>, token: &str) -> Option<(Vec<Failure>, Vec<Failure>)> {
+fn replay(job: Job<'_>, token: &str) -> Option<(Vec<Failure>, Vec<Failure>)> {
     let schedule = token.parse::<Schedule>().ok()?;
     let fatal = FatalReport {
         search: job.fatal.search.clone(),

@@ -8,7 +8,7 @@ use raddle_report::Failure;
 
 use crate::driver::known_schedules;
 use crate::driver::phases::{Budget, sized_search};
-use crate::driver::work_pool::End;
+use crate::driver::work_pool::EndReason;
 use crate::driver::worker::{self, Worker};
 use crate::driver::workers::Job;
 use crate::explain::fatal_report::FatalReport;
@@ -73,7 +73,7 @@ impl SavedSearch {
     }
 
     /// Saves the rest of a search that has stopped, or deletes the checkpoint if it is not needed.
-    pub(crate) fn close(&self, worker: &mut Worker<'_, '_>, end: Option<End>) {
+    pub(crate) fn close(&self, worker: &mut Worker<'_, '_>, end: Option<EndReason>) {
         let Some(saving) = &self.saving else { return };
         let places = worker.context.places();
         let report = &worker.report;
@@ -90,7 +90,7 @@ impl SavedSearch {
                 ..worker::part(&counted, report)
             })
         });
-        let is_interrupted = matches!(end, Some(End::Budget | End::Interrupted));
+        let is_interrupted = matches!(end, Some(EndReason::Budget | EndReason::Interrupted));
         match part.filter(|part| is_interrupted && !part.items.is_empty()) {
             None => saving.forget(self.resumed),
             Some(part) if saving.is_worth_it() => {
@@ -98,7 +98,7 @@ impl SavedSearch {
                 if saving.save(vec![part]) {
                     worker.report.resume = Some(saving.command());
                 }
-                if end == Some(End::Interrupted) && !events::are_wanted() {
+                if end == Some(EndReason::Interrupted) && !events::are_wanted() {
                     saving.end_process(classes);
                 }
             }

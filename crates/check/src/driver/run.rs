@@ -9,7 +9,7 @@ use raddle_engine::{CheckName, Execution, Exploration};
 use raddle_report::{Alone, Coverage, Failure, FailureKind, Guarantee, Names, Report, Trace};
 
 use crate::driver::alternatives;
-use crate::driver::auto::Rest;
+use crate::driver::auto::Remainder;
 use crate::driver::known_schedules;
 use crate::driver::phases::{Budget, Patience, phases};
 use crate::driver::resume::SavedSearch;
@@ -20,7 +20,7 @@ use crate::explain;
 use crate::explain::fatal_report::FatalReport;
 use crate::explain::pages::Pages;
 use crate::persist::events;
-use crate::persist::history::Diary;
+use crate::persist::history::History;
 use crate::persist::saved;
 use crate::runtime::watchdog;
 use crate::runtime::{install_hook, install_overflow_handler};
@@ -31,7 +31,7 @@ use crate::settings::options::Strategy;
 const FEW: u64 = 10;
 
 /// Maximum number of failures whose alternatives are listed.
-const MAX_TOLD: usize = 16;
+const MAX_LISTED: usize = 16;
 
 /// Receives every execution that counts when it has stopped.
 pub(crate) type Observer<'a> = &'a mut (dyn FnMut(&Execution) + Send);
@@ -67,30 +67,36 @@ pub(crate) fn run_reporting(
     install_hook();
     install_overflow_handler();
     let start = Instant::now();
-    let diary = Diary::open(checker, name.as_ref());
-    let settings = diary.as_ref().map(|diary| diary.settings(checker));
+    let history = History::open(checker, name.as_ref());
+    let settings = history.as_ref().map(|history| history.settings(checker));
     let checker = settings.as_ref().unwrap_or(checker);
-    let diary = diary.as_ref();
+    let history = history.as_ref();
     let mut phases = phases(checker, start).into_iter().peekable();
     let mut first = phases.next().expect("every strategy has a phase");
     let known = match &name {
         Some(name)
-            if (checker.known_schedules || diary.is_some())
+            if (checker.known_schedules || history.is_some())
                 && !checker.replays()
                 && !checker.is_directed() =>
         {
-            known_schedules::run(checker, name, body, place, diary.map(|diary| &**diary))
+            known_schedules::run(
+                checker,
+                name,
+                body,
+                place,
+                history.map(|history| &**history),
+            )
         }
         _ => Vec::new(),
     };
-    let goes_on = diary.filter(|_| Diary::goes_on(checker));
+    let goes_on = history.filter(|_| History::goes_on(checker));
     let strategy: Box<dyn raddle_engine::Strategy> = match goes_on {
         // The first execution shows the history the shape of the program.
         Some(_) => Box::new(Delay::new(0)),
         None => first.take_strategy(),
     };
     let mut exploration = Exploration::new(strategy, checker.limits());
-    let mut rest = Rest::new(checker, start);
+    let mut rest = Remainder::new(checker, start);
     if phases.peek().is_some() || rest.is_some() || goes_on.is_some() {
         exploration.compare_classes();
     }
@@ -110,7 +116,7 @@ pub(crate) fn run_reporting(
     let found = !known.is_empty();
     worker.report.failures = known;
     if found && !checker.keep_going {
-        let mut report = finish(worker, name, start, diary);
+        let mut report = finish(worker, name, start, history);
         report.executions = report.failures[0].execution;
         report.set_classes(1, Guarantee::Sampled);
         return report;
@@ -120,24 +126,24 @@ pub(crate) fn run_reporting(
         body,
         place,
         fatal: &fatal,
-        diary: goes_on,
+        history: goes_on,
     };
     let search = SavedSearch::open(&mut worker, job, name.as_ref(), &mut first.budget);
     let watch = watchdog::watch(&worker.context, checker.watchdog);
     let saving = search.saving();
     worker.status = Status::new(checker.log, name.as_ref(), start);
     let mut stopped = false;
-    if let Some(diary) = goes_on {
+    if let Some(history) = goes_on {
         let one = Budget {
             executions: first.budget.executions.min(1),
             patience: Patience::Whole,
             ..first.budget
         };
         stopped = worker.explore(body, place, &one, "delay");
-        diary.look(&worker.context, checker);
+        history.look(&worker.context, checker);
         let strategy = first.take_strategy();
         (worker.context).with_exploration(|e| e.world().set_strategy(strategy));
-        worker.recall(diary);
+        worker.recall(history);
     }
     let mut end = None;
     if !stopped {
@@ -146,7 +152,7 @@ pub(crate) fn run_reporting(
     let estimate = worker.context.with_exploration(|e| e.estimate());
     let mut begun = None;
     while !stopped && !events::is_interrupted() {
-        let after = |rest: &mut Rest| rest.next(checker, worker.done());
+        let after = |rest: &mut Remainder| rest.next(checker, worker.done());
         let Some(mut phase) = phases.next().or_else(|| rest.as_mut().and_then(after)) else {
             break;
         };
@@ -167,15 +173,15 @@ pub(crate) fn run_reporting(
     if let Some(estimate) = estimate {
         worker.report.set_estimate(estimate.into());
     }
-    worker.write_page(true);
-    let mut report = finish(worker, name, start, diary);
-    if let Some(earlier) = diary.and_then(|diary| diary.earlier()) {
+    worker.write_batch(true);
+    let mut report = finish(worker, name, start, history);
+    if let Some(earlier) = history.and_then(|history| history.earlier()) {
         report.set_earlier(earlier);
     }
     report.elapsed += search.before();
     // A check that does not shorten runs only the executions of the search.
     if checker.shorten && !events::is_interrupted() {
-        for failure in report.failures.iter_mut().take(MAX_TOLD) {
+        for failure in report.failures.iter_mut().take(MAX_LISTED) {
             explain::alternatives::fill(checker, body, place, &fatal, failure);
         }
     }
@@ -187,7 +193,7 @@ fn finish(
     worker: Worker<'_, '_>,
     name: Option<CheckName>,
     start: Instant,
-    diary: Option<&Arc<Diary>>,
+    history: Option<&Arc<History>>,
 ) -> Report {
     let Worker {
         checker,
@@ -262,8 +268,8 @@ fn finish(
         let trace = context.with_execution(|execution, _| Trace::of(execution, &context));
         events::replayed(name, &trace);
     }
-    if let Some(diary) = diary {
-        diary.add_failures(&report.failures);
+    if let Some(history) = history {
+        history.add_failures(&report.failures);
     }
     // A lock order warning adds nothing to a deadlock that was found.
     let deadlock = |failure: &Failure| failure.kind == FailureKind::Deadlock;

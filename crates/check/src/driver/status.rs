@@ -105,7 +105,7 @@ impl Status {
 
     /// Shows and sends a progress report.
     #[cold]
-    pub(crate) fn say(&mut self, numbers: Numbers) {
+    pub(crate) fn report(&mut self, numbers: Numbers) {
         let now = Instant::now();
         let spent = now.saturating_duration_since(self.began).as_secs_f64();
         let rate = (spent > 0.0).then(|| numbers.done.saturating_sub(self.before) as f64 / spent);
@@ -123,7 +123,7 @@ impl Status {
             events::progress(check, progress);
         }
         if self.is_read && now >= self.next_text {
-            self.say_text(&text(numbers, rate, now), now);
+            self.show_text(&text(numbers, rate, now), now);
         }
         self.next = match self.check {
             Some(_) => now + REFRESH,
@@ -131,7 +131,7 @@ impl Status {
         };
     }
 
-    fn say_text(&mut self, text: &str, now: Instant) {
+    fn show_text(&mut self, text: &str, now: Instant) {
         if self.on_terminal {
             self.has_line = self.has_line || !LINE_IS_TAKEN.swap(true, Relaxed);
             self.next_text = now + REFRESH;
@@ -223,7 +223,7 @@ fn long(time: Duration) -> String {
 mod tests {
     use super::*;
 
-    fn said(name: &'static str, classes: Option<u64>, rate: f64, latest: Option<u64>) -> String {
+    fn shown(name: &'static str, classes: Option<u64>, rate: f64, latest: Option<u64>) -> String {
         let now = Instant::now();
         let estimate = classes.map(|classes| Estimate {
             classes,
@@ -246,40 +246,40 @@ mod tests {
     #[test]
     fn what_is_said() {
         assert_eq!(
-            said("exhaustive", Some(61_716), 1_234.0, None),
+            shown("exhaustive", Some(61_716), 1_234.0, None),
             "12,345 of about 62,000 classes (20 %), 1,200 a second, 40 s left"
         );
         assert_eq!(
-            said("exhaustive", Some(61_716), 1_234.0, Some(9)),
+            shown("exhaustive", Some(61_716), 1_234.0, Some(9)),
             "12,345 of about 62,000 classes (20 %), 1,200 a second, 9 s left at most"
         );
         assert_eq!(
-            said("exhaustive", Some(u64::MAX), 10.0, None),
+            shown("exhaustive", Some(u64::MAX), 10.0, None),
             "12,345 of about 18,000,000,000,000,000,000 classes (0 %), 10 a second, years left"
         );
         assert_eq!(
-            said("exhaustive", Some(12_000), 10.0, None),
+            shown("exhaustive", Some(12_000), 10.0, None),
             "12,345 of about 12,000 classes (100 %), 10 a second, 0 s left",
             "more than was thought"
         );
         assert_eq!(
-            said("exhaustive", None, 900.0, None),
+            shown("exhaustive", None, 900.0, None),
             "12,345 classes, 900 a second"
         );
         assert_eq!(
-            said("random", Some(61_716), 900.0, Some(300)),
+            shown("random", Some(61_716), 900.0, Some(300)),
             "12,345 executions (random), 900 a second, 5 min left at most"
         );
     }
 
     #[test]
     fn times_are_told_in_a_unit_that_fits() {
-        let told = |seconds| long(Duration::from_secs(seconds));
+        let words = |seconds| long(Duration::from_secs(seconds));
         assert_eq!(
-            [0, 119, 120, 7_199].map(told),
+            [0, 119, 120, 7_199].map(words),
             ["0 s", "119 s", "2 min", "119 min"]
         );
-        assert_eq!([7_200, 172_800].map(told), ["2 h", "2 days"]);
-        assert_eq!(told(u64::MAX), "years");
+        assert_eq!([7_200, 172_800].map(words), ["2 h", "2 days"]);
+        assert_eq!(words(u64::MAX), "years");
     }
 }

@@ -12,18 +12,18 @@ use raddle_engine::check::lock_order::{self, LockOrder};
 use raddle_engine::coverage::Coverage;
 use raddle_engine::object::Object;
 use raddle_engine::{Ending, Execution, Exploration, SiteId, Tally, strategy};
-use raddle_report::{Failure, FailureKind, Report, Search, Told};
+use raddle_report::{Failure, FailureKind, RecordedExecution, Report, Search};
 
 use crate::driver::auto::{Done, Fit};
 use crate::driver::phases::{Budget, Patience};
 use crate::driver::status::{Numbers, Status};
-use crate::driver::work_pool::{Crew, End};
+use crate::driver::work_pool::{EndReason, SearchPool};
 use crate::explain::fatal_report::FatalReport;
 use crate::explain::hints::{self, Weak};
 use crate::explain::minimise::{Minimiser, Original, Signature};
 use crate::persist::checkpoint::Part;
 use crate::persist::events;
-use crate::persist::history::{self, Diary, Page};
+use crate::persist::history::{self, Batch, History};
 use crate::runtime::sampled_clock::Clock;
 use crate::runtime::{Context, run_execution};
 use crate::settings::checker::Checker;
@@ -58,9 +58,9 @@ pub(crate) struct Worker<'a, 'o> {
     /// The coverage of its executions, if measured.
     pub(crate) coverage: Option<Box<Coverage>>,
     /// Records for the history of the check.
-    pub(crate) page: Option<Page>,
+    pub(crate) batch: Option<Batch>,
     /// Its slot in the work pool.
-    pub(crate) seat: Option<Seat>,
+    pub(crate) slot: Option<WorkerSlot>,
     /// Failures as they were found.
     pub(crate) seen: Vec<(FailureKind, String)>,
     /// Classes of executions that failed, with the kind of failure.
@@ -74,17 +74,17 @@ pub(crate) struct Worker<'a, 'o> {
 }
 
 /// One worker's slot in the work pool.
-pub(crate) struct Seat {
-    crew: Arc<Crew>,
+pub(crate) struct WorkerSlot {
+    pool: Arc<SearchPool>,
     number: usize,
     /// The clock for checkpoints.
     clock: Clock,
 }
 
-impl Seat {
-    pub(crate) fn new(crew: &Arc<Crew>, number: usize) -> Self {
-        Seat {
-            crew: Arc::clone(crew),
+impl WorkerSlot {
+    pub(crate) fn new(pool: &Arc<SearchPool>, number: usize) -> Self {
+        WorkerSlot {
+            pool: Arc::clone(pool),
             number,
             clock: Clock::new(),
         }
@@ -111,8 +111,8 @@ impl<'a> Worker<'a, '_> {
             observer: None,
             coverage: (!checker.measured().is_empty())
                 .then(|| Box::new(Coverage::new(checker.measured()))),
-            page: None,
-            seat: None,
+            batch: None,
+            slot: None,
             seen: Vec::new(),
             failed: HashSet::new(),
             suspects: Vec::new(),
@@ -148,31 +148,32 @@ impl<'a> Worker<'a, '_> {
             });
             let is_over = runs >= budget.executions || self.clock.is_past(budget.until);
             if is_over || events::is_interrupted() {
-                self.tell_all(End::Budget);
+                self.stop_all(EndReason::Budget);
                 return false;
             }
-            if self.page.as_mut().is_some_and(Page::is_due) {
-                self.write_page(false);
+            if self.batch.as_mut().is_some_and(Batch::is_due) {
+                self.write_batch(false);
             }
             if self.has_enough(&mut fit, budget, runs, name) {
-                self.tell_all(End::Budget);
+                self.stop_all(EndReason::Budget);
                 return false;
             }
-            if let Some(seat) = &self.seat {
-                if let Some(end) = seat.crew.table.ended() {
-                    return end == End::Failure;
+            if let Some(slot) = &self.slot {
+                if let Some(end) = slot.pool.shared.ended() {
+                    return end == EndReason::Failure;
                 }
-                if !seat.crew.table.may_run(seat.number) {
-                    return seat.crew.table.ended() == Some(End::Failure);
+                if !slot.pool.shared.may_run(slot.number) {
+                    return slot.pool.shared.ended() == Some(EndReason::Failure);
                 }
             }
             if !run_execution(&self.context, body, place) {
                 if self.takes_over() {
                     continue;
                 }
-                let end = self.seat.as_ref().and_then(|seat| seat.crew.table.ended());
+                let end = self.slot.as_ref().and_then(|slot| slot.pool.shared.ended());
                 let gave_up = self.context.with_exploration(|e| e.gave_up());
-                return !gave_up && matches!(end, None | Some(End::Exhausted | End::Failure));
+                return !gave_up
+                    && matches!(end, None | Some(EndReason::Exhausted | EndReason::Failure));
             }
             let mut finding = self
                 .context
@@ -224,8 +225,8 @@ impl<'a> Worker<'a, '_> {
                 }
             }
             self.context.clean_up();
-            if over && let Some(seat) = &self.seat {
-                seat.crew.table.end(End::Failure, seat.number);
+            if over && let Some(slot) = &self.slot {
+                slot.pool.shared.end(EndReason::Failure, slot.number);
             }
             self.minimise(body, place);
             if over {
@@ -245,16 +246,16 @@ impl<'a> Worker<'a, '_> {
         runs: u64,
         name: &'static str,
     ) -> bool {
-        let seat = self.seat.as_ref();
-        if seat.is_some_and(|seat| seat.number > 0) {
+        let slot = self.slot.as_ref();
+        if slot.is_some_and(|slot| slot.number > 0) {
             return false;
         }
-        let runs = seat.map_or(runs, |seat| seat.crew.table.executions().max(runs));
+        let runs = slot.map_or(runs, |slot| slot.pool.shared.executions().max(runs));
         let estimate = |context: &Context| context.with_exploration(|e| e.estimate());
         if let Some(status) = &mut self.status
             && status.is_due()
         {
-            status.say(Numbers {
+            status.report(Numbers {
                 name,
                 done: runs,
                 estimate: estimate(&self.context),
@@ -290,23 +291,23 @@ impl<'a> Worker<'a, '_> {
     }
 
     /// Loads the history of earlier runs and records new results in it.
-    pub(crate) fn recall(&mut self, diary: &Arc<Diary>) {
+    pub(crate) fn recall(&mut self, history: &Arc<History>) {
         let failures = self.report.failures.len();
-        self.page = Some(diary.recall(&self.context, self.coverage.as_deref_mut(), failures));
+        self.batch = Some(history.recall(&self.context, self.coverage.as_deref_mut(), failures));
     }
 
     /// Writes new results to the history, if there is one.
     #[cold]
-    pub(crate) fn write_page(&mut self, is_last: bool) {
-        if let Some(mut page) = self.page.take() {
+    pub(crate) fn write_batch(&mut self, is_last: bool) {
+        if let Some(mut batch) = self.batch.take() {
             let found = history::Found {
                 context: &self.context,
                 coverage: self.coverage.as_deref(),
                 failures: &self.report.failures,
-                is_alone: self.seat.is_none(),
+                is_alone: self.slot.is_none(),
             };
-            page.write(found, self.fatal.check.as_ref(), is_last);
-            self.page = Some(page);
+            batch.write(found, self.fatal.check.as_ref(), is_last);
+            self.batch = Some(batch);
         }
     }
 
@@ -323,22 +324,22 @@ impl<'a> Worker<'a, '_> {
     /// Serves the work pool between two executions.
     #[inline]
     fn pause(&mut self) {
-        let Some(seat) = &mut self.seat else { return };
+        let Some(slot) = &mut self.slot else { return };
         let (report, exploration) = (&self.report, &self.context);
         exploration.with_exploration(|exploration| {
             let counted = exploration.counted();
-            seat.crew.table.publish(seat.number, counted.executions);
+            slot.pool.shared.publish(slot.number, counted.executions);
             if let Some(search) = exploration.world().exhaustive() {
                 let part = || part(&counted, report);
-                seat.crew.pause(seat.number, &mut seat.clock, search, part);
+                slot.pool.pause(slot.number, &mut slot.clock, search, part);
             }
         });
     }
 
     /// Takes work from the pool, waiting for it if necessary; false if there is none.
     fn takes_over(&mut self) -> bool {
-        let Some(seat) = &self.seat else { return false };
-        seat.crew.table.give_back();
+        let Some(slot) = &self.slot else { return false };
+        slot.pool.shared.give_back();
         let part = self.context.with_exploration(|exploration| {
             let reach = exploration
                 .world()
@@ -349,7 +350,7 @@ impl<'a> Worker<'a, '_> {
                 ..part(&exploration.counted(), &self.report)
             }
         });
-        let Some(item) = seat.crew.next_item(seat.number, part) else {
+        let Some(item) = slot.pool.next_item(slot.number, part) else {
             return false;
         };
         self.take_over(vec![item]);
@@ -358,18 +359,18 @@ impl<'a> Worker<'a, '_> {
 
     /// Returns an execution that did not count to the budget.
     fn give_back(&self) {
-        if let Some(seat) = &self.seat {
-            seat.crew.table.give_back();
+        if let Some(slot) = &self.slot {
+            slot.pool.shared.give_back();
         }
     }
 
     /// Stops all workers that share the work.
-    fn tell_all(&self, end: End) {
+    fn stop_all(&self, end: EndReason) {
         let is_shared = |e: &mut Exploration| e.world().exhaustive().is_some();
-        if let Some(seat) = &self.seat
+        if let Some(slot) = &self.slot
             && self.context.with_exploration(is_shared)
         {
-            seat.crew.table.end(end, seat.number);
+            slot.pool.shared.end(end, slot.number);
         }
     }
 
@@ -396,9 +397,9 @@ impl<'a> Worker<'a, '_> {
         };
         let (signature, found) = (original.signature.clone(), original.cost);
         let minimal = Minimiser::new(self.checker, body, place, &self.fatal, original).run();
-        let told = minimal.as_ref().map_or(found, |minimal| minimal.cost);
+        let cost = minimal.as_ref().map_or(found, |minimal| minimal.cost);
         // A data race needs no stale read.
-        let hint = match told.stale > 0 || signature.is_of_memory() {
+        let hint = match cost.stale > 0 || signature.is_of_memory() {
             true => hints::find(self.checker, body, place, &self.context, &signature, &weak),
             false => None,
         };
@@ -410,7 +411,7 @@ impl<'a> Worker<'a, '_> {
         };
         if let Some(minimal) = minimal {
             if minimal.cost != found {
-                failure.found = Some(Box::new(Told {
+                failure.found = Some(Box::new(RecordedExecution {
                     trace: std::mem::replace(&mut failure.trace, minimal.failure.trace),
                     schedule: failure.schedule.to_string(),
                     preemptions: found.preemptions,
@@ -528,15 +529,15 @@ impl<'a> Worker<'a, '_> {
         if let (Strategy::Replay(_), Some(after)) = (&self.checker.strategy, finding.after()) {
             failure.schedule.steps.truncate(after);
         }
-        let worker = self.seat.as_ref().map_or(0, |seat| seat.number);
+        let worker = self.slot.as_ref().map_or(0, |slot| slot.number);
         let is_seeded = |e: &mut Exploration| e.world().strategy().with_seed(0).is_some();
         failure.search = match self.context.with_exploration(is_seeded) {
             true => format!("{name}, seed {}", samplers::seed(self.checker.seed, worker)),
             false => name.to_owned(),
         };
-        if let Some(seat) = &self.seat {
-            seat.crew.table.publish(seat.number, failure.execution);
-            failure.execution = seat.crew.table.executions();
+        if let Some(slot) = &self.slot {
+            slot.pool.shared.publish(slot.number, failure.execution);
+            failure.execution = slot.pool.shared.executions();
         }
         failure
     }

@@ -15,11 +15,11 @@ use raddle_report::{Failure, Report};
 use crate::driver::phases::{self, Budget, Helpers, Phase};
 #[cfg(target_os = "linux")]
 use crate::driver::processes;
-use crate::driver::work_pool::{Crew, End};
-use crate::driver::worker::{MAX_FAILURES, Seat, Worker};
+use crate::driver::work_pool::{EndReason, SearchPool};
+use crate::driver::worker::{MAX_FAILURES, Worker, WorkerSlot};
 use crate::explain::fatal_report::FatalReport;
 use crate::persist::checkpoint::Saving;
-use crate::persist::history::Diary;
+use crate::persist::history::History;
 use crate::program::WorkerKind;
 use crate::runtime::watchdog;
 use crate::settings::checker::Checker;
@@ -33,11 +33,11 @@ pub(crate) struct Job<'a> {
     pub(crate) place: &'static Location<'static>,
     pub(crate) fatal: &'a Arc<FatalReport>,
     /// The history, once it is loaded.
-    pub(crate) diary: Option<&'a Arc<Diary>>,
+    pub(crate) history: Option<&'a Arc<History>>,
 }
 
 /// The results of a helper.
-struct Harvest {
+struct HelperResults {
     tally: Tally,
     coverage: Option<Box<Coverage>>,
     report: Report,
@@ -54,7 +54,7 @@ pub(crate) fn explore<'a>(
     job: Job<'a>,
     phase: &Phase,
     saving: Option<&Arc<Saving>>,
-) -> (bool, Option<End>) {
+) -> (bool, Option<EndReason>) {
     let Phase {
         name,
         helpers,
@@ -62,7 +62,7 @@ pub(crate) fn explore<'a>(
         ..
     } = *phase;
     let size = match helpers {
-        Helpers::Nobody => 1,
+        Helpers::None => 1,
         Helpers::Share | Helpers::Sample | Helpers::Guide => job.checker.workers,
     };
     let kind = job.checker.program.workers();
@@ -85,8 +85,8 @@ pub(crate) fn explore<'a>(
     let left = phase.budget.executions.saturating_sub(done);
     let is_shared = helpers == Helpers::Share;
     let shared = (is_shared && phase.budget.executions < u64::MAX).then_some(left);
-    let crew = Crew::new(size, shared, worker.context.places(), saving.cloned());
-    let crew = Arc::new(crew);
+    let pool = SearchPool::new(size, shared, worker.context.places(), saving.cloned());
+    let pool = Arc::new(pool);
     // Workers that share a search share one budget; the others have a budget each.
     let share = |number: usize| {
         let (part, rest) = (left / size as u64, left % size as u64);
@@ -108,58 +108,58 @@ pub(crate) fn explore<'a>(
     let own_strategy = |number| strategy(worker, helpers, preemptions, number);
     let mut strategies: Vec<_> = (1..size).map(own_strategy).collect();
     let over = std::thread::scope(|scope| {
-        let stop = StopOnPanic(&crew);
+        let stop = StopOnPanic(&pool);
         let others: Vec<_> = (1..size)
             .zip(strategies.drain(..))
             .map(|(number, strategy)| {
-                let (crew, budget) = (Arc::clone(&crew), budget(share(number)));
+                let (pool, budget) = (Arc::clone(&pool), budget(share(number)));
                 let thread = std::thread::Builder::new().name(format!("raddle worker {number}"));
                 let run = move || {
-                    let stop = StopOnPanic(&crew);
-                    let mut helper = helper(job, strategy, compares, &crew, number);
+                    let stop = StopOnPanic(&pool);
+                    let mut helper = helper(job, strategy, compares, &pool, number);
                     helper.observer = observer;
-                    let harvest = harvest(helper, job, &budget, name);
+                    let results = run_helper(helper, job, &budget, name);
                     drop(stop);
-                    harvest
+                    results
                 };
                 thread.spawn_scoped(scope, run).unwrap_or_else(|error| {
                     panic!("raddle: worker {number} could not be started: {error}")
                 })
             })
             .collect();
-        worker.seat = Some(Seat::new(&crew, 0));
+        worker.slot = Some(WorkerSlot::new(&pool, 0));
         let mut over = worker.explore(job.body, job.place, &own, name);
-        worker.seat = None;
+        worker.slot = None;
         drop(stop);
-        let first = crew.table.first_to_fail();
+        let first = pool.shared.first_to_fail();
         if first.is_some_and(|first| first != 0) {
             worker.report.failures.clear();
         }
         for (number, helper) in (1..).zip(others) {
-            let mut harvest = helper.join().unwrap_or_else(|panic| resume_unwind(panic));
+            let mut results = helper.join().unwrap_or_else(|panic| resume_unwind(panic));
             if first.is_some_and(|first| first != number) {
-                harvest.report.failures.clear();
+                results.report.failures.clear();
             }
-            over |= !harvest.report.failures.is_empty() && !job.checker.keep_going;
-            worker.absorb(harvest);
+            over |= !results.report.failures.is_empty() && !job.checker.keep_going;
+            worker.absorb(results);
         }
         over
     });
     // An execution too long for one worker's search has been run by none.
     let gave_up = worker.context.with_exploration(|e| e.gave_up());
     let over = over && !(gave_up && worker.report.failures.is_empty());
-    worker.take_over(crew.table.untaken());
-    let end = crew.table.ended().filter(|_| is_shared);
-    (over || end == Some(End::Failure), end)
+    worker.take_over(pool.shared.untaken());
+    let end = pool.shared.ended().filter(|_| is_shared);
+    (over || end == Some(EndReason::Failure), end)
 }
 
 /// Stops all workers if this one panics, so that none waits for it.
-struct StopOnPanic<'a>(&'a Crew);
+struct StopOnPanic<'a>(&'a SearchPool);
 
 impl Drop for StopOnPanic<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.0.table.end(End::Failure, usize::MAX);
+            self.0.shared.end(EndReason::Failure, usize::MAX);
         }
     }
 }
@@ -185,7 +185,7 @@ fn strategy(
             // A seed that gives other executions than in an earlier phase.
             let done = worker.context.with_exploration(|e| e.executions());
             let sampler = with_seed(seed(checker.seed ^ done.rotate_left(20), number));
-            sampler.expect("who samples has a seed")
+            sampler.expect("a sampler has a seed")
         }
         (Helpers::Guide, crate::settings::options::Strategy::Coverage { metric }) => {
             Box::new(CoverageGuided::new(*metric, seed(checker.seed, number)))
@@ -199,7 +199,7 @@ fn helper<'a, 'o>(
     job: Job<'a>,
     strategy: Box<dyn Strategy>,
     compares: bool,
-    crew: &Arc<Crew>,
+    pool: &Arc<SearchPool>,
     number: usize,
 ) -> Worker<'a, 'o> {
     let checker = job.checker;
@@ -208,31 +208,31 @@ fn helper<'a, 'o>(
         exploration.compare_classes();
     }
     let context = checker.context(exploration, job.fatal.clone());
-    context.share_places(crew.places());
+    context.share_places(pool.places());
     let mut worker = Worker::new(checker, context, job.fatal);
-    worker.seat = Some(Seat::new(crew, number));
-    if let Some(diary) = job.diary {
-        worker.recall(diary);
+    worker.slot = Some(WorkerSlot::new(pool, number));
+    if let Some(history) = job.history {
+        worker.recall(history);
     }
     worker
 }
 
-fn harvest(
+fn run_helper(
     mut worker: Worker<'_, '_>,
     job: Job<'_>,
     budget: &Budget,
     name: &'static str,
-) -> Harvest {
+) -> HelperResults {
     let watch = watchdog::watch(&worker.context, job.checker.watchdog);
     worker.explore(job.body, job.place, budget, name);
     drop(watch);
-    worker.write_page(true);
+    worker.write_batch(true);
     let (left, reach) = worker.context.with_exploration(|exploration| {
         let search = exploration.world().exhaustive();
         let all = |search: &mut Exhaustive| (search.give_all(), search.reach());
         search.map(all).unwrap_or_default()
     });
-    Harvest {
+    HelperResults {
         left,
         reach,
         coverage: worker.coverage,
@@ -245,30 +245,30 @@ fn harvest(
 
 impl Worker<'_, '_> {
     /// Merges the results of a helper into this worker.
-    fn absorb(&mut self, harvest: Harvest) {
-        if let Some(page) = &mut self.page {
-            page.absorb(harvest.tally.executions, harvest.coverage.as_deref());
+    fn absorb(&mut self, results: HelperResults) {
+        if let Some(batch) = &mut self.batch {
+            batch.absorb(results.tally.executions, results.coverage.as_deref());
         }
         self.context
-            .with_exploration(|exploration| exploration.absorb(harvest.tally));
-        self.take_over(harvest.left);
+            .with_exploration(|exploration| exploration.absorb(results.tally));
+        self.take_over(results.left);
         self.context.with_exploration(|exploration| {
             if let Some(search) = exploration.world().exhaustive() {
-                search.reached(harvest.reach);
+                search.reached(results.reach);
             }
         });
-        if let (Some(mine), Some(theirs)) = (&mut self.coverage, harvest.coverage) {
+        if let (Some(mine), Some(theirs)) = (&mut self.coverage, results.coverage) {
             mine.merge(&theirs);
         }
-        merge(&mut self.report.failures, harvest.report.failures);
-        merge(&mut self.report.warnings, harvest.report.warnings);
+        merge(&mut self.report.failures, results.report.failures);
+        merge(&mut self.report.warnings, results.report.warnings);
         self.seen = self.report.failures.iter().map(Failure::gist).collect();
-        for places in harvest.suspects {
+        for places in results.suspects {
             if !self.suspects.contains(&places) {
                 self.suspects.push(places);
             }
         }
-        self.dropped_stacks += harvest.dropped_stacks;
+        self.dropped_stacks += results.dropped_stacks;
     }
 
     /// Adds the remaining work of other workers to this one.

@@ -30,7 +30,7 @@ pub(crate) fn fill(
     failure: &mut Failure,
 ) {
     let steps = failure.trace.steps.len();
-    if !is_told(failure.kind) || steps > MAX_EVENTS || !failure.receives.is_empty() {
+    if !has_alternatives(failure.kind) || steps > MAX_EVENTS || !failure.receives.is_empty() {
         return;
     }
     let replay = Box::new(Replay::new(failure.schedule.clone()));
@@ -47,7 +47,7 @@ pub(crate) fn fill(
             .steps
             .starts_with(&failure.schedule.steps);
         match is_same {
-            true => told(execution, &context, checker, failure),
+            true => receives(execution, &context, checker, failure),
             false => Vec::new(),
         }
     });
@@ -55,7 +55,7 @@ pub(crate) fn fill(
 }
 
 /// True when one execution shows a failure of this kind and can be replayed.
-fn is_told(kind: FailureKind) -> bool {
+fn has_alternatives(kind: FailureKind) -> bool {
     matches!(
         kind,
         FailureKind::Panic
@@ -73,7 +73,7 @@ fn is_told(kind: FailureKind) -> bool {
     )
 }
 
-fn told(
+fn receives(
     execution: &Execution,
     context: &Context,
     checker: &Checker,
@@ -84,8 +84,8 @@ fn told(
     // Returns the step that shows the event at a position, if any.
     let step_of = |position: usize| {
         let step = *steps.get(position)?;
-        let (told, event) = (&failure.trace.steps[step], &whole.steps[position]);
-        let is_same = (told.thread, &told.what) == (event.thread, &event.what);
+        let (shown, event) = (&failure.trace.steps[step], &whole.steps[position]);
+        let is_same = (shown.thread, &shown.what) == (event.thread, &event.what);
         is_same.then_some(step)
     };
     let check = failure.schedule.check.as_ref();
@@ -133,7 +133,7 @@ fn words(operation: &Operation, candidate: Candidate, source: Option<(usize, &Tr
         (None, Operation::Chance { .. }) if outcome == 0 => return "nothing unexpected".to_owned(),
         (None, Operation::Chance { .. }) => return "a spurious wake-up".to_owned(),
         (None, Operation::Receive { .. }) => "no message".to_owned(),
-        (None, Operation::Call { .. }) => "nobody before it".to_owned(),
+        (None, Operation::Call { .. }) => "no earlier call".to_owned(),
         (None, Operation::IsFinished { .. }) => "that it has not ended".to_owned(),
         (None, _) => "the initial value".to_owned(),
     };

@@ -40,11 +40,11 @@ impl FatalReporter for FatalReport {
         };
         let place = context.and_then(|context| context.program().place(code?));
         let note = place.map(|Place { file, line, .. }| format!("it is at {file}:{line} now"));
-        let tell = |context| self.tell_with(context, &finding(context), note);
-        if !context.is_some_and(tell) {
+        let report = |context| self.report_with(context, &finding(context), note);
+        if !context.is_some_and(report) {
             let check = self.check.as_ref();
             let test = check.map_or("a check", |check| check.test.as_str());
-            say(&format!(
+            print(&format!(
                 "raddle: {test} has not come to a scheduling point for {limit:?}\n"
             ));
         }
@@ -52,14 +52,14 @@ impl FatalReporter for FatalReport {
 
     /// Reports a panic that ends the process.
     fn report_panic(&self, context: &Context, panic: &Panic) {
-        self.tell(context, &Finding::Panic(panic.clone()));
+        self.report(context, &Finding::Panic(panic.clone()));
     }
 
     /// Reports an access to an unmapped address.
     fn report_crash(&self, context: &Context) {
-        if !self.tell(context, &Finding::Crash(context.thread())) {
-            say(
-                "raddle: a crash inside raddle itself, or in what it was told to do; please report \
+        if !self.report(context, &Finding::Crash(context.thread())) {
+            print(
+                "raddle: a crash inside raddle itself, or in user code that it called; please report \
                  this\n",
             );
         }
@@ -69,11 +69,11 @@ impl FatalReporter for FatalReport {
 impl FatalReport {
     /// Prints the whole failure and saves its schedule; false if the engine was interrupted in the
     /// middle of a change.
-    fn tell(&self, context: &Context, finding: &Finding) -> bool {
-        self.tell_with(context, finding, None)
+    fn report(&self, context: &Context, finding: &Finding) -> bool {
+        self.report_with(context, finding, None)
     }
 
-    fn tell_with(&self, context: &Context, finding: &Finding, note: Option<String>) -> bool {
+    fn report_with(&self, context: &Context, finding: &Finding, note: Option<String>) -> bool {
         let found = catch_unwind(AssertUnwindSafe(|| unfinished(context, finding)));
         let Ok(Some(mut failure)) = found else {
             return false;
@@ -87,14 +87,14 @@ impl FatalReport {
             failure.replay = Some(saved.replay);
             failure.notes.extend(saved.problem);
         }
-        say(&failure.to_string());
+        print(&failure.to_string());
         if let Some(check) = &self.check {
             events::failure(check, &failure);
         }
         // A page that cannot be written does not suppress the report.
         let page = || pages::write_last(&self.pages, self.check.as_ref(), failure);
         if let Ok(Some(line)) = catch_unwind(AssertUnwindSafe(page)) {
-            say(&line);
+            print(&line);
         }
         true
     }
@@ -109,6 +109,6 @@ fn unfinished(context: &Context, finding: &Finding) -> Option<Failure> {
 }
 
 /// Writes past the test harness, which captures output until the test has ended.
-fn say(text: &str) {
+fn print(text: &str) {
     let _ = std::io::stderr().write_all(text.as_bytes());
 }

@@ -32,11 +32,11 @@ pub(crate) struct Weak {
     site: SiteId,
     operation: Operation,
     ordering: Ordering,
-    kind: Kind,
+    kind: WeakKind,
 }
 
 #[derive(Clone, Copy, PartialEq, Debug)]
-enum Kind {
+enum WeakKind {
     Load,
     Store,
     Update,
@@ -47,12 +47,12 @@ impl Weak {
     /// Returns the stronger orderings to try, without `SeqCst`.
     fn stronger(&self) -> &'static [Ordering] {
         match (self.kind, self.ordering) {
-            (Kind::Load, Relaxed) => &[Acquire],
-            (Kind::Store, Relaxed) => &[Release],
-            (Kind::Update, Relaxed) => &[Acquire, Release, AcqRel],
-            (Kind::Update, Acquire) if self.fails_weakly() => &[Acquire, AcqRel],
-            (Kind::Update | Kind::Fence, Acquire | Release) => &[AcqRel],
-            (Kind::Update, AcqRel) if self.fails_weakly() => &[AcqRel],
+            (WeakKind::Load, Relaxed) => &[Acquire],
+            (WeakKind::Store, Relaxed) => &[Release],
+            (WeakKind::Update, Relaxed) => &[Acquire, Release, AcqRel],
+            (WeakKind::Update, Acquire) if self.fails_weakly() => &[Acquire, AcqRel],
+            (WeakKind::Update | WeakKind::Fence, Acquire | Release) => &[AcqRel],
+            (WeakKind::Update, AcqRel) if self.fails_weakly() => &[AcqRel],
             _ => &[],
         }
     }
@@ -64,17 +64,19 @@ impl Weak {
 
     fn releases(&self) -> Option<Ordering> {
         match (self.kind, self.ordering) {
-            (Kind::Store | Kind::Update, Relaxed) => Some(Release),
-            (Kind::Update, Acquire) => Some(AcqRel),
+            (WeakKind::Store | WeakKind::Update, Relaxed) => Some(Release),
+            (WeakKind::Update, Acquire) => Some(AcqRel),
             _ => None,
         }
     }
 
     fn acquires(&self) -> Option<Ordering> {
         match (self.kind, self.ordering) {
-            (Kind::Load | Kind::Update, Relaxed) => Some(Acquire),
-            (Kind::Update, Release) => Some(AcqRel),
-            (Kind::Update, Acquire | AcqRel | SeqCst) if self.fails_weakly() => Some(self.ordering),
+            (WeakKind::Load | WeakKind::Update, Relaxed) => Some(Acquire),
+            (WeakKind::Update, Release) => Some(AcqRel),
+            (WeakKind::Update, Acquire | AcqRel | SeqCst) if self.fails_weakly() => {
+                Some(self.ordering)
+            }
             _ => None,
         }
     }
@@ -99,10 +101,10 @@ pub(crate) fn weak_places(execution: &Execution) -> Vec<Weak> {
     let mut places: Vec<Weak> = Vec::new();
     for event in &execution.events {
         let kind = match event.operation {
-            Operation::Load { .. } => Kind::Load,
-            Operation::Store { .. } => Kind::Store,
-            Operation::Update { .. } => Kind::Update,
-            Operation::Fence { .. } => Kind::Fence,
+            Operation::Load { .. } => WeakKind::Load,
+            Operation::Store { .. } => WeakKind::Store,
+            Operation::Update { .. } => WeakKind::Update,
+            Operation::Fence { .. } => WeakKind::Fence,
             _ => continue,
         };
         let weak = Weak {

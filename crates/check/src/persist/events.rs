@@ -40,15 +40,15 @@ pub(crate) fn are_wanted() -> bool {
 
 /// A check with events, if these are written. While it exists, the check stops early if the process
 /// is asked to end.
-pub(crate) struct Told<'a> {
+pub(crate) struct CheckEvents<'a> {
     check: Option<&'a CheckName>,
     _listening: Option<Listening>,
 }
 
-impl<'a> Told<'a> {
+impl<'a> CheckEvents<'a> {
     pub(crate) fn start(checker: &Checker, check: Option<&'a CheckName>) -> Self {
         let check = check.filter(|_| are_wanted());
-        let told = Told {
+        let events = CheckEvents {
             check,
             _listening: are_wanted().then(interrupts::listen),
         };
@@ -59,7 +59,7 @@ impl<'a> Told<'a> {
             };
             write(check, started);
         }
-        told
+        events
     }
 
     pub(crate) fn finish(self, report: &Report) {

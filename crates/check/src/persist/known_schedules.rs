@@ -11,7 +11,7 @@ use crate::persist::saved;
 const FOLDER: &str = "raddle-schedules";
 
 /// A schedule that failed before.
-pub(crate) struct Known {
+pub(crate) struct KnownSchedule {
     pub(crate) schedule: Schedule,
     pub(crate) file: PathBuf,
     pub(crate) origin: Origin,
@@ -44,7 +44,7 @@ impl Origin {
 /// # Panics
 ///
 /// If a file among the sources cannot be read: the regression test would test nothing.
-pub(crate) fn find(check: &CheckName) -> Vec<Known> {
+pub(crate) fn find(check: &CheckName) -> Vec<KnownSchedule> {
     let package = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
     let folder = package.map(|package| package.join(FOLDER));
     let mut known = Vec::new();
@@ -53,7 +53,7 @@ pub(crate) fn find(check: &CheckName) -> Vec<Known> {
             panic!("raddle: the regression test {}: {problem}", file.display())
         });
         if is_for(&schedule) {
-            known.push(Known {
+            known.push(KnownSchedule {
                 schedule,
                 file,
                 origin: Origin::Regression,
@@ -79,7 +79,7 @@ pub(crate) fn find(check: &CheckName) -> Vec<Known> {
     }
     if let Some(file) = saved::file(check) {
         match read(&file) {
-            Ok(schedule) => known.push(Known {
+            Ok(schedule) => known.push(KnownSchedule {
                 schedule,
                 file,
                 origin: Origin::Saved,
@@ -108,7 +108,7 @@ fn read(file: &Path) -> Result<Schedule, String> {
         .map_err(|error: raddle_engine::ScheduleError| error.to_string())
 }
 
-impl Known {
+impl KnownSchedule {
     /// Returns the note for a schedule that fails again.
     pub(crate) fn found_again(&self) -> String {
         let (origin, file) = (self.origin.name(), self.file.display());

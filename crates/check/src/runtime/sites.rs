@@ -31,11 +31,11 @@ const RECENT: usize = 64;
 /// The places that the workers of a check have seen, with the same numbers for all.
 pub(crate) struct Places {
     program: &'static dyn Program,
-    list: Mutex<Vec<Known>>,
+    list: Mutex<Vec<KnownPlace>>,
 }
 
 /// A place in this program, or one that was read from a file.
-enum Known {
+enum KnownPlace {
     Here(&'static Location<'static>),
     Read(Position),
     /// An instruction of a native program.
@@ -55,7 +55,7 @@ impl Places {
         Places { program, list }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Known>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<KnownPlace>> {
         self.list.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -63,19 +63,19 @@ impl Places {
     fn intern(&self, place: &'static Location<'static>) -> SiteId {
         let mut list = self.lock();
         // The compiler may emit one place several times.
-        let same = |known: &Known| match known {
-            Known::Here(other) => *other == place,
-            Known::Read(position) => {
+        let same = |known: &KnownPlace| match known {
+            KnownPlace::Here(other) => *other == place,
+            KnownPlace::Read(position) => {
                 position.line == place.line()
                     && position.column == place.column()
                     && position.file == place.file()
             }
-            Known::Code(_) => false,
+            KnownPlace::Code(_) => false,
         };
         let index = list.iter().position(same).unwrap_or(list.len());
         match list.get_mut(index) {
-            Some(known) => *known = Known::Here(place),
-            None => list.push(Known::Here(place)),
+            Some(known) => *known = KnownPlace::Here(place),
+            None => list.push(KnownPlace::Here(place)),
         }
         SiteId::new(index)
     }
@@ -83,10 +83,10 @@ impl Places {
     #[cold]
     fn intern_code(&self, code: usize) -> SiteId {
         let mut list = self.lock();
-        let same = |known: &Known| matches!(known, Known::Code(other) if *other == code);
+        let same = |known: &KnownPlace| matches!(known, KnownPlace::Code(other) if *other == code);
         let index = list.iter().position(same).unwrap_or(list.len());
         if index == list.len() {
-            list.push(Known::Code(code));
+            list.push(KnownPlace::Code(code));
         }
         SiteId::new(index)
     }
@@ -94,28 +94,28 @@ impl Places {
     pub(crate) fn place(&self, site: SiteId) -> Option<Place> {
         let list = self.lock();
         match list.get(site.index())? {
-            Known::Here(location) => Some(super::place(location)),
-            Known::Read(position) => Some(Place {
+            KnownPlace::Here(location) => Some(super::place(location)),
+            KnownPlace::Read(position) => Some(Place {
                 file: position.file.clone(),
                 line: position.line,
                 column: position.column,
             }),
-            Known::Code(code) => self.program.place(*code),
+            KnownPlace::Code(code) => self.program.place(*code),
         }
     }
 
     /// Returns the instruction of a site in a native program.
     pub(crate) fn code(&self, site: SiteId) -> Option<usize> {
         match self.lock().get(site.index())? {
-            Known::Code(code) => Some(*code),
-            Known::Here(_) | Known::Read(_) => None,
+            KnownPlace::Code(code) => Some(*code),
+            KnownPlace::Here(_) | KnownPlace::Read(_) => None,
         }
     }
 
     /// Returns the calls that led to a site in a native program.
     pub(crate) fn chain(&self, site: SiteId) -> Option<String> {
         match self.lock().get(site.index())? {
-            Known::Code(code) => self.program.call_chain(*code),
+            KnownPlace::Code(code) => self.program.call_chain(*code),
             _ => None,
         }
     }
@@ -124,9 +124,11 @@ impl Places {
     pub(crate) fn to_text(&self, site: SiteId) -> Option<String> {
         let list = self.lock();
         match list.get(site.index())? {
-            Known::Here(location) => Some(location.to_string()),
-            Known::Read(Position { file, line, column }) => Some(format!("{file}:{line}:{column}")),
-            Known::Code(code) => {
+            KnownPlace::Here(location) => Some(location.to_string()),
+            KnownPlace::Read(Position { file, line, column }) => {
+                Some(format!("{file}:{line}:{column}"))
+            }
+            KnownPlace::Code(code) => {
                 let Place { file, line, column } = self.program.place(*code)?;
                 Some(format!("{file}:{line}:{column}"))
             }
@@ -141,14 +143,14 @@ impl Places {
         let file = parts.next().unwrap_or(text).to_owned();
         let position = Position { file, line, column };
         let mut list = self.lock();
-        let same = |known: &Known| match known {
-            Known::Here(location) => location.to_string() == text,
-            Known::Read(other) => *other == position,
-            Known::Code(_) => false,
+        let same = |known: &KnownPlace| match known {
+            KnownPlace::Here(location) => location.to_string() == text,
+            KnownPlace::Read(other) => *other == position,
+            KnownPlace::Code(_) => false,
         };
         let index = list.iter().position(same).unwrap_or(list.len());
         if index == list.len() {
-            list.push(Known::Read(position));
+            list.push(KnownPlace::Read(position));
         }
         SiteId::new(index)
     }

@@ -389,7 +389,7 @@ impl Context {
         // SAFETY: the task has the type that `run` expects, and nothing else uses it before the
         // call returns.
         unsafe { apart(run::<W, R>, (&raw mut task).cast()) };
-        task.result.expect("raddle: what is run apart returns")
+        task.result.expect("raddle: work that runs apart returns")
     }
 
     /// Like [`World::request`], for an operation that a spin loop may repeat, in a program whose

@@ -11,18 +11,18 @@ use raddle_engine::strategy::Exhaustive;
 use crate::persist::checkpoint::{Part, Saving};
 use crate::runtime::Places;
 use crate::runtime::sampled_clock::Clock;
-use pool::{Load, Table};
+use pool::{Load, WorkPool};
 
-pub(crate) use pool::End;
+pub(crate) use pool::EndReason;
 
 /// The work pool of an exhaustive search.
-pub(crate) struct Crew {
-    pub(crate) table: Table<Item, Part>,
+pub(crate) struct SearchPool {
+    pub(crate) shared: WorkPool<Item, Part>,
     places: Arc<Places>,
     saving: Option<Arc<Saving>>,
 }
 
-impl Crew {
+impl SearchPool {
     /// A pool of `size` workers that may run this many executions together.
     pub(crate) fn new(
         size: usize,
@@ -30,8 +30,8 @@ impl Crew {
         places: Arc<Places>,
         saving: Option<Arc<Saving>>,
     ) -> Self {
-        Crew {
-            table: Table::new(size, executions),
+        SearchPool {
+            shared: WorkPool::new(size, executions),
             places,
             saving,
         }
@@ -52,23 +52,23 @@ impl Crew {
     ) {
         if let Some(saving) = &self.saving {
             if saving.is_interrupted() {
-                self.table.end(End::Interrupted, worker);
+                self.shared.end(EndReason::Interrupted, worker);
             }
-            if saving.is_due(clock, || self.table.executions()) {
-                self.table.begin_checkpoint(|given| Part {
+            if saving.is_due(clock, || self.shared.executions()) {
+                self.shared.begin_checkpoint(|given| Part {
                     items: self.texts(given),
                     ..Part::default()
                 });
             }
         }
-        if self.table.wants_attention() {
+        if self.shared.wants_attention() {
             let mut load = SearchLoad {
-                crew: self,
+                pool: self,
                 search,
                 counted: part,
             };
             let save = |parts| self.save(parts);
-            self.table.attend(worker, &mut load, save);
+            self.shared.attend(worker, &mut load, save);
         }
     }
 
@@ -85,13 +85,14 @@ impl Crew {
 
     /// Waits for work; `None` if the search has ended. `part` is the worker's counts.
     pub(crate) fn next_item(&self, worker: usize, part: Part) -> Option<Item> {
-        self.table.next_item(worker, part, |parts| self.save(parts))
+        self.shared
+            .next_item(worker, part, |parts| self.save(parts))
     }
 }
 
 /// A worker's remaining search and counts.
 struct SearchLoad<'a, F> {
-    crew: &'a Crew,
+    pool: &'a SearchPool,
     search: &'a mut Exhaustive,
     counted: F,
 }
@@ -99,7 +100,7 @@ struct SearchLoad<'a, F> {
 impl<F: Fn() -> Part> Load<Item, Part> for SearchLoad<'_, F> {
     fn part(&self) -> Part {
         Part {
-            items: self.crew.texts(&self.search.left().unwrap_or_default()),
+            items: self.pool.texts(&self.search.left().unwrap_or_default()),
             reach: self.search.reach(),
             ..(self.counted)()
         }

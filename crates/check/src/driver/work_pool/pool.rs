@@ -14,19 +14,19 @@ use crate::own_sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed
 use crate::own_sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Flag: a worker is idle.
-const HUNGRY: u8 = 1;
+const IDLE: u8 = 1;
 /// Flag: a checkpoint is being taken.
 const CHECKPOINT: u8 = 2;
 
 /// The state that workers share.
-pub(crate) struct Table<I, P> {
+pub(crate) struct WorkPool<I, P> {
     /// Requests to a worker between executions, as flags.
     attention: AtomicU8,
     over: AtomicBool,
     /// Executions that may still be started; all bits set if there is no limit.
     left: AtomicU64,
     counters: Box<[Counter]>,
-    state: Mutex<State<I, P>>,
+    state: Mutex<PoolState<I, P>>,
     changed: Condvar,
     /// Number of the newest checkpoint written; locked while one is written. Never locked while
     /// `state` is held.
@@ -38,11 +38,11 @@ pub(crate) struct Table<I, P> {
 #[repr(align(128))]
 struct Counter(AtomicU64);
 
-struct State<I, P> {
+struct PoolState<I, P> {
     /// Split off and not yet taken.
     items: Vec<I>,
-    workers: Vec<Place<P>>,
-    end: Option<End>,
+    workers: Vec<WorkerState<P>>,
+    end: Option<EndReason>,
     /// The worker whose failure was the first to stop the search.
     first: Option<usize>,
     /// The items in the pool when the checkpoint began; `None` if no checkpoint is being taken.
@@ -53,8 +53,8 @@ struct State<I, P> {
 
 /// The state of one worker.
 #[derive(Default)]
-struct Place<P> {
-    is_hungry: bool,
+struct WorkerState<P> {
+    is_idle: bool,
     /// True when it has work but no execution left in the budget.
     is_out: bool,
     /// True when its part of the checkpoint is missing.
@@ -73,7 +73,7 @@ pub(crate) trait Load<I, P> {
 
 /// The reason why all workers stop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum End {
+pub(crate) enum EndReason {
     /// No work is left.
     Exhausted,
     /// Time or executions are used up.
@@ -84,9 +84,9 @@ pub(crate) enum End {
     Failure,
 }
 
-impl<I, P> State<I, P> {
-    fn hungry(&self) -> usize {
-        self.workers.iter().filter(|one| one.is_hungry).count()
+impl<I, P> PoolState<I, P> {
+    fn idle(&self) -> usize {
+        self.workers.iter().filter(|one| one.is_idle).count()
     }
 
     /// True while a checkpoint is being taken.
@@ -95,17 +95,17 @@ impl<I, P> State<I, P> {
     }
 }
 
-impl<I, P: Clone + Default> Table<I, P> {
+impl<I, P: Clone + Default> WorkPool<I, P> {
     /// A pool of `size` workers that may run this many executions together.
     pub(crate) fn new(size: usize, executions: Option<u64>) -> Self {
-        Table {
+        WorkPool {
             attention: AtomicU8::new(0),
             over: AtomicBool::new(false),
             left: AtomicU64::new(executions.unwrap_or(u64::MAX)),
             counters: (0..size).map(|_| Counter::default()).collect(),
-            state: Mutex::new(State {
+            state: Mutex::new(PoolState {
                 items: Vec::new(),
-                workers: (0..size).map(|_| Place::default()).collect(),
+                workers: (0..size).map(|_| WorkerState::default()).collect(),
                 end: None,
                 first: None,
                 checkpoint: None,
@@ -116,22 +116,22 @@ impl<I, P: Clone + Default> Table<I, P> {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State<I, P>> {
+    fn lock(&self) -> MutexGuard<'_, PoolState<I, P>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn wait<'a>(&self, state: MutexGuard<'a, State<I, P>>) -> MutexGuard<'a, State<I, P>> {
+    fn wait<'a>(&self, state: MutexGuard<'a, PoolState<I, P>>) -> MutexGuard<'a, PoolState<I, P>> {
         let woken = self.changed.wait(state);
         woken.unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Stops all workers; returns true if this was the first reason to stop.
-    pub(crate) fn end(&self, end: End, worker: usize) -> bool {
+    pub(crate) fn end(&self, end: EndReason, worker: usize) -> bool {
         let mut state = self.lock();
         let is_first = state.end.is_none();
         if is_first {
             state.end = Some(end);
-            state.first = (end == End::Failure).then_some(worker);
+            state.first = (end == EndReason::Failure).then_some(worker);
         }
         self.over.store(true, Relaxed);
         self.changed.notify_all();
@@ -140,7 +140,7 @@ impl<I, P: Clone + Default> Table<I, P> {
 
     /// Returns the reason why all workers stop, if they do.
     #[inline]
-    pub(crate) fn ended(&self) -> Option<End> {
+    pub(crate) fn ended(&self) -> Option<EndReason> {
         match self.over.load(Relaxed) {
             true => self.lock().end,
             false => None,
@@ -178,7 +178,7 @@ impl<I, P: Clone + Default> Table<I, P> {
             }
             if self.is_used_up(&state) {
                 drop(state);
-                self.end(End::Budget, worker);
+                self.end(EndReason::Budget, worker);
                 return false;
             }
             state = self.wait(state);
@@ -186,12 +186,12 @@ impl<I, P: Clone + Default> Table<I, P> {
     }
 
     /// True when a worker has no execution left and no worker runs.
-    fn is_used_up(&self, state: &State<I, P>) -> bool {
+    fn is_used_up(&self, state: &PoolState<I, P>) -> bool {
         let mut workers = state.workers.iter();
         let is_out = state.workers.iter().any(|one| one.is_out);
         // An execution given back is for a waiting worker that has not resumed yet.
         let is_used = self.left.load(Relaxed) == 0;
-        is_out && is_used && workers.all(|one| one.is_hungry || one.is_out)
+        is_out && is_used && workers.all(|one| one.is_idle || one.is_out)
     }
 
     /// Returns an execution that did not count to the budget.
@@ -237,24 +237,24 @@ impl<I, P: Clone + Default> Table<I, P> {
         if state.is_checkpoint() {
             drop(state);
             let part = load.part();
-            state = self.put_down(self.lock(), worker, part, save);
+            state = self.add_part(self.lock(), worker, part, save);
         }
         if state.is_checkpoint() {
             return;
         }
-        while state.items.len() < state.hungry() {
+        while state.items.len() < state.idle() {
             let Some(item) = load.give() else { break };
             state.items.push(item);
             self.changed.notify_one();
         }
-        self.look_up(&state);
+        self.set_attention(&state);
     }
 
     /// Sets the flags that workers read.
-    fn look_up(&self, state: &State<I, P>) {
+    fn set_attention(&self, state: &PoolState<I, P>) {
         let mut attention = 0;
-        if state.hungry() > state.items.len() {
-            attention |= HUNGRY;
+        if state.idle() > state.items.len() {
+            attention |= IDLE;
         }
         if state.is_checkpoint() {
             attention |= CHECKPOINT;
@@ -269,23 +269,23 @@ impl<I, P: Clone + Default> Table<I, P> {
         if state.checkpoint.is_none() && state.end.is_none() {
             state.checkpoint = Some(given(&state.items));
             for one in &mut state.workers {
-                one.is_missing = !one.is_hungry;
+                one.is_missing = !one.is_idle;
             }
-            self.look_up(&state);
+            self.set_attention(&state);
         }
     }
 
     /// Adds a worker's part to the checkpoint and writes it if that was the last.
-    fn put_down<'a>(
+    fn add_part<'a>(
         &'a self,
-        mut state: MutexGuard<'a, State<I, P>>,
+        mut state: MutexGuard<'a, PoolState<I, P>>,
         worker: usize,
         part: P,
         save: impl FnOnce(Vec<P>),
-    ) -> MutexGuard<'a, State<I, P>> {
-        let place = &mut state.workers[worker];
-        place.part = part;
-        place.is_missing = false;
+    ) -> MutexGuard<'a, PoolState<I, P>> {
+        let slot = &mut state.workers[worker];
+        slot.part = part;
+        slot.is_missing = false;
         if state.workers.iter().any(|one| one.is_missing) {
             return state;
         }
@@ -296,7 +296,7 @@ impl<I, P: Clone + Default> Table<I, P> {
         let parts = parts.chain([given]).collect();
         state.complete += 1;
         let number = state.complete;
-        self.look_up(&state);
+        self.set_attention(&state);
         self.changed.notify_all();
         drop(state);
         self.write(number, || save(parts));
@@ -316,30 +316,30 @@ impl<I, P: Clone + Default> Table<I, P> {
     /// completes a checkpoint, `save` writes it.
     pub(crate) fn next_item(&self, worker: usize, part: P, save: impl FnOnce(Vec<P>)) -> Option<I> {
         let mut state = self.lock();
-        state.workers[worker].is_hungry = true;
-        state = self.put_down(state, worker, part, save);
+        state.workers[worker].is_idle = true;
+        state = self.add_part(state, worker, part, save);
         loop {
             if state.end.is_some() {
                 return None;
             }
             if self.is_used_up(&state) {
                 drop(state);
-                self.end(End::Budget, worker);
+                self.end(EndReason::Budget, worker);
                 return None;
             }
             if !state.is_checkpoint() {
                 if let Some(item) = state.items.pop() {
-                    state.workers[worker].is_hungry = false;
-                    self.look_up(&state);
+                    state.workers[worker].is_idle = false;
+                    self.set_attention(&state);
                     return Some(item);
                 }
-                if state.workers.iter().all(|one| one.is_hungry) {
+                if state.workers.iter().all(|one| one.is_idle) {
                     drop(state);
-                    self.end(End::Exhausted, worker);
+                    self.end(EndReason::Exhausted, worker);
                     return None;
                 }
             }
-            self.look_up(&state);
+            self.set_attention(&state);
             state = self.wait(state);
         }
     }

@@ -9,7 +9,7 @@ use raddle_engine::Execution;
 use raddle_engine::check::Finding;
 use raddle_engine::minimise::{self, Moment, Swap};
 use raddle_engine::strategy::{Guided, Planned};
-use raddle_report::{CriticalPair, Told};
+use raddle_report::{CriticalPair, RecordedExecution};
 
 use super::Minimiser;
 
@@ -24,7 +24,7 @@ impl Minimiser<'_> {
         &mut self,
         execution: &Execution,
         finding: &Finding,
-    ) -> Option<(CriticalPair, Told)> {
+    ) -> Option<(CriticalPair, RecordedExecution)> {
         if execution.events.len() > MAX_EVENTS {
             return None;
         }
@@ -41,7 +41,8 @@ impl Minimiser<'_> {
             let finding_then = self.run_once();
             let goes_well = finding_then.is_none() && self.is_complete();
             let passing = self.context.with_execution(|passing, _| {
-                (goes_well && swap.is_in(passing)).then(|| Told::of(passing, &self.context))
+                (goes_well && swap.is_in(passing))
+                    .then(|| RecordedExecution::of(passing, &self.context))
             });
             self.context.clean_up();
             if let Some(passing) = passing {

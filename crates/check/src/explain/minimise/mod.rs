@@ -23,7 +23,7 @@ use raddle_engine::check::Finding;
 use raddle_engine::minimise::{self, Cost};
 use raddle_engine::strategy::{Guided, Planned, Replay};
 use raddle_engine::{Ending, Execution, Exploration, Schedule, Strategy};
-use raddle_report::{CriticalPair, Failure, Minimised, Told};
+use raddle_report::{CriticalPair, Failure, Minimised, RecordedExecution};
 
 use crate::explain::fatal_report::FatalReport;
 use crate::persist::events;
@@ -77,11 +77,11 @@ impl Effort {
 
     fn spend(&mut self, events: usize) {
         self.runs = self.runs.saturating_sub(1);
-        self.look_at(events);
+        self.inspect(events);
     }
 
     /// Spends effort on events that are inspected without a run.
-    fn look_at(&mut self, events: usize) {
+    fn inspect(&mut self, events: usize) {
         self.events = self.events.saturating_sub(events);
     }
 }
@@ -101,7 +101,7 @@ pub(crate) struct Minimal {
     /// The cost of the minimal execution.
     pub(crate) cost: Cost,
     pub(crate) minimised: Minimised,
-    pub(crate) critical: Option<(CriticalPair, Told)>,
+    pub(crate) critical: Option<(CriticalPair, RecordedExecution)>,
     /// A note for the user.
     pub(crate) note: Option<String>,
 }
@@ -187,7 +187,7 @@ impl<'a> Minimiser<'a> {
         if best.cost > found || !self.original.allows(&best.cost) {
             return None;
         }
-        let (failure, cost, execution, finding) = self.tell(best)?;
+        let (failure, cost, execution, finding) = self.replay(best)?;
         is_minimal |= cost.preemptions == 0;
         let critical = self.critical(&execution, &finding);
         drop(watch);
@@ -240,7 +240,7 @@ impl<'a> Minimiser<'a> {
                 return None;
             }
             if plan.is_empty() || !self.tried.insert(hash(&plan)) {
-                self.plans.look_at(plan.len());
+                self.plans.inspect(plan.len());
                 continue;
             }
             let attempt = self.attempt_with(Box::new(Guided::new(plan)));
@@ -284,7 +284,7 @@ impl<'a> Minimiser<'a> {
 
     /// Replays an attempt strictly and returns its failure; `None` if the replay does not fail in
     /// the same way.
-    fn tell(&mut self, best: Attempt) -> Option<(Failure, Cost, Execution, Finding)> {
+    fn replay(&mut self, best: Attempt) -> Option<(Failure, Cost, Execution, Finding)> {
         self.set_strategy(Box::new(Guided::new(best.plan)));
         let finding = self.run_once();
         let schedule = self.context.with_execution(|execution, _| {
@@ -296,7 +296,7 @@ impl<'a> Minimiser<'a> {
         let schedule = schedule?;
         self.set_strategy(Box::new(Replay::new(schedule.clone())));
         let finding = self.run_once();
-        let told = finding
+        let result = finding
             .filter(|finding| self.is_same(finding))
             .and_then(|finding| {
                 self.context.with_execution(|execution, _| {
@@ -307,7 +307,7 @@ impl<'a> Minimiser<'a> {
                 })
             });
         self.context.clean_up();
-        told
+        result
     }
 
     fn set_strategy(&self, strategy: Box<dyn Strategy>) {

@@ -112,7 +112,7 @@ impl FromStr for Saved {
         let mut lines = text[..last].split_terminator('\n').skip(1).peekable();
         while let Some(line) = lines.next() {
             let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
-            let bad = || format!("`{line}` means nothing there");
+            let bad = || format!("unexpected line `{line}`");
             let number = || rest.parse::<u64>().map_err(|_| bad());
             match word {
                 "check" => {

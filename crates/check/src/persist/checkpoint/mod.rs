@@ -307,7 +307,7 @@ fn set_aside(path: &Path, problem: &str) {
     let mut aside = path.as_os_str().to_owned();
     aside.push(".unreadable");
     eprintln!(
-        "raddle: what was saved in {} cannot be used: {problem}",
+        "raddle: the checkpoint {} cannot be used: {problem}",
         path.display()
     );
     if std::fs::rename(path, &aside).is_ok() {

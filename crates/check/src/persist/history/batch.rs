@@ -8,7 +8,7 @@ use raddle_engine::CheckName;
 use raddle_engine::coverage::{Coverage, Requirement, Standing};
 use raddle_report::{Covered, Failure};
 
-use super::{Diary, is_kept, key};
+use super::{History, is_kept, key};
 use crate::runtime::Context;
 use crate::runtime::sampled_clock::Clock;
 
@@ -25,8 +25,8 @@ pub(crate) struct Found<'a> {
 }
 
 /// The state of a worker's writes.
-pub(crate) struct Page {
-    diary: Arc<Diary>,
+pub(crate) struct Batch {
+    history: Arc<History>,
     clock: Clock,
     next: Instant,
     /// Number of classes that earlier runs have run.
@@ -36,14 +36,14 @@ pub(crate) struct Page {
     failures: usize,
 }
 
-impl Page {
+impl Batch {
     /// A batch that has written nothing except the requirements covered before.
-    pub(super) fn new(diary: Arc<Diary>, failures: usize, covered: Vec<Requirement>) -> Self {
-        Page {
+    pub(super) fn new(history: Arc<History>, failures: usize, covered: Vec<Requirement>) -> Self {
+        Batch {
             clock: Clock::new(),
             next: Instant::now() + EVERY,
-            before: diary.valid().map_or(0, |it| it.classes.len() as u64),
-            diary,
+            before: history.valid().map_or(0, |it| it.classes.len() as u64),
+            history,
             executions: 0,
             covered: covered.into_iter().collect(),
             failures,
@@ -102,7 +102,7 @@ impl Page {
         });
         let schedules: Vec<String> = schedules.collect();
         self.failures = failures.len();
-        self.diary.write(
+        self.history.write(
             |news, sources| {
                 news.so_far.executions += more;
                 news.so_far.classes = new.unwrap_or(news.so_far.classes + classes.len() as u64);

@@ -19,7 +19,7 @@ mod batch;
 mod shape;
 mod sources;
 
-pub(crate) use batch::{Found, Page};
+pub(crate) use batch::{Batch, Found};
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -43,7 +43,7 @@ const IMPATIENCE: Duration = Duration::from_millis(50);
 const TRIED: u64 = 100;
 
 /// The history of one check and the results it adds, shared by all its workers.
-pub(crate) struct Diary {
+pub(crate) struct History {
     file: RunsFile,
     /// The key of the check in the file.
     check: String,
@@ -52,11 +52,11 @@ pub(crate) struct Diary {
     remembered: Remembered,
     /// The shape of the program, and true if it is the recorded one; set after the first execution.
     shape: OnceLock<(u64, bool)>,
-    state: Mutex<State>,
+    state: Mutex<HistoryState>,
 }
 
 #[derive(Default)]
-struct State {
+struct HistoryState {
     sources: Sources,
     /// Results not yet written.
     news: News,
@@ -64,7 +64,7 @@ struct State {
     gave_up: bool,
 }
 
-impl Diary {
+impl History {
     /// Reads the history of a check; `None` if it has none.
     pub(crate) fn open(checker: &Checker, name: Option<&CheckName>) -> Option<Arc<Self>> {
         let is_single = checker.replays() || checker.is_directed();
@@ -75,7 +75,7 @@ impl Diary {
         let given = checker.remember_in.clone();
         let file = RunsFile::new(given.or_else(saved::runs_file)?);
         let check = saved::check_key(name);
-        let mut diary = Diary {
+        let mut history = History {
             remembered: Remembered::default(),
             file,
             check,
@@ -83,13 +83,13 @@ impl Diary {
             shape: OnceLock::new(),
             state: Mutex::default(),
         };
-        match diary.file.read(&diary.check, PATIENCE) {
-            Ok(remembered) => diary.remembered = remembered,
-            Err(problem) => diary.say(&problem),
+        match history.file.read(&history.check, PATIENCE) {
+            Ok(remembered) => history.remembered = remembered,
+            Err(problem) => history.warn(&problem),
         }
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let now = now.unwrap_or_default();
-        let news = &mut diary
+        let news = &mut history
             .state
             .get_mut()
             .unwrap_or_else(PoisonError::into_inner)
@@ -97,7 +97,7 @@ impl Diary {
         news.so_far.started = now.as_millis() as u64;
         // Runs that start at the same time differ in their process or their check.
         news.run = (now.as_nanos() as u64) ^ (u64::from(std::process::id()) << 40);
-        Some(Arc::new(diary))
+        Some(Arc::new(history))
     }
 
     /// Returns the settings of this run, with another seed than earlier runs.
@@ -142,7 +142,7 @@ impl Diary {
         let mut same = known.filter(|text| text.parse().as_ref() == Ok(schedule));
         if let Some(text) = same.next() {
             let removed = self.file.remove_failure(&self.check, text, PATIENCE);
-            removed.unwrap_or_else(|problem| self.say(&problem));
+            removed.unwrap_or_else(|problem| self.warn(&problem));
         }
     }
 
@@ -152,7 +152,7 @@ impl Diary {
             let text = failure.schedule.to_string();
             if !self.remembered.failures.contains(&text) {
                 let added = self.file.add_failure(&self.check, &text, PATIENCE);
-                added.unwrap_or_else(|problem| self.say(&problem));
+                added.unwrap_or_else(|problem| self.warn(&problem));
             }
         }
     }
@@ -197,7 +197,7 @@ impl Diary {
         context: &Context,
         coverage: Option<&mut Coverage>,
         failures: usize,
-    ) -> Page {
+    ) -> Batch {
         let empty = Remembered::default();
         let remembered = self.valid().unwrap_or(&empty);
         let places = context.places();
@@ -220,13 +220,13 @@ impl Diary {
                 }
             }
         });
-        Page::new(Arc::clone(self), failures, covered)
+        Batch::new(Arc::clone(self), failures, covered)
     }
 
     /// Adds to the results not yet written, and writes all of them if the file is available.
     fn write(&self, add: impl FnOnce(&mut News, &mut Sources), is_last: bool) {
         let mut state = self.lock();
-        let State { sources, news, .. } = &mut *state;
+        let HistoryState { sources, news, .. } = &mut *state;
         add(news, sources);
         if state.gave_up {
             return;
@@ -247,18 +247,18 @@ impl Diary {
             Err(Problem::Busy) if !is_last => {}
             Err(problem) => {
                 state.gave_up = matches!(problem, Problem::Unreachable { .. });
-                self.say(&problem);
+                self.warn(&problem);
             }
         }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, HistoryState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Prints why a result is not recorded.
     #[cold]
-    fn say(&self, problem: &Problem) {
+    fn warn(&self, problem: &Problem) {
         // A busy file is no reason to warn.
         let is_quiet = matches!(problem, Problem::Busy) && self.log != Log::Progress;
         if self.log != Log::Off && !is_quiet {

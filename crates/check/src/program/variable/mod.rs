@@ -15,9 +15,9 @@ mod binding;
 mod tokens;
 
 /// Cache of names by file, line, column and kind.
-type Known = BTreeMap<(&'static str, u32, u32, &'static str), Option<String>>;
+type NameCache = BTreeMap<(&'static str, u32, u32, &'static str), Option<String>>;
 
-static KNOWN: Mutex<Known> = Mutex::new(Known::new());
+static KNOWN: Mutex<NameCache> = Mutex::new(NameCache::new());
 
 /// Returns the name of a value of this kind that was made there, if the source has one.
 pub(crate) fn name(kind: &'static str, place: &'static Location<'static>) -> Option<String> {
@@ -34,9 +34,9 @@ type Made = (Option<String>, String);
 
 /// Cache by file and place. A program may make a hundred thousand values at one place, and the
 /// source is not read for each of them.
-type KnownMade = BTreeMap<String, BTreeMap<(u32, u32), Option<Made>>>;
+type MadeCache = BTreeMap<String, BTreeMap<(u32, u32), Option<Made>>>;
 
-static KNOWN_MADE: Mutex<KnownMade> = Mutex::new(KnownMade::new());
+static KNOWN_MADE: Mutex<MadeCache> = Mutex::new(MadeCache::new());
 
 /// Returns the name of the value that a call at a place has made, if it has one, and the called
 /// function.

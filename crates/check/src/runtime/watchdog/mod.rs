@@ -16,7 +16,7 @@ use std::time::Duration;
 use crate::program::Program;
 use crate::runtime::fatal::FatalReporter;
 use crate::runtime::{Context, Progress};
-use watch_list::Kennel;
+use watch_list::WatchList;
 
 /// Exit code of the process.
 const EXIT_CODE: i32 = 2;
@@ -31,13 +31,13 @@ struct Watched {
     limit: Duration,
     program: &'static dyn Program,
     fatal: Arc<dyn FatalReporter>,
-    owner: hold::Owner,
+    owner: suspension::Owner,
     /// The last progress seen, and how long it has not changed.
     seen: Option<u64>,
     still: Duration,
 }
 
-static KENNEL: Kennel<Watched> = Kennel::new();
+static WATCH_LIST: WatchList<Watched> = WatchList::new();
 
 /// Keeps the check watched while it exists.
 pub(crate) struct Watch(Option<u64>);
@@ -52,19 +52,21 @@ pub(crate) fn watch(context: &Context, limit: Duration) -> Watch {
         limit,
         program: context.program(),
         fatal: Arc::clone(&context.fatal),
-        owner: hold::Owner::current(),
+        owner: suspension::Owner::current(),
         seen: None,
         still: Duration::ZERO,
     };
     // Without the thread, a hang stays a hang.
     let thread = std::thread::Builder::new().name("raddle watchdog".to_owned());
-    Watch(Some(KENNEL.add(watched, || thread.spawn(guard).is_ok())))
+    Watch(Some(
+        WATCH_LIST.add(watched, || thread.spawn(guard).is_ok()),
+    ))
 }
 
 impl Drop for Watch {
     fn drop(&mut self) {
         if let Some(number) = self.0 {
-            KENNEL.remove(number);
+            WATCH_LIST.remove(number);
         }
     }
 }
@@ -72,23 +74,23 @@ impl Drop for Watch {
 /// Calls `work` while the watchdog is not in the middle of a look.
 #[cfg(target_os = "linux")]
 pub(crate) fn hold_while<R>(work: impl FnOnce() -> R) -> R {
-    KENNEL.hold_while(work)
+    WATCH_LIST.hold_while(work)
 }
 
 /// Resets the watchdog in a forked process: the watchdog and the watched checks are in the parent.
 #[cfg(target_os = "linux")]
 pub(crate) fn begin_anew() {
-    KENNEL.clear();
+    WATCH_LIST.clear();
 }
 
 /// The body of the watchdog's thread.
 fn guard() {
-    KENNEL.rise();
+    WATCH_LIST.started();
     loop {
-        let shortest = KENNEL.sleep(|watched| watched.limit);
+        let shortest = WATCH_LIST.sleep(|watched| watched.limit);
         let tick = (shortest / LOOKS).min(LONGEST_TICK);
         std::thread::sleep(tick);
-        KENNEL.look(|watched| watched.look(tick));
+        WATCH_LIST.look(|watched| watched.look(tick));
     }
 }
 
@@ -103,7 +105,7 @@ impl Watched {
         }
         self.seen = seen;
         if self.still >= self.limit {
-            bite(self);
+            report_and_end(self);
             self.still = Duration::ZERO;
         }
     }
@@ -111,37 +113,37 @@ impl Watched {
 
 /// Reports the hang and ends the process, unless the check has just progressed. The watch list
 /// stays locked, so no check is added or removed.
-fn bite(watched: &Watched) {
-    let hold = watched.owner.hold(watched.program.interrupt_reader());
+fn report_and_end(watched: &Watched) {
+    let suspension = watched.owner.suspend(watched.program.interrupt_reader());
     // Read before the progress: a thread suspended later may have progressed in between.
-    let is_held = hold::has(hold);
+    let is_suspended = suspension::is_suspended(suspension);
     if watched.progress.seen() != watched.seen {
-        hold::let_go(hold);
+        suspension::release(suspension);
         return;
     }
-    hold::end_soon();
-    let context = is_held.then(|| watched.progress.context());
+    suspension::end_soon();
+    let context = is_suspended.then(|| watched.progress.context());
     // SAFETY: the check's OS thread is suspended inside a coroutine, where the context is used
     // through shared references only, and never continues. Its earlier writes are visible here.
     let context = context.and_then(|context| unsafe { context.as_ref() });
     watched
         .fatal
-        .report_hang(context, watched.limit, hold::place());
-    hold::end()
+        .report_hang(context, watched.limit, suspension::place());
+    suspension::end()
 }
 
 /// Ends the process within some seconds, even if this thread blocks.
 pub(crate) fn end_soon() {
-    hold::end_soon();
+    suspension::end_soon();
 }
 
 #[cfg(unix)]
-mod hold {
+mod suspension {
     use std::ffi::c_void;
     use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
     use std::time::Duration;
 
-    use super::suspend_thread::{Grip, Hold};
+    use super::suspend_thread::{Suspension, Suspensions};
     use crate::program::InterruptReader;
 
     /// Ignored by default, and rarely used.
@@ -150,7 +152,7 @@ mod hold {
     /// needs.
     const SECONDS_LEFT: libc::c_uint = 10;
 
-    static GRIP: Grip = Grip::new();
+    static SUSPENSIONS: Suspensions = Suspensions::new();
     /// The place of the suspended thread, if known.
     static PLACE: AtomicUsize = AtomicUsize::new(0);
 
@@ -174,31 +176,31 @@ mod hold {
         }
 
         /// Suspends the thread until it is released, if that is possible.
-        pub(super) fn hold(&self, reader: Option<InterruptReader>) -> Option<Hold> {
+        pub(super) fn suspend(&self, reader: Option<InterruptReader>) -> Option<Suspension> {
             let reader = reader.map_or(std::ptr::null_mut(), |reader| reader as *mut ());
             READER.store(reader, Ordering::Relaxed);
-            handle(SIGNAL, stay);
-            let hold = GRIP.want()?;
+            handle(SIGNAL, wait);
+            let suspension = SUSPENSIONS.request()?;
             // SAFETY: the thread runs a check, so it exists.
             unsafe { libc::pthread_kill(self.0, SIGNAL) };
             for _ in 0..100 {
-                if GRIP.has(hold) {
+                if SUSPENSIONS.is_suspended(suspension) {
                     break;
                 }
                 std::thread::sleep(Duration::from_millis(10));
             }
-            Some(hold)
+            Some(suspension)
         }
     }
 
     /// True when the thread is suspended.
-    pub(super) fn has(hold: Option<Hold>) -> bool {
-        hold.is_some_and(|hold| GRIP.has(hold))
+    pub(super) fn is_suspended(suspension: Option<Suspension>) -> bool {
+        suspension.is_some_and(|suspension| SUSPENSIONS.is_suspended(suspension))
     }
 
-    pub(super) fn let_go(hold: Option<Hold>) {
-        if let Some(hold) = hold {
-            GRIP.let_go(hold);
+    pub(super) fn release(suspension: Option<Suspension>) {
+        if let Some(suspension) = suspension {
+            SUSPENSIONS.release(suspension);
         }
     }
 
@@ -214,16 +216,16 @@ mod hold {
         }
     }
 
-    extern "C" fn stay(_: libc::c_int, _: *mut libc::siginfo_t, context: *mut c_void) {
+    extern "C" fn wait(_: libc::c_int, _: *mut libc::siginfo_t, context: *mut c_void) {
         let note = || {
             let reader = READER.load(Ordering::Relaxed);
             if !reader.is_null() {
-                // SAFETY: `hold` has stored a function of this type.
+                // SAFETY: `suspend` has stored a function of this type.
                 let reader: InterruptReader = unsafe { std::mem::transmute(reader) };
                 PLACE.store(reader(context), Ordering::Relaxed);
             }
         };
-        GRIP.stay(note, || {
+        SUSPENSIONS.wait_in_handler(note, || {
             // SAFETY: waits on no descriptor, for ten milliseconds.
             unsafe { libc::poll(std::ptr::null_mut(), 0, 10) };
         });
@@ -248,7 +250,7 @@ mod hold {
 }
 
 #[cfg(not(unix))]
-mod hold {
+mod suspension {
     use crate::program::InterruptReader;
 
     pub(super) struct Owner;
@@ -259,19 +261,16 @@ mod hold {
         }
 
         /// Returns `None`: a thread cannot be suspended here, so only the hang itself is known.
-        pub(super) fn hold(&self, _: Option<InterruptReader>) -> Option<()> {
+        pub(super) fn suspend(&self, _: Option<InterruptReader>) -> Option<()> {
             None
         }
     }
 
-    pub(super) fn has(_: Option<()>) -> bool {
+    pub(super) fn is_suspended(_: Option<()>) -> bool {
         false
     }
 
-    pub(super) fn let_go(_: Option<()>) {}
-
-    /// The function that finds the place of the suspended thread; null if there is none.
-    static READER: AtomicPtr<()> = AtomicPtr::new(std::ptr::null_mut());
+    pub(super) fn release(_: Option<()>) {}
 
     pub(super) fn place() -> Option<usize> {
         None

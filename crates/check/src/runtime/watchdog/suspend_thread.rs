@@ -10,58 +10,58 @@ use crate::own_sync::atomic::{
 };
 
 /// The number of suspensions. Only one thread suspends others.
-pub(crate) struct Grip {
+pub(crate) struct Suspensions {
     wanted: AtomicUsize,
     /// Number of suspensions that have begun: signals that have come.
-    held: AtomicUsize,
+    begun: AtomicUsize,
     /// Number of suspensions that are over.
-    let_go: AtomicUsize,
+    released: AtomicUsize,
 }
 
 /// The number of a suspension.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Hold(usize);
+pub(crate) struct Suspension(usize);
 
-impl Grip {
+impl Suspensions {
     pub(crate) const fn new() -> Self {
-        Grip {
+        Suspensions {
             wanted: AtomicUsize::new(0),
-            held: AtomicUsize::new(0),
-            let_go: AtomicUsize::new(0),
+            begun: AtomicUsize::new(0),
+            released: AtomicUsize::new(0),
         }
     }
 
     /// Requests the suspension of the thread that gets the next signal; `None` if an earlier signal
     /// is still pending.
-    pub(crate) fn want(&self) -> Option<Hold> {
+    pub(crate) fn request(&self) -> Option<Suspension> {
         let before = self.wanted.load(Relaxed);
-        if self.held.load(Relaxed) != before {
+        if self.begun.load(Relaxed) != before {
             return None;
         }
         self.wanted.store(before + 1, Relaxed);
-        Some(Hold(before + 1))
+        Some(Suspension(before + 1))
     }
 
     /// True when the thread is suspended. Its earlier writes are visible then.
-    pub(crate) fn has(&self, hold: Hold) -> bool {
-        self.held.load(Acquire) == hold.0
+    pub(crate) fn is_suspended(&self, suspension: Suspension) -> bool {
+        self.begun.load(Acquire) == suspension.0
     }
 
     /// Releases the thread, now or when its signal comes. The caller no longer reads the thread's
     /// data.
-    pub(crate) fn let_go(&self, hold: Hold) {
-        self.let_go.store(hold.0, Release);
+    pub(crate) fn release(&self, suspension: Suspension) {
+        self.released.store(suspension.0, Release);
     }
 
     /// In the signal handler: stays until the thread is released, unless the signal is not ours.
-    pub(crate) fn stay(&self, note: impl FnOnce(), pause: impl Fn()) {
-        let hold = self.wanted.load(Relaxed);
-        if self.held.load(Relaxed) == hold {
+    pub(crate) fn wait_in_handler(&self, note: impl FnOnce(), pause: impl Fn()) {
+        let suspension = self.wanted.load(Relaxed);
+        if self.begun.load(Relaxed) == suspension {
             return;
         }
         note();
-        self.held.store(hold, Release);
-        while self.let_go.load(Acquire) < hold {
+        self.begun.store(suspension, Release);
+        while self.released.load(Acquire) < suspension {
             pause();
         }
     }

@@ -8,36 +8,36 @@ use std::time::Duration;
 use crate::own_sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// The watched checks, each with its number.
-pub(crate) struct Kennel<W> {
-    state: Mutex<State<W>>,
+pub(crate) struct WatchList<W> {
+    state: Mutex<WatchListState<W>>,
     /// Notified when a check is added to an empty list.
-    came: Condvar,
-    up: Condvar,
+    added: Condvar,
+    start_up: Condvar,
 }
 
-struct State<W> {
+struct WatchListState<W> {
     watched: Vec<(u64, W)>,
     next_number: u64,
     has_thread: bool,
     /// True when the thread has started up.
-    is_up: bool,
+    has_started: bool,
 }
 
-impl<W> Kennel<W> {
+impl<W> WatchList<W> {
     pub(crate) const fn new() -> Self {
-        Kennel {
-            state: Mutex::new(State {
+        WatchList {
+            state: Mutex::new(WatchListState {
                 watched: Vec::new(),
                 next_number: 0,
                 has_thread: false,
-                is_up: false,
+                has_started: false,
             }),
-            came: Condvar::new(),
-            up: Condvar::new(),
+            added: Condvar::new(),
+            start_up: Condvar::new(),
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State<W>> {
+    fn lock(&self) -> MutexGuard<'_, WatchListState<W>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -50,12 +50,15 @@ impl<W> Kennel<W> {
         if !state.has_thread {
             state.has_thread = start();
         } else if state.watched.len() == 1 {
-            self.came.notify_one();
+            self.added.notify_one();
         }
         // A thread that starts up holds locks of the loader, and the saved memory of a native
         // program must not have them locked.
-        while state.has_thread && !state.is_up {
-            state = self.up.wait(state).unwrap_or_else(PoisonError::into_inner);
+        while state.has_thread && !state.has_started {
+            state = self
+                .start_up
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
         }
         number
     }
@@ -76,13 +79,13 @@ impl<W> Kennel<W> {
         let mut state = self.lock();
         state.watched.clear();
         state.has_thread = false;
-        state.is_up = false;
+        state.has_started = false;
     }
 
     /// Records that the watchdog has started up.
-    pub(crate) fn rise(&self) {
-        self.lock().is_up = true;
-        self.up.notify_all();
+    pub(crate) fn started(&self) {
+        self.lock().has_started = true;
+        self.start_up.notify_all();
     }
 
     /// Sleeps until a check is on the list; returns the shortest of all limits.
@@ -94,7 +97,7 @@ impl<W> Kennel<W> {
                 return shortest;
             }
             state = self
-                .came
+                .added
                 .wait(state)
                 .unwrap_or_else(PoisonError::into_inner);
         }

@@ -18,7 +18,7 @@ pub(super) const SECTIONS: [Section; 14] = [
         name: "speed",
         command: &["speed"],
         text: "A random walk of raddle's, shuttle's random scheduler and loom's search run the same programs. \
-               Names say what the threads do: `mutex_3x2` are three threads that take a lock and count, twice \
+               Names describe the threads: `mutex_3x2` are three threads that take a lock and count, twice \
                each; `racy` loads and stores instead; `locks_10x10` are ten threads and ten locks. `x` are \
                raddle's executions for each of the other's. loom has at most five threads.",
     },
@@ -26,14 +26,14 @@ pub(super) const SECTIONS: [Section; 14] = [
         title: "One scheduling point",
         name: "point",
         command: &["speed", "point"],
-        text: "Nanoseconds for one event of a program, when the same thread goes on and when another does; next \
+        text: "Nanoseconds for one event of a program, when the same thread continues and when another does; next \
                to a bare switch of the coroutines that threads run as.",
     },
     Section {
         title: "What looking for data races costs",
         name: "speed races",
         command: &["speed", "races"],
-        text: "Executions per second with raddle's cells, which are watched, and with std's, which nobody watches.",
+        text: "Executions per second with raddle's cells, which are watched, and with std's, which are not.",
     },
     Section {
         title: "What measuring coverage costs",
@@ -59,11 +59,11 @@ pub(super) const SECTIONS: [Section; 14] = [
         name: "exhaust",
         command: &["exhaust", "--cut", "10s"],
         text: "Executions and seconds of processor time until a search ends: raddle's, which runs every class of \
-               executions once; loom's; and shuttle's depth-first search. Whoever has not ended after ten seconds \
-               is stopped, and has `>`. loom's searches end sooner than they should where they miss executions. \
+               executions once; loom's; and shuttle's depth-first search. A search that has not ended after ten \
+               seconds is stopped, and has `>`. loom's searches end sooner than they should where they miss executions. \
                The last lines are philosophers in a monitor, which no peer has, searched by one process and \
-               by two: Lei and Carver published 901,752 sequences for six of them. The speedup is by the clock \
-               on the wall, and says something on an idle machine only.",
+               by two: Lei and Carver published 901,752 sequences for six of them. The speedup is in wall-clock \
+               time, and is meaningful only on an idle machine.",
     },
     Section {
         title: "How many classes there are, estimated",
@@ -96,7 +96,7 @@ pub(super) const SECTIONS: [Section; 14] = [
         title: "How short failures become",
         name: "minimise",
         command: &["minimise"],
-        text: "The same stories found by a random walk: preemptions and events as found and as told, and the \
+        text: "The same stories found by a random walk: preemptions and events as found and as minimised, and the \
                fewest preemptions with which any execution fails, `?` where that is not known.",
     },
     Section {
@@ -110,7 +110,7 @@ pub(super) const SECTIONS: [Section; 14] = [
         name: "native",
         command: &["native"],
         text: "C and C++ programs, in all the ways that executions can begin anew; each is counted whole, with \
-               every access observed. The cost of a point next to what was published for a prototype without \
+               every access observed. The cost of a point next to the published one of a prototype without \
                engine, clocks and race detection. Then unit tests of a plain Rust crate, built without \
                optimisation as `cargo test` does it, and with it as everything else here is; next to the same tests \
                written for shuttle, for loom and for raddle's library.",
@@ -125,9 +125,9 @@ pub(super) fn before(machine: &str) -> String {
          ```console\n\
          cargo run --release -p raddle-bench -- all --markdown > docs/src/numbers.md\n\
          ```\n\n\
-         makes this page. Rates are per second of processor time. What has a peer's number beside it was \
-         measured in alternation with it, in the same process, so that whatever else the machine was doing \
-         weighs on both: ratios say more than rates, which differ from machine to machine by a factor of two and \
+         makes this page. Rates are per second of processor time. A number with a peer's number beside it was \
+         measured in alternation with it, in the same process, so that other load of the machine affects \
+         both: ratios say more than rates, which differ from machine to machine by a factor of two and \
          more. Numbers of classes and executions are exact. `raddle-bench instructions` counts instructions \
          instead, which the load of a machine does not change; it compares two versions of raddle and is no part \
          of this page.\n\n"

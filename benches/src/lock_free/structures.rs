@@ -22,7 +22,7 @@ fn crowd<const N: usize, T: Send + Sync + 'static>(shared: &Arc<T>, body: fn(&T,
     }));
 }
 
-const NOBODY: usize = 0;
+const NO_NODE: usize = 0;
 
 /// A stack of numbered nodes: `next` of each, and the top node.
 struct Stack {
@@ -44,7 +44,7 @@ impl Stack {
 
     fn pop(&self) -> Option<usize> {
         let mut top = self.top.load(Acquire);
-        while top != NOBODY {
+        while top != NO_NODE {
             let next = self.next[top].load(Relaxed);
             match self.top.compare_exchange(top, next, Acquire, Acquire) {
                 Ok(_) => return Some(top),
@@ -58,8 +58,8 @@ impl Stack {
 /// Treiber's stack: threads push a node each and pop one, and no node is lost.
 pub(crate) fn treiber_stack() {
     let stack = Arc::new(Stack {
-        top: AtomicUsize::new(NOBODY),
-        next: std::array::from_fn(|_| AtomicUsize::new(NOBODY)),
+        top: AtomicUsize::new(NO_NODE),
+        next: std::array::from_fn(|_| AtomicUsize::new(NO_NODE)),
     });
     crowd::<2, _>(&stack, |stack, number| {
         stack.push(number + 1);

@@ -74,7 +74,7 @@ function waitsTable(run, waits) {
   const place = (it) => el("td", { class: "mono" }, it ? placeText(it) : "");
   const line = (wait) => el("tr", {}, el("th", { scope: "row" }, run.title(wait.thread)),
     el("td", {}, wait.what), place(wait.place),
-    el("td", {}, wait.on === null || wait.on === undefined ? "nobody" : run.title(wait.on)), place(wait.taken));
+    el("td", {}, wait.on === null || wait.on === undefined ? "no thread" : run.title(wait.on)), place(wait.taken));
   const heads = ["Thread", "waits for", "at", "which is up to", "taken at"];
   return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Who waits for whom" }, el("table", { class: "waits" },
     el("thead", {}, el("tr", {}, heads.map((name) => el("th", { scope: "col" }, name)))),

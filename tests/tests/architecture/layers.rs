@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use crate::sources::{Source, of_crate};
+use super::sources::{Source, of_crate};
 
 /// A module directly below the crate root, and the modules of the same crate that it may use.
 type Layer = (&'static str, &'static [&'static str]);

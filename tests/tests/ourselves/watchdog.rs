@@ -6,11 +6,11 @@ use std::time::Duration;
 use raddle::cell::UnsafeCell;
 use raddle::{hint, thread};
 
-use crate::all;
-use crate::grip::Grip;
-use crate::kennel::Kennel;
-use crate::own_sync::atomic::{AtomicBool, Ordering::Relaxed, Ordering::SeqCst};
-use crate::own_sync::{Arc, Mutex};
+use super::all;
+use super::grip::Grip;
+use super::kennel::Kennel;
+use super::own_sync::atomic::{AtomicBool, Ordering::Relaxed, Ordering::SeqCst};
+use super::own_sync::{Arc, Mutex};
 
 /// A thread that runs a check: what it has done, and whether a signal is on its way to it.
 struct Owner {

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use raddle::{Checker, Strategy, thread};
 
-use crate::all;
-use crate::own_sync::{Arc, Mutex, mpsc};
-use crate::table::{End, Load, Table};
+use super::all;
+use super::own_sync::{Arc, Mutex, mpsc};
+use super::table::{End, Load, Table};
 
 /// A tree, of which every node is an execution: the children of each.
 type Tree = &'static [&'static [usize]];

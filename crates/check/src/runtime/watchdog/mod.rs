@@ -31,9 +31,31 @@ struct Watched {
     program: &'static dyn Program,
     fatal: Arc<dyn FatalReporter>,
     owner: hold::Owner,
-    /// What was seen last, and for how long it has been the same.
+    stillness: Stillness,
+}
+
+/// The progress that was seen last, and for how long it has been the same.
+#[derive(Default)]
+struct Stillness {
     seen: Option<u64>,
     still: Duration,
+}
+
+impl Stillness {
+    /// Returns whether the progress has been the same for `limit`, at a look one `tick` after the last.
+    fn reaches(&mut self, limit: Duration, seen: Option<u64>, tick: Duration) -> bool {
+        if seen.is_none() || seen != self.seen {
+            self.still = Duration::ZERO;
+        } else {
+            self.still += tick;
+        }
+        self.seen = seen;
+        let is_over = self.still >= limit;
+        if is_over {
+            self.still = Duration::ZERO;
+        }
+        is_over
+    }
 }
 
 static KENNEL: Kennel<Watched> = Kennel::new();
@@ -52,8 +74,7 @@ pub(crate) fn watch(context: &Context, limit: Duration) -> Watch {
         program: context.program(),
         fatal: Arc::clone(&context.fatal),
         owner: hold::Owner::current(),
-        seen: None,
-        still: Duration::ZERO,
+        stillness: Stillness::default(),
     };
     // Without the thread, a hang is a hang.
     let thread = std::thread::Builder::new().name("raddle watchdog".to_owned());
@@ -95,15 +116,8 @@ impl Watched {
     /// Looks at the check; so much time has passed since the last look.
     fn look(&mut self, tick: Duration) {
         let seen = self.progress.seen();
-        if seen.is_none() || seen != self.seen {
-            self.still = Duration::ZERO;
-        } else {
-            self.still += tick;
-        }
-        self.seen = seen;
-        if self.still >= self.limit {
+        if self.stillness.reaches(self.limit, seen, tick) {
             bite(self);
-            self.still = Duration::ZERO;
         }
     }
 }
@@ -114,7 +128,7 @@ fn bite(watched: &Watched) {
     let hold = watched.owner.hold(watched.program.interrupt_reader());
     // Before it is looked at: who is held later may have come on in between.
     let is_held = hold::has(hold);
-    if watched.progress.seen() != watched.seen {
+    if watched.progress.seen() != watched.stillness.seen {
         hold::let_go(hold);
         return;
     }
@@ -279,5 +293,32 @@ mod hold {
 
     pub(super) fn end() -> ! {
         std::process::exit(super::EXIT_CODE)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TICK: Duration = Duration::from_millis(50);
+
+    /// The number of the look at which a check whose progress is seen like this is over its limit.
+    fn over(limit: Duration, seen: impl IntoIterator<Item = Option<u64>>) -> Option<usize> {
+        let mut stillness = Stillness::default();
+        let mut looks = seen.into_iter();
+        looks.position(|seen| stillness.reaches(limit, seen, TICK))
+    }
+
+    #[test]
+    fn a_check_without_progress_is_over_its_limit_after_as_many_ticks() {
+        assert_eq!(over(8 * TICK, [Some(3); 20]), Some(8));
+    }
+
+    #[test]
+    fn a_check_that_comes_to_scheduling_points_may_take_longer_than_its_limit() {
+        let slowly = (0..1_000).map(|look| Some(look / 8));
+        assert_eq!(over(8 * TICK, slowly), None);
+        let idle = [Some(1), Some(1), None].into_iter().cycle().take(100);
+        assert_eq!(over(2 * TICK, idle), None, "none runs in between");
     }
 }

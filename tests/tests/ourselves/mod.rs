@@ -4,7 +4,7 @@
 //! nothing else of its crate. There that is std's; here it is what raddle controls. So what is explored is
 //! the code that runs, and not a model of it.
 
-mod own_sync {
+pub(crate) mod own_sync {
     pub(crate) use raddle::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, atomic, mpsc};
     pub(crate) use raddle::thread;
 }

@@ -1,6 +1,6 @@
 //! The gallery of failures in the book: every program with exactly what is printed for it.
 //!
-//! `UPDATE_EXPECTED=1 cargo test -p raddle-tests --test suite gallery` writes programs and texts into the
+//! `UPDATE_EXPECTED=1 cargo test --test suite gallery` writes programs and texts into the
 //! page anew; read the difference before you keep it. What is around them is written by hand.
 
 use std::path::{Path, PathBuf};

@@ -4,7 +4,8 @@
 //! What to do is marked in the page: `<!-- file: NAME -->` before a block that is a whole file,
 //! `<!-- append: NAME -->` before what is added to one, `<!-- change: NAME -->` before two blocks, of
 //! which the first becomes the second, `<!-- run: CODE -->` before a command and what it prints, of
-//! which lines of dots may leave out a part. `UPDATE_EXPECTED=1 cargo test-cargo tutorial` writes down anew what is printed, as a whole; read the difference before you keep it.
+//! which lines of dots may leave out a part. `UPDATE_EXPECTED=1 cargo test-cargo tutorial` writes down
+//! anew what is printed, as a whole; read the difference before you keep it.
 
 use std::fs;
 use std::path::{Path, PathBuf};

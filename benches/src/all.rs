@@ -1,7 +1,7 @@
-//! Everything that can be measured, one command after the other, as lines or as a page of the book.
+//! All measurements, one command after the other, as lines or as a page of the book.
 //!
-//! Each command runs as a process of its own, this program again, so that what one of them leaves in memory
-//! does not weigh on the next, and one that breaks off leaves the others alone.
+//! Each command runs this program in a process of its own, so that memory left by one does not
+//! affect the next, and a failing one leaves the others alone.
 
 mod machine;
 mod markdown;
@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use sections::{SECTIONS, Section};
 
-/// Runs everything and prints it. Whether all was measured.
+/// Runs all commands and prints the results. True when all were measured.
 pub(crate) fn run(markdown: bool) -> bool {
     let start = Instant::now();
     let mut complete = true;
@@ -41,13 +41,13 @@ pub(crate) fn run(markdown: bool) -> bool {
     complete
 }
 
-/// What a command printed.
+/// The output of a command.
 struct Measured {
     lines: Vec<String>,
     is_complete: bool,
 }
 
-/// Runs one command; shows its lines as they come if asked to.
+/// Runs one command; prints its lines as they come if asked to.
 fn measure(section: &Section, shows: bool) -> Measured {
     let program = std::env::current_exe().expect("a program has a file");
     let mut command = Command::new(program);
@@ -74,7 +74,7 @@ fn measure(section: &Section, shows: bool) -> Measured {
     }
 }
 
-/// The section of the page.
+/// Returns the section of the page.
 fn page(section: &Section, measured: &Measured) -> String {
     let command = section.command.join(" ");
     let mut text = format!(

@@ -1,4 +1,4 @@
-//! What can be typed.
+//! The command line.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use crate::instructions::{WORKLOADS, Workload};
 use crate::programs::Program;
 use crate::{bugs, coverage, estimate, exhaust, memory, samplers, speed};
 
-/// The answer to `--help`.
+/// The output of `--help`.
 pub(crate) const HELP: &str = "\
 How fast raddle is, next to loom and shuttle measured in the same run.
 
@@ -77,7 +77,7 @@ fn philosophers(word: &str) -> Option<usize> {
     number.filter(|&number| number > 1)
 }
 
-/// What to measure.
+/// The measurement to run.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Command {
     Help,
@@ -128,7 +128,7 @@ pub(crate) enum Command {
     },
 }
 
-/// Why the words are not a command.
+/// The reason why the words are not a command.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Problem {
     NoCommand,
@@ -195,7 +195,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Understands the words after the name of the binary.
+/// Parses the words after the name of the binary.
 pub(crate) fn parse(words: &[String]) -> Result<Command, Problem> {
     if words
         .iter()

@@ -1,5 +1,5 @@
-//! How many executions it takes to find a bug: the stories of `tests/stories`, with raddle's
-//! strategies and with shuttle's schedulers, from many seeds each.
+//! Executions to the first failure: the stories of `tests/stories`, with raddle's strategies and
+//! with shuttle's schedulers, from many seeds each.
 
 mod contender;
 mod muted;
@@ -15,15 +15,15 @@ use peer::Peer;
 use raddle::Strategy;
 use summary::{Line, Summary};
 
-/// Whoever has not found a bug in so many executions has not found it.
+/// Maximum executions of one search; a bug not found by then counts as not found.
 const CAP: u64 = 10_000;
-/// So many seeds for each program and strategy.
+/// Number of seeds for each program and strategy.
 const SEEDS: u64 = 100;
-/// The same for a first impression.
+/// Number of seeds for a first impression.
 const QUICK_SEEDS: u64 = 5;
-/// Who finds nothing from so many seeds is not asked again.
+/// Number of seeds without a failure after which the rest is skipped.
 const HOPELESS: usize = 10;
-/// Twins are run for so many executions by each strategy.
+/// Executions of each twin by each strategy.
 const TWIN: u64 = 2_000;
 /// The strategies that are compared unless others are named.
 const STRATEGIES: [Strategy; 8] = [
@@ -99,7 +99,7 @@ mod tests {
     #[test]
     fn executions_up_to_the_failure_are_counted() {
         let story = &subjects(&["lost_update"])[0];
-        // Whatever comes first, an update is soon lost, and never without one thread interrupted.
+        // Any first failure is a lost update, and it needs a preemption.
         for contender in [
             Contender::Raddle(Strategy::Exhaustive),
             Contender::Raddle(Strategy::Random),
@@ -109,7 +109,7 @@ mod tests {
         ] {
             let name = contender.name();
             let found = contender.first_failure(story, 1, 1_000).expect(&name);
-            // Fewer executions are not enough, and as many are.
+            // Fewer executions are not enough, and this number is.
             assert_eq!(
                 contender.first_failure(story, 1, found),
                 Some(found),

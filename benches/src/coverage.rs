@@ -1,5 +1,5 @@
-//! How much guided search covers, next to a random walk with as many executions; and what measuring
-//! costs.
+//! Coverage of guided search next to a random walk with as many executions, and the cost of
+//! measuring it.
 
 use raddle::{Checker, Metrics, Strategy};
 
@@ -7,16 +7,17 @@ use crate::collections::Collection;
 use crate::measure::{Batch, geometric_mean, take_turns};
 use crate::programs::raddle::{body, sampling};
 
-/// So many executions of each if nobody says otherwise.
+/// Default number of executions.
 pub(crate) const EXECUTIONS: u64 = 2_000;
-/// The median of so many seeds.
+/// Number of seeds, of which the median is taken.
 const SEEDS: u64 = 3;
 const ROUNDS: usize = 9;
-/// So many executions of one check, so that what is done once for each check, such as its report, does
-/// not matter.
+/// Minimum executions of one check, so that work done once per check, such as its report, does not
+/// matter.
 const AT_LEAST: u64 = 10_000;
 
-/// Requirements of sync-pair and def-use, and pairs of them in one execution.
+/// Returns the number of requirements of sync-pair and def-use, and of pairs of them in one
+/// execution.
 fn covered(program: Collection, strategy: &Strategy, executions: u64, seed: u64) -> u64 {
     let report = Checker::new()
         .strategy(strategy.clone())
@@ -70,7 +71,7 @@ fn batch<'a>(measures: bool, body: impl Fn() + Send + Sync + 'a) -> Batch<'a> {
     })
 }
 
-/// Prints what measuring costs: a line for each program, then the mean.
+/// Prints the cost of measuring: a line for each program, then the mean.
 pub(crate) fn speed() {
     let mut ratios = Vec::new();
     let mut line = |name: String, batches: Vec<Batch<'_>>| {

@@ -1,11 +1,11 @@
-//! How well the number of classes is estimated, on programs where it is known.
+//! Accuracy of the estimated number of classes, on programs where it is known.
 
 use raddle::Checker;
 use raddle::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use raddle_tests::programs::{mutex_counter, run_threads};
 use raddle_tests::published::{self, Published};
 
-/// How many runs an estimate may use, unless something else is asked for.
+/// Default number of runs of an estimate.
 pub(crate) const EXECUTIONS: u64 = 4_000;
 
 /// Programs whose classes can be counted on paper: every order of the additions, or of the locks.
@@ -15,7 +15,7 @@ const COUNTED: [Published; 3] = [
     ("add 8", 40_320, || add(8)),
 ];
 
-/// Each thread adds to a counter, once.
+/// Each thread adds to a counter once.
 fn add(threads: usize) {
     let counter = AtomicUsize::new(0);
     run_threads(threads, move |_| {
@@ -23,7 +23,7 @@ fn add(threads: usize) {
     });
 }
 
-/// Prints a line for each program, and how many estimates have the true number in their interval.
+/// Prints a line for each program, and the number of estimates whose interval has the true number.
 pub(crate) fn run(executions: u64, seed: u64) {
     let mut programs: Vec<_> = published::PROGRAMS.into_iter().chain(COUNTED).collect();
     programs.sort_by_key(|&(_, classes, _)| classes);

@@ -1,4 +1,4 @@
-//! How much work it is to run everything: raddle's exhaustive search, loom's, and shuttle's DFS.
+//! The work of running every class: raddle's exhaustive search, loom's, and shuttle's DFS.
 
 use std::time::{Duration, Instant};
 
@@ -8,10 +8,10 @@ use crate::lock_free;
 use crate::measure::{processor_time, processor_time_of_all};
 use crate::programs::{Program, loom, raddle as ours, shuttle};
 
-/// When a search is given up, unless something else is asked for.
+/// Default time limit of a search.
 pub(crate) const CUT: Duration = Duration::from_secs(60);
 
-/// What is measured unless something else is asked for.
+/// The default programs.
 pub(crate) const PROGRAMS: [Program; 9] = [
     Program::mutex(2, 1),
     Program::mutex(3, 1),
@@ -45,12 +45,12 @@ pub(crate) fn run(programs: &[Program], cut: Duration) {
     }
 }
 
-/// Prints lines for philosophers in a monitor, which no peer has, with one worker and with two. Lei and
-/// Carver report 901,752 sequences for six of them, in 144.5 minutes on one machine of 2005.
+/// Prints lines for philosophers in a monitor, which no peer has, with one worker and with two. Lei
+/// and Carver report 901,752 sequences for six of them, in 144.5 minutes on one machine of 2005.
 ///
-/// Seconds are those of the clock on the wall, and the speedup is of these: it says something on an idle
-/// machine only. Processor time does on any: if two workers use no more of it than one, they do not
-/// disturb each other.
+/// Seconds are wall-clock time, from which the speedup is computed; it is meaningful only on an
+/// idle machine. Processor time is meaningful on any: if two workers use no more of it than one,
+/// they do not disturb each other.
 pub(crate) fn dining(philosophers: usize) {
     let mut alone = 0.0;
     for workers in [1, 2] {
@@ -75,7 +75,7 @@ pub(crate) fn dining(philosophers: usize) {
     }
 }
 
-/// Prints what one search came to. Peers do not say whether they reached the end, but a search
+/// Prints the result of one search. Peers do not report whether they reached the end, but a search
 /// that did not has used all its time.
 fn print_search(count: &str, seconds: &str, cut: Duration, search: impl Fn() -> u64) {
     let (start, start_processor) = (Instant::now(), processor_time());

@@ -21,11 +21,11 @@ pub(crate) struct Workload {
     pub(crate) name: &'static str,
     /// Small and large amount, in executions, scheduling points or whole searches.
     amounts: [u64; 2],
-    kind: Kind,
+    kind: WorkloadKind,
 }
 
 #[derive(Debug, PartialEq)]
-enum Kind {
+enum WorkloadKind {
     Random(Program),
     /// Scheduling points of this many threads.
     Points(u64, Memory),
@@ -40,37 +40,37 @@ pub(crate) const WORKLOADS: [Workload; 7] = [
     Workload {
         name: "racy_2x1",
         amounts: [1_000, 11_000],
-        kind: Kind::Random(Program::racy(2, 1)),
+        kind: WorkloadKind::Random(Program::racy(2, 1)),
     },
     Workload {
         name: "point_sc",
         amounts: [20_000, 120_000],
-        kind: Kind::Points(1, Memory::Sc),
+        kind: WorkloadKind::Points(1, Memory::Sc),
     },
     Workload {
         name: "point_sc_switching",
         amounts: [20_000, 120_000],
-        kind: Kind::Points(2, Memory::Sc),
+        kind: WorkloadKind::Points(2, Memory::Sc),
     },
     Workload {
         name: "point_rc11",
         amounts: [20_000, 120_000],
-        kind: Kind::Points(1, Memory::Rc11),
+        kind: WorkloadKind::Points(1, Memory::Rc11),
     },
     Workload {
         name: "point_rc11_switching",
         amounts: [20_000, 120_000],
-        kind: Kind::Points(2, Memory::Rc11),
+        kind: WorkloadKind::Points(2, Memory::Rc11),
     },
     Workload {
         name: "racy_3x2",
         amounts: [1, 2],
-        kind: Kind::Exhaustive(Program::racy(3, 2)),
+        kind: WorkloadKind::Exhaustive(Program::racy(3, 2)),
     },
     Workload {
         name: "dp5",
         amounts: [1, 2],
-        kind: Kind::Dining(5),
+        kind: WorkloadKind::Dining(5),
     },
 ];
 
@@ -96,17 +96,19 @@ pub(crate) fn run() -> bool {
         };
         print!("instructions {} ", workload.name);
         match workload.kind {
-            Kind::Random(_) => println!("per_execution={cost:.0}"),
-            Kind::Points(1, _) => {
+            WorkloadKind::Random(_) => println!("per_execution={cost:.0}"),
+            WorkloadKind::Points(1, _) => {
                 same_thread = cost;
                 println!("per_point={cost:.0}");
             }
-            Kind::Points(..) => {
-                // Only some of the points switch. The others cost what they cost with one thread.
+            WorkloadKind::Points(..) => {
+                // Only some of the points switch. The others cost the same as with one thread.
                 let switch = same_thread + (cost - same_thread) / switches_per_unit;
                 println!("per_point={cost:.0} per_switching_point={switch:.0}");
             }
-            Kind::Exhaustive(_) | Kind::Dining(_) => println!("per_class={cost:.0}"),
+            WorkloadKind::Exhaustive(_) | WorkloadKind::Dining(_) => {
+                println!("per_class={cost:.0}")
+            }
         }
     }
     true
@@ -152,7 +154,7 @@ fn collected(log: &str) -> Option<u64> {
     total.split_whitespace().next()?.parse().ok()
 }
 
-/// The inverse of what [`run_here`] prints.
+/// Parses the output of [`run_here`].
 fn parse(line: &str) -> Option<Work> {
     let (units, switches) = line.trim().split_once(' ')?;
     Some(Work {
@@ -161,20 +163,20 @@ fn parse(line: &str) -> Option<Work> {
     })
 }
 
-/// Does the work in this process, which is the child process, and prints how much it was.
+/// Does the work in this process, which is the child process, and prints its amount.
 pub(crate) fn run_here(workload: &Workload, amount: u64) {
     let Work { units, switches } = workload.kind.run(amount);
     println!("{units} {switches}");
 }
 
-impl Kind {
+impl WorkloadKind {
     fn run(&self, amount: u64) -> Work {
         let switches = Arc::new(Switches::default());
         let units = match *self {
-            Kind::Random(program) => ours::random(program)(amount),
-            Kind::Points(threads, memory) => accesses(threads, memory, &switches)(amount),
-            Kind::Exhaustive(program) => (0..amount).map(|_| ours::exhaust(program)).sum(),
-            Kind::Dining(philosophers) => (0..amount).map(|_| dine(philosophers)).sum(),
+            WorkloadKind::Random(program) => ours::random(program)(amount),
+            WorkloadKind::Points(threads, memory) => accesses(threads, memory, &switches)(amount),
+            WorkloadKind::Exhaustive(program) => (0..amount).map(|_| ours::exhaust(program)).sum(),
+            WorkloadKind::Dining(philosophers) => (0..amount).map(|_| dine(philosophers)).sum(),
         };
         Work {
             units,
@@ -206,12 +208,12 @@ mod tests {
 
     #[test]
     fn work_is_counted() {
-        let points = Kind::Points(2, Memory::Sc).run(1);
+        let points = WorkloadKind::Points(2, Memory::Sc).run(1);
         assert_eq!(points.units, 10_000);
         assert!((3_000..7_000).contains(&points.switches));
         assert_eq!(
-            Kind::Dining(3).run(2).units,
-            2 * Kind::Dining(3).run(1).units
+            WorkloadKind::Dining(3).run(2).units,
+            2 * WorkloadKind::Dining(3).run(1).units
         );
     }
 }

@@ -1,7 +1,7 @@
-//! How fast raddle is, next to the checkers people use today, measured in the same process.
+//! The speed of raddle, next to other checkers, measured in the same process.
 //!
-//! Every number that has a peer's number beside it was taken in alternation with it, so that
-//! whatever else the machine was doing weighs on both. Rates are per second of processor time.
+//! Every number next to a peer's number was measured in alternation with it, so that other load of
+//! the machine affects both. Rates are per second of processor time.
 
 mod all;
 mod arguments;
@@ -27,9 +27,9 @@ use std::process::ExitCode;
 
 use arguments::Command;
 
-/// Something could not be measured.
+/// Exit code: a measurement failed.
 const INCOMPLETE: u8 = 1;
-/// Bad usage.
+/// Exit code: bad usage.
 const USAGE: u8 = 2;
 
 fn main() -> ExitCode {

@@ -1,28 +1,28 @@
 //! Processor time, and batches that take turns.
 //!
-//! All checkers here run everything on the calling OS thread, so the processor time of that thread
-//! is what an execution costs, whatever else the machine is doing.
+//! All checkers here run on the calling OS thread, so its processor time is the cost of an
+//! execution, whatever else the machine is doing.
 
 use std::time::Duration;
 
-/// How much processor time a batch should take: long against the clock's resolution and against
-/// what it costs to set a check up, short against changes in the machine's load.
+/// Processor time of a batch: long compared with the clock's resolution and the setup of a check,
+/// short compared with changes in the machine's load.
 const BATCH: Duration = Duration::from_millis(150);
 
-/// Does at least so many units of work (executions, events) and says how many it did.
+/// Does at least this many units of work (executions, events) and returns the number done.
 pub(crate) type Batch<'a> = Box<dyn FnMut(u64) -> u64 + 'a>;
 
-/// The processor time that the calling thread has used.
+/// Returns the processor time of the calling thread.
 pub(crate) fn processor_time() -> Duration {
     clock(libc::CLOCK_THREAD_CPUTIME_ID)
 }
 
-/// The processor time that all threads have used together.
+/// Returns the processor time of all threads together.
 pub(crate) fn processor_time_of_all() -> Duration {
     clock(libc::CLOCK_PROCESS_CPUTIME_ID)
 }
 
-/// The processor time that all processes have used that were started here and have ended.
+/// Returns the processor time of all child processes that have ended.
 pub(crate) fn processor_time_of_children() -> Duration {
     // SAFETY: all-zero is a valid value, which the call fills in.
     let usage = unsafe {
@@ -46,8 +46,8 @@ fn clock(clock: libc::clockid_t) -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// Runs every batch `rounds` times, one after the other and round after round; for each the median
-/// of its units per second of processor time.
+/// Runs every batch `rounds` times, one after the other and round after round; returns for each the
+/// median of its units per second of processor time.
 pub(crate) fn take_turns(rounds: usize, mut batches: Vec<Batch<'_>>) -> Vec<f64> {
     let sizes: Vec<u64> = batches.iter_mut().map(size).collect();
     let mut rates = vec![Vec::with_capacity(rounds); batches.len()];
@@ -60,7 +60,7 @@ pub(crate) fn take_turns(rounds: usize, mut batches: Vec<Batch<'_>>) -> Vec<f64>
     rates.into_iter().map(median).collect()
 }
 
-/// How many units make a batch of the right length. Finding out also warms everything up.
+/// Returns the number of units of a batch of the right length. Finding it also warms everything up.
 fn size(batch: &mut Batch<'_>) -> u64 {
     let mut size = 1;
     loop {
@@ -79,18 +79,18 @@ fn timed(batch: &mut Batch<'_>, size: u64) -> (u64, Duration) {
     (units, processor_time() - start)
 }
 
-/// The one in the middle.
+/// Returns the median.
 pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]
 }
 
-/// The mean to use for ratios.
+/// Returns the geometric mean, which is used for ratios.
 pub(crate) fn geometric_mean(values: &[f64]) -> f64 {
     (values.iter().map(|value| value.ln()).sum::<f64>() / values.len() as f64).exp()
 }
 
-/// The largest over the smallest.
+/// Returns the ratio of the largest to the smallest.
 pub(crate) fn spread(values: &[f64]) -> f64 {
     let largest = values.iter().copied().fold(f64::MIN, f64::max);
     let smallest = values.iter().copied().fold(f64::MAX, f64::min);

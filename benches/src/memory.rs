@@ -1,13 +1,13 @@
-//! Whether a long check needs more and more memory.
+//! Memory of a long check: it must not grow.
 
 use std::sync::Mutex;
 
 use crate::programs::{Program, raddle};
 
-/// How long a check is run, unless something else is asked for.
+/// Default number of executions.
 pub(crate) const EXECUTIONS: u64 = 10_000_000;
 
-/// What is measured unless something else is asked for.
+/// The default programs.
 pub(crate) const PROGRAMS: [Program; 2] = [Program::racy(2, 1), Program::mutex(3, 2)];
 
 /// Prints a line for each program: resident memory after 1 % of the executions, when everything
@@ -33,7 +33,7 @@ pub(crate) fn run(programs: &[Program], executions: u64) {
     }
 }
 
-/// The process's resident memory.
+/// Returns the resident memory of the process.
 fn resident_kib() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").expect("/proc is there on Linux");
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));

@@ -1,4 +1,5 @@
-//! How short failures become: the stories of `tests/stories`, found by chance and minimised.
+//! The length of minimised failures: the stories of `tests/stories`, found by sampling and
+//! minimised.
 
 use std::fmt;
 use std::time::Duration;
@@ -6,11 +7,11 @@ use std::time::Duration;
 use raddle::{Checker, Strategy};
 use raddle_stories::Story;
 
-/// Whoever has not failed after so many executions is not minimised.
+/// Maximum executions until a failure; a story without one is not minimised.
 const CAP: u64 = 20_000;
-/// Longer than anybody waits: what limits a check is its number of executions.
+/// No time limit: the number of executions limits a check.
 const NO_LIMIT: Duration = Duration::from_secs(1_000_000);
-/// One way to find them, and not the shortest.
+/// A seed that does not find the shortest failure.
 const SEED: u64 = 1;
 
 /// Prints a line for each program.
@@ -22,7 +23,7 @@ pub(crate) fn run(programs: &[&str]) {
     }
 }
 
-/// What became of one story.
+/// The result for one story.
 struct Line {
     name: &'static str,
     minimised: Option<raddle::Minimised>,

@@ -1,8 +1,9 @@
-//! How fast C and C++ programs are checked: those of `tests/native/speed.*`, in processes of their own, in
-//! every mode, and next to the prototype that raddle's way to do it was tried out with.
+//! The speed of checks of C and C++ programs: those of `tests/native/speed.*`, in processes of
+//! their own, in every mode, and next to the prototype of raddle's approach.
 //!
-//! Each execution is counted whole, from how it begins anew to its end, with clocks and race detection. Then
-//! tests of a Rust crate, next to the checkers that people write such tests for.
+//! Each execution counts as a whole, from the reset of memory to its end, with clocks and race
+//! detection. Then follow tests of a Rust crate, next to the checkers for which such tests are
+//! written.
 
 mod peers;
 mod prototype;
@@ -16,10 +17,10 @@ use crate::measure;
 pub use prototype::Prototype;
 
 const ROUNDS: usize = 5;
-/// So many executions tell how many points one has.
+/// Executions for counting the points of one.
 const COUNTED: u64 = 200;
 
-/// Programs: what they are called, their sources, and which test of it.
+/// Programs: their names, their sources, and the arguments that choose the test.
 const PROGRAMS: [(&str, &str, &[&str]); 4] = [
     ("counter", "speed.c", &["counter"]),
     ("mutex", "speed.c", &["mutex"]),
@@ -27,7 +28,7 @@ const PROGRAMS: [(&str, &str, &[&str]); 4] = [
     ("cpp", "speed.cpp", &[]),
 ];
 
-/// How executions begin anew and where threads run.
+/// How memory is reset between executions, and where threads run.
 struct Mode {
     name: &'static str,
     settings: [(&'static str, &'static str); 2],
@@ -54,10 +55,10 @@ const MODES: [Mode; 4] = [
     mode("os", "snapshot", "os", 5_000),
 ];
 
-/// What NATIVE.md says a point cost in the prototype, if it is not there to be measured.
+/// Cost of a point in the prototype by NATIVE.md, if the prototype is not available.
 const PUBLISHED: f64 = 60.0;
 
-/// Prints executions per second and the time that a point takes.
+/// Prints executions per second and the time of a point.
 pub fn run(prototype: Option<&Path>) {
     let library = build_library();
     let prototype = prototype.map(|folder| Prototype::build(folder, &library));
@@ -78,7 +79,7 @@ pub fn run(prototype: Option<&Path>) {
     unit_tests::run(&library);
 }
 
-/// The cost of a point next to that of the prototype.
+/// Prints the cost of a point next to that of the prototype.
 fn compare(prototype: Option<&Prototype>, point: f64) {
     let (peer, whose) = match prototype {
         Some(prototype) => (prototype.point(ROUNDS), "prototype"),
@@ -102,7 +103,7 @@ fn cargo() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
-/// The library, beside this program.
+/// Builds the library, beside this program.
 fn build_library() -> PathBuf {
     let folder = std::env::current_exe().expect("a program has a file");
     let folder = folder.parent().expect("a file is in a folder").to_owned();
@@ -151,7 +152,7 @@ fn check(program: &Path, arguments: &[&str], executions: u64) -> Command {
     command
 }
 
-/// How many points an execution of a check has: all events but that threads begin and end.
+/// Returns the number of points of an execution: all events except begins and ends of threads.
 fn points(check: &mut Command) -> f64 {
     let file = std::env::temp_dir().join(format!("raddle-bench-{}.trace", std::process::id()));
     let _ = std::fs::remove_file(&file);
@@ -169,13 +170,13 @@ fn points(check: &mut Command) -> f64 {
     events.iter().filter(is_point).count() as f64 / executions.len() as f64
 }
 
-/// Executions per second of processor time, of the program and all that it forks.
+/// Returns executions per second of processor time, of the program and all its children.
 fn rate(program: &Path, arguments: &[&str], mode: &Mode) -> f64 {
     let mut command = check(program, arguments, mode.executions);
     mode.executions as f64 / time_of(command.envs(mode.settings))
 }
 
-/// How many seconds of processor time a check takes.
+/// Returns the seconds of processor time of a check.
 fn time_of(command: &mut Command) -> f64 {
     let before = measure::processor_time_of_children();
     let output = command.output().expect("the program was just built");

@@ -1,13 +1,12 @@
 //! Nanoseconds for one scheduling point, with and without a switch of threads.
 //!
-//! One thread that does nothing but atomic accesses never switches: its cost for each event is that
-//! of a point without a switch. Two such threads under the random strategy switch at about half of
-//! their points. The body counts the switches exactly, and what the second program costs beyond
-//! the first is theirs. (It includes what drawing a random number and guessing branches wrong
-//! costs, neither of which happens with one thread.)
+//! One thread with nothing but atomic accesses never switches: its cost for each event is that of a
+//! point without a switch. Two such threads under the random strategy switch at about half of their
+//! points. The body counts the switches exactly, and the additional cost of the second program is
+//! theirs. (It includes random numbers and mispredicted branches, which one thread does not have.)
 //!
-//! A switch is one suspension and one resumption; the same pair of a bare coroutine is what it
-//! cannot cost less than.
+//! A switch is one suspension and one resumption; the same pair of a bare coroutine is a lower
+//! bound.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -39,7 +38,7 @@ pub(crate) fn run() {
     );
 }
 
-/// Which thread was seen last and how often it was another one. Plain memory to the checker.
+/// The thread of the last access and the number of changes. Plain memory to the checker.
 #[derive(Default)]
 pub(crate) struct Switches {
     last: AtomicU64,

@@ -1,5 +1,5 @@
-//! What looking for data races costs: the same programs with raddle's cells and with std's, which
-//! nobody watches.
+//! The cost of race detection: the same programs with raddle's cells and with std's, which are not
+//! observed.
 
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ cells! {
         |cell: &std::cell::UnsafeCell<u32>| unsafe { *cell.get() += 1 };
 }
 
-/// Each thread takes the lock and counts, so many times.
+/// Each thread takes the lock and increments the counter, this many times.
 fn locked<C: Cell>(threads: usize, increments: usize) {
     let shared = Arc::new((Mutex::new(()), C::default()));
     let threads = (0..threads).map(|_| {
@@ -69,7 +69,7 @@ fn locked<C: Cell>(threads: usize, increments: usize) {
     shared.1.read();
 }
 
-/// One thread writes and says so, the other looks and reads.
+/// One thread writes the cell and sets a flag, the other reads the flag and then the cell.
 fn published<C: Cell>((store, load): (Ordering, Ordering)) {
     let shared = Arc::new((AtomicUsize::new(0), C::default()));
     let other = Arc::clone(&shared);

@@ -1,10 +1,11 @@
-//! How evenly samplers spread over what can happen, and how much of it they come to.
+//! How evenly samplers draw executions, and how many classes they reach.
 //!
-//! Two numbers for evenness: chi-square per degree of freedom over the orders of 5+5 and of 3+4+5 events,
-//! which is about 1 if all are equally likely. One for coverage: how many reads-from classes of a counter
-//! that loads and stores (three threads, twice each) 1,000 executions come to, told by which write each
-//! read saw. There are 2,343; a uniform draw from them would come to 814. For raddle's strategies, also
-//! how many classes the report counts, which tells them apart by the order of writes too.
+//! Two numbers measure evenness: chi-square per degree of freedom over the orders of 5+5 and of
+//! 3+4+5 events, which is about 1 if all are equally likely. One measures coverage: the reads-from
+//! classes of a counter that loads and stores (three threads, twice each) which 1,000 executions
+//! reach, identified by the source of each read. There are 2,343; a uniform draw would reach 814 of
+//! them. For raddle's strategies, also the classes that the report counts, which differ by
+//! coherence order too.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -15,15 +16,15 @@ use raddle_tests::orders::{Order, Tally, orders};
 use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler, UrwRandomScheduler};
 use shuttle::{Config, Runner};
 
-/// Executions for each order, unless something else is asked for.
+/// Default number of executions for each order.
 pub(crate) const EACH: u64 = 200;
 /// Executions of the counter.
 const EXECUTIONS: u64 = 1_000;
-/// Longer than anybody waits.
+/// No time limit.
 const NO_LIMIT: Duration = Duration::from_secs(1_000_000);
 const SEED: u64 = 0;
 
-/// What each read of the counter saw: the number of a write, 0 for the initial value.
+/// The source of each read of the counter: the number of a write, 0 for the initial value.
 type ReadsFrom = [u8; 7];
 
 /// The programs' text, over the crate that has `sync` and `thread`.
@@ -50,7 +51,7 @@ macro_rules! programs {
                 }
             }
 
-            /// Threads with so many events each on one atomic.
+            /// Threads with these numbers of events on one atomic.
             pub(super) fn interleave(events: &'static [usize], order: &Order) {
                 let (shared, order) = (AtomicU64::new(0), order.clone());
                 run_threads(events.len(), move |me| {
@@ -61,8 +62,8 @@ macro_rules! programs {
                 });
             }
 
-            /// Three threads load and store twice each; main loads the result. The number of a write
-            /// is in the high bits of what it writes.
+            /// Three threads load and store twice each; main loads the result. The high bits of a
+            /// written value are the number of the write.
             pub(super) fn counter() -> ReadsFrom {
                 let counter = Arc::new(AtomicU64::new(0));
                 let seen = Arc::new(Mutex::new(ReadsFrom::default()));
@@ -87,8 +88,8 @@ macro_rules! programs {
 programs!(under_raddle, raddle);
 programs!(under_shuttle, shuttle);
 
-/// Counts the first so many executions. A search may run the body more often than it counts, for
-/// estimates.
+/// Counts the first executions up to a limit. A search may run the body more often than it counts,
+/// for estimates.
 struct First {
     left: AtomicU64,
 }
@@ -107,12 +108,12 @@ impl First {
     }
 }
 
-/// What was measured for one strategy.
+/// The results for one strategy.
 struct Row {
     chi_5_5: f64,
     chi_3_4_5: f64,
     classes: usize,
-    /// As the report counts them.
+    /// Classes by the report.
     reported: Option<u64>,
 }
 
@@ -201,7 +202,7 @@ fn with_shuttle<S: Scheduler + 'static>(scheduler: impl Fn(usize) -> S, each: u6
     }
 }
 
-/// Prints a line for each strategy, with so many executions for each order.
+/// Prints a line for each strategy, with this many executions for each order.
 pub(crate) fn run(each: u64) {
     for strategy in [
         Strategy::Auto,

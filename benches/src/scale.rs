@@ -1,8 +1,8 @@
-//! What an event costs as executions have more events and more threads.
+//! The cost of an event as executions have more events and more threads.
 //!
 //! Every thread alternates an update of one atomic that all share and a lock and unlock of one of
-//! eight mutexes. An execution has exactly the events asked for, and what starts, joins and ends
-//! threads is among them. Sizes too small even for that are left out.
+//! eight mutexes. An execution has exactly the requested events, including those that start, join
+//! and end threads. Sizes too small even for these are left out.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -16,7 +16,7 @@ use crate::programs::raddle::sampling;
 
 const ROUNDS: usize = 5;
 const MUTEXES: usize = 8;
-/// The start of a large search, or all of a small one.
+/// Maximum executions of a search.
 const SEARCHED_EXECUTIONS: u64 = 2_000;
 
 /// A size to measure.
@@ -27,14 +27,14 @@ struct Size {
 }
 
 impl Size {
-    /// Events that only start, join and end threads: each thread begins, ends, is spawned and
-    /// joined; main begins and ends.
+    /// Returns the number of events that only start, join and end threads: each thread begins,
+    /// ends, is spawned and joined; main begins and ends.
     fn overhead(self) -> usize {
         4 * self.threads + 2
     }
 
-    /// Whether threads do enough to compare with others: with fewer events for each, most of the
-    /// cost is that of creating threads, and what is compared is that with an ordinary event.
+    /// True when threads have enough events for a comparison: with fewer for each, most of the cost
+    /// is that of creating threads.
     fn is_busy(self) -> bool {
         self.events >= 10 * self.threads
     }
@@ -56,7 +56,7 @@ impl Size {
     }
 }
 
-/// One thread's part of the program: exactly so many events.
+/// One thread's part of the program: exactly this many events.
 fn work(shared: &AtomicUsize, mutexes: &[Mutex<u64>], thread: usize, events: usize) {
     let mut left = events;
     let mut next = thread;
@@ -105,7 +105,7 @@ pub(crate) fn exhaustive() {
     }
 }
 
-/// The start of a search, or all of a small one; how many executions that were.
+/// Runs the start of a search, or all of a small one, and returns the number of executions.
 fn search(size: Size, memory: Memory) -> u64 {
     let check = Checker::new()
         .strategy(Strategy::Exhaustive)
@@ -116,7 +116,7 @@ fn search(size: Size, memory: Memory) -> u64 {
     // Small programs have few classes: with a choice before it, a search has enough of them that
     // starting it costs nothing.
     let report = check.run(|| {
-        // A limit of executions would add runs for an estimate of how many there are.
+        // A limit of executions would add runs for an estimate.
         assert!(runs.fetch_add(1, Relaxed) < SEARCHED_EXECUTIONS, "enough");
         raddle::choose(0..SEARCHED_EXECUTIONS);
         size.run();
@@ -151,7 +151,7 @@ fn print(name: &str, sizes: &[Size], batch: impl Fn(Size) -> Batch<'static>) {
         .map(|(_, &cost)| cost)
         .collect();
     println!("{name} spread={:.1}", spread(&busy));
-    // The longer of two executions with the same threads should cost more by its length alone.
+    // Of two executions with the same threads the longer one should cost more only by its length.
     for same in sizes.chunk_by(|one, other| one.threads == other.threads) {
         let threads = same[0].threads;
         let of_these = sizes

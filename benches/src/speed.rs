@@ -5,7 +5,7 @@ use crate::programs::{Program, loom, raddle, shuttle};
 
 const ROUNDS: usize = 9;
 
-/// What is measured unless something else is asked for.
+/// The default programs.
 pub(crate) const PROGRAMS: [Program; 7] = [
     Program::mutex(2, 1),
     Program::mutex(3, 2),

@@ -1,4 +1,4 @@
-//! Runs every example and compares what it prints with the text in `expected/`.
+//! Runs every example and compares its output with the text in `expected/`.
 //!
 //! `UPDATE_EXPECTED=1 cargo test --test output` writes those files anew; read the difference
 //! before you keep it.

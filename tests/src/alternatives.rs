@@ -1,8 +1,8 @@
-//! What receives could have seen, compared with what they do see in all schedules.
+//! The possible sources of receives, compared with their sources in all schedules.
 //!
-//! An event is named by everything it depends on. If a receive, with the same past, sees a source
-//! with the same past in any schedule, then it could have done so in every execution that has both;
-//! and if it never does, it could not.
+//! An event is named by everything it depends on. If a receive, with the same past, has a source
+//! with the same past in any schedule, then that source is possible in every execution that has
+//! both; and if it never does, it is not.
 
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeSet, HashMap};
@@ -16,7 +16,7 @@ use raddle_engine::{Event, EventId, Execution, Operation, Received};
 /// A source and an outcome, by the name of the source's past; 0 stands for no source.
 type Sight = (u64, u32);
 
-/// Stands for an answer that nobody is left to send.
+/// Stands for the answer that no sender is left.
 const CLOSED: u32 = u32::MAX;
 
 fn hash(value: impl Hash) -> u64 {
@@ -50,7 +50,7 @@ impl<'a> Pasts<'a> {
         &self.execution.events[self.positions[&id]]
     }
 
-    /// The name of what the thread did before.
+    /// Returns the name of the thread's events before this one.
     fn before(&mut self, id: EventId) -> u64 {
         let last = id.index.checked_sub(1);
         last.map_or(1, |index| self.name(EventId { index, ..id }))
@@ -97,7 +97,7 @@ impl<'a> Pasts<'a> {
         name
     }
 
-    /// The name of what the members of a group had done when they met, and of earlier groups.
+    /// Returns the name of the pasts of a barrier group's members, and of earlier groups.
     fn meeting(&mut self, event: &Event) -> u64 {
         let (name, members) = self.execution.group(event).expect("threads meet in groups");
         let of_group = |other: &&Event| {
@@ -117,7 +117,7 @@ impl<'a> Pasts<'a> {
         for member in members {
             came.insert(match left.iter().find(|id| id.thread == member) {
                 Some(&id) => self.before(id),
-                // It has not gone on, so it has done nothing since.
+                // A member that has not continued has no event since.
                 None => last(self, member).map_or(1, |id| self.name(id)),
             });
         }
@@ -149,19 +149,19 @@ fn shown(event: &Event) -> String {
     )
 }
 
-/// How much was compared.
+/// The size of a comparison.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counts {
     /// Classes of executions.
     pub classes: usize,
     /// Receives in them.
     pub receives: usize,
-    /// What these could see.
+    /// Possible sources of these.
     pub alternatives: usize,
 }
 
-/// Compares what is offered in every execution of a program with what happens in all its schedules;
-/// `None` if there are more than that.
+/// Compares the possible sources in every execution of a program with the sources in all its
+/// schedules; `None` if there are more than that.
 pub fn compared(
     checker: &Checker,
     memory: Memory,

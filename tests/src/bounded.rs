@@ -1,4 +1,4 @@
-//! Searches that are bounded by preemptions, next to all schedules.
+//! Searches with a preemption bound, compared with all schedules.
 
 use std::collections::HashMap;
 
@@ -11,17 +11,17 @@ use crate::compare::{Classes, assert_same};
 /// The bounds that are compared: from none to this many.
 pub const MOST: u32 = 4;
 
-/// How many classes there are within each bound.
+/// Number of classes within each bound.
 pub type Counts = [usize; MOST as usize + 1];
 
-/// What each class costs.
+/// The cost of each class in preemptions.
 pub type Costs = HashMap<Vec<ClassEntry>, u32>;
 
-/// What each class costs, by running all schedules and counting the preemptions of each; `None` if
-/// there are more schedules than that.
+/// Returns the cost of each class, by running all schedules and counting the preemptions of each;
+/// `None` if there are more schedules than that.
 ///
-/// A class in which nothing is weaker than `SeqCst` costs what it costs under sequential consistency,
-/// whatever the memory model.
+/// A class in which nothing is weaker than `SeqCst` has the same cost as under sequential
+/// consistency, whatever the memory model.
 pub fn costs(
     checker: &Checker,
     memory: Memory,
@@ -86,8 +86,7 @@ fn is_weak(event: &Event) -> bool {
     }
 }
 
-/// The classes that a search runs which is bounded by so many preemptions, none twice, and what it
-/// promises.
+/// Returns the classes of a search with this preemption bound, none twice, and its guarantee.
 pub fn bounded(
     checker: &Checker,
     memory: Memory,
@@ -114,8 +113,8 @@ pub fn bounded(
     (classes, report.guarantee())
 }
 
-/// How many classes each bound leaves, the same by the search and by all schedules; `None` if there
-/// are more schedules than that, or the search promises nothing.
+/// Returns the number of classes within each bound, the same by the search and by all schedules;
+/// `None` if there are more schedules than that, or the search guarantees nothing.
 pub fn same_costs(
     checker: &Checker,
     memory: Memory,
@@ -129,13 +128,13 @@ pub fn same_costs(
         let expected: Classes = cheap.map(|(class, _)| class.clone()).collect();
         let (found, guarantee) = bounded(checker, memory, most, &program);
         if guarantee == Guarantee::Sampled {
-            // The program was weak when it was too late.
+            // The program was found to be weak too late.
             assert_ne!(memory, Memory::Sc);
             assert!(found.is_subset(&expected));
             return None;
         }
         assert_same(&expected, &found);
-        // That nothing was left out is not always noticed: what assumptions discard may be.
+        // A complete search is not always recognised: an assumption may discard a class.
         if expected.len() < costs.len() {
             assert_eq!(guarantee, Guarantee::Bounded { preemptions: most });
         }
@@ -144,7 +143,7 @@ pub fn same_costs(
     Some(counts)
 }
 
-/// Adds what one program has to the sums over all of them.
+/// Adds the counts of one program to the sums over all of them.
 pub fn add(sums: &mut Counts, counts: Counts) {
     sums.iter_mut()
         .zip(counts)

@@ -1,5 +1,5 @@
-//! A program run twice, every class by the search and every schedule by plain enumeration: both must
-//! see the same.
+//! A program run twice, every class by the search and every schedule by plain enumeration: both
+//! must find the same.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Debug;
@@ -8,18 +8,18 @@ use std::sync::Mutex;
 use raddle::{Checker, FailureKind, Report, Strategy};
 use raddle_engine::ClassEntry;
 
-/// What the executions of a program did.
+/// The behaviours of a program.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Found<T> {
-    /// What those that came to their end returned.
+    /// The values that complete executions returned.
     pub outcomes: BTreeSet<T>,
-    /// How many classes there are.
+    /// Number of classes.
     pub classes: usize,
-    /// What went wrong, each once.
+    /// The failures, each once.
     pub failures: BTreeSet<String>,
 }
 
-/// Runs the program both ways; panics unless both see the same, and the search sees every class
+/// Runs the program both ways; panics unless both find the same, and the search runs every class
 /// once.
 pub fn compared<T: Ord + Debug + Send>(
     checker: &Checker,
@@ -44,7 +44,7 @@ fn compare<T: Ord + Debug + Send>(
     (found, report)
 }
 
-/// The outcomes and the number of classes of a program in which nothing goes wrong.
+/// Returns the outcomes and the number of classes of a program without failures.
 pub fn outcomes<T: Ord + Debug + Send>(
     program: impl Fn() -> T + Send + Sync,
 ) -> (BTreeSet<T>, usize) {
@@ -53,25 +53,25 @@ pub fn outcomes<T: Ord + Debug + Send>(
     (found.outcomes, found.classes)
 }
 
-/// Everything that a program can do, failures and all.
+/// All behaviours of a program, with failures.
 pub struct Behaviour<T> {
-    /// What it returned in executions that came to their end.
+    /// The values that complete executions returned.
     pub outcomes: BTreeSet<T>,
-    /// How many classes it has.
+    /// Number of classes.
     pub classes: u64,
-    /// What the search found.
+    /// The report of the search.
     pub report: Report,
 }
 
 impl<T> Behaviour<T> {
-    /// What goes wrong, in the order it was found.
+    /// Returns the kinds of failures, in the order they were found.
     pub fn kinds(&self) -> Vec<FailureKind> {
         let failures = self.report.failures.iter();
         failures.map(|failure| failure.kind).collect()
     }
 }
 
-/// As [`compared`], with the report of the search.
+/// Like [`compared`], with the report of the search.
 pub fn behaviour<T: Ord + Debug + Send>(
     checker: &Checker,
     program: impl Fn() -> T + Send + Sync,
@@ -90,7 +90,7 @@ pub type Classes = HashSet<Vec<ClassEntry>>;
 /// Every class of a program by running all its schedules; `None` if there are more than the check's
 /// limit.
 pub fn enumerate(checker: Checker, program: impl Fn() + Send + Sync) -> Option<Classes> {
-    // Most schedules are of a class that was seen before, which the fingerprint tells faster.
+    // Most schedules are of a known class, which the fingerprint shows faster.
     let mut classes = HashMap::new();
     let checker = checker.keep_going(true).shorten(false);
     let report = raddle::__private::run_observed(checker, program, &mut |execution| {
@@ -106,13 +106,12 @@ pub fn enumerate(checker: Checker, program: impl Fn() + Send + Sync) -> Option<C
     })
 }
 
-/// Every class of a program as the search finds them, none twice and no run in vain; and what it
-/// reports.
+/// Returns every class that the search finds, none twice and no discarded run, and the report.
 pub fn search(checker: Checker, program: impl Fn() + Send + Sync) -> (Classes, Report) {
     walk(checker.strategy(Strategy::Exhaustive), program)
 }
 
-/// The same with another strategy that comes to an end and runs no class twice.
+/// The same with another strategy that ends and runs no class twice.
 pub fn walk(checker: Checker, program: impl Fn() + Send + Sync) -> (Classes, Report) {
     let mut classes = Classes::new();
     let checker = checker.keep_going(true).shorten(false);
@@ -128,8 +127,8 @@ pub fn walk(checker: Checker, program: impl Fn() + Send + Sync) -> (Classes, Rep
     (classes, report)
 }
 
-/// How many classes a program has, the same by the search and by enumeration, where nothing goes
-/// wrong but deadlocks; `None` if it has more schedules than that.
+/// Returns the number of classes, the same by the search and by enumeration, for programs that fail
+/// only by deadlocks; `None` if there are more schedules than that.
 pub fn same_classes(
     checker: &Checker,
     max_schedules: u64,
@@ -151,7 +150,7 @@ pub fn same_classes(
     Some(found.len())
 }
 
-/// Panics unless the search found what is expected.
+/// Panics unless the search found the expected classes.
 pub fn assert_same(expected: &Classes, found: &Classes) {
     let missing: Vec<_> = expected.difference(found).take(1).collect();
     assert!(missing.is_empty(), "missing {missing:#?}");

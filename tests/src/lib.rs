@@ -1,4 +1,4 @@
-//! What the suites share: running a program under a strategy, and the programs themselves.
+//! Parts that the suites share: running a program under a strategy, and the programs themselves.
 
 pub mod alternatives;
 pub mod axiomatic;
@@ -26,14 +26,14 @@ use std::sync::Mutex;
 use raddle::{Checker, Report, Strategy};
 pub use told::told;
 
-/// Runs every class of the program; panics if the search does not end or something fails.
+/// Runs every class of the program; panics if the search does not end or an execution fails.
 pub fn classes(program: impl Fn() + Send + Sync) -> u64 {
     let report = exhaust(program);
     report.assert_ok();
     report.classes()
 }
 
-/// Runs a program without choices `n` times; panics if something fails.
+/// Runs a program without choices `n` times; panics if an execution fails.
 pub fn executions(n: u32, program: impl Fn() + Send + Sync) {
     let count = classes(|| {
         raddle::choose(0..n);
@@ -42,7 +42,7 @@ pub fn executions(n: u32, program: impl Fn() + Send + Sync) {
     assert_eq!(count, u64::from(n));
 }
 
-/// The outcomes of the executions of a program in which nothing fails, and the number of classes.
+/// Returns the outcomes of a program without failures, and the number of classes.
 pub fn outcomes<T: Ord + Send>(
     run: impl Fn(&(dyn Fn() + Send + Sync)) -> Report,
     program: impl Fn() -> T + Send + Sync,
@@ -61,7 +61,7 @@ pub fn exhaust(program: impl Fn() + Send + Sync) -> Report {
     exhaust_with(Checker::new(), program)
 }
 
-/// As [`exhaust`], in a world where nothing happens that nobody asked for.
+/// Like [`exhaust`], without spurious wake-ups, spurious failures and time-outs.
 pub fn exhaust_undisturbed(program: impl Fn() + Send + Sync) -> Report {
     let checker = Checker::new()
         .spurious_wakeups(false)
@@ -70,7 +70,7 @@ pub fn exhaust_undisturbed(program: impl Fn() + Send + Sync) -> Report {
     exhaust_with(checker, program)
 }
 
-/// As [`exhaust`], with these settings. No run is added to those of the search.
+/// Like [`exhaust`], with these settings. No run is added to those of the search.
 pub fn exhaust_with(checker: Checker, program: impl Fn() + Send + Sync) -> Report {
     let report = checker
         .strategy(Strategy::Exhaustive)

@@ -1,5 +1,5 @@
-//! Coverage by definition: every condition as it is written down, over all pairs of events. Slow, and
-//! an oracle for what the engine measures in one pass.
+//! Coverage by definition: every condition as it is written down, over all pairs of events. Slow,
+//! as an oracle for the engine, which measures it in one pass.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ pub type Requirements = BTreeSet<Requirement>;
 /// Two requirements, the smaller first.
 pub type Pair = (Requirement, Requirement);
 
-/// How a lock is held.
+/// The mode in which a lock is held.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Mode {
     Read,
@@ -44,7 +44,7 @@ fn call(event: &Event) -> Option<(ObjectId, Call)> {
     }
 }
 
-/// The mode in which a call takes a lock, and whether it waits for that.
+/// Returns the mode in which a call takes a lock, and true if it waits for it.
 fn takes(call: Call) -> Option<(Mode, bool)> {
     match call {
         Call::Mutex(mutex::Call::Lock) => Some((Mode::Write, true)),
@@ -132,7 +132,7 @@ fn locks(execution: &Execution, found: &mut Requirements) -> Vec<(usize, Require
     let events = &execution.events;
     let holds = holds(events);
     let mut in_order = Vec::new();
-    // Who stands where for how long: a hold that waits, or a wait without end.
+    // Threads that wait for a lock, with the position at which each gets it or the execution ends.
     let mut standing: Vec<(ObjectId, Mode, SiteId, usize, usize)> = Vec::new();
     for hold in holds.iter().filter(|hold| hold.waits) {
         if let Some(taken) = hold.taken {
@@ -186,7 +186,7 @@ fn locks(execution: &Execution, found: &mut Requirements) -> Vec<(usize, Require
     in_order
 }
 
-/// What an event does to a location: reads, writes.
+/// Returns the location of an event, and true for a read and for a write.
 fn access(event: &Event) -> Option<(LocationId, bool, bool)> {
     match event.operation {
         Operation::Load { location, .. } => Some((location, true, false)),
@@ -314,7 +314,7 @@ fn wakes(execution: &Execution, found: &mut Requirements) {
     }
 }
 
-/// What executions cover, by definition.
+/// The coverage of executions, by definition.
 #[derive(Debug, Default)]
 pub struct Naive {
     /// Requirements of all metrics.
@@ -326,7 +326,7 @@ pub struct Naive {
 }
 
 impl Naive {
-    /// Looks at an execution; gives what it covers.
+    /// Adds an execution and returns the requirements it covers.
     pub fn note(&mut self, execution: &Execution) -> Requirements {
         let mut found = Requirements::new();
         let mut in_order = locks(execution, &mut found);
@@ -351,14 +351,14 @@ impl Naive {
     }
 }
 
-/// What the engine says is covered.
+/// Returns the requirements that the engine reports as covered.
 pub fn covered(coverage: &Coverage) -> Requirements {
     let all = coverage.requirements();
     let covered = all.filter(|(_, standing)| *standing == Standing::Covered);
     covered.map(|(requirement, _)| requirement).collect()
 }
 
-/// What the engine says cannot be covered.
+/// Returns the requirements that the engine reports as infeasible.
 pub fn infeasible(coverage: &Coverage) -> Requirements {
     let out = |standing| {
         matches!(
@@ -377,7 +377,7 @@ pub fn sorted(pairs: impl IntoIterator<Item = Pair>) -> BTreeSet<Pair> {
     pairs.into_iter().map(sort).collect()
 }
 
-/// Gives every event a place of its own, which is the same in all executions of a program whose
+/// Gives every event a site of its own, which is the same in all executions of a program whose
 /// threads always do the same.
 #[derive(Default)]
 pub struct Places(BTreeMap<(ThreadPath, u32), SiteId>);
@@ -396,7 +396,7 @@ impl Places {
             events[event.id.thread.index()] = event.id.index + 1;
         }
         for (index, location) in renamed.locations.iter_mut().enumerate() {
-            // No thread is there.
+            // No thread has this path.
             location.made = Some(site(ThreadPath::new(vec![u32::MAX]), index as u32));
         }
         for (thread, pending) in renamed.pending.iter_mut().enumerate() {

@@ -9,8 +9,8 @@ use raddle::thread;
 
 use crate::programs::run_threads;
 
-/// Producers and consumers that each call a server once, which has so many slots and selects among
-/// those it can serve.
+/// Producers and consumers that each call a server once. The server has `slots` slots and selects
+/// among the calls it can serve.
 pub fn selecting_buffer(producers: usize, consumers: usize, slots: usize) {
     let (deposit, withdraw) = (Port::synchronous(), Port::synchronous());
     let (depositor, withdrawer) = (deposit.sender(), withdraw.sender());
@@ -33,8 +33,8 @@ pub fn selecting_buffer(producers: usize, consumers: usize, slots: usize) {
     server.join().unwrap();
 }
 
-/// Readers and writers that ask a server before and tell it after; the server lets in as many
-/// readers as come, or one writer.
+/// Readers and writers that send a request to a server before an access and a message after it. The
+/// server admits any number of readers, or one writer.
 pub fn selecting_readers_and_writers(readers: usize, writers: usize) {
     let (start_read, end_read) = (Port::synchronous(), Port::synchronous());
     let (start_write, end_write) = (Port::synchronous(), Port::synchronous());
@@ -60,7 +60,7 @@ pub fn selecting_readers_and_writers(readers: usize, writers: usize) {
 }
 
 /// Processes that ask all others before they enter, after Ricart and Agrawala. Each is two threads:
-/// one that wants to enter, and one that answers the others' requests.
+/// one enters, and one answers the others' requests.
 pub fn distributed_mutual_exclusion(processes: usize) {
     let (requests, replies) = (ports(processes), ports(processes));
     let (to_request, to_reply) = (senders(&requests), senders(&replies));
@@ -97,7 +97,7 @@ fn senders<T>(ports: &[Port<T>]) -> Vec<Sender<T>> {
     ports.iter().map(Port::sender).collect()
 }
 
-/// What the two threads of a process share.
+/// The state that the two threads of a process share.
 struct Process {
     own: usize,
     others: Vec<usize>,

@@ -1,26 +1,26 @@
-//! In which order threads come, and how evenly a strategy spreads over all orders.
+//! The order of threads' events, and how evenly a strategy samples all orders.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex};
 
-/// Who came, one after the other, in one execution.
+/// The threads in the order of their events, in one execution.
 #[derive(Clone, Default)]
 pub struct Order(Arc<Mutex<Vec<u8>>>);
 
 impl Order {
-    /// This one came. To be called right after what it did, because nobody else runs in between.
+    /// Appends a thread. Called right after its event, because no other thread runs in between.
     pub fn note(&self, who: usize) {
         self.0.lock().unwrap().push(who as u8);
     }
 
-    /// All of them.
+    /// Takes the whole order.
     pub fn take(&self) -> Vec<u8> {
         std::mem::take(&mut self.0.lock().unwrap())
     }
 }
 
-/// How often each outcome was seen.
+/// The number of times each outcome was observed.
 pub struct Tally<T>(Mutex<HashMap<T, u64>>);
 
 impl<T> Default for Tally<T> {
@@ -30,28 +30,28 @@ impl<T> Default for Tally<T> {
 }
 
 impl<T: Eq + Hash> Tally<T> {
-    /// Once more.
+    /// Counts an outcome.
     pub fn count(&self, outcome: T) {
         *self.0.lock().unwrap().entry(outcome).or_default() += 1;
     }
 
-    /// How many different ones were seen.
+    /// Returns the number of different outcomes.
     pub fn distinct(&self) -> usize {
         self.0.lock().unwrap().len()
     }
 
-    /// How often all of them together were seen.
+    /// Returns the number of all observations.
     pub fn all(&self) -> u64 {
         self.0.lock().unwrap().values().sum()
     }
 
-    /// How often one of them was seen.
+    /// Returns the number of observations of one outcome.
     pub fn of(&self, outcome: &T) -> u64 {
         self.0.lock().unwrap().get(outcome).copied().unwrap_or(0)
     }
 
-    /// Pearson's chi-square for the hypothesis that so many outcomes are equally likely, divided by the
-    /// degrees of freedom: about 1 if they are, and the larger the less they are.
+    /// Pearson's chi-square for the hypothesis that this number of outcomes is equally likely,
+    /// divided by the degrees of freedom: about 1 if the hypothesis holds, larger otherwise.
     pub fn chi_square(&self, outcomes: u64) -> f64 {
         let seen = self.0.lock().unwrap();
         assert!(
@@ -65,7 +65,7 @@ impl<T: Eq + Hash> Tally<T> {
     }
 }
 
-/// How many orders there are of threads with so many events each.
+/// Returns the number of orders of threads with these numbers of events.
 pub fn orders(events: &[usize]) -> u64 {
     let (mut orders, mut all) = (1, 0);
     for &own in events {

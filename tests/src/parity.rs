@@ -1,10 +1,10 @@
-//! Comparing raddle's types with std's: the same calls on both, the same results.
+//! Comparison of raddle's types with std's: the same calls on both, the same results.
 
 use std::fmt::Debug;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Runs the same block with `$sync` (and `$thread`) standing for std's modules and for raddle's, and
-/// compares what it returns.
+/// Runs the same block with `$sync` (and `$thread`) standing for std's modules and for raddle's,
+/// and compares the results.
 #[macro_export]
 macro_rules! same {
     (|$sync:ident| $body:block) => {
@@ -27,12 +27,12 @@ macro_rules! same {
     }};
 }
 
-/// What a value prints for debugging, on one line and on several.
+/// Returns a value's debug text, on one line and on several.
 pub fn text(value: impl Debug) -> String {
     format!("{value:?} {value:#?}")
 }
 
-/// The text of the panic that `body` must end with.
+/// Returns the text of the panic that `body` must end with.
 pub fn panics(body: impl FnOnce()) -> String {
     let payload = catch_unwind(AssertUnwindSafe(body)).expect_err("it should panic");
     match payload.downcast::<String>() {
@@ -41,7 +41,7 @@ pub fn panics(body: impl FnOnce()) -> String {
     }
 }
 
-/// Which of the traits that std's types have or lack a type has, by name.
+/// Returns the names of those traits of std's types that a type has.
 #[macro_export]
 macro_rules! traits {
     ($type:ty) => {
@@ -55,7 +55,7 @@ macro_rules! traits {
     ($type:ty: $($trait:path,)*) => {{
         let mut traits = Vec::new();
         $({
-            // What a type has itself goes before what a trait gives to all.
+            // Inherent items take precedence over those of a blanket trait.
             struct Has<T: ?Sized>(::std::marker::PhantomData<T>);
             #[allow(dead_code)]
             trait Lacks {

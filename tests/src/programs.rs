@@ -6,7 +6,7 @@ use raddle::sync::{Arc, Mutex, Semaphore};
 use raddle::thread::{self, JoinHandle};
 use std::ops::Range;
 
-/// Starts `count` threads with numbers from 0 and waits for all of them.
+/// Starts `count` threads with numbers from 0 and joins them.
 pub fn run_threads(count: usize, body: impl Fn(usize) + Send + Sync + 'static) {
     join_all(start_threads(0..count, &Arc::new(body)));
 }
@@ -25,7 +25,7 @@ pub fn start_threads(
     threads
 }
 
-/// Waits for all of them.
+/// Joins all of them.
 pub fn join_all(threads: impl IntoIterator<Item = JoinHandle<()>>) {
     for thread in threads {
         thread.join().unwrap();
@@ -33,7 +33,7 @@ pub fn join_all(threads: impl IntoIterator<Item = JoinHandle<()>>) {
 }
 
 /// Starts six threads with numbers from 0, the first three at one place and the others at another,
-/// and waits for all of them.
+/// and joins them.
 fn run_three_and_three(body: impl Fn(usize) + Send + Sync + 'static) {
     let body = Arc::new(body);
     let mut threads = start_threads(0..3, &body);
@@ -41,7 +41,7 @@ fn run_three_and_three(body: impl Fn(usize) + Send + Sync + 'static) {
     join_all(threads);
 }
 
-/// Each thread takes the lock and counts, so many times.
+/// Each thread takes the lock and increments the counter, this many times.
 pub fn mutex_counter(threads: usize, increments: usize) {
     let counter = Arc::new(Mutex::new(0));
     let shared = Arc::clone(&counter);
@@ -52,7 +52,7 @@ pub fn mutex_counter(threads: usize, increments: usize) {
     });
 }
 
-/// Each thread loads and stores without a lock, so many times; main loads the result.
+/// Each thread loads and stores without a lock, this many times; main loads the result.
 pub fn racy_counter(threads: usize, increments: usize) -> usize {
     let counter = Arc::new(AtomicUsize::new(0));
     let shared = Arc::clone(&counter);
@@ -65,7 +65,7 @@ pub fn racy_counter(threads: usize, increments: usize) -> usize {
     counter.load(SeqCst)
 }
 
-/// Philosophers who all take the left fork first, and so may starve.
+/// Dining philosophers who all take the left fork first, and may deadlock.
 pub fn philosophers(count: usize) {
     let forks: Arc<Vec<_>> = Arc::new((0..count).map(|_| Mutex::new(())).collect());
     run_threads(count, move |seat| {
@@ -74,9 +74,9 @@ pub fn philosophers(count: usize) {
     });
 }
 
-/// Philosophers in a monitor where the signaller makes way, who neither starve nor deadlock: a
-/// hungry one whose neighbours do not starve either may declare itself starving, and then comes
-/// before them.
+/// Dining philosophers in a monitor with signal and urgent wait, without starvation or deadlock: a
+/// hungry one whose neighbours do not starve may declare itself starving, and then comes before
+/// them.
 pub fn dining(count: usize) {
     #[derive(Clone, Copy, PartialEq)]
     enum State {
@@ -86,7 +86,7 @@ pub fn dining(count: usize) {
         Starving,
     }
     use State::{Eating, Hungry, Starving, Thinking};
-    /// Whether the philosopher may eat now.
+    /// True when the philosopher may eat now.
     fn test(states: &mut [State], seat: usize) -> bool {
         let count = states.len();
         let neighbours = [
@@ -123,7 +123,7 @@ pub fn dining(count: usize) {
 }
 
 /// Three producers, three consumers, two slots, in a monitor. `if` is enough where the signalled
-/// thread comes next; else `while` and waking everybody.
+/// thread comes next; otherwise `while` and `signal_all`.
 pub fn buffer_in_a_monitor(discipline: Discipline) {
     let full = Monitor::new(discipline, 0);
     let (not_full, not_empty) = (full.condition(), full.condition());
@@ -204,12 +204,12 @@ pub fn baton() {
         counts: std::sync::Mutex<Counts>,
     }
     impl ReadersWriters {
-        /// What only the holder of the baton looks at.
+        /// Calls `use_them` with the counts, which only the holder of the baton may access.
         fn counts<T>(&self, use_them: impl FnOnce(&mut Counts) -> T) -> T {
             use_them(&mut self.counts.lock().unwrap())
         }
 
-        /// The baton goes to a reader, else to a writer, else back.
+        /// Passes the baton to a reader, else to a writer, else back.
         fn pass(&self, to_writers: bool) {
             let taken = |waiting: &mut u32| {
                 let some = *waiting > 0;

@@ -1,6 +1,6 @@
-//! Programs whose numbers of classes are published, and those numbers.
+//! Programs whose numbers of classes are published, with these numbers.
 //!
-//! Most are of Lei and Carver, "Reachability Testing of Concurrent Programs" (TR GMU-CS-2005-1).
+//! Most are from Lei and Carver, "Reachability Testing of Concurrent Programs" (TR GMU-CS-2005-1).
 
 use raddle::monitor::{Discipline, Monitor};
 use raddle::sync::{Arc, Semaphore};
@@ -45,7 +45,7 @@ pub const PROGRAMS: [Published; 17] = [
     ("RW-monitorSC", 61_716, readers_and_writers_continuing),
 ];
 
-/// Philosophers with a semaphore for each fork, who may starve.
+/// Dining philosophers with a semaphore for each fork, who may deadlock.
 pub fn philosophers_with_semaphores(count: usize) {
     let forks: Arc<Vec<_>> = Arc::new((0..count).map(|_| Semaphore::new(1)).collect());
     run_threads(count, move |seat| {

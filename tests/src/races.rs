@@ -10,18 +10,18 @@ use raddle::{Checker, FailureKind, Memory, Strategy, thread};
 #[derive(Default)]
 pub struct Shared(pub UnsafeCell<u32>);
 
-// SAFETY: one OS thread runs everything, and whether modelled threads race is the question.
+// SAFETY: one OS thread runs everything; a race of modelled threads is what the test looks for.
 unsafe impl Sync for Shared {}
 
 impl Shared {
-    /// Counts up.
+    /// Increments the value.
     #[track_caller]
     pub fn write(&self) {
         // SAFETY: as above.
         self.0.with_mut(|value| unsafe { *value += 1 });
     }
 
-    /// What it is.
+    /// Returns the value.
     #[track_caller]
     pub fn read(&self) -> u32 {
         // SAFETY: as above.
@@ -29,7 +29,7 @@ impl Shared {
     }
 }
 
-/// Without things that nobody asked for.
+/// A checker without spurious wake-ups, spurious failures and time-outs.
 pub fn checker() -> Checker {
     Checker::new()
         .spurious_wakeups(false)
@@ -37,8 +37,8 @@ pub fn checker() -> Checker {
         .weak_cas(false)
 }
 
-/// In how many classes there is a race and how many there are, under both models; by the search and,
-/// the same, by running all schedules.
+/// Returns the number of classes with a race and of all classes, under both models; the same by the
+/// search and by running all schedules.
 pub fn races_in(checker: &Checker, program: impl Fn() + Send + Sync) -> [(usize, usize); 2] {
     [Memory::Sc, Memory::Rc11].map(|memory| {
         let count = |strategy| {
@@ -64,21 +64,21 @@ pub fn races_in(checker: &Checker, program: impl Fn() + Send + Sync) -> [(usize,
     })
 }
 
-/// There is a race, under both models.
+/// Asserts that there is a race, under both models.
 #[track_caller]
 pub fn is_racy(program: impl Fn() + Send + Sync) {
     let found = races_in(&checker(), program);
     assert!(found.iter().all(|(racy, _)| *racy > 0), "{found:?}");
 }
 
-/// There is none.
+/// Asserts that there is none.
 #[track_caller]
 pub fn is_clean(program: impl Fn() + Send + Sync) {
     let found = races_in(&checker(), program);
     assert!(found.iter().all(|(racy, _)| *racy == 0), "{found:?}");
 }
 
-/// A cell and something else, for main and another thread.
+/// Runs a cell and a shared default value with main and another thread.
 pub fn two<S: Default + Send + Sync + 'static>(
     first: impl FnOnce(&Shared, &S) + Send + 'static,
     second: impl FnOnce(&Shared, &S),
@@ -86,7 +86,7 @@ pub fn two<S: Default + Send + Sync + 'static>(
     two_with(S::default(), first, second);
 }
 
-/// The same with something that is made by the caller.
+/// The same with a shared value made by the caller.
 pub fn two_with<S: Send + Sync + 'static>(
     with: S,
     first: impl FnOnce(&Shared, &S) + Send + 'static,

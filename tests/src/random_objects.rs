@@ -1,5 +1,6 @@
-//! Random small programs of what [`random_program`](crate::random_program) leaves out: one-time
-//! initialisation, binary semaphores, monitors, scopes, destructors of thread-locals, and time.
+//! Random small programs with the primitives that [`random_program`](crate::random_program) leaves
+//! out: one-time initialisation, binary semaphores, monitors, scopes, destructors of thread-locals,
+//! and time.
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -23,27 +24,27 @@ pub enum Statement {
     Lock(Vec<Statement>),
     /// if the register is odd, the first statements, else the others
     If(Vec<Statement>, Vec<Statement>),
-    /// the statements, unless that has been done; register = whether there was a panic before
+    /// the statements, unless that has been done; register = 1 if there was a panic before
     CallOnce(Vec<Statement>),
     /// the same, even after a panic; the statements end with one if so
     CallOnceForce(Vec<Statement>, bool),
-    /// register = whether it has been done
+    /// register = 1 if it has been done
     IsCompleted,
     /// wait until it has been done
     WaitOnce,
-    /// register = the cell's value, which the statements make if nobody has
+    /// register = the cell's value, which the statements make if it is empty
     GetOrInit(Vec<Statement>),
-    /// write the cell; register = whether that worked
+    /// write the cell; register = 1 on success
     Set,
     /// register = the cell's value, or 0
     Get,
-    /// register = the value that is made by adding to x
+    /// register = the value of the `LazyLock`, which adds to x
     Force,
     /// take the permit
     Acquire,
-    /// register = whether the permit could be taken
+    /// register = 1 if the permit was taken
     TryAcquire,
-    /// give the permit back, when it is gone
+    /// give the permit back, when it is taken
     Release,
     /// in the monitor, these
     Enter(Vec<Inside>),
@@ -55,7 +56,7 @@ pub enum Statement {
     Sleep,
     /// register = the time that has passed
     Clock,
-    /// let others go first
+    /// yield
     Yield,
 }
 
@@ -66,24 +67,24 @@ pub enum Inside {
     Wait(usize),
     /// wake the first that waits
     Signal(usize),
-    /// wake all that wait, or the first where the signaller makes way
+    /// wake all that wait, or the first with signal and urgent wait
     SignalAll(usize),
-    /// register = how many wait
+    /// register = number of waiting threads
     Waiting(usize),
     /// the statements
     Do(Vec<Statement>),
 }
 
-/// What a program is mostly about.
+/// The main subject of a program.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Theme {
     /// `Once`, `OnceLock`, `LazyLock`.
     OneTime,
     /// `BinarySemaphore`.
     Permits,
-    /// A monitor whose signallers go on.
+    /// A monitor with signal and continue.
     Continuing,
-    /// A monitor whose signallers make way.
+    /// A monitor with signal and urgent wait.
     Urgent,
     /// Scopes, thread-locals, time.
     Threads,
@@ -91,10 +92,10 @@ pub enum Theme {
     Everything,
 }
 
-/// A program: the threads that main starts, and what it does meanwhile.
+/// A program: the threads that main starts, and main's own statements meanwhile.
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// What it is about.
+    /// Its main subject.
     pub theme: Theme,
     threads: Vec<Vec<Statement>>,
     main: Vec<Statement>,
@@ -178,7 +179,7 @@ fn statement(rng: &mut Rng, theme: Theme, depth: u32) -> Statement {
 }
 
 fn inside(rng: &mut Rng, inner: impl Fn(&mut Rng) -> Vec<Statement>) -> Inside {
-    // Mostly the first condition, so that threads meet.
+    // Mostly the first condition, so that threads interact.
     let condition = usize::from(rng.u32(0..4) == 0);
     match rng.u32(0..12) {
         0..4 => Inside::Wait(condition),

@@ -1,4 +1,4 @@
-//! Random small programs: what they are made of, how they are made and how they are run.
+//! Random small programs: their statements, how they are generated and how they are run.
 
 use std::fmt;
 use std::time::Duration;
@@ -21,7 +21,7 @@ pub enum Statement {
     Add(usize, u32),
     /// register = x; if it was the expected value, x = the new one
     CompareExchange(usize, u32, u32),
-    /// the same, but it may fail for no reason; then register = the new value
+    /// the same, but it may fail spuriously; then register = the new value
     CompareExchangeWeak(usize, u32, u32),
     /// with the lock held, the statements
     Lock(usize, Vec<Statement>),
@@ -35,13 +35,13 @@ pub enum Statement {
     LockToWrite(Vec<Statement>, Vec<Statement>),
     /// the statements, if it is free for writing
     TryLockToWrite(Vec<Statement>),
-    /// wait until another thread has come
+    /// wait at the barrier for another thread
     Meet,
-    /// the same; register = whether this thread leads of the two
+    /// the same; register = 1 if this thread is the leader of the two
     MeetAndLead,
     /// take the lock, wait for a notification, then with the lock held the statements
     Wait(usize, Vec<Statement>),
-    /// the same, but the time may run out; register = whether it did
+    /// the same, but it may time out; register = 1 if it did
     WaitTimeout(usize, Vec<Statement>),
     /// wake any one waiter
     NotifyOne,
@@ -49,31 +49,31 @@ pub enum Statement {
     NotifyAll,
     /// take a permit
     Acquire,
-    /// register = whether a permit could be taken
+    /// register = 1 if a permit was taken
     TryAcquire,
     /// give a permit back
     Release,
-    /// go on only if the register is not so
+    /// assume that the register is not this value
     Assume(u32),
-    /// register = any of so many
+    /// register = any number below this
     Choose(u32),
     /// if the register is odd, the first statements, else the others
     If(Vec<Statement>, Vec<Statement>),
     /// starts a thread with these statements
     Spawn(Vec<Statement>),
-    /// register = whether the last thread started has ended
+    /// register = 1 if the last thread started has ended
     IsFinished,
     /// wait to be unparked
     Park,
     /// unpark main
     Unpark,
-    /// lets others go first
+    /// yield
     Yield,
     /// the statement, with weaker or stronger accesses than `SeqCst`
     With(Ordering, Box<Statement>),
     /// a fence
     Fence(Ordering),
-    /// look until x is the constant
+    /// spin until x is the constant
     Until(usize, u32),
     /// register = x; x = the constant, until it was another value
     UntilOther(usize, u32),
@@ -90,7 +90,7 @@ const ORDERINGS: [Ordering; 5] = [
     Ordering::SeqCst,
 ];
 
-/// The ordering as a load may have it.
+/// Converts the ordering to one that a load may have.
 fn for_load(ordering: Ordering) -> Ordering {
     match ordering {
         Ordering::Release => Ordering::Relaxed,
@@ -99,7 +99,7 @@ fn for_load(ordering: Ordering) -> Ordering {
     }
 }
 
-/// The ordering as a store may have it.
+/// Converts the ordering to one that a store may have.
 fn for_store(ordering: Ordering) -> Ordering {
     match ordering {
         Ordering::Acquire => Ordering::Relaxed,
@@ -128,17 +128,17 @@ impl Statement {
     }
 }
 
-/// A program: what main does first, the threads it starts then, and what it does before it waits
-/// for them.
+/// A program: main's first statements, the threads it starts then, and its statements before it
+/// joins them.
 #[derive(Clone)]
 pub struct Program {
     /// The threads in the order they are started.
     pub threads: Vec<Vec<Statement>>,
-    /// What main does meanwhile.
+    /// Main's statements meanwhile.
     pub main: Vec<Statement>,
-    /// Whether it runs in a world where things happen that nobody asked for.
+    /// True when spurious wake-ups, spurious failures and time-outs are explored.
     pub disturbed: bool,
-    /// Which values its reads may see.
+    /// The memory model.
     pub memory: Memory,
 }
 
@@ -152,7 +152,7 @@ impl fmt::Debug for Program {
     }
 }
 
-/// What a program is mostly about.
+/// The main subject of a program.
 #[derive(Clone, Copy)]
 enum Theme {
     Memory,
@@ -207,7 +207,7 @@ impl Program {
         }
     }
 
-    /// The program with one or two loops that wait for something.
+    /// Adds one or two spin loops to the program.
     #[must_use]
     pub fn with_loops(mut self, rng: &mut Rng) -> Self {
         for _ in 0..rng.usize(1..=2) {
@@ -231,7 +231,7 @@ impl Program {
         self
     }
 
-    /// The program with threads that yield so often that the search lets others go first.
+    /// Adds enough yields to the program that the search lets other threads go first.
     #[must_use]
     pub fn with_pauses(mut self, rng: &mut Rng) -> Self {
         for body in self.threads.iter_mut().chain([&mut self.main]) {
@@ -255,13 +255,14 @@ impl Program {
             .keep_going(true)
     }
 
-    /// Whether some thread may wait for a notification.
+    /// True when some thread may wait for a notification.
     pub fn waits(&self) -> bool {
         let mut bodies = self.threads.iter().chain([&self.main]);
         bodies.any(|body| body.iter().any(Statement::waits))
     }
 
-    /// Runs the program inside a check, with names for what it uses that no schedule changes.
+    /// Runs the program inside a check, with names of its variables and locks that no schedule
+    /// changes.
     pub fn run_named(&self) {
         let world = World::default();
         raddle::label!("x", &world.variables[0]);
@@ -298,7 +299,7 @@ impl Program {
 }
 
 fn statement(rng: &mut Rng, theme: Theme, depth: u32) -> Statement {
-    // Mostly the first of each kind, so that threads meet.
+    // Mostly the first of each kind, so that threads interact.
     let x = usize::from(rng.u32(0..10) >= 7);
     let ordering = rng.choice(ORDERINGS).expect("not empty");
     let weakens = match theme {

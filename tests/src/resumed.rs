@@ -1,4 +1,4 @@
-//! Searches that are interrupted all the time.
+//! Searches that are interrupted again and again.
 
 use std::cell::RefCell;
 use std::path::PathBuf;
@@ -10,11 +10,11 @@ use raddle_engine::frontier::Item;
 
 use crate::compare::Classes;
 
-/// A file that is gone afterwards.
+/// A file that is removed when this is dropped.
 pub struct Scratch(pub PathBuf);
 
 impl Scratch {
-    /// A file in the folder for temporary ones that nobody else has.
+    /// A new file in the folder for temporary files, with a unique name.
     pub fn new(name: &str) -> Self {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let (process, number) = (std::process::id(), NUMBER.fetch_add(1, Relaxed));
@@ -25,13 +25,13 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // It may never have been there.
+        // It may not exist.
         let _ = std::fs::remove_file(&self.0);
     }
 }
 
-/// Every class of a program, by a search that is saved and started anew after so many executions.
-/// Panics if a class is found twice, or if the counts are not those of one search.
+/// Returns every class of a program, by a search that is saved and resumed after this many
+/// executions. Panics if a class is found twice, or if the counts are not those of one search.
 pub fn in_pieces(checker: &Checker, executions: u64, program: impl Fn() + Send + Sync) -> Classes {
     let file = Scratch::new("pieces");
     let mut classes = Classes::new();
@@ -61,7 +61,7 @@ pub fn in_pieces(checker: &Checker, executions: u64, program: impl Fn() + Send +
     }
 }
 
-/// Panics unless items that are read and written again are the same.
+/// Panics unless items are the same after writing and reading them.
 fn read_and_write(text: &str) {
     let items: Vec<&str> = text.split_inclusive("\nend\n").collect();
     let (_checksum, items) = items.split_last().expect("there is a last line");

@@ -1,9 +1,9 @@
-//! Stories to compare with, in which schedules can be read.
+//! Stories of failures for comparison, with readable schedules.
 
 use raddle::Failure;
 
-/// The story of a failure, with its schedule in brackets instead of the token, and without where its page
-/// is.
+/// Returns the story of a failure, with its schedule in brackets instead of the token, and without
+/// the path of its page.
 pub fn told(failure: &Failure) -> String {
     let text = failure.schedule.to_string();
     let steps: Vec<&str> = text

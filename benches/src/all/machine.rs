@@ -1,11 +1,11 @@
-//! What was measured on, and with what.
+//! The machine and the software of the measurements.
 
 use std::process::Command;
 
 /// The packages that are compared with, in `Cargo.lock`.
 const LOCK: &str = include_str!("../../../Cargo.lock");
 
-/// Sentences for the top of the page.
+/// Returns sentences for the top of the page.
 pub(super) fn describe() -> String {
     let date = output("date", &["-u", "+%Y-%m-%d"]);
     let compiler = output("rustc", &["--version"]);
@@ -33,7 +33,7 @@ fn output(program: &str, arguments: &[&str]) -> String {
     }
 }
 
-/// The version of a package in a lock file.
+/// Returns the version of a package in a lock file.
 fn version<'a>(package: &str, lock: &'a str) -> &'a str {
     let name = format!("name = \"{package}\"");
     let mut lines = lock.lines().skip_while(|line| *line != name).skip(1);

@@ -1,14 +1,15 @@
 //! Lines of `key=value` as tables.
 
-/// One line: what it is about, and what was measured.
+/// One line: its subject and its measurements.
 struct Row<'a> {
     about: String,
     cells: Vec<(&'a str, String)>,
 }
 
 impl<'a> Row<'a> {
-    /// Words before the first `key=value` say what the line is about; words without a key after that belong
-    /// to the value before them. The command's own name, with which lines begin, is left out.
+    /// Words before the first `key=value` name the subject of the line; words without a key after
+    /// that belong to the value before them. The command's own name, with which lines begin, is
+    /// left out.
     fn parse(line: &'a str, name: &str) -> Self {
         let line = line.strip_prefix(name).unwrap_or(line);
         let mut row = Row {
@@ -31,7 +32,7 @@ impl<'a> Row<'a> {
     }
 }
 
-/// Rows that have to do with each other.
+/// Rows with the same columns.
 #[derive(Default)]
 struct Table<'a> {
     columns: Vec<&'a str>,
@@ -39,8 +40,8 @@ struct Table<'a> {
 }
 
 impl<'a> Table<'a> {
-    /// Whether a line belongs here: it has no column that is new, such as a mean, or all that there are and
-    /// more.
+    /// True when a line belongs here: it has no new column, such as a mean, or all of the columns
+    /// and more.
     fn takes(&self, row: &Row<'a>) -> bool {
         let is_known = |key| self.columns.contains(&key);
         row.keys().all(is_known)
@@ -85,7 +86,7 @@ impl<'a> Table<'a> {
     }
 }
 
-/// Everything that a command printed.
+/// Returns the output of a command as tables.
 pub(super) fn tables(lines: &[String], name: &str) -> String {
     let mut tables: Vec<Table<'_>> = Vec::new();
     for line in lines {
@@ -102,7 +103,7 @@ pub(super) fn tables(lines: &[String], name: &str) -> String {
     tables.iter().map(Table::print).collect()
 }
 
-/// Whole numbers of five digits and more with commas; everything else as it is.
+/// Formats whole numbers of five digits and more with commas; other values are unchanged.
 fn grouped(value: &str) -> String {
     let (sign, digits) = match value.strip_prefix('>') {
         Some(digits) => (">", digits),

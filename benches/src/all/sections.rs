@@ -1,14 +1,14 @@
-//! What the page has, in which order, and what it says of it.
+//! The sections of the page, in order, and their text.
 
 use std::time::Duration;
 
 /// One command.
 pub(super) struct Section {
     pub(super) title: &'static str,
-    /// What each of its lines begins with.
+    /// The first word of each of its lines.
     pub(super) name: &'static str,
     pub(super) command: &'static [&'static str],
-    /// What was measured, and how to read it.
+    /// The subject of the measurement, and how to read it.
     pub(super) text: &'static str,
 }
 
@@ -117,7 +117,7 @@ pub(super) const SECTIONS: [Section; 14] = [
     },
 ];
 
-/// The top of the page.
+/// Returns the top of the page.
 pub(super) fn before(machine: &str) -> String {
     format!(
         "# Numbers\n\n\
@@ -134,7 +134,7 @@ pub(super) fn before(machine: &str) -> String {
     )
 }
 
-/// The end of the page.
+/// Returns the end of the page.
 pub(super) fn after(time: Duration) -> String {
     format!(
         "## What was not measured\n\n\

@@ -1,4 +1,4 @@
-//! Who looks for bugs: a strategy of raddle's, or one of shuttle's schedulers.
+//! The strategies under comparison: raddle's, and shuttle's schedulers.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
@@ -8,7 +8,7 @@ use raddle_stories::Story;
 
 use super::peer::Peer;
 
-/// Longer than anybody waits: what limits a check is its number of executions.
+/// No time limit: the number of executions limits a check.
 const NO_LIMIT: Duration = Duration::from_secs(1_000_000);
 
 #[derive(Clone, PartialEq, Debug)]
@@ -29,8 +29,8 @@ impl Contender {
         *self == Contender::Raddle(Strategy::Auto)
     }
 
-    /// In which execution the story first fails; `None` if it does not in so many. Every run of the
-    /// body counts, whatever it was for.
+    /// Returns the execution in which the story first fails; `None` if there is none among the
+    /// first `most`. Every run of the body counts, whatever its purpose.
     pub(crate) fn first_failure(&self, story: &Subject, seed: u64, most: u64) -> Option<u64> {
         match self {
             Contender::Raddle(strategy) => first_failure(strategy, story.raddle.buggy, seed, most),
@@ -38,7 +38,7 @@ impl Contender {
         }
     }
 
-    /// Whether the twin of the story fails, which would be a mistake of the story or the checker.
+    /// True when the twin of the story fails, which would be a mistake of the story or the checker.
     pub(crate) fn twin_fails(&self, story: &Subject, seed: u64, most: u64) -> bool {
         let failure = match self {
             Contender::Raddle(strategy) => {
@@ -50,7 +50,7 @@ impl Contender {
     }
 }
 
-/// A story as both run it.
+/// A story in the form for both checkers.
 pub(crate) struct Subject {
     pub(crate) raddle: Story,
     pub(crate) shuttle: Story,
@@ -69,7 +69,7 @@ fn first_failure(strategy: &Strategy, body: fn(), seed: u64, most: u64) -> Optio
             count.fetch_add(1, Relaxed);
             body();
         });
-    // An estimate may take a few more runs than were asked for.
+    // An estimate may take a few more runs than requested.
     let executions = count.load(Relaxed);
     (!report.failures.is_empty() && executions <= most).then_some(executions)
 }

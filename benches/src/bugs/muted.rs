@@ -1,10 +1,10 @@
-//! Nothing is said on stderr for a while. shuttle tells of every failure there, and here they are
-//! counted by the thousand.
+//! Discards stderr for a while. shuttle reports every failure there, and here failures are counted
+//! by the thousand.
 
 use std::fs::OpenOptions;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-/// While it lives, what is written to stderr is thrown away.
+/// Discards output to stderr while it exists.
 pub(crate) struct Muted {
     stderr: OwnedFd,
 }
@@ -13,11 +13,11 @@ impl Muted {
     pub(crate) fn new() -> Self {
         let nowhere = OpenOptions::new().write(true).open("/dev/null");
         let nowhere = nowhere.expect("/dev/null can be opened");
-        // SAFETY: `dup` takes any number and says if it is not an open file.
+        // SAFETY: `dup` takes any number and reports an error if it is not an open file.
         let stderr = unsafe { libc::dup(libc::STDERR_FILENO) };
         assert!(stderr >= 0, "stderr cannot be duplicated");
         redirect(&nowhere);
-        // SAFETY: the call above opened it, and nobody else knows of it.
+        // SAFETY: the call above opened it, and only this value owns it.
         let stderr = unsafe { OwnedFd::from_raw_fd(stderr) };
         Muted { stderr }
     }
@@ -29,9 +29,9 @@ impl Drop for Muted {
     }
 }
 
-/// From now on stderr is this file.
+/// Makes this file stderr.
 fn redirect(file: &impl AsRawFd) {
-    // SAFETY: both are open files; the one that stderr was is closed and used by nobody else.
+    // SAFETY: both are open files; the former stderr is closed and has no other user.
     let result = unsafe { libc::dup2(file.as_raw_fd(), libc::STDERR_FILENO) };
     assert!(result >= 0, "stderr cannot be redirected");
 }

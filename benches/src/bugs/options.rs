@@ -1,4 +1,4 @@
-//! What can be typed after `bugs`.
+//! The options of `bugs`.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use raddle::{Strategy, UnknownName};
 
 use super::{QUICK_SEEDS, SEEDS, STRATEGIES};
 
-/// What to measure.
+/// The measurement to run.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Options {
     pub(crate) seeds: u64,
@@ -15,7 +15,7 @@ pub(crate) struct Options {
     pub(crate) strategies: Vec<Strategy>,
 }
 
-/// Why the words cannot be understood.
+/// The reason why the words cannot be parsed.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum BadOption {
     Unknown(String),
@@ -51,7 +51,7 @@ fn names() -> Vec<&'static str> {
     stories.iter().map(|story| story.name).collect()
 }
 
-/// Understands the words after `bugs`.
+/// Parses the words after `bugs`.
 pub(crate) fn options(words: &[&str]) -> Result<Options, BadOption> {
     let mut options = Options {
         seeds: SEEDS,

@@ -9,7 +9,7 @@ use shuttle::{Config, FailurePersistence, Runner};
 
 use super::muted::Muted;
 
-/// What the programs are written over.
+/// The types that the programs use.
 mod backend {
     pub(crate) use shuttle::{sync, thread};
 }
@@ -23,7 +23,7 @@ pub(crate) use programs::all;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Peer {
     Random,
-    /// Of depth 3.
+    /// With depth 3.
     Pct,
     Urw,
 }
@@ -39,7 +39,8 @@ impl Peer {
         }
     }
 
-    /// In which execution the body first fails; `None` if it does not in so many.
+    /// Returns the execution in which the body first fails; `None` if there is none among the first
+    /// `most`.
     pub(crate) fn first_failure(self, body: fn(), seed: u64, most: u64) -> Option<u64> {
         let executions = most as usize;
         match self {
@@ -57,8 +58,8 @@ fn run(scheduler: impl Scheduler + Send + 'static, body: fn()) -> Option<u64> {
     let count = Arc::new(AtomicU64::new(0));
     let counted = Arc::clone(&count);
     let muted = Muted::new();
-    // On a thread of its own: where tasks panic while another one unwinds, what the thread knows of
-    // panics is wrong from then on.
+    // On a thread of its own: after a task panics while another one unwinds, the thread's panic
+    // count stays wrong.
     let checking = std::thread::spawn(move || {
         Runner::new(scheduler, config).run(move || {
             counted.fetch_add(1, Relaxed);

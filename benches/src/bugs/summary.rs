@@ -1,4 +1,4 @@
-//! The numbers, and how they are printed.
+//! The results and their output.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use crate::measure::geometric_mean;
 pub(crate) struct Runs {
     /// `None` where there was none.
     found: Vec<Option<u64>>,
-    /// How many seeds there should be.
+    /// Number of seeds planned.
     seeds: u64,
 }
 
@@ -29,7 +29,7 @@ impl Runs {
         self.found.push(found);
     }
 
-    /// Whether that many seeds were tried in vain.
+    /// True when this number of seeds was tried without a failure.
     pub(crate) fn is_hopeless(&self, seeds: usize) -> bool {
         self.found.len() >= seeds && self.found.iter().all(Option::is_none)
     }
@@ -42,8 +42,8 @@ impl Runs {
         self.found.iter().flatten().count() as u64
     }
 
-    /// So many percent of the seeds need no more than this. Seeds that were not tried count as
-    /// those that found nothing.
+    /// Returns the executions that this percentage of the seeds does not exceed. Seeds that were
+    /// not tried count as those without a failure.
     fn percentile(&self, percent: u64) -> Executions {
         let mut found: Vec<_> = self.found.iter().flatten().copied().collect();
         found.sort_unstable();
@@ -52,7 +52,7 @@ impl Runs {
     }
 }
 
-/// A number of executions, or more than anybody waits for.
+/// A number of executions, or none within the limit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Executions(Option<u64>);
 
@@ -71,7 +71,7 @@ impl fmt::Display for Executions {
     }
 }
 
-/// What is known about a program.
+/// The results for a program.
 pub(crate) struct Line {
     program: &'static str,
     memory: Memory,
@@ -98,7 +98,7 @@ impl Line {
         auto.map(|(_, runs)| runs)
     }
 
-    /// The smallest of shuttle's medians.
+    /// Returns the smallest of shuttle's medians.
     fn best_shuttle(&self) -> u64 {
         let shuttle = |(one, runs): &(Contender, Runs)| match one {
             Contender::Shuttle(_) => Some(runs.percentile(50).at_most_cap()),
@@ -112,7 +112,7 @@ impl Line {
     }
 }
 
-/// A program is hard if shuttle's best median is at least this.
+/// Minimum of shuttle's best median for a hard program.
 const HARD: u64 = 10;
 
 impl fmt::Display for Line {
@@ -122,7 +122,7 @@ impl fmt::Display for Line {
             let (name, median) = (contender.name(), runs.percentile(50));
             write!(f, " {name}={median} {name}_p95={}", runs.percentile(95))?;
         }
-        // Seeds that were not tried because all before them had found nothing.
+        // Seeds that were skipped because all before them found nothing.
         let skipped: u64 = self.runs.iter().map(|(_, runs)| runs.skipped()).sum();
         match skipped {
             0 => Ok(()),
@@ -131,13 +131,13 @@ impl fmt::Display for Line {
     }
 }
 
-/// All programs together.
+/// The results for all programs.
 #[derive(Default)]
 pub(crate) struct Summary {
     lines: Vec<Line>,
 }
 
-/// Where shuttle finds a bug soon, nobody should take longer than so many times that.
+/// Maximum ratio to shuttle's median for programs that shuttle finds easily.
 const NO_WORSE: f64 = 1.2;
 
 impl Summary {
@@ -204,7 +204,8 @@ impl fmt::Display for Summary {
             format!(" ({})", worse.join(", "))
         };
         writeln!(f, "bugs elsewhere {easy} worse={}{names}", worse.len())?;
-        // Without those that shuttle cannot find, because its memory is sequentially consistent.
+        // Without the programs that shuttle cannot fail, because its memory is sequentially
+        // consistent.
         writeln!(f, "bugs sequential {sequential}")?;
         writeln!(
             f,

@@ -9,7 +9,7 @@ const CAPACITY: usize = 8;
 pub(crate) struct ArrayList {
     slots: Vec<AtomicUsize>,
     size: AtomicUsize,
-    /// How often it was changed, so that whoever walks along it notices.
+    /// Number of changes, by which an iteration notices one.
     changes: AtomicUsize,
 }
 
@@ -129,7 +129,7 @@ impl ArrayList {
         self.size.load(SeqCst)
     }
 
-    /// The sum of all, unless the list changes meanwhile.
+    /// Returns the sum of all elements, unless the list changes meanwhile.
     #[track_caller]
     fn sum(&self) -> Option<usize> {
         let before = self.changes.load(SeqCst);
@@ -152,7 +152,7 @@ impl ArrayList {
     }
 }
 
-/// Two that work for long, and three that come by.
+/// Two threads with many calls, and three with few.
 pub(super) const PARTS: [Part<ArrayList>; 5] = [
     |list| {
         list.locked().add(1);

@@ -32,7 +32,7 @@ impl HashMap {
         }
     }
 
-    /// The entry with this key.
+    /// Returns the entry with this key.
     #[track_caller]
     fn find(&self, key: usize) -> usize {
         let mut entry = self.buckets[key % BUCKETS].load(SeqCst);
@@ -157,7 +157,7 @@ impl HashMap {
     }
 }
 
-/// Two that work for long, and three that come by.
+/// Two threads with many calls, and three with few.
 pub(super) const PARTS: [Part<HashMap>; 5] = [
     |map| {
         map.locked().put(1, 10);

@@ -1,10 +1,10 @@
 //! Collections that several threads use, as small relatives of Java's `ArrayList`, `HashMap` and
 //! `TreeSet` behind their synchronised wrappers.
 //!
-//! Everything shared is an atomic, so that every access is seen. One lock guards the whole collection,
-//! and as with a `Mutex` around it, whoever uses it takes the lock first. With [`Locking::Broken`] those
-//! who are careless do not: calls that only look, and some that write. A broken collection may lose
-//! elements or see half of a change; it never goes round in circles and never leaves its memory.
+//! All shared data is atomic, so that every access is an event. One lock guards the whole
+//! collection, and every user takes it first, as with a `Mutex` around it. With [`Locking::Broken`]
+//! some calls do not: those that only read, and some that write. A broken collection may lose
+//! elements or read half of a change; it never loops forever and never leaves its memory.
 
 mod array_list;
 mod hash_map;
@@ -22,7 +22,7 @@ pub(crate) use array_list::ArrayList;
 pub(crate) use hash_map::HashMap;
 pub(crate) use tree_set::TreeSet;
 
-/// Who takes the lock.
+/// The calls that take the lock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Locking {
     /// Every method.
@@ -53,7 +53,7 @@ impl<C> Deref for Inside<'_, C> {
 }
 
 impl<C> Guarded<C> {
-    /// With the lock.
+    /// Takes the lock.
     #[track_caller]
     fn locked(&self) -> Inside<'_, C> {
         Inside {
@@ -62,7 +62,7 @@ impl<C> Guarded<C> {
         }
     }
 
-    /// With the lock, unless the collection is broken.
+    /// Takes the lock, unless the collection is broken.
     #[track_caller]
     fn carelessly(&self) -> Inside<'_, C> {
         match self.locking {
@@ -75,12 +75,12 @@ impl<C> Guarded<C> {
     }
 }
 
-/// So many numbers, all zero.
+/// Returns `count` numbers, all zero.
 fn zeros(count: usize) -> Vec<AtomicUsize> {
     (0..count).map(|_| AtomicUsize::new(0)).collect()
 }
 
-/// A number is incremented in two steps, as a field is.
+/// Increments a number in two steps, as for a plain field.
 #[track_caller]
 fn bump(field: &AtomicUsize) {
     field.store(field.load(SeqCst) + 1, SeqCst);
@@ -94,12 +94,12 @@ fn lower(field: &AtomicUsize) {
 /// A program: some threads that use one collection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Collection {
-    pub(crate) kind: Kind,
+    pub(crate) kind: CollectionKind,
     pub(crate) locking: Locking,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Kind {
+pub(crate) enum CollectionKind {
     ArrayList,
     HashMap,
     TreeSet,
@@ -108,9 +108,9 @@ pub(crate) enum Kind {
 impl fmt::Display for Collection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = match self.kind {
-            Kind::ArrayList => "array_list",
-            Kind::HashMap => "hash_map",
-            Kind::TreeSet => "tree_set",
+            CollectionKind::ArrayList => "array_list",
+            CollectionKind::HashMap => "hash_map",
+            CollectionKind::TreeSet => "tree_set",
         };
         match self.locking {
             Locking::Coarse => write!(f, "{kind}"),
@@ -119,7 +119,7 @@ impl fmt::Display for Collection {
     }
 }
 
-/// What one thread does.
+/// The body of one thread.
 type Part<C> = fn(&Guarded<C>);
 
 fn run_threads<C: Send + Sync + 'static>(collection: C, locking: Locking, parts: &[Part<C>]) {
@@ -143,19 +143,25 @@ fn run_threads<C: Send + Sync + 'static>(collection: C, locking: Locking, parts:
 impl Collection {
     /// All programs.
     pub(crate) fn all() -> impl Iterator<Item = Collection> {
-        let kinds = [Kind::ArrayList, Kind::HashMap, Kind::TreeSet];
+        let kinds = [
+            CollectionKind::ArrayList,
+            CollectionKind::HashMap,
+            CollectionKind::TreeSet,
+        ];
         let lockings = [Locking::Coarse, Locking::Broken];
         kinds
             .into_iter()
             .flat_map(move |kind| lockings.map(|locking| Collection { kind, locking }))
     }
 
-    /// One execution of the program.
+    /// Runs one execution of the program.
     pub(crate) fn run(self) {
         match self.kind {
-            Kind::ArrayList => run_threads(ArrayList::new(), self.locking, &array_list::PARTS),
-            Kind::HashMap => run_threads(HashMap::new(), self.locking, &hash_map::PARTS),
-            Kind::TreeSet => run_threads(TreeSet::new(), self.locking, &tree_set::PARTS),
+            CollectionKind::ArrayList => {
+                run_threads(ArrayList::new(), self.locking, &array_list::PARTS)
+            }
+            CollectionKind::HashMap => run_threads(HashMap::new(), self.locking, &hash_map::PARTS),
+            CollectionKind::TreeSet => run_threads(TreeSet::new(), self.locking, &tree_set::PARTS),
         }
     }
 }

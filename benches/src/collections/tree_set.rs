@@ -13,7 +13,7 @@ pub(crate) struct TreeSet {
     keys: Vec<AtomicUsize>,
     left: Vec<AtomicUsize>,
     right: Vec<AtomicUsize>,
-    /// Whether a node's key was removed; it stays where it is.
+    /// Nonzero if a node's key was removed; the node stays.
     removed: Vec<AtomicUsize>,
     used: AtomicUsize,
     size: AtomicUsize,
@@ -65,7 +65,7 @@ impl TreeSet {
         true
     }
 
-    /// The node with this key.
+    /// Returns the node with this key.
     #[track_caller]
     fn find(&self, key: usize) -> usize {
         let mut node = self.root.load(SeqCst);
@@ -100,7 +100,7 @@ impl TreeSet {
         true
     }
 
-    /// The last key on the way along one side that was not removed.
+    /// Returns the last key along one side that was not removed.
     #[track_caller]
     fn along(&self, side: &[AtomicUsize]) -> usize {
         let mut node = self.root.load(SeqCst);
@@ -139,7 +139,7 @@ impl TreeSet {
         node
     }
 
-    /// The largest key that is not larger.
+    /// Returns the largest key that is not larger.
     #[track_caller]
     fn floor(&self, key: usize) -> usize {
         let mut node = self.root.load(SeqCst);
@@ -172,7 +172,7 @@ impl TreeSet {
     }
 }
 
-/// Two that work for long, and three that come by.
+/// Two threads with many calls, and three with few.
 pub(super) const PARTS: [Part<TreeSet>; 5] = [
     |set| {
         set.locked().insert(5);

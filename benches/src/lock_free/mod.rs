@@ -1,6 +1,6 @@
-//! Lock-free structures under loom and under raddle: how much work it is to run everything.
+//! Lock-free structures under loom and under raddle: the work of running every class.
 //!
-//! Two were written for loom and came over by search and replace; the others are one text for both.
+//! Two were written for loom and ported by search and replace; the others are one text for both.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -27,7 +27,7 @@ mod for_raddle;
 use for_loom::structures as looms;
 use for_raddle::structures as ours;
 
-/// What runs under both: its name, for raddle, for loom.
+/// A structure under both checkers: its name, for raddle, for loom.
 type Structure = (&'static str, fn(), fn());
 
 const STRUCTURES: [Structure; 9] = [
@@ -57,10 +57,10 @@ pub(crate) fn run(cut: Duration) {
     }
 }
 
-/// A search that ends sooner than this is run again and again for as long.
+/// Minimum duration of a measurement; a shorter search is repeated for as long.
 const LONG_ENOUGH: Duration = Duration::from_millis(100);
 
-/// What one search takes, and what it says. Only the first may take longer than it says.
+/// Returns the time of one search, and its result. Only the first may take longer than that.
 fn measured<T>(mut search: impl FnMut() -> T) -> (f64, T) {
     let start = processor_time();
     let mut found = search();
@@ -93,7 +93,7 @@ fn line(name: &str, cut: Duration, ours: fn(), looms: fn()) {
         (executions.load(Relaxed), checked.is_ok())
     });
     let classes = report.classes();
-    // All of these programs are right, and every class takes an execution.
+    // All of these programs are correct, and every class takes an execution.
     let loom = match passed {
         false => "false_alarm",
         true if loom_execs < classes => "misses_classes",

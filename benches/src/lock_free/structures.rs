@@ -1,12 +1,12 @@
 //! Small lock-free structures, the same text for loom and for raddle.
 //!
-//! Each is right, so that both tools must look at everything. Loops that wait do so with `yield_now`,
-//! without which loom gives up.
+//! Each is correct, so that both tools must run every class. Spin loops call `yield_now`, without
+//! which loom gives up.
 
 use super::{Arc, AtomicUsize, fence, spawn, yield_now};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 
-/// Runs these in threads of their own and waits for all of them.
+/// Runs these in threads of their own and joins them.
 fn together<const N: usize>(bodies: [Box<dyn FnOnce() + Send>; N]) {
     let threads: Vec<_> = bodies.into_iter().map(spawn).collect();
     threads
@@ -14,7 +14,7 @@ fn together<const N: usize>(bodies: [Box<dyn FnOnce() + Send>; N]) {
         .for_each(|thread| thread.join().unwrap());
 }
 
-/// So many threads do this.
+/// Runs this in `N` threads.
 fn crowd<const N: usize, T: Send + Sync + 'static>(shared: &Arc<T>, body: fn(&T, usize)) {
     together::<N>(std::array::from_fn(|number| {
         let shared = Arc::clone(shared);
@@ -24,7 +24,7 @@ fn crowd<const N: usize, T: Send + Sync + 'static>(shared: &Arc<T>, body: fn(&T,
 
 const NOBODY: usize = 0;
 
-/// A stack of numbered nodes: `next` of each, and who is on top.
+/// A stack of numbered nodes: `next` of each, and the top node.
 struct Stack {
     top: AtomicUsize,
     next: [AtomicUsize; 4],
@@ -55,7 +55,7 @@ impl Stack {
     }
 }
 
-/// Treiber's stack: threads push a node each and take one, and nothing is lost.
+/// Treiber's stack: threads push a node each and pop one, and no node is lost.
 pub(crate) fn treiber_stack() {
     let stack = Arc::new(Stack {
         top: AtomicUsize::new(NOBODY),
@@ -68,7 +68,7 @@ pub(crate) fn treiber_stack() {
     assert_eq!(stack.pop(), None);
 }
 
-/// A lock that is tried until it is free, around a counter that is not atomic in spirit.
+/// A spin lock around a counter that is updated in two steps.
 pub(crate) fn spin_lock() {
     let lock = Arc::new((AtomicUsize::new(0), AtomicUsize::new(0)));
     crowd::<2, _>(&lock, |(lock, counter), _| {
@@ -81,7 +81,7 @@ pub(crate) fn spin_lock() {
     assert_eq!(lock.1.load(Relaxed), 2);
 }
 
-/// A lock whose callers draw numbers and wait for their turn.
+/// A ticket lock: callers draw numbers and wait for their turn.
 pub(crate) fn ticket_lock() {
     let lock = Arc::new([0; 3].map(AtomicUsize::new));
     crowd::<2, _>(&lock, |[next, now, counter], _| {
@@ -95,7 +95,7 @@ pub(crate) fn ticket_lock() {
     assert_eq!(lock[2].load(Relaxed), 2);
 }
 
-/// A reader that sees a version twice has read the two halves of one value.
+/// A reader that reads the same version twice has read the two halves of one value.
 pub(crate) fn seqlock() {
     let lock = Arc::new([0; 3].map(AtomicUsize::new));
     let writer = Arc::clone(&lock);
@@ -121,7 +121,7 @@ pub(crate) fn seqlock() {
     together([Box::new(write), Box::new(read)]);
 }
 
-/// Whoever gives back the last reference sees all that was done with the others.
+/// The thread that drops the last reference observes all accesses through the others.
 pub(crate) fn reference_count() {
     let shared = Arc::new([3, 0, 0, 0].map(AtomicUsize::new));
     crowd::<3, _>(&shared, |[count, used @ ..], number| {
@@ -133,7 +133,7 @@ pub(crate) fn reference_count() {
     });
 }
 
-/// A writer replaces what it has published; readers see one or the other, whole.
+/// A writer replaces a published value; readers get the old or the new one, whole.
 pub(crate) fn publish() {
     let shared = Arc::new([0; 3].map(AtomicUsize::new));
     crowd::<3, _>(&shared, |[current, values @ ..], number| {

@@ -7,7 +7,7 @@ use crate::measure::Batch;
 /// The names of the tests.
 pub(super) const TESTS: [&str; 4] = ["counter", "mutex", "condvar", "channel"];
 
-/// How often a test was run: loom does not say.
+/// Number of runs of a test: loom does not report it.
 static RUNS: AtomicU64 = AtomicU64::new(0);
 
 fn note_run() {
@@ -131,7 +131,7 @@ pub(super) mod loom {
 
     tests!(loom);
 
-    /// Batches of the search, which begins again when it has come to its end.
+    /// Batches of the search, which starts again when it has ended.
     pub(in crate::native) fn search(test: &str) -> Batch<'static> {
         let body = find(test);
         Box::new(move |executions| {

@@ -35,15 +35,15 @@ impl Prototype {
         succeed(compile.arg(&object));
         let mut link = Command::new("gcc");
         link.arg(&object).arg("-o").arg(&program).arg(library);
-        // It knows nothing of checks inside programs; without arguments there is none.
+        // It does not support checks inside programs; without arguments there is none.
         link.arg("-Wl,--defsym=raddle_check=main");
         let path = target.join("release");
         succeed(link.arg(format!("-Wl,-rpath,{}", path.display())));
         Prototype(program)
     }
 
-    /// How many nanoseconds of processor time a point takes in its loop. It says itself how many there are:
-    /// `points/exec 10.0`.
+    /// Returns the nanoseconds of processor time of a point in its loop. Its output has the number
+    /// of points: `points/exec 10.0`.
     pub fn point(&self, rounds: usize) -> f64 {
         let points = (0..rounds).map(|_| {
             let mut command = Command::new(&self.0);

@@ -1,6 +1,6 @@
-//! How fast tests of a Rust crate are checked that knows nothing of raddle: those of `benches/unit-tests`,
-//! next to the same tests written for shuttle, for loom and for raddle's library, which see what is done with
-//! their own types and nothing else.
+//! The speed of checks of an ordinary Rust crate's tests: those of `benches/unit-tests`, next to
+//! the same tests written for shuttle, for loom and for raddle's library, which control only their
+//! own types.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,9 +10,9 @@ use super::{ROUNDS, cargo, points, succeed, time_of, workspace};
 use crate::measure::{geometric_mean, median, take_turns};
 
 const EXECUTIONS: u64 = 20_000;
-/// Those of a check that is over when it has begun: its program is loaded and its symbols are read.
+/// Executions of a check that hardly does more than load its program and read its symbols.
 const FEW: u64 = 500;
-/// As `cargo raddle test --native` has the compiler instrument a crate.
+/// The flags with which `cargo raddle test --native` has the compiler instrument a crate.
 const FLAGS: [&str; 9] = [
     "-Cllvm-args=-force-attribute=sanitize_thread",
     "-Cpasses=forceattrs",
@@ -26,7 +26,7 @@ const FLAGS: [&str; 9] = [
 ];
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
-/// How cargo builds the tests: as it does if nobody asks for anything else, and as the peers are built.
+/// The profiles of cargo: the default one, and that of the peers.
 const PROFILES: [&str; 2] = ["debug", "release"];
 
 /// Prints a line for each test and profile, then the means.
@@ -69,7 +69,7 @@ fn run_profile(library: &Path, profile: &str) {
     println!("native rust {profile} mean x_shuttle={shuttle:.2} x_loom={loom:.2}");
 }
 
-/// Builds the crate's tests; the program that has them.
+/// Builds the crate's tests and returns the program.
 fn build(library: &Path, profile: &str) -> PathBuf {
     let target = library.with_file_name("native-unit-tests");
     let manifest = workspace().join("benches/unit-tests/Cargo.toml");
@@ -95,14 +95,14 @@ fn build(library: &Path, profile: &str) -> PathBuf {
     newest.expect("the tests were built")
 }
 
-/// Executions per second of processor time. What a check does once, before the first, is not counted: neither
-/// is it for the others, which are in this process.
+/// Returns executions per second of processor time, without the work before the first one. The
+/// peers, which are in this process, do not have that work either.
 fn rate(binary: &Path, library: &Path, test: &str) -> f64 {
     let time = |executions| time_of(&mut check(binary, library, test, executions));
     EXECUTIONS as f64 / (time(FEW + EXECUTIONS) - time(FEW))
 }
 
-/// Checks one test, as `cargo raddle test --native` does.
+/// Returns the command that checks one test, as `cargo raddle test --native` does.
 fn check(binary: &Path, library: &Path, test: &str, executions: u64) -> Command {
     let mut command = super::check(binary, &[], executions);
     let name = format!("tests::{test}");

@@ -1,8 +1,8 @@
 //! The programs under loom.
 //!
-//! loom does not sample: a batch is as much of its search as asked for, from the start, and the
-//! search again if that is not enough. `Builder::check` is used rather than `loom::model`, which
-//! sets up logging first.
+//! loom does not sample: a batch is a part of its search from the start, and the search again if
+//! that is not enough. `Builder::check` is used rather than `loom::model`, which sets up logging
+//! first.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::measure::Batch;
 
 crate::programs::programs!(loom);
 
-/// Whether loom has enough threads for the program; main is one of them.
+/// True when loom has enough threads for the program; main is one of them.
 pub(crate) fn can_run(program: Program) -> bool {
     program.threads() < loom::MAX_THREADS
 }
@@ -24,7 +24,7 @@ pub(crate) fn search(program: Program) -> Batch<'static> {
         let before = body.count();
         let end = before + executions;
         while body.count() < end {
-            // The limit is looked at before every so many executions; here before the one that
+            // The limit is checked before each interval of executions; here before the one that
             // would be too many.
             let too_many = (end - body.count()) as usize + 1;
             let mut builder = Builder::new();
@@ -37,12 +37,12 @@ pub(crate) fn search(program: Program) -> Batch<'static> {
     })
 }
 
-/// The whole search, but no longer than `cut`: how many executions it had.
+/// Runs the whole search, but no longer than `cut`, and returns the number of executions.
 pub(crate) fn exhaust(program: Program, cut: Duration) -> u64 {
     let body = counted(program);
     let mut builder = Builder::new();
     builder.max_duration = Some(cut);
-    // How often the limit is looked at.
+    // Interval of checks of the limit.
     builder.checkpoint_interval = 100;
     let run = body.clone();
     builder.check(move || run.run());

@@ -12,9 +12,9 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// A program under test. None of them fails or deadlocks, because that would end a peer's run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Program {
-    /// Each thread takes the lock and counts, so many times.
+    /// Each thread takes the lock and increments the counter, this many times.
     Mutex { threads: usize, increments: usize },
-    /// Each thread loads and stores, so many times; main joins them and loads the result.
+    /// Each thread loads and stores, this many times; main joins them and loads the result.
     Racy { threads: usize, increments: usize },
     /// Two threads take the same two locks in the same order.
     TwoLocks,
@@ -41,7 +41,7 @@ impl Program {
         Program::Locks { threads, locks }
     }
 
-    /// How many threads main starts.
+    /// Returns the number of threads that main starts.
     pub(crate) fn threads(self) -> usize {
         match self {
             Program::Mutex { threads, .. }
@@ -88,14 +88,14 @@ impl FromStr for Program {
     }
 }
 
-/// Makes the peers bearable in one process. loom ends every thread with a panic that its hook keeps
-/// quiet, and shuttle's hook reports every panic; each is installed at the first run, so shuttle
-/// must run first for loom's hook to be asked before shuttle's.
+/// Prepares the peers for one process. loom ends every thread with a panic that its hook silences,
+/// and shuttle's hook reports every panic. Each is installed at the first run, so shuttle must run
+/// first for loom's hook to be called before shuttle's.
 pub(crate) fn prepare() {
     shuttle::run_nothing();
 }
 
-/// A body that counts how often it is run, because what checkers say about that differs.
+/// A body that counts its runs, because checkers count them differently.
 #[derive(Clone)]
 struct Counted(Arc<(AtomicU64, Box<dyn Fn() + Send + Sync>)>);
 
@@ -116,9 +116,9 @@ impl Counted {
     }
 }
 
-/// The programs' text, over the crate that has `sync` and `thread`. `Arc` is std's for all: it is
-/// raddle's and shuttle's own, and loom is faster and runs fewer executions with it than with its
-/// own, which it treats as one more thing to interleave.
+/// The programs' text, over the crate that has `sync` and `thread`. `Arc` is std's for all: raddle
+/// and shuttle re-export it, and loom is faster and runs fewer executions with it than with its
+/// own, whose operations it interleaves too.
 macro_rules! programs {
     ($checker:ident) => {
         use std::sync::Arc;
@@ -148,7 +148,7 @@ macro_rules! programs {
             }
         }
 
-        /// Starts threads that share something and waits for all of them.
+        /// Starts threads that share a value and joins them.
         fn run_threads<S: Send + Sync + 'static>(
             threads: usize,
             shared: &Arc<S>,

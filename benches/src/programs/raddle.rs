@@ -8,10 +8,10 @@ use crate::measure::Batch;
 
 crate::programs::programs!(raddle);
 
-/// Longer than anybody waits: what limits a batch is its number of executions.
+/// No time limit: the number of executions limits a batch.
 const NO_LIMIT: Duration = Duration::from_secs(1_000_000);
 
-/// A check of so many random executions.
+/// A check with this number of random executions.
 pub(crate) fn sampling(executions: u64) -> Checker {
     Checker::new()
         .strategy(Strategy::Random)
@@ -40,7 +40,7 @@ pub(crate) fn body(program: Program) -> impl Fn() + Send + Sync {
     move || body.run()
 }
 
-/// Random executions, with something else to do at the start of each.
+/// Runs random executions and calls `at_start` at the start of each.
 pub(crate) fn random_with(program: Program, executions: u64, at_start: impl Fn(u64) + Send + Sync) {
     let body = counted(program);
     let run = || {
@@ -50,8 +50,8 @@ pub(crate) fn random_with(program: Program, executions: u64, at_start: impl Fn(u
     sampling(executions).run(run).assert_ok();
 }
 
-/// The whole search: how many classes it found. It is not cut short, because a search that may be
-/// estimates how large it is, and those executions are not part of the work.
+/// Runs the whole search and returns its number of classes. It has no limit, because a search with
+/// one estimates its size, and those executions are not part of the work.
 pub(crate) fn exhaust(program: Program) -> u64 {
     let body = counted(program);
     let check = Checker::new().strategy(Strategy::Exhaustive);

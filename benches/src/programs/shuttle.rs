@@ -34,7 +34,7 @@ pub(crate) fn random(program: Program) -> Batch<'static> {
     })
 }
 
-/// The whole search, but no longer than `cut`: how many executions it had.
+/// Runs the whole search, but no longer than `cut`, and returns the number of executions.
 pub(crate) fn exhaust(program: Program, cut: Duration) -> u64 {
     let body = counted(program);
     let mut config = config();

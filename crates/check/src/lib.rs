@@ -10,7 +10,7 @@ mod settings;
 
 pub use driver::alternatives::{AlternativeList, AlternativeTerms};
 pub use driver::check::{check, run_observed};
-// What a check returns and what a program names.
+// Types that a check returns and that a program under test names.
 pub use raddle_report::{Failure, FailureKind, Place, Report};
 pub use settings::checker::Checker;
 pub use settings::options::{Classes, Level, Memory, Reduction, Strategy, UnknownName};

@@ -51,8 +51,8 @@ pub use raddle_macros::test;
 pub use raddle_report::{
     Advice, CellAccess, ClassGrowth, CodePlace, Completeness, Coverage, CoverageCounts,
     CoverageGoal, CoverageGrowth, Covered, CriticalPair, Earlier, Effect, Estimate, Failure,
-    FailureKind, Guarantee, Mark, Minimised, Place, Prospect, Receive, Report, Search, Source,
-    StdTrace, Told, Trace, TraceSpan, TraceStep, TraceThread, Unseen, Wait,
+    FailureKind, Guarantee, Mark, Minimised, Place, Prospect, Receive, RecordedExecution, Report,
+    Search, Source, StdTrace, Trace, TraceSpan, TraceStep, TraceThread, Unseen, Wait,
 };
 
 /// Names of an earlier release, for one more.
@@ -79,10 +79,15 @@ mod renamed {
     /// Renamed to [`AlternativeSource`](crate::AlternativeSource).
     #[deprecated(since = "0.2.0", note = "renamed to `AlternativeSource`")]
     pub type Sees = crate::AlternativeSource;
+    /// Renamed to [`RecordedExecution`](crate::RecordedExecution).
+    #[deprecated(since = "0.2.0", note = "renamed to `RecordedExecution`")]
+    pub type Told = crate::RecordedExecution;
 }
 #[cfg(feature = "check")]
 #[expect(deprecated, reason = "these are the deprecated names")]
-pub use renamed::{Future, FutureChoice, FutureError, FutureReceive, FutureTerms, Futures, Sees};
+pub use renamed::{
+    Future, FutureChoice, FutureError, FutureReceive, FutureTerms, Futures, Sees, Told,
+};
 #[cfg(not(feature = "check"))]
 pub use std::thread_local;
 

@@ -17,7 +17,7 @@ pub use data::effect::Effect;
 pub use data::estimate::{Estimate, Unseen};
 pub use data::failure::{Failure, FailureKind};
 pub use data::guarantee::{Alone, Completeness, Guarantee};
-pub use data::insight::{CriticalPair, Mark, Minimised, Receive, Source, Told, Wait};
+pub use data::insight::{CriticalPair, Mark, Minimised, Receive, RecordedExecution, Source, Wait};
 pub use data::place::{CodePlace, Place};
 pub use data::report::{Report, Search};
 pub use data::trace::{CellAccess, Trace, TraceSpan, TraceStep, TraceThread};

@@ -4,8 +4,8 @@
 //! cargo run -p raddle-examples --bin bank_transfer
 //! ```
 //!
-//! A deadlock needs no assertion: a check fails when threads wait for each other and nobody can go
-//! on, and it says who holds what.
+//! A deadlock needs no assertion: a check fails when threads wait for each other for ever, and the
+//! report names the holder of each lock.
 
 use raddle::sync::Mutex;
 use raddle::{Checker, thread};
@@ -23,7 +23,7 @@ fn transfer(from: &Account, to: &Account, amount: u32) {
     *payee += amount;
 }
 
-/// The fix: everybody locks the account with the lower number first.
+/// The fix: every thread locks the account with the lower number first.
 fn transfer_in_order(from: &Account, to: &Account, amount: u32) {
     let first_payer = from.number < to.number;
     let (first, second) = if first_payer { (from, to) } else { (to, from) };

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! A thread that is woken does not run at once. Until it has the lock again, another one may have
-//! taken what it was woken for; and it may be woken for no reason at all. Checks do all of that.
+//! taken the item; and a wake-up may be spurious. Checks explore all of that.
 
 use std::collections::VecDeque;
 
@@ -33,7 +33,7 @@ impl Queue {
         items.pop_front().expect("there is an item")
     }
 
-    /// The fix: waits as long as there is nothing.
+    /// The fix: waits as long as the queue is empty.
     fn pop_for_sure(&self) -> u32 {
         let items = self.items.lock().unwrap();
         let mut items = self

@@ -4,8 +4,8 @@
 //! cargo run -p raddle-examples --bin lost_update
 //! ```
 //!
-//! Run as an ordinary program, this goes wrong once in a great many times. A check runs it in every
-//! way that makes a difference, so it goes wrong every time you look.
+//! Run as an ordinary program, this fails once in a great many times. A check runs every class of
+//! executions, so it fails every time.
 
 use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use raddle::{Checker, thread};
@@ -44,6 +44,6 @@ fn main() {
     println!("In one step:");
     let report = Checker::new().run(|| two_threads_count(add_one_in_one_step));
     println!("{report}");
-    // What a test does with a report: panic with the first failure, if there is one.
+    // A test does this with a report: it panics with the first failure, if there is one.
     report.assert_ok();
 }

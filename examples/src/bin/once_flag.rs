@@ -1,16 +1,16 @@
-//! Who comes first does the work, once: a flag that says whether it is done.
+//! The first thread does the work, once: a flag records that it is done.
 //!
 //! ```console
 //! cargo run -p raddle-examples --bin once_flag
 //! ```
 //!
-//! To look at a flag and then to set it are two steps, and two threads can both look before either
-//! sets. `compare_exchange` looks and sets in one step and tells the caller whether it was the one.
+//! Reading a flag and then setting it are two steps, and two threads can both read before either
+//! sets. `compare_exchange` does both in one step and returns whether the caller set it.
 
 use raddle::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
 use raddle::{Checker, thread};
 
-/// Whether the caller is the first, as many would write it.
+/// True for the first caller, as many would write it.
 fn looks_then_sets(taken: &AtomicBool) -> bool {
     if taken.load(SeqCst) {
         return false;
@@ -19,7 +19,7 @@ fn looks_then_sets(taken: &AtomicBool) -> bool {
     true
 }
 
-/// The fix: whether the caller is the one who changed `false` to `true`.
+/// The fix: true for the caller that changed `false` to `true`.
 fn looks_and_sets(taken: &AtomicBool) -> bool {
     taken.compare_exchange(false, true, SeqCst, SeqCst).is_ok()
 }

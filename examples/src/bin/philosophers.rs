@@ -1,4 +1,4 @@
-//! Philosophers who all take the fork on their left first, until nobody gets a second one.
+//! Philosophers who all take the fork on their left first, until none gets a second one.
 //!
 //! ```console
 //! cargo run -p raddle-examples --bin philosophers

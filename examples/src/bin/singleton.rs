@@ -1,4 +1,4 @@
-//! A value that is made when it is first asked for, and by one thread too many.
+//! A value that is made at its first use, and by one thread too many.
 //!
 //! ```console
 //! cargo run -p raddle-examples --bin singleton
@@ -10,7 +10,7 @@ use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use raddle::sync::{Mutex, OnceLock};
 use raddle::{Checker, Strategy, thread};
 
-/// How many times it was made.
+/// Number of times it was made.
 static MADE: AtomicU32 = AtomicU32::new(0);
 
 fn make() -> u32 {
@@ -32,7 +32,7 @@ fn get() -> u32 {
 
 static ONCE: OnceLock<u32> = OnceLock::new();
 
-/// The fix: whoever comes second waits for the first.
+/// The fix: the second caller waits for the first.
 fn get_once() -> u32 {
     *ONCE.get_or_init(make)
 }

@@ -1,11 +1,11 @@
-//! A spin lock that looks and takes in two steps.
+//! A spin lock that reads and sets its flag in two steps.
 //!
 //! ```console
 //! cargo run -p raddle-examples --bin spin_lock
 //! ```
 //!
-//! A loop that waits for another thread may go round any number of times. It is found to do nothing
-//! but wait, so there is an end of executions to run.
+//! A loop that waits for another thread may run any number of rounds. The check recognises it as a
+//! spin loop, so that the search ends.
 
 use raddle::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
 use raddle::{Checker, Strategy, hint, thread};
@@ -13,12 +13,12 @@ use raddle::{Checker, Strategy, hint, thread};
 #[derive(Default)]
 struct SpinLock {
     taken: AtomicBool,
-    /// How many are inside, which should be one.
+    /// Number of threads inside, which should be one.
     inside: AtomicU32,
 }
 
 impl SpinLock {
-    /// Two threads can both see that nobody has it.
+    /// Two threads can both read that the lock is free.
     fn lock(&self) {
         while self.taken.load(SeqCst) {
             hint::spin_loop();
@@ -26,7 +26,7 @@ impl SpinLock {
         self.taken.store(true, SeqCst);
     }
 
-    /// The fix: to look and to take is one step.
+    /// The fix: reads and sets the flag in one step.
     fn lock_at_once(&self) {
         while self.taken.swap(true, SeqCst) {
             hint::spin_loop();

@@ -1,12 +1,12 @@
-//! Somebody else has the lock, so somebody else will do the work. Will they?
+//! Another thread has the lock, so it will do the work. Will it?
 //!
 //! ```console
 //! cargo run -p raddle-examples --bin try_lock
 //! ```
 //!
-//! Threads hand in letters; whoever can get hold of the postbox empties it. A thread that finds the
-//! postbox busy leaves its letter there and goes away, trusting that the other one sees it. But the
-//! other one may have emptied the box already and only not let go of it yet.
+//! Threads hand in letters; a thread that gets the lock of the postbox empties it. A thread that
+//! finds the lock taken leaves its letter there, trusting that the other one sees it. But the other
+//! one may have emptied the box already, and only not released the lock yet.
 
 use raddle::sync::Mutex;
 use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};
@@ -19,16 +19,16 @@ struct Postbox {
 }
 
 impl Postbox {
-    /// Empties the box unless somebody else is at it.
+    /// Empties the box unless another thread has the lock.
     fn hand_in(&self) {
         self.letters.fetch_add(1, SeqCst);
-        // A check explores both answers: the lock is free, or somebody has it.
+        // A check explores both answers: the lock is free, or it is taken.
         if let Ok(mut sent) = self.sent.try_lock() {
             *sent += self.letters.swap(0, SeqCst);
         }
     }
 
-    /// The fix: after letting go of the box, look again.
+    /// The fix: looks again after releasing the lock.
     fn hand_in_and_look_again(&self) {
         self.letters.fetch_add(1, SeqCst);
         while self.letters.load(SeqCst) > 0 {

@@ -1,19 +1,19 @@
-//! Workers that are told to stop, and one that sleeps through it.
+//! Workers that are asked to stop, and one that misses the request.
 //!
 //! ```console
 //! cargo run -p raddle-examples --bin worker_pool
 //! ```
 //!
-//! The worker looks at the flag, finds that it shall go on, and then waits; if the stop comes in
-//! between, nobody wakes it any more. With a channel there is nothing to forget: it ends when the
-//! last sender is gone.
+//! The worker reads the flag, which is not set, and then waits; if the request to stop comes in
+//! between, no thread wakes it any more. With a channel the wake-up cannot be lost: the worker ends
+//! when the last sender is dropped.
 
 use raddle::sync::Arc;
 use raddle::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use raddle::sync::{Condvar, Mutex, mpsc};
 use raddle::{Checker, Strategy, thread};
 
-/// A pool of one worker with a flag and a condition that do not know of each other.
+/// A pool of one worker with a flag that is not protected by the condition variable's lock.
 fn stop_by_flag() {
     let stop = Arc::new(AtomicBool::new(false));
     let idle = Arc::new((Mutex::new(()), Condvar::new()));

@@ -2,23 +2,23 @@
 //!
 //! RC11 is the model of Lahav, Vafeiadis, Kang, Hur and Dreyer (Repairing Sequential Consistency in
 //! C/C++11, PLDI 2017), with the release sequences of C++20. The names of the relations are those
-//! of the paper. Nothing here is fast or clever; it is what the search is measured against.
+//! of the paper. The code is slow and plain, because the search is measured against it.
 
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Release, SeqCst};
 
-use super::graph::{Event, Graph, Kind};
+use super::graph::{Event, EventKind, Graph};
 use super::relation::{Relation, Set};
 
 fn is_read(event: &Event) -> bool {
-    matches!(event.kind, Kind::Read(_))
+    matches!(event.kind, EventKind::Read(_))
 }
 
 fn is_write(event: &Event) -> bool {
-    matches!(event.kind, Kind::Write(_))
+    matches!(event.kind, EventKind::Write(_))
 }
 
 fn is_fence(event: &Event) -> bool {
-    event.kind == Kind::Fence
+    event.kind == EventKind::Fence
 }
 
 fn is_release(event: &Event) -> bool {
@@ -73,14 +73,14 @@ impl Graph {
         self.reads_from.inverse().then(mo)
     }
 
-    /// No `rmw` edge is in `rb ; mo`: nobody writes between the halves of an update.
+    /// No `rmw` edge is in `rb ; mo`: no write comes between the halves of an update.
     fn is_atomic(&self, mo: &Relation, rb: &Relation) -> bool {
         let between = rb.then(mo);
         let torn = self.updates.where_both(|a, b| between.has(a, b));
         torn == Relation::empty(self.events.len())
     }
 
-    /// Whether sequential consistency allows it: `sb ∪ rf ∪ mo ∪ rb` is acyclic.
+    /// True when sequential consistency allows it: `sb ∪ rf ∪ mo ∪ rb` is acyclic.
     pub fn is_sequentially_consistent(&self, mo: &Relation) -> bool {
         let rb = self.reads_before(mo);
         let program = self.program.or(&self.threads);
@@ -88,7 +88,7 @@ impl Graph {
         self.is_atomic(mo, &rb) && order.is_acyclic()
     }
 
-    /// Whether RC11 allows it, with `hb` as [`happens_before`](Graph::happens_before) has it.
+    /// True when RC11 allows it, with `hb` from [`happens_before`](Graph::happens_before).
     pub fn is_rc11(&self, hb: &Relation, mo: &Relation) -> bool {
         let rb = self.reads_before(mo);
         let eco = self.reads_from.or(mo).or(&rb).repeated();
@@ -98,7 +98,7 @@ impl Graph {
             && self.partial_sc(hb, mo, &rb, &eco).is_acyclic()
     }
 
-    /// `psc`, what the SeqCst events must agree on.
+    /// `psc`, the partial order that SeqCst events must respect.
     fn partial_sc(&self, hb: &Relation, mo: &Relation, rb: &Relation, eco: &Relation) -> Relation {
         let sb = &self.program;
         // scb = sb ∪ (sb≠loc ; hb ; sb≠loc) ∪ hb|loc ∪ mo ∪ rb

@@ -1,8 +1,8 @@
-//! Every way to give reads their sources, whatever the memory model says of it.
+//! Every assignment of sources to reads, whatever the memory model allows.
 //!
-//! In no model here do values come out of thin air: following program order and sources, one never
-//! comes back to where one was. So every candidate can be reached by letting one read after the
-//! other take a write that has been reached before, and writes follow from the reads before them.
+//! No model here has out-of-thin-air values: program order and reads-from together are acyclic. So
+//! every candidate can be reached by letting one read after the other take a write that has been
+//! reached before, and writes follow from the reads before them.
 
 use std::collections::HashSet;
 use std::sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release, SeqCst};
@@ -13,10 +13,10 @@ use super::program::{self, Litmus, Location, Operation, REGISTERS};
 /// and end a thread, start and join one.
 pub type Name = (usize, u32);
 
-/// Where a read takes its value from; `None` is the initial value.
+/// The source of a read; `None` is the initial value.
 pub type Source = Option<Name>;
 
-/// What a thread has done.
+/// An event of a thread.
 #[derive(Clone, Copy, Debug)]
 pub enum Action {
     /// Began.
@@ -27,15 +27,15 @@ pub enum Action {
     Spawn(usize),
     /// Joined a thread.
     Join(usize),
-    /// Passed a fence.
+    /// Executed a fence.
     Fence(Ordering),
-    /// Read or wrote, or read and wrote in one.
+    /// Read, wrote, or did both in one event.
     Access {
         /// The variable.
         location: Location,
-        /// What was read, from where and how.
+        /// The source, the value and the ordering of the read.
         read: Option<(Source, i32, Ordering)>,
-        /// What was written, and how.
+        /// The value and the ordering of the write.
         write: Option<(i32, Ordering)>,
     },
 }
@@ -43,17 +43,17 @@ pub enum Action {
 /// The sources of a thread's reads so far, with their values.
 type Reads = Vec<(Source, i32)>;
 
-/// What a thread does if its reads have these sources.
+/// The events of a thread whose reads have these sources.
 struct Thread {
     actions: Vec<Action>,
-    /// What it wants to read next; `None` if it does not.
+    /// The location of its next read; `None` if it has none.
     wants: Option<Location>,
 }
 
-/// What each thread does, main first.
+/// The events of each thread, main first.
 pub type Candidate = Vec<Vec<Action>>;
 
-/// Every candidate; `None` if there are more than so many, counting those that are only begun.
+/// Returns every candidate; `None` if there are more than `limit`, counting incomplete ones.
 pub fn candidates(litmus: &Litmus, limit: usize) -> Option<Vec<Candidate>> {
     let mut found = Vec::new();
     let start = vec![Reads::new(); litmus.threads.len() + 1];
@@ -84,7 +84,7 @@ pub fn candidates(litmus: &Litmus, limit: usize) -> Option<Vec<Candidate>> {
     Some(found)
 }
 
-/// What can be read from a location.
+/// Returns the writes that a read of a location can take.
 fn writes(threads: &[Thread], location: Location) -> Reads {
     let mut found = vec![(None, 0)];
     for (number, thread) in threads.iter().enumerate() {
@@ -102,7 +102,7 @@ fn writes(threads: &[Thread], location: Location) -> Reads {
     found
 }
 
-/// What all threads do if their reads have these sources, as far as they get.
+/// Returns the events of all threads whose reads have these sources, as far as they get.
 fn unfold(litmus: &Litmus, state: &[Reads]) -> Vec<Thread> {
     let mut main = Unfolding::new(&state[0]);
     main.main(litmus);

@@ -1,4 +1,4 @@
-//! What raddle runs, against what the axioms allow.
+//! The classes that raddle runs, compared with those that the axioms allow.
 
 use std::fmt::Write;
 
@@ -11,17 +11,17 @@ use super::{Allowed, Class, Model, allowed, classes};
 /// More than any program here has classes.
 const MAX_CLASSES: u64 = 1_000_000;
 
-/// What raddle and the axioms agree on.
+/// A comparison in which raddle and the axioms agree.
 #[derive(Clone, Copy, Debug)]
 pub struct Agreement {
-    /// How many classes there are, under all models together.
+    /// Number of classes, under all models together.
     pub classes: usize,
-    /// Whether all schedules were run too, under the models that allow it.
+    /// True when all schedules were run too, under the models that allow it.
     pub in_all_schedules: bool,
 }
 
-/// Compares under every model that raddle has; an error is what differs. All schedules are run too,
-/// where the model has such a strategy, unless there are more than so many.
+/// Compares under every model that raddle has; returns a difference as an error. All schedules are
+/// run too, where the model has such a strategy, unless there are more than `max_schedules`.
 pub fn compare(litmus: &Litmus, max_schedules: u64) -> Result<Agreement, String> {
     let mut agreement = Agreement {
         classes: 0,
@@ -68,8 +68,8 @@ pub fn assert_compared(litmus: &Litmus) {
     }
 }
 
-/// Panics unless there are so many classes under RC11 and under sequential consistency by the
-/// axioms, and raddle runs them.
+/// Panics unless the axioms of RC11 and of sequential consistency give these numbers of classes,
+/// and raddle runs them.
 #[track_caller]
 pub fn assert_counts(rc11: usize, sc: usize, litmus: &Litmus) {
     let found = (classes(litmus, Model::Rc11), classes(litmus, Model::Sc));

@@ -6,9 +6,9 @@ use super::candidate::{Action, Name, Source};
 use super::program::{LOCATIONS, Location};
 use super::relation::{Relation, Set, members};
 
-/// What an event is.
+/// The kind of an event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum EventKind {
     /// Reads, perhaps as the first half of an update.
     Read(Location),
     /// Writes, perhaps as the second half of an update.
@@ -24,8 +24,8 @@ pub enum Kind {
 pub struct Event {
     /// Its name; `None` if it is an initial write.
     pub name: Option<Name>,
-    /// What it is.
-    pub kind: Kind,
+    /// Its kind.
+    pub kind: EventKind,
     /// Its ordering, if it has one. An initial write has none.
     pub ordering: Option<Ordering>,
 }
@@ -37,14 +37,14 @@ pub struct Graph {
     pub events: Vec<Event>,
     /// `sb`: program order.
     pub program: Relation,
-    /// `rf`: from each write to those who read it.
+    /// `rf`: from each write to its reads.
     pub reads_from: Relation,
     /// `rmw`: from the read of an update to its write.
     pub updates: Relation,
     /// From the initial writes to everything, from starting a thread to its begin, from its end to
     /// joining it.
     pub threads: Relation,
-    /// What was read, thread by thread with main last, in program order.
+    /// The values read, thread by thread with main last, in program order.
     pub values: Vec<i32>,
 }
 
@@ -54,7 +54,7 @@ impl Graph {
         let mut events: Vec<_> = (0..LOCATIONS)
             .map(|location| Event {
                 name: None,
-                kind: Kind::Write(Location(location)),
+                kind: EventKind::Write(Location(location)),
                 ordering: None,
             })
             .collect();
@@ -122,37 +122,38 @@ impl Graph {
     }
 
     fn relate_read(&mut self, read: usize, source: Source) {
-        let Kind::Read(location) = self.events[read].kind else {
+        let EventKind::Read(location) = self.events[read].kind else {
             unreachable!("a read");
         };
-        let wrote = |event: &Event| event.name == source && event.kind == Kind::Write(location);
+        let wrote =
+            |event: &Event| event.name == source && event.kind == EventKind::Write(location);
         let write = self.events.iter().position(wrote);
         self.reads_from
             .add(write.expect("there is such a write"), read);
     }
 
-    /// The events for which this holds.
+    /// Returns the events for which this holds.
     pub fn set(&self, holds: impl Fn(&Event) -> bool) -> Set {
         let events = self.events.iter().enumerate();
         let held = events.filter(|(_, event)| holds(event));
         held.fold(0, |set, (index, _)| set | 1 << index)
     }
 
-    /// Whether both are reads or writes of one location.
+    /// True when both are reads or writes of one location.
     pub fn is_same_location(&self, a: usize, b: usize) -> bool {
         let location = |event: usize| match self.events[event].kind {
-            Kind::Read(location) | Kind::Write(location) => Some(location),
-            Kind::Fence | Kind::Thread => None,
+            EventKind::Read(location) | EventKind::Write(location) => Some(location),
+            EventKind::Fence | EventKind::Thread => None,
         };
         location(a).is_some() && location(a) == location(b)
     }
 
-    /// `mo`: every way to put the writes to each location in an order, the initial one first.
+    /// `mo`: returns every order of the writes to each location, the initial one first.
     pub fn coherence_orders(&self) -> Vec<Relation> {
         let mut found = vec![Relation::empty(self.events.len())];
         for location in (0..LOCATIONS).map(Location) {
             let writes: Vec<_> =
-                members(self.set(|event| event.kind == Kind::Write(location))).collect();
+                members(self.set(|event| event.kind == EventKind::Write(location))).collect();
             let mut orders = Vec::new();
             permute(&mut writes.clone(), 1, &mut orders);
             let relations = orders.iter().map(|order| self.in_order(order));
@@ -165,11 +166,11 @@ impl Graph {
         found
     }
 
-    /// How many ways there are to put the writes in order.
+    /// Returns the number of such orders.
     pub fn count_coherence_orders(&self) -> usize {
         let locations = (0..LOCATIONS).map(Location);
         let counts = locations.map(|location| {
-            let writes = self.set(|event| event.kind == Kind::Write(location));
+            let writes = self.set(|event| event.kind == EventKind::Write(location));
             (1..writes.count_ones() as usize).product::<usize>()
         });
         counts.product()
@@ -205,16 +206,18 @@ fn halves(name: Name, action: &Action) -> Vec<Event> {
     };
     match *action {
         Action::Begin | Action::End | Action::Spawn(_) | Action::Join(_) => {
-            vec![event(Kind::Thread, None)]
+            vec![event(EventKind::Thread, None)]
         }
-        Action::Fence(ordering) => vec![event(Kind::Fence, Some(ordering))],
+        Action::Fence(ordering) => vec![event(EventKind::Fence, Some(ordering))],
         Action::Access {
             location,
             read,
             write,
         } => {
-            let read = read.map(|(_, _, ordering)| event(Kind::Read(location), Some(ordering)));
-            let write = write.map(|(_, ordering)| event(Kind::Write(location), Some(ordering)));
+            let read =
+                read.map(|(_, _, ordering)| event(EventKind::Read(location), Some(ordering)));
+            let write =
+                write.map(|(_, ordering)| event(EventKind::Write(location), Some(ordering)));
             read.into_iter().chain(write).collect()
         }
     }

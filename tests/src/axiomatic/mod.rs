@@ -1,9 +1,9 @@
 //! An independent oracle for memory models: small programs as data, and every execution of them by
 //! the definition of the model.
 //!
-//! [`classes`] guesses all sources of reads and all orders of writes and keeps what the axioms
-//! allow. It shares nothing with the engine. [`observe`](run::observe) runs the same program under
-//! raddle and names classes in the same way, and [`compare`](compare::compare) compares.
+//! [`classes`] enumerates all sources of reads and all orders of writes and keeps those that the
+//! axioms allow. It shares no code with the engine. [`observe`](run::observe) runs the same program
+//! under raddle and names classes in the same way, and [`compare`](compare::compare) compares.
 
 pub mod candidate;
 pub mod compare;
@@ -22,7 +22,7 @@ mod relation;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use candidate::{Name, Source};
-use graph::{Graph, Kind};
+use graph::{EventKind, Graph};
 use program::Litmus;
 use relation::{Relation, members};
 
@@ -35,22 +35,22 @@ pub enum Model {
     Rc11,
 }
 
-/// The name of a class: for each read and update where it reads, for each other write which write
-/// comes just before it in the order of its location.
+/// The name of a class: the source of each read and update, and the coherence predecessor of each
+/// other write.
 pub type Class = BTreeMap<Name, Source>;
 
-/// What a model allows a program to do.
+/// The behaviours of a program that a model allows.
 #[derive(Debug, Default)]
 pub struct Allowed {
     /// Every class.
     pub classes: HashSet<Class>,
     /// The classes without the writes.
     pub reads_from: HashSet<Class>,
-    /// What was read, thread by thread with main last, in program order.
+    /// The values read, thread by thread with main last, in program order.
     pub outcomes: BTreeSet<Vec<i32>>,
 }
 
-/// Everything that the model allows the program to do.
+/// Returns all behaviours of the program that the model allows.
 pub fn allowed(litmus: &Litmus, model: Model) -> Allowed {
     let mut allowed = Allowed::default();
     let candidates = candidate::candidates(litmus, usize::MAX).expect("no limit");
@@ -74,12 +74,12 @@ pub fn allowed(litmus: &Litmus, model: Model) -> Allowed {
     allowed
 }
 
-/// How many classes the model allows.
+/// Returns the number of classes that the model allows.
 pub fn classes(litmus: &Litmus, model: Model) -> usize {
     allowed(litmus, model).classes.len()
 }
 
-/// Whether there are at most so many ways to guess sources and orders, whatever the model.
+/// True when there are at most `limit` assignments of sources and orders, whatever the model.
 pub fn is_small(litmus: &Litmus, limit: usize) -> bool {
     candidate::candidates(litmus, limit).is_some_and(|candidates| {
         let mut left = limit;
@@ -100,16 +100,16 @@ fn name(graph: &Graph, mo: &Relation) -> (Class, Class) {
         let Some(name) = event.name else { continue };
         let name_of = |event: usize| graph.events[event].name;
         match event.kind {
-            Kind::Read(_) => {
+            EventKind::Read(_) => {
                 let source = members(before_read.row(index)).next();
                 reads.insert(name, name_of(source.expect("every read has a source")));
             }
-            Kind::Write(_) => {
+            EventKind::Write(_) => {
                 let earlier = members(before_write.row(index));
                 let last = earlier.max_by_key(|&write| before_write.row(write).count_ones());
                 writes.insert(name, name_of(last.expect("the initial write is first")));
             }
-            Kind::Fence | Kind::Thread => {}
+            EventKind::Fence | EventKind::Thread => {}
         }
     }
     let mut class = writes;

@@ -33,7 +33,7 @@ pub const R1: Register = Register(1);
 /// The thread's third register.
 pub const R2: Register = Register(2);
 
-/// What is written or compared with: a constant, or a register and a constant.
+/// The operand of a write or a comparison: a constant, or a register and a constant.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Value {
     /// The register, if there is one.
@@ -68,7 +68,7 @@ impl Add<i32> for Register {
     }
 }
 
-/// What can be done to the variables, with values of some kind.
+/// An access to the variables, with operands of some kind.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[allow(missing_docs, reason = "named after the methods of std's atomics")]
 pub enum Operation<V> {
@@ -80,12 +80,12 @@ pub enum Operation<V> {
     Fence(Ordering),
 }
 
-/// What a thread does.
+/// A statement of a thread.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Statement {
-    /// Performs an operation, and keeps what was read.
+    /// Performs an operation, and keeps the value read.
     Perform(Option<Register>, Operation<Value>),
-    /// Goes on inside if the register has this value.
+    /// Runs the statements if the register has this value.
     When(Register, i32, Vec<Statement>),
 }
 
@@ -121,7 +121,7 @@ pub fn swap(
     Statement::Perform(Some(into), operation)
 }
 
-/// Writes the second value if it finds the first, and keeps what it found.
+/// Writes the second value if it finds the first, and keeps the value found.
 pub fn compare_exchange(
     into: Register,
     to: Location,
@@ -140,26 +140,26 @@ pub fn fence(ordering: Ordering) -> Statement {
     Statement::Perform(None, Operation::Fence(ordering))
 }
 
-/// Goes on inside if the register has this value.
+/// Runs the statements if the register has this value.
 pub fn when(register: Register, value: i32, then: impl Into<Vec<Statement>>) -> Statement {
     Statement::When(register, value, then.into())
 }
 
-/// A program: main does something, starts the threads, does something beside them, joins them, and
-/// does something at the end.
+/// A program: main runs statements, starts the threads, runs statements beside them, joins them,
+/// and runs statements at the end.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Litmus {
-    /// What main does before it starts the threads.
+    /// Statements of main before it starts the threads.
     pub before: Vec<Statement>,
-    /// What the threads do.
+    /// Statements of the threads.
     pub threads: Vec<Vec<Statement>>,
-    /// What main does beside them.
+    /// Statements of main beside them.
     pub beside: Vec<Statement>,
-    /// What main does after it joined them.
+    /// Statements of main after it has joined them.
     pub after: Vec<Statement>,
 }
 
-/// A program of threads that are started and joined by a main that does nothing else.
+/// A program of threads that are started and joined by a main without statements.
 pub fn litmus<const N: usize>(threads: [Vec<Statement>; N]) -> Litmus {
     Litmus {
         threads: threads.into(),
@@ -168,19 +168,19 @@ pub fn litmus<const N: usize>(threads: [Vec<Statement>; N]) -> Litmus {
 }
 
 impl Litmus {
-    /// The same after main did this.
+    /// The same with these statements of main at the beginning.
     pub fn before(mut self, statements: impl Into<Vec<Statement>>) -> Self {
         self.before = statements.into();
         self
     }
 
-    /// The same while main does this.
+    /// The same with these statements of main beside the threads.
     pub fn beside(mut self, statements: impl Into<Vec<Statement>>) -> Self {
         self.beside = statements.into();
         self
     }
 
-    /// The same, and then main does this.
+    /// The same with these statements of main at the end.
     pub fn after(mut self, statements: impl Into<Vec<Statement>>) -> Self {
         self.after = statements.into();
         self
@@ -215,8 +215,8 @@ fn rewritten(
     statements.collect()
 }
 
-/// What the statements do, with the registers so far. `perform` gives back what was read, or `None`
-/// if nothing more is to happen; then so does this.
+/// Runs the statements, with the registers so far. `perform` returns the value read, or `None` to
+/// stop; then so does this.
 pub fn run(
     statements: &[Statement],
     registers: &mut [i32; REGISTERS],
@@ -241,7 +241,7 @@ pub fn run(
 }
 
 impl<V> Operation<V> {
-    /// Shows the variable that is accessed, to look at or to change.
+    /// Passes the accessed variable to `visit`.
     pub fn visit(&mut self, visit: impl FnOnce(&mut Location)) {
         match self {
             Operation::Load(location, _)

@@ -13,11 +13,11 @@ use raddle::sync::Arc;
 use raddle::sync::atomic::AtomicI32;
 use raddle::{Checker, Memory, Strategy, thread};
 
-use super::graph::{Graph, Kind};
+use super::graph::{EventKind, Graph};
 use super::program::{self, LOCATIONS, Litmus, Operation, REGISTERS, Statement, X, Z};
 use super::{Class, Model, candidate, name, run};
 
-/// Classes, without what is decided about the cell, and whether there is a race in each.
+/// Classes, without decisions about the cell, and true for those with a race.
 pub type Racy = HashMap<Class, bool>;
 
 /// The program with accesses of the cell in random places.
@@ -43,7 +43,7 @@ pub fn with_cell(litmus: &Litmus, rng: &mut Rng) -> Litmus {
     })
 }
 
-/// What the axioms say.
+/// Returns the races by the axioms.
 pub fn expected(litmus: &Litmus, model: Model) -> Racy {
     let mut racy = Racy::new();
     let candidates = candidate::candidates(litmus, usize::MAX).expect("no limit");
@@ -53,9 +53,10 @@ pub fn expected(litmus: &Litmus, model: Model) -> Racy {
         let is_cell = |event: usize| {
             let kind = graph.events[event].kind;
             let named = graph.events[event].name.is_some();
-            named && matches!(kind, Kind::Read(location) | Kind::Write(location) if location == Z)
+            named
+                && matches!(kind, EventKind::Read(location) | EventKind::Write(location) if location == Z)
         };
-        let writes = |event: usize| matches!(graph.events[event].kind, Kind::Write(_));
+        let writes = |event: usize| matches!(graph.events[event].kind, EventKind::Write(_));
         let events = || (0..graph.events.len()).filter(|&event| is_cell(event));
         let races = |a: usize, b: usize| {
             (writes(a) || writes(b)) && a != b && !hb.has(a, b) && !hb.has(b, a)
@@ -85,7 +86,7 @@ struct World {
     cell: UnsafeCell<i32>,
 }
 
-// SAFETY: one OS thread runs everything, and whether modelled threads race is the question.
+// SAFETY: one OS thread runs everything; a race of modelled threads is what the test looks for.
 unsafe impl Sync for World {}
 
 impl World {
@@ -113,7 +114,7 @@ impl World {
     }
 }
 
-/// What raddle finds, by running every class; and how many of its failures are no races.
+/// Returns the races that raddle finds by running every class; `None` if the search does not end.
 pub fn observed(litmus: &Litmus, model: Model, strategy: Strategy) -> Option<Racy> {
     let memory = match model {
         Model::Sc => Memory::Sc,

@@ -9,10 +9,10 @@ use super::program::{
     store, swap, when,
 };
 
-/// How many reads, writes and updates a program may have.
+/// Maximum reads, writes and updates of a program.
 const MAX_ACCESSES: usize = 8;
 
-/// Which orderings a program uses.
+/// The orderings that a program uses.
 #[derive(Clone, Copy)]
 enum Style {
     /// All of them.
@@ -50,9 +50,9 @@ struct Random<'a> {
     rng: &'a mut Rng,
     style: Style,
     locations: usize,
-    /// How likely a fence is.
+    /// Probability of a fence.
     fences: u32,
-    /// How many accesses the program may still have.
+    /// Number of accesses the program may still have.
     left: usize,
 }
 
@@ -74,8 +74,8 @@ impl Random<'_> {
         litmus
     }
 
-    /// Threads in a circle, each of which shares a location with the next, and something more. Most
-    /// of what a weak memory does is of this kind.
+    /// Threads in a cycle, each of which shares a location with the next, and some more accesses.
+    /// Most weak behaviours are of this form.
     fn cycle(&mut self) -> Litmus {
         let threads = *self.rng.choice(&[2, 2, 3]).expect("not empty");
         let mut litmus = Litmus::default();

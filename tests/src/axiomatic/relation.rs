@@ -1,9 +1,9 @@
-//! Relations over at most 64 events, as matrices of bits: slow and plain.
+//! Relations over at most 64 events, as bit matrices; slow and plain.
 
 /// Some of the events.
 pub type Set = u64;
 
-/// Which events are related to which.
+/// A set of pairs of events.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Relation {
     rows: Vec<Set>,
@@ -40,12 +40,12 @@ impl Relation {
         self.rows[a] |= 1 << b;
     }
 
-    /// Whether `a` is related to `b`.
+    /// True when `a` is related to `b`.
     pub fn has(&self, a: usize, b: usize) -> bool {
         self.rows[a] >> b & 1 == 1
     }
 
-    /// What `a` is related to.
+    /// Returns the events that `a` is related to.
     pub fn row(&self, a: usize) -> Set {
         self.rows[a]
     }
@@ -69,7 +69,7 @@ impl Relation {
         }
     }
 
-    /// `self ; next`: what can be reached by one step of each.
+    /// `self ; next`: the pairs connected by one step of each.
     pub fn then(&self, next: &Relation) -> Self {
         let row = |&row: &Set| members(row).fold(0, |set, middle| set | next.rows[middle]);
         Relation {
@@ -107,13 +107,13 @@ impl Relation {
         result
     }
 
-    /// Whether no event is related to itself.
+    /// True when no event is related to itself.
     pub fn is_irreflexive(&self) -> bool {
         let mut rows = self.rows.iter().enumerate();
         rows.all(|(event, row)| row >> event & 1 == 0)
     }
 
-    /// Whether no steps lead from an event back to it.
+    /// True when no steps lead from an event back to it.
     pub fn is_acyclic(&self) -> bool {
         self.repeated().is_irreflexive()
     }

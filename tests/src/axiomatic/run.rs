@@ -11,10 +11,10 @@ use raddle_engine::{ClassEntry, Execution, Operation as Performed, ThreadPath};
 use super::program::{self, LOCATIONS, Litmus, Operation, REGISTERS, Statement};
 use super::{Class, Model};
 
-/// What raddle ran.
+/// The classes that raddle ran.
 #[derive(Debug, Default)]
 pub struct Observed {
-    /// Every class, and how often it was run.
+    /// Every class with its number of executions.
     pub classes: HashMap<Class, u64>,
     /// The classes without the writes.
     pub reads_from: HashSet<Class>,
@@ -31,7 +31,7 @@ pub const STRATEGIES: [Strategy; 3] = [
 ];
 
 /// Runs the program to its end under a model and a strategy; `None` if that takes more executions
-/// than these. An error is what went wrong instead.
+/// than `max_executions`. Returns other failures as an error.
 pub fn observe(
     litmus: &Litmus,
     model: Model,
@@ -42,7 +42,7 @@ pub fn observe(
         Model::Sc => Memory::Sc,
         Model::Rc11 => Memory::Rc11,
     };
-    // `Auto` does not run what it does not count.
+    // `Auto` does not run uncounted executions.
     let counts = match strategy {
         Strategy::Auto => Classes::ReadsFromAndCoherence,
         _ => Classes::ReadsFrom,
@@ -143,7 +143,7 @@ fn run(litmus: &Litmus) {
     main(&litmus.after);
 }
 
-/// Performs an operation and gives back what was read.
+/// Performs an operation and returns the value read.
 pub(super) fn perform(variables: &Variables, operation: Operation<i32>) -> i32 {
     match operation {
         Operation::Load(x, ordering) => variables[x.0].load(ordering),

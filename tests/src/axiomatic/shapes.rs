@@ -1,18 +1,18 @@
-//! The litmus tests that everybody knows, with orderings and fences to be chosen.
+//! The well-known litmus tests, with orderings and fences as parameters.
 
 use std::sync::atomic::Ordering::{self, AcqRel, Acquire, Release, SeqCst};
 
 use super::program::{Litmus, Location, R0, R1, Statement, X, Y, Z, fence, load, store};
 
-/// A litmus test in which threads that do two things each (or one) form a circle.
+/// A litmus test in which threads with one or two accesses each form a cycle.
 pub struct Shape {
-    /// What it is called.
+    /// Its name.
     pub name: &'static str,
-    /// What the threads do.
+    /// The accesses of the threads.
     pub threads: &'static [&'static [Access]],
 }
 
-/// What a thread does.
+/// An access of a thread.
 #[derive(Clone, Copy)]
 pub enum Access {
     /// Reads.
@@ -23,42 +23,42 @@ pub enum Access {
 
 use Access::{Read, Write};
 
-/// Both write, and then read what the other wrote.
+/// Each thread writes one location, then reads the other.
 pub const STORE_BUFFERING: Shape = Shape {
     name: "SB",
     threads: &[&[Write(X, 1), Read(Y)], &[Write(Y, 1), Read(X)]],
 };
-/// One writes twice, the other reads in the opposite order.
+/// One thread writes twice, the other reads in the opposite order.
 pub const MESSAGE_PASSING: Shape = Shape {
     name: "MP",
     threads: &[&[Write(X, 1), Write(Y, 1)], &[Read(Y), Read(X)]],
 };
-/// Both read what the other writes then.
+/// Each thread reads the location that the other writes afterwards.
 pub const LOAD_BUFFERING: Shape = Shape {
     name: "LB",
     threads: &[&[Read(X), Write(Y, 1)], &[Read(Y), Write(X, 1)]],
 };
-/// Both write twice, in opposite orders.
+/// Both threads write twice, in opposite orders.
 pub const TWO_PLUS_TWO: Shape = Shape {
     name: "2+2W",
     threads: &[&[Write(X, 1), Write(Y, 2)], &[Write(Y, 1), Write(X, 2)]],
 };
-/// One writes twice, the other reads the second and writes the first.
+/// One thread writes twice, the other reads the second and writes the first.
 pub const S: Shape = Shape {
     name: "S",
     threads: &[&[Write(X, 2), Write(Y, 1)], &[Read(Y), Write(X, 1)]],
 };
-/// One writes twice, the other writes the second and reads the first.
+/// One thread writes twice, the other writes the second and reads the first.
 pub const R: Shape = Shape {
     name: "R",
     threads: &[&[Write(X, 1), Write(Y, 1)], &[Write(Y, 2), Read(X)]],
 };
-/// A write is read, and something written by the reader that a third one reads.
+/// One thread writes x; a second reads x and then writes y; a third reads y and then x.
 pub const WRC: Shape = Shape {
     name: "WRC",
     threads: &[&[Write(X, 1)], &[Read(X), Write(Y, 1)], &[Read(Y), Read(X)]],
 };
-/// A write is read by two, one of which has written what the other reads.
+/// One thread writes x; a second reads x and then y; a third writes y and then reads x.
 pub const RWC: Shape = Shape {
     name: "RWC",
     threads: &[&[Write(X, 1)], &[Read(X), Read(Y)], &[Write(Y, 1), Read(X)]],
@@ -72,7 +72,7 @@ pub const ISA2: Shape = Shape {
         &[Read(Z), Read(X)],
     ],
 };
-/// As `RWC`, where the first write is told by another.
+/// Like `RWC`, with the first write passed on by another thread.
 pub const W_RWC: Shape = Shape {
     name: "W+RWC",
     threads: &[
@@ -81,7 +81,7 @@ pub const W_RWC: Shape = Shape {
         &[Write(Z, 1), Read(X)],
     ],
 };
-/// Circles of three threads with at least one conflict of two writes.
+/// Cycles of three threads with at least one conflict of two writes.
 pub const Z6: [Shape; 6] = [
     Shape {
         name: "Z6.0",
@@ -133,7 +133,7 @@ pub const Z6: [Shape; 6] = [
     },
 ];
 
-/// Two writes, and two who read them in different orders.
+/// Two writes, and two threads that read them in different orders.
 pub const IRIW: Shape = Shape {
     name: "IRIW",
     threads: &[
@@ -153,12 +153,12 @@ pub const FENCES: [Option<Ordering>; 5] = [
     Some(SeqCst),
 ];
 
-/// Whether the ordering (of a fence, or of an update) releases.
+/// True when the ordering (of a fence, or of an update) releases.
 pub fn releases(ordering: Ordering) -> bool {
     matches!(ordering, Release | AcqRel | SeqCst)
 }
 
-/// Whether the ordering acquires.
+/// True when the ordering acquires.
 pub fn acquires(ordering: Ordering) -> bool {
     matches!(ordering, Acquire | AcqRel | SeqCst)
 }
@@ -169,8 +169,8 @@ impl Shape {
         self.fenced(write, read, |_| None)
     }
 
-    /// The program with these orderings, and with this fence between the two things that each thread
-    /// does.
+    /// The program with these orderings, and with this fence between the two accesses of each
+    /// thread.
     pub fn fenced(
         &self,
         write: Ordering,

@@ -1,10 +1,10 @@
-//! Smaller programs that still show what is wrong.
+//! Smaller programs that still fail.
 
 use std::sync::atomic::Ordering::{self, Relaxed};
 
 use super::program::{Litmus, Operation, Statement};
 
-/// The smallest program that can be reached by taking things away one by one while it still fails.
+/// Returns the smallest program reached by removing one part after the other while it still fails.
 pub fn shrink(litmus: &Litmus, fails: impl Fn(&Litmus) -> bool) -> Litmus {
     let mut smallest = litmus.clone();
     while let Some(next) = smaller(&smallest).into_iter().find(&fails) {
@@ -13,7 +13,7 @@ pub fn shrink(litmus: &Litmus, fails: impl Fn(&Litmus) -> bool) -> Litmus {
     smallest
 }
 
-/// The programs with one thing less.
+/// Returns the programs with one part less.
 fn smaller(litmus: &Litmus) -> Vec<Litmus> {
     let mut found = Vec::new();
     for thread in 0..litmus.threads.len() {
@@ -32,7 +32,7 @@ fn smaller(litmus: &Litmus) -> Vec<Litmus> {
     found
 }
 
-/// The bodies with one thing less.
+/// Returns the bodies with one part less.
 fn without(body: &[Statement]) -> Vec<Vec<Statement>> {
     let mut found = Vec::new();
     for (index, statement) in body.iter().enumerate() {
@@ -59,7 +59,7 @@ fn without(body: &[Statement]) -> Vec<Vec<Statement>> {
     found
 }
 
-/// The operation with a weaker ordering or a constant for a register.
+/// Returns the operation with a weaker ordering or a constant for a register.
 fn simpler<V: Copy + PartialEq>(operation: Operation<V>) -> Vec<Operation<V>> {
     let weaker = |ordering: Ordering| (ordering != Relaxed).then_some(Relaxed);
     match operation {

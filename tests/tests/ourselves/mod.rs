@@ -1,8 +1,8 @@
 //! raddle's own concurrent parts, explored by raddle.
 //!
-//! Each file of raddle's that is built here takes its locks and atomics from `crate::own_sync`, and knows
-//! nothing else of its crate. There that is std's; here it is what raddle controls. So what is explored is
-//! the code that runs, and not a model of it.
+//! Each of raddle's files that is built here takes its locks and atomics from `crate::own_sync`, and
+//! uses nothing else of its crate. There these are std's types, here raddle's controlled ones. So the
+//! tests explore the code that runs, and not a model of it.
 
 pub(crate) mod own_sync {
     pub(crate) use raddle::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, atomic, mpsc};
@@ -14,15 +14,15 @@ mod aside;
 
 #[allow(dead_code, reason = "tests need not call everything")]
 #[path = "../../../crates/check/src/driver/work_pool/pool.rs"]
-mod table;
+mod pool;
 
 #[allow(dead_code, reason = "tests need not call everything")]
 #[path = "../../../crates/check/src/runtime/watchdog/suspend_thread.rs"]
-mod grip;
+mod suspend_thread;
 
 #[allow(dead_code, reason = "tests need not call everything")]
 #[path = "../../../crates/check/src/runtime/watchdog/watch_list.rs"]
-mod kennel;
+mod watch_list;
 
 #[path = "../../../crates/check/src/runtime/interrupts/listeners.rs"]
 mod listeners;
@@ -51,7 +51,7 @@ mod workers;
 
 use raddle::{Checker, Report, Strategy};
 
-/// All behaviours of a program.
+/// Runs every class of a program and asserts that none fails.
 fn all(body: impl Fn() + Send + Sync) -> Report {
     let checker = Checker::new().strategy(Strategy::Exhaustive).workers(1);
     let report = checker.run(body);

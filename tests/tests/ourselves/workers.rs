@@ -1,4 +1,4 @@
-//! Workers that share a search: nothing is lost, nothing is run twice, and all of them come to an end.
+//! Workers that share a search: no work is lost or run twice, and every worker ends.
 
 use std::sync::Mutex as Notes;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -7,17 +7,17 @@ use raddle::{Checker, Strategy, thread};
 
 use super::all;
 use super::own_sync::{Arc, Mutex, mpsc};
-use super::table::{End, Load, Table};
+use super::pool::{EndReason, Load, WorkPool};
 
-/// A tree, of which every node is an execution: the children of each.
+/// A tree in which every node is an execution: the children of each.
 type Tree = &'static [&'static [usize]];
 
-/// As small as can be shared.
+/// The smallest tree that can be shared.
 const PAIR: Tree = &[&[1, 2], &[], &[]];
 /// Two levels: one child has children of its own.
 const SMALL: Tree = &[&[1, 2], &[], &[3], &[]];
 
-/// What a worker has run, and what it has left.
+/// The nodes that a worker has run, and those left.
 #[derive(Clone, Default, Debug)]
 struct Part {
     run: Vec<usize>,
@@ -40,7 +40,7 @@ impl Worker {
         }
     }
 
-    /// Runs an execution, if there is something left.
+    /// Runs an execution, if a node is left.
     fn run_one(&mut self) -> bool {
         let Some(node) = self.part.left.pop() else {
             return false;
@@ -56,13 +56,13 @@ impl Load<usize, Part> for Worker {
         self.part.clone()
     }
 
-    /// The oldest; one is kept.
+    /// Splits off the oldest node; one is kept.
     fn give(&mut self) -> Option<usize> {
         (self.part.left.len() > 1).then(|| self.part.left.remove(0))
     }
 }
 
-/// All that is behind nodes.
+/// The nodes and all their descendants.
 fn behind(tree: Tree, nodes: &[usize]) -> Vec<usize> {
     let mut all = nodes.to_vec();
     let mut next = 0;
@@ -73,7 +73,7 @@ fn behind(tree: Tree, nodes: &[usize]) -> Vec<usize> {
     all
 }
 
-/// What has been run and what is behind the rest is the tree, each node once.
+/// Asserts that the nodes run and the descendants of the rest are the tree, each node once.
 fn assert_whole(tree: Tree, parts: &[Part]) {
     let mut nodes = Vec::new();
     for part in parts {
@@ -85,9 +85,10 @@ fn assert_whole(tree: Tree, parts: &[Part]) {
     assert_eq!(nodes, whole, "{parts:?}");
 }
 
-/// One worker of the crew: as `Worker::explore` does it. The checkpoint is begun after so many executions.
+/// One worker of the pool, in the way of `Worker::explore`. Begins a checkpoint at each of these numbers
+/// of executions.
 fn work(
-    table: &Table<usize, Part>,
+    pool: &WorkPool<usize, Part>,
     number: usize,
     tree: Tree,
     checkpoints: &[usize],
@@ -95,57 +96,57 @@ fn work(
 ) -> Part {
     let mut worker = Worker::new(tree, number);
     loop {
-        if table.ended().is_some() || !table.may_run(number) {
+        if pool.ended().is_some() || !pool.may_run(number) {
             return worker.part;
         }
         if !worker.run_one() {
-            table.give_back();
+            pool.give_back();
             let part = worker.part.clone();
-            match table.next_item(number, part, save) {
+            match pool.next_item(number, part, save) {
                 Some(item) => worker.part.left.push(item),
                 None => return worker.part,
             }
             continue;
         }
         if number == 0 && checkpoints.contains(&worker.part.run.len()) {
-            table.begin_checkpoint(|given| Part {
+            pool.begin_checkpoint(|given| Part {
                 run: Vec::new(),
                 left: given.to_vec(),
             });
         }
-        if table.wants_attention() {
-            table.attend(number, &mut worker, save);
+        if pool.wants_attention() {
+            pool.attend(number, &mut worker, save);
         }
     }
 }
 
-/// Runs a crew to its end; the parts of all, and how many checkpoints there were.
-fn crew(size: usize, tree: Tree, checkpoints: &'static [usize]) -> (Vec<Part>, usize) {
+/// Runs a pool to its end; returns the parts of all workers and the number of checkpoints.
+fn run(size: usize, tree: Tree, checkpoints: &'static [usize]) -> (Vec<Part>, usize) {
     let (parts, checkpoints, end) = limited(None, size, tree, checkpoints);
-    assert_eq!(end, Some(End::Exhausted));
+    assert_eq!(end, Some(EndReason::Exhausted));
     assert!(parts.iter().all(|part| part.left.is_empty()), "{parts:?}");
     (parts, checkpoints)
 }
 
-/// Runs a crew that may run so many executions. What nobody has taken is a part of its own.
+/// Runs a pool with this budget of executions. Items left in the pool are a part of their own.
 fn limited(
     executions: Option<u64>,
     size: usize,
     tree: Tree,
     checkpoints: &'static [usize],
-) -> (Vec<Part>, usize, Option<End>) {
-    let table = Arc::new(Table::<usize, Part>::new(size, executions));
-    // Others can come between a checkpoint that is complete and its being written.
+) -> (Vec<Part>, usize, Option<EndReason>) {
+    let pool = Arc::new(WorkPool::<usize, Part>::new(size, executions));
+    // Another checkpoint may complete before this one is written.
     let saved = Arc::new(Mutex::new(Vec::new()));
     let start = |number| {
-        let (table, saved) = (Arc::clone(&table), Arc::clone(&saved));
+        let (pool, saved) = (Arc::clone(&pool), Arc::clone(&saved));
         move || {
             let save = |parts: Vec<Part>| {
                 assert_whole(tree, &parts);
                 let run: usize = parts.iter().map(|part| part.run.len()).sum();
                 saved.lock().unwrap().push(run);
             };
-            work(&table, number, tree, checkpoints, &save)
+            work(&pool, number, tree, checkpoints, &save)
         }
     };
     let others: Vec<_> = (1..size)
@@ -155,7 +156,7 @@ fn limited(
     parts.extend(others.into_iter().map(|other| other.join().unwrap()));
     parts.push(Part {
         run: Vec::new(),
-        left: table.untaken(),
+        left: pool.untaken(),
     });
     assert_whole(tree, &parts);
     let saved = saved.lock().unwrap();
@@ -163,17 +164,17 @@ fn limited(
         saved.is_sorted(),
         "an older one after a newer one: {saved:?}"
     );
-    (parts, saved.len(), table.ended())
+    (parts, saved.len(), pool.ended())
 }
 
 #[test]
 fn two_workers_run_everything_once() {
     let helped = AtomicU64::new(0);
     let report = all(|| {
-        let (parts, _) = crew(2, SMALL, &[]);
+        let (parts, _) = run(2, SMALL, &[]);
         helped.fetch_add(u64::from(!parts[1].run.is_empty()), Relaxed);
     });
-    // Both happens: the other comes too late, and it gets something.
+    // Both happen: the other worker comes too late, and it gets work.
     let helped = helped.into_inner();
     assert!(0 < helped && helped < report.executions, "{report}");
 }
@@ -182,7 +183,7 @@ fn two_workers_run_everything_once() {
 fn a_checkpoint_has_every_part_once_and_no_older_one_takes_its_place() {
     let saved = AtomicU64::new(0);
     all(|| {
-        let (_, checkpoints) = crew(2, PAIR, &[1, 2]);
+        let (_, checkpoints) = run(2, PAIR, &[1, 2]);
         saved.fetch_max(checkpoints as u64, Relaxed);
     });
     assert_eq!(saved.into_inner(), 2);
@@ -195,7 +196,7 @@ fn three_workers_with_few_preemptions() {
         .preemptions(1)
         .workers(1);
     let report = checker.run(|| {
-        crew(3, PAIR, &[1]);
+        run(3, PAIR, &[1]);
     });
     assert!(report.failures.is_empty(), "{report}");
     assert!(report.executions > 100, "{report}");
@@ -209,38 +210,38 @@ fn a_budget_is_used_up_and_not_more() {
             let (parts, _, end) = limited(Some(budget), 2, PAIR, checkpoints);
             let run: usize = parts.iter().map(|part| part.run.len()).sum();
             assert_eq!(run as u64, budget);
-            assert_eq!(end, Some(End::Budget));
+            assert_eq!(end, Some(EndReason::Budget));
         });
     }
 }
 
-/// A worker that gives something away and does not go on before somebody has run that.
+/// A worker that splits off an item and waits until the other worker has run it.
 fn give_and_wait(with_checkpoint: bool) {
-    let table = Arc::new(Table::<usize, Part>::new(2, None));
+    let pool = Arc::new(WorkPool::<usize, Part>::new(2, None));
     let (sender, receiver) = mpsc::channel();
     let other = {
-        let table = Arc::clone(&table);
+        let pool = Arc::clone(&pool);
         thread::spawn(move || {
-            while let Some(item) = table.next_item(1, Part::default(), drop) {
+            while let Some(item) = pool.next_item(1, Part::default(), drop) {
                 sender.send(item).unwrap();
             }
         })
     };
     let mut worker = Worker::new(PAIR, 0);
     worker.run_one();
-    while !table.wants_attention() {
+    while !pool.wants_attention() {
         thread::yield_now();
     }
-    table.attend(0, &mut worker, drop);
+    pool.attend(0, &mut worker, drop);
     if with_checkpoint {
-        table.begin_checkpoint(|given| Part {
+        pool.begin_checkpoint(|given| Part {
             run: Vec::new(),
             left: given.to_vec(),
         });
-        table.attend(0, &mut worker, drop);
+        pool.attend(0, &mut worker, drop);
     }
     assert_eq!(receiver.recv(), Ok(1));
-    table.end(End::Budget, 0);
+    pool.end(EndReason::Budget, 0);
     other.join().unwrap();
 }
 
@@ -255,23 +256,23 @@ fn what_was_given_away_before_a_checkpoint_is_taken_after_it() {
 }
 
 #[test]
-fn who_fails_first_is_known_and_everybody_stops() {
+fn the_first_to_fail_is_known_and_every_worker_stops() {
     let first = Notes::new([false; 2]);
     all(|| {
-        let table = Arc::new(Table::<usize, Part>::new(3, None));
+        let pool = Arc::new(WorkPool::<usize, Part>::new(3, None));
         let waits = {
-            let table = Arc::clone(&table);
-            thread::spawn(move || table.next_item(2, Part::default(), |_| unreachable!()))
+            let pool = Arc::clone(&pool);
+            thread::spawn(move || pool.next_item(2, Part::default(), |_| unreachable!()))
         };
         let fails = {
-            let table = Arc::clone(&table);
-            thread::spawn(move || table.end(End::Failure, 1))
+            let pool = Arc::clone(&pool);
+            thread::spawn(move || pool.end(EndReason::Failure, 1))
         };
-        let is_first = table.end(End::Failure, 0);
+        let is_first = pool.end(EndReason::Failure, 0);
         assert_ne!(is_first, fails.join().unwrap());
         assert_eq!(waits.join().unwrap(), None);
-        assert_eq!(table.ended(), Some(End::Failure));
-        let winner = table.first_to_fail().expect("somebody has failed");
+        assert_eq!(pool.ended(), Some(EndReason::Failure));
+        let winner = pool.first_to_fail().expect("a worker has failed");
         assert_eq!(winner, usize::from(!is_first));
         first.lock().unwrap()[winner] = true;
     });

@@ -1,4 +1,5 @@
-//! Alternatives: what receives of a program may see, and running it so that they do.
+//! Alternatives: the sources that receives of a program may have, and directed executions that give
+//! them one.
 
 use std::collections::BTreeSet;
 
@@ -9,45 +10,47 @@ use crate::driver::worker::Worker;
 use crate::settings::checker::Checker;
 use crate::settings::options::Strategy;
 
-/// So many executions are asked what they could have seen; the others, what they have.
+/// Number of executions whose possible sources are computed; later executions add only the sources
+/// they had.
 const ASKED: u64 = 64;
 
-/// What the receives of a program may see.
+/// The sources that the receives of a program may have.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct AlternativeList {
     /// Every receive that happened in some execution, in the order they were found.
     pub receives: Vec<AlternativeTerms>,
-    /// How the executions went. If it is [`exhausted`](Report::exhausted), nothing is missing.
+    /// The report of the executions. If it is [`exhausted`](Report::exhausted), the list is
+    /// complete.
     pub report: Report,
 }
 
-/// A receive, and everything that it may see.
+/// A receive and all its possible sources.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AlternativeTerms {
     /// The receive.
     pub receive: Point,
-    /// What it may see, each in some execution.
+    /// The possible sources, each of which some execution has.
     pub terms: Vec<AlternativeChoice>,
 }
 
 impl AlternativeList {
-    /// What this receive may see; nothing if it never happens.
+    /// Returns the possible sources of this receive; empty if it never happens.
     pub fn of(&self, thread: &str, thing: &str, occurrence: u32) -> &[AlternativeChoice] {
         let point = Point::new(thread, thing, occurrence);
         let found = self.receives.iter().find(|one| one.receive == point);
         found.map_or(&[], |one| &one.terms)
     }
 
-    /// The receives that may see more than one thing.
+    /// Iterates over the receives with more than one possible source.
     pub fn open(&self) -> impl Iterator<Item = &AlternativeTerms> {
         self.receives.iter().filter(|one| one.terms.len() > 1)
     }
 }
 
 impl AlternativeTerms {
-    /// An alternative for each of the terms.
+    /// Iterates over one alternative for each of the terms.
     pub fn alternatives(&self) -> impl Iterator<Item = Alternative> + '_ {
         let terms = self.terms.iter().cloned();
         terms.map(|choice| Alternative::new().with(choice))
@@ -131,7 +134,7 @@ impl Checker {
     }
 }
 
-/// After a directed check: if nothing was found that does what the alternative says, that is a failure.
+/// Adds a failure to a directed check that found no execution which follows the alternative.
 pub(crate) fn conclude(worker: &mut Worker<'_, '_>) {
     let failure = worker.context.with_exploration(|exploration| {
         let runs = exploration.attempts();

@@ -1,9 +1,10 @@
-//! What `Auto` does: everything if that fits into the budget, and otherwise as much as does.
+//! The strategy `Auto`: the exhaustive search if it fits into the budget, and sampling with a
+//! bounded search otherwise.
 //!
-//! Samplers and the exhaustive search take turns, and no class counts twice; a small program is soon the
-//! search's alone. If that has not ended soon, it estimates how large it is ([`Fit`]). If it is too
-//! large, half of what is left of the budget is for more of the same, and the other half for the
-//! exhaustive search up to the largest number of preemptions that fits ([`Rest`]).
+//! Samplers and the exhaustive search take turns, and no class counts twice; a small program soon
+//! leaves only the search. A search that does not end soon estimates its own size ([`Fit`]). If it
+//! is too large, one half of the remaining budget continues the same mix. The other half runs the
+//! exhaustive search with the largest preemption bound that fits ([`Remainder`]).
 
 use std::time::{Duration, Instant};
 
@@ -14,34 +15,34 @@ use crate::settings::checker::Checker;
 use crate::settings::options::Strategy;
 use crate::settings::samplers;
 
-/// A search that has run for so long, or for a fiftieth of its time if that is longer, is estimated,
-/// however few executions it has run.
+/// Running time after which a search is estimated, however few executions it has run; a fiftieth of
+/// its time budget if that is longer.
 const SOON: Duration = Duration::from_millis(200);
-/// So many runs at least are for an estimate.
+/// Minimum number of runs of an estimate.
 const FEW: u64 = 50;
-/// An estimate may run so many times as many executions before it gives up.
+/// Factor on the runs of an estimate before it gives up.
 const DEAREST: u64 = 4;
-/// One in so many executions is for an estimate.
+/// Share of the executions that may go into an estimate: one in ten.
 const LOOK: u64 = 10;
-/// Nobody looks for what takes more preemptions than this.
+/// Maximum preemption bound that is estimated.
 const MOST_PREEMPTIONS: u32 = 16;
 
-/// Whether a search fits into its budget, as far as is known while it runs.
+/// Decides while a search runs whether it fits into its budget.
 pub(crate) struct Fit {
     pub(crate) start: Instant,
-    /// What was estimated when it was last looked at.
+    /// The estimate at the last decision.
     known: Option<Estimate>,
     is_late: bool,
     asked: bool,
 }
 
-/// How far a search is.
+/// The progress of a search.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Done {
-    /// Executions against the budget.
+    /// Executions that count against the budget.
     pub(crate) runs: u64,
     pub(crate) estimate: Option<Estimate>,
-    /// Whether executions are too long for a search.
+    /// True when executions are too long for a search.
     pub(crate) gave_up: bool,
     pub(crate) now: Instant,
 }
@@ -56,7 +57,7 @@ impl Fit {
         }
     }
 
-    /// How many runs to use for an estimate now, if it should not wait any longer.
+    /// Returns the number of runs for an estimate if one is due now.
     pub(crate) fn wants_estimate(&mut self, budget: &Budget, done: Done) -> Option<u64> {
         let whole =
             (budget.until).map_or(SOON, |until| until.saturating_duration_since(self.start));
@@ -69,7 +70,7 @@ impl Fit {
         is_time.then_some(done.runs.clamp(FEW, crate::driver::phases::SOON))
     }
 
-    /// Whether nothing has happened that could change what is thought, but for the time.
+    /// True when only the time has changed since the last decision.
     #[inline]
     pub(crate) fn is_settled(
         &self,
@@ -80,8 +81,8 @@ impl Fit {
         estimate == self.known && (self.is_late || runs < most(budget.of_all))
     }
 
-    /// Whether it is time to give up. That is judged whenever there is a new estimate, and when most
-    /// of the budget is used up.
+    /// True when the search should give up. Decided at every new estimate and once when most of the
+    /// budget is used up.
     pub(crate) fn gives_up(&mut self, budget: &Budget, done: Done) -> bool {
         let is_new = done.estimate != self.known;
         let is_late = !self.is_late && self.is_late(budget, done);
@@ -109,7 +110,7 @@ impl Fit {
     }
 }
 
-/// How many executions there will have been in the end, if all take as long as those so far.
+/// Returns the executions that the whole budget allows at the average time so far.
 fn affordable(runs: u64, start: Instant, now: Instant, until: Option<Instant>) -> u64 {
     let Some(until) = until else { return u64::MAX };
     let whole = until.saturating_duration_since(start).as_secs_f64();
@@ -117,12 +118,12 @@ fn affordable(runs: u64, start: Instant, now: Instant, until: Option<Instant>) -
     (runs as f64 * whole / spent.max(f64::EPSILON)) as u64
 }
 
-/// So many executions are most of a budget.
+/// Returns seven eighths of a budget of executions.
 fn most(whole: u64) -> u64 {
     whole - whole / 8
 }
 
-/// Whether so many more runs, each of which takes so long, fit into a budget.
+/// True when this number of runs, at this time for each, fits into what is left of the budget.
 fn fits(runs: f64, each: Duration, budget: &Budget, done: Done) -> bool {
     let time = runs * each.as_secs_f64();
     let has_time = |until: Instant| {
@@ -132,8 +133,8 @@ fn fits(runs: f64, each: Duration, budget: &Budget, done: Done) -> bool {
     runs <= budget.of_all.saturating_sub(done.runs) as f64 && budget.until.is_none_or(has_time)
 }
 
-/// What is left to do when the search did not fit.
-pub(crate) struct Rest {
+/// The phases that follow a search which did not fit into its budget.
+pub(crate) struct Remainder {
     budget: Budget,
     next: Next,
     start: Instant,
@@ -143,15 +144,15 @@ pub(crate) struct Rest {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Next {
     Sample,
-    /// How large is the search up to so many preemptions?
+    /// Estimates the search with this preemption bound.
     Look(u32),
     Over,
 }
 
-impl Rest {
-    /// Nothing unless the check decides by itself what to do.
+impl Remainder {
+    /// Returns `None` unless the strategy is `Auto`.
     pub(crate) fn new(checker: &Checker, start: Instant) -> Option<Self> {
-        (checker.strategy == Strategy::Auto).then(|| Rest {
+        (checker.strategy == Strategy::Auto).then(|| Remainder {
             budget: whole_budget(checker, start),
             next: Next::Sample,
             start,
@@ -159,7 +160,7 @@ impl Rest {
         })
     }
 
-    /// The next phase, if there is one. `done` is how far the last phase has come.
+    /// Returns the next phase, if any. `done` is the progress at the end of the last phase.
     pub(crate) fn next(&mut self, checker: &Checker, done: Done) -> Option<Phase> {
         let began = std::mem::replace(&mut self.began, done.now);
         match self.next {
@@ -172,19 +173,19 @@ impl Rest {
                 self.next = Next::Over;
                 Some(self.samplers(checker.seed, self.budget))
             }
-            // What has begun goes on.
+            // The portfolio of the first phase continues.
             Next::Sample => {
                 self.next = Next::Look(0);
                 Some(self.go_on(self.half(done)))
             }
-            // Nobody can find out anything in so few executions.
+            // Too few executions for an estimate.
             Next::Look(0) if self.affordable(done) / LOOK < DEAREST * FEW => {
                 self.next = Next::Over;
                 Some(self.go_on(self.budget))
             }
             Next::Look(preemptions) => {
                 let spent = done.now.saturating_duration_since(began);
-                // What was just looked at is one preemption less.
+                // The estimate at hand is for one preemption less.
                 let fits = match (preemptions, done.estimate) {
                     (0, _) => true,
                     (_, None) => false,
@@ -203,8 +204,8 @@ impl Rest {
         }
     }
 
-    /// Whether a search fits that was estimated in so much time. What is left out takes its time
-    /// too. If in doubt, it does not: a search that does not come to its end has proved nothing.
+    /// True when a search fits whose estimate took the time `spent`. Branches that are cut off take
+    /// time too. A doubtful search does not fit: a search that does not end proves nothing.
     fn has_room(&self, estimate: Estimate, spent: Duration, done: Done) -> bool {
         let doubt = (estimate.high as f64 / estimate.classes.max(1) as f64).sqrt();
         let ratio = |all: u64, some: u64| all as f64 / some.max(1) as f64;
@@ -219,18 +220,18 @@ impl Rest {
         fits(runs_needed, each, &self.budget, done)
     }
 
-    /// How many executions are left.
+    /// Returns the executions left in the budget.
     fn left(&self, done: Done) -> u64 {
         self.budget.of_all.saturating_sub(done.runs)
     }
 
-    /// The same, if they take as long as those before.
+    /// Returns the executions left in the budget and affordable in the time left.
     fn affordable(&self, done: Done) -> u64 {
         let all = affordable(done.runs, self.start, done.now, self.budget.until);
         self.left(done).min(all.saturating_sub(done.runs))
     }
 
-    /// Half of what is left.
+    /// Returns a budget that ends halfway through the remaining one.
     fn half(&self, done: Done) -> Budget {
         let left = self.left(done);
         let until = self.budget.until.map(|until| {
@@ -246,7 +247,7 @@ impl Rest {
         }
     }
 
-    /// More of what has begun.
+    /// A phase that continues the first strategy.
     fn go_on(&self, budget: Budget) -> Phase {
         Phase {
             name: "auto",
@@ -281,7 +282,7 @@ impl Rest {
                 patience: Patience::UntilEstimate,
                 ..self.budget
             },
-            helpers: Helpers::Nobody,
+            helpers: Helpers::None,
             preemptions: None,
         }
     }

@@ -12,8 +12,8 @@ use crate::settings::checker::Checker;
 use crate::settings::environment::Environment;
 use crate::settings::options::Strategy;
 
-/// Runs `body` many times, under full control and counting no behaviour twice, until every one
-/// has been seen or the budget is spent; panics with the story of the first failure.
+/// Runs `body` many times under full control, counting no behaviour twice, until every class has
+/// been run or the budget is spent. Panics with the story of the first failure.
 ///
 /// ```should_panic
 /// use raddle::sync::Arc;
@@ -40,7 +40,7 @@ pub fn check(body: impl Fn() + Send + Sync) {
     }
 }
 
-/// Runs a check and shows every execution to `observer` when it has stopped.
+/// Runs a check and passes every execution to `observer` when it has stopped.
 #[track_caller]
 pub fn run_observed(
     checker: Checker,
@@ -51,9 +51,11 @@ pub fn run_observed(
 }
 
 impl Checker {
-    /// Runs `body` many times and says what was found. Environment variables (`RADDLE_STRATEGY`,
-    /// `RADDLE_SEED`, `RADDLE_MAX_EXECUTIONS`, `RADDLE_MAX_TIME`, `RADDLE_WATCHDOG`, `RADDLE_WORKERS`,
-    /// `RADDLE_CHECKPOINT`, `RADDLE_RESUME`, `RADDLE_COVERAGE`, `RADDLE_REMEMBER`, `RADDLE_LOG`, `RADDLE_REPORT`, `RADDLE_REPLAY`) go before the settings made here.
+    /// Runs `body` many times and returns the report. Environment variables (`RADDLE_STRATEGY`,
+    /// `RADDLE_SEED`, `RADDLE_MAX_EXECUTIONS`, `RADDLE_MAX_TIME`, `RADDLE_WATCHDOG`,
+    /// `RADDLE_WORKERS`, `RADDLE_CHECKPOINT`, `RADDLE_RESUME`, `RADDLE_COVERAGE`,
+    /// `RADDLE_REMEMBER`, `RADDLE_LOG`, `RADDLE_REPORT`, `RADDLE_REPLAY`) override the settings
+    /// made here.
     ///
     /// # Panics
     ///
@@ -99,7 +101,7 @@ impl Checker {
         self.validate();
         let place = std::panic::Location::caller();
         let name = running.name.clone();
-        let told = events::Told::start(&self, name.as_ref());
+        let check_events = events::CheckEvents::start(&self, name.as_ref());
         let mut report = match self.verify_completeness {
             false => run::run(&self, running.name, body, place, observer),
             true => completeness::run_and_verify(&self, body, place, observer, |observer| {
@@ -107,7 +109,7 @@ impl Checker {
             }),
         };
         pages::write(&Pages::of(&self), name.as_ref(), &mut report);
-        told.finish(&report);
+        check_events.finish(&report);
         report
     }
 }

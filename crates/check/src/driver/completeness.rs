@@ -1,5 +1,5 @@
-//! Checking the search itself, for small tests: every class that some schedule has must have been run,
-//! and none twice.
+//! Verification of the search itself, for small tests: it must have run every class that some
+//! schedule has, and none twice.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -13,15 +13,15 @@ use crate::driver::run::{self, Observer};
 use crate::settings::checker::Checker;
 use crate::settings::options::{Level, Memory, Strategy};
 
-/// How long all schedules are run, unless the check says something else.
+/// Default time for running all schedules.
 const DEFAULT_TIME: Duration = Duration::from_secs(10);
-/// So many classes are shown if something is wrong.
+/// Maximum number of classes shown in a difference.
 const MAX_SHOWN: usize = 3;
 
 /// The classes that a search has run.
 #[derive(Debug, Default)]
 pub(crate) struct Classes {
-    /// By fingerprint: how often, and one schedule.
+    /// Number of executions and one schedule, by fingerprint.
     run: HashMap<u64, (u64, Schedule)>,
 }
 
@@ -36,7 +36,7 @@ impl Classes {
     }
 }
 
-/// Where the search and the schedules differ.
+/// A difference between the search and the enumeration of schedules.
 #[derive(Debug, Default)]
 struct Difference {
     missing: Vec<Schedule>,
@@ -44,11 +44,11 @@ struct Difference {
     invented: Vec<Schedule>,
 }
 
-/// Runs the check and then every schedule, and says in the report what came of it.
+/// Runs the check and then every schedule, and adds the comparison to the report.
 ///
 /// # Panics
 ///
-/// If the two differ, which is a mistake of raddle's.
+/// If the two differ, which is a bug in raddle.
 pub(crate) fn run_and_verify(
     checker: &Checker,
     body: &(dyn Fn() + Sync),
@@ -79,7 +79,7 @@ pub(crate) fn run_and_verify(
     report
 }
 
-/// Why there is nothing to compare.
+/// Returns the reason why the two cannot be compared, if any.
 fn why_not(checker: &Checker, report: &Report) -> Option<String> {
     let guarantee = report.guarantee();
     let ended = matches!(guarantee, Guarantee::Exhaustive | Guarantee::Bounded { .. });
@@ -98,8 +98,7 @@ fn why_not(checker: &Checker, report: &Report) -> Option<String> {
     Some(reason.to_owned())
 }
 
-/// Every class that some schedule has: how many schedules were run, what they were, and whether that
-/// is all.
+/// Enumerates schedules: their number, their classes, and true if these are all schedules.
 fn enumerate(
     checker: &Checker,
     body: &(dyn Fn() + Sync),
@@ -123,7 +122,8 @@ fn enumerate(
 }
 
 impl Difference {
-    /// What is wrong with the classes that the search has run; `ended` if these are all there are.
+    /// Compares the classes that the search has run with those of all schedules; `ended` if the
+    /// enumeration is complete.
     fn between(found: &Classes, all: &Classes, ended: bool) -> Option<Difference> {
         let select = |from: &Classes, wanted: &dyn Fn(u64, u64) -> bool| {
             let picked = from

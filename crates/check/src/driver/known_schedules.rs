@@ -1,4 +1,4 @@
-//! Running schedules that have failed before, before the search.
+//! Replays of schedules that failed in earlier runs, before the search.
 
 use std::panic::Location;
 
@@ -8,30 +8,30 @@ use raddle_report::{Failure, FailureKind, Report};
 use crate::driver::run;
 use crate::explain::fatal_report::FatalReport;
 use crate::explain::pages::{self, Pages};
-use crate::persist::history::Diary;
-use crate::persist::known_schedules::{self, Known, Origin};
+use crate::persist::history::History;
+use crate::persist::known_schedules::{self, KnownSchedule, Origin};
 use crate::settings::checker::Checker;
 use crate::settings::options::Strategy;
 
-/// Runs the schedules that have failed before; what fails again.
+/// Runs the schedules that failed in earlier runs and returns those that fail again.
 pub(crate) fn run(
     checker: &Checker,
     name: &CheckName,
     body: &(dyn Fn() + Sync),
     place: &'static Location<'static>,
-    diary: Option<&Diary>,
+    history: Option<&History>,
 ) -> Vec<Failure> {
     let mut failures: Vec<Failure> = Vec::new();
     let mut all = match checker.known_schedules {
         true => known_schedules::find(name),
         false => Vec::new(),
     };
-    for schedule in diary.into_iter().flat_map(Diary::failures) {
+    for schedule in history.into_iter().flat_map(History::failures) {
         if all.iter().all(|known| known.schedule != schedule) {
-            all.push(Known {
+            all.push(KnownSchedule {
                 schedule,
-                file: diary
-                    .map(|diary| diary.path().to_owned())
+                file: history
+                    .map(|history| history.path().to_owned())
                     .unwrap_or_default(),
                 origin: Origin::Remembered,
             });
@@ -54,7 +54,7 @@ pub(crate) fn run(
                     pages::remove(name);
                 }
                 known.retire(name, none.as_ref().map(|failure| failure.message.as_str()));
-                diary.inspect(|diary| diary.forget(&known.schedule));
+                history.inspect(|history| history.forget(&known.schedule));
                 continue;
             }
         };
@@ -69,7 +69,7 @@ pub(crate) fn run(
     failures
 }
 
-/// What fails on a schedule.
+/// Replays a schedule and returns its failures.
 pub(crate) fn replay(
     checker: &Checker,
     schedule: Schedule,
@@ -81,7 +81,7 @@ pub(crate) fn replay(
     report.failures.into_iter().next()
 }
 
-/// The same; all that is said of it.
+/// Replays a schedule and returns its whole report.
 pub(crate) fn run_again(
     checker: &Checker,
     schedule: Schedule,

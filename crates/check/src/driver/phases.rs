@@ -1,4 +1,4 @@
-//! What a check does one after the other, and how long each part may take.
+//! The phases of a check and the budget of each.
 
 use std::time::{Duration, Instant};
 
@@ -11,26 +11,26 @@ use crate::settings::samplers;
 
 const DEFAULT_EXECUTIONS: u64 = 100_000;
 const DEFAULT_TIME: Duration = Duration::from_secs(10);
-/// So many runs are for an estimate that was asked for.
+/// Runs of an estimate that the user asked for.
 const ESTIMATE_EXECUTIONS: u64 = 4_000;
-/// A search is estimated if it has not ended after so many executions.
+/// Executions after which a search that has not ended is estimated.
 const ESTIMATE_AFTER: u64 = 1_000;
-/// So many runs are for the first estimate of a search.
+/// Runs of the first estimate of a search.
 pub(crate) const SOON: u64 = 2_000;
 
 /// One strategy with its share of the budget.
 pub(crate) struct Phase {
     pub(crate) name: &'static str,
-    /// Until the phase begins.
+    /// `None` once the phase has begun.
     pub(crate) strategy: Option<Box<dyn raddle_engine::Strategy>>,
     pub(crate) budget: Budget,
     pub(crate) helpers: Helpers,
-    /// How many preemptions helpers look for, if that is not what the check says.
+    /// The preemption bound of helpers if it differs from the setting.
     pub(crate) preemptions: Option<u32>,
 }
 
 impl Phase {
-    /// The strategy of the check's own worker, for the beginning of the phase.
+    /// Takes the strategy of the check's own worker at the beginning of the phase.
     pub(crate) fn take_strategy(&mut self) -> Box<dyn raddle_engine::Strategy> {
         let strategy = self.strategy.take();
         strategy.expect("a phase begins once")
@@ -43,41 +43,41 @@ pub(crate) fn boxed(
     Some(Box::new(strategy))
 }
 
-/// What other workers do in a phase.
+/// The part that other workers have in a phase.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Helpers {
-    /// There are none.
-    Nobody,
-    /// Take over parts of an exhaustive search.
+    /// One worker runs the phase alone.
+    None,
+    /// Workers share the branches of one exhaustive search.
     Share,
-    /// Do the same with random choices of their own.
+    /// Each worker samples with a seed of its own.
     Sample,
-    /// Go for what is not covered, each for itself.
+    /// Each worker goes for uncovered requirements on its own.
     Guide,
 }
 
 #[derive(Clone, Copy)]
 pub(crate) struct Budget {
-    /// Of one worker.
+    /// Maximum executions of one worker.
     pub(crate) executions: u64,
-    /// Of all workers.
+    /// Maximum executions of all workers.
     pub(crate) of_all: u64,
     pub(crate) until: Option<Instant>,
     pub(crate) patience: Patience,
 }
 
-/// What ends a phase besides its budget.
+/// Condition other than the budget that ends a phase.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Patience {
-    /// Nothing.
+    /// None: the whole budget is used.
     Whole,
-    /// That there is an estimate of the number of classes.
+    /// The number of classes has been estimated.
     UntilEstimate,
-    /// That the classes are too many for the budget, as far as an estimate tells.
+    /// An estimate says that the classes do not fit into the budget.
     WhileItFits,
 }
 
-/// The exhaustive search that the settings ask for.
+/// Returns the exhaustive search that the settings ask for.
 pub(crate) fn exhaustive(checker: &Checker) -> strategy::Exhaustive {
     let search = strategy::Exhaustive::reduced(checker.reductions).under(checker.memory.model());
     let search = match checker.strategy == Strategy::Auto && samples_too(checker) {
@@ -90,12 +90,12 @@ pub(crate) fn exhaustive(checker: &Checker) -> strategy::Exhaustive {
     }
 }
 
-/// The same, which estimates how large it is if somebody wants to know.
+/// Returns the exhaustive search, with an estimate of its size if progress or a budget needs one.
 pub(crate) fn sized_search(checker: &Checker) -> strategy::Exhaustive {
     let is_limited = checker.max_executions.is_some() || checker.max_time.is_some();
     let is_auto = checker.strategy == Strategy::Auto;
     let search = match is_auto {
-        // What differs in the order of writes only is the same to the program.
+        // Classes that differ only in coherence order look the same to the program.
         true => exhaustive(checker).scattered(checker.seed).sources_first(),
         false => exhaustive(checker),
     };
@@ -109,13 +109,12 @@ pub(crate) fn sized_search(checker: &Checker) -> strategy::Exhaustive {
     }
 }
 
-/// Whether a check that decides by itself draws at random, too. Samplers know of no bounds and no
-/// reductions.
+/// True when `Auto` samples too. Samplers support neither bounds nor reductions.
 fn samples_too(checker: &Checker) -> bool {
     checker.preemptions.is_none() && !checker.is_reduced()
 }
 
-/// What a check runs that decides by itself.
+/// Returns the strategies that `Auto` mixes.
 fn portfolio(checker: &Checker) -> strategy::Portfolio {
     let samplers = match samples_too(checker) {
         true => samplers::all(checker.seed),
@@ -124,7 +123,7 @@ fn portfolio(checker: &Checker) -> strategy::Portfolio {
     strategy::Portfolio::new(samplers, Some(sized_search(checker)), checker.seed)
 }
 
-/// The whole budget of a check that does not end by itself.
+/// Returns the whole budget of a check that does not end by itself.
 pub(crate) fn whole_budget(checker: &Checker, start: Instant) -> Budget {
     let executions = checker.max_executions.unwrap_or(DEFAULT_EXECUTIONS);
     Budget {
@@ -145,7 +144,7 @@ pub(crate) fn phases(checker: &Checker, start: Instant) -> Vec<Phase> {
         patience: Patience::Whole,
     };
     match &checker.strategy {
-        // What comes after it depends on how large the search is.
+        // The phases after it depend on the size of the search.
         Strategy::Auto => {
             vec![Phase {
                 name: "auto",
@@ -171,7 +170,7 @@ pub(crate) fn phases(checker: &Checker, start: Instant) -> Vec<Phase> {
                     patience: Patience::UntilEstimate,
                     ..ending()
                 },
-                helpers: Helpers::Nobody,
+                helpers: Helpers::None,
                 preemptions: None,
             }]
         }
@@ -202,7 +201,7 @@ pub(crate) fn phases(checker: &Checker, start: Instant) -> Vec<Phase> {
                 name: "enumerate",
                 strategy,
                 budget: ending(),
-                helpers: Helpers::Nobody,
+                helpers: Helpers::None,
                 preemptions: None,
             }]
         }
@@ -211,7 +210,7 @@ pub(crate) fn phases(checker: &Checker, start: Instant) -> Vec<Phase> {
                 name: "delay",
                 strategy: boxed(strategy::Delay::new(*bound)),
                 budget: ending(),
-                helpers: Helpers::Nobody,
+                helpers: Helpers::None,
                 preemptions: None,
             }]
         }
@@ -221,7 +220,7 @@ pub(crate) fn phases(checker: &Checker, start: Instant) -> Vec<Phase> {
                 name: "enumerate",
                 strategy,
                 budget: ending(),
-                helpers: Helpers::Nobody,
+                helpers: Helpers::None,
                 preemptions: None,
             }]
         }
@@ -231,7 +230,7 @@ pub(crate) fn phases(checker: &Checker, start: Instant) -> Vec<Phase> {
                 name: "replay",
                 strategy,
                 budget: ending(),
-                helpers: Helpers::Nobody,
+                helpers: Helpers::None,
                 preemptions: None,
             }]
         }
@@ -241,7 +240,7 @@ pub(crate) fn phases(checker: &Checker, start: Instant) -> Vec<Phase> {
                 name: "directed",
                 strategy: boxed(strategy::Directed::new(alternative.clone(), model)),
                 budget: whole_budget(checker, start),
-                helpers: Helpers::Nobody,
+                helpers: Helpers::None,
                 preemptions: None,
             }]
         }

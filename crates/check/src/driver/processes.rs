@@ -1,9 +1,9 @@
-//! Workers that are processes. A program that is known by its addresses has one memory, in which only one
-//! execution can be at a time.
+//! Workers that are processes. A program identified by its addresses has one memory, which holds
+//! only one execution at a time.
 //!
-//! The search is run alone until there is something to share. Then the process forks: each child runs a
-//! part of what is left, writes down what it has counted and found, and ends. What a child has found is
-//! run again here, to be told.
+//! One process runs the search until it has branches to share, then it forks. Each child runs a
+//! part of the remaining search, writes its counts and findings to a pipe, and ends. The parent
+//! replays a child's finding in order to report it.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -26,17 +26,17 @@ use crate::runtime::Places;
 use crate::runtime::watchdog;
 use crate::settings::options::Strategy;
 
-/// So many executions for each worker are run before anything is shared.
+/// Executions per worker before the search is shared.
 const ALONE: u64 = 64;
 
-/// Whether what is left can be split between processes: it is all in the search, and nothing that was run is
-/// compared with what others have run.
+/// True when processes can split the rest of the phase: all of it is in the search, and no
+/// execution is compared with those of other workers.
 pub(crate) fn can_share(worker: &Worker<'_, '_>) -> bool {
     let compares = |exploration: &mut Exploration| exploration.compares_classes();
     worker.checker.strategy == Strategy::Exhaustive && !worker.context.with_exploration(compares)
 }
 
-/// Runs an exhaustive phase; whether the whole check is over.
+/// Runs an exhaustive phase; returns true if the whole check is over.
 pub(crate) fn explore<'a>(worker: &mut Worker<'a, '_>, job: Job<'a>, phase: &Phase) -> bool {
     let size = job.checker.workers;
     let run = |worker: &mut Worker<'a, '_>, budget: &Budget| {
@@ -77,7 +77,7 @@ pub(crate) fn explore<'a>(worker: &mut Worker<'a, '_>, job: Job<'a>, phase: &Pha
     gather(worker, job, children) || run(worker, &phase.budget)
 }
 
-/// How many executions there were.
+/// Returns the number of executions so far.
 fn runs(worker: &Worker<'_, '_>) -> u64 {
     let all = |exploration: &mut Exploration| exploration.executions() + exploration.discarded();
     worker.context.with_exploration(all)
@@ -87,11 +87,11 @@ fn runs(worker: &Worker<'_, '_>) -> u64 {
 struct Child {
     process: libc::pid_t,
     results: OwnedFd,
-    /// What it was given, should it not come to its end.
+    /// The part it was given, which returns to the search if the child dies.
     part: Vec<Item>,
 }
 
-/// Starts a child. It does not come back from here.
+/// Forks a child. Does not return in the child.
 fn start(
     worker: &Worker<'_, '_>,
     job: Job<'_>,
@@ -100,14 +100,14 @@ fn start(
     phase: &Phase,
 ) -> Child {
     let mut ends = [0; 2];
-    // SAFETY: room for two descriptors, which belong to nobody else.
+    // SAFETY: the array has room for two descriptors, and only this function owns them.
     let [results, to] = unsafe {
         let error = libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC);
         assert!(error == 0, "raddle: no pipe for a worker");
         ends.map(|end| OwnedFd::from_raw_fd(end))
     };
-    // SAFETY: the child has this thread alone, and needs no other: programs that are checked have no OS
-    // threads of their own, and the watchdog is a new one there.
+    // SAFETY: the child has only this thread and needs no other: programs under test have no OS
+    // threads of their own, and the child starts its own watchdog.
     let process = watchdog::hold_while(|| unsafe { libc::fork() });
     assert!(process >= 0, "raddle: no process for a worker");
     if process > 0 {
@@ -118,16 +118,16 @@ fn start(
         };
     }
     drop(results);
-    // SAFETY: the child ends with its parent.
+    // SAFETY: the call takes no pointers; it makes the child end with its parent.
     unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
     watchdog::begin_anew();
     let text = help(worker, job, part, budget, phase);
     let sent = File::from(to).write_all(text.as_bytes());
-    // SAFETY: ends the child, which has nothing else to do.
+    // SAFETY: the child has sent its results and owns nothing that must be dropped.
     unsafe { libc::_exit(i32::from(sent.is_err())) }
 }
 
-/// In the child: runs a part of the search; what came of it.
+/// Runs a part of the search in the child and returns its results.
 fn help(
     worker: &Worker<'_, '_>,
     job: Job<'_>,
@@ -186,18 +186,18 @@ fn help(
     warnings.chain(whys).collect::<String>() + &saved.to_string()
 }
 
-/// Before what else is said: the schedule of a warning; the critical pair of a failure, in their order.
+/// Prefixes of lines: the schedule of a warning, and the critical pair of a failure in order.
 const WARNING: &str = "warning";
 const WHY: &str = "why";
 
-/// What a child has said.
-struct Said {
+/// The results of a child.
+struct ChildResults {
     saved: Saved,
     warnings: Vec<String>,
     pairs: Vec<Option<CriticalPair>>,
 }
 
-impl FromStr for Said {
+impl FromStr for ChildResults {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -225,7 +225,7 @@ impl FromStr for Said {
             }
             rest = after;
         }
-        Ok(Said {
+        Ok(ChildResults {
             saved: rest.parse()?,
             warnings,
             pairs,
@@ -233,13 +233,13 @@ impl FromStr for Said {
     }
 }
 
-/// Reads what a child has said, and counts the pieces of the search that are left.
+/// Parses the results of a child and returns the number of remaining search items.
 pub fn read_results(text: &str) -> Result<usize, String> {
-    let said: Said = text.parse()?;
-    Ok(said.saved.read_items(&Places::new(&Library))?.len())
+    let results: ChildResults = text.parse()?;
+    Ok(results.saved.read_items(&Places::new(&Library))?.len())
 }
 
-/// Waits for all children; whether the check is over.
+/// Waits for all children; returns true if the check is over.
 fn gather(worker: &mut Worker<'_, '_>, job: Job<'_>, mut children: Vec<Child>) -> bool {
     let mut is_over = false;
     while !children.is_empty() {
@@ -256,9 +256,9 @@ fn gather(worker: &mut Worker<'_, '_>, job: Job<'_>, mut children: Vec<Child>) -
             worker.take_over(part);
             continue;
         }
-        let said = read.map_err(|error| error.to_string());
-        match said.and_then(|_| text.parse::<Said>()) {
-            Ok(said) => is_over = absorb(worker, job, said),
+        let results = read.map_err(|error| error.to_string());
+        match results.and_then(|_| text.parse::<ChildResults>()) {
+            Ok(results) => is_over = absorb(worker, job, results),
             Err(_) => give_up(&children, status),
         }
         if is_over {
@@ -268,7 +268,7 @@ fn gather(worker: &mut Worker<'_, '_>, job: Job<'_>, mut children: Vec<Child>) -
     is_over
 }
 
-/// Which of the children has something to say.
+/// Waits until one of the children has written results and returns its index.
 fn wait_for_one(children: &[Child]) -> usize {
     let mut asked: Vec<libc::pollfd> = children
         .iter()
@@ -279,7 +279,7 @@ fn wait_for_one(children: &[Child]) -> usize {
         })
         .collect();
     loop {
-        // SAFETY: so many descriptors, which are open.
+        // SAFETY: the pointer and the length are those of one vector, whose descriptors are open.
         unsafe { libc::poll(asked.as_mut_ptr(), asked.len() as libc::nfds_t, -1) };
         if let Some(index) = asked.iter().position(|one| one.revents != 0) {
             return index;
@@ -289,7 +289,7 @@ fn wait_for_one(children: &[Child]) -> usize {
 
 fn end_of(process: libc::pid_t) -> i32 {
     let mut status = 0;
-    // SAFETY: the process is a child of this one, and nobody else waits for it.
+    // SAFETY: the process is a child of this one, and only this call waits for it.
     while unsafe { libc::waitpid(process, &mut status, 0) } < 0
         && std::io::Error::last_os_error().kind() == std::io::ErrorKind::Interrupted
     {}
@@ -298,12 +298,12 @@ fn end_of(process: libc::pid_t) -> i32 {
 
 fn kill(children: &[Child]) {
     for child in children {
-        // SAFETY: it is there until it has been waited for.
+        // SAFETY: a child exists until it has been waited for.
         unsafe { libc::kill(child.process, libc::SIGKILL) };
     }
 }
 
-/// A child has ended in the middle, and has told its story: so does the process.
+/// Ends the process after a child that died and has already printed its report.
 fn give_up(others: &[Child], status: i32) -> ! {
     kill(others);
     let code = match libc::WIFEXITED(status) {
@@ -314,21 +314,21 @@ fn give_up(others: &[Child], status: i32) -> ! {
             1
         }
     };
-    // SAFETY: ends the process.
+    // SAFETY: ends the process; no destructor is needed.
     unsafe { libc::_exit(code) }
 }
 
-/// What a child has done counts as done here; whether the check is over.
-fn absorb(worker: &mut Worker<'_, '_>, job: Job<'_>, said: Said) -> bool {
-    let Said {
+/// Merges the results of a child; returns true if the check is over.
+fn absorb(worker: &mut Worker<'_, '_>, job: Job<'_>, results: ChildResults) -> bool {
+    let ChildResults {
         saved,
         warnings,
         pairs,
-    } = said;
+    } = results;
     let before = runs(worker);
     let places = worker.context.places();
     let left = saved.read_items(&places).unwrap_or_else(|problem| {
-        panic!("raddle: what a worker has left cannot be read: {problem}")
+        panic!("raddle: the results of a worker cannot be read: {problem}")
     });
     worker.context.with_exploration(|exploration| {
         let tally = Tally::new(saved.executions, saved.discarded, saved.cut_short);
@@ -342,7 +342,7 @@ fn absorb(worker: &mut Worker<'_, '_>, job: Job<'_>, said: Said) -> bool {
     });
     let failures = saved.failures.iter().zip(pairs);
     let failures = failures.filter_map(|((execution, token), pair)| {
-        let (mut failures, _) = again(job, token)?;
+        let (mut failures, _) = replay(job, token)?;
         let mut failure = failures.drain(..).next()?;
         failure.execution = before + execution;
         failure.critical = pair;
@@ -351,7 +351,7 @@ fn absorb(worker: &mut Worker<'_, '_>, job: Job<'_>, said: Said) -> bool {
     let failures: Vec<Failure> = failures.collect();
     let is_over = !failures.is_empty() && !job.checker.keep_going;
     worker.add_known(failures);
-    for (_, found) in warnings.iter().filter_map(|token| again(job, token)) {
+    for (_, found) in warnings.iter().filter_map(|token| replay(job, token)) {
         for warning in found {
             let known = &mut worker.report.warnings;
             if known.iter().all(|one| one.gist() != warning.gist()) {
@@ -362,8 +362,8 @@ fn absorb(worker: &mut Worker<'_, '_>, job: Job<'_>, said: Said) -> bool {
     is_over
 }
 
-/// Runs a schedule that a child has found: what goes wrong, and what may.
-fn again(job: Job<'_>, token: &str) -> Option<(Vec<Failure>, Vec<Failure>)> {
+/// Replays a schedule that a child has found and returns its failures and warnings.
+fn replay(job: Job<'_>, token: &str) -> Option<(Vec<Failure>, Vec<Failure>)> {
     let schedule = token.parse::<Schedule>().ok()?;
     let fatal = FatalReport {
         search: job.fatal.search.clone(),

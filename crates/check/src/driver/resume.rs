@@ -1,4 +1,4 @@
-//! A check whose search is saved, and perhaps goes on where an earlier one was interrupted.
+//! A check with a checkpoint: saves its search and resumes an interrupted one.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use raddle_report::Failure;
 
 use crate::driver::known_schedules;
 use crate::driver::phases::{Budget, sized_search};
-use crate::driver::work_pool::End;
+use crate::driver::work_pool::EndReason;
 use crate::driver::worker::{self, Worker};
 use crate::driver::workers::Job;
 use crate::explain::fatal_report::FatalReport;
@@ -16,7 +16,7 @@ use crate::explain::pages::Pages;
 use crate::persist::checkpoint::{Part, Resumed, Saving};
 use crate::persist::events;
 
-/// The saved side of a search; nothing if it is one that nobody saves.
+/// The checkpoint of a search; empty if the search is not saved.
 pub(crate) struct SavedSearch {
     saving: Option<Arc<Saving>>,
     resumed: bool,
@@ -24,7 +24,7 @@ pub(crate) struct SavedSearch {
 }
 
 impl SavedSearch {
-    /// Goes on where the search was interrupted, if that is asked for and it was.
+    /// Resumes an interrupted search if that is asked for and there is one.
     #[track_caller]
     pub(crate) fn open(
         worker: &mut Worker<'_, '_>,
@@ -67,14 +67,13 @@ impl SavedSearch {
         self.saving.as_ref()
     }
 
-    /// How long earlier parts of the search took.
+    /// Returns the time that earlier parts of the search took.
     pub(crate) fn before(&self) -> Duration {
         self.before
     }
 
-    /// Saves what is left of a search that has stopped, or forgets it if nothing is or nobody wants
-    /// it.
-    pub(crate) fn close(&self, worker: &mut Worker<'_, '_>, end: Option<End>) {
+    /// Saves the rest of a search that has stopped, or deletes the checkpoint if it is not needed.
+    pub(crate) fn close(&self, worker: &mut Worker<'_, '_>, end: Option<EndReason>) {
         let Some(saving) = &self.saving else { return };
         let places = worker.context.places();
         let report = &worker.report;
@@ -91,7 +90,7 @@ impl SavedSearch {
                 ..worker::part(&counted, report)
             })
         });
-        let is_interrupted = matches!(end, Some(End::Budget | End::Interrupted));
+        let is_interrupted = matches!(end, Some(EndReason::Budget | EndReason::Interrupted));
         match part.filter(|part| is_interrupted && !part.items.is_empty()) {
             None => saving.forget(self.resumed),
             Some(part) if saving.is_worth_it() => {
@@ -99,7 +98,7 @@ impl SavedSearch {
                 if saving.save(vec![part]) {
                     worker.report.resume = Some(saving.command());
                 }
-                if end == Some(End::Interrupted) && !events::are_wanted() {
+                if end == Some(EndReason::Interrupted) && !events::are_wanted() {
                     saving.end_process(classes);
                 }
             }
@@ -108,7 +107,7 @@ impl SavedSearch {
     }
 }
 
-/// Failures that were found before the search was interrupted, found again.
+/// Replays the failures that were found before the search was interrupted.
 fn failures(job: Job<'_>, known: &[(u64, String)]) -> Vec<Failure> {
     let again = |(execution, token): &(u64, String)| {
         let schedule = token.parse::<Schedule>().ok()?;

@@ -1,4 +1,4 @@
-//! Running a check: its phases one after the other, and the report.
+//! Runs a check: its phases one after the other, then the report.
 
 use std::panic::Location;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,7 +9,7 @@ use raddle_engine::{CheckName, Execution, Exploration};
 use raddle_report::{Alone, Coverage, Failure, FailureKind, Guarantee, Names, Report, Trace};
 
 use crate::driver::alternatives;
-use crate::driver::auto::Rest;
+use crate::driver::auto::Remainder;
 use crate::driver::known_schedules;
 use crate::driver::phases::{Budget, Patience, phases};
 use crate::driver::resume::SavedSearch;
@@ -20,20 +20,20 @@ use crate::explain;
 use crate::explain::fatal_report::FatalReport;
 use crate::explain::pages::Pages;
 use crate::persist::events;
-use crate::persist::history::Diary;
+use crate::persist::history::History;
 use crate::persist::saved;
 use crate::runtime::watchdog;
 use crate::runtime::{install_hook, install_overflow_handler};
 use crate::settings::checker::Checker;
 use crate::settings::options::Strategy;
 
-/// Nobody can tell from fewer executions how many others there are.
+/// Minimum executions from which the number of other classes is estimated.
 const FEW: u64 = 10;
 
-/// So many failures at most are told what their steps could have seen instead.
-const MAX_TOLD: usize = 16;
+/// Maximum number of failures whose alternatives are listed.
+const MAX_LISTED: usize = 16;
 
-/// Sees every execution that counts when it has stopped.
+/// Receives every execution that counts when it has stopped.
 pub(crate) type Observer<'a> = &'a mut (dyn FnMut(&Execution) + Send);
 
 /// Runs the check.
@@ -55,7 +55,7 @@ pub(crate) fn run(
     run_reporting(checker, name, fatal, body, place, observer)
 }
 
-/// As `run`, with this report should the process end.
+/// Runs the check with this report for the case that the process ends.
 pub(crate) fn run_reporting(
     checker: &Checker,
     name: Option<CheckName>,
@@ -67,30 +67,36 @@ pub(crate) fn run_reporting(
     install_hook();
     install_overflow_handler();
     let start = Instant::now();
-    let diary = Diary::open(checker, name.as_ref());
-    let settings = diary.as_ref().map(|diary| diary.settings(checker));
+    let history = History::open(checker, name.as_ref());
+    let settings = history.as_ref().map(|history| history.settings(checker));
     let checker = settings.as_ref().unwrap_or(checker);
-    let diary = diary.as_ref();
+    let history = history.as_ref();
     let mut phases = phases(checker, start).into_iter().peekable();
     let mut first = phases.next().expect("every strategy has a phase");
     let known = match &name {
         Some(name)
-            if (checker.known_schedules || diary.is_some())
+            if (checker.known_schedules || history.is_some())
                 && !checker.replays()
                 && !checker.is_directed() =>
         {
-            known_schedules::run(checker, name, body, place, diary.map(|diary| &**diary))
+            known_schedules::run(
+                checker,
+                name,
+                body,
+                place,
+                history.map(|history| &**history),
+            )
         }
         _ => Vec::new(),
     };
-    let goes_on = diary.filter(|_| Diary::goes_on(checker));
+    let goes_on = history.filter(|_| History::goes_on(checker));
     let strategy: Box<dyn raddle_engine::Strategy> = match goes_on {
-        // The first execution is for the diary to look at.
+        // The first execution shows the history the shape of the program.
         Some(_) => Box::new(Delay::new(0)),
         None => first.take_strategy(),
     };
     let mut exploration = Exploration::new(strategy, checker.limits());
-    let mut rest = Rest::new(checker, start);
+    let mut rest = Remainder::new(checker, start);
     if phases.peek().is_some() || rest.is_some() || goes_on.is_some() {
         exploration.compare_classes();
     }
@@ -110,7 +116,7 @@ pub(crate) fn run_reporting(
     let found = !known.is_empty();
     worker.report.failures = known;
     if found && !checker.keep_going {
-        let mut report = finish(worker, name, start, diary);
+        let mut report = finish(worker, name, start, history);
         report.executions = report.failures[0].execution;
         report.set_classes(1, Guarantee::Sampled);
         return report;
@@ -120,24 +126,24 @@ pub(crate) fn run_reporting(
         body,
         place,
         fatal: &fatal,
-        diary: goes_on,
+        history: goes_on,
     };
     let search = SavedSearch::open(&mut worker, job, name.as_ref(), &mut first.budget);
     let watch = watchdog::watch(&worker.context, checker.watchdog);
     let saving = search.saving();
     worker.status = Status::new(checker.log, name.as_ref(), start);
     let mut stopped = false;
-    if let Some(diary) = goes_on {
+    if let Some(history) = goes_on {
         let one = Budget {
             executions: first.budget.executions.min(1),
             patience: Patience::Whole,
             ..first.budget
         };
         stopped = worker.explore(body, place, &one, "delay");
-        diary.look(&worker.context, checker);
+        history.look(&worker.context, checker);
         let strategy = first.take_strategy();
         (worker.context).with_exploration(|e| e.world().set_strategy(strategy));
-        worker.recall(diary);
+        worker.recall(history);
     }
     let mut end = None;
     if !stopped {
@@ -146,11 +152,11 @@ pub(crate) fn run_reporting(
     let estimate = worker.context.with_exploration(|e| e.estimate());
     let mut begun = None;
     while !stopped && !events::is_interrupted() {
-        let after = |rest: &mut Rest| rest.next(checker, worker.done());
+        let after = |rest: &mut Remainder| rest.next(checker, worker.done());
         let Some(mut phase) = phases.next().or_else(|| rest.as_mut().and_then(after)) else {
             break;
         };
-        // What was begun is gone on with, unless there is something else to do.
+        // Continues the strategy that has begun unless the phase has its own.
         if let Some(strategy) = phase.strategy.take().or_else(|| begun.take()) {
             let old = (worker.context).with_exploration(|e| e.world().set_strategy(strategy));
             begun.get_or_insert(old);
@@ -167,27 +173,27 @@ pub(crate) fn run_reporting(
     if let Some(estimate) = estimate {
         worker.report.set_estimate(estimate.into());
     }
-    worker.write_page(true);
-    let mut report = finish(worker, name, start, diary);
-    if let Some(earlier) = diary.and_then(|diary| diary.earlier()) {
+    worker.write_batch(true);
+    let mut report = finish(worker, name, start, history);
+    if let Some(earlier) = history.and_then(|history| history.earlier()) {
         report.set_earlier(earlier);
     }
     report.elapsed += search.before();
-    // Who asks for no run but those of the search gets none.
+    // A check that does not shorten runs only the executions of the search.
     if checker.shorten && !events::is_interrupted() {
-        for failure in report.failures.iter_mut().take(MAX_TOLD) {
+        for failure in report.failures.iter_mut().take(MAX_LISTED) {
             explain::alternatives::fill(checker, body, place, &fatal, failure);
         }
     }
     report
 }
 
-/// Takes stock.
+/// Completes the report.
 fn finish(
     worker: Worker<'_, '_>,
     name: Option<CheckName>,
     start: Instant,
-    diary: Option<&Arc<Diary>>,
+    history: Option<&Arc<History>>,
 ) -> Report {
     let Worker {
         checker,
@@ -217,7 +223,7 @@ fn finish(
                 None => Guarantee::Sampled,
             },
         };
-        // Who has run everything has run it all today.
+        // An exhausted search has run every class in this run.
         let classes = match guarantee {
             Guarantee::Exhaustive | Guarantee::Reduced => exploration.classes_run(),
             _ => exploration.classes(),
@@ -262,10 +268,10 @@ fn finish(
         let trace = context.with_execution(|execution, _| Trace::of(execution, &context));
         events::replayed(name, &trace);
     }
-    if let Some(diary) = diary {
-        diary.add_failures(&report.failures);
+    if let Some(history) = history {
+        history.add_failures(&report.failures);
     }
-    // What may be a deadlock one day is no news when one was found.
+    // A lock order warning adds nothing to a deadlock that was found.
     let deadlock = |failure: &Failure| failure.kind == FailureKind::Deadlock;
     if report.failures.iter().any(deadlock) {
         report
@@ -274,11 +280,11 @@ fn finish(
     }
     if report.exhausted && report.executions == 1 && report.discarded == 0 {
         context.with_execution(|execution, _| {
-            // The body begins and ends.
+            // Only the begin and end of the body: no controlled type was used.
             if execution.events.len() == 2 {
                 report.set_alone(Alone::Nothing);
             } else if context.is_native() || !report.warnings.is_empty() {
-                // All types are seen; or what is seen is worth a warning.
+                // All types are seen, or what is seen is worth a warning.
             } else if execution.threads.len() == 1 {
                 report.set_alone(Alone::Thread);
             } else {
@@ -292,7 +298,7 @@ fn finish(
     report
 }
 
-/// Whether there is a schedule that shows it.
+/// True when a schedule can show a failure of this kind.
 fn is_replayable(kind: FailureKind) -> bool {
     !matches!(kind, FailureKind::Nondeterminism | FailureKind::Impossible)
 }

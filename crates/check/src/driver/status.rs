@@ -1,7 +1,7 @@
-//! How far a check is, for whoever waits for it: one line on a terminal that changes, or lines at
-//! growing intervals in a log.
+//! Progress of a check: one line on a terminal that is rewritten, or lines at growing intervals in
+//! a log.
 //!
-//! It is written to stderr directly, because what tests print is collected until they end.
+//! It is written to stderr directly, because the test harness captures what tests print.
 
 use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -15,22 +15,22 @@ use crate::persist::events;
 use crate::runtime::sampled_clock::Clock;
 use crate::settings::log::Log;
 
-/// A check that takes less than this says nothing.
+/// Running time before the first progress line.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// How often the line on a terminal changes.
+/// Interval between updates of the line on a terminal.
 const REFRESH: Duration = Duration::from_millis(200);
-/// Lines in a log become rarer until they are so far apart.
+/// Maximum interval between lines in a log.
 const RAREST: Duration = Duration::from_secs(60);
 
-/// A terminal has room for one line of one check.
+/// True while one check owns the terminal's line, which has room for one.
 static LINE_IS_TAKEN: AtomicBool = AtomicBool::new(false);
 
-/// Whether anybody wants to know how far a check is.
+/// True when the progress of a check is shown or sent.
 pub(crate) fn is_wanted(log: Log) -> bool {
     events::are_wanted() || is_read(log)
 }
 
-/// Whether anybody reads it.
+/// True when the progress of a check is shown.
 fn is_read(log: Log) -> bool {
     match log {
         Log::OnTerminal => std::io::stderr().is_terminal(),
@@ -39,27 +39,27 @@ fn is_read(log: Log) -> bool {
     }
 }
 
-/// Says how far a check is.
+/// Reports the progress of a check.
 pub(crate) struct Status {
     name: String,
-    /// Whether anybody reads what it says.
+    /// True when progress is shown.
     is_read: bool,
-    /// For programs that want to know.
+    /// The name in progress events for other programs, if these are sent.
     check: Option<CheckName>,
-    /// When the next text is due.
+    /// Time of the next text.
     next_text: Instant,
     on_terminal: bool,
-    /// Whether the line on the terminal is this check's.
+    /// True when this check owns the terminal's line.
     has_line: bool,
     interval: Duration,
     next: Instant,
     clock: Clock,
-    /// When the phase began, and how much was done then.
+    /// Time and executions at the beginning of the phase.
     began: Instant,
     before: u64,
 }
 
-/// What there is to say.
+/// The figures of one progress report.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Numbers {
     /// The phase.
@@ -67,12 +67,12 @@ pub(crate) struct Numbers {
     /// Executions so far.
     pub(crate) done: u64,
     pub(crate) estimate: Option<Estimate>,
-    /// When the phase ends at the latest.
+    /// Latest end of the phase.
     pub(crate) until: Option<Instant>,
 }
 
 impl Status {
-    /// Nothing if nobody wants to know.
+    /// Returns `None` if progress is neither shown nor sent.
     pub(crate) fn new(log: Log, name: Option<&CheckName>, start: Instant) -> Option<Self> {
         let check = name.filter(|_| events::are_wanted()).cloned();
         let first = if check.is_some() { REFRESH } else { PATIENCE };
@@ -91,21 +91,21 @@ impl Status {
         })
     }
 
-    /// A phase begins, when so many executions are done.
+    /// Begins a phase after `done` executions.
     pub(crate) fn begin(&mut self, done: u64) {
         self.began = Instant::now();
         self.before = done;
     }
 
-    /// Whether it is time to say something.
+    /// True when the next report is due.
     #[inline]
     pub(crate) fn is_due(&mut self) -> bool {
         self.clock.is_past(Some(self.next))
     }
 
-    /// Says it.
+    /// Shows and sends a progress report.
     #[cold]
-    pub(crate) fn say(&mut self, numbers: Numbers) {
+    pub(crate) fn report(&mut self, numbers: Numbers) {
         let now = Instant::now();
         let spent = now.saturating_duration_since(self.began).as_secs_f64();
         let rate = (spent > 0.0).then(|| numbers.done.saturating_sub(self.before) as f64 / spent);
@@ -123,7 +123,7 @@ impl Status {
             events::progress(check, progress);
         }
         if self.is_read && now >= self.next_text {
-            self.say_text(&text(numbers, rate, now), now);
+            self.show_text(&text(numbers, rate, now), now);
         }
         self.next = match self.check {
             Some(_) => now + REFRESH,
@@ -131,7 +131,7 @@ impl Status {
         };
     }
 
-    fn say_text(&mut self, text: &str, now: Instant) {
+    fn show_text(&mut self, text: &str, now: Instant) {
         if self.on_terminal {
             self.has_line = self.has_line || !LINE_IS_TAKEN.swap(true, Relaxed);
             self.next_text = now + REFRESH;
@@ -155,7 +155,7 @@ impl Drop for Status {
     }
 }
 
-/// Whether this works makes no difference to the check.
+/// Writes to stderr; an error does not affect the check.
 fn write(text: &str) {
     let mut stderr = std::io::stderr().lock();
     let _ = stderr.write_all(text.as_bytes());
@@ -188,7 +188,7 @@ fn text(numbers: Numbers, rate: Option<f64>, now: Instant) -> String {
     text
 }
 
-/// How much time a phase still takes.
+/// The remaining time of a phase.
 struct Left {
     time: Duration,
     at_most: bool,
@@ -223,7 +223,7 @@ fn long(time: Duration) -> String {
 mod tests {
     use super::*;
 
-    fn said(name: &'static str, classes: Option<u64>, rate: f64, latest: Option<u64>) -> String {
+    fn shown(name: &'static str, classes: Option<u64>, rate: f64, latest: Option<u64>) -> String {
         let now = Instant::now();
         let estimate = classes.map(|classes| Estimate {
             classes,
@@ -246,40 +246,40 @@ mod tests {
     #[test]
     fn what_is_said() {
         assert_eq!(
-            said("exhaustive", Some(61_716), 1_234.0, None),
+            shown("exhaustive", Some(61_716), 1_234.0, None),
             "12,345 of about 62,000 classes (20 %), 1,200 a second, 40 s left"
         );
         assert_eq!(
-            said("exhaustive", Some(61_716), 1_234.0, Some(9)),
+            shown("exhaustive", Some(61_716), 1_234.0, Some(9)),
             "12,345 of about 62,000 classes (20 %), 1,200 a second, 9 s left at most"
         );
         assert_eq!(
-            said("exhaustive", Some(u64::MAX), 10.0, None),
+            shown("exhaustive", Some(u64::MAX), 10.0, None),
             "12,345 of about 18,000,000,000,000,000,000 classes (0 %), 10 a second, years left"
         );
         assert_eq!(
-            said("exhaustive", Some(12_000), 10.0, None),
+            shown("exhaustive", Some(12_000), 10.0, None),
             "12,345 of about 12,000 classes (100 %), 10 a second, 0 s left",
             "more than was thought"
         );
         assert_eq!(
-            said("exhaustive", None, 900.0, None),
+            shown("exhaustive", None, 900.0, None),
             "12,345 classes, 900 a second"
         );
         assert_eq!(
-            said("random", Some(61_716), 900.0, Some(300)),
+            shown("random", Some(61_716), 900.0, Some(300)),
             "12,345 executions (random), 900 a second, 5 min left at most"
         );
     }
 
     #[test]
     fn times_are_told_in_a_unit_that_fits() {
-        let told = |seconds| long(Duration::from_secs(seconds));
+        let words = |seconds| long(Duration::from_secs(seconds));
         assert_eq!(
-            [0, 119, 120, 7_199].map(told),
+            [0, 119, 120, 7_199].map(words),
             ["0 s", "119 s", "2 min", "119 min"]
         );
-        assert_eq!([7_200, 172_800].map(told), ["2 h", "2 days"]);
-        assert_eq!(told(u64::MAX), "years");
+        assert_eq!([7_200, 172_800].map(words), ["2 h", "2 days"]);
+        assert_eq!(words(u64::MAX), "years");
     }
 }

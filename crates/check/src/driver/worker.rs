@@ -1,4 +1,4 @@
-//! One worker: runs executions and collects what is wrong with them.
+//! One worker: runs executions and collects findings.
 
 use std::collections::HashSet;
 use std::mem::{Discriminant, discriminant};
@@ -12,92 +12,93 @@ use raddle_engine::check::lock_order::{self, LockOrder};
 use raddle_engine::coverage::Coverage;
 use raddle_engine::object::Object;
 use raddle_engine::{Ending, Execution, Exploration, SiteId, Tally, strategy};
-use raddle_report::{Failure, FailureKind, Report, Search, Told};
+use raddle_report::{Failure, FailureKind, RecordedExecution, Report, Search};
 
 use crate::driver::auto::{Done, Fit};
 use crate::driver::phases::{Budget, Patience};
 use crate::driver::status::{Numbers, Status};
-use crate::driver::work_pool::{Crew, End};
+use crate::driver::work_pool::{EndReason, SearchPool};
 use crate::explain::fatal_report::FatalReport;
 use crate::explain::hints::{self, Weak};
 use crate::explain::minimise::{Minimiser, Original, Signature};
 use crate::persist::checkpoint::Part;
 use crate::persist::events;
-use crate::persist::history::{self, Diary, Page};
+use crate::persist::history::{self, Batch, History};
 use crate::runtime::sampled_clock::Clock;
 use crate::runtime::{Context, run_execution};
 use crate::settings::checker::Checker;
 use crate::settings::options::{Level, Strategy};
 use crate::settings::samplers;
 
-/// With `keep_going`, a search that has found this many different failures has found enough.
+/// Maximum number of different failures with `keep_going`.
 pub(crate) const MAX_FAILURES: usize = 100;
 
-/// With `keep_going`, so many failures at most are told as shortly as possible.
+/// Maximum number of failures that are minimised with `keep_going`.
 const MAX_MINIMISED: usize = 16;
-/// So many executions try to make a deadlock of locks that are taken in different orders.
+/// Maximum executions that try to turn a lock order warning into a deadlock.
 const MAX_DIRECTED: u64 = 16;
-/// So many executions are looked at for the order of locks, and then every so many.
+/// Number of first executions that are all checked for lock order, and the interval of checks after
+/// them.
 const LOOKED_AT: u64 = 256;
 const LOOK_EVERY: u64 = 64;
 
-/// Runs executions and writes down what is wrong with them.
+/// Runs executions and records findings.
 pub(crate) struct Worker<'a, 'o> {
     pub(crate) checker: &'a Checker,
     pub(crate) context: Context,
-    /// Should the process end in the middle of an execution.
+    /// The report for the case that the process ends in the middle of an execution.
     fatal: Arc<FatalReport>,
     pub(crate) report: Report,
     pub(crate) clock: Clock,
-    /// For all that is not looked at before every execution.
+    /// The clock for everything that is not checked before every execution.
     second_clock: Clock,
-    /// Says how far the check is.
+    /// Reports progress.
     pub(crate) status: Option<Status>,
     pub(crate) observer: Option<&'o (dyn Fn(&Execution) + Sync)>,
-    /// What its executions have covered, if that is measured.
+    /// The coverage of its executions, if measured.
     pub(crate) coverage: Option<Box<Coverage>>,
-    /// What it writes down for later runs.
-    pub(crate) page: Option<Page>,
-    /// Its place among several workers.
-    pub(crate) seat: Option<Seat>,
+    /// Records for the history of the check.
+    pub(crate) batch: Option<Batch>,
+    /// Its slot in the work pool.
+    pub(crate) slot: Option<WorkerSlot>,
     /// Failures as they were found.
     pub(crate) seen: Vec<(FailureKind, String)>,
-    /// Classes of executions that failed, and how.
+    /// Classes of executions that failed, with the kind of failure.
     failed: HashSet<(u64, Discriminant<FailureKind>)>,
-    /// Places where threads take locks in different orders.
+    /// Sites where threads take locks in different orders.
     pub(crate) suspects: Vec<Vec<SiteId>>,
     /// A failure that was just added to the report.
     found: Option<Found>,
-    /// How many stacks other workers had to drop.
+    /// Number of stacks that other workers had to drop.
     pub(crate) dropped_stacks: usize,
 }
 
-/// One place among several workers.
-pub(crate) struct Seat {
-    crew: Arc<Crew>,
+/// One worker's slot in the work pool.
+pub(crate) struct WorkerSlot {
+    pool: Arc<SearchPool>,
     number: usize,
-    /// For checkpoints.
+    /// The clock for checkpoints.
     clock: Clock,
 }
 
-impl Seat {
-    pub(crate) fn new(crew: &Arc<Crew>, number: usize) -> Self {
-        Seat {
-            crew: Arc::clone(crew),
+impl WorkerSlot {
+    pub(crate) fn new(pool: &Arc<SearchPool>, number: usize) -> Self {
+        WorkerSlot {
+            pool: Arc::clone(pool),
             number,
             clock: Clock::new(),
         }
     }
 }
 
-/// What it takes to find a shorter story.
+/// The input for minimising a failure.
 pub(crate) struct Found {
     original: Original,
     weak: Vec<Weak>,
 }
 
 impl<'a> Worker<'a, '_> {
-    /// A worker that has found nothing yet.
+    /// A worker without findings.
     pub(crate) fn new(checker: &'a Checker, context: Context, fatal: &Arc<FatalReport>) -> Self {
         Worker {
             checker,
@@ -110,8 +111,8 @@ impl<'a> Worker<'a, '_> {
             observer: None,
             coverage: (!checker.measured().is_empty())
                 .then(|| Box::new(Coverage::new(checker.measured()))),
-            page: None,
-            seat: None,
+            batch: None,
+            slot: None,
             seen: Vec::new(),
             failed: HashSet::new(),
             suspects: Vec::new(),
@@ -120,13 +121,13 @@ impl<'a> Worker<'a, '_> {
         }
     }
 
-    /// Adds failures that were known before.
+    /// Adds failures from earlier runs.
     pub(crate) fn add_known(&mut self, failures: Vec<Failure>) {
         self.seen.extend(failures.iter().map(Failure::gist));
         self.report.failures.extend(failures);
     }
 
-    /// Runs one phase; whether the whole check is over.
+    /// Runs one phase; returns true if the whole check is over.
     pub(crate) fn explore(
         &mut self,
         body: &(dyn Fn() + Sync),
@@ -147,31 +148,32 @@ impl<'a> Worker<'a, '_> {
             });
             let is_over = runs >= budget.executions || self.clock.is_past(budget.until);
             if is_over || events::is_interrupted() {
-                self.tell_all(End::Budget);
+                self.stop_all(EndReason::Budget);
                 return false;
             }
-            if self.page.as_mut().is_some_and(Page::is_due) {
-                self.write_page(false);
+            if self.batch.as_mut().is_some_and(Batch::is_due) {
+                self.write_batch(false);
             }
             if self.has_enough(&mut fit, budget, runs, name) {
-                self.tell_all(End::Budget);
+                self.stop_all(EndReason::Budget);
                 return false;
             }
-            if let Some(seat) = &self.seat {
-                if let Some(end) = seat.crew.table.ended() {
-                    return end == End::Failure;
+            if let Some(slot) = &self.slot {
+                if let Some(end) = slot.pool.shared.ended() {
+                    return end == EndReason::Failure;
                 }
-                if !seat.crew.table.may_run(seat.number) {
-                    return seat.crew.table.ended() == Some(End::Failure);
+                if !slot.pool.shared.may_run(slot.number) {
+                    return slot.pool.shared.ended() == Some(EndReason::Failure);
                 }
             }
             if !run_execution(&self.context, body, place) {
                 if self.takes_over() {
                     continue;
                 }
-                let end = self.seat.as_ref().and_then(|seat| seat.crew.table.ended());
+                let end = self.slot.as_ref().and_then(|slot| slot.pool.shared.ended());
                 let gave_up = self.context.with_exploration(|e| e.gave_up());
-                return !gave_up && matches!(end, None | Some(End::Exhausted | End::Failure));
+                return !gave_up
+                    && matches!(end, None | Some(EndReason::Exhausted | EndReason::Failure));
             }
             let mut finding = self
                 .context
@@ -223,8 +225,8 @@ impl<'a> Worker<'a, '_> {
                 }
             }
             self.context.clean_up();
-            if over && let Some(seat) = &self.seat {
-                seat.crew.table.end(End::Failure, seat.number);
+            if over && let Some(slot) = &self.slot {
+                slot.pool.shared.end(EndReason::Failure, slot.number);
             }
             self.minimise(body, place);
             if over {
@@ -234,8 +236,8 @@ impl<'a> Worker<'a, '_> {
         }
     }
 
-    /// Whether the phase has come far enough, or will not come far enough; says how far it is. Only
-    /// the first worker looks.
+    /// True when the phase has reached its goal or cannot reach it; also reports progress. Only the
+    /// first worker decides.
     #[inline]
     fn has_enough(
         &mut self,
@@ -244,16 +246,16 @@ impl<'a> Worker<'a, '_> {
         runs: u64,
         name: &'static str,
     ) -> bool {
-        let seat = self.seat.as_ref();
-        if seat.is_some_and(|seat| seat.number > 0) {
+        let slot = self.slot.as_ref();
+        if slot.is_some_and(|slot| slot.number > 0) {
             return false;
         }
-        let runs = seat.map_or(runs, |seat| seat.crew.table.executions().max(runs));
+        let runs = slot.map_or(runs, |slot| slot.pool.shared.executions().max(runs));
         let estimate = |context: &Context| context.with_exploration(|e| e.estimate());
         if let Some(status) = &mut self.status
             && status.is_due()
         {
-            status.say(Numbers {
+            status.report(Numbers {
                 name,
                 done: runs,
                 estimate: estimate(&self.context),
@@ -263,7 +265,7 @@ impl<'a> Worker<'a, '_> {
         let is_time = self.second_clock.is_past(Some(fit.start));
         match budget.patience {
             Patience::UntilEstimate => return estimate(&self.context).is_some(),
-            // An estimate in time is for those who have little of it, or who are looking.
+            // A time estimate is needed only with a time budget or a progress line.
             Patience::Whole if budget.until.is_none() && self.status.is_none() => return false,
             Patience::Whole if !is_time => return false,
             Patience::Whole | Patience::WhileItFits => {}
@@ -288,28 +290,28 @@ impl<'a> Worker<'a, '_> {
         budget.patience == Patience::WhileItFits && fit.gives_up(budget, done)
     }
 
-    /// Goes on where earlier runs stopped, and writes down what it finds.
-    pub(crate) fn recall(&mut self, diary: &Arc<Diary>) {
+    /// Loads the history of earlier runs and records new results in it.
+    pub(crate) fn recall(&mut self, history: &Arc<History>) {
         let failures = self.report.failures.len();
-        self.page = Some(diary.recall(&self.context, self.coverage.as_deref_mut(), failures));
+        self.batch = Some(history.recall(&self.context, self.coverage.as_deref_mut(), failures));
     }
 
-    /// Writes down what is new for later runs, if there are to be any.
+    /// Writes new results to the history, if there is one.
     #[cold]
-    pub(crate) fn write_page(&mut self, is_last: bool) {
-        if let Some(mut page) = self.page.take() {
+    pub(crate) fn write_batch(&mut self, is_last: bool) {
+        if let Some(mut batch) = self.batch.take() {
             let found = history::Found {
                 context: &self.context,
                 coverage: self.coverage.as_deref(),
                 failures: &self.report.failures,
-                is_alone: self.seat.is_none(),
+                is_alone: self.slot.is_none(),
             };
-            page.write(found, self.fatal.check.as_ref(), is_last);
-            self.page = Some(page);
+            batch.write(found, self.fatal.check.as_ref(), is_last);
+            self.batch = Some(batch);
         }
     }
 
-    /// How far the check has come.
+    /// Returns the progress of the check.
     pub(crate) fn done(&self) -> Done {
         self.context.with_exploration(|e| Done {
             runs: e.executions() + e.discarded() + e.attempts(),
@@ -319,25 +321,25 @@ impl<'a> Worker<'a, '_> {
         })
     }
 
-    /// What several workers have to see to between two executions.
+    /// Serves the work pool between two executions.
     #[inline]
     fn pause(&mut self) {
-        let Some(seat) = &mut self.seat else { return };
+        let Some(slot) = &mut self.slot else { return };
         let (report, exploration) = (&self.report, &self.context);
         exploration.with_exploration(|exploration| {
             let counted = exploration.counted();
-            seat.crew.table.publish(seat.number, counted.executions);
+            slot.pool.shared.publish(slot.number, counted.executions);
             if let Some(search) = exploration.world().exhaustive() {
                 let part = || part(&counted, report);
-                seat.crew.pause(seat.number, &mut seat.clock, search, part);
+                slot.pool.pause(slot.number, &mut slot.clock, search, part);
             }
         });
     }
 
-    /// Takes over a part of what other workers have left, if there is any; waits for it if need be.
+    /// Takes work from the pool, waiting for it if necessary; false if there is none.
     fn takes_over(&mut self) -> bool {
-        let Some(seat) = &self.seat else { return false };
-        seat.crew.table.give_back();
+        let Some(slot) = &self.slot else { return false };
+        slot.pool.shared.give_back();
         let part = self.context.with_exploration(|exploration| {
             let reach = exploration
                 .world()
@@ -348,32 +350,31 @@ impl<'a> Worker<'a, '_> {
                 ..part(&exploration.counted(), &self.report)
             }
         });
-        let Some(item) = seat.crew.next_item(seat.number, part) else {
+        let Some(item) = slot.pool.next_item(slot.number, part) else {
             return false;
         };
         self.take_over(vec![item]);
         true
     }
 
-    /// An execution did not count.
+    /// Returns an execution that did not count to the budget.
     fn give_back(&self) {
-        if let Some(seat) = &self.seat {
-            seat.crew.table.give_back();
+        if let Some(slot) = &self.slot {
+            slot.pool.shared.give_back();
         }
     }
 
-    /// Nobody goes on, if the work is shared.
-    fn tell_all(&self, end: End) {
+    /// Stops all workers that share the work.
+    fn stop_all(&self, end: EndReason) {
         let is_shared = |e: &mut Exploration| e.world().exhaustive().is_some();
-        if let Some(seat) = &self.seat
+        if let Some(slot) = &self.slot
             && self.context.with_exploration(is_shared)
         {
-            seat.crew.table.end(end, seat.number);
+            slot.pool.shared.end(end, slot.number);
         }
     }
 
-    /// What it takes to find a shorter story than the execution that has just stopped, if it is worth
-    /// the while.
+    /// Returns the input for minimising the execution that has just stopped, if that is worthwhile.
     fn found(&self, finding: &Finding) -> Option<Found> {
         let replayed = self.checker.replays() || self.checker.is_directed();
         if replayed || !self.checker.shorten || self.seen.len() > MAX_MINIMISED {
@@ -388,17 +389,17 @@ impl<'a> Worker<'a, '_> {
         })
     }
 
-    /// Tells the failure that was just added in fewer steps, if that can be done, with what decides it
-    /// and what would mend it if an ordering is too weak.
+    /// Minimises the failure that was just added, and adds its critical pair and a hint at an
+    /// ordering that is too weak.
     fn minimise(&mut self, body: &(dyn Fn() + Sync), place: &'static Location<'static>) {
         let Some(Found { original, weak }) = self.found.take() else {
             return;
         };
         let (signature, found) = (original.signature.clone(), original.cost);
         let minimal = Minimiser::new(self.checker, body, place, &self.fatal, original).run();
-        let told = minimal.as_ref().map_or(found, |minimal| minimal.cost);
-        // Nothing needs to be stale where accesses are not ordered.
-        let hint = match told.stale > 0 || signature.is_of_memory() {
+        let cost = minimal.as_ref().map_or(found, |minimal| minimal.cost);
+        // A data race needs no stale read.
+        let hint = match cost.stale > 0 || signature.is_of_memory() {
             true => hints::find(self.checker, body, place, &self.context, &signature, &weak),
             false => None,
         };
@@ -410,7 +411,7 @@ impl<'a> Worker<'a, '_> {
         };
         if let Some(minimal) = minimal {
             if minimal.cost != found {
-                failure.found = Some(Box::new(Told {
+                failure.found = Some(Box::new(RecordedExecution {
                     trace: std::mem::replace(&mut failure.trace, minimal.failure.trace),
                     schedule: failure.schedule.to_string(),
                     preemptions: found.preemptions,
@@ -420,7 +421,7 @@ impl<'a> Worker<'a, '_> {
                 failure.marks = minimal.failure.marks;
                 failure.receives = minimal.failure.receives;
             }
-            // Without what comes behind the failure.
+            // The schedule ends with the failure.
             failure.schedule = minimal.failure.schedule;
             failure.minimised = Some(minimal.minimised);
             failure.notes.extend(minimal.note);
@@ -433,7 +434,7 @@ impl<'a> Worker<'a, '_> {
             failure.message += "\n";
             failure.message += &hint;
         }
-        // Two failures may come to the same.
+        // Two failures may have the same minimal execution.
         let same = |other: &Failure| other.kind == failure.kind && other.message == failure.message;
         if !self.report.failures.iter().any(same) {
             self.seen.push(failure.gist());
@@ -441,7 +442,7 @@ impl<'a> Worker<'a, '_> {
         }
     }
 
-    /// Tries to make a deadlock of locks that were taken in different orders.
+    /// Tries to turn a lock order warning into a deadlock.
     pub(crate) fn confirm(&mut self, body: &(dyn Fn() + Sync), place: &'static Location<'static>) {
         for places in std::mem::take(&mut self.suspects) {
             let seed = self.checker.seed;
@@ -463,8 +464,8 @@ impl<'a> Worker<'a, '_> {
         }
     }
 
-    /// A lock order to worry about in the execution that has just stopped. Locks are taken in much the
-    /// same order in all executions, so that not all need be looked at.
+    /// Returns a suspicious lock order in the execution that has just stopped. Executions take
+    /// locks in much the same order, so not all are checked.
     fn lock_order(&self) -> Option<LockOrder> {
         if self.checker.lock_order == Level::Allow {
             return None;
@@ -479,7 +480,7 @@ impl<'a> Worker<'a, '_> {
         })
     }
 
-    /// Messages that were left over in the execution that has just stopped.
+    /// Returns the messages left over in the execution that has just stopped.
     fn leak(&self) -> Option<Finding> {
         if self.checker.leaks == Level::Allow {
             return None;
@@ -496,7 +497,7 @@ impl<'a> Worker<'a, '_> {
         })
     }
 
-    /// Adds something suspicious to the report; whether the check is over with it.
+    /// Adds a suspicion to the report; returns true if the check is over.
     #[cold]
     fn add_suspicion(&mut self, finding: &Finding, level: Level, name: &'static str) -> bool {
         if level == Level::Deny {
@@ -524,25 +525,25 @@ impl<'a> Worker<'a, '_> {
             failure.execution = executions;
             failure
         });
-        // What is replayed was written down up to there.
+        // A replayed schedule was recorded up to that point.
         if let (Strategy::Replay(_), Some(after)) = (&self.checker.strategy, finding.after()) {
             failure.schedule.steps.truncate(after);
         }
-        let worker = self.seat.as_ref().map_or(0, |seat| seat.number);
+        let worker = self.slot.as_ref().map_or(0, |slot| slot.number);
         let is_seeded = |e: &mut Exploration| e.world().strategy().with_seed(0).is_some();
         failure.search = match self.context.with_exploration(is_seeded) {
             true => format!("{name}, seed {}", samplers::seed(self.checker.seed, worker)),
             false => name.to_owned(),
         };
-        if let Some(seat) = &self.seat {
-            seat.crew.table.publish(seat.number, failure.execution);
-            failure.execution = seat.crew.table.executions();
+        if let Some(slot) = &self.slot {
+            slot.pool.shared.publish(slot.number, failure.execution);
+            failure.execution = slot.pool.shared.executions();
         }
         failure
     }
 
-    /// Whether an execution of the same class has failed like this before. It may have been told in
-    /// another order.
+    /// True when an execution of the same class has failed with this kind before. It may have run
+    /// in another linearization.
     fn failed_before(&mut self, kind: FailureKind) -> bool {
         let class = self.context.with_exploration(|exploration| {
             let is_whole = matches!(
@@ -554,7 +555,7 @@ impl<'a> Worker<'a, '_> {
         class.is_some_and(|class| !self.failed.insert((class, discriminant(&kind))))
     }
 
-    /// Adds a failure to the report; whether the check is over with it.
+    /// Adds a failure to the report; returns true if the check is over.
     #[cold]
     fn add_failure(&mut self, finding: &Finding, name: &'static str) -> bool {
         let failure = self.named_failure(finding, name);
@@ -571,7 +572,7 @@ impl<'a> Worker<'a, '_> {
     }
 }
 
-/// What a worker has counted, for a checkpoint.
+/// Returns a worker's counts for a checkpoint.
 pub(crate) fn part(counted: &Tally, report: &Report) -> Part {
     let failure = |failure: &Failure| (failure.execution, failure.schedule.to_token());
     Part {

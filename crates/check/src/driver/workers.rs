@@ -1,7 +1,7 @@
-//! A phase that several workers run side by side, each on an OS thread of its own.
+//! A phase that several workers run in parallel, each on an OS thread of its own.
 //!
-//! The worker of the check itself is one of them. The others come for one phase; what they have found
-//! and counted, and what they have left to run, becomes that of the first.
+//! The worker of the check itself is one of them. The others exist for one phase; their findings,
+//! counts and remaining work are merged into the first.
 
 use std::panic::{Location, resume_unwind};
 use std::sync::Arc;
@@ -15,29 +15,29 @@ use raddle_report::{Failure, Report};
 use crate::driver::phases::{self, Budget, Helpers, Phase};
 #[cfg(target_os = "linux")]
 use crate::driver::processes;
-use crate::driver::work_pool::{Crew, End};
-use crate::driver::worker::{MAX_FAILURES, Seat, Worker};
+use crate::driver::work_pool::{EndReason, SearchPool};
+use crate::driver::worker::{MAX_FAILURES, Worker, WorkerSlot};
 use crate::explain::fatal_report::FatalReport;
 use crate::persist::checkpoint::Saving;
-use crate::persist::history::Diary;
+use crate::persist::history::History;
 use crate::program::WorkerKind;
 use crate::runtime::watchdog;
 use crate::settings::checker::Checker;
 use crate::settings::samplers::seed;
 
-/// What is run.
+/// The program to run and its settings.
 #[derive(Clone, Copy)]
 pub(crate) struct Job<'a> {
     pub(crate) checker: &'a Checker,
     pub(crate) body: &'a (dyn Fn() + Sync),
     pub(crate) place: &'static Location<'static>,
     pub(crate) fatal: &'a Arc<FatalReport>,
-    /// What is remembered, once that is known.
-    pub(crate) diary: Option<&'a Arc<Diary>>,
+    /// The history, once it is loaded.
+    pub(crate) history: Option<&'a Arc<History>>,
 }
 
-/// What a helper has done.
-struct Harvest {
+/// The results of a helper.
+struct HelperResults {
     tally: Tally,
     coverage: Option<Box<Coverage>>,
     report: Report,
@@ -47,14 +47,14 @@ struct Harvest {
     reach: Reach,
 }
 
-/// Runs a phase whose strategy the worker has; whether the whole check is over. Why it has ended is
-/// known if work was shared.
+/// Runs a phase whose strategy the worker has. Returns true if the whole check is over, and the
+/// reason for the end if work was shared.
 pub(crate) fn explore<'a>(
     worker: &mut Worker<'a, '_>,
     job: Job<'a>,
     phase: &Phase,
     saving: Option<&Arc<Saving>>,
-) -> (bool, Option<End>) {
+) -> (bool, Option<EndReason>) {
     let Phase {
         name,
         helpers,
@@ -62,7 +62,7 @@ pub(crate) fn explore<'a>(
         ..
     } = *phase;
     let size = match helpers {
-        Helpers::Nobody => 1,
+        Helpers::None => 1,
         Helpers::Share | Helpers::Sample | Helpers::Guide => job.checker.workers,
     };
     let kind = job.checker.program.workers();
@@ -85,9 +85,9 @@ pub(crate) fn explore<'a>(
     let left = phase.budget.executions.saturating_sub(done);
     let is_shared = helpers == Helpers::Share;
     let shared = (is_shared && phase.budget.executions < u64::MAX).then_some(left);
-    let crew = Crew::new(size, shared, worker.context.places(), saving.cloned());
-    let crew = Arc::new(crew);
-    // Those who share take from one budget, the others have a budget each.
+    let pool = SearchPool::new(size, shared, worker.context.places(), saving.cloned());
+    let pool = Arc::new(pool);
+    // Workers that share a search share one budget; the others have a budget each.
     let share = |number: usize| {
         let (part, rest) = (left / size as u64, left % size as u64);
         match is_shared {
@@ -108,63 +108,63 @@ pub(crate) fn explore<'a>(
     let own_strategy = |number| strategy(worker, helpers, preemptions, number);
     let mut strategies: Vec<_> = (1..size).map(own_strategy).collect();
     let over = std::thread::scope(|scope| {
-        let stop = StopOnPanic(&crew);
+        let stop = StopOnPanic(&pool);
         let others: Vec<_> = (1..size)
             .zip(strategies.drain(..))
             .map(|(number, strategy)| {
-                let (crew, budget) = (Arc::clone(&crew), budget(share(number)));
+                let (pool, budget) = (Arc::clone(&pool), budget(share(number)));
                 let thread = std::thread::Builder::new().name(format!("raddle worker {number}"));
                 let run = move || {
-                    let stop = StopOnPanic(&crew);
-                    let mut helper = helper(job, strategy, compares, &crew, number);
+                    let stop = StopOnPanic(&pool);
+                    let mut helper = helper(job, strategy, compares, &pool, number);
                     helper.observer = observer;
-                    let harvest = harvest(helper, job, &budget, name);
+                    let results = run_helper(helper, job, &budget, name);
                     drop(stop);
-                    harvest
+                    results
                 };
                 thread.spawn_scoped(scope, run).unwrap_or_else(|error| {
                     panic!("raddle: worker {number} could not be started: {error}")
                 })
             })
             .collect();
-        worker.seat = Some(Seat::new(&crew, 0));
+        worker.slot = Some(WorkerSlot::new(&pool, 0));
         let mut over = worker.explore(job.body, job.place, &own, name);
-        worker.seat = None;
+        worker.slot = None;
         drop(stop);
-        let first = crew.table.first_to_fail();
+        let first = pool.shared.first_to_fail();
         if first.is_some_and(|first| first != 0) {
             worker.report.failures.clear();
         }
         for (number, helper) in (1..).zip(others) {
-            let mut harvest = helper.join().unwrap_or_else(|panic| resume_unwind(panic));
+            let mut results = helper.join().unwrap_or_else(|panic| resume_unwind(panic));
             if first.is_some_and(|first| first != number) {
-                harvest.report.failures.clear();
+                results.report.failures.clear();
             }
-            over |= !harvest.report.failures.is_empty() && !job.checker.keep_going;
-            worker.absorb(harvest);
+            over |= !results.report.failures.is_empty() && !job.checker.keep_going;
+            worker.absorb(results);
         }
         over
     });
-    // What was too long for the search of one of them has not been run by any.
+    // An execution too long for one worker's search has been run by none.
     let gave_up = worker.context.with_exploration(|e| e.gave_up());
     let over = over && !(gave_up && worker.report.failures.is_empty());
-    worker.take_over(crew.table.untaken());
-    let end = crew.table.ended().filter(|_| is_shared);
-    (over || end == Some(End::Failure), end)
+    worker.take_over(pool.shared.untaken());
+    let end = pool.shared.ended().filter(|_| is_shared);
+    (over || end == Some(EndReason::Failure), end)
 }
 
-/// Nobody waits for a worker that will not come back.
-struct StopOnPanic<'a>(&'a Crew);
+/// Stops all workers if this one panics, so that none waits for it.
+struct StopOnPanic<'a>(&'a SearchPool);
 
 impl Drop for StopOnPanic<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.0.table.end(End::Failure, usize::MAX);
+            self.0.shared.end(EndReason::Failure, usize::MAX);
         }
     }
 }
 
-/// What a helper does, beside what the worker does.
+/// Returns the strategy of a helper.
 fn strategy(
     worker: &Worker<'_, '_>,
     helpers: Helpers,
@@ -182,10 +182,10 @@ fn strategy(
     };
     match (helpers, &checker.strategy) {
         (Helpers::Sample, _) => {
-            // Other executions than in an earlier phase.
+            // A seed that gives other executions than in an earlier phase.
             let done = worker.context.with_exploration(|e| e.executions());
             let sampler = with_seed(seed(checker.seed ^ done.rotate_left(20), number));
-            sampler.expect("who samples has a seed")
+            sampler.expect("a sampler has a seed")
         }
         (Helpers::Guide, crate::settings::options::Strategy::Coverage { metric }) => {
             Box::new(CoverageGuided::new(*metric, seed(checker.seed, number)))
@@ -199,7 +199,7 @@ fn helper<'a, 'o>(
     job: Job<'a>,
     strategy: Box<dyn Strategy>,
     compares: bool,
-    crew: &Arc<Crew>,
+    pool: &Arc<SearchPool>,
     number: usize,
 ) -> Worker<'a, 'o> {
     let checker = job.checker;
@@ -208,31 +208,31 @@ fn helper<'a, 'o>(
         exploration.compare_classes();
     }
     let context = checker.context(exploration, job.fatal.clone());
-    context.share_places(crew.places());
+    context.share_places(pool.places());
     let mut worker = Worker::new(checker, context, job.fatal);
-    worker.seat = Some(Seat::new(crew, number));
-    if let Some(diary) = job.diary {
-        worker.recall(diary);
+    worker.slot = Some(WorkerSlot::new(pool, number));
+    if let Some(history) = job.history {
+        worker.recall(history);
     }
     worker
 }
 
-fn harvest(
+fn run_helper(
     mut worker: Worker<'_, '_>,
     job: Job<'_>,
     budget: &Budget,
     name: &'static str,
-) -> Harvest {
+) -> HelperResults {
     let watch = watchdog::watch(&worker.context, job.checker.watchdog);
     worker.explore(job.body, job.place, budget, name);
     drop(watch);
-    worker.write_page(true);
+    worker.write_batch(true);
     let (left, reach) = worker.context.with_exploration(|exploration| {
         let search = exploration.world().exhaustive();
         let all = |search: &mut Exhaustive| (search.give_all(), search.reach());
         search.map(all).unwrap_or_default()
     });
-    Harvest {
+    HelperResults {
         left,
         reach,
         coverage: worker.coverage,
@@ -244,34 +244,34 @@ fn harvest(
 }
 
 impl Worker<'_, '_> {
-    /// What a helper has done counts as done by this worker.
-    fn absorb(&mut self, harvest: Harvest) {
-        if let Some(page) = &mut self.page {
-            page.absorb(harvest.tally.executions, harvest.coverage.as_deref());
+    /// Merges the results of a helper into this worker.
+    fn absorb(&mut self, results: HelperResults) {
+        if let Some(batch) = &mut self.batch {
+            batch.absorb(results.tally.executions, results.coverage.as_deref());
         }
         self.context
-            .with_exploration(|exploration| exploration.absorb(harvest.tally));
-        self.take_over(harvest.left);
+            .with_exploration(|exploration| exploration.absorb(results.tally));
+        self.take_over(results.left);
         self.context.with_exploration(|exploration| {
             if let Some(search) = exploration.world().exhaustive() {
-                search.reached(harvest.reach);
+                search.reached(results.reach);
             }
         });
-        if let (Some(mine), Some(theirs)) = (&mut self.coverage, harvest.coverage) {
+        if let (Some(mine), Some(theirs)) = (&mut self.coverage, results.coverage) {
             mine.merge(&theirs);
         }
-        merge(&mut self.report.failures, harvest.report.failures);
-        merge(&mut self.report.warnings, harvest.report.warnings);
+        merge(&mut self.report.failures, results.report.failures);
+        merge(&mut self.report.warnings, results.report.warnings);
         self.seen = self.report.failures.iter().map(Failure::gist).collect();
-        for places in harvest.suspects {
+        for places in results.suspects {
             if !self.suspects.contains(&places) {
                 self.suspects.push(places);
             }
         }
-        self.dropped_stacks += harvest.dropped_stacks;
+        self.dropped_stacks += results.dropped_stacks;
     }
 
-    /// What others have left to run is left to this worker.
+    /// Adds the remaining work of other workers to this one.
     pub(crate) fn take_over(&mut self, items: Vec<Item>) {
         self.context.with_exploration(|exploration| {
             if let Some(search) = exploration.world().exhaustive() {
@@ -281,7 +281,7 @@ impl Worker<'_, '_> {
     }
 }
 
-/// Adds what is not there yet, in the order it was found.
+/// Adds failures that are not there yet, in the order they were found.
 fn merge(failures: &mut Vec<Failure>, others: Vec<Failure>) {
     for other in others {
         if failures

@@ -1,4 +1,5 @@
-//! What the steps of a story could have seen instead, and what to type to run it so.
+//! The other sources that the steps of a failing execution could have had, with the command that
+//! runs each of them.
 
 use std::panic::Location;
 use std::sync::Arc;
@@ -14,13 +15,13 @@ use crate::runtime::watchdog;
 use crate::runtime::{Context, run_execution};
 use crate::settings::checker::Checker;
 
-/// Longer executions are not looked at.
+/// Maximum events of an execution whose alternatives are listed.
 const MAX_EVENTS: usize = 2_000;
-/// How much is done at most for one story, in steps of about a nanosecond.
+/// Maximum work for one failure, in steps of about a nanosecond.
 const WORK: u64 = 100_000_000;
 
-/// Finds out what the steps of the failure could have seen instead. Its schedule is run once more,
-/// because only an execution knows.
+/// Adds the alternatives of each step to the failure. Its schedule is replayed, because
+/// alternatives are computed from an execution.
 pub(crate) fn fill(
     checker: &Checker,
     body: &(dyn Fn() + Sync),
@@ -29,7 +30,7 @@ pub(crate) fn fill(
     failure: &mut Failure,
 ) {
     let steps = failure.trace.steps.len();
-    if !is_told(failure.kind) || steps > MAX_EVENTS || !failure.receives.is_empty() {
+    if !has_alternatives(failure.kind) || steps > MAX_EVENTS || !failure.receives.is_empty() {
         return;
     }
     let replay = Box::new(Replay::new(failure.schedule.clone()));
@@ -41,20 +42,20 @@ pub(crate) fn fill(
     context.with_exploration(|exploration| _ = exploration.finish());
     drop(watch);
     failure.receives = context.with_execution(|execution, _| {
-        // The schedule ends with the failure, the execution need not.
+        // The schedule ends with the failure; the execution may continue.
         let is_same = Schedule::of(execution)
             .steps
             .starts_with(&failure.schedule.steps);
         match is_same {
-            true => told(execution, &context, checker, failure),
+            true => receives(execution, &context, checker, failure),
             false => Vec::new(),
         }
     });
     context.clean_up();
 }
 
-/// Whether the story of such a failure is that of one execution, which can be run again.
-fn is_told(kind: FailureKind) -> bool {
+/// True when one execution shows a failure of this kind and can be replayed.
+fn has_alternatives(kind: FailureKind) -> bool {
     matches!(
         kind,
         FailureKind::Panic
@@ -72,7 +73,7 @@ fn is_told(kind: FailureKind) -> bool {
     )
 }
 
-fn told(
+fn receives(
     execution: &Execution,
     context: &Context,
     checker: &Checker,
@@ -80,11 +81,11 @@ fn told(
 ) -> Vec<Receive> {
     let whole = Trace::of(execution, context);
     let steps: Vec<usize> = failure.trace.steps_of_events().collect();
-    // The step that tells of the event at a position, if one does.
+    // Returns the step that shows the event at a position, if any.
     let step_of = |position: usize| {
         let step = *steps.get(position)?;
-        let (told, event) = (&failure.trace.steps[step], &whole.steps[position]);
-        let is_same = (told.thread, &told.what) == (event.thread, &event.what);
+        let (shown, event) = (&failure.trace.steps[step], &whole.steps[position]);
+        let is_same = (shown.thread, &shown.what) == (event.thread, &event.what);
         is_same.then_some(step)
     };
     let check = failure.schedule.check.as_ref();
@@ -120,7 +121,7 @@ fn told(
     receives
 }
 
-/// What is seen, in words.
+/// Describes a candidate source.
 fn words(operation: &Operation, candidate: Candidate, source: Option<(usize, &Trace)>) -> String {
     let outcome = candidate.outcome;
     let what = match (source, operation) {
@@ -132,7 +133,7 @@ fn words(operation: &Operation, candidate: Candidate, source: Option<(usize, &Tr
         (None, Operation::Chance { .. }) if outcome == 0 => return "nothing unexpected".to_owned(),
         (None, Operation::Chance { .. }) => return "a spurious wake-up".to_owned(),
         (None, Operation::Receive { .. }) => "no message".to_owned(),
-        (None, Operation::Call { .. }) => "nobody before it".to_owned(),
+        (None, Operation::Call { .. }) => "no earlier call".to_owned(),
         (None, Operation::IsFinished { .. }) => "that it has not ended".to_owned(),
         (None, _) => "the initial value".to_owned(),
     };

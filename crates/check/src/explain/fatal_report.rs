@@ -1,4 +1,4 @@
-//! The story of an execution whose process is about to end.
+//! The report of an execution whose process is about to end.
 
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,24 +15,24 @@ use crate::persist::saved;
 use crate::runtime::Context;
 use crate::runtime::fatal::FatalReporter;
 
-/// What a story needs to know of its check.
+/// The facts about a check that the report needs.
 #[derive(Default)]
 pub(crate) struct FatalReport {
-    /// How the search is run, in a few words.
+    /// A short description of the search.
     pub(crate) search: String,
-    /// Which check it is.
+    /// The name of the check.
     pub(crate) check: Option<CheckName>,
-    /// What else there is to say.
+    /// An additional note.
     pub(crate) note: Option<String>,
-    /// Whether to save the schedule; not if the user gave it.
+    /// True when the schedule is to be saved; false if the user gave it.
     pub(crate) saves: bool,
-    /// Whether there is to be a page.
+    /// The pages to write.
     pub(crate) pages: Pages,
 }
 
 impl FatalReporter for FatalReport {
-    /// Says that a check hangs, and where, if its context can be read. Where the thread is in its code
-    /// may be known, too.
+    /// Reports that a check hangs, and its execution if the context can be read. `code` is the
+    /// address of the code where the thread is, if known.
     fn report_hang(&self, context: Option<&Context>, limit: Duration, code: Option<usize>) {
         let finding = |context: &Context| Finding::Hang {
             thread: context.thread(),
@@ -40,26 +40,26 @@ impl FatalReporter for FatalReport {
         };
         let place = context.and_then(|context| context.program().place(code?));
         let note = place.map(|Place { file, line, .. }| format!("it is at {file}:{line} now"));
-        let tell = |context| self.tell_with(context, &finding(context), note);
-        if !context.is_some_and(tell) {
+        let report = |context| self.report_with(context, &finding(context), note);
+        if !context.is_some_and(report) {
             let check = self.check.as_ref();
             let test = check.map_or("a check", |check| check.test.as_str());
-            say(&format!(
+            print(&format!(
                 "raddle: {test} has not come to a scheduling point for {limit:?}\n"
             ));
         }
     }
 
-    /// Tells of a panic that ends the process.
+    /// Reports a panic that ends the process.
     fn report_panic(&self, context: &Context, panic: &Panic) {
-        self.tell(context, &Finding::Panic(panic.clone()));
+        self.report(context, &Finding::Panic(panic.clone()));
     }
 
-    /// Tells of a thread that used an address that is not there.
+    /// Reports an access to an unmapped address.
     fn report_crash(&self, context: &Context) {
-        if !self.tell(context, &Finding::Crash(context.thread())) {
-            say(
-                "raddle: a crash inside raddle itself, or in what it was told to do; please report \
+        if !self.report(context, &Finding::Crash(context.thread())) {
+            print(
+                "raddle: a crash inside raddle itself, or in user code that it called; please report \
                  this\n",
             );
         }
@@ -67,13 +67,13 @@ impl FatalReporter for FatalReport {
 }
 
 impl FatalReport {
-    /// Tells the whole story, with its schedule saved; whether that was possible. It was not if the engine
-    /// was interrupted in the middle of something.
-    fn tell(&self, context: &Context, finding: &Finding) -> bool {
-        self.tell_with(context, finding, None)
+    /// Prints the whole failure and saves its schedule; false if the engine was interrupted in the
+    /// middle of a change.
+    fn report(&self, context: &Context, finding: &Finding) -> bool {
+        self.report_with(context, finding, None)
     }
 
-    fn tell_with(&self, context: &Context, finding: &Finding, note: Option<String>) -> bool {
+    fn report_with(&self, context: &Context, finding: &Finding, note: Option<String>) -> bool {
         let found = catch_unwind(AssertUnwindSafe(|| unfinished(context, finding)));
         let Ok(Some(mut failure)) = found else {
             return false;
@@ -87,21 +87,20 @@ impl FatalReport {
             failure.replay = Some(saved.replay);
             failure.notes.extend(saved.problem);
         }
-        say(&failure.to_string());
+        print(&failure.to_string());
         if let Some(check) = &self.check {
             events::failure(check, &failure);
         }
-        // Whatever comes of that, the story is told.
+        // A page that cannot be written does not suppress the report.
         let page = || pages::write_last(&self.pages, self.check.as_ref(), failure);
         if let Ok(Some(line)) = catch_unwind(AssertUnwindSafe(page)) {
-            say(&line);
+            print(&line);
         }
         true
     }
 }
 
-/// What is wrong with the execution that is going on; nothing if the engine is in the middle of
-/// something.
+/// Returns the failure of the running execution; `None` if the engine is in the middle of a change.
 fn unfinished(context: &Context, finding: &Finding) -> Option<Failure> {
     let exploration = context.try_exploration()?;
     let mut failure = Failure::new(finding, exploration.execution(), context);
@@ -109,7 +108,7 @@ fn unfinished(context: &Context, finding: &Finding) -> Option<Failure> {
     Some(failure)
 }
 
-/// Past the harness, which would keep it until the test has ended.
-fn say(text: &str) {
+/// Writes past the test harness, which captures output until the test has ended.
+fn print(text: &str) {
     let _ = std::io::stderr().write_all(text.as_bytes());
 }

@@ -1,8 +1,9 @@
-//! Which ordering is too weak: tries stronger ones, one by one, and says what helps.
+//! Orderings that are too weak: strengthens them one by one and reports which change removes the
+//! failure.
 //!
-//! For a failure that no order of events explains, the program is searched again with one access or
-//! fence made stronger than it says, then with two, the weakest first. If the same failure does not
-//! come up any more in every class there is, that is the way to mend it, or one of them.
+//! For a failure that no interleaving explains, the program is explored again with one access or
+//! fence stronger than written, then with two, the weakest change first. If no class fails in the
+//! same way any more, that change is one way to fix it.
 
 use std::panic::Location;
 use std::sync::Arc;
@@ -18,24 +19,24 @@ use crate::explain::minimise::Signature;
 use crate::runtime::{Context, run_execution};
 use crate::settings::checker::Checker;
 
-/// So much is tried, and so long.
+/// Maximum number of changes tried, and maximum time.
 const MAX_TRIALS: usize = 120;
 const MAX_TIME: Duration = Duration::from_secs(2);
-/// So much for each.
+/// Maximum executions for each change.
 const MAX_RUNS: u64 = 20_000;
 const MAX_TIME_EACH: Duration = Duration::from_millis(400);
 
-/// A place in the program where an access or a fence could be stronger.
+/// A site where an access or a fence could be stronger.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Weak {
     site: SiteId,
     operation: Operation,
     ordering: Ordering,
-    kind: Kind,
+    kind: WeakKind,
 }
 
 #[derive(Clone, Copy, PartialEq, Debug)]
-enum Kind {
+enum WeakKind {
     Load,
     Store,
     Update,
@@ -43,42 +44,44 @@ enum Kind {
 }
 
 impl Weak {
-    /// The orderings to try in place of the one there is, but for `SeqCst`.
+    /// Returns the stronger orderings to try, without `SeqCst`.
     fn stronger(&self) -> &'static [Ordering] {
         match (self.kind, self.ordering) {
-            (Kind::Load, Relaxed) => &[Acquire],
-            (Kind::Store, Relaxed) => &[Release],
-            (Kind::Update, Relaxed) => &[Acquire, Release, AcqRel],
-            (Kind::Update, Acquire) if self.fails_weakly() => &[Acquire, AcqRel],
-            (Kind::Update | Kind::Fence, Acquire | Release) => &[AcqRel],
-            (Kind::Update, AcqRel) if self.fails_weakly() => &[AcqRel],
+            (WeakKind::Load, Relaxed) => &[Acquire],
+            (WeakKind::Store, Relaxed) => &[Release],
+            (WeakKind::Update, Relaxed) => &[Acquire, Release, AcqRel],
+            (WeakKind::Update, Acquire) if self.fails_weakly() => &[Acquire, AcqRel],
+            (WeakKind::Update | WeakKind::Fence, Acquire | Release) => &[AcqRel],
+            (WeakKind::Update, AcqRel) if self.fails_weakly() => &[AcqRel],
             _ => &[],
         }
     }
 
-    /// Whether it is a compare-exchange that takes nothing over when it fails.
+    /// True when it is a compare-exchange whose failure ordering is `Relaxed`.
     fn fails_weakly(&self) -> bool {
         self.operation.ordering_of_failure() == Some(Relaxed)
     }
 
     fn releases(&self) -> Option<Ordering> {
         match (self.kind, self.ordering) {
-            (Kind::Store | Kind::Update, Relaxed) => Some(Release),
-            (Kind::Update, Acquire) => Some(AcqRel),
+            (WeakKind::Store | WeakKind::Update, Relaxed) => Some(Release),
+            (WeakKind::Update, Acquire) => Some(AcqRel),
             _ => None,
         }
     }
 
     fn acquires(&self) -> Option<Ordering> {
         match (self.kind, self.ordering) {
-            (Kind::Load | Kind::Update, Relaxed) => Some(Acquire),
-            (Kind::Update, Release) => Some(AcqRel),
-            (Kind::Update, Acquire | AcqRel | SeqCst) if self.fails_weakly() => Some(self.ordering),
+            (WeakKind::Load | WeakKind::Update, Relaxed) => Some(Acquire),
+            (WeakKind::Update, Release) => Some(AcqRel),
+            (WeakKind::Update, Acquire | AcqRel | SeqCst) if self.fails_weakly() => {
+                Some(self.ordering)
+            }
             _ => None,
         }
     }
 
-    /// What to write instead of what, of both orderings if it is a compare-exchange.
+    /// Describes the replacement; for a compare-exchange with both orderings.
     fn in_words(&self, ordering: Ordering, names: &Context) -> String {
         let called = |operation: Operation| {
             let orderings = [operation.ordering(), operation.ordering_of_failure()];
@@ -93,15 +96,15 @@ impl Weak {
     }
 }
 
-/// Every place where the execution had an access or a fence that is not `SeqCst`.
+/// Returns the sites of all accesses and fences in the execution that are not `SeqCst`.
 pub(crate) fn weak_places(execution: &Execution) -> Vec<Weak> {
     let mut places: Vec<Weak> = Vec::new();
     for event in &execution.events {
         let kind = match event.operation {
-            Operation::Load { .. } => Kind::Load,
-            Operation::Store { .. } => Kind::Store,
-            Operation::Update { .. } => Kind::Update,
-            Operation::Fence { .. } => Kind::Fence,
+            Operation::Load { .. } => WeakKind::Load,
+            Operation::Store { .. } => WeakKind::Store,
+            Operation::Update { .. } => WeakKind::Update,
+            Operation::Fence { .. } => WeakKind::Fence,
             _ => continue,
         };
         let weak = Weak {
@@ -118,10 +121,10 @@ pub(crate) fn weak_places(execution: &Execution) -> Vec<Weak> {
     places
 }
 
-/// One way to change the program.
+/// A change of the program: sites with their new orderings.
 type Change = Vec<(Weak, Ordering)>;
 
-/// What to try, the cheapest first.
+/// Returns the changes to try, the cheapest first.
 fn changes(places: &[Weak]) -> Vec<Change> {
     let mut changes: Vec<Change> = Vec::new();
     for &weak in places {
@@ -149,7 +152,7 @@ fn changes(places: &[Weak]) -> Vec<Change> {
     changes
 }
 
-/// Says what would keep the failure from happening, if anything was found.
+/// Returns a hint at the change that removes the failure, if one was found.
 pub(crate) fn find(
     checker: &Checker,
     body: &(dyn Fn() + Sync),
@@ -170,7 +173,7 @@ pub(crate) fn find(
     None
 }
 
-/// Searches the changed program; how many classes it has, if the failure is in none of them.
+/// Explores the changed program and returns its number of classes if none has the failure.
 fn helps(
     checker: &Checker,
     body: &(dyn Fn() + Sync),
@@ -208,7 +211,7 @@ fn helps(
     None
 }
 
-/// An ordering as the program's language calls it.
+/// Returns the name of an ordering in the program's language.
 fn called(ordering: Ordering, names: &Context) -> String {
     let name = format!("{ordering:?}");
     match names.is_c() {

@@ -1,5 +1,5 @@
-//! Pages about checks: of every check in the folder that `RADDLE_REPORT` names, or else of one that
-//! fails, beside its schedule.
+//! Pages about checks: one for each check in the folder that `RADDLE_REPORT` names, otherwise one
+//! for each failing check, beside its schedule.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,22 +13,23 @@ use crate::persist::saved;
 use crate::program::variable;
 use crate::settings::checker::Checker;
 
-/// So many checks of one test have pages without being asked. There are tests with thousands.
+/// Maximum number of checks of one test with pages that the user did not ask for; some tests run
+/// thousands of checks.
 const MAX_UNASKED: u32 = 8;
-/// The page of a run, from the page of one of its checks.
+/// The index of a run, relative to the page of one of its checks.
 const INDEX: &str = "../../index.html";
 
-/// Which pages a check is to have.
+/// The pages that a check gets.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pages {
-    /// One for a failure, although nobody has asked for it.
+    /// A page for a failure without a request by the user.
     unasked: bool,
-    /// One in this folder, whatever happens.
+    /// A page in this folder in any case.
     run: Option<PathBuf>,
 }
 
 impl Pages {
-    /// What the settings of a check say.
+    /// Returns the pages that the settings ask for.
     pub(crate) fn of(checker: &Checker) -> Self {
         Pages {
             unasked: checker.page && !checker.replays(),
@@ -37,8 +38,8 @@ impl Pages {
     }
 }
 
-/// Writes the page of a check, if it is to have one, and notes in its failures where it is. Should that
-/// not work, they say so, and nothing else is lost.
+/// Writes the pages of a check and adds their path to its failures. If writing fails, the failures
+/// contain the error instead.
 pub(crate) fn write(pages: &Pages, name: Option<&CheckName>, report: &mut Report) {
     let Some(name) = name else { return };
     let (program, test) = saved::folder_names(name);
@@ -80,15 +81,16 @@ pub(crate) fn write(pages: &Pages, name: Option<&CheckName>, report: &mut Report
     }
 }
 
-/// Removes the page of a failure that is no more.
+/// Removes the page of a failure that no longer occurs.
 pub(crate) fn remove(check: &CheckName) {
     if let Some(folder) = saved::page_folder(check) {
-        // What stays is out of date, and harms nobody.
+        // A page that cannot be removed is out of date but harmless.
         let _ = html::remove(&folder);
     }
 }
 
-/// Writes the page of a failure that ends the process; the line that says where it is, or why it is not.
+/// Writes the page of a failure that ends the process and returns a line with its path or the
+/// error.
 pub(crate) fn write_last(
     pages: &Pages,
     name: Option<&CheckName>,
@@ -118,8 +120,8 @@ fn complain(report: &mut Report, folder: &Path, error: &io::Error) {
     }
 }
 
-/// The whole path; or a short one, if that is below the folder where `cargo test` runs the test. A folder
-/// that somebody asked for is not where they think if its path is relative, so it is shown whole.
+/// Returns the whole path, or a path relative to the folder where `cargo test` runs the test. A
+/// folder that the user named is shown whole, because a relative name may mean another folder.
 fn shown(path: &Path, may_be_short: bool) -> String {
     let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let here: Option<PathBuf> = std::env::current_dir().ok().filter(|_| may_be_short);

@@ -1,9 +1,9 @@
-//! What checks do, as lines of JSON for another program, such as `cargo raddle`: the file that
-//! `RADDLE_EVENTS` names gets a line when a check starts, now and then while it runs, for each failure,
-//! and when it is over. Several processes may write to one file, each a line at a time.
+//! Events of checks as lines of JSON for another program, such as `cargo raddle`. The file that
+//! `RADDLE_EVENTS` names gets a line when a check starts, at intervals while it runs, for each
+//! failure, and when it is over. Several processes may write to one file, each a line at a time.
 //!
-//! Whoever reads this also wants to know what was found when the process is asked to end: then checks
-//! stop and report as if their budget were spent.
+//! While events are written, a request to end the process stops checks as if their budget were
+//! spent, so that their findings are reported.
 
 use std::fs::File;
 use std::io::Write;
@@ -17,7 +17,7 @@ use crate::program::RunningBinary;
 use crate::runtime::interrupts::{self, Listening};
 use crate::settings::checker::Checker;
 
-/// Where events go; nowhere if nobody wants them or the file cannot be written.
+/// Returns the file for events; `None` if none is named or it cannot be written.
 fn file() -> Option<&'static File> {
     static FILE: OnceLock<Option<File>> = OnceLock::new();
     let open = || {
@@ -33,22 +33,22 @@ fn file() -> Option<&'static File> {
     FILE.get_or_init(open).as_ref()
 }
 
-/// Whether anybody wants to know.
+/// True when events are written.
 pub(crate) fn are_wanted() -> bool {
     file().is_some()
 }
 
-/// A check that is told of, if anybody wants to know. While it exists, the check stops early if the
-/// process is asked to end.
-pub(crate) struct Told<'a> {
+/// A check with events, if these are written. While it exists, the check stops early if the process
+/// is asked to end.
+pub(crate) struct CheckEvents<'a> {
     check: Option<&'a CheckName>,
     _listening: Option<Listening>,
 }
 
-impl<'a> Told<'a> {
+impl<'a> CheckEvents<'a> {
     pub(crate) fn start(checker: &Checker, check: Option<&'a CheckName>) -> Self {
         let check = check.filter(|_| are_wanted());
-        let told = Told {
+        let events = CheckEvents {
             check,
             _listening: are_wanted().then(interrupts::listen),
         };
@@ -59,7 +59,7 @@ impl<'a> Told<'a> {
             };
             write(check, started);
         }
-        told
+        events
     }
 
     pub(crate) fn finish(self, report: &Report) {
@@ -69,7 +69,7 @@ impl<'a> Told<'a> {
     }
 }
 
-/// Whether checks are to stop early.
+/// True when checks should stop early.
 #[inline]
 pub(crate) fn is_interrupted() -> bool {
     interrupts::came() && are_wanted()
@@ -83,7 +83,7 @@ fn write(check: &CheckName, what: Happening<'_>) {
         check: check.number,
         what,
     };
-    // Whether this works makes no difference to the check.
+    // An error does not affect the check.
     let _ = file.write_all(event.to_line().as_bytes());
 }
 
@@ -91,14 +91,14 @@ pub(crate) fn progress(check: &CheckName, progress: Progress) {
     write(check, Happening::Progress(progress));
 }
 
-/// A failure that nobody else will tell of.
+/// Writes a failure that is not part of a check's report.
 pub(crate) fn failure(check: &CheckName, failure: &Failure) {
     if are_wanted() {
         write(check, Happening::Failure(failure.into()));
     }
 }
 
-/// What happened in a replay, whether it fails or not.
+/// Writes the execution of a replay, failing or not.
 pub(crate) fn replayed(check: &CheckName, trace: &Trace) {
     write(check, Happening::Replayed { trace });
 }

@@ -1,5 +1,5 @@
-//! Schedules that have failed before: those kept with the package's sources as regression tests, and the
-//! one that the last failure saved.
+//! Schedules that failed before: regression tests kept with the package's sources, and the schedule
+//! of the last failure.
 
 use std::path::{Path, PathBuf};
 
@@ -7,29 +7,29 @@ use raddle_engine::{CheckName, Schedule};
 
 use crate::persist::saved;
 
-/// Where a package keeps schedules, from its folder.
+/// The folder with a package's schedules, relative to the package.
 const FOLDER: &str = "raddle-schedules";
 
-/// A schedule that has failed before.
-pub(crate) struct Known {
+/// A schedule that failed before.
+pub(crate) struct KnownSchedule {
     pub(crate) schedule: Schedule,
     pub(crate) file: PathBuf,
     pub(crate) origin: Origin,
 }
 
-/// Where it comes from.
+/// The origin of a schedule.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Origin {
-    /// Somebody keeps it as a test.
+    /// Kept with the sources as a regression test.
     Regression,
-    /// The last failure left it.
+    /// Saved by the last failure.
     Saved,
-    /// An earlier run remembers it.
+    /// Recorded in the history.
     Remembered,
 }
 
 impl Origin {
-    /// What a report calls the search that found a failure.
+    /// Returns the name of the search in reports.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Origin::Regression => "regression schedule",
@@ -39,12 +39,12 @@ impl Origin {
     }
 }
 
-/// What is known of this check.
+/// Finds the schedules of this check.
 ///
 /// # Panics
 ///
-/// If a file among the sources cannot be read: it would protect from nothing.
-pub(crate) fn find(check: &CheckName) -> Vec<Known> {
+/// If a file among the sources cannot be read: the regression test would test nothing.
+pub(crate) fn find(check: &CheckName) -> Vec<KnownSchedule> {
     let package = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
     let folder = package.map(|package| package.join(FOLDER));
     let mut known = Vec::new();
@@ -53,7 +53,7 @@ pub(crate) fn find(check: &CheckName) -> Vec<Known> {
             panic!("raddle: the regression test {}: {problem}", file.display())
         });
         if is_for(&schedule) {
-            known.push(Known {
+            known.push(KnownSchedule {
                 schedule,
                 file,
                 origin: Origin::Regression,
@@ -63,14 +63,14 @@ pub(crate) fn find(check: &CheckName) -> Vec<Known> {
     let name = saved::file_name(&check.test);
     let own = folder.iter().flat_map(|folder| files(&folder.join(&name)));
     for file in own {
-        // The folder says which test it is, under its present name.
+        // The folder names the test, under its present name.
         add(file, &|schedule| {
             let there = schedule.check.as_ref();
             there.is_none_or(|there| there.number == check.number)
         });
     }
     for file in folder.iter().flat_map(|folder| files(folder)) {
-        // The schedule says which test it is, or else the file's name.
+        // The schedule names the test; otherwise the name of the file does.
         let is_named = file.file_stem().is_some_and(|stem| *stem == *name);
         add(file, &|schedule| match &schedule.check {
             Some(there) => there == check,
@@ -79,7 +79,7 @@ pub(crate) fn find(check: &CheckName) -> Vec<Known> {
     }
     if let Some(file) = saved::file(check) {
         match read(&file) {
-            Ok(schedule) => known.push(Known {
+            Ok(schedule) => known.push(KnownSchedule {
                 schedule,
                 file,
                 origin: Origin::Saved,
@@ -93,7 +93,7 @@ pub(crate) fn find(check: &CheckName) -> Vec<Known> {
     known
 }
 
-/// The schedules in a folder, in the order of their names.
+/// Returns the schedules in a folder, sorted by name.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
@@ -108,15 +108,15 @@ fn read(file: &Path) -> Result<Schedule, String> {
         .map_err(|error: raddle_engine::ScheduleError| error.to_string())
 }
 
-impl Known {
-    /// What to say if it fails again.
+impl KnownSchedule {
+    /// Returns the note for a schedule that fails again.
     pub(crate) fn found_again(&self) -> String {
         let (origin, file) = (self.origin.name(), self.file.display());
         format!("found again by the {origin} {file}")
     }
 
-    /// Whoever runs the check should know that the schedule does not fail; `problem` is why it
-    /// could not, if it does not fit. A saved one has done its duty.
+    /// Prints that the schedule no longer fails; `problem` is the reason if it does not fit the
+    /// program. A saved schedule is removed.
     pub(crate) fn retire(&self, check: &CheckName, problem: Option<&str>) {
         let file = self.file.display();
         let reason = match problem {
@@ -125,7 +125,7 @@ impl Known {
         };
         match (self.origin, problem) {
             (Origin::Saved, _) => {
-                // If it stays, the next run says so again.
+                // If it cannot be removed, the next run prints the same.
                 let _ = std::fs::remove_file(&self.file);
                 eprintln!("raddle: {check}: the saved schedule {file} was removed: {reason}");
             }

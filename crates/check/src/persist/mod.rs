@@ -1,4 +1,4 @@
-//! What outlives a process.
+//! Data that outlives a process.
 
 pub(crate) mod checkpoint;
 pub(crate) mod events;

@@ -9,18 +9,18 @@ use raddle_engine::{CheckName, Schedule};
 
 use crate::program::{Program, RunningBinary, shell_word};
 
-/// Tokens up to this length are printed instead of the file's name.
+/// Maximum length of a token that is printed in place of the file's name.
 const MAX_PRINTED: usize = 200;
-/// How names of files with schedules end.
+/// Extension of files with schedules.
 const SCHEDULE: &str = "schedule";
 
-/// What to type to see a failure again, and what went wrong with saving its schedule.
+/// The command that replays a failure, and the error if its schedule could not be saved.
 pub(crate) struct Saved {
     pub(crate) replay: String,
     pub(crate) problem: Option<String>,
 }
 
-/// Saves a failing schedule and says how to replay it.
+/// Saves a failing schedule and returns the command that replays it.
 pub(crate) fn save(program: &dyn Program, schedule: &Schedule) -> Saved {
     let binary = RunningBinary::find();
     let check = schedule.check.as_ref();
@@ -50,13 +50,14 @@ pub(crate) fn save(program: &dyn Program, schedule: &Schedule) -> Saved {
     }
 }
 
-/// How to replay a schedule that is not saved, because another one of the test is.
+/// Returns the command that replays a schedule which is not saved, because another one of the test
+/// is.
 pub(crate) fn command(program: &dyn Program, schedule: &Schedule) -> String {
     let (binary, token) = (RunningBinary::find(), schedule.to_token());
     replay_command(program, &binary, &token, schedule.check.as_ref())
 }
 
-/// How to run an alternative of this check.
+/// Returns the command that runs an alternative of this check.
 pub(crate) fn alternative_command(
     program: &dyn Program,
     alternative: &str,
@@ -67,13 +68,13 @@ pub(crate) fn alternative_command(
     format!("RADDLE_STRATEGY={strategy} {run}")
 }
 
-/// Where the schedule of a failure of this check is, if there is one.
+/// Returns the file for the schedule of this check, if there is a target folder.
 pub(crate) fn file(check: &CheckName) -> Option<PathBuf> {
     let file = file_of(&RunningBinary::find(), Some(check), SCHEDULE);
     file.filter(|file| file.is_file())
 }
 
-/// The running program and this check, as names of folders.
+/// Returns the running program and this check as names of folders.
 pub(crate) fn folder_names(check: &CheckName) -> (String, String) {
     let test = match check {
         CheckName { test, number: 1 } => file_name(test),
@@ -82,24 +83,24 @@ pub(crate) fn folder_names(check: &CheckName) -> (String, String) {
     (file_name(&RunningBinary::find().name), test)
 }
 
-/// Where the page of a failure is kept, beside its schedule.
+/// Returns the folder for the page of a failure, beside its schedule.
 pub(crate) fn page_folder(check: &CheckName) -> Option<PathBuf> {
     let (_, test) = folder_names(check);
     Some(RunningBinary::find().folder?.join(test))
 }
 
-/// Where an exhaustive search is kept that was interrupted.
+/// Returns the file for the checkpoint of this check.
 pub(crate) fn frontier(check: &CheckName) -> Option<PathBuf> {
     file_of(&RunningBinary::find(), Some(check), "frontier")
 }
 
-/// Where checks remember earlier runs.
+/// Returns the file with the history of checks.
 pub(crate) fn runs_file() -> Option<PathBuf> {
     let folder = RunningBinary::find().folder?;
     Some(folder.parent()?.join("runs.redb"))
 }
 
-/// What they call a check there.
+/// Returns the key of a check in that file.
 pub(crate) fn check_key(check: &CheckName) -> String {
     let program = RunningBinary::find().name;
     match check {
@@ -108,13 +109,13 @@ pub(crate) fn check_key(check: &CheckName) -> String {
     }
 }
 
-/// How to go on with a search that was interrupted.
+/// Returns the command that resumes an interrupted search.
 pub(crate) fn resume_command(program: &dyn Program, check: Option<&CheckName>) -> String {
     let run = program.command(&RunningBinary::find(), check);
     format!("RADDLE_RESUME=1 {run}")
 }
 
-/// Tells one build of the running program from another.
+/// Returns a text that differs between builds of the running program.
 pub(crate) fn program_fingerprint() -> &'static str {
     static FINGERPRINT: OnceLock<String> = OnceLock::new();
     FINGERPRINT.get_or_init(|| {
@@ -134,7 +135,7 @@ pub(crate) fn program_fingerprint() -> &'static str {
     })
 }
 
-/// A test's name as the name of a file or folder.
+/// Converts a test's name to the name of a file or folder.
 pub(crate) fn file_name(test: &str) -> String {
     let keep = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ' ' | '#');
     let name = test.replace("::", ".");
@@ -143,7 +144,7 @@ pub(crate) fn file_name(test: &str) -> String {
         .collect()
 }
 
-/// Others may read the file at the same time, or write it, so it is there as a whole or not at all.
+/// Writes the file atomically, because other processes may read or write it at the same time.
 fn write(path: &Path, schedule: &Schedule) -> io::Result<()> {
     static WRITTEN: AtomicU32 = AtomicU32::new(0);
     if let Some(folder) = path.parent() {
@@ -154,13 +155,13 @@ fn write(path: &Path, schedule: &Schedule) -> io::Result<()> {
     let written = std::fs::write(&new, schedule.to_string());
     let renamed = written.and_then(|()| std::fs::rename(&new, path));
     if renamed.is_err() {
-        // What there is of it helps nobody.
+        // An incomplete file is of no use.
         let _ = std::fs::remove_file(&new);
     }
     renamed
 }
 
-/// The file for a check; the first of a test has the test's name.
+/// Returns the file for a check; the first check of a test has the test's name.
 fn file_of(binary: &RunningBinary, check: Option<&CheckName>, extension: &str) -> Option<PathBuf> {
     let name = match check {
         None => format!("unnamed.{extension}"),
@@ -170,7 +171,7 @@ fn file_of(binary: &RunningBinary, check: Option<&CheckName>, extension: &str) -
     Some(binary.folder.as_ref()?.join(name))
 }
 
-/// How to replay a schedule, by its token or its file.
+/// Returns the command that replays a schedule by its token or its file.
 fn replay_command(
     program: &dyn Program,
     binary: &RunningBinary,

@@ -1,8 +1,8 @@
 //! The program under test.
 //!
-//! A front end says by an implementation of [`Program`] what it knows of the program: where the names of
-//! code and data come from, whether threads can be unwound, how workers run, how to start it again. A
-//! check carries a reference to it. Nothing above asks which front end it has.
+//! A front end describes the program by an implementation of [`Program`]: where names of code and
+//! data come from, whether threads unwind, how workers run, and which command starts it again. A
+//! check has a reference to it. No module above depends on which front end it is.
 
 mod library;
 mod running_binary;
@@ -20,20 +20,21 @@ pub use library::Library;
 pub use running_binary::RunningBinary;
 pub use shell::shell_word;
 
-/// Reads from the registers that the kernel gives a signal handler where in the program the interrupted
-/// thread is: the address that a call there would return to, or 0.
+/// Reads from the registers of an interrupted thread, as the kernel passes them to a signal
+/// handler, the return address of a call at that point; 0 if unknown.
 pub type InterruptReader = fn(*mut c_void) -> usize;
 
-/// A program that is checked.
+/// A program under test.
 ///
-/// Places in the source are either `Location`s, which are known by themselves, or addresses of code, which
-/// only the program can name. The methods about addresses are asked only of programs that use the latter.
+/// Places in the source are either `Location`s, which need no lookup, or addresses of code, which
+/// only the program can name. The methods about addresses are called only for programs that use the
+/// latter.
 pub trait Program: Debug + RefUnwindSafe + Send + Sync {
-    /// Returns which words advice uses.
+    /// Returns the wording of advice.
     fn dialect(&self) -> Dialect;
 
-    /// True when threads that are left over at the end of an execution are unwound. If not, what they have on
-    /// their stacks has no destructors and the stacks are used again.
+    /// True when threads left over at the end of an execution are unwound. Otherwise their stacks
+    /// hold nothing that needs a destructor, and are reused.
     fn unwinds_threads(&self) -> bool;
 
     /// True when a thread must have the same stack in every execution, because the program keeps addresses of
@@ -46,7 +47,7 @@ pub trait Program: Debug + RefUnwindSafe + Send + Sync {
     /// Returns the command that runs a check again.
     fn command(&self, binary: &RunningBinary, check: Option<&CheckName>) -> String;
 
-    /// Called when an execution is over, before it is looked at.
+    /// Called at the end of an execution, before it is checked.
     fn end_execution(&self) {}
 
     /// Returns the place in the source of an instruction.
@@ -64,7 +65,7 @@ pub trait Program: Debug + RefUnwindSafe + Send + Sync {
         None
     }
 
-    /// Describes the memory at an address, if there is more to say than the name of the variable.
+    /// Describes the memory at an address beyond the name of the variable, if possible.
     fn memory(&self, _address: usize) -> Option<String> {
         None
     }
@@ -75,7 +76,7 @@ pub trait Program: Debug + RefUnwindSafe + Send + Sync {
     }
 }
 
-/// Words that advice uses.
+/// The wording of advice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Dialect {
     /// Rust with raddle's types.
@@ -86,11 +87,11 @@ pub enum Dialect {
     NativeC,
 }
 
-/// How workers of one check run side by side.
+/// The way several workers of one check run in parallel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WorkerKind {
     /// As threads of one process.
     Threads,
-    /// As processes: the program has one memory, in which one execution can be at a time.
+    /// As processes: the program has one memory, which holds one execution at a time.
     Processes,
 }

@@ -4,16 +4,17 @@ use std::path::{Path, PathBuf};
 
 /// The program that runs the check.
 pub struct RunningBinary {
-    /// What it is called, without what cargo adds.
+    /// Its name without the hash that cargo adds.
     pub name: String,
-    /// Whether it is one that `cargo test` runs.
+    /// True when `cargo test` runs it.
     pub is_test: bool,
-    /// Where its schedules are kept; `None` if cargo did not build it.
+    /// The folder for its schedules; `None` if cargo did not build it.
     pub(crate) folder: Option<PathBuf>,
 }
 
-/// Cargo's target folder, if it has built this binary. Cargo marks the folder with a tag if it has made
-/// it; if it was there before, as in a container, there is still what cargo keeps in it.
+/// Returns cargo's target folder, if cargo has built this binary. Cargo marks a folder that it has
+/// made with a tag; a folder that existed before, as in a container, is recognised by cargo's other
+/// files.
 fn target(binary: &Path) -> Option<&Path> {
     let has = |file: &'static str| move |folder: &&Path| folder.join(file).is_file();
     let folders = || binary.ancestors().skip(1);

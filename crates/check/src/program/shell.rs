@@ -1,6 +1,6 @@
 //! Words of a command line.
 
-/// Returns the text as a shell reads it: in quotes if it has to be.
+/// Returns the text as a word of a shell command, in quotes if necessary.
 pub fn shell_word(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-./:@%+,".contains(c);
     match !text.is_empty() && text.chars().all(plain) {

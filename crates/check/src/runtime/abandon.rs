@@ -1,14 +1,14 @@
-//! What becomes of threads that are left when an execution stops early.
+//! Threads that are left when an execution stops early.
 //!
-//! Their stacks are unwound, so that destructors run: a thread is resumed and finds a panic
+//! Their stacks are unwound, so that destructors run: a thread is resumed and gets a panic
 //! ([`Abandoned`]) instead of the reply it waits for. Destructors may lock, join and load like any
-//! other code; these operations are performed in the world as it stands, without a strategy and
-//! without being recorded, and a thread whose operation must wait lets the others go first.
+//! other code. These operations are performed in the present state of the world, without a strategy
+//! and without being recorded, and a thread whose operation must wait lets the others go first.
 //!
-//! User code can stand in the way. If it catches the panic, it is raised again at the next
-//! operation, up to [`MAX_SWALLOWS`] times; if it performs operations without end, or if what is
-//! left waits for each other, there is a last resort: the stack is dropped without unwinding, and
-//! never used again because others may still point into it. The report says so.
+//! User code can prevent unwinding. A caught panic is raised again at the next operation, up to
+//! [`MAX_SWALLOWS`] times. If user code performs operations without end, or the remaining threads
+//! wait for each other, the stack is dropped without unwinding. It is never reused, because other
+//! threads may still point into it, and the report says so.
 
 use std::panic::{Location, resume_unwind};
 
@@ -19,16 +19,16 @@ use super::coroutine::{Coroutine, Exit, Slot};
 use super::{Context, current};
 use crate::runtime::alloc;
 
-/// How often a thread may catch our panic before its stack is dropped.
+/// Maximum number of times a thread may catch the panic before its stack is dropped.
 const MAX_SWALLOWS: u32 = 100;
-/// How many operations a thread may perform while it is unwound.
+/// Maximum operations of a thread while it is unwound.
 const MAX_OPERATIONS: u32 = 10_000;
 
 /// The panic that unwinds a thread whose execution has stopped.
 pub struct Abandoned(());
 
 impl Drop for Abandoned {
-    /// Somebody caught it: the thread is not unwinding any more.
+    /// User code caught it: the thread is not unwinding any more.
     fn drop(&mut self) {
         if let Some(context) = current()
             && let Ok(mut slots) = context.slots.try_borrow_mut()
@@ -38,7 +38,7 @@ impl Drop for Abandoned {
     }
 }
 
-/// How far the unwinding of a thread has come.
+/// The progress of unwinding a thread.
 #[derive(Default)]
 pub(super) struct AfterStop {
     swallows: u32,
@@ -46,7 +46,7 @@ pub(super) struct AfterStop {
     /// It has announced an operation that could not be performed at once.
     waits: bool,
     given_up: bool,
-    /// It has nothing left to run but destructors of what is not on its stack, and is not unwound.
+    /// It runs only destructors of values outside its stack, and is not unwound.
     sweeps: bool,
 }
 
@@ -70,12 +70,12 @@ impl Context {
         self.retry_after_stop(operation, self.site(place))
     }
 
-    /// The execution stopped before the operation was performed: unwind, or perform it all the
-    /// same if the thread is unwinding already.
+    /// Handles an operation that was not performed before the execution stopped: unwinds the
+    /// thread, or performs the operation if the thread is unwinding already.
     #[cold]
     pub(super) fn retry_after_stop(&self, operation: Operation, site: SiteId) -> Reply {
-        // What is given back is given back first, unless that would have to wait; the thread is
-        // unwound at its next operation.
+        // A release is performed first unless it would have to wait; the thread is unwound at its
+        // next operation.
         let gives_back = matches!(operation, Operation::Call { call, .. } if call.gives_back());
         if !gives_back {
             self.unwind_if_stopped();
@@ -83,8 +83,8 @@ impl Context {
         self.wait_after_stop(operation, site, || self.unwind_if_stopped())
     }
 
-    /// Like [`Context::perform`], but the thread is not unwound before the operation is done. For
-    /// waits that protect what other threads borrow.
+    /// Like [`Context::perform`], but does not unwind the thread before the operation is done. For
+    /// waits that protect data which other threads borrow.
     pub fn perform_protected(
         &self,
         place: &'static Location<'static>,
@@ -138,7 +138,7 @@ impl Context {
         self.give_up()
     }
 
-    /// Never to be resumed.
+    /// Suspends the calling thread for good.
     pub(super) fn give_up(&self) -> ! {
         loop {
             self.slots.borrow_mut()[self.thread.get().index()]
@@ -174,7 +174,7 @@ impl Context {
         }
         let reply = reply.expect("waited until there was one");
         match operation {
-            // A destructor that unwraps a poisoned lock while it is unwound would end the process.
+            // A destructor that unwraps a poisoned lock during unwinding would end the process.
             Operation::Call { call, .. } => match call.grant(reply) {
                 Some(Grant::Taken { .. }) => Reply::grant(Grant::Taken { poisoned: false }),
                 _ => reply,
@@ -183,13 +183,14 @@ impl Context {
         }
     }
 
-    /// Whether the execution has stopped, so that what happens now is not part of it.
+    /// True when the execution has stopped, so that further operations are not part of it.
     #[inline]
     pub fn has_stopped(&self) -> bool {
         self.stopped.get()
     }
 
-    /// Unwinds whatever the execution has left behind. Called when the exploration has read it.
+    /// Unwinds the threads and drops the values left by the execution. Called when the exploration
+    /// has read it.
     pub(crate) fn clean_up(&self) {
         self.unwind_threads();
         self.sweep();
@@ -198,17 +199,17 @@ impl Context {
         alloc::release();
     }
 
-    /// Forgets the threads of the execution, and keeps their homes for the next one.
+    /// Removes the threads of the execution, and keeps their homes for the next one.
     #[inline]
     fn give_back_homes(&self) {
         let (mut homes, mut slots) = (self.homes.borrow_mut(), self.slots.borrow_mut());
-        // Draining would move every slot as a whole, which took longer than all else in `clean_up`.
+        // Draining would move every slot, which took longer than the rest of `clean_up`.
         while let Some(Slot { home, .. }) = slots.pop() {
             homes.push(home);
         }
     }
 
-    /// Lets the threads that are left go on until there are none.
+    /// Resumes the remaining threads until none is left.
     #[inline]
     pub(super) fn unwind_threads(&self) {
         while let Some(thread) = self.next_to_unwind() {
@@ -224,8 +225,8 @@ impl Context {
         }
     }
 
-    /// A thread that is left and can move, those in the middle of unwinding first. If none can
-    /// move, the youngest is dropped.
+    /// Returns a remaining thread that is enabled, preferring those that are unwinding. If none is
+    /// enabled, the youngest is dropped.
     fn next_to_unwind(&self) -> Option<ThreadId> {
         loop {
             let slots = self.slots.borrow();
@@ -274,11 +275,11 @@ impl Context {
         self.end_after_stop(thread);
     }
 
-    /// Nobody unwinds the threads of a program that is no Rust program; their stacks are used again.
+    /// Resets the stack of a thread that is not unwound, so that it can be reused.
     fn reuse_stack(&self, thread: ThreadId, coroutine: Option<Coroutine>) {
         if let Some(mut coroutine) = coroutine {
-            // SAFETY: what such a thread has on its stack has no destructors, and when the execution
-            // is over, nobody goes on who could refer to it.
+            // SAFETY: such a thread has nothing with a destructor on its stack, and after the
+            // execution no running code refers to it.
             unsafe { coroutine.force_reset() };
             self.give_stack_back(thread, coroutine.into_stack());
         }

@@ -1,5 +1,5 @@
-//! Cells and other memory, as the running execution sees them: accesses, which are no operations, and
-//! values that are not there any more.
+//! Cells and other memory of the running execution: accesses, which are no operations, and values
+//! that no longer exist.
 
 use std::panic::Location;
 
@@ -10,14 +10,14 @@ use super::{Context, Made, current, statics};
 use crate::runtime::alloc;
 use crate::runtime::identity::{Gone, Identity};
 
-/// What is to be said of a value that is not there.
+/// A use of a value that does not exist.
 #[derive(Clone, Copy)]
 pub(super) struct Fault {
     what: &'static str,
     fate: Fate,
 }
 
-/// An access that lasts, while this exists.
+/// An access that lasts while this exists.
 pub struct Ongoing {
     cell: CellId,
     stamp: u64,
@@ -36,7 +36,7 @@ impl Drop for Ongoing {
 }
 
 impl Context {
-    /// The calling thread reads or writes a cell, and that is all.
+    /// Reads or writes a cell in one step.
     #[inline]
     pub fn access_cell(
         &self,
@@ -50,7 +50,7 @@ impl Context {
         });
     }
 
-    /// The calling thread begins to read or write a cell.
+    /// Begins a read or write of a cell.
     #[inline]
     pub fn begin_access(
         &self,
@@ -66,7 +66,7 @@ impl Context {
         })
     }
 
-    /// The calling thread has the cell alone.
+    /// Records an access by a thread with exclusive access to the cell.
     pub fn own_cell(&self, identity: &Identity, place: Option<&'static Location<'static>>) {
         if let Some(index) = identity.get(self.stamp())
             && !self.stopped.get()
@@ -78,7 +78,7 @@ impl Context {
         }
     }
 
-    /// The cell is dropped by the calling thread.
+    /// Records that the calling thread drops the cell.
     pub fn drop_cell(&self, identity: &Identity) {
         if self.stopped.get() {
             return;
@@ -102,8 +102,8 @@ impl Context {
         }
     }
 
-    /// Now, for the calling thread, with a name of it that no schedule changes; nothing if raddle itself
-    /// is in the middle of something.
+    /// Returns the present moment with a name of the calling thread that does not depend on the
+    /// schedule; `None` while raddle's own state is borrowed.
     pub(crate) fn moment_and_thread(&self) -> Option<(u64, Moment)> {
         let mut exploration = self.exploration.try_borrow_mut().ok()?;
         let world = exploration.world();
@@ -111,7 +111,7 @@ impl Context {
         Some((world.state().fingerprint(thread), world.moment(thread)))
     }
 
-    /// Uses a cell in the running execution; nothing happens once that has stopped.
+    /// Uses a cell in the running execution; does nothing once that has stopped.
     #[inline]
     fn with_cell<R>(
         &self,
@@ -136,7 +136,7 @@ impl Context {
         }
     }
 
-    /// The cell that a value is in this execution.
+    /// Returns the cell of a value in this execution.
     #[inline]
     fn cell(&self, world: &mut World, identity: &Identity, made: &Made) -> Result<CellId, Fault> {
         match identity.get(self.stamp()) {
@@ -169,7 +169,7 @@ impl Context {
         Ok(CellId::new(index))
     }
 
-    /// What is wrong with a value that the execution does not know.
+    /// Returns the fault of a value that the execution does not know, if any.
     #[inline]
     fn fault(&self, identity: &Identity, what: &'static str) -> Option<Fault> {
         let gone = identity.is_gone(self.stamp())?;
@@ -191,8 +191,8 @@ impl Context {
         Fault { what, fate }
     }
 
-    /// Whether something is wrong with a value that the execution does not know; then the operation
-    /// that it is for does not happen.
+    /// Records the fault of a value that the execution does not know, if any; the operation on it
+    /// then does not happen.
     #[inline]
     pub(super) fn notice_fault(&self, identity: &Identity, what: &'static str) -> bool {
         let fault = self.fault(identity, what);
@@ -204,7 +204,7 @@ impl Context {
         is_faulty
     }
 
-    /// The thread wanted to do something to what is not there.
+    /// Stops the execution at an operation on a value that does not exist.
     #[cold]
     pub(super) fn stop_at_fault(&self, place: &'static Location<'static>) -> Reply {
         self.is_faulty.set(false);
@@ -214,7 +214,7 @@ impl Context {
         Reply::DONE
     }
 
-    /// The execution is over, and the calling thread does not go on.
+    /// Stops the execution with this fault; the calling thread does not continue.
     #[cold]
     fn stop_with(&self, fault: Fault, place: &'static Location<'static>) {
         if !self.stopped.get() {
@@ -233,7 +233,7 @@ impl Context {
             self.suspend();
         }
         self.unwind_if_stopped();
-        // In the middle of unwinding it cannot be unwound.
+        // A thread that is unwinding cannot be unwound again.
         self.give_up();
     }
 }

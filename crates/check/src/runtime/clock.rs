@@ -1,9 +1,9 @@
-//! Virtual time: every thread has a clock of its own, and only what the thread does makes it go.
+//! Virtual time: every thread has a clock of its own, which only the thread's own events advance.
 //!
-//! A clock goes on when its thread sleeps or a wait of its times out; a new thread starts with its
-//! creator's clock, and who joins a thread has waited at least as long as it took. So what a clock
-//! shows depends on nothing but what comes before the look in every run of the same class, and a
-//! replay finds it the same. The clocks of two threads say nothing about who did what first.
+//! A clock advances when its thread sleeps or a wait of its thread times out. A new thread starts
+//! with its creator's clock, and a join waits at least as long as the joined thread took. So a
+//! clock depends only on events that happen before the reading, in every execution of the same
+//! class, and a replay reads the same time. The clocks of two threads do not order their events.
 
 use std::time::{Duration, Instant};
 
@@ -11,22 +11,22 @@ use raddle_engine::ThreadId;
 
 use super::Context;
 
-/// How often a thread may look without doing anything that takes time.
+/// Number of readings without other progress before time passes by itself.
 const PATIENCE: u32 = 100;
-/// As far as clocks go: half of what std's can show at least, and some hundred billion years.
+/// The latest time: at least half of the range of std's clocks, and some hundred billion years.
 const END_OF_TIME: Duration = Duration::from_secs(1 << 62);
 
-/// The clock of one thread: what has passed since the execution began.
+/// The clock of one thread: the time since the execution began.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Clock {
     passed: Duration,
-    /// How often the thread has looked since its time last went on.
+    /// Number of readings since the clock last advanced.
     looks: u32,
 }
 
 impl Clock {
-    /// So much time passes, and a nanosecond more: no real clock shows exactly the time that was
-    /// waited for, and who waits until it is *past* must not wait for ever.
+    /// Advances the clock by the given time and a nanosecond: no real clock shows exactly the
+    /// awaited time, and a wait until it is *past* must end.
     fn pass(&mut self, time: Duration) {
         self.set(time.saturating_add(Duration::from_nanos(1)));
     }
@@ -36,8 +36,8 @@ impl Clock {
         self.looks = 0;
     }
 
-    /// Who does nothing but look sees time pass after a while, more and more of it, so that a loop
-    /// that waits for a time without sleeping has an end.
+    /// Reads the clock. After many readings in a row it advances by growing amounts, so that a loop
+    /// that waits for a time without sleeping ends.
     fn look(&mut self) -> Duration {
         self.looks += 1;
         if let Some(impatience) = self.looks.checked_sub(PATIENCE) {
@@ -50,16 +50,16 @@ impl Clock {
 }
 
 impl Context {
-    /// What the calling thread's clock shows.
+    /// Returns the time of the calling thread's clock.
     pub fn now(&self) -> Instant {
-        // Who looks at the clock often enough sees it go on.
+        // A clock that is read often enough advances.
         self.forget_looks();
         let mut slots = self.slots.borrow_mut();
         let passed = slots[self.thread.get().index()].clock.look();
         (self.epoch.checked_add(passed)).expect("std's clocks go further than ours")
     }
 
-    /// What the clock of a new thread starts with.
+    /// Returns the initial clock of a new thread.
     pub(super) fn clock_of_creator(&self) -> Clock {
         let slots = self.slots.borrow();
         // The first thread of an execution has no creator.
@@ -67,14 +67,14 @@ impl Context {
         creator.map_or_else(Clock::default, |creator| creator.clock)
     }
 
-    /// The calling thread has waited so long.
+    /// Advances the calling thread's clock by a wait of this duration.
     pub fn pass_time(&self, time: Duration) {
         self.slots.borrow_mut()[self.thread.get().index()]
             .clock
             .pass(time);
     }
 
-    /// The calling thread has waited until `other` was at its end.
+    /// Advances the calling thread's clock to the end of `other`, which it has joined.
     pub fn wait_as_long_as(&self, other: ThreadId) {
         let mut slots = self.slots.borrow_mut();
         let passed = slots[other.index()].clock.passed;

@@ -16,7 +16,7 @@ use crate::runtime::alloc;
 use crate::runtime::identity::Identity;
 use crate::runtime::watchdog;
 
-/// How a coroutine came to its end.
+/// The way a coroutine ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Exit {
     Returned,
@@ -26,31 +26,31 @@ pub(super) enum Exit {
 
 pub(super) type Coroutine = corosensei::Coroutine<(), (), Exit, DefaultStack>;
 
-/// What the substrate knows of one modelled thread.
+/// The substrate's state of one modelled thread.
 pub(super) struct Slot {
     /// Empty when the thread has ended.
     pub(super) home: Home,
     yielder: *const Yielder<(), ()>,
-    /// What the user's code has on the stack is before that.
+    /// End of the user's part of the stack.
     end_of_stack: *const u8,
     pub(super) guard: Guard,
     name: Option<Arc<str>>,
-    /// Whether it is unwinding, as far as can be told.
+    /// True when it is unwinding, as far as known.
     pub(super) unwinding: bool,
-    /// Whether it is suspended and counted in [`Context::unwinding`].
+    /// True when it is suspended and counted in [`Context::unwinding`].
     pub(super) counted: bool,
-    /// How often it woke up spuriously.
+    /// Number of spurious wake-ups.
     pub(super) spurious_wakeups: u32,
-    /// How often a weak compare-exchange of its failed spuriously.
+    /// Number of spurious failures of weak compare-exchanges.
     pub(super) spurious_failures: u32,
-    /// Where it parks.
+    /// The object on which it parks.
     pub(super) parker: Identity,
     pub(super) clock: Clock,
     pub(super) after_stop: AfterStop,
 }
 
-/// Runs the next execution of `body`; `false` if the strategy has none left. Afterwards the
-/// exploration must be told to finish, and then [`Context::clean_up`] be called.
+/// Runs the next execution of `body`; `false` if the strategy has none left. The caller then
+/// finishes the exploration and calls [`Context::clean_up`].
 pub(crate) fn run_execution(
     context: &Context,
     body: &dyn Fn(),
@@ -68,8 +68,8 @@ pub(crate) fn run_execution(
     context.last_panics.borrow_mut().clear();
     context.start_watching();
     context.progress.show(context);
-    // SAFETY: the coroutine is run to its end or forgotten before `clean_up` returns, and `body`
-    // is borrowed for longer than that by the caller's loop.
+    // SAFETY: the coroutine ends or is forgotten before `clean_up` returns, and the caller's loop
+    // borrows `body` for longer than that.
     unsafe { context.add_coroutine(ThreadId::MAIN, place, None, body) };
     context.drive();
     context.program.end_execution();
@@ -97,7 +97,7 @@ impl Context {
         let clock = self.clock_of_creator();
         let mut slots = self.slots.borrow_mut();
         debug_assert_eq!(slots.len(), thread.index());
-        // Made in place: a slot is large, and moving it showed in the time of short executions.
+        // Made in place: moving a large slot showed in the time of short executions.
         slots.push(Slot {
             home,
             yielder: std::ptr::null(),
@@ -154,18 +154,18 @@ impl Context {
             body(context, thread);
             Exit::Returned
         };
-        // SAFETY: the caller vouches for what `body` borrows, and a coroutine that is not run to
-        // its end is forgotten with its stack, so nothing it borrows is used again.
+        // SAFETY: the caller guarantees the lifetime of the borrows in `body`, and a coroutine that
+        // does not run to its end is forgotten with its stack, so no borrow is used again.
         let coroutine = unsafe { Coroutine::with_stack_unchecked(stack, run) };
         let trap = coroutine.trap_handler();
         home.put(coroutine);
         Guard { trap, limit }
     }
 
-    /// The whole life of a thread, inside its coroutine.
+    /// Runs the whole life of a thread, inside its coroutine.
     fn run_body(&self, thread: ThreadId, place: &'static Location<'static>, body: impl FnOnce()) {
         if self.stopped.get() {
-            // It never began: only its captures are to be dropped, which is user code too.
+            // It never began: only its captures are dropped, which runs user code too.
             let _ = catch_unwind(AssertUnwindSafe(|| drop(body)));
         } else if let Err(payload) = catch_unwind(AssertUnwindSafe(body)) {
             self.note_panic(&*payload);
@@ -182,7 +182,7 @@ impl Context {
         });
     }
 
-    /// Lets the engine's choices run until the execution stops.
+    /// Runs threads as the engine decides until the execution stops.
     fn drive(&self) {
         self.stopped.set(false);
         let mut step = self.with_world(|world| world.advance());
@@ -203,15 +203,14 @@ impl Context {
         self.watch.stop();
     }
 
-    /// The last thread that ran used an address that is not there: tells the story and ends the
-    /// process.
+    /// Reports that the last running thread used an unmapped address, and ends the process.
     pub(super) fn crashed(&self) -> ! {
         watchdog::end_soon();
         self.fatal.report_crash(self);
         overflow::end()
     }
 
-    /// Lets a thread run until it suspends itself or ends.
+    /// Runs a thread until it suspends itself or ends.
     #[inline(always)]
     pub(super) fn resume(&self, thread: ThreadId) -> CoroutineResult<(), Exit> {
         let mut slots = self.slots.borrow_mut();
@@ -224,8 +223,8 @@ impl Context {
         self.thread.set(thread);
         CURRENT.set(self);
         self.progress.begin();
-        // SAFETY: homes are given up only by `clean_up`, which runs no coroutine at that time, and
-        // a thread is resumed only from here, never while it runs.
+        // SAFETY: homes are dropped only by `clean_up`, which runs no coroutine at that time, and a
+        // thread is resumed only from here, never while it runs.
         let (result, ended) = unsafe { home.resume() };
         self.progress.end();
         CURRENT.set(std::ptr::null());
@@ -236,7 +235,7 @@ impl Context {
                     self.give_stack_back(thread, ended.into_stack());
                 }
             }
-            // What was on the stack was never unwound, and others may still refer to it.
+            // The stack was not unwound, and other threads may still refer to it.
             CoroutineResult::Return(Exit::Overflowed | Exit::Crashed) => std::mem::forget(ended),
         }
         result
@@ -262,18 +261,18 @@ impl Context {
         unsafe { &*yielder }.suspend(());
     }
 
-    /// Where the user's part of the thread's stack ends.
+    /// Returns the end of the user's part of the thread's stack.
     #[inline]
     pub(super) fn end_of_stack(&self, thread: ThreadId) -> *const u8 {
         self.slots.borrow()[thread.index()].end_of_stack
     }
 
-    /// The user's part of the thread's stack is elsewhere.
+    /// Sets the end of the user's part of the thread's stack to another stack.
     pub(super) fn set_end_of_stack(&self, thread: ThreadId, end: *const u8) {
         self.slots.borrow_mut()[thread.index()].end_of_stack = end;
     }
 
-    /// The name the program gave the calling thread.
+    /// Returns the name the program gave the calling thread.
     pub fn thread_name(&self) -> Option<Arc<str>> {
         self.slots.borrow()[self.thread.get().index()].name.clone()
     }

@@ -1,4 +1,4 @@
-//! Executions whose process is about to end.
+//! Reports of executions whose process is about to end.
 
 use std::time::Duration;
 
@@ -8,13 +8,14 @@ use super::Context;
 
 /// Reports the running execution before the process ends in the middle of it.
 pub(crate) trait FatalReporter: Send + Sync {
-    /// A thread has not come to a scheduling point for `limit`. The context is `None` if it cannot be
-    /// read; `code` is the instruction at which the thread was interrupted, if that is known.
+    /// Reports that a thread has not reached a scheduling point for `limit`. The context is `None`
+    /// if it cannot be read; `code` is the instruction at which the thread was interrupted, if
+    /// known.
     fn report_hang(&self, context: Option<&Context>, limit: Duration, code: Option<usize>);
 
-    /// A panic that std answers by ending the process.
+    /// Reports a panic after which std ends the process.
     fn report_panic(&self, context: &Context, panic: &Panic);
 
-    /// The running thread used an address that is not mapped.
+    /// Reports that the running thread used an unmapped address.
     fn report_crash(&self, context: &Context);
 }

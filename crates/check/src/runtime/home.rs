@@ -1,8 +1,7 @@
-//! A place where a coroutine stays while it runs.
+//! The fixed address of a coroutine while it runs.
 //!
-//! A running coroutine may start others, so the table of threads can grow, and move, while one of
-//! its entries is being resumed. What is resumed must not move; hence the box. Boxes are used
-//! again.
+//! A running coroutine may start others, so the table of threads can grow and move while one of its
+//! entries is being resumed. A resumed coroutine must not move; hence the box. Boxes are reused.
 
 use std::cell::UnsafeCell;
 
@@ -10,13 +9,13 @@ use corosensei::CoroutineResult;
 
 use super::coroutine::{Coroutine, Exit};
 
-/// Room for one coroutine. Everything but [`Home::put`] is called only while no coroutine runs on
-/// this OS thread, by the loop that switches between them; `put` fills an empty home.
+/// Room for one coroutine. Except for [`Home::put`], which fills an empty home, all methods are
+/// called only by the loop that switches coroutines, while none runs on this OS thread.
 pub(super) struct Home(Box<UnsafeCell<Option<Coroutine>>>);
 
 impl Drop for Home {
-    /// Only a panic inside raddle leaves a coroutine here. Unwinding it would run user code that
-    /// has lost its check.
+    /// Only a panic inside raddle leaves a coroutine here. Unwinding it would run user code without
+    /// its check.
     fn drop(&mut self) {
         std::mem::forget(self.0.get_mut().take());
     }
@@ -28,21 +27,21 @@ impl Home {
     }
 
     pub(super) fn put(&self, coroutine: Coroutine) {
-        // SAFETY: an empty home is not being resumed, so nobody else refers to its inside.
+        // SAFETY: an empty home is not being resumed, so no other reference to its inside exists.
         unsafe { *self.0.get() = Some(coroutine) };
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        // SAFETY: no coroutine runs, so nobody else refers to the inside.
+        // SAFETY: no coroutine runs, so no other reference to the inside exists.
         unsafe { (*self.0.get()).is_none() }
     }
 
     pub(super) fn take(&self) -> Option<Coroutine> {
-        // SAFETY: no coroutine runs, so nobody else refers to the inside.
+        // SAFETY: no coroutine runs, so no other reference to the inside exists.
         unsafe { (*self.0.get()).take() }
     }
 
-    /// A reference that lasts while the table of threads changes.
+    /// Returns a reference that stays valid while the table of threads changes.
     pub(super) fn pin(&self) -> Pinned {
         Pinned(self.0.get())
     }
@@ -56,10 +55,10 @@ impl Pinned {
     ///
     /// # Safety
     ///
-    /// The home must be alive until this returns, and nobody else use it.
+    /// The home must be alive until this returns, with no other use of it meanwhile.
     #[inline(always)]
     pub(super) unsafe fn resume(self) -> (CoroutineResult<(), Exit>, Option<Coroutine>) {
-        // SAFETY: vouched for by the caller.
+        // SAFETY: the caller guarantees that the home is alive and not used elsewhere.
         let home = unsafe { &mut *self.0 };
         let coroutine = home.as_mut().expect("raddle: a thread that ended was run");
         let result = coroutine.resume(());

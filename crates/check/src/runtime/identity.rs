@@ -1,30 +1,31 @@
-//! Which location or object of the running execution a controlled value is.
+//! The identity of a controlled value: its location or object in the running execution.
 //!
-//! Given out at first use in an execution and kept inside the value itself, so it moves with the
-//! value and is new when the value is; addresses, which move and are reused, play no part. A stamp
-//! that is different for every execution in the process tells a present identity from an old one.
+//! It is assigned at the first use in an execution and stored inside the value, so it moves with
+//! the value and is new when the value is. Addresses, which move and are reused, play no part. A
+//! stamp that differs for every execution in the process distinguishes a present identity from an
+//! old one.
 //!
-//! A value that several checks use at the same time (captured by a closure, say) is the exception:
-//! they overwrite each other's identity. Such a value was made outside the execution, so it stays
-//! where it is while the execution lasts, and its address is good enough to find it again.
+//! A value that several checks use at the same time, such as a capture of a closure, is the
+//! exception: the checks overwrite each other's identity. Such a value was made outside the
+//! execution, so it does not move during the execution, and its address identifies it.
 //!
 //! A static keeps the identity it was built with: see [`statics`](crate::runtime::statics).
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const INDEX_BITS: u32 = 24;
-/// Of a value that no execution has used. Not zero, so that a value which the compiler built can be
-/// told from memory that was empty when the program started.
+/// The identity of a value that no execution has used. Not zero, so that a value built by the
+/// compiler differs from memory that was zero at program start.
 pub(crate) const FRESH: u64 = 0xadd1e5;
 
-/// What is found where a value was, in every byte: after it was freed, and before it is made
+/// Every byte of freed memory, and of memory before a value is made there
 /// ([`crate::runtime::alloc`]).
 pub(crate) const FREED: u8 = 0xdb;
 pub(crate) const UNMADE: u8 = 0xa5;
-/// Added to the identity of a value that was dropped.
+/// Flag in the identity of a dropped value.
 const DROPPED: u64 = 1 << 63;
 
-/// What is wrong with a value.
+/// The reason why a value does not exist.
 #[derive(Clone, Copy)]
 pub(crate) enum Gone {
     Freed,
@@ -32,18 +33,18 @@ pub(crate) enum Gone {
     NeverMade,
 }
 
-/// The place in a controlled value where the running execution writes down which one it is.
+/// The part of a controlled value where the running execution stores its identity.
 pub struct Identity(AtomicU64);
 
 impl Identity {
-    /// Of a value that no execution has used.
+    /// The identity of a value that no execution has used.
     #[expect(clippy::new_without_default, reason = "values are made in constants")]
     #[inline]
     pub const fn new() -> Self {
         Identity(AtomicU64::new(FRESH))
     }
 
-    /// The index this value has in the execution with this stamp, if it has one.
+    /// Returns the index of this value in the execution with this stamp, if it has one.
     #[inline]
     pub(crate) fn get(&self, stamp: u64) -> Option<usize> {
         let value = self.0.load(Ordering::Relaxed);
@@ -60,13 +61,13 @@ impl Identity {
             .store(stamp << INDEX_BITS | index as u64, Ordering::Relaxed);
     }
 
-    /// Whether some execution has used the value, be it this or another one.
+    /// True when an execution has used the value, this one or another.
     #[inline]
     pub(crate) fn is_shared(&self) -> bool {
         self.0.load(Ordering::Relaxed) != FRESH
     }
 
-    /// Whether there is no value here, as far as can be told. Asked before a first use.
+    /// Returns why there is no value here, as far as known. Called before a first use.
     #[inline]
     pub(crate) fn is_gone(&self, stamp: u64) -> Option<Gone> {
         const FREED_WORD: u64 = u64::from_ne_bytes([FREED; 8]);
@@ -84,7 +85,7 @@ impl Identity {
         }
     }
 
-    /// There is no value here from now on, if the execution with this stamp can tell.
+    /// Marks the value as dropped in the execution with this stamp.
     pub(crate) fn drop_in(&self, stamp: u64) {
         let value = self.0.load(Ordering::Relaxed);
         if value == FRESH || value >> INDEX_BITS == stamp {
@@ -92,25 +93,24 @@ impl Identity {
         }
     }
 
-    /// Tells values apart that were made outside the execution.
+    /// Returns the address, which identifies values made outside the execution.
     #[inline]
     pub(crate) fn address(&self) -> usize {
         std::ptr::from_ref(self) as usize
     }
 
-    /// The next use is the first again.
+    /// Removes the identity, so that the next use is a first use.
     #[inline]
     pub fn forget(&self) {
         self.0.store(FRESH, Ordering::Relaxed);
     }
 }
 
-/// Stamps are reserved in blocks, so that checks running side by side do not fight over the
-/// counter.
+/// Stamps are reserved in blocks, so that parallel checks do not contend for the counter.
 static NEXT_BLOCK: AtomicU64 = AtomicU64::new(0);
 const BLOCK: u64 = 1 << 12;
 
-/// Gives out stamps that no other execution in the process has.
+/// Assigns stamps that are unique in the process.
 pub(crate) struct Stamps {
     next: u64,
     end: u64,

@@ -1,53 +1,53 @@
 //! The thread-locals of modelled threads.
 //!
 //! A value is made at its first use by the thread and dropped when the thread has run its body, the
-//! one made last first, as with std. What has a destructor is gone for good then; what has none can
-//! be used by the destructors of others. If an execution stops early, a thread that is unwound drops
-//! its values all the same.
+//! last one first, as with std. A value with a destructor cannot be used after that; one without
+//! can be used by the destructors of others. A thread that is unwound because an execution stops
+//! early drops its values all the same.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::Context;
 
-/// By thread, in the order in which they were made.
+/// Values by thread, in the order in which they were made.
 pub(super) type Locals = Vec<Vec<Local>>;
 
 pub(super) struct Local {
     key: usize,
-    /// `None` when it is gone.
+    /// `None` once it is dropped.
     value: Option<LocalValue>,
 }
 
-/// A value in a box, without its type.
+/// A box without its type.
 struct LocalValue {
     pointer: *mut (),
     drop: unsafe fn(*mut ()),
     has_destructor: bool,
 }
 
-/// Has an address that no other key has.
+/// A key: its address is unique.
 pub struct LocalId(#[expect(dead_code, reason = "what has no size may share its address")] u8);
 
 impl LocalId {
-    /// To be put into a static.
+    /// A new key, for a static.
     #[expect(clippy::new_without_default, reason = "a key is made in a constant")]
     pub const fn new() -> Self {
         LocalId(0)
     }
 }
 
-/// What a thread has for a key.
+/// The value of a thread for a key.
 pub enum FoundLocal {
-    /// A value.
+    /// The value exists.
     Alive(*const ()),
-    /// Nothing any more.
+    /// The value was dropped.
     Gone,
-    /// Nothing yet.
+    /// The value has not been made yet.
     None,
 }
 
 impl Context {
-    /// What the calling thread has for this key.
+    /// Returns the calling thread's value for this key.
     pub fn find_local(&self, key: usize) -> FoundLocal {
         let locals = self.locals.borrow();
         let mine = locals.get(self.thread().index());
@@ -60,8 +60,8 @@ impl Context {
         }
     }
 
-    /// Gives the calling thread a value. If making it has made one already, that is dropped, as
-    /// with std.
+    /// Gives the calling thread a value. If its initialiser has made one already, that is dropped,
+    /// as with std.
     pub fn add_local<T>(&self, key: usize, value: Box<T>) -> *const T {
         let pointer = Box::into_raw(value);
         let value = LocalValue {
@@ -92,7 +92,7 @@ impl Context {
         pointer
     }
 
-    /// The calling thread has nothing left to run: drops its values.
+    /// Drops the values of the calling thread, which has run its body.
     #[inline]
     pub(super) fn drop_locals(&self) {
         if !self.locals.borrow().is_empty() {
@@ -130,8 +130,8 @@ impl Context {
         })
     }
 
-    /// Forgets the values of threads whose stacks were dropped without unwinding, and that others
-    /// are gone.
+    /// Forgets the values of threads whose stacks were dropped without unwinding, and clears the
+    /// table.
     pub(super) fn forget_locals(&self) {
         for locals in self.locals.borrow_mut().iter_mut() {
             locals.clear();

@@ -1,9 +1,9 @@
-//! Running modelled threads: every one is a coroutine on the OS thread that runs the check.
+//! The substrate: every modelled thread is a coroutine on the OS thread that runs the check.
 //!
-//! [`Context`] is the running check as controlled types see it: they find it in a thread-local,
-//! hand it operations with [`Context::perform`] and are suspended there while others run. The
-//! engine decides who runs; this module only switches. What happens to threads that are left over
-//! when an execution stops early is in `abandon`.
+//! Controlled types find the [`Context`] of the running check in a thread-local and pass operations
+//! to [`Context::perform`], where they are suspended while other threads run. The engine decides
+//! which thread runs; this module only switches. Threads left over when an execution stops early
+//! are in `abandon`.
 
 mod abandon;
 pub mod alloc;
@@ -67,7 +67,7 @@ thread_local! {
     static CURRENT: Cell<*const Context> = const { Cell::new(std::ptr::null()) };
 }
 
-/// The check that the calling thread belongs to, if it belongs to one.
+/// Returns the check that the calling thread belongs to, if any.
 #[inline]
 pub fn current<'a>() -> Option<&'a Context> {
     let context = CURRENT.get();
@@ -81,44 +81,44 @@ pub fn current<'a>() -> Option<&'a Context> {
 pub struct Context {
     exploration: RefCell<Exploration>,
     program: &'static dyn Program,
-    /// As the program says; asked for each thread.
+    /// The program's answer to [`Program::fixes_stacks`], cached because each thread needs it.
     fixes_stacks: bool,
     /// Shared with the watchdog.
     progress: Arc<Progress>,
-    /// Should the process end in the middle of an execution.
+    /// Reports the execution if the process ends in the middle of it.
     fatal: Arc<dyn FatalReporter>,
     slots: RefCell<Vec<Slot>>,
-    /// Homes to use again.
+    /// Homes to reuse.
     homes: RefCell<Vec<home::Home>>,
-    /// Stacks to use again.
+    /// Stacks to reuse.
     stacks: RefCell<stacks::Stacks>,
     stack_size: usize,
     modelled: Modelled,
-    /// Where virtual time begins.
+    /// The beginning of virtual time.
     epoch: Instant,
     /// The thread whose coroutine is running.
     thread: Cell<ThreadId>,
-    /// What the engine decided when the running coroutine was last suspended.
+    /// The engine's decision when the running coroutine was last suspended.
     step: Cell<Step>,
-    /// Whether the execution has stopped and what is left of it is being unwound.
+    /// True when the execution has stopped and its remaining threads are being unwound.
     stopped: Cell<bool>,
-    /// How many suspended threads are in the middle of unwinding.
+    /// Number of suspended threads in the middle of unwinding.
     unwinding: Cell<usize>,
-    /// Threads whose stacks had to be dropped without unwinding, in this check.
+    /// Number of threads in this check whose stacks were dropped without unwinding.
     dropped_stacks: Cell<usize>,
-    /// The last panic of each thread that the hook was told of.
+    /// The last panic of each thread that the hook has recorded.
     last_panics: RefCell<Vec<panics::Noted>>,
     stamp: Cell<u64>,
     stamps: RefCell<Stamps>,
     sites: RefCell<Sites>,
-    /// To find loops that wait.
+    /// State for detecting spin loops.
     watch: spin::Watch,
     locations: RefCell<Things>,
     objects: RefCell<Things>,
     cells: RefCell<Things>,
     /// Cells that were dropped, by address.
     dropped: RefCell<Vec<(usize, Moment)>>,
-    /// Whether what the next operation is about is not there, and what is wrong with it.
+    /// True when the value of the next operation does not exist, and its fault.
     is_faulty: Cell<bool>,
     fault: Cell<Option<cells::Fault>>,
     statics: RefCell<statics::Statics>,
@@ -149,7 +149,8 @@ impl Context {
             thread: Cell::new(ThreadId::MAIN),
             step: Cell::new(Step::Stop),
             stopped: Cell::new(false),
-            // Inside a destructor that runs because of a panic, std's answer is of no use.
+            // Inside a destructor that runs because of a panic, std always answers that the thread
+            // panics.
             unwinding: Cell::new(usize::from(std::thread::panicking())),
             dropped_stacks: Cell::new(0),
             last_panics: RefCell::default(),
@@ -169,72 +170,72 @@ impl Context {
         }
     }
 
-    /// Calls places what other workers of the same check call them. Before the first execution.
+    /// Uses the site numbers of other workers of the same check. Called before the first execution.
     pub(crate) fn share_places(&self, places: &Arc<Places>) {
         *self.sites.borrow_mut() = Sites::new(Arc::clone(places));
     }
 
-    /// The places that the workers of the check have seen.
+    /// Returns the places that the workers of the check have seen.
     pub(crate) fn places(&self) -> Arc<Places> {
         Arc::clone(self.sites.borrow().places())
     }
 
-    /// The program under test.
+    /// Returns the program under test.
     pub(crate) fn program(&self) -> &'static dyn Program {
         self.program
     }
 
-    /// What has been counted, when there is nothing more to run.
+    /// Returns the exploration with its counts, when no execution is left to run.
     pub(crate) fn into_exploration(self) -> Exploration {
         self.exploration.into_inner()
     }
 
-    /// Reads or changes the exploration. Never call user code from `use_it`.
+    /// Calls `use_it` with the exploration; `use_it` must not call user code.
     pub(crate) fn with_exploration<R>(&self, use_it: impl FnOnce(&mut Exploration) -> R) -> R {
         use_it(&mut self.exploration.borrow_mut())
     }
 
-    /// The exploration, unless somebody is changing it.
+    /// Returns the exploration unless it is borrowed mutably.
     pub(crate) fn try_exploration(&self) -> Option<Ref<'_, Exploration>> {
         self.exploration.try_borrow().ok()
     }
 
-    /// Reads the execution that has just stopped, and its number.
+    /// Calls `use_it` with the execution that has just stopped, and its number.
     pub(crate) fn with_execution<R>(&self, use_it: impl FnOnce(&Execution, u64) -> R) -> R {
         let exploration = self.exploration.borrow();
         use_it(exploration.execution(), exploration.executions())
     }
 
-    /// Reads or changes the world. Never call user code from `use_it`.
+    /// Calls `use_it` with the world; `use_it` must not call user code.
     #[inline(always)]
     pub fn with_world<R>(&self, use_it: impl FnOnce(&mut World) -> R) -> R {
         use_it(self.exploration.borrow_mut().world())
     }
 
-    /// That the check goes on.
+    /// Returns the progress of the check.
     pub(crate) fn progress(&self) -> &Arc<Progress> {
         &self.progress
     }
 
-    /// The modelled thread that calls.
+    /// Returns the calling modelled thread.
     #[inline]
     pub fn thread(&self) -> ThreadId {
         self.thread.get()
     }
 
-    /// A number no other execution has.
+    /// Returns a number that is unique to this execution.
     #[inline]
     pub fn stamp(&self) -> u64 {
         self.stamp.get()
     }
 
-    /// Who the modelled thread that calls is, whatever the schedule.
+    /// Returns the path of the calling modelled thread, which does not depend on the schedule.
     pub fn thread_path(&self) -> ThreadPath {
         let exploration = self.exploration.borrow();
         exploration.execution().path(self.thread.get())
     }
 
-    /// How many threads' stacks were dropped without unwinding.
+    /// Returns the number of threads whose stacks were dropped without unwinding.
     pub(crate) fn dropped_stacks(&self) -> usize {
         self.dropped_stacks.get()
     }
@@ -244,7 +245,7 @@ impl Context {
         self.sites.borrow_mut().intern(place)
     }
 
-    /// The calling thread does what `operation` says, when its turn comes.
+    /// Performs the operation when the strategy chooses the calling thread.
     #[inline]
     pub fn perform(
         &self,
@@ -259,7 +260,7 @@ impl Context {
         self.perform_by(place, operation, request)
     }
 
-    /// As [`Context::perform`] while the execution goes on, with another way to ask for it.
+    /// Like [`Context::perform`] during the execution, with another way to request the operation.
     #[inline(always)]
     fn perform_by(
         &self,
@@ -290,7 +291,7 @@ impl Context {
         self.with_world(|world| world.reply(thread))
     }
 
-    /// The location that a controlled atomic is in this execution.
+    /// Returns the location of a controlled atomic in this execution.
     #[inline]
     pub fn location(
         &self,
@@ -317,7 +318,7 @@ impl Context {
         LocationId::new(self.index(&self.locations, identity, made, register))
     }
 
-    /// The object that a controlled value is in this execution.
+    /// Returns the object of a controlled value in this execution.
     #[inline]
     pub fn object(
         &self,
@@ -343,12 +344,13 @@ impl Context {
         ObjectId::new(self.index(&self.objects, identity, made, register))
     }
 
-    /// From now on executions know what the source calls things.
+    /// Turns on names of variables in executions.
     pub(crate) fn name_variables(&self, names: bool) {
         self.names_variables.set(names);
     }
 
-    /// What the source calls a thing and the line where it was made, if executions know.
+    /// Returns the name of a variable in the source and the line where it was made, if names are
+    /// on.
     #[inline]
     fn variable(&self, made: Made) -> Option<(String, u32)> {
         match self.names_variables.get() {
@@ -361,7 +363,7 @@ impl Context {
         }
     }
 
-    /// The index among `things` of a value that does not know it.
+    /// Returns the index among `things` of a value that does not know it.
     #[inline]
     fn index(
         &self,
@@ -392,7 +394,8 @@ impl Context {
         self.locations.borrow_mut().label(location.index(), name);
     }
 
-    /// The value an atomic has now, for its sole owner; `None` if the execution has not used it.
+    /// Returns the present value of an atomic, for its sole owner; `None` if the execution has not
+    /// used it.
     pub fn owned_value(&self, identity: &Identity) -> Option<u64> {
         let index = identity.get(self.stamp.get())?;
         if !self.stopped.get() {
@@ -402,7 +405,8 @@ impl Context {
         Some(self.exploration.borrow().execution().locations[index].value)
     }
 
-    /// The state an object has now, for its sole owner; `None` if the execution has not used it.
+    /// Returns the present state of an object, for its sole owner; `None` if the execution has not
+    /// used it.
     pub fn owned_state(&self, identity: &Identity) -> Option<Object> {
         let index = identity.get(self.stamp.get())?;
         if !self.stopped.get() {

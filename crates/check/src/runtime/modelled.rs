@@ -1,18 +1,18 @@
-//! What may or may not happen to a program through no doing of its own, and how often.
+//! Spurious wake-ups, spurious failures and time-outs: which are explored, and how often.
 //!
-//! Each is bounded, so that every search ends; the count belongs to the thread and depends on
-//! nothing but the thread's own past, so a replay finds it the same.
+//! Each is bounded, so that every search ends. The count belongs to the thread and depends only on
+//! the thread's own past, so a replay has the same count.
 
 use raddle_engine::Event;
 
 use super::Context;
 
-/// How often a thread may wake up spuriously in one execution.
+/// Maximum spurious wake-ups of a thread in one execution.
 const MAX_SPURIOUS_WAKEUPS: u32 = 1;
-/// How often a weak compare-exchange of a thread may fail spuriously in one execution.
+/// Maximum spurious failures of a thread's weak compare-exchanges in one execution.
 const MAX_SPURIOUS_FAILURES: u32 = 1;
 
-/// Which of these things are explored.
+/// The choices of the environment that are explored.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Modelled {
     pub(crate) spurious_wakeups: bool,
@@ -31,7 +31,7 @@ impl Default for Modelled {
 }
 
 impl Context {
-    /// Whether the calling thread may wake up without a notification.
+    /// True when the calling thread may wake up without a notification.
     #[inline]
     pub fn may_wake_spuriously(&self) -> bool {
         self.modelled.spurious_wakeups
@@ -39,13 +39,13 @@ impl Context {
                 < MAX_SPURIOUS_WAKEUPS
     }
 
-    /// The calling thread has woken up without a notification.
+    /// Counts a wake-up of the calling thread without a notification.
     #[inline]
     pub fn count_spurious_wakeup(&self) {
         self.slots.borrow_mut()[self.thread.get().index()].spurious_wakeups += 1;
     }
 
-    /// Whether a weak compare-exchange of the calling thread may fail although the value is the
+    /// True when a weak compare-exchange of the calling thread may fail although the value is the
     /// expected one.
     #[inline]
     pub fn may_fail_spuriously(&self) -> bool {
@@ -54,11 +54,11 @@ impl Context {
                 < MAX_SPURIOUS_FAILURES
     }
 
-    /// Whether the compare-exchange that the calling thread has just done failed like that, which
-    /// then is counted.
+    /// True when the last compare-exchange of the calling thread failed spuriously, which is then
+    /// counted.
     #[inline]
     pub fn has_failed_spuriously(&self) -> bool {
-        // After the execution stopped, nothing is recorded and nothing unexpected happens.
+        // After the execution has stopped, no event is recorded and no operation fails spuriously.
         let exploration = self.exploration.borrow();
         let last = exploration.execution().events.last();
         let failed = !self.stopped.get() && last.is_some_and(Event::fails_spuriously);
@@ -68,7 +68,7 @@ impl Context {
         failed
     }
 
-    /// Whether the time of a wait may run out.
+    /// True when a wait may time out.
     #[inline]
     pub fn may_time_out(&self) -> bool {
         self.modelled.timeouts

@@ -1,10 +1,10 @@
-//! The running check as a program sees it that is no Rust program: `raddle-native` turns what such a
-//! program does into operations.
+//! The running check for native programs: `raddle-native` turns their calls and accesses into
+//! operations.
 //!
-//! What differs from the controlled types: places in the source are addresses of code, things are
-//! known by their addresses, and nothing can be unwound, so threads that are left when an execution
-//! stops are dropped where they stand. What code and data are called is only asked when a story is
-//! told.
+//! In contrast to the controlled types, places in the source are addresses of code and values are
+//! identified by their addresses. Threads cannot be unwound, so threads left when an execution
+//! stops are dropped where they are. Names of code and data are looked up only for a failure
+//! report.
 
 use std::time::Duration;
 
@@ -19,38 +19,38 @@ use super::spin::Registers;
 use super::things::{Made, UNKNOWN};
 use super::{Context, current};
 
-/// Where the stack of a thread begins that waits until something is done for it, and where its registers
-/// are that outlast a call, or 0.
+/// The top of the stack of a thread that waits in raddle, and the address of its callee-saved
+/// registers, or 0.
 #[derive(Clone, Copy)]
 pub struct Top {
-    /// The last that was put on the stack.
+    /// The address of the last value on the stack.
     pub stack: usize,
-    /// The first of six words.
+    /// The address of the first of six words.
     pub registers: usize,
 }
 
-/// The running execution. Everything here is for the thread that runs.
+/// The running execution. All methods act for the running thread.
 #[derive(Clone, Copy)]
 pub struct Native<'a>(&'a Context);
 
 impl Native<'_> {
-    /// The check that the calling OS thread runs.
+    /// Returns the check that the calling OS thread runs.
     pub fn current() -> Option<Self> {
         current().map(Native)
     }
 
-    /// A number that no other execution of the process has.
+    /// Returns a number that is unique to this execution in the process.
     pub fn stamp(self) -> u64 {
         self.0.stamp()
     }
 
-    /// The thread that runs.
+    /// Returns the running thread.
     pub fn thread(self) -> ThreadId {
         self.0.thread()
     }
 
-    /// The thread does what `operation` says when its turn comes. Does not return if the execution
-    /// stops before that.
+    /// Performs the operation when the strategy chooses the thread. Does not return if the
+    /// execution stops before that.
     #[inline]
     pub fn perform(self, code: usize, operation: impl FnOnce(&mut World) -> Operation) -> Reply {
         self.perform_by(code, operation, |world, thread, operation, site| {
@@ -58,9 +58,9 @@ impl Native<'_> {
         })
     }
 
-    /// The same for an operation that a loop may do again and again while it waits. All of the program's
-    /// state that only this thread can change is on its stack from `top` on and in registers, or
-    /// [`Native::forget_looks`] was called when it changed.
+    /// Like [`Native::perform`], for an operation that a spin loop may repeat. All program state
+    /// that only this thread can change must be on its stack from `top` on and in registers, or
+    /// [`Native::forget_looks`] must have been called when it changed.
     #[inline]
     pub fn observe(
         self,
@@ -70,36 +70,37 @@ impl Native<'_> {
     ) -> Reply {
         self.perform_by(code, operation, |world, thread, operation, site| {
             let stack = top.stack as *const u8;
-            // SAFETY: whoever says where they are has put them there, and waits until this is done.
+            // SAFETY: the caller has stored the registers at this address, and waits until the call
+            // returns.
             let registers = unsafe { (top.registers as *const Registers).as_ref() };
             (self.0).request_watched(world, thread, operation, site, (stack, registers))
         })
     }
 
-    /// The thread has changed something that is not on its stack.
+    /// Records a change of thread state outside the stack.
     #[inline]
     pub fn forget_looks(self) {
         self.0.forget_looks();
     }
 
-    /// Whether an address is on the thread's stack, from `top` on.
+    /// True when an address is on the thread's stack, from `top` on.
     #[inline]
     pub fn is_on_stack(self, top: usize, address: usize) -> bool {
         (top..self.end_of_stack()).contains(&address)
     }
 
-    /// Where the thread's stack ends, as far as it is the program's.
+    /// Returns the end of the program's part of the thread's stack.
     pub fn end_of_stack(self) -> usize {
         self.0.end_of_stack(self.thread()) as usize
     }
 
-    /// The thread's code runs on another stack, which ends there.
+    /// Moves the thread's code to another stack, which ends there.
     pub fn move_stack(self, end: usize) {
         let thread = self.thread();
         self.0.set_end_of_stack(thread, end as *const u8);
     }
 
-    /// The same for another thread; the end of memory if it has none.
+    /// Returns the end of another thread's stack; the end of memory if it has none.
     pub fn end_of_stack_of(self, thread: ThreadId) -> usize {
         let slots = self.0.slots.borrow();
         let slot = slots.get(thread.index());
@@ -140,15 +141,15 @@ impl Native<'_> {
         self.0.sites.borrow_mut().intern_code(code)
     }
 
-    /// Creates a thread that will run `body`, on a stack that is there until the execution is over.
+    /// Creates a thread that runs `body`, on a stack that lasts until the execution is over.
     pub fn spawn(self, code: usize, body: impl FnOnce() + 'static) -> ThreadId {
         let child = self.perform(code, |_| Operation::Spawn).to_thread();
-        // SAFETY: nothing is borrowed.
+        // SAFETY: `body` is `'static` and borrows nothing.
         unsafe { self.0.add_coroutine(child, UNKNOWN, None, body) };
         child
     }
 
-    /// Makes the location at an address known.
+    /// Registers the location at an address.
     pub fn add_location(
         self,
         world: &mut World,
@@ -163,7 +164,7 @@ impl Native<'_> {
         location
     }
 
-    /// Makes the object at an address known.
+    /// Registers the object at an address.
     pub fn add_object(
         self,
         world: &mut World,
@@ -180,7 +181,7 @@ impl Native<'_> {
         object
     }
 
-    /// Makes a piece of memory known.
+    /// Registers the cell at an address.
     pub fn add_cell(self, kind: &'static str, address: usize) -> CellId {
         self.0
             .cells
@@ -189,7 +190,7 @@ impl Native<'_> {
         self.0.with_world(World::add_cell)
     }
 
-    /// A part of a piece of memory becomes a piece of its own.
+    /// Splits a part of a cell off into a cell of its own.
     pub fn split_cell(self, kind: &'static str, address: usize, cell: CellId) -> CellId {
         self.0
             .cells
@@ -198,7 +199,7 @@ impl Native<'_> {
         self.0.with_world(|world| world.split_cell(cell))
     }
 
-    /// The thread reads or writes a piece of memory. Whether that is a race.
+    /// Records a plain read or write of a cell; returns true if it is a race.
     #[inline]
     pub fn access(self, cell: CellId, writes: bool, code: usize) -> bool {
         let (thread, site) = (self.0.thread.get(), self.site(code));
@@ -206,55 +207,56 @@ impl Native<'_> {
         self.0.with_world(access)
     }
 
-    /// The last store to a location has written this value, which nobody knew before.
+    /// Sets the value of the last store to a location, which was unknown before.
     pub fn settle_store(self, location: LocationId, value: u64) {
         let settle = |world: &mut World| world.settle_store(location, value);
         self.0.with_world(settle);
     }
 
-    /// How many events the thread has had.
+    /// Returns the number of events of the thread.
     pub fn events(self) -> u32 {
         let thread = self.0.thread.get();
         self.0.with_world(|world| world.events_of(thread))
     }
 
-    /// Whether what another thread did after so many events comes before what this one does now.
+    /// True when the event with this index of another thread happens before the next one of this
+    /// thread.
     pub fn has_seen(self, other: ThreadId, index: u32) -> bool {
         let thread = self.0.thread.get();
         self.0
             .with_world(|world| world.has_seen(thread, other, index))
     }
 
-    /// Looks at the world, or changes what is no event.
+    /// Calls `use_it` with the world.
     pub fn with_world<R>(self, use_it: impl FnOnce(&mut World) -> R) -> R {
         self.0.with_world(use_it)
     }
 
-    /// What the thread has done and seen by its events alone.
+    /// Writes the thread's clock, from its events alone, to `clock`.
     pub fn told(self, clock: &mut Vec<u32>) {
         let thread = self.0.thread.get();
         self.0.with_world(|world| world.told(thread, clock));
     }
 
-    /// What the thread passes on to others in a way that is no event.
+    /// Writes the clock that the thread releases by other means than an event to `clock`.
     pub fn pass_on(self, clock: &mut Vec<u32>) {
         let thread = self.0.thread.get();
         self.0.with_world(|world| world.pass_on(thread, clock));
     }
 
-    /// What was passed on comes before what the thread does from now on.
+    /// Joins a released clock into the clock of the thread.
     pub fn take_on(self, clock: &[u32]) {
         let thread = self.0.thread.get();
         self.0.with_world(|world| world.take_on(thread, clock));
     }
 
-    /// What stories call the thread.
+    /// Names the thread in reports.
     pub fn name_thread(self, thread: ThreadId, name: String) {
         self.0.with_world(|world| world.name_thread(thread, name));
     }
 
-    /// Makes a piece of memory known, with its last write and the last read since then: who, after how
-    /// many events, and where.
+    /// Registers a cell with its last write and the last read since then: the thread, its number of
+    /// events, and the code.
     pub fn adopt_cell(
         self,
         kind: &'static str,
@@ -274,13 +276,15 @@ impl Native<'_> {
         self.0.with_world(|world| world.adopt_cell(write, read))
     }
 
-    /// The thread's last operation was an atomic one on a piece of memory. Whether that is a race.
+    /// Records that the thread's last operation was an atomic one on a cell; returns true if it is
+    /// a race.
     pub fn check_atomic(self, cell: CellId) -> bool {
         let thread = self.0.thread.get();
         self.0.with_world(|world| world.check_atomic(thread, cell))
     }
 
-    /// The thread accesses a piece of memory plainly in which these locations are. Whether that is a race.
+    /// Records a plain access of a cell that contains these locations; returns true if it is a
+    /// race.
     pub fn check_plain(
         self,
         cell: CellId,
@@ -293,19 +297,19 @@ impl Native<'_> {
             .with_world(|world| world.check_plain(thread, cell, writes, site, is_there))
     }
 
-    /// Whether every access is to be told, for those who want to see more than what is wrong.
+    /// True when every access is recorded, for traces.
     pub fn keeps_accesses(self) -> bool {
         self.0.with_world(|world| world.keeps_accesses())
     }
 
-    /// The last value that was written to a location.
+    /// Returns the last value written to a location.
     #[inline]
     pub fn last_value(self, location: LocationId) -> u64 {
         let exploration = self.0.exploration.borrow();
         exploration.execution().locations[location.index()].value
     }
 
-    /// The program found out that something is wrong. The thread must end then.
+    /// Stops the execution with a failure that the program has detected. The thread must end then.
     pub fn fail(self, manner: Manner, message: String, place: Option<String>) {
         let thread = self.0.thread.get();
         self.0.with_world(|world| {
@@ -321,13 +325,13 @@ impl Native<'_> {
         });
     }
 
-    /// How many events there are.
+    /// Returns the number of events of the execution.
     pub fn count_events(self) -> usize {
         self.0.with_exploration(|it| it.execution().events.len())
     }
 
-    /// The thread, which is at its end, has panicked when there were so many events.
-    /// Another thread may know of it already.
+    /// Records that the thread, which has ended, panicked after this number of events of the
+    /// execution. Another thread may have joined it already.
     pub fn add_panic(
         self,
         message: String,
@@ -346,12 +350,12 @@ impl Native<'_> {
         self.0.with_world(|world| world.add_panic(panic));
     }
 
-    /// If `thread` ended by a panic, the one that runs knows.
+    /// Marks the panic of `thread`, if it ended by one, as joined by the running thread.
     pub fn join_panic(self, thread: ThreadId) {
         self.0.join_panic(thread);
     }
 
-    /// Whether the thread ended by a panic.
+    /// True when the thread ended by a panic.
     pub fn has_panicked(self) -> bool {
         let thread = self.0.thread.get();
         self.0.with_exploration(|it| {
@@ -360,19 +364,19 @@ impl Native<'_> {
         })
     }
 
-    /// Whether there was a panic that the program has not dealt with.
+    /// True when the program has not handled a panic.
     pub fn has_unhandled_panic(self) -> bool {
         self.0
             .with_exploration(|it| panic::unhandled(it.execution()).is_some())
     }
 
-    /// No panic of this execution is a failure.
+    /// Marks all panics of this execution as handled.
     pub fn forgive_panics(self) {
         self.0.with_world(World::forgive_panics);
     }
 
-    /// Tells the story of the running execution, whose process is about to end: something is wrong with
-    /// the thread that runs.
+    /// Reports the running execution before the process ends because of a failure of the running
+    /// thread.
     pub fn tell_last(self, message: String) {
         let context = self.0;
         let after = context
@@ -389,12 +393,12 @@ impl Native<'_> {
         context.fatal.report_panic(context, &panic);
     }
 
-    /// The instruction that a site is.
+    /// Returns the instruction of a site.
     pub fn code(self, site: SiteId) -> Option<usize> {
         self.0.places().code(site)
     }
 
-    /// What stories call a thread.
+    /// Returns the name of a thread in reports.
     pub fn title(self, thread: ThreadId) -> String {
         let exploration = self.0.exploration.borrow();
         let execution = exploration.execution();
@@ -402,53 +406,53 @@ impl Native<'_> {
         name.unwrap_or_else(|| execution.path(thread).to_string())
     }
 
-    /// The program is over, whatever its other threads do.
+    /// Ends the program, whatever its other threads do.
     pub fn end_program(self) {
         self.0.with_world(World::end_program);
     }
 
-    /// Where an instruction comes from, as text.
+    /// Returns the place in the source of an instruction, as text.
     pub fn place(self, code: usize) -> Option<String> {
         let Place { file, line, column } = self.0.program.place(code)?;
         Some(format!("{file}:{line}:{column}"))
     }
 
-    /// The thread has waited so long.
+    /// Advances the thread's clock by a wait of this duration.
     pub fn pass_time(self, time: Duration) {
         self.0.pass_time(time);
     }
 
-    /// The thread has waited until another was at its end.
+    /// Advances the thread's clock to the end of another thread, which it has joined.
     pub fn wait_as_long_as(self, other: ThreadId) {
         self.0.wait_as_long_as(other);
     }
 
-    /// How much time has passed on the thread's clock.
+    /// Returns the time on the thread's clock.
     pub fn passed(self) -> Duration {
         self.0.now().saturating_duration_since(self.0.epoch)
     }
 
-    /// Whether the thread may wake up without a notification.
+    /// True when the thread may wake up without a notification.
     pub fn may_wake_spuriously(self) -> bool {
         self.0.may_wake_spuriously()
     }
 
-    /// The thread has woken up without a notification.
+    /// Counts a wake-up of the thread without a notification.
     pub fn count_spurious_wakeup(self) {
         self.0.count_spurious_wakeup();
     }
 
-    /// Whether the time of a wait may run out.
+    /// True when a wait may time out.
     pub fn may_time_out(self) -> bool {
         self.0.may_time_out()
     }
 
-    /// Whether a weak compare-exchange may fail for no reason.
+    /// True when a weak compare-exchange may fail spuriously.
     pub fn may_fail_spuriously(self) -> bool {
         self.0.may_fail_spuriously()
     }
 
-    /// Whether the last one did, which then is counted.
+    /// True when the last compare-exchange failed spuriously, which is then counted.
     pub fn has_failed_spuriously(self) -> bool {
         self.0.has_failed_spuriously()
     }

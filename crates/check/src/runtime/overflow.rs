@@ -1,24 +1,24 @@
-//! Stack overflow in a coroutine becomes a failure of the check instead of the end of the process, and
-//! any other fault there ends the process only after its story is told.
+//! Stack overflow in a coroutine becomes a failure of the check instead of the end of the process,
+//! and any other fault there ends the process only after a report.
 //!
-//! Each stack ends in a guard page. A fault there, in a running coroutine, is answered by leaving
-//! the coroutine at once: its stack is not unwound and never used again. So it is with a fault
-//! elsewhere, because a signal handler is no place to tell a story; but as nobody knows what is
-//! broken, nothing goes on after that. A fault outside coroutines goes to whoever handled it before
-//! (usually std, which ends the process).
+//! Each stack ends in a guard page. After a fault there, a running coroutine is left at once: its
+//! stack is not unwound and never reused. The same happens after a fault elsewhere, because a
+//! signal handler cannot print a report. The state of the process is unknown then, so it ends after
+//! the report. A fault outside coroutines goes to the previous handler, usually std's, which ends
+//! the process.
 
 use corosensei::trap::CoroutineTrapHandler;
 
 use super::coroutine::Exit;
 
-/// How to leave the running coroutine, and the page whose touch means that it must be left.
+/// The exit from the running coroutine, and the guard page whose fault takes it.
 #[derive(Clone, Copy)]
 pub(super) struct Guard {
     pub(super) trap: CoroutineTrapHandler<Exit>,
     pub(super) limit: usize,
 }
 
-/// The engine itself was interrupted, so its state cannot be trusted.
+/// Ends the process after an overflow inside the engine, whose state is inconsistent then.
 pub(super) fn give_up(stack_size: usize) -> ! {
     eprintln!(
         "raddle: a modelled thread used more than its {stack_size} bytes of stack inside raddle \
@@ -68,7 +68,7 @@ mod handler {
             ((*info).si_addr() as usize, &mut context.uc_mcontext)
         };
         if let Some(guard) = crate::runtime::current().and_then(running_guard) {
-            // SAFETY: asks for a constant of the system.
+            // SAFETY: reads a constant of the system.
             let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
             if (guard.limit..guard.limit + page).contains(&address) {
                 // SAFETY: the fault is in the guard page of the running coroutine, which is left
@@ -78,22 +78,23 @@ mod handler {
                 return;
             }
             if guard.trap.stack_ptr_in_bounds(stack_pointer(registers)) {
-                // SAFETY: the fault is in code that runs on the stack of the running coroutine, which
-                // is left for good, and soon the process ends.
+                // SAFETY: the fault is in code on the stack of the running coroutine, which is left
+                // for good, and soon the process ends.
                 let regs = unsafe { guard.trap.setup_trap_handler(|| Exit::Crashed) };
                 set(registers, regs);
                 return;
             }
         }
-        // SAFETY: as installed by whoever came before us.
+        // SAFETY: the arguments are those of this handler, for the handler that was installed
+        // before.
         unsafe { pass_on(signal, info, context) };
     }
 
-    /// The guard of the coroutine that was interrupted.
+    /// Returns the guard of the interrupted coroutine.
     fn running_guard(context: &Context) -> Option<Guard> {
-        // SAFETY: the table is changed only by code that runs on this OS thread, which is
-        // interrupted. If it was interrupted while it changed the table, the address will not be
-        // in a guard page that the table names, or the entry is whole.
+        // SAFETY: the table is changed only by code on this OS thread, which is interrupted. If a
+        // change was interrupted, the address is not in a guard page of the table, or the entry is
+        // complete.
         let slots = unsafe { &*context.slots.as_ptr() };
         slots
             .get(context.thread.get().index())
@@ -112,7 +113,7 @@ mod handler {
 
     /// Ends the process as the fault would have.
     pub(crate) fn end() -> ! {
-        // SAFETY: plain system calls; nothing is left to be done here.
+        // SAFETY: system calls without pointers; the process ends.
         unsafe {
             libc::signal(libc::SIGSEGV, libc::SIG_DFL);
             libc::raise(libc::SIGSEGV);
@@ -166,7 +167,7 @@ mod handler {
                     handler(signal, info, context);
                 }
             }
-            // SAFETY: plain system call; the fault happens again and ends the process.
+            // SAFETY: system call without pointers; the fault recurs and ends the process.
             _ => unsafe {
                 libc::signal(signal, libc::SIG_DFL);
             },
@@ -179,7 +180,7 @@ mod handler {
     any(target_arch = "x86_64", target_arch = "aarch64")
 )))]
 mod handler {
-    /// On other systems an overflow ends the process, as it does outside a check.
+    /// Does nothing: on other systems an overflow ends the process, as it does outside a check.
     pub(crate) fn install() {}
 
     pub(crate) fn end() -> ! {

@@ -2,10 +2,9 @@
 //!
 //! std counts panics for each OS thread, but here many modelled threads share one. While a thread
 //! is suspended in the middle of unwinding, `std::thread::panicking()` is true for all of them, so
-//! it is asked only when no such thread exists; otherwise we go by what the panic hook and our own
-//! unwinding have told us. The one thing that stays hidden is a panic that user code catches while
-//! some *other* thread is suspended in unwinding: until no thread is, the catching thread still
-//! counts as panicking.
+//! it is called only when no such thread exists. Otherwise the records of the panic hook and of our
+//! own unwinding decide. One case stays hidden: a panic that user code catches while some *other*
+//! thread is suspended in unwinding. Until no thread is, the catching thread counts as panicking.
 
 use std::any::Any;
 use std::panic::PanicHookInfo;
@@ -17,21 +16,21 @@ use raddle_engine::check::panic::{Manner, Panic};
 use super::{Abandoned, Context, current};
 use crate::runtime::alloc;
 
-/// What the panic hook knows of a panic.
+/// The panic hook's record of a panic.
 pub(super) struct Noted {
     thread: ThreadId,
     message: String,
     place: Option<String>,
     after: usize,
-    /// The panic that the thread was unwinding from, if there is one.
+    /// The panic that the thread was unwinding from, if any.
     during: Option<Box<Noted>>,
 }
 
-/// What std says when a destructor panics while it is run because of a panic. The process ends then.
+/// std's message when a destructor panics during unwinding. The process ends then.
 const ENDS_THE_PROCESS: &str = "panic in a destructor during cleanup";
 
-/// Panics inside a check are part of what is explored: they are recorded, and shown when they are
-/// a failure, rather than printed each time they happen.
+/// Installs a hook that records panics inside a check instead of printing them; a failure shows
+/// them.
 pub(crate) fn install_hook() {
     static INSTALL: Once = Once::new();
     INSTALL.call_once(|| {
@@ -43,7 +42,7 @@ pub(crate) fn install_hook() {
     });
 }
 
-/// The text of a panic.
+/// Returns the text of a panic.
 fn message(payload: &(dyn Any + Send)) -> String {
     match payload.downcast_ref::<&str>() {
         Some(text) => (*text).to_owned(),
@@ -55,7 +54,7 @@ fn message(payload: &(dyn Any + Send)) -> String {
 }
 
 impl Noted {
-    /// For a panic that ends the process: what led there, as one.
+    /// Combines the panics that led to one that ends the process.
     fn last_of_all(&self) -> Panic {
         let mut panics: Vec<&Noted> =
             std::iter::successors(self.during.as_deref(), |noted| noted.during.as_deref())
@@ -70,7 +69,7 @@ impl Noted {
             text += &noted.message;
         }
         text += match panics.len() {
-            // The panic that unwinds a thread whose execution has stopped is not among them.
+            // The panic that unwinds a thread whose execution has stopped is not counted.
             1 => {
                 "\nin a destructor, when the execution had been stopped and the thread was unwound, \
                  which ends the process\n"
@@ -120,7 +119,7 @@ impl Context {
         panics.push(noted);
     }
 
-    /// A thread is about to end with this panic.
+    /// Records the panic with which a thread is about to end.
     pub fn note_panic(&self, payload: &(dyn Any + Send)) {
         if payload.is::<Abandoned>() {
             return;
@@ -146,12 +145,13 @@ impl Context {
         });
     }
 
-    /// If `thread` ended by a panic that nobody has taken, the calling thread takes it.
+    /// Marks the panic of `thread` as joined by the calling thread; true if there was one that no
+    /// thread had joined.
     pub fn join_panic(&self, thread: ThreadId) -> bool {
         self.with_world(|world| world.join_panic(thread, self.thread.get()))
     }
 
-    /// Whether the calling modelled thread is unwinding, as far as can be told.
+    /// True when the calling modelled thread is unwinding, as far as known.
     #[inline]
     pub fn is_unwinding(&self) -> bool {
         if self.unwinding.get() == 0 {

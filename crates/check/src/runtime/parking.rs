@@ -1,4 +1,4 @@
-//! Where threads park.
+//! The objects on which threads park.
 
 use std::panic::Location;
 
@@ -8,7 +8,7 @@ use raddle_engine::{ObjectId, ThreadId, World};
 use super::{Context, Made};
 
 impl Context {
-    /// Where the thread parks; made when it is first asked for.
+    /// Returns the object on which the thread parks, made at the first use.
     pub fn parker(
         &self,
         world: &mut World,

@@ -1,12 +1,12 @@
-//! That a check goes on, for the watchdog to see from its own OS thread.
+//! A counter that shows the progress of a check to the watchdog's OS thread.
 
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering::Relaxed};
 
 use super::Context;
 
-/// Changes whenever a thread of the check comes to a scheduling point; odd while no thread runs.
+/// Changes whenever a thread of the check reaches a scheduling point; odd while no thread runs.
 ///
-/// Only the check's OS thread writes, so that no write needs to be one step with a read.
+/// Only the check's OS thread writes, so no write needs to be atomic with a read.
 pub(crate) struct Progress {
     beats: AtomicU64,
     context: AtomicPtr<Context>,
@@ -20,25 +20,25 @@ impl Progress {
         }
     }
 
-    /// The running thread has come to a scheduling point.
+    /// Records that the running thread has reached a scheduling point.
     #[inline(always)]
     pub(super) fn beat(&self) {
         self.beats.store(self.beats.load(Relaxed) + 2, Relaxed);
     }
 
-    /// A thread is about to run.
+    /// Records that a thread is about to run.
     #[inline(always)]
     pub(super) fn begin(&self) {
         self.beats.store(self.beats.load(Relaxed) + 1, Relaxed);
     }
 
-    /// It runs no longer.
+    /// Records that no thread runs any more.
     #[inline(always)]
     pub(super) fn end(&self) {
         self.begin();
     }
 
-    /// Where the check is, as long as its OS thread does not go on.
+    /// Publishes the context, which is valid while the check's OS thread is stopped.
     pub(super) fn show(&self, context: &Context) {
         let context = std::ptr::from_ref(context).cast_mut();
         self.context.store(context, Relaxed);
@@ -48,7 +48,7 @@ impl Progress {
         self.context.load(Relaxed)
     }
 
-    /// What is another number when the check has come on; nothing while no thread runs.
+    /// Returns a number that changes with progress; `None` while no thread runs.
     pub(crate) fn seen(&self) -> Option<u64> {
         Some(self.beats.load(Relaxed)).filter(|beats| beats % 2 == 0)
     }

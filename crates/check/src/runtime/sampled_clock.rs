@@ -1,9 +1,9 @@
-//! Deadlines that are cheap to ask for.
+//! Deadlines with cheap checks.
 
 use std::time::{Duration, Instant};
 
-/// Looks at the time seldom enough not to cost anything, and often enough to be right within a
-/// few milliseconds.
+/// Reads the time seldom enough to cost nothing, and often enough to be right within a few
+/// milliseconds.
 pub(crate) struct Clock {
     every: u32,
     left: u32,

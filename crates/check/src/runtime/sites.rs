@@ -9,35 +9,36 @@ use raddle_report::Place;
 
 use crate::program::Program;
 
-/// Every place that this worker has seen so far in its check. Looked up by the address of the
-/// `Location`, which the compiler makes once for each call site, so a lookup is one multiplication and
-/// one comparison. Only what a worker has never seen is looked up in what all workers share.
+/// The sites that this worker has seen in its check. They are looked up by the address of the
+/// `Location`, which the compiler makes once for each call site, so a lookup is one multiplication
+/// and one comparison. Only sites new to a worker are looked up in the table that all workers
+/// share.
 pub(crate) struct Sites {
     places: Arc<Places>,
     known: Vec<(&'static Location<'static>, SiteId)>,
-    /// What was asked for last, by some bits of the address.
+    /// The last lookups, by some bits of the address.
     recent: [Option<(&'static Location<'static>, SiteId)>; RECENT],
     /// Indices of `known`, by open addressing; the length is a power of two and at least twice the
     /// number of places.
     table: Vec<Option<u32>>,
-    /// The same for instructions of a program that is known by its addresses.
+    /// Sites of instructions in a native program.
     codes: BTreeMap<usize, SiteId>,
     recent_code: [Option<(usize, SiteId)>; RECENT],
 }
 
 const RECENT: usize = 64;
 
-/// The places that the workers of a check have seen: their names mean the same to all.
+/// The places that the workers of a check have seen, with the same numbers for all.
 pub(crate) struct Places {
     program: &'static dyn Program,
-    list: Mutex<Vec<Known>>,
+    list: Mutex<Vec<KnownPlace>>,
 }
 
 /// A place in this program, or one that was read from a file.
-enum Known {
+enum KnownPlace {
     Here(&'static Location<'static>),
     Read(Position),
-    /// An instruction of a program that is known by its addresses.
+    /// An instruction of a native program.
     Code(usize),
 }
 
@@ -54,27 +55,27 @@ impl Places {
         Places { program, list }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Known>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<KnownPlace>> {
         self.list.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     #[cold]
     fn intern(&self, place: &'static Location<'static>) -> SiteId {
         let mut list = self.lock();
-        // The compiler may make one place several times.
-        let same = |known: &Known| match known {
-            Known::Here(other) => *other == place,
-            Known::Read(position) => {
+        // The compiler may emit one place several times.
+        let same = |known: &KnownPlace| match known {
+            KnownPlace::Here(other) => *other == place,
+            KnownPlace::Read(position) => {
                 position.line == place.line()
                     && position.column == place.column()
                     && position.file == place.file()
             }
-            Known::Code(_) => false,
+            KnownPlace::Code(_) => false,
         };
         let index = list.iter().position(same).unwrap_or(list.len());
         match list.get_mut(index) {
-            Some(known) => *known = Known::Here(place),
-            None => list.push(Known::Here(place)),
+            Some(known) => *known = KnownPlace::Here(place),
+            None => list.push(KnownPlace::Here(place)),
         }
         SiteId::new(index)
     }
@@ -82,10 +83,10 @@ impl Places {
     #[cold]
     fn intern_code(&self, code: usize) -> SiteId {
         let mut list = self.lock();
-        let same = |known: &Known| matches!(known, Known::Code(other) if *other == code);
+        let same = |known: &KnownPlace| matches!(known, KnownPlace::Code(other) if *other == code);
         let index = list.iter().position(same).unwrap_or(list.len());
         if index == list.len() {
-            list.push(Known::Code(code));
+            list.push(KnownPlace::Code(code));
         }
         SiteId::new(index)
     }
@@ -93,46 +94,48 @@ impl Places {
     pub(crate) fn place(&self, site: SiteId) -> Option<Place> {
         let list = self.lock();
         match list.get(site.index())? {
-            Known::Here(location) => Some(super::place(location)),
-            Known::Read(position) => Some(Place {
+            KnownPlace::Here(location) => Some(super::place(location)),
+            KnownPlace::Read(position) => Some(Place {
                 file: position.file.clone(),
                 line: position.line,
                 column: position.column,
             }),
-            Known::Code(code) => self.program.place(*code),
+            KnownPlace::Code(code) => self.program.place(*code),
         }
     }
 
-    /// The instruction that a site is, of a program that is known by its addresses.
+    /// Returns the instruction of a site in a native program.
     pub(crate) fn code(&self, site: SiteId) -> Option<usize> {
         match self.lock().get(site.index())? {
-            Known::Code(code) => Some(*code),
-            Known::Here(_) | Known::Read(_) => None,
+            KnownPlace::Code(code) => Some(*code),
+            KnownPlace::Here(_) | KnownPlace::Read(_) => None,
         }
     }
 
-    /// The calls that led to a place, of a program that is known by its addresses.
+    /// Returns the calls that led to a site in a native program.
     pub(crate) fn chain(&self, site: SiteId) -> Option<String> {
         match self.lock().get(site.index())? {
-            Known::Code(code) => self.program.call_chain(*code),
+            KnownPlace::Code(code) => self.program.call_chain(*code),
             _ => None,
         }
     }
 
-    /// A place as files have it.
+    /// Returns a place as text for files.
     pub(crate) fn to_text(&self, site: SiteId) -> Option<String> {
         let list = self.lock();
         match list.get(site.index())? {
-            Known::Here(location) => Some(location.to_string()),
-            Known::Read(Position { file, line, column }) => Some(format!("{file}:{line}:{column}")),
-            Known::Code(code) => {
+            KnownPlace::Here(location) => Some(location.to_string()),
+            KnownPlace::Read(Position { file, line, column }) => {
+                Some(format!("{file}:{line}:{column}"))
+            }
+            KnownPlace::Code(code) => {
                 let Place { file, line, column } = self.program.place(*code)?;
                 Some(format!("{file}:{line}:{column}"))
             }
         }
     }
 
-    /// The name of a place that a file has.
+    /// Returns the site of a place from a file.
     pub(crate) fn of_text(&self, text: &str) -> SiteId {
         let mut parts = text.rsplitn(3, ':');
         let mut number = || parts.next().and_then(|part| part.parse().ok());
@@ -140,14 +143,14 @@ impl Places {
         let file = parts.next().unwrap_or(text).to_owned();
         let position = Position { file, line, column };
         let mut list = self.lock();
-        let same = |known: &Known| match known {
-            Known::Here(location) => location.to_string() == text,
-            Known::Read(other) => *other == position,
-            Known::Code(_) => false,
+        let same = |known: &KnownPlace| match known {
+            KnownPlace::Here(location) => location.to_string() == text,
+            KnownPlace::Read(other) => *other == position,
+            KnownPlace::Code(_) => false,
         };
         let index = list.iter().position(same).unwrap_or(list.len());
         if index == list.len() {
-            list.push(Known::Read(position));
+            list.push(KnownPlace::Read(position));
         }
         SiteId::new(index)
     }
@@ -178,7 +181,7 @@ impl Sites {
         }
     }
 
-    /// The site of an instruction.
+    /// Returns the site of an instruction.
     #[inline]
     pub(crate) fn intern_code(&mut self, code: usize) -> SiteId {
         let slot = (code ^ code >> 48) % RECENT;
@@ -205,7 +208,7 @@ impl Sites {
         }
     }
 
-    /// What all workers of the check know.
+    /// Returns the places that all workers of the check share.
     pub(crate) fn places(&self) -> &Arc<Places> {
         &self.places
     }

@@ -1,14 +1,14 @@
-//! Loops that wait: how a thread is found to be where it was before, with nothing changed in it.
+//! Spin loop detection: finds that a thread is in the same local state as before.
 //!
-//! Whenever a thread is about to look at something, its stack is compared with what it was when the
-//! thread was about to look at the same thing from the same place before, and copied for the next
-//! time. Registers that a function may rely on across a call are on the stack by then: [`apart`]
-//! puts them there. If all of it is equal byte by byte, the thread goes round in a loop that depends
-//! on nothing but what others do; the engine knows whether it has changed anything on the way.
+//! Whenever a thread is about to read a shared value, its stack is compared with the stack at its
+//! last read of the same value from the same place, and copied for the next time. Callee-saved
+//! registers are on the stack by then: [`apart`] puts them there. If all bytes are equal, the
+//! thread is in a loop that depends only on other threads; the engine knows whether the thread has
+//! written anything in between.
 //!
-//! For that to work, nothing of raddle's own may be among the bytes that differs from one round to
-//! the next, not even in a part of the stack that is dead: a later call might reach over it without
-//! writing all of it. So raddle works further down on the stack, out of the reach of most calls.
+//! This requires that no bytes of raddle's own differ from one round to the next, not even in a
+//! dead part of the stack: a later call might reserve it without writing all of it. So raddle works
+//! further down on the stack, out of the reach of most calls.
 
 use std::cell::{Cell, RefCell};
 use std::mem::ManuallyDrop;
@@ -19,54 +19,54 @@ use raddle_engine::{Operation, Reply, SiteId, Step, ThreadId, World};
 
 use super::Context;
 
-/// How far below the caller raddle works. Less than a page, so that the guard page at the end of a
-/// stack cannot be missed.
+/// Distance below the caller at which raddle works, in bytes. Less than a page, so that the guard
+/// page at the end of a stack cannot be missed.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 const GAP: usize = 2048;
-/// So many looks of a thread are remembered; a loop with more in one round is not found.
+/// Maximum reads of a thread that are remembered; a loop with more in one round is not found.
 const MAX_LOOKS: usize = 32;
-/// Where it does not matter how soon a loop is found, a thread must do nothing but look so often
-/// before it is watched.
+/// Number of reads in a row before a thread is watched, where it does not matter how soon a loop is
+/// found.
 const PATIENCE: u32 = 4;
-/// Whether a thread's registers can be seen on this processor.
+/// True when a thread's registers can be read on this processor.
 const CAN_WATCH: bool = cfg!(any(
     all(target_arch = "x86_64", not(windows)),
     target_arch = "aarch64"
 ));
-/// So much more of a stack is made like new than anybody has looked at so far.
+/// Bytes of a stack that are cleaned beyond the deepest compared so far.
 const BEYOND: usize = 2048;
-/// A thread that has more than that on its stack is not looked at.
+/// Maximum bytes on the stack of a thread that is compared.
 const MAX_BYTES: usize = 64 * 1024;
 
-/// What a thread was like when it was about to look at something.
+/// The local state of a thread when it was about to read a shared value.
 struct Look {
     site: SiteId,
     operation: Operation,
-    /// How many events the thread had.
+    /// Number of events of the thread.
     event: u32,
     local: Vec<u8>,
 }
 
-/// The last looks of one thread.
+/// The last reads of one thread.
 #[derive(Default)]
 pub(super) struct Looks {
-    /// Kept for their memory; the first `count` of them mean something.
+    /// Kept for their memory; the first `count` of them are valid.
     looks: Vec<Look>,
     count: usize,
-    /// Which one is replaced next, once there are enough.
+    /// Index of the entry that is replaced next, once the list is full.
     oldest: usize,
 }
 
 impl Looks {
-    /// The thread does not remember what it has seen.
+    /// Forgets all reads.
     #[inline]
     pub(super) fn clear(&mut self) {
         self.count = 0;
         self.oldest = 0;
     }
 
-    /// If the thread has been here before in the same state, and has done nothing but look since,
-    /// how many events it had then.
+    /// Returns the number of events at the thread's last visit in the same state, if it has only
+    /// read since.
     #[inline]
     pub(super) fn repeats(
         &mut self,
@@ -127,14 +127,14 @@ impl Looks {
     }
 }
 
-/// Some memory.
+/// A range of memory.
 #[derive(Clone, Copy)]
 struct Bytes {
     start: *const u8,
     length: usize,
 }
 
-/// Registers that outlast a call.
+/// Callee-saved registers.
 pub type Registers = [usize; 6];
 
 impl Bytes {
@@ -147,10 +147,9 @@ impl Bytes {
 
     /// # Safety
     ///
-    /// The memory must be there, and nobody may write to it.
+    /// The memory must be readable and not written meanwhile.
     unsafe fn is(&self, copy: &[u8]) -> bool {
-        // SAFETY: both can be read. What the bytes mean is of no interest, not even whether they
-        // have been written, which is why C compares them.
+        // SAFETY: both can be read. The bytes may be uninitialised, which is why C compares them.
         let order =
             || unsafe { libc::memcmp(copy.as_ptr().cast(), self.start.cast(), self.length) };
         copy.len() == self.length && order() == 0
@@ -158,10 +157,10 @@ impl Bytes {
 
     /// # Safety
     ///
-    /// The memory must be there, and nobody may write to it.
+    /// The memory must be readable and not written meanwhile.
     unsafe fn add_to(&self, copy: &mut Vec<u8>) {
         copy.reserve(self.length);
-        // SAFETY: it can be read, there is room for it, and the two are not in the same place.
+        // SAFETY: the range can be read, the vector has room for it, and the two do not overlap.
         unsafe {
             let end = copy.as_mut_ptr().add(copy.len());
             std::ptr::copy_nonoverlapping(self.start, end, self.length);
@@ -170,8 +169,8 @@ impl Bytes {
     }
 }
 
-/// What makes the state of a thread that is about to look at something: the part of its stack that is
-/// in use, and maybe something that it has to itself.
+/// The local state of a thread that is about to read a shared value: the used part of its stack,
+/// and possibly data that it owns.
 #[derive(Clone, Copy)]
 pub(super) struct Local {
     stack: Bytes,
@@ -179,12 +178,12 @@ pub(super) struct Local {
 }
 
 impl Local {
-    /// With the stack from `top`, which a function run by [`apart`] was given, to `end`.
+    /// The stack from `top`, as [`apart`] passed it, to `end`.
     ///
     /// # Safety
     ///
-    /// Both must be on the stack of the calling thread. The thread must not go on, and `beside` must
-    /// not change, while this is used.
+    /// Both must be on the stack of the calling thread. The thread must not continue, and `beside`
+    /// must not change, while this is used.
     unsafe fn new(top: *const u8, end: *const u8, beside: Option<Bytes>) -> Self {
         let stack = Bytes {
             start: top,
@@ -202,13 +201,13 @@ impl Local {
             return false;
         }
         let (stack, beside) = copy.split_at(self.stack.length);
-        // SAFETY: as `new` was promised.
+        // SAFETY: the caller of `new` guarantees it.
         unsafe { self.stack.is(stack) && self.beside.is_none_or(|data| data.is(beside)) }
     }
 
     fn copy_to(&self, copy: &mut Vec<u8>) {
         copy.clear();
-        // SAFETY: as `new` was promised.
+        // SAFETY: the caller of `new` guarantees it.
         unsafe {
             self.stack.add_to(copy);
             if let Some(beside) = self.beside {
@@ -218,7 +217,8 @@ impl Local {
     }
 }
 
-/// Whether the operation looks at something that others may change, so that a loop may wait for it.
+/// True when the operation reads a value that other threads may change, so that a loop may wait for
+/// it.
 #[inline]
 pub(super) fn looks(operation: &Operation) -> bool {
     match operation {
@@ -231,23 +231,23 @@ pub(super) fn looks(operation: &Operation) -> bool {
     }
 }
 
-/// How closely the threads of an execution are watched.
+/// The degree to which the threads of an execution are watched.
 #[derive(Default)]
 pub(super) struct Watch {
-    /// Whether operations are performed apart: it matters what they leave on the stack, or they need
-    /// a closer look because the execution has stopped.
+    /// True when operations are performed apart: their remains on the stack matter, or the
+    /// execution has stopped.
     performs_apart: Cell<bool>,
-    /// The same for operations that a loop may do again and again.
+    /// The same for operations that a spin loop may repeat.
     observes_apart: Cell<bool>,
-    /// Whether it matters how soon a loop is found.
+    /// True when it matters how soon a loop is found.
     early: Cell<bool>,
-    /// Whether any execution has looked at anything. A program that does not cannot wait in a loop.
+    /// True when any execution has read a shared value. A program that never does cannot spin.
     has_looked: Cell<bool>,
-    /// By thread.
+    /// The last reads, by thread.
     looks: RefCell<Vec<Looks>>,
-    /// How much of a stack anybody may have looked at, and a little more.
+    /// The largest part of a stack that was compared, and a margin.
     deepest: Cell<usize>,
-    /// What belongs to the state of the thread that is about to look at something.
+    /// Data that belongs to the local state of the thread that is about to read.
     beside: Cell<Option<Bytes>>,
 }
 
@@ -257,7 +257,7 @@ impl Watch {
         self.performs_apart.get()
     }
 
-    /// Somebody looked at so much of a stack.
+    /// Records that this many bytes of a stack were compared.
     fn see(&self, length: usize) {
         if self.deepest.get() < length + BEYOND {
             self.deepest.set(length + BEYOND);
@@ -271,14 +271,14 @@ impl Watch {
         self.looks.borrow_mut().iter_mut().for_each(Looks::clear);
     }
 
-    /// The execution has stopped.
+    /// Performs all operations apart from now on, because the execution has stopped.
     pub(super) fn stop(&self) {
         self.performs_apart.set(true);
         self.observes_apart.set(true);
     }
 }
 
-/// What is handed to what is run apart.
+/// The argument of an operation that is performed apart.
 struct Job<'a, F> {
     context: &'a Context,
     place: &'static Location<'static>,
@@ -287,9 +287,9 @@ struct Job<'a, F> {
 }
 
 impl Context {
-    /// As [`Context::perform`], for operations that a loop may do again and again while it waits.
-    /// Inlined, and best called from what is inlined as well: a frame that comes and goes is not the
-    /// same at first as later, because it has in it what was there before.
+    /// Like [`Context::perform`], for operations that a spin loop may repeat. Inlined, and its
+    /// callers should be too: the contents of a frame of its own would differ between the first
+    /// round and later ones.
     #[inline(always)]
     pub fn observe(
         &self,
@@ -303,8 +303,8 @@ impl Context {
         self.observe_in_passing(place, operation)
     }
 
-    /// As [`Context::observe`], where the thread has `data` to itself, so that it is part of its
-    /// state; only the value itself, not what it points to.
+    /// Like [`Context::observe`], with `data` that the thread owns as part of its local state; the
+    /// value itself, without memory behind pointers.
     pub fn observe_beside<T>(
         &self,
         place: &'static Location<'static>,
@@ -334,7 +334,7 @@ impl Context {
         self.perform_by(place, operation, request)
     }
 
-    /// As [`Context::perform`], leaving nothing on the caller's stack.
+    /// Like [`Context::perform`], but leaves the caller's stack unchanged.
     #[cold]
     #[inline(never)]
     pub(super) fn perform_apart(
@@ -359,12 +359,12 @@ impl Context {
             looks,
         };
         let job = (&raw mut job).cast();
-        // SAFETY: the job is of the type that `run` expects and is not used by anybody else before
-        // it returns.
+        // SAFETY: the job has the type that `run` expects, and nothing else uses it before the call
+        // returns.
         Reply::value(unsafe { apart(run::<F>, job) })
     }
 
-    /// Runs something of raddle's own that would leave behind what differs from run to run.
+    /// Runs code of raddle's own whose remains on the stack would differ from run to run.
     pub fn apart<W: FnOnce() -> R, R>(&self, work: W) -> R {
         struct Task<W, R> {
             work: Option<W>,
@@ -374,7 +374,7 @@ impl Context {
             task: *mut (),
             _top: *const u8,
         ) -> u64 {
-            // SAFETY: it is the task below, which nobody else uses.
+            // SAFETY: it is the task below, and nothing else uses it.
             let task = unsafe { &mut *task.cast::<Task<W, R>>() };
             task.result = task.work.take().map(|work| work());
             0
@@ -386,14 +386,14 @@ impl Context {
             work: Some(work),
             result: None,
         };
-        // SAFETY: the task is of the type that `run` expects and is not used by anybody else
-        // before it returns.
+        // SAFETY: the task has the type that `run` expects, and nothing else uses it before the
+        // call returns.
         unsafe { apart(run::<W, R>, (&raw mut task).cast()) };
-        task.result.expect("raddle: what is run apart returns")
+        task.result.expect("raddle: work that runs apart returns")
     }
 
-    /// As [`World::request`] for an operation that a loop may do again and again while it waits, of a
-    /// program whose stack is its own from `top` on; registers that outlast a call are there, or beside.
+    /// Like [`World::request`], for an operation that a spin loop may repeat, in a program whose
+    /// stack is its own from `top` on; callee-saved registers are there, or in `beside`.
     #[inline(always)]
     pub(super) fn request_watched(
         &self,
@@ -413,9 +413,9 @@ impl Context {
         world.request(thread, operation, site)
     }
 
-    /// As [`World::request`], or as [`Context::request`] for a thread whose state is given. Compiled once:
-    /// its caller has an instance for each kind of operation and type of data, and inlining it there
-    /// makes up most of the code of a test.
+    /// Like [`World::request`], or like [`Context::request`] for a thread whose local state is
+    /// given. Compiled once: its caller has an instance for each kind of operation and type of
+    /// data, and inlining it there makes up most of the code of a test.
     #[inline(never)]
     fn request_apart(
         &self,
@@ -431,7 +431,7 @@ impl Context {
         }
     }
 
-    /// As [`World::request`], unless the thread has been here before with nothing changed.
+    /// Like [`World::request`], unless the thread has been here before in the same local state.
     #[inline(always)]
     fn request(
         &self,
@@ -447,12 +447,12 @@ impl Context {
         } else if looks(&operation) {
             if !self.watch.has_looked.replace(true) {
                 self.watch.performs_apart.set(true);
-                // No event so far can be part of a round, which begins and ends with a look.
+                // No event so far can be part of a round, which begins and ends with a read.
                 world.watch();
             }
             // SAFETY: `top` comes from `apart` in the calling thread, whose frames are all between
-            // it and the end. Nothing goes on before this is done, so what `observe_beside` was
-            // lent by its caller is still there.
+            // it and the end. The thread does not continue before the comparison is done, so the
+            // data lent to `observe_beside` still exists.
             let local = unsafe { Local::new(top, self.end_of_stack(thread), beside) };
             self.watch.see(local.stack.length);
             let mut looks = self.watch.looks.borrow_mut();
@@ -468,20 +468,19 @@ impl Context {
         world.request(thread, operation, site)
     }
 
-    /// An execution begins.
+    /// Begins an execution.
     pub(super) fn start_watching(&self) {
         self.with_world(|world| {
             let early = CAN_WATCH && world.strategy().watches();
             self.watch.start(early);
-            // Without a look there is no loop to be found. The first one turns the watch on.
+            // Without a read there is no loop to find. The first read turns the watch on.
             if early && self.watch.has_looked.get() {
                 world.watch();
             }
         });
     }
 
-    /// Makes a stack that was used before look like a new one, as far as anybody looks: what earlier
-    /// executions left there must not matter.
+    /// Zeroes the compared part of a used stack, so that earlier executions do not matter.
     #[inline]
     pub(super) fn clean_stack(&self, stack: &DefaultStack) {
         if !self.watch.early.get() {
@@ -493,11 +492,11 @@ impl Context {
         if length == 0 {
             return;
         }
-        // SAFETY: nobody uses the stack, and that much of it can be written.
+        // SAFETY: no coroutine uses the stack, and that much of it is writable.
         unsafe { std::ptr::write_bytes((base - length) as *mut u8, 0, length) };
     }
 
-    /// In a long execution: looks whether the thread may be in a loop.
+    /// In a long execution: checks whether the thread may be in a loop.
     fn look_up(&self, world: &mut World, thread: ThreadId) {
         world.watch();
         let (events, quiet_since) = world.quiet(thread);
@@ -506,7 +505,7 @@ impl Context {
         }
     }
 
-    /// The calling thread's state has changed in a way that its stack does not show.
+    /// Forgets the calling thread's reads, because its state has changed outside the stack.
     pub(super) fn forget_looks(&self) {
         let mut looks = self.watch.looks.borrow_mut();
         if let Some(looks) = looks.get_mut(self.thread.get().index()) {
@@ -519,7 +518,7 @@ unsafe extern "C-unwind" fn run<F: FnOnce(&mut World) -> Operation>(
     job: *mut (),
     top: *const u8,
 ) -> u64 {
-    // SAFETY: `run_apart` passes a job of this type, which nobody else uses.
+    // SAFETY: `run_apart` passes a job of this type, and nothing else uses it.
     let job = unsafe { &mut *job.cast::<Job<'_, F>>() };
     let Job { context, place, .. } = *job;
     let beside = context.watch.beside.take();
@@ -535,12 +534,12 @@ unsafe extern "C-unwind" fn run<F: FnOnce(&mut World) -> Operation>(
     context.perform_by(place, operation, request).to_value()
 }
 
-/// What [`apart`] runs: it is given what it works on, and where the caller's stack begins.
+/// The function that [`apart`] runs, with its argument and the top of the caller's stack.
 pub(super) type Work = unsafe extern "C-unwind" fn(*mut (), *const u8) -> u64;
 
-/// Runs `work` at some distance below the caller on the stack, so that it leaves nothing where the
-/// caller's next calls will be, and leaves nothing in registers either. Where `work` is told that
-/// the stack begins, there are the registers that the caller may rely on; then the return address.
+/// Runs `work` at some distance below the caller on the stack, so that the area of the caller's
+/// next calls and the registers stay unchanged. The top of the stack that `work` gets holds the
+/// callee-saved registers, then the return address.
 ///
 /// # Safety
 ///
@@ -559,7 +558,7 @@ pub(super) unsafe extern "C-unwind" fn apart(work: Work, with: *mut ()) -> u64 {
         "mov rax, rdi",
         "mov rdi, rsi",
         "mov rsi, rsp",
-        // An overflow shows here, where nothing is in the middle of anything.
+        // An overflow faults here, before any state changes.
         "test byte ptr [rsp - {probe}], 0",
         "sub rsp, {gap} + 8",
         ".cfi_def_cfa_offset {gap} + 64",
@@ -581,7 +580,7 @@ pub(super) unsafe extern "C-unwind" fn apart(work: Work, with: *mut ()) -> u64 {
     )
 }
 
-/// As above.
+/// See above.
 ///
 /// # Safety
 ///
@@ -623,7 +622,7 @@ pub(super) unsafe extern "C-unwind" fn apart(work: Work, with: *mut ()) -> u64 {
     )
 }
 
-/// Elsewhere, loops that wait are not found.
+/// Runs `work` directly: spin loops are not detected on other processors.
 ///
 /// # Safety
 ///

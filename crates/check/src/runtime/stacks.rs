@@ -1,7 +1,8 @@
-//! Stacks, which are used again and again.
+//! Stacks, which are reused.
 //!
-//! Native programs keep addresses of their stacks in atomics, so there a thread has the same one in every
-//! execution: that of the thread at its place in the tree of creations, whatever the schedule.
+//! Native programs keep addresses of their stacks in atomics, so there a thread has the same stack
+//! in every execution, identified by the thread's place in the tree of creations, whatever the
+//! schedule.
 
 use std::collections::BTreeMap;
 
@@ -10,18 +11,18 @@ use raddle_engine::ThreadId;
 
 use super::Context;
 
-/// So many stacks are kept for threads that come again.
+/// Maximum number of stacks kept for threads of later executions.
 const MOST_KEPT: usize = 4096;
 
 #[derive(Default)]
 pub(super) struct Stacks {
     free: Vec<DefaultStack>,
-    /// Those of native programs, by whose they are.
+    /// Stacks of native programs, by the path of the thread.
     kept: BTreeMap<u64, DefaultStack>,
 }
 
 impl Context {
-    /// A stack that was used before.
+    /// Returns a stack that was used before.
     #[inline]
     pub(super) fn take_stack(&self, thread: ThreadId) -> Option<DefaultStack> {
         let mut stacks = self.stacks.borrow_mut();
@@ -35,7 +36,7 @@ impl Context {
         })
     }
 
-    /// The thread has done with its stack.
+    /// Takes back the stack of a thread that has ended.
     #[inline]
     pub(super) fn give_stack_back(&self, thread: ThreadId, stack: DefaultStack) {
         let mut stacks = self.stacks.borrow_mut();

@@ -1,16 +1,16 @@
 //! Statics inside a check: every execution has its own.
 //!
-//! A controlled value is a static if the `image` of the program's data has a value of its kind,
-//! built at the same place in the source, where the value is. Then what an execution uses is not
-//! the static but a copy of its initial bytes, made at the first use in the execution and dropped
-//! when the threads are gone (`sweep.rs`). A value without data (an atomic, a `Condvar`) needs no
-//! copy: what it is in the execution is found by where it is. The static itself is not touched, so
-//! checks that run side by side, and code outside, never meet in it.
+//! A controlled value is a static if the `image` of the program's data has a value of its kind at
+//! its address, built at the same place in the source. Then an execution uses a copy of its initial
+//! bytes instead of the static, made at the first use in the execution and dropped when the threads
+//! are gone (`sweep.rs`). A value without data (an atomic, a `Condvar`) needs no copy: its address
+//! identifies it in the execution. The static itself is not changed, so parallel checks and code
+//! outside never interfere.
 //!
-//! Borrows. A guard that somebody kept beyond the execution has the copy locked; such a copy is
-//! left alone for ever. `OnceLock` and `LazyLock` hand out borrows that live as long as the static,
-//! and nobody can know where they are: they are good until the end of the execution, and the book
-//! says so. The memory of a copy is never used for anything but copies of the same static.
+//! Borrows. A guard that is kept beyond the execution has the copy locked; such a copy is leaked.
+//! `OnceLock` and `LazyLock` return borrows with the static's lifetime, which cannot be tracked:
+//! they are valid until the end of the execution, and the book says so. The memory of a copy is
+//! reused only for copies of the same static.
 
 use std::alloc::{Layout, handle_alloc_error};
 use std::collections::BTreeMap;
@@ -24,50 +24,50 @@ use crate::runtime::image;
 
 /// A controlled value with data of the user's.
 pub trait Virtual {
-    /// Whether it hands out borrows of its data that live as long as itself.
+    /// True when it returns borrows of its data that live as long as itself.
     const LENDS: bool;
-    /// Whether its data has a destructor.
+    /// True when its data has a destructor.
     const DROPS: bool;
 
-    /// Which one it is in the running execution.
+    /// Returns its identity in the running execution.
     fn identity(&self) -> &Identity;
 
-    /// Its kind, and where it was made.
+    /// Returns its kind and its place of creation.
     fn made(&self) -> &Made;
 
-    /// Whether a guard of it is around.
+    /// True when a guard of it exists.
     fn is_guarded(&self) -> bool;
 
-    /// It is the copy with this number, and nobody but one execution will use it.
+    /// Makes it the copy with this number, which only one execution uses.
     fn adopt(&mut self, _number: CopyNumber) {}
 }
 
-/// Names a copy in a check.
+/// The number of a copy in a check.
 #[derive(Clone, Copy)]
 pub struct CopyNumber(usize);
 
 /// The statics that a check has used.
 #[derive(Default)]
 pub(super) struct Statics {
-    /// For every word of the image: one more than the entry of the static that has its identity
-    /// there. Empty until the first static is used.
+    /// For every word of the image: one more than the entry of the static whose identity is there.
+    /// Empty until the first static is used.
     numbers: Vec<u32>,
     entries: Vec<Entry>,
-    /// The entries with copies, those that were made last (for a cell: written last) at the end.
+    /// The entries with copies, in the order they were made (cells: last written).
     live: Vec<usize>,
 }
 
 struct Entry {
-    /// Which location or object it is, in the execution with this stamp.
+    /// Its location or object in the execution with this stamp.
     thing: (u64, usize),
     copy: Option<PrivateCopy>,
-    /// Where its copies are put.
+    /// The memory for its copies.
     block: Option<Block>,
 }
 
 /// The copy that the running execution uses.
 pub(super) struct PrivateCopy {
-    /// Where the static is.
+    /// The address of the static.
     original: usize,
     block: Block,
     value: Erased,
@@ -82,20 +82,21 @@ struct Erased {
     is_guarded: unsafe fn(&[MaybeUninit<*mut u8>; 2]) -> bool,
 }
 
-/// Memory for copies of one static, never given back: somebody may still borrow from it.
+/// Memory for copies of one static, never freed: borrows of it may still exist.
 #[derive(Clone, Copy)]
 struct Block {
     base: *mut u8,
     layout: Layout,
 }
 
-// SAFETY: memory that nobody uses while it changes hands.
+// SAFETY: the memory is not used while it moves between threads.
 unsafe impl Send for Block {}
 
-/// Blocks that no check uses at the moment, by the word of the image that has the identity of the static.
+/// Blocks that no check uses at the moment, by the word of the image that has the identity of the
+/// static.
 static BLOCKS: Mutex<BTreeMap<usize, Vec<Block>>> = Mutex::new(BTreeMap::new());
 
-/// Which word of the image has the identity, if it is that of a value which the compiler built.
+/// Returns the word of the image with this identity, if the compiler built the value.
 #[inline]
 fn word(identity: &Identity) -> Option<usize> {
     image::offset(identity.address())?;
@@ -111,11 +112,11 @@ fn word_of_image(identity: &Identity) -> Option<usize> {
     (word == FRESH).then_some(offset / size_of::<u64>())
 }
 
-/// The initial bytes of a static; `None` if the value is not one.
+/// Returns the initial bytes of a static; `None` if the value is not one.
 ///
-/// A value in the image is of the same type as the one that is there now if it is of the same kind
-/// and was built at the same place in the source. Where they differ, a program has put another
-/// value into a static itself.
+/// A value in the image has the same type as the present one if it is of the same kind and was
+/// built at the same place in the source. If they differ, the program has put another value into
+/// the static.
 #[cold]
 fn initial_bytes<V: ?Sized>(value: &V, identity: &Identity, made: &Made) -> Option<*const u8> {
     type Words = [usize; size_of::<Made>() / size_of::<usize>()];
@@ -127,25 +128,24 @@ fn initial_bytes<V: ?Sized>(value: &V, identity: &Identity, made: &Made) -> Opti
     if same { image::initial(value) } else { None }
 }
 
-/// A static as it was before the program ran; `None` if the value is not a static.
+/// Returns a static as it was before the program ran; `None` if the value is not a static.
 #[inline]
 pub fn initial<V>(value: &V, identity: &Identity, made: &Made) -> Option<ManuallyDrop<V>> {
     image::offset(identity.address())?;
     let bytes = initial_bytes(value, identity, made)?;
-    // SAFETY: these are the bytes of a `V` that a `const` expression built and nobody has used;
+    // SAFETY: these are the bytes of a `V` that a `const` expression built and that was never used;
     // it is not dropped, and may be copied again.
     Some(unsafe { bytes.cast::<ManuallyDrop<V>>().read() })
 }
 
-/// Whether the value with this identity is a static that the compiler built.
+/// True when the value with this identity is a static that the compiler built.
 #[inline]
 pub fn is_static(identity: &Identity) -> bool {
     word(identity).is_some()
 }
 
 impl Context {
-    /// What the execution uses instead of `value`: a copy of its own if that is a static, else the
-    /// value itself.
+    /// Returns the execution's own copy if `value` is a static, otherwise `value` itself.
     #[inline]
     pub fn here<'a, V: Virtual + ?Sized>(&self, value: &'a V) -> &'a V {
         let identity = value.identity();
@@ -174,13 +174,13 @@ impl Context {
             std::ptr::from_ref(value).cast::<u8>() as usize,
             "raddle: two statics in one place"
         );
-        // SAFETY: the copy is a value of this type. It stays where it is until the threads of the
-        // execution are gone, and longer if it is guarded; borrows that may be around even then
-        // are the business of the program, as the module comment says.
+        // SAFETY: the copy is a value of this type. It stays until the threads of the execution are
+        // gone, and longer if it is guarded; the program answers for borrows beyond that, as the
+        // module comment says.
         Some(unsafe { &*with_base(value, copy.block.base) })
     }
 
-    /// A cell that was copied has been written: it may refer to those written before.
+    /// Records a write to a copied cell, which may refer to cells written before.
     pub fn copy_was_written(&self, CopyNumber(number): CopyNumber) {
         let _aside = alloc::aside();
         let live = &mut self.statics.borrow_mut().live;
@@ -188,7 +188,7 @@ impl Context {
         live.push(number);
     }
 
-    /// Which location or object a static is; `register` gives it a number at its first use in the
+    /// Returns the location or object of a static; `register` assigns it at the first use in the
     /// execution.
     #[cold]
     pub(super) fn static_thing(
@@ -208,7 +208,7 @@ impl Context {
 }
 
 impl Statics {
-    /// The entry of the static whose identity is in this word of the image.
+    /// Returns the entry of the static whose identity is in this word of the image.
     fn number(&mut self, word: usize) -> usize {
         if self.numbers.is_empty() {
             self.numbers = vec![0; image::length() / size_of::<u64>() + 1];
@@ -238,8 +238,8 @@ impl Statics {
         let entry = &mut self.entries[number];
         let kept = entry.block.take().filter(|block| block.layout == layout);
         let block = kept.unwrap_or_else(|| Block::take(word, layout));
-        // SAFETY: the block has room for the value, nobody uses it, and the bytes are those of a
-        // value that nobody has used.
+        // SAFETY: the block has room for the value and is unused, and the bytes are those of a
+        // value that was never used.
         let pointer = unsafe {
             std::ptr::copy_nonoverlapping(initial, block.base, layout.size());
             let pointer = with_base(value, block.base);
@@ -260,8 +260,8 @@ impl Statics {
         !self.live.is_empty()
     }
 
-    /// The copy to be dropped next, of those with destructors. Locks come first, because cells may
-    /// be borrowed by what is in them; cells in the opposite order of their writing.
+    /// Takes the next copy with a destructor to drop. Locks come first, because their data may
+    /// borrow from cells; cells follow in reverse order of their last write.
     pub(super) fn next_to_drop(&mut self) -> Option<(usize, PrivateCopy)> {
         let position = |lends: bool| {
             self.live.iter().rposition(|&number| {
@@ -275,7 +275,7 @@ impl Statics {
         Some((number, copy))
     }
 
-    /// Forgets the copies that are left. With destructors they are left alone for ever.
+    /// Forgets the remaining copies. Those with destructors are leaked.
     pub(super) fn forget_copies(&mut self) {
         for number in self.live.drain(..) {
             let entry = &mut self.entries[number];
@@ -288,7 +288,7 @@ impl Statics {
         }
     }
 
-    /// The copy's memory can be used for the next.
+    /// Returns the copy's memory for reuse.
     pub(super) fn give_back(&mut self, number: usize, copy: &PrivateCopy) {
         self.entries[number].block = Some(copy.block);
     }
@@ -314,9 +314,9 @@ impl PrivateCopy {
 
     /// # Safety
     ///
-    /// The first and last time, with no guard around.
+    /// Called once, while no guard exists.
     pub(super) unsafe fn drop_value(&self) {
-        // SAFETY: vouched for by the caller.
+        // SAFETY: the caller guarantees that the value is alive and not guarded.
         unsafe { (self.value.drop)(&self.value.pointer) }
     }
 }
@@ -357,12 +357,12 @@ impl Erased {
 /// The pointer must have been one to a `V`.
 unsafe fn restore<V: ?Sized>(erased: &[MaybeUninit<*mut u8>; 2]) -> *mut V {
     const { assert!(size_of::<*mut V>() <= 2 * size_of::<*mut u8>()) };
-    // SAFETY: vouched for by the caller.
+    // SAFETY: the caller guarantees that the pointer was one to a `V`.
     unsafe { erased.as_ptr().cast::<*mut V>().read() }
 }
 
-/// A pointer to a value of the same type, and for unsized types with the same length or methods, at
-/// another place.
+/// Returns a pointer to a value of the same type at another address; for unsized types with the
+/// same length or methods.
 fn with_base<V: ?Sized>(value: &V, base: *mut u8) -> *mut V {
     let mut pointer = std::ptr::from_ref(value).cast_mut();
     // SAFETY: a pointer to an unsized value begins with the address.

@@ -1,9 +1,10 @@
-//! Dropping what an execution made of statics, when its threads are gone.
+//! Drops an execution's copies of statics, when its threads are gone.
 //!
-//! std never drops a static, so none of this is part of the execution. Destructors are user code
-//! all the same, and may lock, load and join: they run in a coroutine of the main thread, where
+//! std never drops a static, so this is not part of the execution. Destructors are user code all
+//! the same, and may lock, load and join. They run in a coroutine of the main thread, where
 //! operations are performed as for threads that are left behind ([`super::abandon`]), except that
-//! nobody is unwound. If a destructor uses a static that is gone already, that is made anew.
+//! no thread is unwound. If a destructor uses a static that was dropped already, a new copy is
+//! made.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -13,12 +14,12 @@ use raddle_engine::check::panic::Panic;
 use super::Context;
 use super::abandon::AfterStop;
 
-/// How many copies are dropped after one execution. More there are only if destructors make new ones
-/// without end.
+/// Maximum number of copies dropped after one execution; reached only if destructors make new
+/// copies without end.
 const MAX_DROPS: usize = 100_000;
 
 impl Context {
-    /// Drops the copies of statics if all threads are gone. Gives back the first panic of a
+    /// Drops the copies of statics if all threads are gone. Returns the first panic of a
     /// destructor.
     #[inline]
     pub(crate) fn sweep(&self) -> Option<Panic> {
@@ -50,7 +51,7 @@ impl Context {
             context.drop_copies();
             context.drop_locals();
         };
-        // SAFETY: nothing is borrowed.
+        // SAFETY: the closure borrows nothing.
         slot.guard = unsafe { self.put_coroutine(&slot.home, ThreadId::MAIN, body) };
         slot.unwinding = false;
         slot.after_stop = AfterStop::default();
@@ -64,7 +65,7 @@ impl Context {
             if copy.is_guarded() {
                 continue;
             }
-            // SAFETY: it has been taken out of the table, so this is the only time.
+            // SAFETY: the copy has been taken out of the table, so it is dropped once.
             let drop_it = || unsafe { copy.drop_value() };
             match catch_unwind(AssertUnwindSafe(drop_it)) {
                 Ok(()) => self.statics.borrow_mut().give_back(number, &copy),

@@ -1,4 +1,4 @@
-//! What the running execution has touched: locations, or objects, by their index in the world.
+//! The locations or objects that the running execution has used, by their index in the world.
 
 use std::panic::Location;
 
@@ -10,17 +10,17 @@ use crate::runtime::identity::Identity;
 /// Kind and place of creation of a controlled value.
 #[derive(Clone, Copy)]
 pub struct Made {
-    /// What it is called, as its type is.
+    /// The name of its type.
     pub kind: &'static str,
-    /// Where it was made.
+    /// Its place of creation.
     pub place: &'static Location<'static>,
 }
 
-/// Stands for the place of creation of what is known by its address.
+/// The place of creation of a value identified by its address.
 pub(super) const UNKNOWN: &Location<'static> = Location::caller();
 
 impl Made {
-    /// Something that is known by its address.
+    /// A value identified by its address.
     pub(super) fn at_address(kind: &'static str) -> Self {
         let place = UNKNOWN;
         Made { kind, place }
@@ -31,12 +31,12 @@ impl Made {
     }
 }
 
-/// Everything of one sort, in order of first use.
+/// All values of one sort, in order of first use.
 #[derive(Default)]
 pub(super) struct Things {
-    /// With the address, which is only looked at for values that live outside the execution.
+    /// With the address, which is used only for values that live outside the execution.
     list: Vec<(Made, usize)>,
-    /// Names that the program gave, the last one of each thing last.
+    /// Names that the program gave; the last one of each value is valid.
     labels: Vec<(usize, String)>,
 }
 
@@ -46,8 +46,8 @@ impl Things {
         self.labels.clear();
     }
 
-    /// The index of a value that the execution with this stamp has not used, as far as the value
-    /// knows; `register` gives it one at its first use.
+    /// Returns the index of a value without one in the execution with this stamp; `register`
+    /// assigns it at the first use.
     #[inline]
     pub(super) fn index(
         &mut self,
@@ -66,7 +66,7 @@ impl Things {
         index
     }
 
-    /// A value at its first use.
+    /// Adds a value at its first use.
     #[inline]
     pub(super) fn add(
         &mut self,
@@ -78,12 +78,12 @@ impl Things {
         register()
     }
 
-    /// A thing that is known by its address.
+    /// Adds a value identified by its address.
     pub(super) fn add_at(&mut self, address: usize, made: Made) {
         self.list.push((made, address));
     }
 
-    /// A value that another check has used since this execution did.
+    /// Finds a value that another check has used since this execution did.
     #[cold]
     fn find_shared(&self, identity: &Identity) -> Option<usize> {
         self.list
@@ -91,19 +91,19 @@ impl Things {
             .position(|&(_, address)| address == identity.address())
     }
 
-    /// Remembers the name that the program gave it.
+    /// Stores the name that the program gave it.
     pub(super) fn label(&mut self, index: usize, name: String) {
         self.labels.push((index, name));
     }
 
-    /// The name that the program gave it.
+    /// Returns the name that the program gave it.
     pub(super) fn label_of(&self, index: usize) -> Option<String> {
         let labels = self.labels.iter().rev();
         let mut labels = labels.filter(|(labelled, _)| *labelled == index);
         labels.next().map(|(_, name)| name.clone())
     }
 
-    /// What the program's source calls it.
+    /// Returns its name in the program's source.
     pub(super) fn variable_of(&self, index: usize, program: &dyn Program) -> Option<String> {
         let (made, address) = self.list.get(index)?;
         if made.is_at_address() {
@@ -112,13 +112,13 @@ impl Things {
         crate::program::variable::name(made.kind, made.place)
     }
 
-    /// What memory it is, of a program that is known by its addresses.
+    /// Describes its memory in a native program.
     pub(super) fn story_of(&self, index: usize, program: &dyn Program) -> Option<String> {
         let (made, address) = self.list.get(index)?;
         made.is_at_address().then(|| program.memory(*address))?
     }
 
-    /// What to call it otherwise, and where it was made.
+    /// Returns its default name and its place of creation.
     pub(super) fn name(&self, index: usize) -> (&'static str, Option<Place>) {
         match self.list.get(index) {
             Some((made, _)) if made.is_at_address() => (made.kind, None),

@@ -5,7 +5,7 @@ use std::fmt;
 use raddle_engine::Schedule;
 use serde::{Serialize, Serializer};
 
-use crate::data::insight::{CriticalPair, Mark, Minimised, Receive, Told, Wait};
+use crate::data::insight::{CriticalPair, Mark, Minimised, Receive, RecordedExecution, Wait};
 use crate::data::trace::Trace;
 
 /// Kind of a failure.
@@ -104,11 +104,11 @@ pub struct Failure {
     /// Further remarks for the user.
     pub notes: Vec<String>,
     /// The execution in which the failure was found, if `trace` is that of a minimised one.
-    pub found: Option<Box<Told>>,
+    pub found: Option<Box<RecordedExecution>>,
     /// Result of the minimisation, if there was one.
     pub minimised: Option<Minimised>,
     /// The most similar execution without a failure, if one was found.
-    pub passing: Option<Box<Told>>,
+    pub passing: Option<Box<RecordedExecution>>,
     /// The two steps whose order decides whether it fails, if known.
     pub critical: Option<CriticalPair>,
     /// Steps that could have had another source, with their sources.

@@ -8,7 +8,7 @@ use crate::data::trace::Trace;
 
 /// An execution other than the one in the failure's trace.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct Told {
+pub struct RecordedExecution {
     /// Its steps.
     pub trace: Trace,
     /// Its schedule, in text form.

@@ -38,9 +38,9 @@ pub enum Happening<'a> {
     /// The check continues.
     Progress(Progress),
     /// A failure was found.
-    Failure(Told<'a>),
+    Failure(FailureStory<'a>),
     /// A warning was found.
-    Warning(Told<'a>),
+    Warning(FailureStory<'a>),
     /// A schedule was replayed.
     Replayed {
         /// Steps of the replayed execution.
@@ -69,14 +69,14 @@ pub struct Progress {
 
 /// A failure or a warning, with its story as text.
 #[derive(Clone, Debug, Serialize)]
-pub struct Told<'a> {
+pub struct FailureStory<'a> {
     failure: &'a Failure,
     story: String,
 }
 
-impl<'a> From<&'a Failure> for Told<'a> {
+impl<'a> From<&'a Failure> for FailureStory<'a> {
     fn from(failure: &'a Failure) -> Self {
-        Told {
+        FailureStory {
             failure,
             story: failure.to_string(),
         }

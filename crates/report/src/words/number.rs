@@ -41,9 +41,9 @@ mod tests {
 
     #[test]
     fn numbers_are_rounded_and_grouped() {
-        let told = |number| grouped(rounded(number));
-        assert_eq!([0, 7, 99, 101].map(told), ["0", "7", "99", "100"]);
-        assert_eq!([1_249, 1_299, 995].map(told), ["1,200", "1,300", "1,000"]);
-        assert_eq!(told(u64::MAX), "18,000,000,000,000,000,000");
+        let text = |number| grouped(rounded(number));
+        assert_eq!([0, 7, 99, 101].map(text), ["0", "7", "99", "100"]);
+        assert_eq!([1_249, 1_299, 995].map(text), ["1,200", "1,300", "1,000"]);
+        assert_eq!(text(u64::MAX), "18,000,000,000,000,000,000");
     }
 }

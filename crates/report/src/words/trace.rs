@@ -11,7 +11,7 @@ use raddle_engine::memory::races::Access;
 use raddle_engine::{Event, EventId, Execution, Operation, Schedule, ThreadId};
 
 use crate::data::effect::Effect;
-use crate::data::insight::Told;
+use crate::data::insight::RecordedExecution;
 use crate::data::place::{CodePlace, Place};
 use crate::data::trace::{CellAccess, Trace, TraceSpan, TraceStep, TraceThread};
 use crate::words::names::Names;
@@ -180,10 +180,10 @@ impl Trace {
     }
 }
 
-impl Told {
+impl RecordedExecution {
     /// Builds the description of an execution.
     pub fn of(execution: &Execution, names: &dyn Names) -> Self {
-        Told {
+        RecordedExecution {
             trace: Trace::of(execution, names),
             schedule: Schedule::of(execution).to_string(),
             preemptions: execution.preemptions,

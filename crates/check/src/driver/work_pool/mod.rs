@@ -1,5 +1,5 @@
-//! The workers of a search: what they share is on a table ([`table`]), and this is what it means for a
-//! search. Items are parts of its tree, and a checkpoint is a file from which it can go on.
+//! The work pool ([`pool`]) of an exhaustive search: items are branches of its tree, and a
+//! checkpoint is a file from which the search can be resumed.
 
 mod pool;
 
@@ -11,27 +11,27 @@ use raddle_engine::strategy::Exhaustive;
 use crate::persist::checkpoint::{Part, Saving};
 use crate::runtime::Places;
 use crate::runtime::sampled_clock::Clock;
-use pool::{Load, Table};
+use pool::{Load, WorkPool};
 
-pub(crate) use pool::End;
+pub(crate) use pool::EndReason;
 
-/// The workers of an exhaustive search.
-pub(crate) struct Crew {
-    pub(crate) table: Table<Item, Part>,
+/// The work pool of an exhaustive search.
+pub(crate) struct SearchPool {
+    pub(crate) shared: WorkPool<Item, Part>,
     places: Arc<Places>,
     saving: Option<Arc<Saving>>,
 }
 
-impl Crew {
-    /// So many workers that may run so many executions.
+impl SearchPool {
+    /// A pool of `size` workers that may run this many executions together.
     pub(crate) fn new(
         size: usize,
         executions: Option<u64>,
         places: Arc<Places>,
         saving: Option<Arc<Saving>>,
     ) -> Self {
-        Crew {
-            table: Table::new(size, executions),
+        SearchPool {
+            shared: WorkPool::new(size, executions),
             places,
             saving,
         }
@@ -41,7 +41,7 @@ impl Crew {
         &self.places
     }
 
-    /// What to do between two executions; `part` is what the worker has counted.
+    /// Serves the requests of other workers between two executions; `part` is the worker's counts.
     #[inline]
     pub(crate) fn pause(
         &self,
@@ -52,23 +52,23 @@ impl Crew {
     ) {
         if let Some(saving) = &self.saving {
             if saving.is_interrupted() {
-                self.table.end(End::Interrupted, worker);
+                self.shared.end(EndReason::Interrupted, worker);
             }
-            if saving.is_due(clock, || self.table.executions()) {
-                self.table.begin_checkpoint(|given| Part {
+            if saving.is_due(clock, || self.shared.executions()) {
+                self.shared.begin_checkpoint(|given| Part {
                     items: self.texts(given),
                     ..Part::default()
                 });
             }
         }
-        if self.table.wants_attention() {
+        if self.shared.wants_attention() {
             let mut load = SearchLoad {
-                crew: self,
+                pool: self,
                 search,
                 counted: part,
             };
             let save = |parts| self.save(parts);
-            self.table.attend(worker, &mut load, save);
+            self.shared.attend(worker, &mut load, save);
         }
     }
 
@@ -83,16 +83,16 @@ impl Crew {
         }
     }
 
-    /// Waits for work when a worker has none; `None` if there will be none. `part` is what it has
-    /// counted.
+    /// Waits for work; `None` if the search has ended. `part` is the worker's counts.
     pub(crate) fn next_item(&self, worker: usize, part: Part) -> Option<Item> {
-        self.table.next_item(worker, part, |parts| self.save(parts))
+        self.shared
+            .next_item(worker, part, |parts| self.save(parts))
     }
 }
 
-/// What a worker has left of the search, and what it has counted.
+/// A worker's remaining search and counts.
 struct SearchLoad<'a, F> {
-    crew: &'a Crew,
+    pool: &'a SearchPool,
     search: &'a mut Exhaustive,
     counted: F,
 }
@@ -100,7 +100,7 @@ struct SearchLoad<'a, F> {
 impl<F: Fn() -> Part> Load<Item, Part> for SearchLoad<'_, F> {
     fn part(&self) -> Part {
         Part {
-            items: self.crew.texts(&self.search.left().unwrap_or_default()),
+            items: self.pool.texts(&self.search.left().unwrap_or_default()),
             reach: self.search.reach(),
             ..(self.counted)()
         }

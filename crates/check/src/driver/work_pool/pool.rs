@@ -1,113 +1,111 @@
-//! The table that workers sit around: parts of the search lie there that somebody has given away, and
-//! nobody has taken yet.
+//! A pool of work that workers have split off and no worker has taken yet.
 //!
-//! A worker that has nothing left waits here; the others look at a flag between two executions, and if
-//! somebody waits they give something away. Nothing else is shared while there is work, so nobody waits for
-//! anybody.
+//! An idle worker waits here; the others read a flag between two executions and split off work if a
+//! worker is idle. Nothing else is shared while every worker has work, so no worker blocks another.
 //!
-//! A checkpoint is taken in the same pauses. Each worker puts down what it has counted and what is left
-//! of its part; until the last one has, nothing changes hands, so that no part is missing and none is
-//! there twice. Whoever is done with it goes on at once, and the last one writes it. That takes a while, and
-//! the next one may be complete before: then the older one is not written any more.
+//! A checkpoint is taken at the same points. Each worker adds its counts and the rest of its own
+//! work. Until the last worker has done so no item changes hands, so each item is in the checkpoint
+//! exactly once. A worker continues as soon as it has added its part, and the last one writes the
+//! file. If a newer checkpoint is complete before that, the older one is not written.
 //!
-//! What is given away, and what is put down, is not looked at here: `I` and `P`.
+//! The pool does not inspect items `I` and parts of a checkpoint `P`.
 
 use crate::own_sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
 use crate::own_sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Somebody waits for work.
-const HUNGRY: u8 = 1;
-/// A checkpoint is being taken.
+/// Flag: a worker is idle.
+const IDLE: u8 = 1;
+/// Flag: a checkpoint is being taken.
 const CHECKPOINT: u8 = 2;
 
-/// What workers share.
-pub(crate) struct Table<I, P> {
-    /// What a worker should see to between executions.
+/// The state that workers share.
+pub(crate) struct WorkPool<I, P> {
+    /// Requests to a worker between executions, as flags.
     attention: AtomicU8,
     over: AtomicBool,
-    /// How many executions may still be started; all bits set if there is no limit.
+    /// Executions that may still be started; all bits set if there is no limit.
     left: AtomicU64,
     counters: Box<[Counter]>,
-    state: Mutex<State<I, P>>,
+    state: Mutex<PoolState<I, P>>,
     changed: Condvar,
-    /// The newest checkpoint that was written, by its number; locked while one is. Never taken by who has
-    /// `state`.
+    /// Number of the newest checkpoint written; locked while one is written. Never locked while
+    /// `state` is held.
     written: Mutex<u64>,
 }
 
-/// Executions of one worker, where no other worker writes.
+/// Executions of one worker; no other worker writes it.
 #[derive(Default)]
 #[repr(align(128))]
 struct Counter(AtomicU64);
 
-struct State<I, P> {
-    /// Given away, and not yet taken.
+struct PoolState<I, P> {
+    /// Split off and not yet taken.
     items: Vec<I>,
-    workers: Vec<Place<P>>,
-    end: Option<End>,
-    /// Whose failure was the first to stop the search.
+    workers: Vec<WorkerState<P>>,
+    end: Option<EndReason>,
+    /// The worker whose failure was the first to stop the search.
     first: Option<usize>,
-    /// Of a checkpoint that is being taken: what had been given away when it began.
+    /// The items in the pool when the checkpoint began; `None` if no checkpoint is being taken.
     checkpoint: Option<P>,
-    /// How many checkpoints are complete.
+    /// Number of complete checkpoints.
     complete: u64,
 }
 
-/// What is known of one worker.
+/// The state of one worker.
 #[derive(Default)]
-struct Place<P> {
-    is_hungry: bool,
-    /// Whether it has something to run, and may not.
+struct WorkerState<P> {
+    is_idle: bool,
+    /// True when it has work but no execution left in the budget.
     is_out: bool,
-    /// Whether its part of the checkpoint is missing.
+    /// True when its part of the checkpoint is missing.
     is_missing: bool,
     part: P,
 }
 
-/// What one worker has to run.
+/// The work of one worker.
 pub(crate) trait Load<I, P> {
-    /// What it has counted, and what is left.
+    /// Returns its counts and its remaining work.
     fn part(&self) -> P;
 
-    /// Gives some of it away, if there is enough.
+    /// Splits off some of it, if there is enough.
     fn give(&mut self) -> Option<I>;
 }
 
-/// Why nobody goes on.
+/// The reason why all workers stop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum End {
-    /// Nothing is left.
+pub(crate) enum EndReason {
+    /// No work is left.
     Exhausted,
     /// Time or executions are used up.
     Budget,
-    /// Somebody wants the process to end.
+    /// The process was asked to end.
     Interrupted,
-    /// There is a failure, and nobody wants more.
+    /// A failure was found and the check does not look for more.
     Failure,
 }
 
-impl<I, P> State<I, P> {
-    fn hungry(&self) -> usize {
-        self.workers.iter().filter(|one| one.is_hungry).count()
+impl<I, P> PoolState<I, P> {
+    fn idle(&self) -> usize {
+        self.workers.iter().filter(|one| one.is_idle).count()
     }
 
-    /// Whether parts of a checkpoint are missing.
+    /// True while a checkpoint is being taken.
     fn is_checkpoint(&self) -> bool {
         self.checkpoint.is_some()
     }
 }
 
-impl<I, P: Clone + Default> Table<I, P> {
-    /// So many workers that may run so many executions.
+impl<I, P: Clone + Default> WorkPool<I, P> {
+    /// A pool of `size` workers that may run this many executions together.
     pub(crate) fn new(size: usize, executions: Option<u64>) -> Self {
-        Table {
+        WorkPool {
             attention: AtomicU8::new(0),
             over: AtomicBool::new(false),
             left: AtomicU64::new(executions.unwrap_or(u64::MAX)),
             counters: (0..size).map(|_| Counter::default()).collect(),
-            state: Mutex::new(State {
+            state: Mutex::new(PoolState {
                 items: Vec::new(),
-                workers: (0..size).map(|_| Place::default()).collect(),
+                workers: (0..size).map(|_| WorkerState::default()).collect(),
                 end: None,
                 first: None,
                 checkpoint: None,
@@ -118,45 +116,44 @@ impl<I, P: Clone + Default> Table<I, P> {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State<I, P>> {
+    fn lock(&self) -> MutexGuard<'_, PoolState<I, P>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn wait<'a>(&self, state: MutexGuard<'a, State<I, P>>) -> MutexGuard<'a, State<I, P>> {
+    fn wait<'a>(&self, state: MutexGuard<'a, PoolState<I, P>>) -> MutexGuard<'a, PoolState<I, P>> {
         let woken = self.changed.wait(state);
         woken.unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Nobody goes on; whether there was no reason for that before.
-    pub(crate) fn end(&self, end: End, worker: usize) -> bool {
+    /// Stops all workers; returns true if this was the first reason to stop.
+    pub(crate) fn end(&self, end: EndReason, worker: usize) -> bool {
         let mut state = self.lock();
         let is_first = state.end.is_none();
         if is_first {
             state.end = Some(end);
-            state.first = (end == End::Failure).then_some(worker);
+            state.first = (end == EndReason::Failure).then_some(worker);
         }
         self.over.store(true, Relaxed);
         self.changed.notify_all();
         is_first
     }
 
-    /// Why nobody goes on, if nobody does.
+    /// Returns the reason why all workers stop, if they do.
     #[inline]
-    pub(crate) fn ended(&self) -> Option<End> {
+    pub(crate) fn ended(&self) -> Option<EndReason> {
         match self.over.load(Relaxed) {
             true => self.lock().end,
             false => None,
         }
     }
 
-    /// Whose failure stopped the search.
+    /// Returns the worker whose failure stopped the search.
     pub(crate) fn first_to_fail(&self) -> Option<usize> {
         self.lock().first
     }
 
-    /// Whether one more execution may be run. If it does not count in the end, it is to be given back. The
-    /// search is over if all are used up and nobody is left who could give one back: who has none waits
-    /// until then.
+    /// Takes one execution from the budget; false if the search is over. An execution that does not
+    /// count is given back later, so a worker that gets none waits as long as another worker runs.
     #[inline]
     pub(crate) fn may_run(&self, worker: usize) -> bool {
         self.left.load(Relaxed) == u64::MAX || self.take_one() || self.wait_for_one(worker)
@@ -181,23 +178,23 @@ impl<I, P: Clone + Default> Table<I, P> {
             }
             if self.is_used_up(&state) {
                 drop(state);
-                self.end(End::Budget, worker);
+                self.end(EndReason::Budget, worker);
                 return false;
             }
             state = self.wait(state);
         }
     }
 
-    /// Whether somebody may not run, and nobody runs.
-    fn is_used_up(&self, state: &State<I, P>) -> bool {
+    /// True when a worker has no execution left and no worker runs.
+    fn is_used_up(&self, state: &PoolState<I, P>) -> bool {
         let mut workers = state.workers.iter();
         let is_out = state.workers.iter().any(|one| one.is_out);
-        // What was given back is for somebody who has not woken up yet.
+        // An execution given back is for a waiting worker that has not resumed yet.
         let is_used = self.left.load(Relaxed) == 0;
-        is_out && is_used && workers.all(|one| one.is_hungry || one.is_out)
+        is_out && is_used && workers.all(|one| one.is_idle || one.is_out)
     }
 
-    /// An execution did not count.
+    /// Returns an execution that did not count to the budget.
     pub(crate) fn give_back(&self) {
         if self.left.load(Relaxed) != u64::MAX {
             let state = self.lock();
@@ -208,26 +205,26 @@ impl<I, P: Clone + Default> Table<I, P> {
         }
     }
 
-    /// Tells the others how many executions a worker has run.
+    /// Publishes the number of executions that a worker has run.
     #[inline]
     pub(crate) fn publish(&self, worker: usize, executions: u64) {
         self.counters[worker].0.store(executions, Relaxed);
     }
 
-    /// How many executions all have run.
+    /// Returns the number of executions of all workers.
     pub(crate) fn executions(&self) -> u64 {
         let counts = self.counters.iter().map(|counter| counter.0.load(Relaxed));
         counts.sum()
     }
 
-    /// Whether a worker has something to see to: [`attend`](Self::attend).
+    /// True when a worker should call [`attend`](Self::attend).
     #[inline]
     pub(crate) fn wants_attention(&self) -> bool {
         self.attention.load(Relaxed) != 0
     }
 
-    /// Sees to what others want between two executions. A checkpoint whose last part this was is written by
-    /// `save`.
+    /// Serves the requests of other workers between two executions. If this adds the last part of a
+    /// checkpoint, `save` writes it.
     #[cold]
     pub(crate) fn attend(
         &self,
@@ -236,28 +233,28 @@ impl<I, P: Clone + Default> Table<I, P> {
         save: impl FnOnce(Vec<P>),
     ) {
         let mut state = self.lock();
-        // As long as others are missing, what this one has counted is put down again: the newer the better.
+        // While other parts are missing, this part is replaced by a newer one.
         if state.is_checkpoint() {
             drop(state);
             let part = load.part();
-            state = self.put_down(self.lock(), worker, part, save);
+            state = self.add_part(self.lock(), worker, part, save);
         }
         if state.is_checkpoint() {
             return;
         }
-        while state.items.len() < state.hungry() {
+        while state.items.len() < state.idle() {
             let Some(item) = load.give() else { break };
             state.items.push(item);
             self.changed.notify_one();
         }
-        self.look_up(&state);
+        self.set_attention(&state);
     }
 
-    /// Sets the flag that workers look at.
-    fn look_up(&self, state: &State<I, P>) {
+    /// Sets the flags that workers read.
+    fn set_attention(&self, state: &PoolState<I, P>) {
         let mut attention = 0;
-        if state.hungry() > state.items.len() {
-            attention |= HUNGRY;
+        if state.idle() > state.items.len() {
+            attention |= IDLE;
         }
         if state.is_checkpoint() {
             attention |= CHECKPOINT;
@@ -265,29 +262,30 @@ impl<I, P: Clone + Default> Table<I, P> {
         self.attention.store(attention, Relaxed);
     }
 
-    /// Begins a checkpoint, unless there is one; `given` is the part of what nobody has taken yet.
+    /// Begins a checkpoint unless one is being taken; `given` makes a part of the items in the
+    /// pool.
     pub(crate) fn begin_checkpoint(&self, given: impl FnOnce(&[I]) -> P) {
         let mut state = self.lock();
         if state.checkpoint.is_none() && state.end.is_none() {
             state.checkpoint = Some(given(&state.items));
             for one in &mut state.workers {
-                one.is_missing = !one.is_hungry;
+                one.is_missing = !one.is_idle;
             }
-            self.look_up(&state);
+            self.set_attention(&state);
         }
     }
 
-    /// A worker's part of the checkpoint, which is written if that was the last.
-    fn put_down<'a>(
+    /// Adds a worker's part to the checkpoint and writes it if that was the last.
+    fn add_part<'a>(
         &'a self,
-        mut state: MutexGuard<'a, State<I, P>>,
+        mut state: MutexGuard<'a, PoolState<I, P>>,
         worker: usize,
         part: P,
         save: impl FnOnce(Vec<P>),
-    ) -> MutexGuard<'a, State<I, P>> {
-        let place = &mut state.workers[worker];
-        place.part = part;
-        place.is_missing = false;
+    ) -> MutexGuard<'a, PoolState<I, P>> {
+        let slot = &mut state.workers[worker];
+        slot.part = part;
+        slot.is_missing = false;
         if state.workers.iter().any(|one| one.is_missing) {
             return state;
         }
@@ -298,14 +296,14 @@ impl<I, P: Clone + Default> Table<I, P> {
         let parts = parts.chain([given]).collect();
         state.complete += 1;
         let number = state.complete;
-        self.look_up(&state);
+        self.set_attention(&state);
         self.changed.notify_all();
         drop(state);
         self.write(number, || save(parts));
         self.lock()
     }
 
-    /// Writes a checkpoint, unless there is a newer one.
+    /// Writes a checkpoint unless a newer one has been written.
     fn write(&self, number: u64, save: impl FnOnce()) {
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
         if *written < number {
@@ -314,39 +312,39 @@ impl<I, P: Clone + Default> Table<I, P> {
         }
     }
 
-    /// Waits for work when a worker has none; `None` if there will be none. `part` is what it has
-    /// counted; a checkpoint whose last part that was is written by `save`.
+    /// Waits for work; `None` if the search has ended. `part` is the worker's counts; if it
+    /// completes a checkpoint, `save` writes it.
     pub(crate) fn next_item(&self, worker: usize, part: P, save: impl FnOnce(Vec<P>)) -> Option<I> {
         let mut state = self.lock();
-        state.workers[worker].is_hungry = true;
-        state = self.put_down(state, worker, part, save);
+        state.workers[worker].is_idle = true;
+        state = self.add_part(state, worker, part, save);
         loop {
             if state.end.is_some() {
                 return None;
             }
             if self.is_used_up(&state) {
                 drop(state);
-                self.end(End::Budget, worker);
+                self.end(EndReason::Budget, worker);
                 return None;
             }
             if !state.is_checkpoint() {
                 if let Some(item) = state.items.pop() {
-                    state.workers[worker].is_hungry = false;
-                    self.look_up(&state);
+                    state.workers[worker].is_idle = false;
+                    self.set_attention(&state);
                     return Some(item);
                 }
-                if state.workers.iter().all(|one| one.is_hungry) {
+                if state.workers.iter().all(|one| one.is_idle) {
                     drop(state);
-                    self.end(End::Exhausted, worker);
+                    self.end(EndReason::Exhausted, worker);
                     return None;
                 }
             }
-            self.look_up(&state);
+            self.set_attention(&state);
             state = self.wait(state);
         }
     }
 
-    /// What was given away and nobody has taken, when all have stopped.
+    /// Takes the items left in the pool when all workers have stopped.
     pub(crate) fn untaken(&self) -> Vec<I> {
         std::mem::take(&mut self.lock().items)
     }

@@ -1,31 +1,30 @@
-//! The two events whose order decides.
+//! The critical pair: two events whose order decides whether the execution fails.
 //!
-//! One after the other, two events of the shortest failing execution that do something to the same
-//! thing are turned round, the last first; but first of all what is stale, and last of all what a
-//! thread does right before it panics, and what cannot be turned round without more. The first time that all goes well, these two are told: one
-//! run of the program fails, with the one before the other; another, the same up to there, with the
-//! other first, does not.
+//! Pairs of events of the shortest failing execution on the same location or object are swapped one
+//! by one, the last first. Stale reads come before all others. Pairs with the last event before a
+//! panic, and pairs that need further changes, come at the end. The first swap without a failure is
+//! the critical pair: the two executions are the same up to that point, and only one fails.
 
 use raddle_engine::Execution;
 use raddle_engine::check::Finding;
 use raddle_engine::minimise::{self, Moment, Swap};
 use raddle_engine::strategy::{Guided, Planned};
-use raddle_report::{CriticalPair, Told};
+use raddle_report::{CriticalPair, RecordedExecution};
 
 use super::Minimiser;
 
-/// So many pairs are turned round.
+/// Maximum number of pairs that are swapped.
 const MAX_SWAPS: usize = 400;
-/// In a longer story nobody looks for them, and to look for them here would take too long.
+/// Maximum events of an execution whose pairs are swapped; beyond it the search takes too long.
 const MAX_EVENTS: usize = 10_000;
 
 impl Minimiser<'_> {
-    /// The pair, and what happens the other way round.
+    /// Returns the critical pair and the outcome with the pair swapped.
     pub(super) fn critical(
         &mut self,
         execution: &Execution,
         finding: &Finding,
-    ) -> Option<(CriticalPair, Told)> {
+    ) -> Option<(CriticalPair, RecordedExecution)> {
         if execution.events.len() > MAX_EVENTS {
             return None;
         }
@@ -42,7 +41,8 @@ impl Minimiser<'_> {
             let finding_then = self.run_once();
             let goes_well = finding_then.is_none() && self.is_complete();
             let passing = self.context.with_execution(|passing, _| {
-                (goes_well && swap.is_in(passing)).then(|| Told::of(passing, &self.context))
+                (goes_well && swap.is_in(passing))
+                    .then(|| RecordedExecution::of(passing, &self.context))
             });
             self.context.clean_up();
             if let Some(passing) = passing {
@@ -52,7 +52,7 @@ impl Minimiser<'_> {
         None
     }
 
-    /// The names of things are those of the last run, so that is run once more.
+    /// Describes the pair. Names come from the last run, so the failing execution is run once more.
     fn in_words(&mut self, swap: &Swap, execution: &Execution, finding: &Finding) -> CriticalPair {
         let plan = Planned::of(execution, 0..execution.events.len());
         self.set_strategy(Box::new(Guided::new(plan)));
@@ -63,8 +63,8 @@ impl Minimiser<'_> {
     }
 }
 
-/// Whether one of the two is the last that a thread does before it panics: that is where the mistake
-/// shows, and seldom where it is made.
+/// True when one of the two is the last event of a thread before it panics: there the mistake shows
+/// and is seldom made.
 fn shows(execution: &Execution, finding: &Finding, swap: &Swap) -> bool {
     let Finding::Panic(panic) = finding else {
         return false;

@@ -1,15 +1,15 @@
-//! Every execution with fewer preemptions, if there are not too many.
+//! The search for fewer preemptions, if it is small enough.
 //!
-//! The search that is bounded by preemptions runs every class that some order of its events runs with
-//! so many: with none at first, then with one more, as long as that is fewer than the best so far. The
-//! first class that fails in the same way is run in its cheapest order, and then nothing with fewer
-//! preemptions fails in the same way.
+//! The search with a preemption bound runs every class that some linearization runs within the
+//! bound: first with bound 0, then with one more, up to the best so far. The first class that fails
+//! in the same way is run in its cheapest linearization, and is then proved to have the fewest
+//! preemptions.
 //!
-//! As long as no thread sees stale values, that is done under sequential consistency: a story with one
-//! preemption is easier to understand than one with none in which reads go back in time. A thread
-//! that looks in vain in a loop counts as if it waited before its first look, which is a preemption
-//! if it could have looked. So an execution in which a thread does look in vain may have fewer than any
-//! that the search runs; it is then told, and nothing with fewer is searched.
+//! As long as no read is stale, the search uses sequential consistency: a failure with one
+//! preemption is easier to understand than one with none and a stale read. A spinning thread counts
+//! as if it waited before its first failed read, which is a preemption if the thread was enabled.
+//! An execution with failed reads may therefore have fewer preemptions than any that the search
+//! runs; then it is reported and no smaller bound is searched.
 
 use raddle_engine::memory::Model;
 use raddle_engine::strategy::{Along, Exhaustive, Noise};
@@ -18,44 +18,44 @@ use raddle_engine::{Exploration, Limits};
 use super::{Attempt, Effort, Minimiser, PLANS, Signature};
 use crate::runtime::{Context, run_execution};
 
-/// So much is run at first. What a search looks at for each run grows with the execution, so that events
-/// count as often as there are others beside them.
+/// Effort of the first search. The cost of each run grows with the length of the execution, so each
+/// event counts as often as there are events.
 const QUICK: Effort = Effort {
     runs: 2_000,
     events: 3_000_000,
 };
-/// So much if that was not enough.
+/// Effort of the second search.
 const THOROUGH: Effort = Effort {
     runs: 4_000,
     events: 6_000_000,
 };
-/// In between, so many executions are drawn in which a preemption is as likely as this.
+/// Number of random executions between the two searches, with the probability of a preemption.
 const DRAWN: [(u64, f64); 3] = [(1_000, 0.001), (1_000, 0.02), (1_000, 0.05)];
-/// With this seed, whatever the seed of the check: the same execution always has the same story.
+/// Fixed seed, so that the same failing execution always has the same minimal execution.
 const SEED: u64 = 0;
 
-/// In which order a search runs what there is.
+/// The order in which a search runs branches.
 #[derive(Clone, Copy)]
 enum Order {
-    /// As fast as it can.
+    /// The order with the least work.
     Fast,
-    /// So that the first executions have little in common.
+    /// A random order, in which the first executions differ a lot.
     Mixed,
 }
 
-/// How a search with so many preemptions ends.
+/// The result of a search with one preemption bound.
 enum Searched {
-    /// With an execution that fails in the same way.
+    /// An execution that fails in the same way.
     Found(Attempt),
-    /// With none. `surely` if what fails in the same way was not left out for other reasons.
+    /// No execution fails in the same way. `surely` if none was cut off for other reasons.
     Nothing { surely: bool },
-    /// Too early.
+    /// The effort was spent before the end.
     TooMuch,
 }
 
 impl Minimiser<'_> {
-    /// An execution with the fewest preemptions, or else the same one; whether these are the fewest for
-    /// sure.
+    /// Returns an execution with the fewest preemptions, or `best` itself, and true if the number
+    /// is proved minimal.
     pub(super) fn fewer(&mut self, best: Attempt) -> (Attempt, bool) {
         if best.cost.is_weak && self.checker.memory.model() != Model::Sc {
             let most = self.original.cost.preemptions;
@@ -80,7 +80,7 @@ impl Minimiser<'_> {
         }
     }
 
-    /// Under which model there may be a better one.
+    /// Returns the memory model under which a better execution may exist.
     fn model_of(&self, best: &Attempt) -> Model {
         match best.cost.is_weak || self.original.signature.is_of_memory() {
             true => self.checker.memory.model(),
@@ -88,7 +88,7 @@ impl Minimiser<'_> {
         }
     }
 
-    /// The best of some executions that are drawn at random, or else the same one.
+    /// Returns the best of some random executions, or `best` itself.
     fn draw(&mut self, mut best: Attempt) -> Attempt {
         for (number, probability) in DRAWN {
             self.set_strategy(Box::new(Noise::new(probability, SEED)));
@@ -103,8 +103,8 @@ impl Minimiser<'_> {
         self.improve(best)
     }
 
-    /// An execution that fails in the same way with less than so many preemptions, and with as few as
-    /// can be; whether there is none with fewer.
+    /// Returns an execution that fails in the same way with the fewest preemptions below `less`,
+    /// and true if that number is proved minimal.
     fn fewest(
         &mut self,
         model: Model,
@@ -114,7 +114,7 @@ impl Minimiser<'_> {
     ) -> (Option<Attempt>, bool) {
         let mut surely = true;
         for preemptions in 0..less {
-            // What cannot be finished leaves something for those that come after it.
+            // A search that does not end leaves effort for the next bounds.
             let mut share = match preemptions + 1 == less {
                 true => effort,
                 false => effort.half(),

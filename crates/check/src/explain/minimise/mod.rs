@@ -1,13 +1,13 @@
-//! From a failure as it was found to the shortest story of it, and to what decides.
+//! Minimises a failing execution and finds its critical pair.
 //!
-//! The program is run again and again, each time a little differently, and what does not fail in the
-//! same way is forgotten: first along plans with less in them, then, if it is small enough, in every
-//! way there is with fewer preemptions ([`fewer`]). What is told at last is an execution that a strict
-//! replay of its schedule has run. Then two of its events are turned round, until all goes well
+//! The program runs many times with small changes; runs that do not fail in the same way are
+//! dropped. First come plans with fewer pieces, then, if the program is small enough, every
+//! execution with fewer preemptions ([`fewer`]). The reported execution is one that a strict replay
+//! of its schedule has run. Then pairs of its events are swapped until one does not fail
 //! ([`critical`]).
 //!
-//! How much is tried is counted in runs and events, so that the same failure always has the same story.
-//! The clock is only for programs that are so slow that nobody would wait for it.
+//! Effort is counted in runs and events, so that the same failure always has the same minimal
+//! execution. The clock limits only very slow programs.
 
 mod critical;
 mod fewer;
@@ -23,7 +23,7 @@ use raddle_engine::check::Finding;
 use raddle_engine::minimise::{self, Cost};
 use raddle_engine::strategy::{Guided, Planned, Replay};
 use raddle_engine::{Ending, Execution, Exploration, Schedule, Strategy};
-use raddle_report::{CriticalPair, Failure, Minimised, Told};
+use raddle_report::{CriticalPair, Failure, Minimised, RecordedExecution};
 
 use crate::explain::fatal_report::FatalReport;
 use crate::persist::events;
@@ -32,17 +32,17 @@ use crate::runtime::{Context, run_execution};
 use crate::settings::checker::Checker;
 pub(crate) use signature::Signature;
 
-/// Longer executions are told as they are.
+/// Maximum events of an execution that is minimised.
 const MAX_EVENTS: usize = 5_000;
-/// So many plans are run, with so many events in all.
+/// Maximum number of plans, and maximum events in all of them.
 const PLANS: Effort = Effort {
     runs: 400,
     events: 400_000,
 };
-/// Nobody waits longer than that, however slow the program.
+/// Time limit for slow programs; faster ones reach the other limits first.
 const MAX_TIME: Duration = Duration::from_secs(5);
 
-/// What may still be run.
+/// The remaining effort.
 #[derive(Clone, Copy, Debug)]
 struct Effort {
     runs: u64,
@@ -77,11 +77,11 @@ impl Effort {
 
     fn spend(&mut self, events: usize) {
         self.runs = self.runs.saturating_sub(1);
-        self.look_at(events);
+        self.inspect(events);
     }
 
-    /// Spends something on what is not run.
-    fn look_at(&mut self, events: usize) {
+    /// Spends effort on events that are inspected without a run.
+    fn inspect(&mut self, events: usize) {
         self.events = self.events.saturating_sub(events);
     }
 }
@@ -90,33 +90,33 @@ impl Effort {
 struct Attempt {
     cost: Cost,
     plan: Vec<Planned>,
-    /// The same in fewer pieces.
+    /// The same plan in fewer pieces.
     tidy: Vec<Planned>,
 }
 
-/// A failure in its shortest form.
+/// A minimised failure.
 pub(crate) struct Minimal {
-    /// As the execution shows it that is told.
+    /// The failure in the minimal execution.
     pub(crate) failure: Failure,
-    /// What that costs.
+    /// The cost of the minimal execution.
     pub(crate) cost: Cost,
     pub(crate) minimised: Minimised,
-    pub(crate) critical: Option<(CriticalPair, Told)>,
-    /// What the user should know.
+    pub(crate) critical: Option<(CriticalPair, RecordedExecution)>,
+    /// A note for the user.
     pub(crate) note: Option<String>,
 }
 
-/// What it takes to begin: the execution as it was found.
+/// The execution as it was found.
 pub(crate) struct Original {
     pub(crate) signature: Signature,
     plan: Vec<Planned>,
     pub(crate) cost: Cost,
-    /// How many events there are, those behind what goes wrong among them.
+    /// Number of events, including those after the failure.
     events: usize,
 }
 
 impl Original {
-    /// `None` if the story is too long to be told in another way.
+    /// Returns `None` if the execution is too long to be minimised.
     pub(crate) fn of(
         execution: &Execution,
         finding: &Finding,
@@ -130,13 +130,13 @@ impl Original {
         })
     }
 
-    /// Whether nothing is longer than it was.
+    /// True when no part of the cost exceeds the original's.
     fn allows(&self, cost: &Cost) -> bool {
         cost.preemptions <= self.cost.preemptions && cost.events <= self.events
     }
 }
 
-/// Looks for the shortest execution that fails in the same way.
+/// Searches for the shortest execution that fails in the same way.
 pub(crate) struct Minimiser<'a> {
     checker: &'a Checker,
     body: &'a (dyn Fn() + Sync),
@@ -144,7 +144,7 @@ pub(crate) struct Minimiser<'a> {
     fatal: Arc<FatalReport>,
     original: Original,
     context: Context,
-    /// What was tried, by its hash.
+    /// Hashes of the plans that were tried.
     tried: HashSet<u64>,
     plans: Effort,
     runs: u64,
@@ -176,7 +176,7 @@ impl<'a> Minimiser<'a> {
         }
     }
 
-    /// The shortest story that was found; `None` if the failure does not come again.
+    /// Returns the shortest execution found; `None` if the failure does not recur.
     pub(crate) fn run(mut self) -> Option<Minimal> {
         let watch = self.watch(&self.context);
         let plan = self.original.plan.clone();
@@ -187,7 +187,7 @@ impl<'a> Minimiser<'a> {
         if best.cost > found || !self.original.allows(&best.cost) {
             return None;
         }
-        let (failure, cost, execution, finding) = self.tell(best)?;
+        let (failure, cost, execution, finding) = self.replay(best)?;
         is_minimal |= cost.preemptions == 0;
         let critical = self.critical(&execution, &finding);
         drop(watch);
@@ -210,12 +210,12 @@ impl<'a> Minimiser<'a> {
         })
     }
 
-    /// These runs are watched too.
+    /// Registers a context with the watchdog.
     fn watch(&self, context: &Context) -> Watch {
         watchdog::watch(context, self.checker.watchdog)
     }
 
-    /// Tries plans with less in them as long as that helps.
+    /// Tries plans with fewer pieces until none is better.
     fn improve(&mut self, mut best: Attempt) -> Attempt {
         while let Some(better) = self.better(&mut best) {
             best = better;
@@ -240,7 +240,7 @@ impl<'a> Minimiser<'a> {
                 return None;
             }
             if plan.is_empty() || !self.tried.insert(hash(&plan)) {
-                self.plans.look_at(plan.len());
+                self.plans.inspect(plan.len());
                 continue;
             }
             let attempt = self.attempt_with(Box::new(Guided::new(plan)));
@@ -251,7 +251,7 @@ impl<'a> Minimiser<'a> {
         None
     }
 
-    /// Whether it costs less, and is no longer than what was found.
+    /// True when the attempt costs less and is no longer than the original.
     fn is_better(&self, attempt: &Attempt, than: Cost) -> bool {
         attempt.cost < than && self.original.allows(&attempt.cost)
     }
@@ -271,7 +271,7 @@ impl<'a> Minimiser<'a> {
         let (attempt, events) = self.context.with_execution(|execution, _| {
             let attempt = same.map(|finding| Attempt {
                 cost: self.original.signature.cost(execution, &finding),
-                // What comes behind the failure goes as it may.
+                // Events after the failure are not part of the plan.
                 plan: Planned::of(execution, 0..end(&finding, execution)),
                 tidy: minimise::tidy(execution),
             });
@@ -282,8 +282,9 @@ impl<'a> Minimiser<'a> {
         attempt
     }
 
-    /// The failure as a strict replay shows it; `None` if the replay does not.
-    fn tell(&mut self, best: Attempt) -> Option<(Failure, Cost, Execution, Finding)> {
+    /// Replays an attempt strictly and returns its failure; `None` if the replay does not fail in
+    /// the same way.
+    fn replay(&mut self, best: Attempt) -> Option<(Failure, Cost, Execution, Finding)> {
         self.set_strategy(Box::new(Guided::new(best.plan)));
         let finding = self.run_once();
         let schedule = self.context.with_execution(|execution, _| {
@@ -295,7 +296,7 @@ impl<'a> Minimiser<'a> {
         let schedule = schedule?;
         self.set_strategy(Box::new(Replay::new(schedule.clone())));
         let finding = self.run_once();
-        let told = finding
+        let result = finding
             .filter(|finding| self.is_same(finding))
             .and_then(|finding| {
                 self.context.with_execution(|execution, _| {
@@ -306,14 +307,14 @@ impl<'a> Minimiser<'a> {
                 })
             });
         self.context.clean_up();
-        told
+        result
     }
 
     fn set_strategy(&self, strategy: Box<dyn Strategy>) {
         (self.context).with_exploration(|exploration| exploration.world().set_strategy(strategy));
     }
 
-    /// Runs the program; what is wrong with that, if anything. The execution can be read until the
+    /// Runs the program and returns its finding, if any. The execution is readable until the
     /// context is cleaned up.
     fn run_once(&mut self) -> Option<Finding> {
         self.runs += 1;
@@ -328,19 +329,19 @@ impl<'a> Minimiser<'a> {
         signature.is_some_and(|other| self.original.signature.fits(&other))
     }
 
-    /// Whether the execution that has just stopped came to its end.
+    /// True when the execution that has just stopped is complete.
     fn is_complete(&self) -> bool {
         (self.context).with_exploration(|exploration| *exploration.ending() == Ending::Complete)
     }
 
-    /// Whether nobody waits for more.
+    /// True when the time limit has passed.
     fn is_late(&mut self) -> bool {
         self.is_late |= Instant::now() >= self.until;
         self.is_late || events::is_interrupted()
     }
 }
 
-/// How many events there are up to what goes wrong.
+/// Returns the number of events up to the failure.
 fn end(finding: &Finding, execution: &Execution) -> usize {
     finding.after().unwrap_or(execution.events.len())
 }

@@ -1,4 +1,4 @@
-//! What makes two failures the same.
+//! The identity of failures.
 
 use raddle_engine::check::Finding;
 use raddle_engine::check::deadlock::Blocked;
@@ -6,28 +6,28 @@ use raddle_engine::minimise::Cost;
 use raddle_engine::{Event, Execution, Operation, SiteId};
 use raddle_report::Names;
 
-/// A file and a line of it.
+/// A file and a line number.
 type Line = (String, u32);
 
 fn line(names: &dyn Names, site: SiteId) -> Option<Line> {
     names.place(site).map(|place| (place.file, place.line))
 }
 
-/// What makes two failures the same, whatever the order in which things happened.
+/// The identity of a failure, independent of the order of events.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Signature {
-    /// Where a thread panicked, and what it said, if that matters.
+    /// The site of a panic, and its message if that matters.
     Panic(Option<String>, Option<String>),
-    /// Where threads wait for ever, and why.
+    /// The sites where threads wait for ever, and the kind of waiting.
     Waiting(u8, Vec<Option<Line>>),
-    /// Where a cell is accessed by two that nothing orders, whichever comes first.
+    /// The sites of two conflicting accesses, in either order.
     Race([Option<Line>; 2]),
-    /// Where memory is used that is not there.
+    /// The site of an invalid memory access.
     Memory(Option<Line>),
 }
 
 impl Signature {
-    /// `None` if a shorter story would not be a better one.
+    /// Returns `None` if a shorter execution would not be a better explanation.
     pub(crate) fn of(finding: &Finding, names: &dyn Names) -> Option<Self> {
         let waiting = |kind: u8, sites: &mut dyn Iterator<Item = SiteId>| {
             let mut places: Vec<_> = sites.map(|site| line(names, site)).collect();
@@ -56,9 +56,9 @@ impl Signature {
         }
     }
 
-    /// The same for the execution that is to be minimised. What a panic says may have to do with the
-    /// values that threads see, and is then another way to tell of the same mistake; but where the
-    /// program was given something to choose, it may tell of another.
+    /// Generalises the signature for minimising. A panic message may contain values that threads
+    /// have read and then names the same mistake; if the program makes explicit choices, a
+    /// different message may name another.
     pub(super) fn of_any(self, execution: &Execution) -> Self {
         let chooses = |event: &Event| matches!(event.operation, Operation::Choose { .. });
         match self {
@@ -69,7 +69,7 @@ impl Signature {
         }
     }
 
-    /// Whether another failure is the same.
+    /// True when another failure is the same.
     pub(crate) fn fits(&self, other: &Signature) -> bool {
         match (self, other) {
             (Signature::Panic(place, None), Signature::Panic(other, _)) => place == other,
@@ -77,12 +77,12 @@ impl Signature {
         }
     }
 
-    /// What an execution costs that fails like this.
+    /// Returns the cost of an execution with this failure.
     pub(super) fn cost(&self, execution: &Execution, finding: &Finding) -> Cost {
         Cost::of(execution, finding.after(), self.is_of_memory())
     }
 
-    /// Whether memory is what goes wrong, so that stale values are nothing to avoid.
+    /// True when the failure is about memory, so that stale reads need not be avoided.
     pub(crate) fn is_of_memory(&self) -> bool {
         matches!(self, Signature::Race(_) | Signature::Memory(_))
     }

@@ -1,4 +1,4 @@
-//! The text of a saved search.
+//! The text format of a checkpoint.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,20 +11,20 @@ use raddle_engine::strategy::Reach;
 use crate::program::Library;
 use crate::runtime::Places;
 
-/// What is in the file.
+/// The content of a checkpoint.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Saved {
     pub(crate) check: Option<CheckName>,
-    /// What must be the same for the search to be the same.
+    /// The settings that must be the same for the search to be resumed.
     pub(crate) settings: Vec<(String, String)>,
     pub(crate) executions: u64,
     pub(crate) discarded: u64,
-    /// Whether some execution did not come to its end.
+    /// True when some execution was incomplete.
     pub(crate) cut_short: bool,
-    /// How far a bound goes.
+    /// The reach of a preemption bound.
     pub(crate) reach: Reach,
     pub(crate) elapsed: Duration,
-    /// Failures by the number of their execution and the token of their schedule.
+    /// Failures: the number of the execution and the token of the schedule.
     pub(crate) failures: Vec<(u64, String)>,
     pub(crate) items: Vec<String>,
 }
@@ -38,7 +38,7 @@ impl fmt::Display for Saved {
     }
 }
 
-/// The text with its checksum.
+/// Appends the checksum to the text.
 pub fn seal(text: &str) -> String {
     format!("{text}checksum {:016x}\n", checksum(text.as_bytes()))
 }
@@ -74,7 +74,7 @@ impl Saved {
         text
     }
 
-    /// The items, with places as this process calls them.
+    /// Parses the items, with sites as this process numbers them.
     pub(crate) fn read_items(&self, places: &Places) -> Result<Vec<Item>, String> {
         let read = |text: &String| {
             Item::read(&mut text.lines(), |place| places.of_text(place))
@@ -84,7 +84,7 @@ impl Saved {
     }
 }
 
-/// Reads a saved search; the same search as it would be saved now.
+/// Parses a checkpoint and returns the text that would be saved for it now.
 pub fn read_search(text: &str) -> Result<String, String> {
     let saved: Saved = text.parse()?;
     saved.read_items(&Places::new(&Library))?;
@@ -112,7 +112,7 @@ impl FromStr for Saved {
         let mut lines = text[..last].split_terminator('\n').skip(1).peekable();
         while let Some(line) = lines.next() {
             let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
-            let bad = || format!("`{line}` means nothing there");
+            let bad = || format!("unexpected line `{line}`");
             let number = || rest.parse::<u64>().map_err(|_| bad());
             match word {
                 "check" => {

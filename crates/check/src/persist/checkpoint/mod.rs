@@ -1,8 +1,8 @@
-//! Exhaustive searches that go on where they were interrupted.
+//! Checkpoints of exhaustive searches, from which an interrupted search is resumed.
 //!
-//! What a search has counted and what it has left to run is in a file beside the schedules of its test:
-//! `target/raddle/BINARY/TEST.frontier`. The file is replaced as a whole, so that whatever happens to the
-//! process, there is an old one or a new one. It is gone when the search has come to its end.
+//! A checkpoint has the counts of a search and the branches left to run. It is a file beside the
+//! schedules of its test: `target/raddle/BINARY/TEST.frontier`. The file is replaced atomically, so
+//! after a crash either the old or the new one exists. It is removed when the search ends.
 
 mod file;
 
@@ -28,51 +28,51 @@ use crate::settings::options::{Classes, Strategy};
 pub(crate) use file::Saved;
 pub use file::{read_search, seal};
 
-/// A search that took less is as quickly run again.
+/// Minimum duration of a search that is saved; a shorter one is as quickly run again.
 const WORTH_SAVING: Duration = Duration::from_secs(1);
-/// What one worker has counted, and what it has left to run.
+/// The counts and the remaining work of one worker.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Part {
     pub(crate) executions: u64,
     pub(crate) discarded: u64,
     pub(crate) cut_short: bool,
-    /// How far a bound goes.
+    /// The reach of a preemption bound.
     pub(crate) reach: Reach,
-    /// Failures by the number of their execution and the token of their schedule.
+    /// Failures: the number of the execution and the token of the schedule.
     pub(crate) failures: Vec<(u64, String)>,
     pub(crate) items: Vec<String>,
 }
 
-/// A search that is being saved.
+/// A search with checkpoints.
 pub(crate) struct Saving {
-    /// Found out when it is needed; `None` if there is no such folder.
+    /// Computed on first use; `None` if there is no target folder.
     path: OnceLock<Option<PathBuf>>,
     program: &'static dyn Program,
     check: Option<CheckName>,
-    /// The same, if the file must say so.
+    /// The name of the check, if the file must contain it.
     named: Option<CheckName>,
     settings: Vec<(&'static str, String)>,
     every: Every,
     start: Instant,
-    /// How long earlier runs of the search took.
+    /// Duration of earlier runs of the search.
     before: Duration,
     /// When the next checkpoint is due: milliseconds from the start, or executions.
     next: AtomicU64,
     listening: OnceLock<Mutex<Option<Listening>>>,
-    /// One at a time; whether that went wrong before.
+    /// Held while a checkpoint is written; true after an error.
     writing: Mutex<bool>,
     was_saved: AtomicBool,
 }
 
 impl Saving {
-    /// `None` if the search is not one that can be saved, or nobody could find it again.
+    /// Returns `None` if the search cannot be saved, or could not be found again.
     pub(crate) fn new(
         checker: &Checker,
         check: Option<&CheckName>,
         start: Instant,
     ) -> Option<Self> {
         let Checkpoints { path, every, .. } = &checker.checkpoints;
-        // Classes that were compared would be forgotten.
+        // Classes known by comparison are not in a checkpoint.
         if checker.strategy != Strategy::Exhaustive
             || checker.classes == Classes::ReadsFrom
             || checker.only_estimate
@@ -83,7 +83,7 @@ impl Saving {
         if path.is_none() && check.is_none() {
             return None;
         }
-        // Whoever names a file knows what is in it.
+        // A file that the user names need not contain the name of the check.
         let named = check.filter(|_| path.is_none());
         let path = match path {
             Some(path) => OnceLock::from(Some(path.clone())),
@@ -114,13 +114,13 @@ impl Saving {
         self.path.get_or_init(beside).as_deref()
     }
 
-    /// Whether somebody wants the process to end.
+    /// True when the process was asked to end.
     #[inline]
     pub(crate) fn is_interrupted(&self) -> bool {
         interrupts::came() && self.listening.get().is_some()
     }
 
-    /// Whether it is time for a checkpoint.
+    /// True when a checkpoint is due.
     #[inline]
     pub(crate) fn is_due(&self, clock: &mut Clock, executions: impl Fn() -> u64) -> bool {
         let next = self.next.load(Relaxed);
@@ -158,7 +158,7 @@ impl Saving {
             .get_or_init(|| Mutex::new(Some(interrupts::listen())));
     }
 
-    /// Writes a checkpoint. If that cannot be done, it is said once, and the search goes on.
+    /// Writes a checkpoint. An error is printed once, and the search continues.
     pub(crate) fn save(&self, parts: Vec<Part>) -> bool {
         let mut failed = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let sum = |of: fn(&Part) -> u64| parts.iter().map(of).sum();
@@ -194,32 +194,32 @@ impl Saving {
         }
     }
 
-    /// Whether the rest of a search that has stopped early is worth keeping.
+    /// True when the rest of a search that has stopped early is worth saving.
     pub(crate) fn is_worth_it(&self) -> bool {
         let explicit = matches!(self.every, Every::Executions(_));
         explicit || self.before + self.start.elapsed() >= WORTH_SAVING
     }
 
-    /// The search has come to its end.
+    /// Removes the checkpoint of a search that has ended.
     pub(crate) fn forget(&self, resumed: bool) {
         if resumed || self.was_saved.load(Relaxed) {
-            // If it stays, it is replaced by the next.
+            // A file that cannot be removed is replaced by the next checkpoint.
             let _ = self.path().map(std::fs::remove_file);
         }
     }
 
-    /// What to type to go on.
+    /// Returns the command that resumes the search.
     pub(crate) fn command(&self) -> String {
         saved::resume_command(self.program, self.check.as_ref())
     }
 
-    /// Says that the search was interrupted, and ends the process.
+    /// Prints that the search was interrupted, and ends the process.
     pub(crate) fn end_process(&self, classes: u64) -> ! {
         let text = format!(
             "\nraddle: interrupted after {classes} classes; continue with {}\n",
             self.command()
         );
-        // Past the harness, which would keep it until the test has ended.
+        // Writes past the test harness, which captures output until the test has ended.
         let _ = io::stderr().write_all(text.as_bytes());
         let listening = self.listening.get().and_then(|listening| {
             let mut listening = listening.lock().unwrap_or_else(PoisonError::into_inner);
@@ -231,11 +231,11 @@ impl Saving {
         }
     }
 
-    /// What was saved of this search, if there is something.
+    /// Loads the checkpoint of this search, if there is one.
     ///
     /// # Panics
     ///
-    /// If it is of another program or of other settings: it stays, for who goes back to them.
+    /// If it belongs to another program or other settings. The file stays, for a return to them.
     #[track_caller]
     pub(crate) fn load(&mut self, places: &Places) -> Option<Resumed> {
         let path = self.path()?;
@@ -269,14 +269,14 @@ impl Saving {
         Some(Resumed { saved, items })
     }
 
-    /// What must be the same for a search to be the same.
+    /// Returns the settings that must be the same for the search to be resumed.
     fn settings(&self) -> Vec<(String, String)> {
         let program = (PROGRAM, saved::program_fingerprint().to_owned());
         let all = [program].into_iter().chain(self.settings.iter().cloned());
         all.map(|(name, value)| (name.to_owned(), value)).collect()
     }
 
-    /// What differs from what is to be run.
+    /// Describes the first difference from the search that is to be run.
     fn difference(&self, saved: &Saved) -> Option<String> {
         if saved.check != self.named {
             let name = |check: &Option<CheckName>| match check {
@@ -307,7 +307,7 @@ fn set_aside(path: &Path, problem: &str) {
     let mut aside = path.as_os_str().to_owned();
     aside.push(".unreadable");
     eprintln!(
-        "raddle: what was saved in {} cannot be used: {problem}",
+        "raddle: the checkpoint {} cannot be used: {problem}",
         path.display()
     );
     if std::fs::rename(path, &aside).is_ok() {
@@ -318,7 +318,7 @@ fn set_aside(path: &Path, problem: &str) {
     }
 }
 
-/// A search to go on with.
+/// A resumed search.
 pub(crate) struct Resumed {
     pub(crate) saved: Saved,
     pub(crate) items: Vec<Item>,
@@ -326,7 +326,7 @@ pub(crate) struct Resumed {
 
 const PROGRAM: &str = "program";
 
-/// The settings of a check that must be the same.
+/// Returns the settings of a check that must be the same.
 fn settings(checker: &Checker) -> Vec<(&'static str, String)> {
     let modelled = checker.modelled;
     vec![
@@ -346,7 +346,7 @@ fn settings(checker: &Checker) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Puts a whole new file in the place of the old one.
+/// Replaces the file atomically.
 fn replace(path: &Path, text: &str) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     std::fs::create_dir_all(folder)?;

@@ -1,4 +1,4 @@
-//! One worker's part: what it has found since it last wrote.
+//! One worker's batch: its results since its last write.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -8,49 +8,49 @@ use raddle_engine::CheckName;
 use raddle_engine::coverage::{Coverage, Requirement, Standing};
 use raddle_report::{Covered, Failure};
 
-use super::{Diary, is_kept, key};
+use super::{History, is_kept, key};
 use crate::runtime::Context;
 use crate::runtime::sampled_clock::Clock;
 
-/// So often a worker writes.
+/// Interval between writes of a worker.
 const EVERY: Duration = Duration::from_millis(500);
 
-/// What a worker has found.
+/// The results of a worker.
 pub(crate) struct Found<'a> {
     pub(crate) context: &'a Context,
     pub(crate) coverage: Option<&'a Coverage>,
     pub(crate) failures: &'a [Failure],
-    /// Whether there are no other workers.
+    /// True when there is only one worker.
     pub(crate) is_alone: bool,
 }
 
-/// What a worker has written.
-pub(crate) struct Page {
-    diary: Arc<Diary>,
+/// The state of a worker's writes.
+pub(crate) struct Batch {
+    history: Arc<History>,
     clock: Clock,
     next: Instant,
-    /// How many classes earlier runs have run.
+    /// Number of classes that earlier runs have run.
     before: u64,
     executions: u64,
     covered: HashSet<Requirement>,
     failures: usize,
 }
 
-impl Page {
-    /// Nothing is written of what the worker has found, but for what was covered before.
-    pub(super) fn new(diary: Arc<Diary>, failures: usize, covered: Vec<Requirement>) -> Self {
-        Page {
+impl Batch {
+    /// A batch that has written nothing except the requirements covered before.
+    pub(super) fn new(history: Arc<History>, failures: usize, covered: Vec<Requirement>) -> Self {
+        Batch {
             clock: Clock::new(),
             next: Instant::now() + EVERY,
-            before: diary.valid().map_or(0, |it| it.classes.len() as u64),
-            diary,
+            before: history.valid().map_or(0, |it| it.classes.len() as u64),
+            history,
             executions: 0,
             covered: covered.into_iter().collect(),
             failures,
         }
     }
 
-    /// What another worker has written counts as written by this one.
+    /// Counts the results of another worker as written.
     pub(crate) fn absorb(&mut self, executions: u64, coverage: Option<&Coverage>) {
         self.executions += executions;
         let all = coverage.into_iter().flat_map(Coverage::requirements);
@@ -59,13 +59,13 @@ impl Page {
             .extend(covered.map(|(requirement, _)| requirement));
     }
 
-    /// Whether it is time to write.
+    /// True when a write is due.
     #[inline]
     pub(crate) fn is_due(&mut self) -> bool {
         self.clock.is_past(Some(self.next))
     }
 
-    /// Writes what is new; waits longer for others if there is no other time.
+    /// Writes new results; the last write waits longer for other processes.
     #[cold]
     pub(crate) fn write(&mut self, found: Found<'_>, check: Option<&CheckName>, is_last: bool) {
         let Found {
@@ -77,7 +77,7 @@ impl Page {
         let places = context.places();
         let (executions, known, classes) =
             context.with_exploration(|e| (e.executions(), e.classes(), e.take_new_classes()));
-        // Among several workers nobody knows what is new to all.
+        // With several workers, the number of classes new to all is unknown.
         let new = is_alone.then(|| known.saturating_sub(self.before));
         let more = executions.saturating_sub(self.executions);
         self.executions = executions;
@@ -87,7 +87,7 @@ impl Page {
             match standing {
                 Standing::Covered if self.covered.insert(requirement) => covered.push(requirement),
                 Standing::NotTried if more > 0 => open.push(requirement),
-                // What is impossible changes seldom, and nobody waits for it.
+                // Impossible requirements change seldom, so they are written once.
                 Standing::OrderedByLock | Standing::NeverConcurrent if is_last => {
                     closed.push((requirement, Covered::from(standing).to_string()));
                 }
@@ -102,7 +102,7 @@ impl Page {
         });
         let schedules: Vec<String> = schedules.collect();
         self.failures = failures.len();
-        self.diary.write(
+        self.history.write(
             |news, sources| {
                 news.so_far.executions += more;
                 news.so_far.classes = new.unwrap_or(news.so_far.classes + classes.len() as u64);

@@ -1,24 +1,25 @@
-//! What a check remembers from run to run, for those that ask for it ([`Checker::remember`]).
+//! The history of a check across runs, for checks that ask for it ([`Checker::remember`]).
 //!
-//! The file is [`raddle_runs`]'. A check that remembers runs first what has failed before. Then it takes
-//! one look at the program: an execution in which threads take turns, checked and counted like any
-//! other, whose *shape* ([`shape`]) says whether the program is the one that is remembered. If it is,
-//! the classes of earlier runs are known and what they covered is covered, so that the run goes on from
-//! there; if not, only the failing schedules are left. Shapes and keys have the text of lines and not
-//! their numbers, so that edits elsewhere change nothing; and fingerprints of classes are about threads
-//! and how many things they have done, not about places at all.
+//! The file is that of [`raddle_runs`]. A check with a history first replays schedules that failed
+//! before. Then it runs one execution in which threads take turns, checked and counted like any
+//! other, whose *shape* ([`shape`]) identifies the program. If the shape is the recorded one, the
+//! classes and the coverage of earlier runs count as known. If not, only the failing schedules are
+//! kept. Shapes and keys contain the text of lines instead of their numbers, so that edits
+//! elsewhere do not change them. Fingerprints of classes contain threads and counts of events, and
+//! no places.
 //!
-//! No shape can say that a program does the same as before. So memory makes no execution unchecked: one
-//! of a class that is remembered is looked at like one that is not, and only not counted as new.
+//! No shape proves that a program behaves as before. Therefore the history leaves no execution
+//! unchecked: an execution of a known class is checked too, and only not counted as new.
 //!
-//! Every worker writes what it has found between two executions, twice a second at least: whoever kills
-//! the process loses less than a second of it. If the file cannot be had, the run goes on without.
+//! Every worker writes its results between two executions, at least twice a second, so a killed
+//! process loses less than a second of them. If the file is not available, the run continues
+//! without it.
 
 mod batch;
 mod shape;
 mod sources;
 
-pub(crate) use batch::{Found, Page};
+pub(crate) use batch::{Batch, Found};
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -35,36 +36,36 @@ use crate::settings::log::Log;
 use crate::settings::options::Strategy;
 use sources::Sources;
 
-/// How long a run waits for others at its start and at its end, and in between.
+/// Maximum wait for other processes at the start and the end of a run, and in between.
 const PATIENCE: Duration = Duration::from_secs(2);
 const IMPATIENCE: Duration = Duration::from_millis(50);
-/// Whoever has tried for so many executions to cover something need not begin with it.
+/// Executions without success after which a requirement is no longer tried first.
 const TRIED: u64 = 100;
 
-/// What one check remembers, and what it adds to it; all its workers share it.
-pub(crate) struct Diary {
+/// The history of one check and the results it adds, shared by all its workers.
+pub(crate) struct History {
     file: RunsFile,
-    /// What the file calls the check.
+    /// The key of the check in the file.
     check: String,
-    /// How much it says.
+    /// The verbosity of messages.
     log: Log,
     remembered: Remembered,
-    /// Once the program was looked at: its shape, and whether that is the one that is remembered.
+    /// The shape of the program, and true if it is the recorded one; set after the first execution.
     shape: OnceLock<(u64, bool)>,
-    state: Mutex<State>,
+    state: Mutex<HistoryState>,
 }
 
 #[derive(Default)]
-struct State {
+struct HistoryState {
     sources: Sources,
-    /// What is not written yet.
+    /// Results not yet written.
     news: News,
-    /// Whether it is no use to try again.
+    /// True when another attempt to write would fail too.
     gave_up: bool,
 }
 
-impl Diary {
-    /// Reads what is remembered of a check; `None` if it does not remember.
+impl History {
+    /// Reads the history of a check; `None` if it has none.
     pub(crate) fn open(checker: &Checker, name: Option<&CheckName>) -> Option<Arc<Self>> {
         let is_single = checker.replays() || checker.is_directed();
         if !checker.remember || is_single || checker.only_estimate {
@@ -74,7 +75,7 @@ impl Diary {
         let given = checker.remember_in.clone();
         let file = RunsFile::new(given.or_else(saved::runs_file)?);
         let check = saved::check_key(name);
-        let mut diary = Diary {
+        let mut history = History {
             remembered: Remembered::default(),
             file,
             check,
@@ -82,24 +83,24 @@ impl Diary {
             shape: OnceLock::new(),
             state: Mutex::default(),
         };
-        match diary.file.read(&diary.check, PATIENCE) {
-            Ok(remembered) => diary.remembered = remembered,
-            Err(problem) => diary.say(&problem),
+        match history.file.read(&history.check, PATIENCE) {
+            Ok(remembered) => history.remembered = remembered,
+            Err(problem) => history.warn(&problem),
         }
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let now = now.unwrap_or_default();
-        let news = &mut diary
+        let news = &mut history
             .state
             .get_mut()
             .unwrap_or_else(PoisonError::into_inner)
             .news;
         news.so_far.started = now.as_millis() as u64;
-        // Two that start at the same time are different processes, or have different checks.
+        // Runs that start at the same time differ in their process or their check.
         news.run = (now.as_nanos() as u64) ^ (u64::from(std::process::id()) << 40);
-        Some(Arc::new(diary))
+        Some(Arc::new(history))
     }
 
-    /// The settings of this run: random choices are others than those of earlier runs.
+    /// Returns the settings of this run, with another seed than earlier runs.
     pub(crate) fn settings(&self, checker: &Checker) -> Checker {
         let run = self.remembered.runs.len() as u64;
         Checker {
@@ -108,9 +109,9 @@ impl Diary {
         }
     }
 
-    /// Whether classes and coverage are remembered: not for searches that come to an end by
-    /// themselves, which begin at the beginning, or are resumed; nor where some classes stand for others,
-    /// of which the first execution may be one.
+    /// True when classes and coverage are recorded. They are not for searches that end by
+    /// themselves, which start again or are resumed. Nor with reductions, which may leave out the
+    /// class of the first execution.
     pub(crate) fn goes_on(checker: &Checker) -> bool {
         let is_search = matches!(
             checker.strategy,
@@ -124,24 +125,24 @@ impl Diary {
         !is_search && !checker.is_reduced()
     }
 
-    /// Schedules that failed in earlier runs.
+    /// Returns the schedules that failed in earlier runs.
     pub(crate) fn failures(&self) -> impl Iterator<Item = Schedule> + '_ {
         let texts = self.remembered.failures.iter();
         texts.filter_map(|text| text.parse().ok())
     }
 
-    /// Where they are.
+    /// Returns the path of the file.
     pub(crate) fn path(&self) -> &std::path::Path {
         self.file.path()
     }
 
-    /// A schedule does not fail any more.
+    /// Removes a schedule that no longer fails.
     pub(crate) fn forget(&self, schedule: &Schedule) {
         let known = self.remembered.failures.iter();
         let mut same = known.filter(|text| text.parse().as_ref() == Ok(schedule));
         if let Some(text) = same.next() {
             let removed = self.file.remove_failure(&self.check, text, PATIENCE);
-            removed.unwrap_or_else(|problem| self.say(&problem));
+            removed.unwrap_or_else(|problem| self.warn(&problem));
         }
     }
 
@@ -151,12 +152,12 @@ impl Diary {
             let text = failure.schedule.to_string();
             if !self.remembered.failures.contains(&text) {
                 let added = self.file.add_failure(&self.check, &text, PATIENCE);
-                added.unwrap_or_else(|problem| self.say(&problem));
+                added.unwrap_or_else(|problem| self.warn(&problem));
             }
         }
     }
 
-    /// Looks at the execution that has just stopped: whether the program is the one that is remembered.
+    /// Compares the shape of the execution that has just stopped with the recorded one.
     pub(crate) fn look(&self, context: &Context, checker: &Checker) {
         let places = context.places();
         let shape = context.with_execution(|execution, _| {
@@ -173,13 +174,13 @@ impl Diary {
         let _ = self.shape.set((shape, is_same));
     }
 
-    /// What is remembered of the program as it is.
+    /// Returns the history if the program is the recorded one.
     fn valid(&self) -> Option<&Remembered> {
         let is_same = self.shape.get().is_some_and(|(_, is_same)| *is_same);
         is_same.then_some(&self.remembered)
     }
 
-    /// What earlier runs have done.
+    /// Returns the results of earlier runs.
     pub(crate) fn earlier(&self) -> Option<Earlier> {
         let remembered = self.valid().filter(|it| !it.runs.is_empty())?;
         let point = |run: Run| (run.executions, run.classes, run.requirements);
@@ -190,14 +191,13 @@ impl Diary {
         ))
     }
 
-    /// A worker that has found so many failures goes on where earlier runs stopped; what it writes down
-    /// from now on.
+    /// Loads the history into a worker with this number of failures, and returns its batch.
     pub(crate) fn recall(
         self: &Arc<Self>,
         context: &Context,
         coverage: Option<&mut Coverage>,
         failures: usize,
-    ) -> Page {
+    ) -> Batch {
         let empty = Remembered::default();
         let remembered = self.valid().unwrap_or(&empty);
         let places = context.places();
@@ -220,13 +220,13 @@ impl Diary {
                 }
             }
         });
-        Page::new(Arc::clone(self), failures, covered)
+        Batch::new(Arc::clone(self), failures, covered)
     }
 
-    /// Adds to what is not written yet, and writes all of it if the file can be had.
+    /// Adds to the results not yet written, and writes all of them if the file is available.
     fn write(&self, add: impl FnOnce(&mut News, &mut Sources), is_last: bool) {
         let mut state = self.lock();
-        let State { sources, news, .. } = &mut *state;
+        let HistoryState { sources, news, .. } = &mut *state;
         add(news, sources);
         if state.gave_up {
             return;
@@ -247,19 +247,19 @@ impl Diary {
             Err(Problem::Busy) if !is_last => {}
             Err(problem) => {
                 state.gave_up = matches!(problem, Problem::Unreachable { .. });
-                self.say(&problem);
+                self.warn(&problem);
             }
         }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, HistoryState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Says why something is not remembered.
+    /// Prints why a result is not recorded.
     #[cold]
-    fn say(&self, problem: &Problem) {
-        // That others were faster is nothing to worry about.
+    fn warn(&self, problem: &Problem) {
+        // A busy file is no reason to warn.
         let is_quiet = matches!(problem, Problem::Busy) && self.log != Log::Progress;
         if self.log != Log::Off && !is_quiet {
             eprintln!(
@@ -270,12 +270,12 @@ impl Diary {
     }
 }
 
-/// Whether the schedule of a failure can fail again.
+/// True when the schedule of a failure is worth a replay.
 fn is_kept(failure: &Failure) -> bool {
     failure.kind != FailureKind::Nondeterminism
 }
 
-/// The requirement with this key, if the source still has its places.
+/// Returns the requirement with this key, if the source still has its places.
 fn requirement(key: &str, places: &Places, sources: &mut Sources) -> Option<Requirement> {
     let key = RequirementKey::parse(key)?;
     let metric = Metric::named(&key.metric)?;
@@ -291,7 +291,7 @@ fn requirement(key: &str, places: &Places, sources: &mut Sources) -> Option<Requ
     (requirement.second.is_some() == metric.is_pairwise()).then_some(requirement)
 }
 
-/// The key of a requirement.
+/// Returns the key of a requirement.
 fn key(requirement: Requirement, places: &Places, sources: &mut Sources) -> Option<String> {
     let mut anchor = |site| Some(sources.anchor(&places.to_text(site)?));
     let key = RequirementKey {

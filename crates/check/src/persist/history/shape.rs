@@ -1,7 +1,8 @@
-//! What a program looks like: a number that edits elsewhere do not change.
+//! The shape of a program: a number that edits elsewhere do not change.
 //!
-//! It is a hash of what each thread does in an execution in which threads take turns, without any
-//! numbers, with the text of the lines where it does it; and of the settings that classes depend on.
+//! It is a hash of the operations of each thread in an execution in which threads take turns,
+//! without numbers, with the text of their source lines; and of the settings that classes depend
+//! on.
 
 use raddle_engine::{Execution, ThreadId};
 
@@ -9,7 +10,7 @@ use super::sources::Sources;
 use crate::runtime::Places;
 use crate::settings::checker::Checker;
 
-/// The shape of the program of which this is an execution. Never 0.
+/// Returns the shape of the program from one of its executions. Never 0.
 pub(super) fn of(
     execution: &Execution,
     checker: &Checker,
@@ -28,7 +29,7 @@ pub(super) fn of(
     for (_, thread) in threads {
         hash.add("thread");
         for event in execution.events.iter().filter(|it| it.id.thread == thread) {
-            // Values may be addresses, and numbers depend on what else there is.
+            // Values may be addresses, and numbers depend on other parts of the program.
             let operation = format!("{:?}", event.operation);
             hash.add(&operation.replace(|c: char| c.is_ascii_digit(), ""));
             if let Some(place) = places.to_text(event.site) {

@@ -1,4 +1,4 @@
-//! Places by the text of their lines, and back.
+//! Translation between places and the text of their lines.
 
 use std::collections::HashMap;
 
@@ -6,14 +6,14 @@ use raddle_runs::Anchor;
 
 use crate::program::variable;
 
-/// The files that were read; nothing for one that cannot be.
+/// The files read so far; `None` for an unreadable one.
 #[derive(Default)]
 pub(super) struct Sources(HashMap<String, Option<Lines>>);
 
 struct Lines(Vec<Line>);
 
 struct Line {
-    /// Characters before the text.
+    /// Number of characters before the text.
     indent: u32,
     text: String,
 }
@@ -30,7 +30,7 @@ impl Lines {
         Lines(source.lines().map(line).collect())
     }
 
-    /// What stands there; nothing if nothing does.
+    /// Returns the anchor of a line and column; `None` if the line does not exist.
     fn anchor(&self, file: &str, line: u32, column: u32) -> Option<Anchor> {
         let index = line.checked_sub(1)? as usize;
         let Line { indent, text } = self.0.get(index)?;
@@ -43,7 +43,7 @@ impl Lines {
         })
     }
 
-    /// The line and the column; nothing if there is no such line any more.
+    /// Returns the line and the column of an anchor; `None` if no line has its text.
     fn find(&self, anchor: &Anchor) -> Option<(u32, u32)> {
         let lines = self.0.iter().enumerate();
         let mut same = lines.filter(|(_, line)| line.text == anchor.text);
@@ -61,7 +61,7 @@ impl Sources {
         self.0.get(file)?.as_ref()
     }
 
-    /// What stands at `file:line:column`.
+    /// Returns the anchor of `file:line:column`.
     pub(super) fn anchor(&mut self, place: &str) -> Anchor {
         let mut parts = place.rsplitn(3, ':');
         let mut number = || parts.next().and_then(|part| part.parse().ok()).unwrap_or(0);
@@ -77,7 +77,7 @@ impl Sources {
         })
     }
 
-    /// Where that stands now, as `file:line:column`; nothing if it is gone.
+    /// Returns the present place of an anchor as `file:line:column`; `None` if it is gone.
     pub(super) fn place(&mut self, anchor: &Anchor) -> Option<String> {
         let (line, column) = match anchor.text.is_empty() {
             true => (anchor.number, anchor.column),

@@ -1,20 +1,20 @@
-//! From the place where a value is made outwards, to what it is made for.
+//! The name of a value, from the expression that makes it outwards to its binding.
 //!
-//! `let forks = Arc::new([Mutex::new(()), Mutex::new(())])` makes `forks[0]` and `forks[1]`; a field
-//! of a struct has the field's name. Whatever is not understood has no name.
+//! `let forks = Arc::new([Mutex::new(()), Mutex::new(())])` makes `forks[0]` and `forks[1]`; a
+//! field of a struct has the field's name. A value in an expression of any other form has no name.
 
 use super::tokens::Token;
 
-/// What can be around a value without being part of its name.
+/// Types around a value that are not part of its name.
 const WRAPPERS: [&str; 6] = ["Arc", "Rc", "Box", "Pin", "TrackedArc", "CachePadded"];
 
-/// Which part of a variable a value is.
+/// A step from a variable to a value inside it.
 enum Part {
     Field(usize),
     Element(usize),
 }
 
-/// What a value of this kind that is made at this place is called.
+/// Returns the name of a value of this kind that is made at this place.
 pub(super) fn name(tokens: &[Token<'_>], place: (u32, u32), kind: &str) -> Option<String> {
     let at = tokens.iter().position(|token| token.place == place)?;
     let search = Search { tokens };
@@ -25,7 +25,7 @@ pub(super) fn name(tokens: &[Token<'_>], place: (u32, u32), kind: &str) -> Optio
     keeps.then(|| search.name(at))?
 }
 
-/// Whether the path that starts there names the kind.
+/// True when the path that starts there names the kind.
 fn makes(tokens: &[Token<'_>], at: usize, kind: &str) -> bool {
     let path = tokens[at..].iter();
     let mut path = path.take_while(|token| token.text == "::" || token.is_name());
@@ -45,7 +45,7 @@ impl Search<'_> {
         self.tokens.get(at).is_some_and(Token::is_name)
     }
 
-    /// The name of the value whose first token is at `value`.
+    /// Returns the name of the value whose first token is at `value`.
     fn name(&self, mut value: usize) -> Option<String> {
         let mut parts = Vec::new();
         loop {
@@ -83,8 +83,8 @@ impl Search<'_> {
         }
     }
 
-    /// For a value that `derive(Default)` makes, which is all that its place says: the field, if the
-    /// struct has only one of the kind.
+    /// Returns the field of a value made by `derive(Default)`, whose place is that of the derive:
+    /// unique only if the struct has one field of the kind.
     fn derived(&self, at: usize, kind: &str) -> Option<usize> {
         let (open, _) = self.opening(at)?;
         if self.text(at) != "Default" || self.text(open.checked_sub(1)?) != "derive" {
@@ -106,7 +106,8 @@ impl Search<'_> {
         fields.next().filter(|_| fields.next().is_none())
     }
 
-    /// Whether the value is not what is kept, but something that it gives: `Port::new().sender()`.
+    /// True when the expression keeps a part of the value instead of the value:
+    /// `Port::new().sender()`.
     fn is_used_at_once(&self, value: usize) -> bool {
         let mut after = value..self.tokens.len();
         let open = after.find(|&at| self.text(at) == "(");
@@ -114,7 +115,7 @@ impl Search<'_> {
         close.is_some_and(|close| self.text(close + 1) == ".")
     }
 
-    /// The bracket around the value, and how many come before it there.
+    /// Returns the bracket around the value, and the number of values before it there.
     fn opening(&self, value: usize) -> Option<(usize, usize)> {
         let mut position = 0;
         let mut at = value;
@@ -124,7 +125,7 @@ impl Search<'_> {
                 "(" | "[" | "{" => return Some((at, position)),
                 ")" | "]" | "}" => at = self.matching_open(at)?,
                 "," => position += 1,
-                // Commas may stand between these too.
+                // Commas may separate other things here.
                 "<" | ">" | "|" | ";" => return None,
                 _ => {}
             }
@@ -158,7 +159,7 @@ impl Search<'_> {
         })
     }
 
-    /// What stands between a bracket and its end, without what is in brackets of its own.
+    /// Returns the tokens between a bracket and its end, without those in inner brackets.
     fn inside(&self, open: usize) -> Vec<usize> {
         let mut found = Vec::new();
         let mut at = open + 1;
@@ -190,7 +191,7 @@ impl Search<'_> {
         })
     }
 
-    /// Where the path of a call starts, if it wraps its only argument.
+    /// Returns the start of a call's path, if the call wraps its only argument.
     fn wrapper(&self, open: usize) -> Option<usize> {
         let function = open.checked_sub(1)?;
         let is_some = ["Some", "Ok"].contains(&self.text(function));
@@ -202,7 +203,7 @@ impl Search<'_> {
         (only && (is_some || is_wrapper)).then(|| self.start_of_path(function))
     }
 
-    /// A field without a name, by that of the struct: `Tally(AtomicU32::new(0))` has `Tally.0`.
+    /// Returns the name of a field of a tuple struct: `Tally(AtomicU32::new(0))` has `Tally.0`.
     fn tuple_struct(&self, open: usize, position: usize, mut parts: Vec<Part>) -> Option<String> {
         let name = open.checked_sub(1)?;
         let is_type = self.text(name).starts_with(char::is_uppercase);
@@ -218,7 +219,7 @@ impl Search<'_> {
         at
     }
 
-    /// Where an array starts; `vec!` is part of it.
+    /// Returns the start of an array; `vec!` is part of it.
     fn array(&self, open: usize) -> Option<usize> {
         let before = open.checked_sub(1)?;
         match self.text(before) {
@@ -228,8 +229,8 @@ impl Search<'_> {
         }
     }
 
-    /// The value that a closure is called for again and again, by its last sign before the body:
-    /// `(0..3).map(|_| …)` or `array::from_fn(|_| …)`.
+    /// Returns the value that a closure is called for repeatedly, by its last token before the
+    /// body: `(0..3).map(|_| …)` or `array::from_fn(|_| …)`.
     fn collection(&self, bar: usize) -> Option<usize> {
         let mut open = match self.text(bar) {
             "||" => bar.checked_sub(1)?,
@@ -260,7 +261,7 @@ impl Search<'_> {
         }
     }
 
-    /// The field before this colon.
+    /// Returns the field before this colon.
     fn field(&self, colon: usize, parts: &[Part]) -> Option<String> {
         let name = colon.checked_sub(1)?;
         let before = self.text(name.checked_sub(1)?);
@@ -268,7 +269,7 @@ impl Search<'_> {
         is_field.then(|| self.with_parts(name, parts))
     }
 
-    /// The variable or static before this equals sign.
+    /// Returns the variable or static before this equals sign.
     fn variable(&self, equals: usize, mut parts: Vec<Part>) -> Option<String> {
         let mut at = equals;
         let mut first = loop {
@@ -295,7 +296,7 @@ impl Search<'_> {
         named.then(|| self.with_parts(first, &parts))
     }
 
-    /// The name with this number in a pattern of nothing but names.
+    /// Returns the name with this number in a pattern that consists only of names.
     fn in_pattern(&self, open: usize, number: usize) -> Option<usize> {
         let inside = self.inside(open);
         if self.matching_close(open)? - open - 1 != inside.len() {

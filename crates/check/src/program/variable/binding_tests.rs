@@ -1,8 +1,8 @@
-//! Sources, and the names that are found in them.
+//! Sources with the names of the values in them.
 
 use super::super::tokens;
 
-/// The names of every `Mutex` that the source makes, in the order they are made.
+/// Returns the names of every `Mutex` that the source makes, in order.
 fn names(source: &str) -> Vec<Option<String>> {
     let tokens = tokens::of(source);
     let made = tokens.windows(3).filter(|three| {

@@ -1,8 +1,8 @@
-//! What the program's source calls a value: the variable, field or static that it was made for.
+//! The name of a value in the program's source: the variable, field or static it was made for.
 //!
-//! The place where a value was made is known to the column, so when a story is told the source is
-//! read and what stands around that place is looked at. If the source is not there, or has changed
-//! since the program was built, the value has a worse name or none, and nothing else happens.
+//! The place where a value was made is known to the column, so a failure report reads the tokens
+//! around it from the source. If the source is missing or has changed since the program was built,
+//! the value has a worse name or none.
 
 use std::collections::BTreeMap;
 use std::panic::Location;
@@ -14,12 +14,12 @@ use raddle_report::Place;
 mod binding;
 mod tokens;
 
-/// File, line, column and kind of what was asked for before, with its name.
-type Known = BTreeMap<(&'static str, u32, u32, &'static str), Option<String>>;
+/// Cache of names by file, line, column and kind.
+type NameCache = BTreeMap<(&'static str, u32, u32, &'static str), Option<String>>;
 
-static KNOWN: Mutex<Known> = Mutex::new(Known::new());
+static KNOWN: Mutex<NameCache> = Mutex::new(NameCache::new());
 
-/// The name of a value of this kind that was made there, if the source has one.
+/// Returns the name of a value of this kind that was made there, if the source has one.
 pub(crate) fn name(kind: &'static str, place: &'static Location<'static>) -> Option<String> {
     let key = (place.file(), place.line(), place.column(), kind);
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -29,17 +29,17 @@ pub(crate) fn name(kind: &'static str, place: &'static Location<'static>) -> Opt
         .clone()
 }
 
-/// The name of what was made by a call, if it has one, and the path of the function that was called.
+/// The name of a value that a call has made, if it has one, and the path of the called function.
 type Made = (Option<String>, String);
 
-/// What was asked for before, by file and place. A program may make a hundred thousand things at one place, and
-/// the source is not read for each of them.
-type KnownMade = BTreeMap<String, BTreeMap<(u32, u32), Option<Made>>>;
+/// Cache by file and place. A program may make a hundred thousand values at one place, and the
+/// source is not read for each of them.
+type MadeCache = BTreeMap<String, BTreeMap<(u32, u32), Option<Made>>>;
 
-static KNOWN_MADE: Mutex<KnownMade> = Mutex::new(KnownMade::new());
+static KNOWN_MADE: Mutex<MadeCache> = Mutex::new(MadeCache::new());
 
-/// Returns what the source says of the value that a call at a place has made: its name, if it has one, and
-/// the function that was called.
+/// Returns the name of the value that a call at a place has made, if it has one, and the called
+/// function.
 pub fn made_at(place: &Place) -> Option<Made> {
     made_by_call(&place.file, (place.line, place.column))
 }
@@ -70,7 +70,7 @@ fn look_at_call(file: &str, place: (u32, u32)) -> Option<Made> {
 // The compiler was started in the root of the workspace.
 static FOLDERS: LazyLock<Vec<PathBuf>> = LazyLock::new(folders);
 
-/// The text of a file that the compiler has read, if it is there.
+/// Returns the text of a file that the compiler has read, if it exists.
 pub(crate) fn source(file: &str) -> Option<String> {
     let read = |folder: &PathBuf| std::fs::read_to_string(folder.join(file)).ok();
     FOLDERS.iter().find_map(read)
@@ -84,7 +84,7 @@ fn look(kind: &str, place: &Location<'_>) -> Option<String> {
     })
 }
 
-/// Where the names of files may start: at the workspace, or at the package.
+/// Returns the folders that names of files may be relative to: the workspace and the package.
 fn folders() -> Vec<PathBuf> {
     let package = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
     let Some(start) = package.or_else(|| std::env::current_dir().ok()) else {

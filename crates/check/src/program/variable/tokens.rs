@@ -1,6 +1,6 @@
-//! Rust source as a list of words and signs, without comments, each with its place.
+//! Rust source as a list of tokens with their places, without comments.
 
-/// A word, a sign or a literal.
+/// A word, an operator or a literal.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Token<'a> {
     pub(super) text: &'a str,
@@ -18,7 +18,7 @@ impl Token<'_> {
     }
 }
 
-/// Signs of more than one character, which would be misread one by one.
+/// Operators of more than one character, longest match.
 const LONG_SIGNS: [&str; 20] = [
     "..=", "<<=", ">>=", "::", "->", "=>", "==", "!=", "<=", ">=", "+=", "-=", "*=", "/=", "%=",
     "|=", "&=", "^=", "||", "..",
@@ -28,7 +28,7 @@ fn is_part_of_name(c: char) -> bool {
     c == '_' || c.is_alphanumeric()
 }
 
-/// The tokens of a source; of one that is no Rust, whatever there seems to be.
+/// Returns the tokens of a source; of text that is not Rust, an approximation.
 pub(super) fn of(source: &str) -> Vec<Token<'_>> {
     let mut tokens = Vec::new();
     let mut rest = source;
@@ -55,7 +55,7 @@ fn is_comment(text: &str) -> bool {
     text.starts_with("//") || text.starts_with("/*")
 }
 
-/// How many bytes what comes first has; at least a character.
+/// Returns the length of the first token in bytes; at least one character.
 fn length(rest: &str) -> usize {
     let first = rest.chars().next().map_or(0, char::len_utf8);
     let until = |end: fn(char) -> bool| rest.find(end).unwrap_or(rest.len());
@@ -97,7 +97,7 @@ fn block_comment(rest: &str) -> usize {
     }
 }
 
-/// A string of any sort, if there is one.
+/// Returns the length of a string literal of any sort, if there is one.
 fn string(rest: &str) -> Option<usize> {
     let prefix = ["br", "cr", "b", "c", "r", ""].into_iter().find(|prefix| {
         let after = rest.strip_prefix(prefix);
@@ -122,7 +122,7 @@ fn string(rest: &str) -> Option<usize> {
     Some(start + quoted(&rest[start..], '"'))
 }
 
-/// How many bytes there are up to and with the closing quote.
+/// Returns the number of bytes up to and including the closing quote.
 fn quoted(rest: &str, quote: char) -> usize {
     let mut escaped = false;
     for (at, c) in rest.char_indices() {
@@ -136,7 +136,7 @@ fn quoted(rest: &str, quote: char) -> usize {
     rest.len()
 }
 
-/// A character literal, or else a lifetime.
+/// Returns the length of a character literal or a lifetime.
 fn character(rest: &str) -> usize {
     let mut letters = rest[1..].chars();
     let (first, second) = (letters.next(), letters.next());

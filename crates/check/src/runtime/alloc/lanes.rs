@@ -1,24 +1,25 @@
 //! Small blocks whose addresses are the same in every execution.
 //!
-//! Programs keep addresses in atomics, and what they keep there must not depend on how earlier
-//! executions went. So every thread of the program has *lanes*, one for each size, which it goes along
-//! from the beginning in every execution; nothing is used again before the execution is over. A thread
-//! is known by its place in the tree of creations, so neither other threads nor the schedule matter.
-//! What is still in use at the end stays where it is, and the lane begins behind it from then on.
+//! Programs keep addresses in atomics, and these values must not depend on earlier executions. So
+//! every thread of the program has *lanes*, one for each size, from which it takes blocks in order
+//! from the beginning in every execution. No block is reused before the execution is over. A thread
+//! is identified by its place in the tree of creations, so neither other threads nor the schedule
+//! matter. A block still in use at the end stays where it is, and the lane begins behind it from
+//! then on.
 
 use std::alloc::Layout;
 use std::collections::BTreeMap;
 
-/// The largest blocks in lanes, and what all sizes are multiples of.
+/// Maximum block size in lanes, and the unit of all sizes, in bytes.
 const LARGEST: usize = 1024;
 const STEP: usize = 16;
-/// Lanes grow by so much.
+/// Bytes by which a lane grows.
 const CHUNK: usize = 64 << 10;
 
-/// A lane: whose it is, and how large its blocks are.
+/// The identity of a lane: its thread and its block size.
 pub(super) type LaneId = (u64, usize);
 
-/// The lanes of all threads, and of all executions that one OS thread runs.
+/// The lanes of all threads, for all executions that one OS thread runs.
 #[derive(Default)]
 pub(super) struct Lanes(BTreeMap<LaneId, Lane>);
 
@@ -31,8 +32,8 @@ struct Lane {
 }
 
 impl Lanes {
-    /// A block for a thread, with its lane and position; nothing if it is too large or there is no
-    /// room.
+    /// Takes a block for a thread and returns its address, lane and position; `None` if it is too
+    /// large or there is no room.
     pub(super) fn take(&mut self, thread: u64, layout: Layout) -> Option<(usize, LaneId, usize)> {
         if layout.size() > LARGEST || layout.align() > STEP {
             return None;
@@ -48,14 +49,14 @@ impl Lanes {
         Some((lane.chunks[chunk] + place * size, id, lane.next - 1))
     }
 
-    /// The block is still in use when the execution is over.
+    /// Keeps a block that is still in use at the end of the execution.
     pub(super) fn keep(&mut self, id: LaneId, position: usize) {
         if let Some(lane) = self.0.get_mut(&id) {
             lane.start = lane.start.max(position + 1);
         }
     }
 
-    /// The next execution begins.
+    /// Begins the next execution.
     pub(super) fn rewind(&mut self) {
         for lane in self.0.values_mut() {
             lane.next = lane.start;
@@ -63,7 +64,7 @@ impl Lanes {
     }
 }
 
-/// Whether the block is from a lane, of whichever OS thread.
+/// True when the block is from a lane of any OS thread.
 pub(super) fn is_in_lane(block: *mut u8) -> bool {
     region::contains(block as usize)
 }
@@ -75,17 +76,17 @@ mod region {
 
     use super::CHUNK;
 
-    /// Of addresses; memory is used where something is written.
+    /// Size of the reserved address range; only written pages use memory.
     const SIZE: usize = 64 << 30;
 
     static BASE: AtomicUsize = AtomicUsize::new(0);
     static USED: AtomicUsize = AtomicUsize::new(0);
 
-    /// Where the region begins; 0 if there is none.
+    /// Returns the start of the region; 0 if there is none.
     fn base() -> usize {
         static MAPPED: OnceLock<usize> = OnceLock::new();
         *MAPPED.get_or_init(|| {
-            // SAFETY: asks for addresses that nobody uses.
+            // SAFETY: maps new addresses without replacing a mapping.
             let address = unsafe {
                 libc::mmap(
                     std::ptr::null_mut(),
@@ -105,7 +106,7 @@ mod region {
         })
     }
 
-    /// A chunk that nobody has had.
+    /// Returns a chunk that was never used.
     pub(super) fn chunk() -> Option<usize> {
         let base = base();
         let offset = USED.fetch_add(CHUNK, Relaxed);
@@ -121,7 +122,7 @@ mod region {
 
 #[cfg(not(all(unix, target_pointer_width = "64")))]
 mod region {
-    /// On other systems there are no lanes.
+    /// Returns `None`: other systems have no lanes.
     pub(super) fn chunk() -> Option<usize> {
         None
     }

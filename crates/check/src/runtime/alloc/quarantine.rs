@@ -1,9 +1,9 @@
-//! Memory that is freed inside an execution and not used again before its end.
+//! Memory that is freed inside an execution and not reused before its end.
 //!
-//! One OS thread runs a whole execution, so what it holds is that thread's own business. Inside an
-//! execution every block is filled when it is asked for and when it is freed, with bytes that a
-//! controlled value never has where its identity is; so who comes to such a value at its first use
-//! knows that it is not there.
+//! One OS thread runs a whole execution, so held blocks belong to that thread. Inside an execution
+//! every block is filled when it is allocated and when it is freed, with bytes that the identity of
+//! a controlled value never has. So the first use of a controlled value there detects that the
+//! value does not exist.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -15,11 +15,11 @@ use super::lanes::{LaneId, Lanes, is_in_lane};
 use crate::runtime::current;
 use crate::runtime::identity::{FREED, UNMADE};
 
-/// So much is held; what is freed after that is given back at once.
+/// Maximum bytes held; blocks freed beyond it are returned at once.
 const MAX_HELD: usize = 256 << 20;
 
-/// The system's allocator, except that what is freed inside an execution of a check is held until
-/// that is over.
+/// The system's allocator, except that memory freed inside an execution is held until the execution
+/// is over.
 ///
 /// ```
 /// #[global_allocator]
@@ -27,36 +27,36 @@ const MAX_HELD: usize = 256 << 20;
 /// # fn main() {}
 /// ```
 ///
-/// Put it into a test binary, once. A pointer that is used after what it points to was freed, as it
-/// happens with lock-free structures, then finds no other value there. If that is a cell, an atomic or
-/// a lock of raddle's, the check fails and says who freed it
-/// ([`FailureKind::UseAfterFree`](raddle_report::FailureKind::UseAfterFree)); anything else is found full of
-/// `0xDB`, the same in every run. What was asked for and never written is full of `0xA5`.
+/// Install it once in a test binary. A dangling pointer, as in lock-free structures, then never
+/// finds another value there. If it points to a cell, an atomic or a lock of raddle's, the check
+/// fails and names the thread that freed it
+/// ([`FailureKind::UseAfterFree`](raddle_report::FailureKind::UseAfterFree)). Other memory is full
+/// of `0xDB`, the same in every run. Memory that was allocated and never written is full of `0xA5`.
 ///
-/// It also knows who asked for the memory of a cell, so that a cell which was published without a
-/// release, and never written again, is a data race as well.
+/// It also records which thread allocated the memory of a cell, so that a cell which was published
+/// without a release, and never written again, is a data race as well.
 ///
-/// Inside an execution, blocks of up to a kilobyte have addresses that depend on nothing but what their
-/// thread asked for before, so that a program which keeps addresses in atomics does the same in every
-/// run. What is kept beyond the end of the execution may spoil that.
+/// Inside an execution, the address of a block of up to a kilobyte depends only on earlier
+/// allocations of its thread, so a program which keeps addresses in atomics behaves the same in
+/// every run. Blocks that outlive the execution may disturb that.
 ///
-/// Everything that is freed inside an execution stays in memory until its end, up to 256 megabytes.
-/// Outside checks, and without feature `check`, this is the system's allocator.
+/// Memory freed inside an execution stays allocated until its end, up to 256 megabytes. Outside
+/// checks, and without feature `check`, this is the system's allocator.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Quarantine;
 
-/// What one OS thread holds.
+/// The blocks that one OS thread holds.
 #[derive(Default)]
 struct Held {
     lanes: Lanes,
-    /// In use, by address.
+    /// Blocks in use, by address.
     used: BTreeMap<usize, Block>,
-    /// Freed, by address.
+    /// Freed blocks, by address.
     freed: BTreeMap<usize, Block>,
     bytes: usize,
 }
 
-/// A block that was asked for or freed inside an execution.
+/// A block that was allocated or freed inside an execution.
 struct Block {
     layout: Layout,
     lane: Option<(LaneId, usize)>,
@@ -64,7 +64,7 @@ struct Block {
     moment: Moment,
 }
 
-/// Who asks, and when: a thread of the running execution.
+/// The thread of the running execution that allocates or frees, and when.
 struct Asker {
     thread: u64,
     stamp: u64,
@@ -72,13 +72,13 @@ struct Asker {
 }
 
 thread_local! {
-    /// Made at the first use, and never freed: others may be freed after it.
+    /// Made at the first use, and never freed: other thread-locals may be freed after it.
     static HELD: Cell<*mut Held> = const { Cell::new(std::ptr::null_mut()) };
-    /// Whether what is asked for now is for the tables themselves, or else raddle's own.
+    /// True while an allocation is for these tables or for raddle itself.
     static BUSY: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Changes the tables of this OS thread; nothing if that is going on already.
+/// Changes the tables of this OS thread; `None` during another change.
 fn with_held<R>(use_it: impl FnOnce(&mut Held) -> R) -> Option<R> {
     if BUSY.replace(true) {
         return None;
@@ -86,13 +86,13 @@ fn with_held<R>(use_it: impl FnOnce(&mut Held) -> R) -> Option<R> {
     if HELD.get().is_null() {
         HELD.set(Box::into_raw(Box::default()));
     }
-    // SAFETY: only this OS thread has the pointer, and `BUSY` keeps it from coming here twice.
+    // SAFETY: only this OS thread has the pointer, and `BUSY` prevents a nested call.
     let result = use_it(unsafe { &mut *HELD.get() });
     BUSY.set(false);
     Some(result)
 }
 
-/// Who asks; nothing outside an execution, or if raddle asks for itself.
+/// Returns the allocating thread; `None` outside an execution, or if raddle itself allocates.
 fn asker() -> Option<Asker> {
     if BUSY.get() {
         return None;
@@ -115,7 +115,7 @@ impl Held {
         };
         let (block, lane) = match in_lane {
             Some((address, id, position)) => (address as *mut u8, Some((id, position))),
-            // SAFETY: vouched for by whoever asks.
+            // SAFETY: the caller passes a layout of nonzero size.
             None => (unsafe { System.alloc(layout) }, None),
         };
         if !block.is_null() {
@@ -130,7 +130,7 @@ impl Held {
         block
     }
 
-    /// Whether the block, which is freed now, is held.
+    /// Holds a block that is being freed; false if it is not held.
     fn hold(&mut self, block: *mut u8, layout: Layout, asker: &Asker) -> bool {
         let lane = self.used.remove(&(block as usize)).and_then(|it| it.lane);
         let holds = lane.is_some() || self.bytes + layout.size() <= MAX_HELD;
@@ -156,7 +156,8 @@ impl Held {
         }
         while let Some((address, block)) = self.freed.pop_first() {
             if block.lane.is_none() {
-                // SAFETY: it came from there, was given back with this layout, and held since then.
+                // SAFETY: it came from `System` with this layout, was freed once, and only these
+                // tables have it.
                 unsafe { System.dealloc(address as *mut u8, block.layout) };
             }
         }
@@ -164,9 +165,9 @@ impl Held {
     }
 }
 
-// SAFETY: blocks are from lanes, where nobody else has them, or from the system's allocator; the latter
-// go back there, once, with the layout that they came with. What is written is inside them, before they
-// are handed out or after they were given back.
+// SAFETY: blocks are from lanes, where each has one owner, or from the system's allocator. The
+// latter go back there once, with their own layout. Bytes are written only inside a block, before
+// it is handed out or after it was freed.
 unsafe impl GlobalAlloc for Quarantine {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let Some(asker) = asker() else {
@@ -176,7 +177,7 @@ unsafe impl GlobalAlloc for Quarantine {
         let block = with_held(|held| held.take(layout, &asker));
         let block = block.unwrap_or(std::ptr::null_mut());
         if !block.is_null() {
-            // SAFETY: the block is so large, and nobody has it yet.
+            // SAFETY: the block has this size, and the caller does not have it yet.
             unsafe { block.write_bytes(UNMADE, layout.size()) };
         }
         block
@@ -187,7 +188,7 @@ unsafe impl GlobalAlloc for Quarantine {
             // SAFETY: as for this function.
             return unsafe { System.alloc_zeroed(layout) };
         }
-        // SAFETY: the block is so large, and nobody has it yet.
+        // SAFETY: the block has this size, and the caller does not have it yet.
         unsafe {
             let block = self.alloc(layout);
             if !block.is_null() {
@@ -204,13 +205,13 @@ unsafe impl GlobalAlloc for Quarantine {
                 return;
             }
             if with_held(|held| held.hold(block, layout, &asker)) == Some(true) {
-                // SAFETY: the block was given back, and is so large.
+                // SAFETY: the block was freed by the caller and has this size.
                 unsafe { block.write_bytes(FREED, layout.size()) };
                 return;
             }
         }
         if is_in_lane(block) {
-            // After the execution that asked for it: at most it is no survivor.
+            // A block freed after its execution is at least removed from the kept ones.
             if !HELD.get().is_null() {
                 with_held(|held| held.used.remove(&(block as usize)));
             }
@@ -225,10 +226,10 @@ unsafe impl GlobalAlloc for Quarantine {
             // SAFETY: as for this function.
             return unsafe { System.realloc(block, layout, new_size) };
         }
-        // SAFETY: the caller vouches for the size.
+        // SAFETY: the caller passes a size that fits the alignment.
         let new_layout = unsafe { Layout::from_size_align_unchecked(new_size, layout.align()) };
-        // SAFETY: the new block is another one, both are as large as what is copied, and the old one
-        // is given back when that is done.
+        // SAFETY: the new block does not overlap the old one, both have the copied size, and the
+        // old one is freed after the copy.
         unsafe {
             let new = self.alloc(new_layout);
             if !new.is_null() {
@@ -240,10 +241,10 @@ unsafe impl GlobalAlloc for Quarantine {
     }
 }
 
-/// While this exists, what is asked for is raddle's own, not the program's.
+/// Marks allocations as raddle's own while it exists.
 pub struct Aside(bool);
 
-/// What is asked for from now on is raddle's own.
+/// Marks allocations from now on as raddle's own.
 #[inline]
 pub fn aside() -> Aside {
     Aside(BUSY.replace(true))
@@ -256,19 +257,21 @@ impl Drop for Aside {
     }
 }
 
-/// Gives back what is held, when the execution is over.
+/// Frees the held blocks at the end of an execution.
 pub(crate) fn release() {
     if !HELD.get().is_null() {
         with_held(Held::release);
     }
 }
 
-/// Who freed the block with this address in the execution with this stamp, if that is known.
+/// Returns when, and by which thread, the block at this address was freed in the execution with
+/// this stamp, if known.
 pub(crate) fn freed_by(address: usize, stamp: u64) -> Option<Moment> {
     find(address, stamp, |held| &held.freed)
 }
 
-/// Who asked for the block with this address in the execution with this stamp, if that is known.
+/// Returns when, and by which thread, the block at this address was allocated in the execution with
+/// this stamp, if known.
 pub(crate) fn made_by(address: usize, stamp: u64) -> Option<Moment> {
     find(address, stamp, |held| &held.used)
 }

@@ -1,12 +1,12 @@
-//! Who listens to signals, and whether one came.
+//! The searches that listen for signals, and the signal that came.
 //!
-//! The first who comes has the process listen, and the last who goes has it do so no longer. A signal that
-//! came meanwhile is passed on then: not before everybody has gone, and once.
+//! The first listener installs the handlers of the process and the last one removes them. A signal
+//! that came meanwhile is then raised again, once, after all listeners have left.
 
 use crate::own_sync::atomic::{AtomicI32, Ordering::Relaxed};
 use crate::own_sync::{Mutex, MutexGuard, PoisonError};
 
-/// Searches that want to be saved before the process ends.
+/// The number of searches to be saved before the process ends.
 pub(crate) struct Listeners {
     /// The signal that came; 0 if none did.
     came: AtomicI32,
@@ -25,18 +25,18 @@ impl Listeners {
         self.count.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// In the handler: a signal has come.
+    /// Records a signal, in the handler.
     pub(crate) fn note(&self, signal: i32) {
         self.came.store(signal, Relaxed);
     }
 
-    /// Whether a signal has come.
+    /// True when a signal has come.
     #[inline]
     pub(crate) fn came(&self) -> bool {
         self.came.load(Relaxed) != 0
     }
 
-    /// One more listens; `listen` has the process do so.
+    /// Adds a listener; `listen` installs the handlers if it is the first.
     pub(crate) fn join(&self, listen: impl FnOnce()) {
         let mut count = self.count();
         *count += 1;
@@ -45,8 +45,8 @@ impl Listeners {
         }
     }
 
-    /// One has been saved, or has come to its end: `stop` undoes what `listen` did, and `pass_on` lets a
-    /// signal that came do what it does.
+    /// Removes a listener that has been saved or has ended. For the last one `stop` removes the
+    /// handlers, and `pass_on` raises a signal that came.
     pub(crate) fn leave(&self, stop: impl FnOnce(), pass_on: impl FnOnce(i32)) {
         let mut count = self.count();
         *count -= 1;

@@ -1,8 +1,8 @@
-//! Ctrl-C while a search runs that can be continued: it is saved before the process ends.
+//! Ctrl-C during a search that can be resumed: the search is saved before the process ends.
 //!
-//! Only listened to while such a search runs, and only if the process does not handle the signals
-//! itself. The first one asks all searches to stop; the last of them to be saved ends the process as the
-//! signal would have. A second one ends it at once.
+//! The handlers are installed only while such a search runs, and only if the process does not
+//! handle the signals itself. The first signal asks all searches to stop; the last of them to be
+//! saved ends the process as the signal would have. A second signal ends it at once.
 
 #[cfg(unix)]
 mod listeners;
@@ -19,7 +19,8 @@ mod signals {
         LISTENERS.note(signal);
     }
 
-    /// Signals are listened to while this exists. The last one to go passes on a signal that came.
+    /// Keeps the handlers installed while it exists. The last one to be dropped raises a signal
+    /// that came.
     pub(crate) struct Listening(());
 
     pub(crate) fn listen() -> Listening {
@@ -31,7 +32,7 @@ mod signals {
         Listening(())
     }
 
-    /// Whether the process was asked to end.
+    /// True when the process was asked to end.
     #[inline]
     pub(crate) fn came() -> bool {
         LISTENERS.came()
@@ -45,7 +46,7 @@ mod signals {
                 }
             };
             LISTENERS.leave(stop, |came| {
-                // SAFETY: plain system calls.
+                // SAFETY: system calls without pointers.
                 unsafe {
                     libc::signal(came, libc::SIG_DFL);
                     libc::raise(came);
@@ -54,19 +55,19 @@ mod signals {
         }
     }
 
-    /// Ends the process as the signal would have, once every search that listens has come here.
+    /// Ends the process as the signal would have, once every listening search has called this.
     pub(crate) fn end_process(listening: Listening) -> ! {
         drop(listening);
-        // Others are not saved yet, and the last of them ends the process.
+        // Other searches are not saved yet; the last of them ends the process.
         loop {
             std::thread::park();
         }
     }
 
-    /// Changes what a signal does, if it does what is expected.
+    /// Changes the action of a signal from `from` to `to`, if it is `from`.
     fn change(signal: libc::c_int, from: libc::sighandler_t, to: libc::sighandler_t) {
         // SAFETY: all-zero is a valid `sigaction`, the pointers are to live values, and the handler
-        // does nothing but write to an atomic.
+        // only writes to an atomic.
         unsafe {
             let mut now: libc::sigaction = std::mem::zeroed();
             libc::sigaction(signal, std::ptr::null(), &mut now);

@@ -1,8 +1,10 @@
-//! Hangs outside our control: a lock of std's that is taken twice, a loop without scheduling points.
+//! The watchdog for hangs outside our control: a std lock that is taken twice, a loop without
+//! scheduling points.
 //!
-//! There is one watchdog in a process, on an OS thread of its own, which sleeps while no check runs.
-//! If a check does not come to a scheduling point for some seconds, nobody can stop its thread: it is
-//! held where it is, the story so far is told, its schedule saved, and the process ends.
+//! A process has one watchdog, on an OS thread of its own, which sleeps while no check runs. If a
+//! check does not reach a scheduling point for some seconds, its thread cannot be stopped by the
+//! scheduler. The watchdog suspends it, prints the execution so far, saves its schedule, and ends
+//! the process.
 
 #[cfg(unix)]
 mod suspend_thread;
@@ -14,14 +16,13 @@ use std::time::Duration;
 use crate::program::Program;
 use crate::runtime::fatal::FatalReporter;
 use crate::runtime::{Context, Progress};
-use watch_list::Kennel;
+use watch_list::WatchList;
 
-/// How the process ends.
+/// Exit code of the process.
 const EXIT_CODE: i32 = 2;
-/// A check is looked at so often before its time is over.
+/// Number of looks at a check within its time limit.
 const LOOKS: u32 = 8;
-/// As long at most between two looks: if the whole process was stopped for a while, that counts as
-/// one.
+/// Maximum interval between two looks, so that a suspended process counts as one short interval.
 const LONGEST_TICK: Duration = Duration::from_secs(1);
 
 /// A check that is watched.
@@ -30,11 +31,11 @@ struct Watched {
     limit: Duration,
     program: &'static dyn Program,
     fatal: Arc<dyn FatalReporter>,
-    owner: hold::Owner,
+    owner: suspension::Owner,
     stillness: Stillness,
 }
 
-/// The progress that was seen last, and for how long it has been the same.
+/// The last progress seen, and how long it has not changed.
 #[derive(Default)]
 struct Stillness {
     seen: Option<u64>,
@@ -42,7 +43,7 @@ struct Stillness {
 }
 
 impl Stillness {
-    /// Returns whether the progress has been the same for `limit`, at a look one `tick` after the last.
+    /// True when the progress has not changed for `limit`, at a look one `tick` after the last.
     fn reaches(&mut self, limit: Duration, seen: Option<u64>, tick: Duration) -> bool {
         if seen.is_none() || seen != self.seen {
             self.still = Duration::ZERO;
@@ -58,12 +59,12 @@ impl Stillness {
     }
 }
 
-static KENNEL: Kennel<Watched> = Kennel::new();
+static WATCH_LIST: WatchList<Watched> = WatchList::new();
 
-/// The check is watched while this exists.
+/// Keeps the check watched while it exists.
 pub(crate) struct Watch(Option<u64>);
 
-/// Watches the check that the calling OS thread is about to run. No time at all is no watchdog.
+/// Watches the check that the calling OS thread is about to run. A limit of zero means no watchdog.
 pub(crate) fn watch(context: &Context, limit: Duration) -> Watch {
     if limit.is_zero() {
         return Watch(None);
@@ -73,100 +74,103 @@ pub(crate) fn watch(context: &Context, limit: Duration) -> Watch {
         limit,
         program: context.program(),
         fatal: Arc::clone(&context.fatal),
-        owner: hold::Owner::current(),
+        owner: suspension::Owner::current(),
         stillness: Stillness::default(),
     };
-    // Without the thread, a hang is a hang.
+    // Without the thread, a hang stays a hang.
     let thread = std::thread::Builder::new().name("raddle watchdog".to_owned());
-    Watch(Some(KENNEL.add(watched, || thread.spawn(guard).is_ok())))
+    Watch(Some(
+        WATCH_LIST.add(watched, || thread.spawn(guard).is_ok()),
+    ))
 }
 
 impl Drop for Watch {
     fn drop(&mut self) {
         if let Some(number) = self.0 {
-            KENNEL.remove(number);
+            WATCH_LIST.remove(number);
         }
     }
 }
 
-/// Does something that the watchdog must not be in the middle of anything for.
+/// Calls `work` while the watchdog is not in the middle of a look.
 #[cfg(target_os = "linux")]
 pub(crate) fn hold_while<R>(work: impl FnOnce() -> R) -> R {
-    KENNEL.hold_while(work)
+    WATCH_LIST.hold_while(work)
 }
 
-/// In a process that was just forked: what was watched is in the parent, and so is the watchdog.
+/// Resets the watchdog in a forked process: the watchdog and the watched checks are in the parent.
 #[cfg(target_os = "linux")]
 pub(crate) fn begin_anew() {
-    KENNEL.clear();
+    WATCH_LIST.clear();
 }
 
-/// The life of the watchdog.
+/// The body of the watchdog's thread.
 fn guard() {
-    KENNEL.rise();
+    WATCH_LIST.started();
     loop {
-        let shortest = KENNEL.sleep(|watched| watched.limit);
+        let shortest = WATCH_LIST.sleep(|watched| watched.limit);
         let tick = (shortest / LOOKS).min(LONGEST_TICK);
         std::thread::sleep(tick);
-        KENNEL.look(|watched| watched.look(tick));
+        WATCH_LIST.look(|watched| watched.look(tick));
     }
 }
 
 impl Watched {
-    /// Looks at the check; so much time has passed since the last look.
+    /// Checks the progress after `tick` since the last look.
     fn look(&mut self, tick: Duration) {
         let seen = self.progress.seen();
         if self.stillness.reaches(self.limit, seen, tick) {
-            bite(self);
+            report_and_end(self);
         }
     }
 }
 
-/// Tells the story and ends the process, unless the check has just come on. The registry stays
-/// locked: no check comes or goes.
-fn bite(watched: &Watched) {
-    let hold = watched.owner.hold(watched.program.interrupt_reader());
-    // Before it is looked at: who is held later may have come on in between.
-    let is_held = hold::has(hold);
+/// Reports the hang and ends the process, unless the check has just progressed. The watch list
+/// stays locked, so no check is added or removed.
+fn report_and_end(watched: &Watched) {
+    let suspension = watched.owner.suspend(watched.program.interrupt_reader());
+    // Read before the progress: a thread suspended later may have progressed in between.
+    let is_suspended = suspension::is_suspended(suspension);
     if watched.progress.seen() != watched.stillness.seen {
-        hold::let_go(hold);
+        suspension::release(suspension);
         return;
     }
-    hold::end_soon();
-    let context = is_held.then(|| watched.progress.context());
-    // SAFETY: the check's OS thread is held inside a coroutine, where others use the context by shared
-    // references only, and never goes on. What it did before is visible here.
+    suspension::end_soon();
+    let context = is_suspended.then(|| watched.progress.context());
+    // SAFETY: the check's OS thread is suspended inside a coroutine, where the context is used
+    // through shared references only, and never continues. Its earlier writes are visible here.
     let context = context.and_then(|context| unsafe { context.as_ref() });
     watched
         .fatal
-        .report_hang(context, watched.limit, hold::place());
-    hold::end()
+        .report_hang(context, watched.limit, suspension::place());
+    suspension::end()
 }
 
-/// The process ends soon, whatever happens.
+/// Ends the process within some seconds, even if this thread blocks.
 pub(crate) fn end_soon() {
-    hold::end_soon();
+    suspension::end_soon();
 }
 
 #[cfg(unix)]
-mod hold {
+mod suspension {
     use std::ffi::c_void;
     use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
     use std::time::Duration;
 
-    use super::suspend_thread::{Grip, Hold};
+    use super::suspend_thread::{Suspension, Suspensions};
     use crate::program::InterruptReader;
 
-    /// Ignored by default, and used by hardly anybody.
+    /// Ignored by default, and rarely used.
     const SIGNAL: libc::c_int = libc::SIGURG;
-    /// How long the last words may take, should the held thread have a lock that they need.
+    /// Time limit for the report, in seconds, in case the suspended thread holds a lock that it
+    /// needs.
     const SECONDS_LEFT: libc::c_uint = 10;
 
-    static GRIP: Grip = Grip::new();
-    /// Where the held thread is, if anybody can tell.
+    static SUSPENSIONS: Suspensions = Suspensions::new();
+    /// The place of the suspended thread, if known.
     static PLACE: AtomicUsize = AtomicUsize::new(0);
 
-    /// How the place of the held thread is found, as a pointer to a function; null if it is not.
+    /// The function that finds the place of the suspended thread; null if there is none.
     static READER: AtomicPtr<()> = AtomicPtr::new(std::ptr::null_mut());
 
     pub(super) fn place() -> Option<usize> {
@@ -176,48 +180,48 @@ mod hold {
     /// An OS thread.
     pub(super) struct Owner(libc::pthread_t);
 
-    // SAFETY: the name of a thread may be known to others, whatever type the system gives it.
+    // SAFETY: the id of a thread may be used by other threads, whatever its type on this system.
     unsafe impl Send for Owner {}
 
     impl Owner {
         pub(super) fn current() -> Self {
-            // SAFETY: asks for the calling thread's name.
+            // SAFETY: returns the calling thread's id.
             Owner(unsafe { libc::pthread_self() })
         }
 
-        /// Holds the thread where it is until it is let go, if that can be done.
-        pub(super) fn hold(&self, reader: Option<InterruptReader>) -> Option<Hold> {
+        /// Suspends the thread until it is released, if that is possible.
+        pub(super) fn suspend(&self, reader: Option<InterruptReader>) -> Option<Suspension> {
             let reader = reader.map_or(std::ptr::null_mut(), |reader| reader as *mut ());
             READER.store(reader, Ordering::Relaxed);
-            handle(SIGNAL, stay);
-            let hold = GRIP.want()?;
+            handle(SIGNAL, wait);
+            let suspension = SUSPENSIONS.request()?;
             // SAFETY: the thread runs a check, so it exists.
             unsafe { libc::pthread_kill(self.0, SIGNAL) };
             for _ in 0..100 {
-                if GRIP.has(hold) {
+                if SUSPENSIONS.is_suspended(suspension) {
                     break;
                 }
                 std::thread::sleep(Duration::from_millis(10));
             }
-            Some(hold)
+            Some(suspension)
         }
     }
 
-    /// Whether the thread is where it was.
-    pub(super) fn has(hold: Option<Hold>) -> bool {
-        hold.is_some_and(|hold| GRIP.has(hold))
+    /// True when the thread is suspended.
+    pub(super) fn is_suspended(suspension: Option<Suspension>) -> bool {
+        suspension.is_some_and(|suspension| SUSPENSIONS.is_suspended(suspension))
     }
 
-    pub(super) fn let_go(hold: Option<Hold>) {
-        if let Some(hold) = hold {
-            GRIP.let_go(hold);
+    pub(super) fn release(suspension: Option<Suspension>) {
+        if let Some(suspension) = suspension {
+            SUSPENSIONS.release(suspension);
         }
     }
 
     type Handler = extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut c_void);
 
     fn handle(signal: libc::c_int, handler: Handler) {
-        // SAFETY: all-zero is a valid `sigaction`; the handlers do nothing that a handler must not.
+        // SAFETY: all-zero is a valid `sigaction`, and the handlers are async-signal-safe.
         unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();
             action.sa_sigaction = handler as *const () as usize;
@@ -226,17 +230,17 @@ mod hold {
         }
     }
 
-    extern "C" fn stay(_: libc::c_int, _: *mut libc::siginfo_t, context: *mut c_void) {
+    extern "C" fn wait(_: libc::c_int, _: *mut libc::siginfo_t, context: *mut c_void) {
         let note = || {
             let reader = READER.load(Ordering::Relaxed);
             if !reader.is_null() {
-                // SAFETY: `hold` has stored a function of this type.
+                // SAFETY: `suspend` has stored a function of this type.
                 let reader: InterruptReader = unsafe { std::mem::transmute(reader) };
                 PLACE.store(reader(context), Ordering::Relaxed);
             }
         };
-        GRIP.stay(note, || {
-            // SAFETY: waits for nothing, for ten milliseconds.
+        SUSPENSIONS.wait_in_handler(note, || {
+            // SAFETY: waits on no descriptor, for ten milliseconds.
             unsafe { libc::poll(std::ptr::null_mut(), 0, 10) };
         });
     }
@@ -245,22 +249,22 @@ mod hold {
         end()
     }
 
-    /// The process ends soon, whatever happens.
+    /// Ends the process within some seconds, even if this thread blocks.
     pub(super) fn end_soon() {
         handle(libc::SIGALRM, leave);
-        // SAFETY: asks for a signal.
+        // SAFETY: requests a signal.
         unsafe { libc::alarm(SECONDS_LEFT) };
     }
 
-    /// Ends the process without asking anybody.
+    /// Ends the process without running destructors.
     pub(super) fn end() -> ! {
-        // SAFETY: the process has nothing left to do.
+        // SAFETY: the process has reported and ends.
         unsafe { libc::_exit(super::EXIT_CODE) }
     }
 }
 
 #[cfg(not(unix))]
-mod hold {
+mod suspension {
     use crate::program::InterruptReader;
 
     pub(super) struct Owner;
@@ -270,20 +274,17 @@ mod hold {
             Owner
         }
 
-        /// A thread cannot be held here, so only that it hangs is known.
-        pub(super) fn hold(&self, _: Option<InterruptReader>) -> Option<()> {
+        /// Returns `None`: a thread cannot be suspended here, so only the hang itself is known.
+        pub(super) fn suspend(&self, _: Option<InterruptReader>) -> Option<()> {
             None
         }
     }
 
-    pub(super) fn has(_: Option<()>) -> bool {
+    pub(super) fn is_suspended(_: Option<()>) -> bool {
         false
     }
 
-    pub(super) fn let_go(_: Option<()>) {}
-
-    /// How the place of the held thread is found, as a pointer to a function; null if it is not.
-    static READER: AtomicPtr<()> = AtomicPtr::new(std::ptr::null_mut());
+    pub(super) fn release(_: Option<()>) {}
 
     pub(super) fn place() -> Option<usize> {
         None

@@ -1,65 +1,67 @@
-//! Holding a thread where it is, from another one: it is sent a signal, and stays in the handler.
+//! Suspends a thread from another one: it is sent a signal, and stays in the handler.
 //!
-//! A thread that is let go takes a while to leave its handler, and a signal may come so late that nobody
-//! waits for it any more. So holds are numbered, and there is one signal on its way at most: the handler
-//! that begins next is that of the last hold.
+//! A released thread takes a while to leave its handler, and a signal may come after the suspender
+//! has stopped waiting. So suspensions are numbered, and at most one signal is pending: the next
+//! handler to begin is that of the last suspension.
 
 use crate::own_sync::atomic::{
     AtomicUsize,
     Ordering::{Acquire, Relaxed, Release},
 };
 
-/// How many holds there were. Only one thread holds others.
-pub(crate) struct Grip {
+/// The number of suspensions. Only one thread suspends others.
+pub(crate) struct Suspensions {
     wanted: AtomicUsize,
-    /// How many have begun: signals that have come.
-    held: AtomicUsize,
-    /// How many are over.
-    let_go: AtomicUsize,
+    /// Number of suspensions that have begun: signals that have come.
+    begun: AtomicUsize,
+    /// Number of suspensions that are over.
+    released: AtomicUsize,
 }
 
-/// The number of a hold.
+/// The number of a suspension.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Hold(usize);
+pub(crate) struct Suspension(usize);
 
-impl Grip {
+impl Suspensions {
     pub(crate) const fn new() -> Self {
-        Grip {
+        Suspensions {
             wanted: AtomicUsize::new(0),
-            held: AtomicUsize::new(0),
-            let_go: AtomicUsize::new(0),
+            begun: AtomicUsize::new(0),
+            released: AtomicUsize::new(0),
         }
     }
 
-    /// The thread that gets a signal next is wanted; `None` if an earlier signal is still on its way.
-    pub(crate) fn want(&self) -> Option<Hold> {
+    /// Requests the suspension of the thread that gets the next signal; `None` if an earlier signal
+    /// is still pending.
+    pub(crate) fn request(&self) -> Option<Suspension> {
         let before = self.wanted.load(Relaxed);
-        if self.held.load(Relaxed) != before {
+        if self.begun.load(Relaxed) != before {
             return None;
         }
         self.wanted.store(before + 1, Relaxed);
-        Some(Hold(before + 1))
+        Some(Suspension(before + 1))
     }
 
-    /// Whether the thread is held. What it did before is visible then.
-    pub(crate) fn has(&self, hold: Hold) -> bool {
-        self.held.load(Acquire) == hold.0
+    /// True when the thread is suspended. Its earlier writes are visible then.
+    pub(crate) fn is_suspended(&self, suspension: Suspension) -> bool {
+        self.begun.load(Acquire) == suspension.0
     }
 
-    /// The thread may go on, now or when its signal comes. Who has looked at it is done with that.
-    pub(crate) fn let_go(&self, hold: Hold) {
-        self.let_go.store(hold.0, Release);
+    /// Releases the thread, now or when its signal comes. The caller no longer reads the thread's
+    /// data.
+    pub(crate) fn release(&self, suspension: Suspension) {
+        self.released.store(suspension.0, Release);
     }
 
-    /// In the handler of the signal: stays until the thread is let go, unless the signal is not ours.
-    pub(crate) fn stay(&self, note: impl FnOnce(), pause: impl Fn()) {
-        let hold = self.wanted.load(Relaxed);
-        if self.held.load(Relaxed) == hold {
+    /// In the signal handler: stays until the thread is released, unless the signal is not ours.
+    pub(crate) fn wait_in_handler(&self, note: impl FnOnce(), pause: impl Fn()) {
+        let suspension = self.wanted.load(Relaxed);
+        if self.begun.load(Relaxed) == suspension {
             return;
         }
         note();
-        self.held.store(hold, Release);
-        while self.let_go.load(Acquire) < hold {
+        self.begun.store(suspension, Release);
+        while self.released.load(Acquire) < suspension {
             pause();
         }
     }

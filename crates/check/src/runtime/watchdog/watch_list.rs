@@ -1,46 +1,47 @@
-//! Who is watched, and the watchdog's place to sleep.
+//! The list of watched checks, on which the watchdog sleeps.
 //!
-//! Nobody comes or goes while it looks: who has left is not looked at any more.
+//! No check is added or removed while the watchdog looks, so a check that has left is not looked
+//! at.
 
 use std::time::Duration;
 
 use crate::own_sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Checks that are watched, each with its number.
-pub(crate) struct Kennel<W> {
-    state: Mutex<State<W>>,
-    /// Somebody came when there was nobody.
-    came: Condvar,
-    up: Condvar,
+/// The watched checks, each with its number.
+pub(crate) struct WatchList<W> {
+    state: Mutex<WatchListState<W>>,
+    /// Notified when a check is added to an empty list.
+    added: Condvar,
+    start_up: Condvar,
 }
 
-struct State<W> {
+struct WatchListState<W> {
     watched: Vec<(u64, W)>,
     next_number: u64,
     has_thread: bool,
-    /// Whether the thread is past its own beginning.
-    is_up: bool,
+    /// True when the thread has started up.
+    has_started: bool,
 }
 
-impl<W> Kennel<W> {
+impl<W> WatchList<W> {
     pub(crate) const fn new() -> Self {
-        Kennel {
-            state: Mutex::new(State {
+        WatchList {
+            state: Mutex::new(WatchListState {
                 watched: Vec::new(),
                 next_number: 0,
                 has_thread: false,
-                is_up: false,
+                has_started: false,
             }),
-            came: Condvar::new(),
-            up: Condvar::new(),
+            added: Condvar::new(),
+            start_up: Condvar::new(),
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State<W>> {
+    fn lock(&self) -> MutexGuard<'_, WatchListState<W>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A check comes. If there is no watchdog yet, `start` starts one, and says whether it could.
+    /// Adds a check. If there is no watchdog yet, `start` starts one and returns whether it could.
     pub(crate) fn add(&self, watched: W, start: impl FnOnce() -> bool) -> u64 {
         let mut state = self.lock();
         let number = state.next_number;
@@ -49,42 +50,45 @@ impl<W> Kennel<W> {
         if !state.has_thread {
             state.has_thread = start();
         } else if state.watched.len() == 1 {
-            self.came.notify_one();
+            self.added.notify_one();
         }
-        // A thread that begins has locks of the loader's, which a native program must not find taken in what
-        // is remembered of its memory.
-        while state.has_thread && !state.is_up {
-            state = self.up.wait(state).unwrap_or_else(PoisonError::into_inner);
+        // A thread that starts up holds locks of the loader, and the saved memory of a native
+        // program must not have them locked.
+        while state.has_thread && !state.has_started {
+            state = self
+                .start_up
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
         }
         number
     }
 
-    /// A check goes.
+    /// Removes a check.
     pub(crate) fn remove(&self, number: u64) {
         self.lock().watched.retain(|(other, _)| *other != number);
     }
 
-    /// Does something that the watchdog must not be in the middle of anything for.
+    /// Calls `work` while the watchdog is not in the middle of a look.
     pub(crate) fn hold_while<R>(&self, work: impl FnOnce() -> R) -> R {
         let _state = self.lock();
         work()
     }
 
-    /// Nobody is watched, and there is no watchdog.
+    /// Empties the list and forgets the watchdog.
     pub(crate) fn clear(&self) {
         let mut state = self.lock();
         state.watched.clear();
         state.has_thread = false;
-        state.is_up = false;
+        state.has_started = false;
     }
 
-    /// The watchdog is up.
-    pub(crate) fn rise(&self) {
-        self.lock().is_up = true;
-        self.up.notify_all();
+    /// Records that the watchdog has started up.
+    pub(crate) fn started(&self) {
+        self.lock().has_started = true;
+        self.start_up.notify_all();
     }
 
-    /// The watchdog sleeps until there is somebody; the shortest of all limits.
+    /// Sleeps until a check is on the list; returns the shortest of all limits.
     pub(crate) fn sleep(&self, limit: impl Fn(&W) -> Duration) -> Duration {
         let mut state = self.lock();
         loop {
@@ -93,13 +97,13 @@ impl<W> Kennel<W> {
                 return shortest;
             }
             state = self
-                .came
+                .added
                 .wait(state)
                 .unwrap_or_else(PoisonError::into_inner);
         }
     }
 
-    /// The watchdog looks at everybody.
+    /// Calls `at` for every check.
     pub(crate) fn look(&self, mut at: impl FnMut(&mut W)) {
         for (_, watched) in &mut self.lock().watched {
             at(watched);

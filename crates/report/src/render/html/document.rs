@@ -111,12 +111,12 @@ fn places(failure: &Failure) -> impl Iterator<Item = &Place> {
     let marks = failure.marks.iter().map(|mark| &mark.place);
     let waits = failure.waits.iter();
     let waits = waits.flat_map(|wait| wait.place.iter().chain(&wait.taken));
-    let told = [&failure.found, &failure.passing].into_iter().flatten();
-    let told = told.flat_map(|told| places_of(&told.trace));
+    let others = [&failure.found, &failure.passing].into_iter().flatten();
+    let others = others.flat_map(|other| places_of(&other.trace));
     marks
         .chain(waits)
         .chain(places_of(&failure.trace))
-        .chain(told)
+        .chain(others)
 }
 
 fn places_of(trace: &Trace) -> Vec<&Place> {

@@ -144,20 +144,20 @@ mod tests {
 
     #[test]
     fn unseen_share_is_a_percentage() {
-        let told = |share, at_most| Unseen { share, at_most }.to_string();
+        let text = |share, at_most| Unseen { share, at_most }.to_string();
         assert_eq!(
-            told(0.5, 0.61),
+            text(0.5, 0.61),
             "about 50 % of random runs are new (at most 61 %)"
         );
         assert_eq!(
-            told(0.0123, 0.02),
+            text(0.0123, 0.02),
             "about 1.2 % of random runs are new (at most 2.0 %)"
         );
         assert_eq!(
-            told(0.0, 0.00003),
+            text(0.0, 0.00003),
             "less than 0.0030 % of random runs are new"
         );
-        assert_eq!(told(0.0, 1.0), "less than 100 % of random runs are new");
+        assert_eq!(text(0.0, 1.0), "less than 100 % of random runs are new");
     }
 
     #[test]

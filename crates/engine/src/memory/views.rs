@@ -427,16 +427,17 @@ impl Views {
                     view.learn(clock);
                 }
             }
-            Operation::Receive { ports, .. } => match event.source {
+            Operation::Receive { ref ports, wait } => match event.source {
                 Some(send) if send.thread == event.id.thread => {}
                 Some(send) => view.learn(events.hb(send)),
-                None => {
-                    if let crate::model::operation::Ports::One(port) = ports
-                        && let Some(closed) = closed.get(port.index())
-                    {
-                        view.learn(closed);
+                None if wait => {
+                    for port in execution.port_list(ports) {
+                        if let Some(closed) = closed.get(port.index()) {
+                            view.learn(closed);
+                        }
                     }
                 }
+                None => {}
             },
             Operation::Call { object, call } => {
                 let synchronization =

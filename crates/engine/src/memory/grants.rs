@@ -4,6 +4,7 @@
 //! counts. Long executions have very many, so those of a thread are kept in order, each with all that was
 //! granted to the thread before: only the last one that somebody has seen matters.
 
+use super::clock::{join, join_growing};
 use crate::base::ids::ThreadId;
 
 /// All grants of an execution.
@@ -37,10 +38,7 @@ impl Grants {
             own.push(Grant { index, clock });
         }
         let last = own.last_mut().expect("there is one now");
-        if last.clock.len() < clock.len() {
-            last.clock.resize(clock.len(), 0);
-        }
-        join(&mut last.clock, clock);
+        join_growing(&mut last.clock, clock);
     }
 
     /// Adds to a clock of a thread what it was granted, and what those were whom it has heard of.
@@ -49,8 +47,14 @@ impl Grants {
         while grows {
             grows = false;
             for to in 0..self.by_thread.len() {
-                if let Some(granted) = self.of(to, thread, clock) {
-                    grows |= join(clock, granted);
+                if let Some(granted) = self.of(to, thread, clock)
+                    && clock
+                        .iter()
+                        .zip(granted)
+                        .any(|(own, granted)| own < granted)
+                {
+                    join(clock, granted);
+                    grows = true;
                 }
             }
         }
@@ -78,16 +82,6 @@ impl Grants {
         };
         Some(&last.clock)
     }
-}
-
-/// Adds what another clock counts; whether that was more.
-pub(super) fn join(clock: &mut [u32], other: &[u32]) -> bool {
-    let mut grows = false;
-    for (mine, &theirs) in clock.iter_mut().zip(other) {
-        grows |= *mine < theirs;
-        *mine = (*mine).max(theirs);
-    }
-    grows
 }
 
 #[cfg(test)]

@@ -8,13 +8,15 @@
 //! A program all of whose accesses are `SeqCst`, and that has no fences, behaves the same under
 //! both models. So the weak one is only asked once a program has done something weaker.
 
-pub(crate) mod clock;
+pub mod clock;
 mod coherence;
 mod grants;
-pub(crate) mod order;
+pub mod happens_before;
 pub(crate) mod psc;
 pub mod races;
 pub(crate) mod views;
+
+pub(crate) use happens_before::Strength;
 
 use std::sync::atomic::Ordering;
 
@@ -28,39 +30,6 @@ pub enum Model {
     Sc,
     /// The repaired C11 model without reads out of thin air.
     Rc11,
-}
-
-/// What an access or a fence does besides reading and writing.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Strength(u8);
-
-impl Strength {
-    pub(crate) const RELAXED: Strength = Strength(0);
-    const ACQUIRES: u8 = 1;
-    const RELEASES: u8 = 2;
-    const SEQ_CST: u8 = 4;
-
-    pub(crate) fn of(ordering: Ordering) -> Self {
-        Strength(match ordering {
-            Ordering::Acquire => Self::ACQUIRES,
-            Ordering::Release => Self::RELEASES,
-            Ordering::AcqRel => Self::ACQUIRES | Self::RELEASES,
-            Ordering::SeqCst => Self::ACQUIRES | Self::RELEASES | Self::SEQ_CST,
-            _ => 0,
-        })
-    }
-
-    pub(crate) fn acquires(self) -> bool {
-        self.0 & Self::ACQUIRES != 0
-    }
-
-    pub(crate) fn releases(self) -> bool {
-        self.0 & Self::RELEASES != 0
-    }
-
-    pub(crate) fn is_seq_cst(self) -> bool {
-        self.0 & Self::SEQ_CST != 0
-    }
 }
 
 /// Whether a program that does this may behave in ways that no single order of its events explains.

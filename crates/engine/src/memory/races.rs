@@ -11,8 +11,9 @@
 
 pub use crate::model::access::{Access, Conflict};
 
-use super::grants::{Grants, join};
-use super::views::Views;
+use super::clock::join;
+use super::grants::Grants;
+use super::happens_before::{EveryEvent, HappensBefore};
 use crate::base::ids::{CellId, EventId, ThreadId};
 
 /// What is known of the cells of an execution.
@@ -176,10 +177,15 @@ impl Races {
 
     /// Whatever a thread may not have seen of this, and of what came before, comes before what it does
     /// from now on.
-    pub(crate) fn grant(&mut self, now: Access, unseen: &[Unseen], views: &Views) {
+    pub(crate) fn grant(
+        &mut self,
+        now: Access,
+        unseen: &[Unseen],
+        order: &HappensBefore<EveryEvent>,
+    ) {
         let mut clock = Vec::new();
         for &Unseen { last, events } in unseen {
-            let known = views.clock(last);
+            let known = order.clock(last);
             clock.resize(known.len(), 0);
             join(&mut clock, known);
             for granted in self.grants.seen(last.thread, known) {

@@ -3,8 +3,8 @@
 use super::strategy::Dispatch;
 use super::{State, Step, World};
 use crate::base::ids::{CellId, EventId, LocationId, ObjectId, SiteId, ThreadId};
+use crate::memory::happens_before::HappensBefore;
 use crate::memory::races::Unseen;
-use crate::memory::views::Views;
 use crate::model::access::{Access, Conflict};
 use crate::model::ending::Ending;
 use crate::model::event::Event;
@@ -275,8 +275,8 @@ impl<D: Dispatch> World<D> {
     #[inline]
     fn grant(&mut self, now: Access, unseen: &[Unseen]) {
         if !unseen.is_empty() {
-            let views = Views::of(&self.state.execution);
-            self.state.races.grant(now, unseen, &views);
+            let order = HappensBefore::of(&self.state.execution);
+            self.state.races.grant(now, unseen, &order);
         }
     }
 

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release};
 
 use crate::base::ids::{EventId, LocationId, ObjectId, SiteId, ThreadId};
 use crate::memory::Model;
-use crate::memory::order::Order;
+use crate::memory::happens_before::{EveryEvent, HappensBefore, LatestWrites};
 use crate::model::choice::Choice;
 use crate::model::ending::Divergence;
 use crate::model::event::Event;
@@ -244,6 +244,44 @@ impl<'a> Definition<'a> {
             for id in passes {
                 let count = &mut clock[id.thread.index()];
                 *count = (*count).max(id.index + 1);
+            }
+        }
+        clock
+    }
+
+    /// The clock of the last event's causes: program order, the sources of all other events, and for a
+    /// pass of a barrier the arrivals of its group and of earlier groups.
+    fn causal_clock(&self, threads: usize) -> Vec<u32> {
+        let mut before: Vec<u128> = Vec::new();
+        for (position, event) in self.events.iter().enumerate() {
+            let mut direct: Vec<usize> = self.program_order(position).collect();
+            match event.operation {
+                Operation::Load { .. } | Operation::Update { .. } | Operation::Call { .. } => {
+                    direct.extend(event.source.map(|it| self.position(it)));
+                }
+                Operation::Meet { .. } => {
+                    let meets = self.events.iter().enumerate();
+                    let meets = meets.filter(|(_, it)| it.operation == event.operation);
+                    let group = |it: &Event| self.execution.group(it).map(|(name, _)| name);
+                    let first = meets
+                        .clone()
+                        .find(|(_, it)| group(it) == group(event))
+                        .map_or(position, |(first, _)| first);
+                    for (meet, _) in meets.filter(|&(meet, _)| meet <= first) {
+                        direct.extend(self.released_elsewhere(meet, &self.events[meet]));
+                    }
+                }
+                _ => direct.extend(self.released_elsewhere(position, event)),
+            }
+            let closed = |all, &it: &usize| all | before[it] | 1 << it;
+            before.push(direct.iter().fold(0, closed));
+        }
+        let mut clock = vec![0; threads];
+        for (position, event) in self.events.iter().enumerate() {
+            if position + 1 == self.events.len()
+                || before[self.events.len() - 1] >> position & 1 == 1
+            {
+                clock[event.id.thread.index()] += 1;
             }
         }
         clock
@@ -532,12 +570,12 @@ impl Objects {
     }
 }
 
-/// Clocks of running executions, with stale reads and without.
+/// Clocks of executions with stale reads and without: while they run, and afterwards.
 #[test]
 fn clocks_of_objects_are_as_defined() {
     let mut world =
         World::<Box<dyn Strategy>>::new(Box::new(Unasked), usize::MAX).under(Model::Rc11);
-    let mut order = Order::default();
+    let mut order = HappensBefore::<LatestWrites>::default();
     let mut acquired = [0; 8];
     for seed in 0..5 * PROGRAMS {
         let mut rng = fastrand::Rng::with_seed(seed);
@@ -586,9 +624,12 @@ fn clocks_of_objects_are_as_defined() {
             let expected = definition.clock(thread, threads);
             let shown = || format!("{operation:?} of {thread:?}, seed {seed}");
             assert_eq!(state.views.hb(thread)[..threads], expected, "{}", shown());
+            let offline = HappensBefore::<EveryEvent>::of(&state.execution);
+            assert_eq!(offline.clock(event.id)[..threads], expected, "{}", shown());
+            let causes = HappensBefore::causes(&state.execution);
             assert_eq!(
-                state.views.clock(event.id)[..threads],
-                expected,
+                causes.clock(event.id)[..threads],
+                definition.causal_clock(threads),
                 "{}",
                 shown()
             );

@@ -116,31 +116,31 @@ impl<D: Dispatch> World<D> {
         self.state.threads[thread.index()].events
     }
 
-    /// Whether what another thread did, when it had had so many events, comes before what this one does
-    /// now.
-    pub fn has_seen(&mut self, thread: ThreadId, other: ThreadId, index: u32) -> bool {
+    /// True when an action of another thread, which had `index` events then, happens before what this
+    /// thread does now.
+    pub fn happens_before(&mut self, thread: ThreadId, other: ThreadId, index: u32) -> bool {
         self.keep_order();
         let seen = self.state.hb(thread).get(other.index());
         seen.is_some_and(|&seen| seen > index)
     }
 
-    /// What a thread has done and seen so far by its events alone, as counts of events by thread.
-    pub fn told(&mut self, thread: ThreadId, clock: &mut Vec<u32>) {
+    /// Sets a clock to `hb` of a thread, its actions so far included. Grants do not count.
+    pub fn hb(&mut self, thread: ThreadId, clock: &mut Vec<u32>) {
         self.keep_order();
         clock.clear();
         clock.extend_from_slice(self.state.hb(thread));
         clock[thread.index()] = self.state.threads[thread.index()].events + 1;
     }
 
-    /// What a thread passes on that lets others go on in a way that is no event: everything that it has
-    /// done and seen so far, as counts of events by thread.
-    pub fn pass_on(&mut self, thread: ThreadId, clock: &mut Vec<u32>) {
-        self.told(thread, clock);
+    /// Sets a clock to the one that an action of a thread releases if the action is no event: `hb` and
+    /// all grants.
+    pub fn release_clock(&mut self, thread: ThreadId, clock: &mut Vec<u32>) {
+        self.hb(thread, clock);
         self.state.races.add_granted(thread, clock);
     }
 
-    /// What was passed on comes before what a thread does from now on.
-    pub fn take_on(&mut self, thread: ThreadId, clock: &[u32]) {
+    /// Joins a released clock into `hb` of what a thread does from now on.
+    pub fn acquire(&mut self, thread: ThreadId, clock: &[u32]) {
         self.keep_order();
         let seen = self.state.hb(thread);
         let is_new = clock.iter().enumerate().any(|(other, &count)| {

@@ -4,8 +4,8 @@
 //! `hb` of the thread is joined with the clocks of the events that synchronize with it. Then it is
 //! complete, and what it releases is kept for others. The rules below say which clocks are joined; the
 //! users differ in how clocks are stored. [`HappensBefore`] stores those of a running or recorded
-//! execution, `search::graph` those of a graph whose events are undone, and the native front end those
-//! of atomics that are no events.
+//! execution, `search::graph` those of a graph whose events are undone, and [`DetachedAccesses`] those of
+//! atomics that are no events.
 //!
 //! | rule of the model (Lahav et al., PLDI 2017; release sequences of C++20) | function |
 //! | --- | --- |
@@ -24,10 +24,12 @@
 //! | `psc`, the order of `SeqCst` events | `memory::psc` |
 //! | data races | `memory::races` |
 
+mod detached;
 mod histories;
 mod recorded;
 mod strength;
 
+pub use detached::{DetachedAccess, DetachedAccesses, ThreadClock};
 pub(crate) use histories::{EveryEvent, LatestWrites};
 pub(crate) use recorded::HappensBefore;
 pub use strength::Strength;
@@ -135,7 +137,7 @@ pub(crate) trait EventClocks: AccessClocks {
     /// Joins `hb` into a clock of an object.
     fn release_object(&mut self, object: ObjectId, clock: SyncClock);
 
-    /// The thread of the event.
+    /// The event that the clocks are those of.
     fn event(&self) -> EventId;
 }
 

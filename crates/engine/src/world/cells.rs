@@ -4,7 +4,7 @@ use super::strategy::Dispatch;
 use super::{State, Step, World};
 use crate::base::ids::{CellId, EventId, LocationId, ObjectId, SiteId, ThreadId};
 use crate::memory::happens_before::HappensBefore;
-use crate::memory::races::Unseen;
+use crate::memory::races::EarlierUse;
 use crate::model::access::{Access, Conflict};
 use crate::model::ending::Ending;
 use crate::model::event::Event;
@@ -266,17 +266,17 @@ impl<D: Dispatch> World<D> {
         let site = site.unwrap_or_else(|| self.state.pending_site(thread));
         let now = self.access(thread, true, site);
         let state = &self.state;
-        let unseen = state.races.unseen(cell, now, state.hb(thread));
-        self.grant(now, &unseen);
+        let uses = state.races.unordered_uses(cell, now, state.hb(thread));
+        self.grant(now, &uses);
         self.state.races.write(cell, now);
     }
 
-    /// What a thread has not seen comes before what it does from now on.
+    /// Makes these uses happen before what a thread does from now on.
     #[inline]
-    fn grant(&mut self, now: Access, unseen: &[Unseen]) {
-        if !unseen.is_empty() {
+    fn grant(&mut self, now: Access, uses: &[EarlierUse]) {
+        if !uses.is_empty() {
             let order = HappensBefore::of(&self.state.execution);
-            self.state.races.grant(now, unseen, &order);
+            self.state.races.grant(now, uses, &order);
         }
     }
 
@@ -288,12 +288,14 @@ impl<D: Dispatch> World<D> {
             let is_unseen = |id: EventId| seen[id.thread.index()] <= id.index;
             let used = self.state.execution.events.iter().filter(|it| uses(it));
             let used = used.map(|event| event.id).filter(|&id| is_unseen(id));
-            let unseen = used.filter(|id| id.thread != thread).map(|last| Unseen {
-                last,
-                events: last.index + 1,
-            });
-            let unseen: Vec<_> = unseen.collect();
-            self.grant(now, &unseen);
+            let uses = used
+                .filter(|id| id.thread != thread)
+                .map(|last| EarlierUse {
+                    last,
+                    events: last.index + 1,
+                });
+            let uses: Vec<_> = uses.collect();
+            self.grant(now, &uses);
         }
     }
 

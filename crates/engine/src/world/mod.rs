@@ -24,7 +24,7 @@ use std::sync::atomic::Ordering;
 use crate::base::ids::{EventId, SiteId, ThreadId};
 use crate::base::reply::Reply;
 use crate::base::rng::mix;
-use crate::memory::order::Order;
+use crate::memory::happens_before::{HappensBefore, LatestWrites};
 use crate::memory::races::Races;
 use crate::memory::views::Views;
 use crate::memory::{Model, is_weak};
@@ -59,8 +59,8 @@ pub struct State {
     /// Whether accesses that could be told something old are not, because nothing in the program has
     /// asked for that so far.
     is_plain: bool,
-    /// What happens before what, where that is all that matters.
-    order: Order,
+    /// Clocks for the detection of races, while every read takes the latest write.
+    order: HappensBefore<LatestWrites>,
     races: Races,
     /// Whether anybody wants to know which threads do nothing but look.
     watches: bool,

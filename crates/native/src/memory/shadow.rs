@@ -339,8 +339,9 @@ impl Shadow {
             index,
             site,
         };
-        let can_see =
-            |last: LastAccess| last.thread == thread || last.thread == NOBODY || has_seen(last);
+        let can_see = |last: LastAccess| {
+            last.thread == thread || last.thread == NOBODY || happens_before(last)
+        };
         let fits = known.meta & (STATE | ATOMIC) == ORDERED
             && self.cells >= self.max_cells
             && can_see(known.write())
@@ -416,8 +417,9 @@ impl Shadow {
         let known = self.get(granule);
         known.meta |= ATOMIC;
         let thread = self.now.thread;
-        let is_new =
-            |last: LastAccess| last.thread != thread && last.thread != NOBODY && !has_seen(last);
+        let is_new = |last: LastAccess| {
+            last.thread != thread && last.thread != NOBODY && !happens_before(last)
+        };
         if is_new(known.write())
             || is_new(known.read())
             || matches!(known.state(), GranuleState::Cell(_))
@@ -431,6 +433,6 @@ impl Shadow {
 }
 
 #[cold]
-fn has_seen(last: LastAccess) -> bool {
-    running().has_seen(ThreadId::new(last.thread.into()), last.index)
+fn happens_before(last: LastAccess) -> bool {
+    running().happens_before(ThreadId::new(last.thread.into()), last.index)
 }

@@ -10,12 +10,12 @@
 
 use std::sync::atomic::Ordering;
 
+use raddle_engine::memory::clock::join_growing;
 use raddle_engine::object::channel::{self, Answer, Call};
 use raddle_engine::object::port::Port;
 use raddle_engine::object::{self, Object};
 use raddle_engine::{LocationId, ObjectId, Operation, Ports, Received, World};
 
-use super::clocks::join;
 use crate::abi::caller;
 use crate::engine::Top;
 use crate::execution::part::{Part, PartCell};
@@ -302,7 +302,7 @@ impl Caller {
             call: object::Call::Channel(call),
         };
         if matches!(call, Call::Send | Call::TrySend) {
-            self.pass_on();
+            self.release();
         }
         Answer::of(match call {
             Call::TrySend | Call::TryReceive => running().observe(self.site, self.top, operation),
@@ -311,16 +311,18 @@ impl Caller {
     }
 
     /// The drop of messages that were not received comes after their sends.
-    fn pass_on(self) {
+    fn release(self) {
         let mut clock = Vec::new();
-        running().pass_on(&mut clock);
-        with(self.channel, |channel| join(&mut channel.sent, &clock));
+        running().release_clock(&mut clock);
+        with(self.channel, |channel| {
+            join_growing(&mut channel.sent, &clock)
+        });
     }
 
     fn take_all(self) {
         let sent = with(self.channel, |channel| std::mem::take(&mut channel.sent));
         if !sent.is_empty() {
-            running().take_on(&sent);
+            running().acquire(&sent);
         }
     }
 
@@ -334,7 +336,7 @@ impl Caller {
 
     fn send(self) {
         if self.looks_gone(ChannelEnd::Receiver) == 0 {
-            self.pass_on();
+            self.release();
             running().perform(self.site, |world| Operation::Send {
                 port: self.object(world),
             });

@@ -39,10 +39,6 @@ pub(super) struct Slot {
     pub(super) unwinding: bool,
     /// Whether it is suspended and counted in [`Context::unwinding`].
     pub(super) counted: bool,
-    /// How often it woke up spuriously.
-    pub(super) spurious_wakeups: u32,
-    /// How often a weak compare-exchange of its failed spuriously.
-    pub(super) spurious_failures: u32,
     /// Where it parks.
     pub(super) parker: Identity,
     pub(super) clock: Clock,
@@ -106,8 +102,6 @@ impl Context {
             name,
             unwinding: false,
             counted: false,
-            spurious_wakeups: 0,
-            spurious_failures: 0,
             parker: Identity::new(),
             clock,
             after_stop: AfterStop::default(),

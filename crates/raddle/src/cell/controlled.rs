@@ -54,7 +54,7 @@ impl<T> UnsafeCell<T> {
         }
     }
 
-    /// The value, when nobody else can access it.
+    /// The value, when no other thread can access it.
     pub fn into_inner(self) -> T {
         self.value.into_inner()
     }
@@ -81,7 +81,7 @@ impl<T: ?Sized> UnsafeCell<T> {
         this.value.get()
     }
 
-    /// The value, when nobody else can access it.
+    /// The value, when no other thread can access it.
     #[track_caller]
     pub fn get_mut(&mut self) -> &mut T {
         if let Some(context) = current() {

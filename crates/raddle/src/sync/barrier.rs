@@ -15,7 +15,7 @@ use raddle_check::runtime::{Made, current};
 ///
 /// Inside a check, the order in which the members of a group come makes no difference, so it costs
 /// nothing. If more threads come than a group has members, who is in which group is a choice that
-/// the engine explores; so is who leads, once somebody asks. Outside a check, this is std's barrier.
+/// the engine explores; so is the leader, once a thread asks for it. Outside a check, this is std's barrier.
 pub struct Barrier {
     identity: Identity,
     made: Made,

@@ -81,7 +81,7 @@ impl<T: 'static> LocalKey<T> {
         };
         let value = self.find(context, &mut None)?;
         // SAFETY: the value lives until its thread has nothing left to run but destructors, each of
-        // which it outlives if it can still be found. Only that thread uses it, and nobody writes.
+        // which it outlives if it can still be found. Only that thread uses it, and no thread writes.
         Ok(f(unsafe { &*value }))
     }
 

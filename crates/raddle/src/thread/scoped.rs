@@ -79,7 +79,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
             .expect("failed to spawn thread")
     }
 
-    /// Waits for all threads; whether one of them panicked and nobody took the panic. The wait
+    /// Waits for all threads; returns true if one of them panicked and was not joined. The wait
     /// is not cut short even when the execution stops, because the threads borrow.
     fn wait(&self, context: &Context, place: &'static Location<'static>) -> bool {
         let mut panicked = false;

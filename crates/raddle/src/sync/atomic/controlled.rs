@@ -183,13 +183,13 @@ macro_rules! atomic {
                 }
             }
 
-            /// The value, when nobody else can access it.
+            /// The value, when no other thread can access it.
             pub fn get_mut(&mut self) -> &mut $value {
                 self.settle();
                 self.plain.get_mut()
             }
 
-            /// The value, when nobody else can access it.
+            /// The value, when no other thread can access it.
             pub fn into_inner(mut self) -> $value {
                 *self.get_mut()
             }
@@ -516,9 +516,9 @@ atomic!(
 
 impl<T> AtomicPtr<T> {
     fetch! { usize => *mut T:
-        /// Moves the pointer forward by so many bytes; gives back the one before.
+        /// Moves the pointer forward by a number of bytes; returns the previous pointer.
         fetch_byte_add => |value| UpdateKind::Add(value as u64);
-        /// Moves the pointer back by so many bytes; gives back the one before.
+        /// Moves the pointer back by a number of bytes; returns the previous pointer.
         fetch_byte_sub => |value| UpdateKind::Sub(value as u64);
         /// Bitwise or of the address; gives back the pointer before.
         fetch_or => |value| UpdateKind::Or(value as u64);
@@ -528,13 +528,13 @@ impl<T> AtomicPtr<T> {
         fetch_xor => |value| UpdateKind::Xor(value as u64);
     }
 
-    /// Moves the pointer forward by so many values; gives back the one before.
+    /// Moves the pointer forward by a number of values; returns the previous pointer.
     #[track_caller]
     pub fn fetch_ptr_add(&self, value: usize, ordering: Ordering) -> *mut T {
         self.fetch_byte_add(value.wrapping_mul(size_of::<T>()), ordering)
     }
 
-    /// Moves the pointer back by so many values; gives back the one before.
+    /// Moves the pointer back by a number of values; returns the previous pointer.
     #[track_caller]
     pub fn fetch_ptr_sub(&self, value: usize, ordering: Ordering) -> *mut T {
         self.fetch_byte_sub(value.wrapping_mul(size_of::<T>()), ordering)

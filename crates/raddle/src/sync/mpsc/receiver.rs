@@ -1,5 +1,6 @@
 //! The end to receive from, std's or inside a check, and its iterators.
 
+use std::cell::Cell;
 use std::fmt;
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::sync::mpsc as std_mpsc;
@@ -7,7 +8,8 @@ use std::time::Duration;
 
 use super::{RecvError, RecvTimeoutError, TryRecvError, bounded, unbounded};
 use crate::labelled::{Labelled, Thing};
-use crate::mailbox::check_outside;
+use crate::mailbox::{Messages, check_outside};
+use raddle_check::protocol::channel::Polled;
 use raddle_check::runtime::{Made, current};
 
 /// The end to receive from, as [`std::sync::mpsc::Receiver`].
@@ -84,6 +86,30 @@ impl<T> Receiver<T> {
     /// The messages that are there, one by one.
     pub fn try_iter(&self) -> TryIter<'_, T> {
         TryIter { rx: self }
+    }
+}
+
+/// The message of a receive, or why there is none; remembers that the channel is disconnected.
+pub(super) fn received<T>(
+    polled: Polled,
+    messages: &Messages<T>,
+    disconnected: &Cell<bool>,
+) -> Result<T, TryRecvError> {
+    match polled {
+        Polled::Message(number) => Ok(messages.take(number)),
+        Polled::Empty => Err(TryRecvError::Empty),
+        Polled::Disconnected => {
+            disconnected.set(true);
+            Err(TryRecvError::Disconnected)
+        }
+    }
+}
+
+/// The error of a receive whose time has run out, if that of one without a wait would be this.
+pub(super) fn without_wait(error: TryRecvError) -> RecvTimeoutError {
+    match error {
+        TryRecvError::Empty => RecvTimeoutError::Timeout,
+        TryRecvError::Disconnected => RecvTimeoutError::Disconnected,
     }
 }
 

@@ -3,9 +3,10 @@
 use std::panic::Location;
 
 use raddle_engine::object::{self, Object, once::Call};
-use raddle_engine::{Grant, Operation, Reply, World};
+use raddle_engine::{Grant, Reply};
 
 use crate::labelled::Thing;
+use raddle_check::protocol;
 use raddle_check::runtime::Identity;
 use raddle_check::runtime::{Context, Made, statics};
 
@@ -94,17 +95,9 @@ impl Controlled {
             place,
             done,
         } = caller;
-        let operation = |world: &mut World| {
-            let object = context.object(world, &self.identity, self.made, || self.state(done));
-            Operation::Call {
-                object,
-                call: object::Call::Once(call),
-            }
-        };
-        match call {
-            Call::IsCompleted => context.observe(place, operation),
-            _ => context.perform(place, operation),
-        }
+        protocol::call(context, place, call, |world| {
+            context.object(world, &self.identity, self.made, || self.state(done))
+        })
     }
 }
 

@@ -3,9 +3,10 @@
 use std::panic::Location;
 
 use raddle_engine::object::{self, Object, counted::Call, counted::Counted};
-use raddle_engine::{Operation, World};
+use raddle_engine::{ObjectId, Operation, World};
 
 use crate::labelled::Thing;
+use raddle_check::protocol;
 use raddle_check::runtime::Identity;
 use raddle_check::runtime::{Context, Made, current};
 
@@ -84,18 +85,10 @@ impl Life {
     }
 
     fn call_ends(&self, context: &Context, call: Call, place: &'static Location<'static>) -> u64 {
-        let operation = |world: &mut World| Operation::Call {
-            object: self.ends(context, world),
-            call: object::Call::Counted(call),
-        };
-        let reply = match call {
-            Call::Count | Call::IsUnique => context.observe(place, operation),
-            _ => context.perform(place, operation),
-        };
-        reply.to_value()
+        protocol::call(context, place, call, |world| self.ends(context, world)).to_value()
     }
 
-    fn ends(&self, context: &Context, world: &mut World) -> raddle_engine::ObjectId {
+    fn ends(&self, context: &Context, world: &mut World) -> ObjectId {
         context.object(world, &self.ends, self.made, || {
             Object::Counted(Counted::default())
         })
